@@ -1,0 +1,279 @@
+//! Asymmetric fences: a pair of full fences whose frequent half costs nothing and whose rare half pays for both.
+//!
+//! [`light`] and [`heavy`] are the `asymmetric_thread_fence_light` and `asymmetric_thread_fence_heavy` of C++ P1202
+//! (David Goldblatt, 2018); the technique is Mathieu Desnoyers' `membarrier` (2010) and, before it, Dave Dice, Hui
+//! Huang and Mingyao Yang's asymmetric Dekker synchronization (2001).
+//!
+//! # The promise
+//! Let `H` be a call of [`heavy`] and `L` a call of [`light`] by any thread of the same process. Then `H` and `L`
+//! behave towards each other as two `fence(SeqCst)` do: either every access that precedes `L` in its thread is
+//! visible to every access that follows `H`, or every access that precedes `H` is visible to every access that
+//! follows `L` (or both). Two heavy fences order each other likewise, and a heavy fence pairs with any
+//! `fence(SeqCst)`. **Two light fences promise nothing to each other**, and neither half orders anything between two
+//! processes.
+//!
+//! Put otherwise: a heavy fence is a full fence in the caller, then one in every other thread of the process at some
+//! point between the call's start and its return. A thread that is not running then is at such a point already,
+//! because the context switch that took it off its processor was one.
+//!
+//! ```
+//! use leeward::fence;
+//! use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+//! static FREQUENT: AtomicBool = AtomicBool::new(false);
+//! static RARE: AtomicBool = AtomicBool::new(false);
+//! /// The frequent side: a store and a load, and nothing between them.
+//! fn frequent() -> bool {
+//!     FREQUENT.store(true, Relaxed);
+//!     fence::light();
+//!     RARE.load(Relaxed)
+//! }
+//! /// The rare side pays for both.
+//! fn rare() -> bool {
+//!     RARE.store(true, Relaxed);
+//!     fence::heavy();
+//!     FREQUENT.load(Relaxed)
+//! }
+//! # let rare = std::thread::spawn(rare);
+//! # let frequent = frequent();
+//! // At least one of them sees the other.
+//! assert!(frequent | rare.join().unwrap());
+//! ```
+//!
+//! # What the heavy half is made of
+//! See [`Strategy`]. It is picked at the first heavy fence, or by [`init`]: loading the library runs nothing. The
+//! light half is the same compiler fence whatever was picked, so it tests nothing at run time, and changing the
+//! strategy is sound at any time.
+
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+mod membarrier;
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+mod probe;
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+mod signal;
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+mod strategy;
+#[cfg(any(not(target_os = "linux"), leeward_symmetric, loom))]
+#[path = "symmetric.rs"]
+mod strategy;
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+mod visit;
+
+use core::fmt;
+
+use crate::atomic::{Ordering, fence};
+
+pub(crate) use strategy::after_fork;
+
+/// How the heavy fence reaches the other threads.
+///
+/// The order is the order in which they are tried. Each keeps the whole promise of the [module](self); they differ in
+/// what a call costs and whom it disturbs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// `membarrier(PRIVATE_EXPEDITED)`, Linux 4.14: an interrupt to each processor that runs a thread of this
+    /// process. About a microsecond. Registered with `REGISTER_PRIVATE_EXPEDITED`; registered again when a call
+    /// answers `EPERM`, since checkpoint and restore lose the registration.
+    MembarrierPrivate,
+    /// `membarrier(GLOBAL)`, Linux 4.3: waits for a grace period of the scheduler and disturbs nobody. Milliseconds.
+    /// Refused by machines that run `nohz_full`.
+    MembarrierGlobal,
+    /// A real-time signal to each thread of the process (listed from `/proc/self/task`), answered from its handler.
+    /// Tens of microseconds a thread; system calls that ignore `SA_RESTART` return `EINTR`. A thread that blocks
+    /// the signal for longer than 10 ms is reached by moving the caller over every processor on which it may run.
+    Signal,
+    /// No asymmetry: both halves are `fence(SeqCst)`. What platforms other than Linux get, at compile time.
+    Symmetric,
+}
+
+impl Strategy {
+    /// Every strategy of this platform, in the order in which they are tried.
+    pub const ALL: &'static [Strategy] = strategy::ALL;
+
+    /// The name that `LEEWARD_FENCE` and the tools know it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Strategy::MembarrierPrivate => "membarrier",
+            Strategy::MembarrierGlobal => "membarrier-global",
+            Strategy::Signal => "signal",
+            Strategy::Symmetric => "symmetric",
+        }
+    }
+
+    /// The strategy of that [`name`](Self::name), if this platform has it.
+    pub fn from_name(name: &str) -> Option<Strategy> {
+        Self::ALL.iter().copied().find(|known| known.name() == name)
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a strategy could not be taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The kernel, or a sandbox around this process, refuses what this strategy needs.
+    Refused(Strategy),
+    /// No strategy works here: no membarrier, and neither signals to the own threads nor moving between processors is
+    /// allowed.
+    NoStrategy,
+    /// `LEEWARD_FENCE` holds a name that is none of this platform's strategies. The automatic choice is in use.
+    UnknownName,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(strategy) => write!(f, "the fence strategy `{strategy}` is refused here by the kernel or a sandbox"),
+            Error::NoStrategy => f.write_str("no heavy fence is possible here: membarrier, signals to the own threads and sched_setaffinity are all refused"),
+            Error::UnknownName => {
+                f.write_str("LEEWARD_FENCE names no fence strategy of this platform; it may be")?;
+                Strategy::ALL.iter().try_for_each(|known| write!(f, " `{known}`"))
+            }
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// How many heavy fences this process issued, by the strategy that served them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Served by [`Strategy::MembarrierPrivate`].
+    pub membarrier_private: u64,
+    /// Served by [`Strategy::MembarrierGlobal`].
+    pub membarrier_global: u64,
+    /// Served by [`Strategy::Signal`].
+    pub signal: u64,
+    /// Of those, the ones in which some thread had to be reached by moving over the processors.
+    pub visits: u64,
+    /// Served by [`Strategy::Symmetric`].
+    pub symmetric: u64,
+    /// Calls that a strategy refused (`EPERM`, `ENOMEM`, ...) and that were tried again or handed to the next one.
+    pub retries: u64,
+}
+
+impl Counters {
+    /// All heavy fences.
+    pub fn total(&self) -> u64 {
+        self.membarrier_private + self.membarrier_global + self.signal + self.symmetric
+    }
+}
+
+/// The frequent half: a compiler fence on Linux, `fence(SeqCst)` elsewhere.
+///
+/// Pairs with [`heavy`] only; see the [module](self) for the promise. Async-signal-safe, never fails, no instruction
+/// on Linux.
+#[inline(always)]
+pub fn light() {
+    strategy::light();
+}
+
+/// The rare half: a full fence here and, before it returns, one in every other thread of this process.
+///
+/// # Cost
+/// One system call of about a microsecond where membarrier's expedited command is there; see [`Strategy`]. It may
+/// sleep.
+///
+/// # Errors
+/// None reach the caller: a refusal (`ENOSYS`, `EPERM`, `EINVAL`, `ENOMEM`) is answered by registering again, trying
+/// again, or the next strategy.
+///
+/// # Panics
+/// Where no strategy at all is possible ([`Error::NoStrategy`]): returning would break the promise. [`init`] tells
+/// beforehand.
+///
+/// # Async-signal-safety
+/// Safe with either membarrier strategy once [`init`] returned; not with [`Strategy::Signal`], which holds a lock.
+/// errno is left as it was.
+pub fn heavy() {
+    // SeqCst: the caller's own half. The kernel promises as much, except to a process of one thread, where it returns
+    // at once.
+    fence(Ordering::SeqCst);
+    strategy::run();
+    // SeqCst: as above, for the accesses that follow.
+    fence(Ordering::SeqCst);
+}
+
+/// Picks and prepares the strategy now, rather than at the first heavy fence, and says which.
+///
+/// Registering a process with the kernel is instant while it has one thread, and may take milliseconds later: call
+/// this early where that matters. Calling it again is cheap and answers the same.
+///
+/// # Errors
+/// [`Error::NoStrategy`], and [`Error::UnknownName`] if `LEEWARD_FENCE` is set to something unknown.
+pub fn init() -> Result<Strategy, Error> {
+    strategy::init()
+}
+
+/// The strategy in use, if one was picked yet.
+pub fn strategy() -> Option<Strategy> {
+    strategy::chosen()
+}
+
+/// Takes `strategy` from now on, for the whole process, after trying it once.
+///
+/// Sound at any time and from any thread: the light half is the same for all. Should the strategy be refused later,
+/// heavy fences go to the next one all the same.
+///
+/// # Errors
+/// [`Error::Refused`] if it does not work here; the one in use stays.
+pub fn force(strategy: Strategy) -> Result<(), Error> {
+    strategy::force(strategy)
+}
+
+/// How many heavy fences were issued since the process started.
+pub fn counters() -> Counters {
+    strategy::counters()
+}
+
+/// A pair of fences, as a type: what a reader executes, and what the writer does so that it suffices.
+///
+/// Implemented by [`Asymmetric`] and [`Full`] only.
+pub trait Pair: sealed::Sealed + Send + Sync + 'static {
+    /// The reader's half.
+    fn light();
+    /// The writer's half.
+    fn heavy();
+}
+
+/// [`light`] and [`heavy`]: the reader pays nothing.
+#[derive(Debug)]
+pub enum Asymmetric {}
+
+/// `fence(SeqCst)` on both sides: the reader pays for a full fence, the writer makes no system call.
+#[derive(Debug)]
+pub enum Full {}
+
+impl Pair for Asymmetric {
+    #[inline(always)]
+    fn light() {
+        light();
+    }
+    fn heavy() {
+        heavy();
+    }
+}
+
+impl Pair for Full {
+    #[inline(always)]
+    fn light() {
+        // SeqCst: the reader's half of a symmetric pair; its partner is the one below, in the writer.
+        fence(Ordering::SeqCst);
+    }
+    fn heavy() {
+        // SeqCst: partner of the one above.
+        fence(Ordering::SeqCst);
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Asymmetric {}
+    impl Sealed for super::Full {}
+}

@@ -1,0 +1,92 @@
+//! Whether a sandbox kills for asking: found out by a child, where there is a sandbox at all.
+//!
+//! A seccomp filter may answer `membarrier` with `SECCOMP_RET_KILL`, which nothing in the process survives. So, where
+//! `prctl(PR_GET_SECCOMP)` says that a filter is in force, a child process makes the calls first and the parent looks
+//! at how it ended. Without a filter, nothing is probed. The child is made by the raw `clone` call with no exit
+//! signal: no fork handler runs, no `SIGCHLD` is sent, and no `wait` of the program's can reap it. It shares no
+//! memory (a core dump of a child that shares it takes the parent along on kernels before 5.16), so it costs what a
+//! fork of this process costs, once; `LEEWARD_FENCE=signal` avoids the question altogether.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use rustix::thread::MembarrierCommand as Command;
+
+const UNKNOWN: u8 = 0;
+const SURVIVED: u8 = 1;
+const KILLED: u8 = 2;
+
+static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// Whether membarrier may be called without being killed for it. Asked once; the answer stays.
+pub(super) fn asking_is_survived() -> bool {
+    // Relaxed, both: whoever races finds the same answer.
+    match ANSWER.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let survived = !filtered() || child_survives();
+            ANSWER.store(if survived { SURVIVED } else { KILLED }, Ordering::Relaxed);
+            survived
+        }
+        answer => answer == SURVIVED,
+    }
+}
+
+/// Whether a seccomp filter is in force for this thread.
+fn filtered() -> bool {
+    const SECCOMP_MODE_FILTER: libc::c_int = 2;
+    let errno = crate::sys::Errno::save();
+    // SAFETY: PR_GET_SECCOMP reads one number of the calling thread and takes no pointer.
+    let mode = unsafe { libc::prctl(libc::PR_GET_SECCOMP) };
+    errno.restore();
+    mode == SECCOMP_MODE_FILTER
+}
+
+/// Lets a child ask, and tells whether it came back by itself.
+fn child_survives() -> bool {
+    let errno = crate::sys::Errno::save();
+    let survived = spawn_and_wait();
+    errno.restore();
+    survived
+}
+
+fn spawn_and_wait() -> bool {
+    // The order of clone's arguments differs there.
+    if cfg!(target_arch = "s390x") {
+        return false;
+    }
+    // SAFETY: no flag is set, so the child is a copy of this thread alone on memory of its own, as fork makes one; it
+    // only makes raw system calls and ends.
+    let child = unsafe { libc::syscall(libc::SYS_clone, 0 as libc::c_ulong, 0, 0, 0, 0) };
+    match child {
+        0 => ask_and_end(),
+        // Refused: we cannot find out, so we do not ask.
+        -1 => false,
+        child => ended_well(child as libc::pid_t),
+    }
+}
+
+/// In the child: the calls that the parent means to make.
+fn ask_and_end() -> ! {
+    for command in [Command::RegisterPrivateExpedited, Command::PrivateExpedited] {
+        // A refusal by an error number is survived, and is the strategy's to answer.
+        let _ = rustix::thread::membarrier(command);
+    }
+    let _ = super::membarrier::has_global();
+    loop {
+        // SAFETY: ends the child, whose memory is its own.
+        unsafe { libc::syscall(libc::SYS_exit_group, 0) };
+    }
+}
+
+fn ended_well(child: libc::pid_t) -> bool {
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is ours to write; __WALL is needed for a child without an exit signal.
+        let reaped = unsafe { libc::waitpid(child, &mut status, libc::__WALL) };
+        if reaped == child {
+            return libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
+        }
+        if crate::sys::Errno::save().number() != libc::EINTR {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! A heavy fence made of signals: every thread of the process runs a handler that executes a full fence and answers.
+//!
+//! Works wherever a process may signal itself. The threads are listed from `/proc/self/task` and interrupted in
+//! batches; then they are listed again, until a listing shows nobody new: a thread that was started meanwhile by one
+//! that had not answered yet may have been missed, and one started by a thread that *had* answered begins behind its
+//! starter's fence.
+//!
+//! The signal is a real-time one whose disposition was the default when the first fence needed it, counted down from
+//! `SIGRTMAX - 2`. Its value carries a place and a round, so that an answer that comes late is told from one that is
+//! awaited.
+
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize};
+use core::time::Duration;
+
+use rustix::fs::{Mode, OFlags, RawDir};
+use rustix::io::Errno;
+use rustix::thread::Pid;
+
+use super::visit;
+use crate::atomic::{Ordering, fence};
+use crate::futex;
+use crate::mutant::mutated;
+use crate::raw::Mutex;
+
+/// Threads that are interrupted at a time: the places in `ANSWERED`.
+const BATCH: usize = 256;
+/// How long a batch may take before the processors are visited instead: a thread that blocks the signal never
+/// answers.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// One signal fence at a time.
+static TURN: Mutex = Mutex::new();
+/// The signal in use; 0 = none chosen yet.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// By place: the last round that was answered from it.
+static ANSWERED: [AtomicUsize; BATCH] = [const { AtomicUsize::new(0) }; BATCH];
+/// Changes with every answer; where the caller sleeps.
+static ANSWERS: AtomicU32 = AtomicU32::new(0);
+/// Rounds so far. Rounds never repeat within what `usize` holds beside a place.
+static ROUND: AtomicUsize = AtomicUsize::new(0);
+static VISITS: AtomicU64 = AtomicU64::new(0);
+
+pub(super) fn visits() -> u64 {
+    // Relaxed: a count.
+    VISITS.load(Ordering::Relaxed)
+}
+
+/// The turn may have been taken by a thread that the child does not have.
+pub(super) fn after_fork() {
+    TURN.reset();
+}
+
+/// Interrupts every other thread of the process and returns when each has executed a full fence.
+pub(super) fn interrupt_all() -> Result<(), Errno> {
+    let errno = crate::sys::Errno::save();
+    TURN.lock();
+    let outcome = number().and_then(interrupt_until_nobody_is_new);
+    TURN.unlock();
+    errno.restore();
+    outcome
+}
+
+/// Lists and interrupts until a whole listing holds only threads that were interrupted already.
+fn interrupt_until_nobody_is_new(signal: c_int) -> Result<(), Errno> {
+    let mut known = Known::new();
+    loop {
+        let mut batch = Batch::begin(signal);
+        let mut refused = None;
+        let listed = each_thread(&mut |thread| {
+            if known.insert(thread) && refused.is_none() {
+                if batch.is_full() {
+                    refused = batch.finish().err();
+                    batch = Batch::begin(signal);
+                }
+                refused = refused.or(batch.send(thread).err());
+            }
+        });
+        if !listed {
+            return visit_all();
+        }
+        let anybody = batch.len > 0;
+        match refused {
+            // The sandbox refuses signals, or their queue is full.
+            Some(_) => return visit_all(),
+            None => batch.finish()?,
+        }
+        if known.overflowed {
+            // More threads than we can tell apart: the processors are fewer.
+            return visit_all();
+        }
+        if !anybody || mutated!(signal_second_listing) {
+            return Ok(());
+        }
+    }
+}
+
+/// The other cure, which needs nobody's answer.
+fn visit_all() -> Result<(), Errno> {
+    // Relaxed: a count.
+    VISITS.fetch_add(1, Ordering::Relaxed);
+    if visit::every_processor(|see| each_thread(see)) { Ok(()) } else { Err(Errno::PERM) }
+}
+
+/// The threads that were interrupted during this fence: a small open hash table on the stack.
+struct Known {
+    threads: [i32; Known::ROOM],
+    count: usize,
+    overflowed: bool,
+}
+
+impl Known {
+    const ROOM: usize = 4096;
+
+    fn new() -> Known {
+        // Oneself is fenced by the caller of this module.
+        let mut known = Known { threads: [0; Self::ROOM], count: 0, overflowed: false };
+        known.insert(rustix::thread::gettid());
+        known
+    }
+
+    /// Whether the thread is new.
+    fn insert(&mut self, thread: Pid) -> bool {
+        let thread = thread.as_raw_nonzero().get();
+        if self.count == Self::ROOM - 1 {
+            self.overflowed = true;
+            return false;
+        }
+        let mut at = thread as usize % Self::ROOM;
+        while self.threads[at] != 0 {
+            if self.threads[at] == thread {
+                return false;
+            }
+            at = (at + 1) % Self::ROOM;
+        }
+        self.threads[at] = thread;
+        self.count += 1;
+        true
+    }
+}
+
+/// Some threads, each with a place of its own for the answer.
+struct Batch {
+    signal: c_int,
+    round: usize,
+    threads: [i32; BATCH],
+    len: usize,
+}
+
+impl Batch {
+    fn begin(signal: c_int) -> Batch {
+        // Relaxed: only the holder of the turn counts rounds.
+        let round = ROUND.load(Ordering::Relaxed) + 1;
+        ROUND.store(round, Ordering::Relaxed);
+        Batch { signal, round, threads: [0; BATCH], len: 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.len == BATCH
+    }
+
+    fn send(&mut self, thread: Pid) -> Result<(), Errno> {
+        let thread = thread.as_raw_nonzero().get();
+        match queue_signal(thread, self.signal, self.round * BATCH + self.len) {
+            Ok(()) => {
+                self.threads[self.len] = thread;
+                self.len += 1;
+                Ok(())
+            }
+            // It ended: all its accesses are done.
+            Err(Errno::SRCH) => Ok(()),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Waits for every answer; threads that ended owe none.
+    fn finish(&mut self) -> Result<(), Errno> {
+        if mutated!(signal_answer) {
+            return Ok(());
+        }
+        for place in 0..self.len {
+            while !self.answered(place) {
+                // Acquire: what is counted here was answered before.
+                let seen = ANSWERS.load(Ordering::Acquire);
+                if self.answered(place) {
+                    break;
+                }
+                let outcome = futex::wait(&ANSWERS, seen, Some(PATIENCE));
+                if outcome == futex::Wait::TimedOut && !self.answered(place) && self.alive(place) {
+                    return visit_all();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn answered(&self, place: usize) -> bool {
+        // Acquire: partner of the handler's release; its thread's earlier accesses happen before ours that follow.
+        // A thread that is gone answers no more; its number may be another's by now, which the next listing shows.
+        ANSWERED[place].load(Ordering::Acquire) >= self.round || !self.alive(place)
+    }
+
+    fn alive(&self, place: usize) -> bool {
+        queue_signal(self.threads[place], 0, 0) != Err(Errno::SRCH)
+    }
+}
+
+/// The handler: fence, answer, wake. Touches nothing that is not an atomic of ours, and leaves errno alone.
+extern "C" fn answer(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+    let errno = crate::sys::Errno::save();
+    // SeqCst: the full fence that the caller asked this thread for.
+    fence(Ordering::SeqCst);
+    // SAFETY: installed with SA_SIGINFO, so the kernel passes a valid pointer.
+    let info = unsafe { &*info };
+    // SAFETY: reads the value's bytes, which are there for a queued signal and are any number for another.
+    let value = unsafe { info.si_value() }.sival_ptr as usize;
+    // Somebody else's signal of the same number carries whatever it likes: a round that is not running answers nobody.
+    // Relaxed: a round that is awaited was stored before its signal was sent.
+    if info.si_code == libc::SI_QUEUE && value / BATCH <= ROUND.load(Ordering::Relaxed) {
+        // Release: partner of the acquire in `answered`.
+        ANSWERED[value % BATCH].fetch_max(value / BATCH, Ordering::Release);
+        // Release: as above, for whoever counts answers.
+        ANSWERS.fetch_add(1, Ordering::Release);
+        futex::wake(&ANSWERS, 1);
+    }
+    errno.restore();
+}
+
+/// The signal, chosen and installed at the first call.
+fn number() -> Result<c_int, Errno> {
+    // Relaxed: written by holders of the turn only.
+    match SIGNAL.load(Ordering::Relaxed) {
+        0 => {
+            let chosen = install()?;
+            SIGNAL.store(chosen, Ordering::Relaxed);
+            Ok(chosen)
+        }
+        chosen => Ok(chosen),
+    }
+}
+
+/// Takes the first real-time signal, from above, that nobody handles.
+fn install() -> Result<c_int, Errno> {
+    for signal in (libc::SIGRTMIN()..=libc::SIGRTMAX() - 2).rev() {
+        let mut current = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: a null new action only reads; `current` is ours to write.
+        let asked = unsafe { libc::sigaction(signal, core::ptr::null(), current.as_mut_ptr()) };
+        // SAFETY: zeroed is a valid sigaction (integers and an optional function), and the call may have filled it.
+        let current = unsafe { current.assume_init() };
+        if asked != 0 || current.sa_sigaction != libc::SIG_DFL {
+            continue;
+        }
+        let mut action = current;
+        let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = answer;
+        action.sa_sigaction = handler as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+        // SAFETY: `action` is a whole sigaction with a handler that is async-signal-safe.
+        let taken = unsafe { libc::sigaction(signal, &action, core::ptr::null_mut()) };
+        if taken == 0 {
+            return Ok(signal);
+        }
+    }
+    Err(Errno::BUSY)
+}
+
+/// Calls `see` with every thread of the process. False if they cannot be listed.
+fn each_thread(see: &mut dyn FnMut(Pid)) -> bool {
+    let Ok(folder) =
+        rustix::fs::open(c"/proc/self/task", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    else {
+        return false;
+    };
+    let mut room = [MaybeUninit::<u8>::uninit(); 4096];
+    let mut entries = RawDir::new(&folder, &mut room);
+    while let Some(entry) = entries.next() {
+        let Ok(entry) = entry else { return false };
+        let number = entry.file_name().to_str().ok().and_then(|name| name.parse().ok());
+        if let Some(thread) = number.and_then(Pid::from_raw) {
+            see(thread);
+        }
+    }
+    true
+}
+
+/// The head of a `siginfo_t` as `rt_tgsigqueueinfo` takes it, padded to its whole size.
+#[repr(C)]
+struct QueuedInfo {
+    signo: c_int,
+    errno: c_int,
+    code: c_int,
+    queued: Queued,
+    rest: [u64; 12],
+}
+
+#[repr(C)]
+struct Queued {
+    pid: libc::pid_t,
+    uid: libc::uid_t,
+    value: usize,
+}
+
+const _: () = assert!(size_of::<QueuedInfo>() >= size_of::<libc::siginfo_t>());
+
+/// Queues `signal` with `value` to one thread of this process; signal 0 only asks whether it is there.
+fn queue_signal(thread: i32, signal: c_int, value: usize) -> Result<(), Errno> {
+    let pid = rustix::process::getpid().as_raw_nonzero().get();
+    let uid = rustix::process::getuid().as_raw();
+    let info =
+        QueuedInfo { signo: signal, errno: 0, code: libc::SI_QUEUE, queued: Queued { pid, uid, value }, rest: [0; 12] };
+    // SAFETY: `info` is as large as the kernel's siginfo_t and outlives the call, which only reads it.
+    let sent = unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, thread, signal, &raw const info) };
+    match sent {
+        0 => Ok(()),
+        _ => Err(Errno::from_raw_os_error(crate::sys::Errno::save().number())),
+    }
+}

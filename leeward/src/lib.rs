@@ -1,0 +1,38 @@
+//! Synchronization for Linux that moves its cost off the common path: readers, uncontended lockers and living owners
+//! pay nothing; the rare writer, waiter or dying thread pays.
+//!
+//! | module | common path, free | rare path, pays |
+//! |---|---|---|
+//! | [`fence`] | a reader's barrier | one `membarrier` by the writer |
+//! | [`rcu`] | a read section | a grace period |
+//!
+//! # Features
+//! `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`], `LEEWARD_FENCE`,
+//! stall reports on standard error. Without it the crate is `no_std` with `alloc`: handles ([`rcu::Reader`],
+//! [`rcu::qsbr::Reader`]), cells, grace periods and polling, with callbacks run by `barrier` and at the limit.
+//!
+//! # Safety
+//! Everything that is safe to call is sound: in any order, from any thread, with guards leaked, in signal handlers
+//! where a function's documentation allows it, during thread exit, and in the child of a fork.
+
+#![no_std]
+// What serves threads only (the worker, thread exit) has no caller there.
+#![cfg_attr(not(feature = "std"), allow(dead_code, clippy::extra_unused_type_parameters))]
+
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
+mod atomic;
+pub mod fence;
+mod futex;
+#[cfg_attr(leeward_mutants, doc(hidden))]
+#[cfg(leeward_mutants)]
+pub mod mutant;
+#[cfg(not(leeward_mutants))]
+mod mutant;
+mod raw;
+pub mod rcu;
+#[cfg_attr(leeward_symmetric, allow(dead_code))]
+#[cfg(all(target_os = "linux", not(loom)))]
+mod sys;

@@ -1,0 +1,105 @@
+//! Mutants: one fence, wait, wake or re-check taken out at a time, to show that some test notices.
+//!
+//! In an ordinary build [`mutated!`] is the constant `false` and nothing of this is compiled. With
+//! `--cfg leeward_mutants` the environment variable `LEEWARD_MUTANT` names the one that is active, so that a single
+//! build serves the whole list. `ci/mutants` runs it and demands that each one dies.
+
+/// The names, in one place: `name: what is taken out`.
+macro_rules! mutants {
+    ($($name:ident: $what:literal,)*) => {
+        /// Something that may be taken out.
+        #[cfg(leeward_mutants)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(non_camel_case_types, missing_docs)]
+        pub enum Mutant { $($name,)* }
+
+        /// Every mutant's name and what it takes out.
+        #[cfg(leeward_mutants)]
+        pub const ALL: &[(&str, &str)] = &[$((stringify!($name), $what),)*];
+
+        #[cfg(leeward_mutants)]
+        const VALUES: &[Mutant] = &[$(Mutant::$name,)*];
+    };
+}
+
+mutants! {
+    heavy_before_scan: "the heavy fence between the caller's unlink and the scan of the slots (pair A)",
+    global_before_heavy: "the order of the heavy fence and the advance of the global epoch: epoch first (pair A)",
+    caller_fence: "the full fence between the caller's unlink and its look at the tickets (pair B)",
+    heavy_before_sleep: "the heavy fence between raising `waited` and the second look (pair C)",
+    rearm_after_return: "raising `waited` again when a sleep returned and the reader is still inside",
+    heavy_after_rearm: "the heavy fence behind that second raising (pair C)",
+    look_again_before_sleep: "the second look at the slot between the heavy fence and the sleep",
+    no_wait: "waiting for readers at all",
+    wait_for_zero_only: "taking a reader that entered after the epoch's advance for one that need not be waited for",
+    leave_wake: "the leaving reader's wake of a sleeping writer",
+    leave_looks_at_waited: "the leaving reader's look at `waited`",
+    leave_store_release: "the release of the leaving store (relaxed instead)",
+    enter_store_release: "the release of the entering store (relaxed instead)",
+    scan_acquire: "the acquire of the scan's loads (relaxed instead)",
+    nested_count: "counting the sections beyond the first",
+    ticket_started: "the ticket's + 1: a grace period that already runs is taken for one that starts later",
+    follower_fence: "the full fence between a follower's announcement and its last look (pair D)",
+    follower_recheck: "a follower's last look before it sleeps (pair D)",
+    follower_wake: "the leader's wake of the callers that it served",
+    next_leader_wake: "the leader's wake of one caller of the next grace period",
+    step_down_wake: "the wake of a caller that takes the lead and finds itself served already",
+    done_release: "the order of `done` and the hand-over: handed over first",
+    exit_drops_live_slot: "keeping the slot of a thread that exits inside a section",
+    fork_hook: "the child's clean-up after fork",
+    worker_grace: "the grace period between taking a batch and running it",
+    worker_wake: "waking the worker when a callback was queued",
+    barrier_waits: "waiting in `barrier` for the batch that is running",
+    limit_waits: "the wait (or help) of a caller that reached the queue's limit",
+    qsbr_release: "the release of the quiescent store (relaxed instead)",
+    signal_answer: "waiting for the answers to the fence's signals",
+    signal_second_listing: "listing the threads again after the first have answered",
+    publish_release: "the release of the cell's publishing exchange (relaxed instead)",
+}
+
+/// Whether `mutant` is the active one.
+#[cfg(leeward_mutants)]
+#[inline]
+pub fn is(mutant: Mutant) -> bool {
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    const UNREAD: usize = usize::MAX;
+    const NONE: usize = usize::MAX - 1;
+    static ACTIVE: AtomicUsize = AtomicUsize::new(UNREAD);
+
+    #[cold]
+    #[inline(never)]
+    fn read() -> usize {
+        let index = match std::env::var("LEEWARD_MUTANT") {
+            Ok(name) if !name.is_empty() => ALL
+                .iter()
+                .position(|(known, _)| *known == name)
+                .unwrap_or_else(|| panic!("LEEWARD_MUTANT={name}: there is no such mutant")),
+            _ => NONE,
+        };
+        // Relaxed: the value is the same whoever stores it.
+        ACTIVE.store(index, Ordering::Relaxed);
+        index
+    }
+
+    // Relaxed: as above; and a load adds no order that the mutant was meant to take away.
+    let active = match ACTIVE.load(Ordering::Relaxed) {
+        UNREAD => read(),
+        index => index,
+    };
+    VALUES.get(active) == Some(&mutant)
+}
+
+/// Whether the named mutant is active: the constant `false` in an ordinary build.
+#[cfg(leeward_mutants)]
+macro_rules! mutated {
+    ($name:ident) => {
+        $crate::mutant::is($crate::mutant::Mutant::$name)
+    };
+}
+#[cfg(not(leeward_mutants))]
+macro_rules! mutated {
+    ($name:ident) => {
+        false
+    };
+}
+pub(crate) use mutated;

@@ -1,0 +1,5 @@
+//! Lock words without data.
+
+mod mutex;
+
+pub(crate) use mutex::Mutex;

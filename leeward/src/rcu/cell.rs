@@ -1,0 +1,285 @@
+//! Cells: a published value that readers load in a section and a writer replaces whole. Used without a line of
+//! `unsafe`.
+
+use alloc::boxed::Box;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr::{self, NonNull};
+
+use super::domain::Domain;
+use super::guard::Protects;
+use super::retired::Retired;
+use crate::atomic::{AtomicPtr, Ordering, const_fn};
+use crate::mutant::mutated;
+
+/// A published value that may be absent; `const`-constructible empty, so fit for a `static`.
+///
+/// ```
+/// use leeward::rcu::{self, RcuOption};
+/// static CONFIG: RcuOption<String> = RcuOption::none();
+/// assert!(CONFIG.load(&rcu::read()).is_none());
+/// CONFIG.replace(Some(String::from("first")));            // nothing was there to retire
+/// if let Some(old) = CONFIG.replace(Some(String::from("second"))) {
+///     old.defer();                                        // freed after a grace period
+/// }
+/// assert_eq!(CONFIG.load(&rcu::read()).unwrap(), "second");
+/// ```
+pub struct RcuOption<T, D: Domain = super::Global> {
+    value: AtomicPtr<T>,
+    /// Owns a `T`; belongs to `D`.
+    owns: PhantomData<(Box<T>, fn() -> D)>,
+}
+
+// SAFETY: sends the value along.
+unsafe impl<T: Send, D: Domain> Send for RcuOption<T, D> {}
+// SAFETY: readers of many threads share the value (`Sync`), and whoever replaces it takes it away (`Send`).
+unsafe impl<T: Send + Sync, D: Domain> Sync for RcuOption<T, D> {}
+
+impl<T, D: Domain> RcuOption<T, D> {
+    const_fn! {
+        /// Nothing.
+        pub fn none() -> Self {
+            RcuOption { value: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
+        }
+    }
+
+    /// Something.
+    pub fn some(value: T) -> Self {
+        Self::from(Box::new(value))
+    }
+
+    /// The value as it is now, alive for as long as the guard (or the online reader) and the cell are borrowed.
+    ///
+    /// # Memory ordering
+    /// Acquire: everything that the publisher did to the value before is seen.
+    ///
+    /// # Cost
+    /// One load. Wait-free, async-signal-safe.
+    #[inline(always)]
+    pub fn load<'g>(&'g self, guard: &'g impl Protects<D>) -> Option<&'g T> {
+        let _ = guard;
+        // Acquire: partner of the release in `swap`. (The dependency would do; Rust has no ordering for it. On x86 it
+        // is the same instruction.)
+        let value = self.value.load(Ordering::Acquire);
+        // SAFETY: it was published whole, and is freed after a grace period that began after it was unlinked: the
+        // guard's section keeps that from ending while `'g` lasts. Owners (`&mut self`, `drop`) exclude the
+        // borrow of the cell.
+        unsafe { value.as_ref() }
+    }
+
+    /// Shows the value to `read` in a section of its own. The reference can neither be leaked nor kept across an
+    /// await.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub fn read<R>(&self, read: impl FnOnce(Option<&T>) -> R) -> R {
+        let guard = D::read();
+        read(self.load(&guard))
+    }
+
+    /// Publishes another value and takes the old one out of the readers' reach; it lives until they have left.
+    ///
+    /// # Memory ordering
+    /// Acquire and release: readers of the new value see what was done before.
+    ///
+    /// # Cost
+    /// An allocation and an atomic exchange.
+    pub fn replace(&self, value: Option<T>) -> Option<Retired<T, D>>
+    where
+        T: Send + 'static,
+    {
+        let new = value.map_or(ptr::null_mut(), |value| Box::into_raw(Box::new(value)));
+        self.swap(new)
+    }
+
+    /// [`replace`](Self::replace) with nothing.
+    pub fn take(&self) -> Option<Retired<T, D>>
+    where
+        T: Send + 'static,
+    {
+        self.swap(ptr::null_mut())
+    }
+
+    fn swap(&self, new: *mut T) -> Option<Retired<T, D>>
+    where
+        T: Send + 'static,
+    {
+        let order = if mutated!(publish_release) { Ordering::Relaxed } else { Ordering::AcqRel };
+        // Release: partner of the acquire in `load`. Acquire: the old value's publisher happens before whoever frees
+        // it.
+        let old = self.value.swap(new, order);
+        // SAFETY: it came from a box, and the exchange gave it to us alone: no later reader finds it.
+        NonNull::new(old).map(|old| unsafe { Retired::new(old) })
+    }
+
+    /// Publishes what `next` makes of the current value; again if another writer was faster.
+    ///
+    /// Gives the retired old value back, or `None` if there was none.
+    ///
+    /// # Cost
+    /// A section, an allocation and an atomic compare-exchange for each try. Lock-free.
+    #[cfg(feature = "std")]
+    pub fn update(&self, mut next: impl FnMut(Option<&T>) -> T) -> Option<Retired<T, D>>
+    where
+        T: Send + 'static,
+    {
+        // Also keeps the old value's address from being used anew between the load and the exchange.
+        let guard = D::read();
+        loop {
+            let old = self.load(&guard);
+            let new = Box::into_raw(Box::new(next(old)));
+            let old = old.map_or(ptr::null_mut(), |old| ptr::from_ref(old).cast_mut());
+            // Release, Acquire: as in `swap`. Relaxed on failure: the loop loads again.
+            if self.value.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                // SAFETY: as in `swap`.
+                return NonNull::new(old).map(|old| unsafe { Retired::new(old) });
+            }
+            // SAFETY: made a few lines above and published nowhere.
+            drop(unsafe { Box::from_raw(new) });
+        }
+    }
+
+    /// The value, for its only owner.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        // SAFETY: `&mut self`: no reader has a borrow of the cell, and nobody replaces.
+        unsafe { self.value.get_mut().as_mut() }
+    }
+
+    /// The value, for its last owner.
+    pub fn into_inner(mut self) -> Option<Box<T>> {
+        let value = core::mem::replace(self.value.get_mut(), ptr::null_mut());
+        // SAFETY: it came from a box; by value, so nobody else has the cell.
+        NonNull::new(value).map(|value| unsafe { Box::from_raw(value.as_ptr()) })
+    }
+}
+
+impl<T, D: Domain> Drop for RcuOption<T, D> {
+    fn drop(&mut self) {
+        let value = *self.value.get_mut();
+        if !value.is_null() {
+            // SAFETY: it came from a box; `&mut self`: every reference that was loaded borrowed the cell and is dead.
+            drop(unsafe { Box::from_raw(value) });
+        }
+    }
+}
+
+impl<T, D: Domain> From<Box<T>> for RcuOption<T, D> {
+    fn from(value: Box<T>) -> Self {
+        RcuOption { value: AtomicPtr::new(Box::into_raw(value)), owns: PhantomData }
+    }
+}
+
+impl<T, D: Domain> Default for RcuOption<T, D> {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+impl<T, D: Domain> fmt::Debug for RcuOption<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RcuOption").finish_non_exhaustive()
+    }
+}
+
+/// A published value that is always there.
+///
+/// ```
+/// use leeward::rcu::{self, RcuCell};
+/// let config = RcuCell::<Vec<u32>>::new(vec![1, 2]);
+/// let guard = rcu::read();
+/// let now = config.load(&guard);
+/// config.update(|old| old.iter().map(|n| n * 10).collect()).defer();
+/// assert_eq!(now, &[1, 2]);                       // still the one that was loaded
+/// assert_eq!(config.load(&guard), &[10, 20]);     // the one that is published
+/// ```
+pub struct RcuCell<T, D: Domain = super::Global>(RcuOption<T, D>);
+
+impl<T, D: Domain> RcuCell<T, D> {
+    /// A cell that holds `value`.
+    pub fn new(value: T) -> Self {
+        RcuCell(RcuOption::some(value))
+    }
+
+    /// The value as it is now; see [`RcuOption::load`].
+    #[inline(always)]
+    pub fn load<'g>(&'g self, guard: &'g impl Protects<D>) -> &'g T {
+        match self.0.load(guard) {
+            Some(value) => value,
+            // SAFETY: `new` puts a value in, and nothing that this type offers takes it out but by putting another in.
+            None => unsafe { core::hint::unreachable_unchecked() },
+        }
+    }
+
+    /// Shows the value to `read` in a section of its own; see [`RcuOption::read`].
+    #[cfg(feature = "std")]
+    #[inline]
+    pub fn read<R>(&self, read: impl FnOnce(&T) -> R) -> R {
+        let guard = D::read();
+        read(self.load(&guard))
+    }
+
+    /// Publishes another value; see [`RcuOption::replace`].
+    pub fn replace(&self, value: T) -> Retired<T, D>
+    where
+        T: Send + 'static,
+    {
+        retired(self.0.replace(Some(value)))
+    }
+
+    /// Publishes what `next` makes of the current value; see [`RcuOption::update`].
+    #[cfg(feature = "std")]
+    pub fn update(&self, mut next: impl FnMut(&T) -> T) -> Retired<T, D>
+    where
+        T: Send + 'static,
+    {
+        retired(self.0.update(|old| match old {
+            Some(old) => next(old),
+            // SAFETY: as in `load`.
+            None => unsafe { core::hint::unreachable_unchecked() },
+        }))
+    }
+
+    /// The value, for its only owner.
+    pub fn get_mut(&mut self) -> &mut T {
+        match self.0.get_mut() {
+            Some(value) => value,
+            // SAFETY: as in `load`.
+            None => unsafe { core::hint::unreachable_unchecked() },
+        }
+    }
+
+    /// The value, for its last owner.
+    pub fn into_inner(self) -> Box<T> {
+        match self.0.into_inner() {
+            Some(value) => value,
+            // SAFETY: as in `load`.
+            None => unsafe { core::hint::unreachable_unchecked() },
+        }
+    }
+}
+
+/// What came out of a cell that is never empty.
+fn retired<T: Send + 'static, D: Domain>(old: Option<Retired<T, D>>) -> Retired<T, D> {
+    match old {
+        Some(old) => old,
+        // SAFETY: as in `RcuCell::load`.
+        None => unsafe { core::hint::unreachable_unchecked() },
+    }
+}
+
+impl<T, D: Domain> From<Box<T>> for RcuCell<T, D> {
+    fn from(value: Box<T>) -> Self {
+        RcuCell(RcuOption::from(value))
+    }
+}
+
+impl<T: Default, D: Domain> Default for RcuCell<T, D> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T, D: Domain> fmt::Debug for RcuCell<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RcuCell").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,437 @@
+//! Deferred callbacks: queued by anybody, run in batches, one grace period a batch, by the domain's worker.
+//!
+//! Producers fill the pending batch under a short lock. The worker takes it whole, waits for a grace period, runs it,
+//! and looks again; it sleeps only when it found nothing, so nothing waits for a clock. What may be queued is
+//! bounded.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::cell::UnsafeCell;
+use core::ptr::NonNull;
+
+use super::domain::{Domain, State};
+use super::stats::Stats;
+use super::{fork, local, thread, worker};
+use crate::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn, fence};
+use crate::futex;
+use crate::mutant::mutated;
+use crate::raw::Mutex;
+
+/// What a domain may hold back, and what happens to a caller of [`Domain::defer`] that would exceed it.
+///
+/// The third policy, to fail, is [`Domain::try_defer`] and [`Retired::try_defer`](super::Retired::try_defer),
+/// whichever this says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limit {
+    /// Callbacks that were deferred and have not run. Default: 65,536.
+    pub callbacks: usize,
+    /// Bytes that they hold: the size of each value, or what [`Retired::defer_bytes`](super::Retired::defer_bytes)
+    /// says. Default: 64 MiB.
+    pub bytes: usize,
+    /// What a caller does that would exceed either. Default: [`Policy::Block`].
+    pub policy: Policy,
+}
+
+impl Limit {
+    const DEFAULT: Limit = Limit { callbacks: 1 << 16, bytes: 64 << 20, policy: Policy::Block };
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// What [`Domain::defer`] does at the limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Policy {
+    /// Wait until callbacks have run. They run on the worker only, so that they may take any lock *that no caller
+    /// holds while it defers*.
+    Block,
+    /// Run a grace period and the callbacks that are queued at once, on the calling thread: no waiting for another
+    /// thread, but callbacks then run wherever somebody defers, inside whatever locks are held there.
+    Expedite,
+}
+
+/// The queue is at its limit: the callback, given back.
+pub struct Full<F>(pub F);
+
+impl<F> core::fmt::Debug for Full<F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Full")
+    }
+}
+
+impl<F> core::fmt::Display for Full<F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the domain's limit of deferred callbacks is reached")
+    }
+}
+
+impl<F> core::error::Error for Full<F> {}
+
+/// Something to be called once, or forgotten.
+pub(crate) struct Callback {
+    data: NonNull<()>,
+    call: unsafe fn(NonNull<()>),
+    bytes: usize,
+}
+
+// SAFETY: both constructors ask for what may be sent.
+unsafe impl Send for Callback {}
+
+impl Callback {
+    pub(super) fn from_closure<F: FnOnce() + Send + 'static>(callback: F) -> Callback {
+        /// # Safety
+        /// `data` is a boxed `F`, for this call alone.
+        unsafe fn call<F: FnOnce()>(data: NonNull<()>) {
+            // SAFETY: the caller's promise.
+            let callback = unsafe { Box::from_raw(data.cast::<F>().as_ptr()) };
+            callback();
+        }
+        let bytes = size_of::<F>();
+        let data = NonNull::from(Box::leak(Box::new(callback))).cast();
+        Callback { data, call: call::<F>, bytes }
+    }
+
+    /// # Safety
+    /// `value` came from a box that is the caller's to give up, and may be dropped on another thread.
+    pub(super) unsafe fn from_box<T: Send + 'static>(value: NonNull<T>, bytes: usize) -> Callback {
+        /// # Safety
+        /// `data` is a boxed `T`, for this call alone.
+        unsafe fn free<T>(data: NonNull<()>) {
+            // SAFETY: the caller's promise.
+            drop(unsafe { Box::from_raw(data.cast::<T>().as_ptr()) });
+        }
+        Callback { data: value.cast(), call: free::<T>, bytes }
+    }
+
+    pub(super) fn run(self) {
+        // SAFETY: made by one of the two constructors, and consumed here.
+        unsafe { (self.call)(self.data) };
+    }
+
+    /// The closure again, uncalled.
+    ///
+    /// # Safety
+    /// Made by `from_closure::<F>`.
+    unsafe fn into_closure<F>(self) -> F {
+        // SAFETY: the caller's promise.
+        *unsafe { Box::from_raw(self.data.cast::<F>().as_ptr()) }
+    }
+}
+
+/// The batch that is being filled.
+struct Pending {
+    callbacks: Vec<Callback>,
+    /// The next batch's number, counted from 1.
+    number: u64,
+}
+
+pub(crate) struct Queue {
+    lock: Mutex,
+    /// Guarded by `lock`.
+    pending: UnsafeCell<Pending>,
+    /// Held from the taking of a batch until it has run: batches end in order.
+    reclaiming: Mutex,
+    /// The thread that runs callbacks now, as `thread::this` names it; 0: none.
+    runner: AtomicUsize,
+    /// The last batch that has run.
+    finished: AtomicU64,
+    /// Changes when a batch has run; where `barrier` and callers at the limit sleep.
+    turn: AtomicU32,
+    /// How many of those there are.
+    waiting: AtomicU32,
+    /// Callbacks and bytes that were queued and have not run.
+    callbacks: AtomicUsize,
+    bytes: AtomicUsize,
+    /// The latest ticket that somebody polls for.
+    pub(super) wanted: AtomicU64,
+    pub(super) worker: worker::Worker,
+    limit: UnsafeCell<Limit>,
+}
+
+// SAFETY: `pending` and `limit` are touched under `lock` only.
+unsafe impl Sync for Queue {}
+// SAFETY: callbacks are `Send`.
+unsafe impl Send for Queue {}
+
+impl Queue {
+    const_fn! {
+        pub(crate) fn new() -> Queue {
+            Queue {
+                lock: Mutex::new(),
+                pending: UnsafeCell::new(Pending { callbacks: Vec::new(), number: 1 }),
+                reclaiming: Mutex::new(),
+                runner: AtomicUsize::new(0),
+                finished: AtomicU64::new(0),
+                turn: AtomicU32::new(0),
+                waiting: AtomicU32::new(0),
+                callbacks: AtomicUsize::new(0),
+                bytes: AtomicUsize::new(0),
+                wanted: AtomicU64::new(0),
+                worker: worker::Worker::new(),
+                limit: UnsafeCell::new(Limit::DEFAULT),
+            }
+        }
+    }
+
+    /// Does something to the pending batch and the limit, which no panic may leave half done: `work` calls nobody's
+    /// code.
+    fn locked<R>(&self, work: impl FnOnce(&mut Pending, &mut Limit) -> R) -> R {
+        self.lock.lock();
+        // SAFETY: guarded by the lock, which we hold.
+        let pending = unsafe { &mut *self.pending.get() };
+        // SAFETY: as above.
+        let limit = unsafe { &mut *self.limit.get() };
+        let result = work(pending, limit);
+        self.lock.unlock();
+        result
+    }
+
+    pub(super) fn set_limit(&self, limit: Limit) {
+        self.locked(|_, old| *old = limit);
+        self.wake_waiting();
+    }
+
+    /// Queues a callback; waits, helps or exceeds the limit where there is no room.
+    pub(super) fn defer<D: Domain>(&'static self, mut callback: Callback) {
+        fork::watch(D::state());
+        loop {
+            match self.push(callback, false) {
+                Ok(first) => return self.after_push::<D>(first),
+                Err((back, policy)) => {
+                    callback = back;
+                    if !self.make_room::<D>(policy, callback.bytes) {
+                        D::state().grace.counts.over_limit.add(1);
+                        if let Ok(first) = self.push(callback, true) {
+                            self.after_push::<D>(first);
+                        }
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn try_defer<D: Domain, F: FnOnce() + Send + 'static>(
+        &'static self,
+        callback: F,
+    ) -> Result<(), Full<F>> {
+        self.try_push::<D>(Callback::from_closure(callback)).map_err(|back| {
+            // SAFETY: it is the one that we made.
+            Full(unsafe { back.into_closure() })
+        })
+    }
+
+    pub(super) fn try_push<D: Domain>(&'static self, callback: Callback) -> Result<(), Callback> {
+        fork::watch(D::state());
+        match self.push(callback, false) {
+            Ok(first) => {
+                self.after_push::<D>(first);
+                Ok(())
+            }
+            Err((back, _)) => Err(back),
+        }
+    }
+
+    /// Ok tells whether it is the first of its batch. No memory for the queue itself counts as no room.
+    fn push(&self, callback: Callback, regardless: bool) -> Result<bool, (Callback, Policy)> {
+        self.locked(|pending, limit| {
+            if !(regardless || self.has_room(limit, callback.bytes)) || pending.callbacks.try_reserve(1).is_err() {
+                return Err((callback, limit.policy));
+            }
+            // Relaxed, both: bounds, which need no order; taken and given under locks anyhow.
+            self.callbacks.fetch_add(1, Ordering::Relaxed);
+            self.bytes.fetch_add(callback.bytes, Ordering::Relaxed);
+            pending.callbacks.push(callback);
+            Ok(pending.callbacks.len() == 1)
+        })
+    }
+
+    /// A value larger than the whole limit is let in when nothing else is there.
+    fn has_room(&self, limit: &Limit, bytes: usize) -> bool {
+        // Relaxed, both: bounds.
+        let callbacks = self.callbacks.load(Ordering::Relaxed);
+        let held = self.bytes.load(Ordering::Relaxed);
+        callbacks == 0 || (callbacks < limit.callbacks && held.saturating_add(bytes) <= limit.bytes)
+    }
+
+    /// The worker takes whole batches until it finds none: only the first of a batch has to wake it.
+    fn after_push<D: Domain>(&'static self, first: bool) {
+        if first && !mutated!(worker_wake) && !self.worker.wake::<D>() && !self.may_not_wait::<D>() {
+            // No thread could be started: the caller's own.
+            self.reclaim::<D>();
+        }
+    }
+
+    /// Asks for a grace period for somebody who polls.
+    pub(super) fn want<D: Domain>(&'static self, ticket: u64) {
+        // Release: partner of the worker's acquire.
+        self.wanted.fetch_max(ticket, Ordering::Release);
+        self.worker.wake::<D>();
+    }
+
+    pub(super) fn has_worker(&self) -> bool {
+        self.worker.is_running()
+    }
+
+    /// In a section or a callback of the domain's: waiting for callbacks would be waiting for oneself.
+    fn may_not_wait<D: Domain>(&self) -> bool {
+        self.runs_here() || local::is_inside::<D>() || D::state().grace.is_inside()
+    }
+
+    /// Whether the calling thread is running a callback.
+    fn runs_here(&self) -> bool {
+        // Relaxed: if it is us, it is our own store.
+        let runner = self.runner.load(Ordering::Relaxed);
+        runner == thread::this() && runner != thread::UNKNOWN
+    }
+
+    /// Waits for room, or makes some. False where the caller can do neither.
+    #[cold]
+    #[inline(never)]
+    fn make_room<D: Domain>(&'static self, policy: Policy, bytes: usize) -> bool {
+        if mutated!(limit_waits) || self.may_not_wait::<D>() {
+            return false;
+        }
+        if policy == Policy::Block && self.worker.wake::<D>() {
+            self.wait_until(|| self.locked(|_, limit| self.has_room(limit, bytes)));
+        } else if !self.reclaim::<D>() {
+            // Somebody else took the batch and has run it by now, or it is running: no memory, or none left to take.
+            futex::yield_now();
+        }
+        true
+    }
+
+    /// Sleeps until `is_so`, looking again whenever a batch has run.
+    fn wait_until(&self, is_so: impl Fn() -> bool) {
+        while !is_so() {
+            // Relaxed: compared by the kernel.
+            let turn = self.turn.load(Ordering::Relaxed);
+            // Relaxed: ordered by the fence.
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            // SeqCst. Pair E: our announcement is before our last look; partner: the fence in `wake_waiting`.
+            fence(Ordering::SeqCst);
+            if !is_so() {
+                futex::wait(&self.turn, turn, None);
+            }
+            // Relaxed: counted too long, it costs a wake for nothing.
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn wake_waiting(&self) {
+        // SeqCst. Pair E: what has been done is before the look at who waits; partner: the fence in `wait_until`.
+        fence(Ordering::SeqCst);
+        // Relaxed: ordered by the fence.
+        if self.waiting.load(Ordering::Relaxed) != 0 {
+            // Relaxed: the kernel compares it under its queue's lock.
+            self.turn.fetch_add(1, Ordering::Relaxed);
+            futex::wake(&self.turn, futex::ALL);
+        }
+    }
+
+    pub(super) fn barrier<D: Domain>(&'static self) {
+        assert!(
+            !self.runs_here(),
+            "leeward: barrier() called inside a callback of the same domain: it would wait for itself for ever"
+        );
+        assert!(
+            !local::is_inside::<D>() && !D::state().grace.is_inside(),
+            "leeward: barrier() called inside a read section of the same domain: it would wait for itself for ever"
+        );
+        // The batch that holds the last callback queued so far.
+        let last = self.locked(|pending, _| pending.number - u64::from(pending.callbacks.is_empty()));
+        // Acquire: partner of the release in `run`.
+        let finished = || self.finished.load(Ordering::Acquire) >= last;
+        if mutated!(barrier_waits) || finished() {
+            return;
+        }
+        if self.worker.wake::<D>() {
+            return self.wait_until(finished);
+        }
+        while !finished() {
+            self.reclaim::<D>();
+        }
+    }
+
+    /// Takes the pending batch, waits for a grace period and runs it. False if there was none. The caller may wait.
+    pub(super) fn reclaim<D: Domain>(&'static self) -> bool {
+        self.reclaiming.lock();
+        let taken = self.locked(|pending, _| {
+            let callbacks = core::mem::take(&mut pending.callbacks);
+            let number = pending.number;
+            pending.number += u64::from(!callbacks.is_empty());
+            (!callbacks.is_empty()).then_some((callbacks, number))
+        });
+        let some = taken.is_some();
+        if let Some((callbacks, number)) = taken {
+            if !mutated!(worker_grace) {
+                // Not inside a section: callers saw to it.
+                let _ = D::state().grace.synchronize::<D::Fence>();
+            }
+            if !self.run(D::state(), callbacks, number) {
+                return true;
+            }
+        }
+        self.reclaiming.unlock();
+        some
+    }
+
+    /// Runs a batch. False if a callback forked and this is the child, whose queue was cleared.
+    fn run(&self, state: &State, callbacks: Vec<Callback>, number: u64) -> bool {
+        let generation = fork::generation();
+        // Relaxed: read by the thread itself only.
+        self.runner.store(thread::this(), Ordering::Relaxed);
+        let mut callbacks = callbacks.into_iter();
+        while let Some(callback) = callbacks.next() {
+            let bytes = callback.bytes;
+            if worker::panics(|| callback.run()) {
+                state.grace.counts.callback_panics.add(1);
+            }
+            if fork::generation() != generation {
+                // The rest is the parent's.
+                callbacks.for_each(core::mem::forget);
+                return false;
+            }
+            state.grace.counts.callbacks_run.add(1);
+            // Relaxed, both: bounds.
+            self.callbacks.fetch_sub(1, Ordering::Relaxed);
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        self.runner.store(0, Ordering::Relaxed);
+        // Release: partner of the acquire in `barrier`: what the callbacks did.
+        self.finished.store(number, Ordering::Release);
+        self.wake_waiting();
+        true
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        // Relaxed, both: counts.
+        let read = |count: &AtomicUsize| count.load(Ordering::Relaxed) as u64;
+        Stats { callbacks_queued: read(&self.callbacks), bytes_queued: read(&self.bytes), ..Stats::default() }
+    }
+
+    /// In the child of a fork: what was queued is the parent's; the copy here is forgotten, whatever state it was
+    /// caught in.
+    pub(super) fn after_fork(&self) {
+        self.lock.reset();
+        self.reclaiming.reset();
+        // SAFETY: the child has one thread; overwritten without a drop, since a thread that is not here may have been
+        // changing it.
+        unsafe {
+            self.pending
+                .get()
+                .write(Pending { callbacks: Vec::new(), number: self.finished.load(Ordering::Relaxed) + 1 })
+        };
+        for word in [&self.callbacks, &self.bytes, &self.runner] {
+            // Relaxed: the child has one thread.
+            word.store(0, Ordering::Relaxed);
+        }
+        // Relaxed: as above.
+        self.waiting.store(0, Ordering::Relaxed);
+        self.worker.after_fork();
+    }
+}

@@ -1,0 +1,309 @@
+//! Domains: sets of readers and writers that know nothing of each other's, as types.
+
+use core::ptr;
+use core::time::Duration;
+
+use super::defer::{Full, Limit, Queue};
+use super::grace::{Grace, OwnSection};
+use super::stall::Stall;
+use super::stats::Stats;
+use super::{fork, local};
+use crate::atomic::{AtomicPtr, const_fn};
+use crate::fence::Pair;
+
+/// What a domain is made of; a `static`.
+#[doc(hidden)]
+pub struct State {
+    pub(crate) grace: Grace,
+    pub(crate) queue: Queue,
+    /// The next domain that fork must know.
+    pub(super) next: AtomicPtr<State>,
+}
+
+impl State {
+    const_fn! {
+        #[doc(hidden)]
+        #[allow(clippy::new_without_default)]
+        pub fn new() -> State {
+            State { grace: Grace::new(), queue: Queue::new(), next: AtomicPtr::new(ptr::null_mut()) }
+        }
+    }
+}
+
+/// There is no memory for one more reader's slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoMemory;
+
+impl core::fmt::Display for NoMemory {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("there is no memory to register one more RCU reader")
+    }
+}
+
+impl core::error::Error for NoMemory {}
+
+/// A point in a domain's time, for [`Domain::poll`].
+///
+/// Of one domain only: polling another with it does not compile.
+#[derive(Debug)]
+#[must_use = "a cookie is good for nothing but polling"]
+pub struct Cookie<D: Domain = super::Global> {
+    pub(super) ticket: u64,
+    domain: core::marker::PhantomData<fn() -> D>,
+}
+
+impl<D: Domain> Clone for Cookie<D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<D: Domain> Copy for Cookie<D> {}
+
+/// A domain: its readers, its grace periods and its deferred callbacks, apart from every other domain's.
+///
+/// Made by [`rcu_domain!`](crate::rcu_domain); [`Global`](super::Global) is there already. All functions are
+/// associated ones, `Routes::read()`; the module's free functions are those of `Global`.
+///
+/// # Safety
+/// For the macro alone to implement: `state` must always return the same static, which no other domain returns, and
+/// the slot functions must keep one slot for each thread.
+pub unsafe trait Domain: Sized + Send + Sync + 'static {
+    /// The reader's and the writer's fences: [`Asymmetric`](crate::fence::Asymmetric) or
+    /// [`Full`](crate::fence::Full).
+    type Fence: Pair;
+
+    #[doc(hidden)]
+    fn state() -> &'static State;
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    fn local() -> local::Local<Self>;
+
+    /// Enters a read section on the calling thread, registering the thread at its first.
+    ///
+    /// What is loaded through the guard stays alive until the guard is dropped. Sections nest to any depth and guards
+    /// may be dropped in any order. Wait-free, apart from the first call on a thread.
+    ///
+    /// # Memory ordering
+    /// A section that began before a grace period did is waited for; any other sees everything that the writer stored
+    /// before it asked for that grace period.
+    ///
+    /// # Cost
+    /// Free path: two loads and a store to lines of one's own and one load of a shared line that only grace periods
+    /// write; no fence, no locked instruction (one full fence with [`Full`](crate::fence::Full)). Paid path: a
+    /// thread's first section takes a slot, which may allocate.
+    ///
+    /// # Panics
+    /// If there is no memory for the thread's slot; [`register`](Self::register) tells beforehand.
+    ///
+    /// # Async-signal-safety
+    /// Safe at any instruction of any code on a thread that is registered ([`register`](Self::register), or an
+    /// earlier section).
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    #[track_caller]
+    fn read() -> super::Guard<'static, Self> {
+        super::local::read::<Self>()
+    }
+
+    /// Registers the calling thread now rather than at its first section. Needed before its signal handlers read.
+    ///
+    /// # Errors
+    /// [`NoMemory`].
+    #[cfg(feature = "std")]
+    fn register() -> Result<(), NoMemory> {
+        super::local::register::<Self>().map(drop)
+    }
+
+    /// Waits until every section that was open when the call began has ended.
+    ///
+    /// What was unlinked before the call can be freed after it. Callers share: however many call at once, two grace
+    /// periods serve them all.
+    ///
+    /// The algorithm is an epoch grace period in one phase (after Fraser, "Practical lock-freedom", 2004, and
+    /// Desnoyers et al., "User-Level Implementations of Read-Copy Update", 2012) behind one heavy fence.
+    ///
+    /// # Memory ordering
+    /// Everything before the call in this thread happens before every section that begins after it; everything in the
+    /// sections waited for happens before what follows the call.
+    ///
+    /// # Cost
+    /// One [heavy fence](crate::fence::heavy) and a load for each registered reader; one more heavy fence and a sleep
+    /// if a reader stays inside for long.
+    ///
+    /// # Panics
+    /// Inside a section of the same domain: it would wait for itself.
+    ///
+    /// # Async-signal-safety
+    /// None.
+    fn synchronize() {
+        fork::watch(Self::state());
+        if local::is_inside::<Self>() || Self::state().grace.synchronize::<Self::Fence>() == Err(OwnSection) {
+            panic!(
+                "leeward: synchronize() called inside a read section of the same domain: it would wait for itself for ever"
+            );
+        }
+    }
+
+    /// Asks for a grace period without waiting for it: [`poll`](Self::poll) tells when it is over.
+    ///
+    /// # Cost
+    /// A full fence; a system call if the worker sleeps.
+    fn start_poll() -> Cookie<Self> {
+        fork::watch(Self::state());
+        let state = Self::state();
+        let ticket = state.grace.tickets.take();
+        state.queue.want::<Self>(ticket);
+        Cookie { ticket, domain: core::marker::PhantomData }
+    }
+
+    /// Whether a grace period has passed since the cookie was made. Never waits.
+    ///
+    /// True once means true for ever. Works inside sections (and stays false while the caller's own is in the way).
+    ///
+    /// # Cost
+    /// One load. Where there is no worker (without `std`, or when no thread could be started) a call tries to run the
+    /// grace period itself, which costs a heavy fence.
+    fn poll(cookie: &Cookie<Self>) -> bool {
+        let state = Self::state();
+        state.grace.tickets.is_served(cookie.ticket)
+            || (!state.queue.has_worker() && state.grace.try_lead::<Self::Fence>(cookie.ticket))
+    }
+
+    /// Runs `callback` after a grace period, on the domain's worker thread.
+    ///
+    /// At the [limit](Self::set_limit) the caller waits or helps, as the limit's policy says, except inside a section
+    /// or a callback, where it can do neither: then the callback is queued beyond the limit and counted in
+    /// [`Stats::over_limit`]. A panic in a callback is caught and counted.
+    ///
+    /// Callbacks that are queued when the process exits do not run; [`barrier`](Self::barrier) before the end of
+    /// `main` drains them.
+    ///
+    /// # Cost
+    /// A short lock and an allocation for the closure (none for [`Retired`](super::Retired)); a system call if the
+    /// worker sleeps.
+    fn defer(callback: impl FnOnce() + Send + 'static) {
+        Self::state().queue.defer::<Self>(super::defer::Callback::from_closure(callback));
+    }
+
+    /// The same where waiting is out of the question: gives the callback back at the limit.
+    ///
+    /// # Errors
+    /// [`Full`], with the callback.
+    fn try_defer<F: FnOnce() + Send + 'static>(callback: F) -> Result<(), Full<F>> {
+        let state = Self::state();
+        state.queue.try_defer::<Self, F>(callback)
+    }
+
+    /// Waits until every callback that was deferred before the call, by any thread, has run.
+    ///
+    /// # Cost
+    /// At most the grace period that runs and one more; nothing when nothing is queued.
+    ///
+    /// # Panics
+    /// Inside a callback of the same domain, and inside a section of it: it would wait for itself.
+    fn barrier() {
+        fork::watch(Self::state());
+        Self::state().queue.barrier::<Self>();
+    }
+
+    /// Bounds what may be deferred and not yet run; see [`Limit`].
+    fn set_limit(limit: Limit) {
+        Self::state().queue.set_limit(limit);
+    }
+
+    /// After how long a grace period reports the reader that it waits for, and to whom; then again after each further
+    /// such time.
+    ///
+    /// The default is ten seconds, to standard error. `after: None` never reports; `tell: None` is the default again.
+    /// `tell` runs on the thread that waits, in the midst of a grace period: it must not call `synchronize`,
+    /// `barrier` or `defer` of the same domain.
+    fn set_stall_limit(after: Option<Duration>, tell: Option<fn(&Stall)>) {
+        Self::state().grace.stall.set(after, tell);
+    }
+
+    /// What the domain has done so far, and what it holds.
+    fn stats() -> Stats {
+        let state = Self::state();
+        let counts = &state.grace.counts;
+        Stats {
+            grace_periods: counts.grace_periods.get(),
+            heavy_fences: counts.heavy_fences.get(),
+            sleeps: counts.sleeps.get(),
+            stalls: counts.stalls.get(),
+            readers: state.grace.registry.claimed() as u64,
+            leaked: counts.leaked.get(),
+            callbacks_run: counts.callbacks_run.get(),
+            callback_panics: counts.callback_panics.get(),
+            over_limit: counts.over_limit.get(),
+            ..state.queue.stats()
+        }
+    }
+}
+
+/// Declares domains of your own.
+///
+/// ```
+/// use leeward::rcu::{Domain, RcuCell};
+///
+/// leeward::rcu_domain! {
+///     /// Readers of the routing table. The reader pays nothing, the writer issues heavy fences.
+///     pub struct Routes;
+///     /// Readers that pay for a full fence, so that writers make no system call.
+///     struct Rules: Full;
+/// }
+///
+/// let table = RcuCell::<_, Routes>::new(vec![1, 2, 3]);
+/// let guard = Routes::read();
+/// assert_eq!(table.load(&guard).len(), 3);
+/// ```
+#[macro_export]
+macro_rules! rcu_domain {
+    ($($(#[$meta:meta])* $vis:vis struct $name:ident $(: $fence:ident)?;)+) => {$(
+        $(#[$meta])*
+        #[derive(Debug)]
+        $vis enum $name {}
+
+        // SAFETY: one static and one set of thread-local variables, all of this domain's own.
+        unsafe impl $crate::rcu::Domain for $name {
+            type Fence = $crate::rcu_domain!(@fence $($fence)?);
+            #[inline(always)]
+            fn state() -> &'static $crate::rcu::hidden::State {
+                $crate::__leeward_static! { STATE: $crate::rcu::hidden::State = $crate::rcu::hidden::State::new(); }
+                &STATE
+            }
+            $crate::__rcu_domain_local!($name);
+        }
+    )+};
+    (@fence) => { $crate::fence::Asymmetric };
+    (@fence $fence:ident) => { $crate::fence::$fence };
+}
+
+/// The thread's own slot, where there is thread-local storage.
+#[cfg(feature = "std")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __rcu_domain_local {
+    ($name:ident) => {
+        #[inline(always)]
+        fn local() -> $crate::rcu::hidden::Local<Self> {
+            ::std::thread_local! {
+                static SLOT: $crate::rcu::hidden::LocalSlot =
+                    const { $crate::rcu::hidden::LocalSlot::new($crate::rcu::hidden::UNREGISTERED) };
+            }
+            ::std::thread_local! {
+                static EXIT: $crate::rcu::hidden::ThreadExit = const {
+                    $crate::rcu::hidden::ThreadExit::new($crate::rcu::hidden::leave_thread::<$name>)
+                };
+            }
+            $crate::rcu::hidden::Local::new(&SLOT, &EXIT)
+        }
+    };
+}
+
+/// Without thread-local storage there are handles only.
+#[cfg(not(feature = "std"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __rcu_domain_local {
+    ($name:ident) => {};
+}

@@ -1,0 +1,230 @@
+//! The grace period: one implementation for every flavour of reader and every pair of fences.
+//!
+//! DESIGN.md, "The grace period", tells the two interleavings of each lettered pair and what breaks without it.
+
+use core::time::Duration;
+
+use super::registry::Registry;
+use super::slot::Slot;
+use super::stall;
+use super::stats::Counts;
+use super::tickets::Tickets;
+use crate::atomic::{AtomicU64, Ordering, const_fn, looks, spin_hint};
+use crate::fence::Pair;
+use crate::futex;
+use crate::mutant::mutated;
+
+/// How often the scan looks at a reader before it gives the processor away.
+const LOOKS: u32 = 16;
+/// How often it gives the processor away before it sleeps.
+const YIELDS: u32 = 4;
+
+/// The epoch that readers copy. Only grace periods change it; alone on its lines.
+#[repr(align(128))]
+struct Epoch(AtomicU64);
+
+/// What readers and writers of one domain meet at.
+pub(crate) struct Grace {
+    epoch: Epoch,
+    pub(super) registry: Registry,
+    pub(super) tickets: Tickets,
+    pub(super) counts: Counts,
+    pub(super) stall: stall::Limit,
+}
+
+/// The caller is inside a section of the domain itself: waiting would never end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OwnSection;
+
+impl Grace {
+    const_fn! {
+        pub(crate) fn new() -> Grace {
+            Grace {
+                epoch: Epoch(AtomicU64::new(1)),
+                registry: Registry::new(),
+                tickets: Tickets::new(),
+                counts: Counts::new(),
+                stall: stall::Limit::new(),
+            }
+        }
+    }
+
+    /// What an entering reader copies.
+    #[inline(always)]
+    pub(super) fn epoch(&self) -> &AtomicU64 {
+        &self.epoch.0
+    }
+
+    /// Waits for a grace period that starts after the call.
+    pub(crate) fn synchronize<P: Pair>(&self) -> Result<(), OwnSection> {
+        let ticket = self.tickets.take();
+        while !self.tickets.is_served(ticket) {
+            if self.tickets.try_lead() {
+                return self.lead::<P>(ticket);
+            }
+            let mut inside = false;
+            self.tickets.follow(ticket, || inside = self.is_inside());
+            if inside {
+                return Err(OwnSection);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a grace period for everybody whose ticket it serves.
+    fn lead<P: Pair>(&self, ticket: u64) -> Result<(), OwnSection> {
+        if self.tickets.is_served(ticket) {
+            self.tickets.step_down();
+            return Ok(());
+        }
+        let mine = self.tickets.begin();
+        let epoch = self.advance::<P>();
+        let outcome = self.wait_for_readers::<P>(epoch);
+        self.tickets.hand_over(outcome.is_ok().then_some(mine));
+        if outcome.is_ok() {
+            self.counts.grace_periods.add(1);
+        }
+        outcome
+    }
+
+    /// Runs a grace period if nobody is in the way: no other leader, and no reader that has to be waited for.
+    pub(crate) fn try_lead<P: Pair>(&self, ticket: u64) -> bool {
+        if self.tickets.is_served(ticket) {
+            return true;
+        }
+        if !self.tickets.try_lead() {
+            return false;
+        }
+        let mine = self.tickets.begin();
+        let epoch = self.advance::<P>();
+        let clear = !self.registry.slots().any(|slot| slot.is_blocking(epoch));
+        self.tickets.hand_over(clear.then_some(mine));
+        if clear {
+            self.counts.grace_periods.add(1);
+        }
+        clear
+    }
+
+    /// The heavy fence, then the new epoch, which it returns.
+    fn advance<P: Pair>(&self) -> u64 {
+        // Relaxed: only leaders write it, one after the other.
+        let epoch = self.epoch.0.load(Ordering::Relaxed) + 1;
+        if mutated!(global_before_heavy) {
+            self.epoch.0.store(epoch, Ordering::Relaxed);
+        }
+        if !mutated!(heavy_before_scan) {
+            // Pair A, heavy half: what the callers unlinked is before the scan. Partner: the light fence in
+            // `Slot::enter_outermost` and `Slot::quiesce`. Either the scan sees the reader inside, or the
+            // reader sees the new pointer. Pair B as well: `started` is stored before, and a caller that
+            // read the old number has its unlink covered.
+            self.heavy::<P>();
+        }
+        // Relaxed: a reader that sees it was interrupted by the heavy fence before, and so sees what was unlinked.
+        self.epoch.0.store(epoch, Ordering::Relaxed);
+        epoch
+    }
+
+    fn heavy<P: Pair>(&self) {
+        self.counts.heavy_fences.add(1);
+        P::heavy();
+    }
+
+    /// Returns when every reader that was inside before `epoch` has left.
+    fn wait_for_readers<P: Pair>(&self, epoch: u64) -> Result<(), OwnSection> {
+        if mutated!(no_wait) {
+            return Ok(());
+        }
+        for slot in self.registry.slots() {
+            if !self.leaves_soon(slot, epoch) {
+                return self.sleep_until_all_left::<P>(epoch);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks a while. Short sections end, and a reader that lost its processor gets it back.
+    fn leaves_soon(&self, slot: &Slot, epoch: u64) -> bool {
+        if !slot.is_blocking(epoch) {
+            return true;
+        }
+        for round in 0..looks(YIELDS + 1) {
+            for _ in 0..LOOKS {
+                spin_hint();
+                if !slot.is_blocking(epoch) {
+                    return true;
+                }
+            }
+            if round < YIELDS {
+                futex::yield_now();
+            }
+        }
+        !slot.is_blocking(epoch)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sleep_until_all_left<P: Pair>(&self, epoch: u64) -> Result<(), OwnSection> {
+        if self.is_inside() {
+            return Err(OwnSection);
+        }
+        let mut watch = stall::Watch::start(&self.stall);
+        self.arm::<P>(self.registry.slots().filter(|slot| slot.is_blocking(epoch)));
+        for slot in self.registry.slots() {
+            while slot.is_blocking(epoch) {
+                if !slot.waited_is_raised() && !mutated!(rearm_after_return) {
+                    // It left, and came back with an old epoch: needless, but we wait, so it must wake us again.
+                    self.arm::<P>(core::iter::once(slot));
+                }
+                if mutated!(look_again_before_sleep) || slot.is_blocking(epoch) {
+                    self.sleep_on(slot, &mut watch);
+                }
+            }
+            // Before the hand-over: a request that the next leader makes must not be withdrawn by us.
+            slot.clear_waited();
+        }
+        Ok(())
+    }
+
+    /// Asks readers to wake us, and makes sure that they notice or are seen to have left.
+    fn arm<'a, P: Pair>(&self, slots: impl Iterator<Item = &'a Slot>) {
+        let mut asked = false;
+        for slot in slots {
+            asked = true;
+            slot.raise_waited();
+        }
+        if asked && !mutated!(heavy_before_sleep) {
+            // Pair C, heavy half: the request is before our next look at the slot. Partner: the light fence in
+            // `Slot::leave_outermost`. Either the reader sees the request and wakes us, or we see that it
+            // left.
+            self.heavy::<P>();
+        }
+    }
+
+    fn sleep_on(&self, slot: &Slot, watch: &mut stall::Watch) {
+        self.counts.sleeps.add(1);
+        let limit: Option<Duration> = watch.left();
+        if futex::wait(slot.waited(), 1, limit) == futex::Wait::TimedOut {
+            watch.report(slot, &self.counts);
+        }
+    }
+
+    /// Whether the calling thread is inside a section of this domain, on whichever of its slots.
+    pub(crate) fn is_inside(&self) -> bool {
+        let me = super::thread::this();
+        self.registry.slots().any(|slot| slot.is_held_by(me))
+    }
+
+    /// In the child of a fork: keeps the slots of the forking thread, drops the others'.
+    pub(crate) fn after_fork(&self) {
+        let me = super::thread::this();
+        let number = super::thread::number();
+        for slot in self.registry.slots() {
+            match slot.holder().0 {
+                owner if owner == me => slot.hand_to(me, number),
+                _ => slot.abandon(),
+            }
+            slot.clear_waited();
+        }
+        self.tickets.after_fork();
+    }
+}

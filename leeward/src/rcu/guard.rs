@@ -1,0 +1,84 @@
+//! Guards: that a section is open, as a value. And what else may stand for one.
+
+use core::marker::PhantomData;
+use core::panic::Location;
+
+use super::domain::Domain;
+use super::slot::Slot;
+
+/// An open read section of domain `D`: what was loaded with it stays alive until it is dropped.
+///
+/// Not `Send` and not `Sync`: it belongs to the thread that opened it. Forgetting one keeps its section open for as
+/// long as the thread (and longer, if the thread exits): memory is leaked and grace periods stall, and [report
+/// it](super::Domain::set_stall_limit), but nothing is freed under anybody.
+#[must_use = "the section ends when the guard is dropped"]
+pub struct Guard<'a, D: Domain = super::Global> {
+    slot: &'static Slot,
+    /// The handle that the slot belongs to; `'static` for the thread's own.
+    handle: PhantomData<&'a ()>,
+    /// Of this thread (not `Send`, not `Sync`) and of this domain.
+    domain: PhantomData<(*mut (), fn() -> D)>,
+}
+
+impl<D: Domain> Guard<'_, D> {
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn enter_outermost(slot: &'static Slot) -> Self {
+        if cfg!(debug_assertions) {
+            slot.note_entry(Location::caller());
+        }
+        slot.enter_outermost::<D::Fence>(D::state().grace.epoch());
+        Guard { slot, handle: PhantomData, domain: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(super) fn enter_nested(slot: &'static Slot) -> Self {
+        slot.enter_nested();
+        Guard { slot, handle: PhantomData, domain: PhantomData }
+    }
+
+    /// Lets grace periods pass: as if the section had been left and entered again, at the cost of a store.
+    ///
+    /// For long walks. The borrow checker sees to it that nothing loaded before is used after. Does nothing while
+    /// another guard of the same thread (or handle) is open.
+    #[inline]
+    pub fn refresh(&mut self) {
+        if self.slot.is_outermost() {
+            self.slot.quiesce::<D::Fence>(D::state().grace.epoch());
+        }
+    }
+}
+
+impl<D: Domain> Drop for Guard<'_, D> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.slot.leave::<D::Fence>() {
+            super::local::give_back::<D>(self.slot);
+        }
+    }
+}
+
+impl<D: Domain> core::fmt::Debug for Guard<'_, D> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Guard").finish_non_exhaustive()
+    }
+}
+
+/// Something that keeps what is loaded from domain `D` alive for as long as it is borrowed: a [`Guard`], or an online
+/// [`qsbr::Reader`](super::qsbr::Reader).
+///
+/// # Safety
+/// For this crate alone to implement: while a shared borrow of the value lives, its slot must announce a section of
+/// `D` that began before the borrow.
+pub unsafe trait Protects<D: Domain>: sealed::Sealed {}
+
+// SAFETY: the section is open until the guard is dropped, and `refresh` needs the guard whole.
+unsafe impl<D: Domain> Protects<D> for Guard<'_, D> {}
+// SAFETY: an online reader's slot announces; it changes in `&mut self` functions only.
+unsafe impl<D: Domain> Protects<D> for super::qsbr::Reader<D> {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<D: super::Domain> Sealed for super::Guard<'_, D> {}
+    impl<D: super::Domain> Sealed for super::super::qsbr::Reader<D> {}
+}

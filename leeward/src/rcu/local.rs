@@ -1,0 +1,154 @@
+//! Automatic registration: a thread's slot in thread-local storage, taken at its first section and given back at its
+//! exit.
+//!
+//! The slot's address lies in a variable without a destructor, so that reading it is one load and works to the
+//! thread's last instruction. A second variable, touched at registration only, has the destructor. A thread that
+//! reads after that has run takes a slot for that section alone.
+
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::ptr;
+use std::thread::LocalKey;
+
+use super::domain::{Domain, NoMemory};
+use super::slot::Slot;
+use super::{Guard, fork, thread, unregistered};
+use crate::mutant::mutated;
+
+/// The variable without a destructor.
+#[doc(hidden)]
+pub type LocalSlot = Cell<&'static Slot>;
+
+/// The variable with one: what runs at thread exit.
+#[doc(hidden)]
+pub struct ThreadExit(fn());
+
+impl ThreadExit {
+    #[doc(hidden)]
+    pub const fn new(leave: fn()) -> ThreadExit {
+        ThreadExit(leave)
+    }
+}
+
+impl Drop for ThreadExit {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// Where the calling thread finds both.
+#[doc(hidden)]
+pub struct Local<D: Domain> {
+    slot: &'static LocalKey<LocalSlot>,
+    exit: &'static LocalKey<ThreadExit>,
+    domain: PhantomData<fn() -> D>,
+}
+
+impl<D: Domain> Local<D> {
+    #[doc(hidden)]
+    #[inline(always)]
+    pub const fn new(slot: &'static LocalKey<LocalSlot>, exit: &'static LocalKey<ThreadExit>) -> Self {
+        Local { slot, exit, domain: PhantomData }
+    }
+
+    #[inline(always)]
+    fn slot(&self) -> &'static Slot {
+        self.slot.with(Cell::get)
+    }
+
+    fn set(&self, slot: &'static Slot) {
+        self.slot.with(|local| local.set(slot));
+    }
+
+    /// Has the thread's exit told. False if it is past that.
+    fn arm(&self) -> bool {
+        self.exit.try_with(|_| ()).is_ok()
+    }
+}
+
+/// The calling thread exits.
+#[doc(hidden)]
+pub fn leave_thread<D: Domain>() {
+    let slot = D::local().slot();
+    if ptr::eq(slot, unregistered()) {
+        return;
+    }
+    if slot.is_inside() && !mutated!(exit_drops_live_slot) {
+        // A guard was leaked, and with it references that other threads may hold; or it lies in a thread-local variable
+        // whose destructor is yet to run.
+        slot.outlive_thread();
+        D::state().grace.counts.leaked.add(1);
+    } else {
+        slot.abandon();
+        D::state().grace.registry.release(slot);
+        D::local().set(unregistered());
+    }
+}
+
+/// Whether the calling thread is inside a section that it opened without a handle.
+#[inline]
+pub(super) fn is_inside<D: Domain>() -> bool {
+    let slot = D::local().slot();
+    !ptr::eq(slot, unregistered()) && slot.is_inside()
+}
+
+/// Enters a section on the calling thread's slot.
+#[inline(always)]
+#[track_caller]
+pub(super) fn read<D: Domain>() -> Guard<'static, D> {
+    let slot = D::local().slot();
+    // One test for two questions: the slot that stands for "not registered" says that it is inside.
+    if !slot.is_inside() {
+        return Guard::enter_outermost(slot);
+    }
+    read_again(slot)
+}
+
+#[inline]
+#[track_caller]
+fn read_again<D: Domain>(slot: &'static Slot) -> Guard<'static, D> {
+    if ptr::eq(slot, unregistered()) {
+        return read_first();
+    }
+    Guard::enter_nested(slot)
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn read_first<D: Domain>() -> Guard<'static, D> {
+    match register::<D>() {
+        Ok(slot) => Guard::enter_outermost(slot),
+        Err(error) => panic!("leeward: {error}"),
+    }
+}
+
+/// The calling thread's slot, taken now if it has none.
+pub(super) fn register<D: Domain>() -> Result<&'static Slot, NoMemory> {
+    let slot = D::local().slot();
+    if !ptr::eq(slot, unregistered()) {
+        return Ok(slot);
+    }
+    let state = D::state();
+    fork::watch(state);
+    let will_be_told = D::local().arm();
+    let slot = state.grace.registry.claim(thread::this(), thread::number()).map_err(|_| NoMemory)?;
+    if !will_be_told {
+        slot.make_transient();
+    }
+    D::local().set(slot);
+    Ok(slot)
+}
+
+/// A slot that was kept for its last section only goes back.
+#[cold]
+#[inline(never)]
+pub(super) fn give_back<D: Domain>(slot: &'static Slot) {
+    if slot.outlived_thread() {
+        D::state().grace.counts.leaked.subtract(1);
+    }
+    if ptr::eq(D::local().slot(), slot) {
+        D::local().set(unregistered());
+    }
+    D::state().grace.registry.release(slot);
+}

@@ -1,0 +1,140 @@
+//! Userspace RCU: readers walk shared data without locks, fences or atomic read-modify-writes; a writer publishes a
+//! new version, waits until every reader that may hold the old one has left, and frees it.
+//!
+//! ```
+//! use leeward::rcu::{self, RcuCell};
+//! let config = RcuCell::<String>::new(String::from("listen 80"));
+//!
+//! // A reader: two moves, a load, a move.
+//! let guard = rcu::read();
+//! assert_eq!(config.load(&guard), "listen 80");
+//! drop(guard);
+//!
+//! // A writer, three ways.
+//! config.replace(String::from("listen 81")).defer();                  // freed later, on the domain's worker
+//! let old: Box<String> = config.replace(String::from("listen 82")).synchronize();   // back in hand, after a grace period
+//! assert_eq!(*old, "listen 81");
+//! config.update(|now| format!("{now}; tls")).defer();                 // computed from the current one
+//! rcu::barrier();                                                     // everything deferred has run
+//! ```
+//!
+//! # Choosing
+//! | a reader | how | costs | when |
+//! |---|---|---|---|
+//! | [`read`] | thread-local slot, taken at a thread's first section | two loads, a store; a store | nearly always |
+//! | [`Reader`] | a handle that you keep | the same less the look into thread-local storage | `no_std`, foreign threads, hot loops |
+//! | [`qsbr::Reader`] | a handle; no sections, [`quiescent`](qsbr::Reader::quiescent) now and then | nothing; two loads and a store | event loops |
+//! | a domain declared `: Full` | any of the above with a full fence in the reader | some ten nanoseconds | writers that must not call the kernel |
+//!
+//! All of them share one slot type and one grace period and may be mixed in one domain. A domain
+//! ([`rcu_domain!`](crate::rcu_domain)) is a set of readers and writers; a grace period waits for the readers of its
+//! own domain only. [`Global`] is the one that this module's functions use.
+//!
+//! # Rules that the compiler keeps
+//! A guard of one domain opens no cell of another; no reference outlives its guard; guards do not travel between
+//! threads; nothing that was loaded survives [`quiescent`](qsbr::Reader::quiescent); what is retired is `Send +
+//! 'static`.
+//!
+//! # Rules that it cannot keep
+//! A section must end (a stalled grace period [reports](Domain::set_stall_limit) the reader), and `synchronize`
+//! inside a section panics.
+
+mod cell;
+mod defer;
+mod domain;
+#[cfg(not(loom))]
+mod fork;
+#[cfg(loom)]
+#[path = "no_fork.rs"]
+mod fork;
+mod grace;
+mod guard;
+#[cfg(feature = "std")]
+mod local;
+#[cfg(not(feature = "std"))]
+#[path = "no_local.rs"]
+mod local;
+#[cfg(all(test, loom))]
+mod loom_tests;
+pub mod qsbr;
+mod reader;
+mod registry;
+mod retired;
+mod slot;
+mod stall;
+mod stats;
+mod thread;
+mod tickets;
+mod worker;
+
+pub use cell::{RcuCell, RcuOption};
+pub use defer::{Full, Limit, Policy};
+pub use domain::{Cookie, Domain, NoMemory};
+pub use guard::{Guard, Protects};
+pub use reader::{DetachedReader, Reader};
+pub use retired::Retired;
+pub use stall::Stall;
+pub use stats::Stats;
+
+/// What [`rcu_domain!`](crate::rcu_domain) expands to; nothing here is for anybody else.
+#[doc(hidden)]
+pub mod hidden {
+    pub use super::domain::State;
+    #[cfg(feature = "std")]
+    pub use super::local::{Local, LocalSlot, ThreadExit, leave_thread};
+    /// What a thread has before its first section.
+    #[cfg(feature = "std")]
+    pub const UNREGISTERED: &super::slot::Slot = super::unregistered();
+}
+
+crate::rcu_domain! {
+    /// The domain that is there already: what this module's functions work on.
+    pub struct Global;
+}
+
+/// The slot of a thread that has none: it says that its reader is inside, so that entering takes the slow path, which
+/// looks closer.
+#[cfg(feature = "std")]
+#[inline(always)]
+const fn unregistered() -> &'static slot::Slot {
+    static UNREGISTERED: slot::Slot = slot::Slot::at(1);
+    &UNREGISTERED
+}
+
+/// Enters a section of [`Global`]; see [`Domain::read`].
+#[cfg(feature = "std")]
+#[inline(always)]
+#[track_caller]
+pub fn read() -> Guard<'static> {
+    Global::read()
+}
+
+/// Waits for a grace period of [`Global`]; see [`Domain::synchronize`].
+pub fn synchronize() {
+    Global::synchronize();
+}
+
+/// Runs `callback` after a grace period of [`Global`]; see [`Domain::defer`].
+pub fn defer(callback: impl FnOnce() + Send + 'static) {
+    Global::defer(callback);
+}
+
+/// Waits until everything that was deferred in [`Global`] has run; see [`Domain::barrier`].
+pub fn barrier() {
+    Global::barrier();
+}
+
+/// Asks for a grace period of [`Global`]; see [`Domain::start_poll`].
+pub fn start_poll() -> Cookie {
+    Global::start_poll()
+}
+
+/// Whether it is over; see [`Domain::poll`].
+pub fn poll(cookie: &Cookie) -> bool {
+    Global::poll(cookie)
+}
+
+/// What [`Global`] has done so far; see [`Domain::stats`].
+pub fn stats() -> Stats {
+    Global::stats()
+}

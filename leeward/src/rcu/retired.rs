@@ -1,0 +1,117 @@
+//! A value that was replaced: out of new readers' reach, alive until the old ones have left.
+
+use alloc::boxed::Box;
+use core::marker::PhantomData;
+use core::mem::{ManuallyDrop, size_of_val};
+use core::ops::Deref;
+use core::ptr::NonNull;
+
+use super::defer::Callback;
+use super::domain::{Cookie, Domain};
+
+/// What a cell gave up. Dropping it [defers](Self::defer); it never frees early and never leaks by being dropped.
+///
+/// It can still be looked at, as every reader can that had loaded it before.
+#[must_use = "dropping it defers; say `.defer()`, or `.synchronize()` to have the value back"]
+pub struct Retired<T: Send + 'static, D: Domain = super::Global> {
+    value: NonNull<T>,
+    /// Asked for at the first poll.
+    cookie: Option<Cookie<D>>,
+    owns: PhantomData<Box<T>>,
+}
+
+// SAFETY: it owns the value, which is `Send`; readers of other threads may share it meanwhile, so it must be `Sync`
+// as well.
+unsafe impl<T: Send + Sync, D: Domain> Send for Retired<T, D> {}
+// SAFETY: shares the value, as readers do.
+unsafe impl<T: Send + Sync, D: Domain> Sync for Retired<T, D> {}
+
+impl<T: Send, D: Domain> Retired<T, D> {
+    /// # Safety
+    /// `value` came from a box, is the caller's alone to free, and no reader of `D` that begins from now on can find
+    /// it.
+    pub(super) unsafe fn new(value: NonNull<T>) -> Self {
+        Retired { value, cookie: None, owns: PhantomData }
+    }
+
+    /// Has the value dropped after a grace period, on the domain's worker thread; see [`Domain::defer`] for what
+    /// happens at the limit.
+    pub fn defer(self) {
+        drop(self);
+    }
+
+    /// The same, counting it as `bytes` bytes towards the domain's [limit](super::Limit): for values that own more
+    /// than themselves.
+    pub fn defer_bytes(self, bytes: usize) {
+        ManuallyDrop::new(self).enqueue(bytes);
+    }
+
+    /// [`defer`](Self::defer) where waiting is out of the question.
+    ///
+    /// # Errors
+    /// The value itself, at the limit.
+    pub fn try_defer(self) -> Result<(), Self> {
+        let this = ManuallyDrop::new(self);
+        let callback = this.callback(size_of_val::<T>(&this));
+        match D::state().queue.try_push::<D>(callback) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(ManuallyDrop::into_inner(this)),
+        }
+    }
+
+    /// Waits for a grace period and gives the value back: nobody else has it any more. [`Domain::synchronize`] says
+    /// more.
+    ///
+    /// # Panics
+    /// Inside a section of the same domain. The value is leaked then: unwinding must neither free nor wait.
+    pub fn synchronize(self) -> Box<T> {
+        let this = ManuallyDrop::new(self);
+        D::synchronize();
+        // SAFETY: from a box, ours alone (`new`), and every reader that may have found it has left.
+        unsafe { Box::from_raw(this.value.as_ptr()) }
+    }
+
+    /// Gives the value back if a grace period has passed since the first call; never waits.
+    ///
+    /// # Errors
+    /// The retired value again: not yet.
+    pub fn try_into_box(mut self) -> Result<Box<T>, Self> {
+        let cookie = *self.cookie.get_or_insert_with(D::start_poll);
+        if !D::poll(&cookie) {
+            return Err(self);
+        }
+        let this = ManuallyDrop::new(self);
+        // SAFETY: as in `synchronize`: the cookie was made after the value was unlinked.
+        Ok(unsafe { Box::from_raw(this.value.as_ptr()) })
+    }
+
+    fn enqueue(&self, bytes: usize) {
+        D::state().queue.defer::<D>(self.callback(bytes));
+    }
+
+    fn callback(&self, bytes: usize) -> Callback {
+        // SAFETY: from a box and ours alone (`new`); whoever calls this gives up `self`.
+        unsafe { Callback::from_box(self.value, bytes) }
+    }
+}
+
+impl<T: Send, D: Domain> Deref for Retired<T, D> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: alive until `self` is given up.
+        unsafe { self.value.as_ref() }
+    }
+}
+
+impl<T: Send, D: Domain> Drop for Retired<T, D> {
+    fn drop(&mut self) {
+        self.enqueue(size_of_val::<T>(self));
+    }
+}
+
+impl<T: Send, D: Domain> core::fmt::Debug for Retired<T, D> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Retired").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,315 @@
+//! A reader's slot: how one reader tells the writers whether it is inside a section, and since when.
+//!
+//! Written by its reader with plain moves, read by whoever runs a grace period. The orderings are those of DESIGN.md,
+//! "The grace period"; each was taken out in turn and found missing by a model (`tests/model.rs`) or a test
+//! (`ci/mutants`).
+
+use core::panic::Location;
+
+use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, const_fn};
+use crate::fence::Pair;
+use crate::futex;
+use crate::mutant::mutated;
+
+/// `epoch` of a reader that is outside of every section.
+pub(super) const OUTSIDE: u64 = 0;
+/// Bit of `extra`: the slot is given back when its outermost section ends (its thread is past its thread-local
+/// destructors).
+const TRANSIENT: u32 = 1 << 31;
+
+/// `owner` of a slot that nobody has.
+const NOBODY: usize = 0;
+/// `owner` of a slot whose thread exited inside a section.
+const GONE: usize = 1;
+
+/// Alone on its cache lines, two because processors fetch lines in pairs.
+///
+/// | field | written by | meaning |
+/// |---|---|---|
+/// | `epoch` | reader | 0: outside; else the global epoch as the reader saw it when it entered (or was last quiescent) |
+/// | `extra` | reader | sections beyond the first; bit 31: `TRANSIENT` |
+/// | `waited` | writer sets, reader clears | 1: a writer sleeps on this word until the reader leaves |
+/// | `owner` | who registers | 0: free; else the thread, as `this_thread` names it |
+/// | `thread` | who registers | the thread's number, for reports |
+/// | `entered_at` | reader, debug builds | where the outermost section began, for reports |
+#[doc(hidden)]
+#[repr(C, align(128))]
+pub struct Slot {
+    epoch: AtomicU64,
+    extra: AtomicU32,
+    waited: AtomicU32,
+    owner: AtomicUsize,
+    thread: AtomicU32,
+    entered_at: AtomicPtr<Location<'static>>,
+}
+
+/// A reader's view of its own slot is plain memory: only it writes `epoch` and `extra`, so its loads of them are
+/// relaxed.
+impl Slot {
+    const_fn! {
+        pub(crate) fn new() -> Slot {
+            Slot::at(OUTSIDE)
+        }
+    }
+
+    const_fn! {
+        /// A slot whose reader is inside since `epoch`: what a thread has that never registered, so that entering takes the slow path.
+        pub(crate) fn at(epoch: u64) -> Slot {
+            Slot {
+                epoch: AtomicU64::new(epoch),
+                extra: AtomicU32::new(0),
+                waited: AtomicU32::new(0),
+                owner: AtomicUsize::new(NOBODY),
+                thread: AtomicU32::new(0),
+                entered_at: AtomicPtr::new(core::ptr::null_mut()),
+            }
+        }
+    }
+
+    /// Whether the reader itself is inside. For the slot's own thread.
+    #[inline(always)]
+    pub(super) fn is_inside(&self) -> bool {
+        // Relaxed: own word.
+        self.epoch.load(Ordering::Relaxed) != OUTSIDE
+    }
+
+    /// Announces a section, the outermost. The caller checked that the reader is outside.
+    #[inline(always)]
+    pub(super) fn enter_outermost<P: Pair>(&self, global: &AtomicU64) {
+        // Relaxed: an old value only makes a grace period wait for this section needlessly; and every grace period that
+        // advances the epoch has issued its heavy fence before, so that a reader that sees the new one also
+        // sees what was unlinked.
+        let now = global.load(Ordering::Relaxed);
+        self.announce(now, if mutated!(enter_store_release) { Ordering::Relaxed } else { Ordering::Release });
+        // Pair A, light half: the announcement is before every load in the section. Partner: the heavy fence in
+        // `Grace::run`.
+        P::light();
+    }
+
+    /// Release: a scan that reads this announcement instead of the leaving store before it synchronizes with that
+    /// section's end all the same.
+    #[inline(always)]
+    fn announce(&self, epoch: u64, order: Ordering) {
+        self.epoch.store(epoch, order);
+    }
+
+    /// Counts a section within another.
+    #[inline(always)]
+    pub(super) fn enter_nested(&self) {
+        if mutated!(nested_count) {
+            return;
+        }
+        // Relaxed: own word. A load and a store: a signal handler between them leaves the word as it found it.
+        let extra = self.extra.load(Ordering::Relaxed);
+        self.extra.store(extra.wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Ends a section; true if it was the outermost of a transient slot, which the caller then gives back.
+    #[inline(always)]
+    pub(super) fn leave<P: Pair>(&self) -> bool {
+        // Relaxed: own word.
+        let extra = self.extra.load(Ordering::Relaxed);
+        if extra == 0 {
+            self.leave_outermost::<P>();
+            false
+        } else {
+            self.leave_nested::<P>(extra)
+        }
+    }
+
+    #[inline(always)]
+    fn leave_outermost<P: Pair>(&self) {
+        // The compiler keeps the section's accesses before the store; the processor does because the store is a
+        // release.
+        compiler_fence(Ordering::SeqCst);
+        let order = if mutated!(leave_store_release) { Ordering::Relaxed } else { Ordering::Release };
+        // Release: the section's loads happen before what follows the scan that reads this 0. Partner: the acquire in
+        // `is_blocking`.
+        self.epoch.store(OUTSIDE, order);
+        // Pair C, light half: the store above is before the look at `waited`. Partner: the heavy fence in `Grace::arm`.
+        P::light();
+        // Relaxed: pair C orders it, and the wake itself is a system call.
+        if self.waited.load(Ordering::Relaxed) != 0 && !mutated!(leave_looks_at_waited) {
+            self.wake_writer();
+        }
+    }
+
+    fn leave_nested<P: Pair>(&self, extra: u32) -> bool {
+        if extra == TRANSIENT {
+            // Relaxed: own word.
+            self.extra.store(0, Ordering::Relaxed);
+            self.leave_outermost::<P>();
+            return true;
+        }
+        // Relaxed: own word.
+        self.extra.store(extra.wrapping_sub(1), Ordering::Relaxed);
+        false
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_writer(&self) {
+        // Relaxed: the writer looks at `epoch`, not at this, to know that the reader left.
+        self.waited.store(0, Ordering::Relaxed);
+        if !mutated!(leave_wake) {
+            futex::wake(&self.waited, 1);
+        }
+    }
+
+    /// Announces that the reader holds nothing from before now and stays inside: QSBR's quiescent state, or a
+    /// refreshed guard.
+    #[inline(always)]
+    pub(super) fn quiesce<P: Pair>(&self, global: &AtomicU64) {
+        compiler_fence(Ordering::SeqCst);
+        // Relaxed: as in `enter_outermost`.
+        let now = global.load(Ordering::Relaxed);
+        // Release: what the reader read before is over when a scan reads this. Partner: the acquire in `is_blocking`.
+        self.announce(now, if mutated!(qsbr_release) { Ordering::Relaxed } else { Ordering::Release });
+        // Pairs A and C, light half: the announcement is before every later load of data, and before the look at
+        // `waited`.
+        P::light();
+        // Relaxed: pair C orders it.
+        if self.waited.load(Ordering::Relaxed) != 0 {
+            self.wake_writer();
+        }
+    }
+
+    /// Whether this is the only section that is open on the slot.
+    #[inline(always)]
+    pub(super) fn is_outermost(&self) -> bool {
+        // Relaxed: own word.
+        self.extra.load(Ordering::Relaxed) & !TRANSIENT == 0
+    }
+
+    /// Has the slot given back when its outermost section ends.
+    pub(super) fn make_transient(&self) {
+        // Relaxed: own word.
+        let extra = self.extra.load(Ordering::Relaxed);
+        self.extra.store(extra | TRANSIENT, Ordering::Relaxed);
+    }
+
+    /// Remembers where the outermost section began.
+    #[inline(always)]
+    pub(super) fn note_entry(&self, place: &'static Location<'static>) {
+        // Relaxed: for reports only.
+        self.entered_at.store(core::ptr::from_ref(place).cast_mut(), Ordering::Relaxed);
+    }
+}
+
+/// The writer's view.
+impl Slot {
+    /// Whether a grace period that advanced the epoch to `epoch` has to wait for this reader.
+    #[inline]
+    pub(super) fn is_blocking(&self, epoch: u64) -> bool {
+        let order = if mutated!(scan_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
+        // Acquire: partner of the releases in `leave_outermost`, `announce`.
+        let seen = self.epoch.load(order);
+        seen != OUTSIDE && (seen < epoch || mutated!(wait_for_zero_only))
+    }
+
+    /// Asks the reader to wake us when it leaves.
+    pub(super) fn raise_waited(&self) {
+        // Relaxed: the heavy fence that follows (pair C) orders it before our next look.
+        self.waited.store(1, Ordering::Relaxed);
+    }
+
+    /// Whether the request still stands.
+    pub(super) fn waited_is_raised(&self) -> bool {
+        // Relaxed: if it is read too late, the sleep returns at once.
+        self.waited.load(Ordering::Relaxed) != 0
+    }
+
+    /// Withdraws the request.
+    pub(super) fn clear_waited(&self) {
+        if self.waited_is_raised() {
+            // Relaxed: a reader that saw it still wakes nobody, which harms nobody.
+            self.waited.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The word to sleep on.
+    pub(super) fn waited(&self) -> &AtomicU32 {
+        &self.waited
+    }
+
+    /// The thread that registered it, or 0; its number; and where it entered, if that was noted.
+    pub(super) fn holder(&self) -> (usize, u32, Option<&'static Location<'static>>) {
+        // Relaxed: for reports, and for comparing with oneself.
+        let place = self.entered_at.load(Ordering::Relaxed);
+        // SAFETY: only `note_entry` stores here, from a reference that lives for ever; else it is null.
+        let place = unsafe { place.as_ref() };
+        (self.owner.load(Ordering::Relaxed), self.thread.load(Ordering::Relaxed), place)
+    }
+
+    /// Whether the thread is inside a section on this slot.
+    pub(super) fn is_held_by(&self, thread: usize) -> bool {
+        // Relaxed, both: if it is our own thread, these are our own stores.
+        thread != super::thread::UNKNOWN
+            && self.owner.load(Ordering::Relaxed) == thread
+            && self.epoch.load(Ordering::Relaxed) != OUTSIDE
+    }
+}
+
+/// Registration.
+impl Slot {
+    pub(super) fn is_free(&self) -> bool {
+        // Relaxed: `claim` decides.
+        self.owner.load(Ordering::Relaxed) == NOBODY
+    }
+
+    /// Takes a free slot for the thread.
+    pub(super) fn claim(&self, owner: usize, thread: u32) -> bool {
+        // Acquire: partner of the release in `free`: the reader before us is done with the words.
+        let taken = self.owner.compare_exchange(NOBODY, owner, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if taken {
+            // Relaxed: for reports only.
+            self.thread.store(thread, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// Hands the slot to another thread. Its reader is outside.
+    pub(super) fn hand_to(&self, owner: usize, thread: u32) {
+        // Relaxed, both: read by the owner itself and for reports.
+        self.owner.store(owner, Ordering::Relaxed);
+        self.thread.store(thread, Ordering::Relaxed);
+    }
+
+    /// The thread exits inside a section: the slot stays until that section ends, if it ever does.
+    pub(super) fn outlive_thread(&self) {
+        self.make_transient();
+        // Relaxed: for reports, and for comparing with oneself.
+        self.owner.store(GONE, Ordering::Relaxed);
+    }
+
+    /// Whether its thread exited inside a section.
+    pub(super) fn outlived_thread(&self) -> bool {
+        // Relaxed: written by the thread that asks.
+        self.owner.load(Ordering::Relaxed) == GONE
+    }
+
+    /// Ends every section that is still open. For a handle that is dropped: no reference outlives it, whatever became
+    /// of its guards.
+    pub(super) fn end_all<P: Pair>(&self) {
+        if self.is_inside() {
+            // Relaxed: own word.
+            self.extra.store(0, Ordering::Relaxed);
+            self.leave_outermost::<P>();
+        }
+    }
+
+    /// Gives the slot back.
+    pub(super) fn free(&self) {
+        // Release: our last stores happen before the next reader's first.
+        self.owner.store(NOBODY, Ordering::Release);
+    }
+
+    /// In the child of a fork: whoever held it is not here.
+    pub(super) fn abandon(&self) {
+        // Relaxed, all: the child has one thread.
+        self.epoch.store(OUTSIDE, Ordering::Relaxed);
+        self.extra.store(0, Ordering::Relaxed);
+        self.waited.store(0, Ordering::Relaxed);
+        self.owner.store(NOBODY, Ordering::Relaxed);
+    }
+}

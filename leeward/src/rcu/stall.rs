@@ -1,0 +1,113 @@
+//! Stalls: a grace period that is older than a limit says which reader holds it up.
+
+use core::panic::Location;
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use core::time::Duration;
+
+use super::slot::Slot;
+use super::stats::Counts;
+
+/// What is known of a reader that holds up a grace period.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Stall {
+    /// The thread's number, as `ps -L` and `/proc` show it; 0 where it is not known.
+    pub thread: u32,
+    /// How long the grace period has waited by now.
+    pub waited: Duration,
+    /// Where the section began. Known in debug builds only.
+    pub entered_at: Option<&'static Location<'static>>,
+}
+
+impl core::fmt::Display for Stall {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "a grace period has waited {:.1?} for thread {}, which is still inside its read section",
+            self.waited, self.thread
+        )?;
+        match self.entered_at {
+            Some(place) => write!(f, " (entered at {place})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// After how long the default limit reports.
+const DEFAULT_MS: u64 = 10_000;
+
+/// A domain's limit, and whom to tell.
+pub(crate) struct Limit {
+    /// Milliseconds; 0: never report.
+    after: AtomicU64,
+    /// A `fn(&Stall)`, or null for the default.
+    tell: AtomicPtr<()>,
+}
+
+impl Limit {
+    pub(super) const fn new() -> Limit {
+        Limit { after: AtomicU64::new(DEFAULT_MS), tell: AtomicPtr::new(core::ptr::null_mut()) }
+    }
+
+    pub(super) fn set(&self, after: Option<Duration>, tell: Option<fn(&Stall)>) {
+        let after = after.map_or(0, |after| (after.as_millis() as u64).max(1));
+        // Relaxed, both: independent words; a stall that sees one of them old is reported so.
+        self.after.store(after, Ordering::Relaxed);
+        self.tell.store(tell.map_or(core::ptr::null_mut(), |tell| tell as *mut ()), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<Duration> {
+        // Relaxed: as in `set`.
+        match self.after.load(Ordering::Relaxed) {
+            0 => None,
+            after => Some(Duration::from_millis(after)),
+        }
+    }
+
+    fn tell(&self, stall: &Stall) {
+        // Relaxed: as in `set`.
+        let tell = self.tell.load(Ordering::Relaxed);
+        if tell.is_null() {
+            return tell_standard_error(stall);
+        }
+        // SAFETY: only `set` stores here, from a `fn(&Stall)`.
+        let tell = unsafe { core::mem::transmute::<*mut (), fn(&Stall)>(tell) };
+        tell(stall);
+    }
+}
+
+#[cfg(feature = "std")]
+fn tell_standard_error(stall: &Stall) {
+    std::eprintln!("leeward: {stall}");
+}
+
+#[cfg(not(feature = "std"))]
+fn tell_standard_error(_: &Stall) {}
+
+/// One grace period's patience.
+pub(crate) struct Watch<'a> {
+    limit: &'a Limit,
+    waited: Duration,
+    asked: Duration,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn start(limit: &'a Limit) -> Watch<'a> {
+        Watch { limit, waited: Duration::ZERO, asked: Duration::ZERO }
+    }
+
+    /// How long to sleep before a report is due.
+    pub(super) fn left(&mut self) -> Option<Duration> {
+        let limit = self.limit.get();
+        self.asked = limit.unwrap_or_default();
+        limit
+    }
+
+    /// The sleep reached its end and the reader is still there.
+    pub(super) fn report(&mut self, slot: &Slot, counts: &Counts) {
+        self.waited += self.asked;
+        counts.stalls.add(1);
+        let (_, thread, entered_at) = slot.holder();
+        self.limit.tell(&Stall { thread, waited: self.waited, entered_at });
+    }
+}

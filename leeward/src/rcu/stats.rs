@@ -1,0 +1,67 @@
+//! What a domain has done so far, counted on the paths that pay anyway.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// A count that nobody draws conclusions from but people.
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(super) const fn new() -> Count {
+        Count(AtomicU64::new(0))
+    }
+
+    pub(super) fn add(&self, by: u64) {
+        // Relaxed: a count.
+        self.0.fetch_add(by, Ordering::Relaxed);
+    }
+
+    pub(super) fn subtract(&self, by: u64) {
+        // Relaxed: a count.
+        self.0.fetch_sub(by, Ordering::Relaxed);
+    }
+
+    pub(super) fn get(&self) -> u64 {
+        // Relaxed: a count.
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+macro_rules! counts {
+    ($($name:ident),*) => {
+        pub(crate) struct Counts { $(pub(super) $name: Count,)* }
+        impl Counts {
+            pub(super) const fn new() -> Counts { Counts { $($name: Count::new(),)* } }
+        }
+    };
+}
+counts!(grace_periods, heavy_fences, sleeps, stalls, leaked, callbacks_run, callback_panics, over_limit);
+
+/// What a domain has done, and what it holds, at about one instant. See [`Domain::stats`](super::Domain::stats).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Grace periods that ended.
+    pub grace_periods: u64,
+    /// Heavy fences that they issued: one each, and one more for each time that one had to sleep.
+    pub heavy_fences: u64,
+    /// Times that a grace period slept until a reader left.
+    pub sleeps: u64,
+    /// Stalls that were reported.
+    pub stalls: u64,
+    /// Slots that are registered: threads and handles that read, or did and may again.
+    pub readers: u64,
+    /// Threads that exited inside a section, because a guard was leaked (or is about to be dropped by a later
+    /// thread-local destructor). While this is not zero, no grace period ends.
+    pub leaked: u64,
+    /// Callbacks that were deferred and have not run yet.
+    pub callbacks_queued: u64,
+    /// Bytes that those hold, as far as they were told.
+    pub bytes_queued: u64,
+    /// Callbacks that have run.
+    pub callbacks_run: u64,
+    /// Of those, the ones that panicked.
+    pub callback_panics: u64,
+    /// Callbacks that were queued beyond the limit because the caller was inside a section or itself a callback, and
+    /// could not wait.
+    pub over_limit: u64,
+}

@@ -1,0 +1,131 @@
+//! The domain's worker: one thread, started when it is first needed, that runs what was deferred and the grace
+//! periods that are polled for.
+
+use super::domain::Domain;
+use crate::atomic::{AtomicU32, Ordering, const_fn};
+
+const NONE: u32 = 0;
+const STARTING: u32 = 1;
+const RUNNING: u32 = 2;
+
+pub(crate) struct Worker {
+    /// | value | meaning |
+    /// |---|---|
+    /// | 0 | none: not needed yet, or none could be started |
+    /// | 1 | somebody starts it |
+    /// | 2 | running, until the process ends |
+    state: AtomicU32,
+    /// 1: there may be work. Where it sleeps.
+    work: AtomicU32,
+}
+
+impl Worker {
+    const_fn! {
+        pub(super) fn new() -> Worker {
+            Worker { state: AtomicU32::new(NONE), work: AtomicU32::new(0) }
+        }
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        // Relaxed: a fact that does not change back, but in a child after fork.
+        self.state.load(Ordering::Relaxed) != NONE
+    }
+
+    /// In the child of a fork there is no worker.
+    pub(super) fn after_fork(&self) {
+        // Relaxed, both: the child has one thread.
+        self.state.store(NONE, Ordering::Relaxed);
+        self.work.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(feature = "std")]
+mod with_threads {
+    use super::*;
+    use crate::futex;
+
+    impl Worker {
+        /// Says that there is work, to a worker that is started if need be. False if there is none.
+        pub(in super::super) fn wake<D: Domain>(&'static self) -> bool {
+            // Release: what was queued or asked for happens before the worker's look. Partner: the acquire in `sleep`.
+            if self.work.swap(1, Ordering::Release) == 0 {
+                futex::wake(&self.work, 1);
+            }
+            self.is_running() || self.start::<D>()
+        }
+
+        #[cold]
+        #[inline(never)]
+        fn start<D: Domain>(&'static self) -> bool {
+            // Relaxed, both: the thread's start orders what matters.
+            if self.state.compare_exchange(NONE, STARTING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+                return true;
+            }
+            let quiet = crate::sys::BlockedSignals::new();
+            let started = std::thread::Builder::new().name("leeward-rcu".into()).spawn(|| self.run::<D>());
+            drop(quiet);
+            let state = if started.is_ok() { RUNNING } else { NONE };
+            self.state.store(state, Ordering::Relaxed);
+            started.is_ok()
+        }
+
+        fn run<D: Domain>(&'static self) {
+            let generation = super::super::fork::generation();
+            loop {
+                self.sleep();
+                while work::<D>() {
+                    if super::super::fork::generation() != generation {
+                        // A callback forked; in the child this thread is no worker.
+                        return;
+                    }
+                }
+            }
+        }
+
+        /// Until somebody says that there is work.
+        fn sleep(&self) {
+            // Acquire: partner of the release in `wake`.
+            while self.work.swap(0, Ordering::Acquire) == 0 {
+                futex::wait(&self.work, 0, None);
+            }
+        }
+    }
+
+    /// Whether there was any.
+    fn work<D: Domain>() -> bool {
+        let state = D::state();
+        if state.queue.reclaim::<D>() {
+            return true;
+        }
+        // Acquire: partner of the release in `Queue::want`.
+        let wanted = state.queue.wanted.load(Ordering::Acquire);
+        if state.grace.tickets.is_served(wanted) {
+            return false;
+        }
+        // Not inside a section: this thread's own loop.
+        state.grace.synchronize::<D::Fence>().is_ok()
+    }
+
+    /// Runs `callback`; whether it panicked. What it panicked with is forgotten: dropping that may panic again.
+    pub(in super::super) fn panics(callback: impl FnOnce()) -> bool {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(callback)).map_err(core::mem::forget).is_err()
+    }
+}
+
+#[cfg(feature = "std")]
+pub(super) use with_threads::panics;
+
+#[cfg(not(feature = "std"))]
+impl Worker {
+    /// There are no threads to start.
+    pub(super) fn wake<D: Domain>(&'static self) -> bool {
+        false
+    }
+}
+
+/// Without std nobody catches.
+#[cfg(not(feature = "std"))]
+pub(super) fn panics(callback: impl FnOnce()) -> bool {
+    callback();
+    false
+}

@@ -1,0 +1,59 @@
+//! What neither rustix nor core has: errno kept as it was, and who the calling thread is.
+
+/// errno as it was, to be put back: C programs that call us must find it untouched.
+#[derive(Clone, Copy)]
+pub(crate) struct Errno(libc::c_int);
+
+impl Errno {
+    pub(crate) fn save() -> Errno {
+        // SAFETY: the location is valid for the calling thread as long as it lives.
+        let location = unsafe { libc::__errno_location() };
+        // SAFETY: as above, and nobody else writes it.
+        Errno(unsafe { location.read() })
+    }
+
+    pub(crate) fn restore(self) {
+        // SAFETY: the location is valid for the calling thread as long as it lives.
+        let location = unsafe { libc::__errno_location() };
+        // SAFETY: as above, and nobody else reads it.
+        unsafe { location.write(self.0) };
+    }
+
+    pub(crate) fn number(self) -> libc::c_int {
+        self.0
+    }
+}
+
+/// Blocks the calling thread's asynchronous signals until dropped, so that a thread started meanwhile never runs the
+/// program's handlers. The real-time ones stay: a heavy fence may be one.
+#[cfg(feature = "std")]
+pub(crate) struct BlockedSignals(libc::sigset_t);
+
+#[cfg(feature = "std")]
+impl BlockedSignals {
+    pub(crate) fn new() -> BlockedSignals {
+        const SYNCHRONOUS: [libc::c_int; 6] =
+            [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+        let mut blocked = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: initialises the set.
+        unsafe { libc::sigemptyset(blocked.as_mut_ptr()) };
+        // SAFETY: initialised just now.
+        let mut blocked = unsafe { blocked.assume_init() };
+        for signal in (1..32).filter(|signal| !SYNCHRONOUS.contains(signal)) {
+            // SAFETY: a set of ours and a number that exists.
+            unsafe { libc::sigaddset(&mut blocked, signal) };
+        }
+        let mut before = blocked;
+        // SAFETY: two sets of ours.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &blocked, &mut before) };
+        BlockedSignals(before)
+    }
+}
+
+#[cfg(feature = "std")]
+impl Drop for BlockedSignals {
+    fn drop(&mut self) {
+        // SAFETY: the set that was in force before.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, core::ptr::null_mut()) };
+    }
+}

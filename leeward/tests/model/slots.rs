@@ -1,0 +1,121 @@
+//! Slots that come and go: the list that a scan walks, registration (taking a slot over or
+//! pushing a new one), unregistration, and a guard that outlives its thread.
+
+use super::grace::{G, load_epoch};
+use super::lang::{Acquire, Asm, Imm, Is, Op, Plus, Reg, Relaxed, Release, Src};
+use super::layout::{self, By, Fixed, HEAD};
+use super::reader::{branch_if_free, dereference, enter, section};
+use super::setup::{Cut, Setup};
+
+/// The writer's place in the list.
+const AT: Reg = 7;
+/// A reader's slot, where it is only known when it has registered.
+const SLOT: Reg = 6;
+const T: Reg = 0;
+
+/// Acquire: pairs with the push, the slot's fields are written.
+pub fn load_head(a: &mut Asm, s: &Setup) {
+    a.load(
+        AT,
+        HEAD,
+        if s.cut(Cut::HeadRelaxed) {
+            Relaxed
+        } else {
+            Acquire
+        },
+    );
+}
+
+/// Waits for every slot in the list, as it was after the heavy fence.
+pub fn scan_list(a: &mut Asm, s: &Setup) {
+    if !s.cut(Cut::HeadBeforeHeavy) {
+        load_head(a, s);
+    }
+    let (end, free) = (a.label(), a.label());
+    let again = a.mark();
+    a.branch(AT, Is, Imm(0), end);
+    load_epoch(a, s, By(AT));
+    branch_if_free(a, s, T, G, free);
+    a.jump(again);
+    a.place(free);
+    a.load(AT, layout::next(By(AT)), Relaxed);
+    a.jump(again);
+    a.place(end);
+}
+
+/// One section in the slot that is registered from the start, which is then given up.
+pub fn leaver(a: &mut Asm, s: &Setup, slot: u8) {
+    section(a, s, Fixed(slot), 0, 1, 0);
+    unregister(a, s, slot);
+}
+
+/// Release: who takes the slot over comes after all this thread's stores to it.
+fn unregister(a: &mut Asm, s: &Setup, slot: u8) {
+    let order = if s.cut(Cut::UnregisterRelaxed) {
+        Relaxed
+    } else {
+        Release
+    };
+    a.store(layout::in_use(Fixed(slot)), Imm(0), order);
+}
+
+/// Registers and reads.
+pub fn comer(a: &mut Asm, s: &Setup, own: u8, claims: bool) {
+    let registered = a.label();
+    if claims {
+        let refused = a.label();
+        let order = if s.cut(Cut::ClaimRelaxed) {
+            Relaxed
+        } else {
+            Acquire
+        };
+        a.op(Op::Cas {
+            dst: T,
+            at: layout::in_use(Fixed(1)),
+            old: Imm(0),
+            new: Imm(1),
+            order,
+        });
+        a.branch(T, Is, Imm(0), refused);
+        a.set(SLOT, Imm(1));
+        a.jump(registered);
+        a.place(refused);
+    }
+    push(a, s, own);
+    a.set(SLOT, Imm(own));
+    a.place(registered);
+    section(a, s, By(SLOT), 0, 1, 0);
+}
+
+/// Release: who finds the slot finds its link.
+fn push(a: &mut Asm, s: &Setup, slot: u8) {
+    let order = if s.cut(Cut::PushRelaxed) {
+        Relaxed
+    } else {
+        Release
+    };
+    let pushed = a.label();
+    let again = a.mark();
+    a.load(T, HEAD, Relaxed);
+    a.store(layout::next(Fixed(slot)), Src::Reg(T), Relaxed);
+    a.op(Op::Cas {
+        dst: T,
+        at: HEAD,
+        old: Plus(T, 0),
+        new: Imm(slot),
+        order,
+    });
+    a.branch(T, Is, Imm(1), pushed);
+    a.jump(again);
+    a.place(pushed);
+}
+
+/// Leaks its guard, exits, and someone still uses what it protected. The slot stays as it is.
+pub fn leaker(a: &mut Asm, s: &Setup, slot: u8) {
+    enter(a, s, Fixed(slot), 0);
+    a.load(1, layout::pointer(0), Relaxed);
+    if s.cut(Cut::DropSlotAtExit) {
+        a.store(layout::epoch(Fixed(slot)), Imm(0), Release);
+    }
+    dereference(a, s, 0);
+}
