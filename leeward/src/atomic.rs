@@ -4,9 +4,7 @@
 //! only place, beside the backends and `mod` lines, where a `cfg` stands.
 
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{
-    AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence,
-};
+pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence};
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
@@ -14,7 +12,9 @@ pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize
 pub(crate) use core::sync::atomic::Ordering;
 
 #[cfg(all(loom, feature = "std"))]
-compile_error!("models have no thread-local storage and no worker of their own: build leeward with --no-default-features under --cfg loom");
+compile_error!(
+    "models have no thread-local storage and no worker of their own: build leeward with --no-default-features under --cfg loom"
+);
 
 /// Loom changes threads before accesses only, not before fences: without an access of its own, a store and the fence behind it would be one step, and
 /// what happens between the two would not be explored. Relaxed, so that it orders nothing that the fence does not.

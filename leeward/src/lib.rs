@@ -20,7 +20,7 @@
 #![cfg_attr(not(feature = "std"), allow(dead_code, clippy::extra_unused_type_parameters))]
 
 extern crate alloc;
-#[cfg(any(feature = "std", test))]
+#[cfg(any(feature = "std", test, loom))]
 extern crate std;
 
 mod atomic;

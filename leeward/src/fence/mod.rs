@@ -62,6 +62,7 @@ use core::fmt;
 
 use crate::atomic::{Ordering, fence};
 
+#[cfg(not(loom))]
 pub(crate) use strategy::after_fork;
 
 /// How the heavy fence reaches the other threads.

@@ -141,12 +141,14 @@ impl<T, D: Domain> RcuOption<T, D> {
     /// The value, for its only owner.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         // SAFETY: `&mut self`: no reader has a borrow of the cell, and nobody replaces.
-        unsafe { self.value.get_mut().as_mut() }
+        unsafe { self.value.load(Ordering::Relaxed).as_mut() }
     }
 
     /// The value, for its last owner.
-    pub fn into_inner(mut self) -> Option<Box<T>> {
-        let value = core::mem::replace(self.value.get_mut(), ptr::null_mut());
+    pub fn into_inner(self) -> Option<Box<T>> {
+        // Relaxed, both: nobody else is here.
+        let value = self.value.load(Ordering::Relaxed);
+        self.value.store(ptr::null_mut(), Ordering::Relaxed);
         // SAFETY: it came from a box; by value, so nobody else has the cell.
         NonNull::new(value).map(|value| unsafe { Box::from_raw(value.as_ptr()) })
     }
@@ -154,7 +156,8 @@ impl<T, D: Domain> RcuOption<T, D> {
 
 impl<T, D: Domain> Drop for RcuOption<T, D> {
     fn drop(&mut self) {
-        let value = *self.value.get_mut();
+        // Relaxed: nobody else is here.
+        let value = self.value.load(Ordering::Relaxed);
         if !value.is_null() {
             // SAFETY: it came from a box; `&mut self`: every reference that was loaded borrowed the cell and is dead.
             drop(unsafe { Box::from_raw(value) });

@@ -288,7 +288,7 @@ macro_rules! __rcu_domain_local {
         fn local() -> $crate::rcu::hidden::Local<Self> {
             ::std::thread_local! {
                 static SLOT: $crate::rcu::hidden::LocalSlot =
-                    const { $crate::rcu::hidden::LocalSlot::new($crate::rcu::hidden::UNREGISTERED) };
+                    const { $crate::rcu::hidden::LocalSlot::new() };
             }
             ::std::thread_local! {
                 static EXIT: $crate::rcu::hidden::ThreadExit = const {

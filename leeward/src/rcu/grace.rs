@@ -14,10 +14,9 @@ use crate::fence::Pair;
 use crate::futex;
 use crate::mutant::mutated;
 
-/// How often the scan looks at a reader before it gives the processor away.
-const LOOKS: u32 = 16;
-/// How often it gives the processor away before it sleeps.
-const YIELDS: u32 = 4;
+/// How often the scan looks at a reader before it sleeps: a few microseconds, about what the sleep and its fence would cost. Never a yield: a reader
+/// that lost its processor inside a section gets it back sooner when we sleep, and wakes us when it is outside.
+const LOOKS: u32 = 64;
 
 /// The epoch that readers copy. Only grace periods change it; alone on its lines.
 #[repr(align(128))]
@@ -142,21 +141,13 @@ impl Grace {
         Ok(())
     }
 
-    /// Looks a while. Short sections end, and a reader that lost its processor gets it back.
+    /// Looks a while: short sections end.
     fn leaves_soon(&self, slot: &Slot, epoch: u64) -> bool {
-        if !slot.is_blocking(epoch) {
-            return true;
-        }
-        for round in 0..looks(YIELDS + 1) {
-            for _ in 0..LOOKS {
-                spin_hint();
-                if !slot.is_blocking(epoch) {
-                    return true;
-                }
+        for _ in 0..looks(LOOKS) {
+            if !slot.is_blocking(epoch) {
+                return true;
             }
-            if round < YIELDS {
-                futex::yield_now();
-            }
+            spin_hint();
         }
         !slot.is_blocking(epoch)
     }

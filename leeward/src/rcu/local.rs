@@ -12,12 +12,31 @@ use std::thread::LocalKey;
 
 use super::domain::{Domain, NoMemory};
 use super::slot::Slot;
-use super::{Guard, fork, thread, unregistered};
+use super::{Guard, UNREGISTERED, fork, thread};
 use crate::mutant::mutated;
 
-/// The variable without a destructor.
+/// The variable without a destructor. A raw pointer, since a constant may not refer to atomics by reference.
 #[doc(hidden)]
-pub type LocalSlot = Cell<&'static Slot>;
+pub struct LocalSlot(Cell<*const Slot>);
+
+impl LocalSlot {
+    /// What a thread has before its first section.
+    #[doc(hidden)]
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> LocalSlot {
+        LocalSlot(Cell::new(&raw const super::UNREGISTERED))
+    }
+
+    #[inline(always)]
+    fn get(&self) -> &'static Slot {
+        // SAFETY: `new` and `set` store addresses of slots that live for ever.
+        unsafe { &*self.0.get() }
+    }
+
+    fn set(&self, slot: &'static Slot) {
+        self.0.set(slot);
+    }
+}
 
 /// The variable with one: what runs at thread exit.
 #[doc(hidden)]
@@ -53,7 +72,7 @@ impl<D: Domain> Local<D> {
 
     #[inline(always)]
     fn slot(&self) -> &'static Slot {
-        self.slot.with(Cell::get)
+        self.slot.with(LocalSlot::get)
     }
 
     fn set(&self, slot: &'static Slot) {
@@ -70,7 +89,7 @@ impl<D: Domain> Local<D> {
 #[doc(hidden)]
 pub fn leave_thread<D: Domain>() {
     let slot = D::local().slot();
-    if ptr::eq(slot, unregistered()) {
+    if ptr::eq(slot, &UNREGISTERED) {
         return;
     }
     if slot.is_inside() && !mutated!(exit_drops_live_slot) {
@@ -81,7 +100,7 @@ pub fn leave_thread<D: Domain>() {
     } else {
         slot.abandon();
         D::state().grace.registry.release(slot);
-        D::local().set(unregistered());
+        D::local().set(&UNREGISTERED);
     }
 }
 
@@ -89,7 +108,7 @@ pub fn leave_thread<D: Domain>() {
 #[inline]
 pub(super) fn is_inside<D: Domain>() -> bool {
     let slot = D::local().slot();
-    !ptr::eq(slot, unregistered()) && slot.is_inside()
+    !ptr::eq(slot, &UNREGISTERED) && slot.is_inside()
 }
 
 /// Enters a section on the calling thread's slot.
@@ -107,7 +126,7 @@ pub(super) fn read<D: Domain>() -> Guard<'static, D> {
 #[inline]
 #[track_caller]
 fn read_again<D: Domain>(slot: &'static Slot) -> Guard<'static, D> {
-    if ptr::eq(slot, unregistered()) {
+    if ptr::eq(slot, &UNREGISTERED) {
         return read_first();
     }
     Guard::enter_nested(slot)
@@ -126,7 +145,7 @@ fn read_first<D: Domain>() -> Guard<'static, D> {
 /// The calling thread's slot, taken now if it has none.
 pub(super) fn register<D: Domain>() -> Result<&'static Slot, NoMemory> {
     let slot = D::local().slot();
-    if !ptr::eq(slot, unregistered()) {
+    if !ptr::eq(slot, &UNREGISTERED) {
         return Ok(slot);
     }
     let state = D::state();
@@ -148,7 +167,7 @@ pub(super) fn give_back<D: Domain>(slot: &'static Slot) {
         D::state().grace.counts.leaked.subtract(1);
     }
     if ptr::eq(D::local().slot(), slot) {
-        D::local().set(unregistered());
+        D::local().set(&UNREGISTERED);
     }
     D::state().grace.registry.release(slot);
 }

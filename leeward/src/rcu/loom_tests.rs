@@ -1,1 +1,268 @@
-//! x
+//! Models: the grace period, the slots, the tickets, the mutex and the queue, as they ship, under loom. `ci/model` runs them, and demands that the
+//! mutants die that it lists.
+//!
+//! A use after free is a data race on a cell that loom watches: readers read the object that they loaded, writers write to the one that they would free. A
+//! lost wake-up is a deadlock, which loom reports too. How many preemptions a schedule may have is said at each model, and can be raised for all
+//! with `LOOM_MAX_PREEMPTIONS`. What loom cannot see: `atomic.rs`, at `fence`, and `futex/model.rs`.
+
+use std::println;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize as Count, Ordering::Relaxed};
+use std::time::Instant;
+use std::vec::Vec;
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+use super::{Domain, RcuCell, Reader, qsbr};
+use crate::atomic::{AtomicUsize, Ordering};
+use crate::raw::Mutex;
+
+crate::rcu_domain! {
+    /// A new one in each execution.
+    struct Model;
+}
+
+/// Tries every schedule with at most `preemptions` preemptions.
+fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let begun = Instant::now();
+    let executions = Arc::new(Count::new(0));
+    let counted = executions.clone();
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
+    builder.max_branches = 5_000;
+    builder.check(move || {
+        // Relaxed: a count.
+        counted.fetch_add(1, Relaxed);
+        model();
+    });
+    let name = std::thread::current().name().unwrap_or_default().replace("rcu::loom_tests::", "");
+    let bound = builder.preemption_bound.unwrap_or_default();
+    println!("{name}: {} executions, at most {bound} preemptions, {:.1?}", executions.load(Relaxed), begun.elapsed());
+}
+
+/// A published object out of a few, and all that there are.
+struct Shelf {
+    published: AtomicUsize,
+    objects: [UnsafeCell<bool>; 3],
+}
+
+impl Shelf {
+    fn new() -> Shelf {
+        Shelf { published: AtomicUsize::new(0), objects: core::array::from_fn(|_| UnsafeCell::new(true)) }
+    }
+
+    /// What a reader does inside its section.
+    fn read(&self) {
+        // Acquire: partner of the release in `unlink`.
+        let object = self.published.load(Ordering::Acquire);
+        // SAFETY: loom reports whoever writes meanwhile.
+        self.objects[object].with(|alive| assert!(unsafe { *alive }, "an object was read after it was freed"));
+    }
+
+    /// Publishes the next object; the one that was published before, as its updater's to free. One updater a shelf, which publishes with a store: an exchange
+    /// would hide a missing fence behind it.
+    fn unlink(&self) -> usize {
+        // Relaxed: own store.
+        let old = self.published.load(Ordering::Relaxed);
+        // Release: partner of the acquire in `read`.
+        self.published.store(old + 1, Ordering::Release);
+        old
+    }
+
+    fn free(&self, object: usize) {
+        // SAFETY: loom reports whoever reads meanwhile.
+        self.objects[object].with_mut(|alive| unsafe { *alive = false });
+    }
+
+    fn update(&self) {
+        let old = self.unlink();
+        Model::synchronize();
+        self.free(old);
+    }
+}
+
+loom::lazy_static! {
+    static ref SHELF: Shelf = Shelf::new();
+    static ref OTHER: Shelf = Shelf::new();
+}
+
+fn section(reader: &Reader<Model>) {
+    let _guard = reader.read();
+    SHELF.read();
+}
+
+fn section_of_both(reader: &Reader<Model>) {
+    let _guard = reader.read();
+    SHELF.read();
+    OTHER.read();
+}
+
+/// A reader of another thread's, registered before it starts.
+fn spawn_reader(section: impl Fn(&Reader<Model>) + 'static) -> thread::JoinHandle<()> {
+    let reader = Reader::<Model>::register().detach();
+    thread::spawn(move || {
+        let reader = reader.attach();
+        section(&reader);
+        // Unregistering is a model of its own.
+        core::mem::forget(reader);
+    })
+}
+
+fn spawn_updater(updates: usize) -> thread::JoinHandle<()> {
+    thread::spawn(move || (0..updates).for_each(|_| SHELF.update()))
+}
+
+#[test]
+fn two_sections_and_two_updates() {
+    explore(3, || {
+        let reader = Reader::<Model>::register();
+        let updater = spawn_updater(2);
+        section(&reader);
+        section(&reader);
+        core::mem::forget(reader);
+        updater.join().unwrap();
+    });
+}
+
+#[test]
+fn two_readers() {
+    explore(2, || {
+        let readers = [spawn_reader(section), spawn_reader(section)];
+        SHELF.update();
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+    });
+}
+
+/// Two callers of `synchronize`, each of which takes the other's grace period for its own where the ticket allows it.
+#[test]
+fn two_updaters() {
+    explore(3, || {
+        let reader = spawn_reader(section_of_both);
+        let updater = thread::spawn(|| OTHER.update());
+        SHELF.update();
+        updater.join().unwrap();
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn nested_sections() {
+    explore(3, || {
+        let reader = Reader::<Model>::register();
+        let updater = spawn_updater(1);
+        {
+            let _outer = reader.read();
+            drop(reader.read());
+            SHELF.read();
+        }
+        core::mem::forget(reader);
+        updater.join().unwrap();
+    });
+}
+
+/// A reader registers, reads and unregisters while grace periods run; the next takes its slot.
+#[test]
+fn registering_meanwhile() {
+    explore(2, || {
+        let updater = spawn_updater(2);
+        (0..2).for_each(|_| section(&Reader::register()));
+        updater.join().unwrap();
+    });
+}
+
+#[test]
+fn quiescent_states() {
+    explore(3, || {
+        let mut reader = qsbr::Reader::<Model>::online();
+        let updater = spawn_updater(2);
+        SHELF.read();
+        reader.quiescent();
+        SHELF.read();
+        // Offline while it waits.
+        reader.offline(|| updater.join().unwrap());
+        SHELF.read();
+    });
+}
+
+/// What a cell publishes is seen whole, and is its writer's alone after a grace period.
+#[test]
+fn publishing() {
+    explore(3, || {
+        loom::lazy_static! { static ref CELL: RcuCell<UnsafeCell<bool>, Model> = RcuCell::new(UnsafeCell::new(true)); }
+        let reader = spawn_reader(|reader| {
+            let guard = reader.read();
+            // SAFETY: loom reports whoever writes meanwhile.
+            CELL.load(&guard).with(|alive| assert!(unsafe { *alive }));
+        });
+        let old = CELL.replace(UnsafeCell::new(true)).synchronize();
+        // SAFETY: loom reports whoever reads meanwhile.
+        old.with_mut(|alive| unsafe { *alive = false });
+        reader.join().unwrap();
+    });
+}
+
+/// Nobody's wake-up is lost when three call at once.
+#[test]
+fn three_callers() {
+    explore(3, || {
+        let callers: Vec<_> = (0..2).map(|_| thread::spawn(Model::synchronize)).collect();
+        Model::synchronize();
+        callers.into_iter().for_each(|caller| caller.join().unwrap());
+    });
+}
+
+/// A caller and somebody who polls, and so runs the grace period himself where nobody else does.
+#[test]
+fn polling() {
+    explore(2, || {
+        let reader = spawn_reader(section_of_both);
+        let updater = thread::spawn(|| OTHER.update());
+        let old = SHELF.unlink();
+        let cookie = Model::start_poll();
+        if Model::poll(&cookie) || Model::poll(&cookie) {
+            SHELF.free(old);
+        }
+        updater.join().unwrap();
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn mutual_exclusion() {
+    explore(3, || {
+        struct Counter(Mutex, UnsafeCell<u32>);
+        loom::lazy_static! { static ref COUNTER: Counter = Counter(Mutex::new(), UnsafeCell::new(0)); }
+        fn count() {
+            COUNTER.0.lock();
+            // SAFETY: loom reports whoever is here meanwhile.
+            COUNTER.1.with_mut(|count| unsafe { *count += 1 });
+            COUNTER.0.unlock();
+        }
+        let others: Vec<_> = (0..2).map(|_| thread::spawn(count)).collect();
+        count();
+        count();
+        others.into_iter().for_each(|other| other.join().unwrap());
+        // SAFETY: nobody else is there any more.
+        COUNTER.1.with(|count| assert_eq!(unsafe { *count }, 4));
+    });
+}
+
+/// What is deferred runs after the readers, and before `barrier` returns. (Without a worker, as in `no_std`: by whoever defers or waits.)
+#[test]
+fn deferring() {
+    explore(2, || {
+        let reader = spawn_reader(section_of_both);
+        let other = thread::spawn(|| {
+            let old = OTHER.unlink();
+            Model::defer(move || OTHER.free(old));
+        });
+        let old = SHELF.unlink();
+        Model::defer(move || SHELF.free(old));
+        Model::barrier();
+        // SAFETY: loom reports a callback that runs meanwhile, or that the barrier does not order.
+        SHELF.objects[0].with(|alive| assert!(!unsafe { *alive }, "barrier() returned before the callback had run"));
+        other.join().unwrap();
+        reader.join().unwrap();
+    });
+}

@@ -82,9 +82,6 @@ pub mod hidden {
     pub use super::domain::State;
     #[cfg(feature = "std")]
     pub use super::local::{Local, LocalSlot, ThreadExit, leave_thread};
-    /// What a thread has before its first section.
-    #[cfg(feature = "std")]
-    pub const UNREGISTERED: &super::slot::Slot = super::unregistered();
 }
 
 crate::rcu_domain! {
@@ -95,11 +92,7 @@ crate::rcu_domain! {
 /// The slot of a thread that has none: it says that its reader is inside, so that entering takes the slow path, which
 /// looks closer.
 #[cfg(feature = "std")]
-#[inline(always)]
-const fn unregistered() -> &'static slot::Slot {
-    static UNREGISTERED: slot::Slot = slot::Slot::at(1);
-    &UNREGISTERED
-}
+static UNREGISTERED: slot::Slot = slot::Slot::at(1);
 
 /// Enters a section of [`Global`]; see [`Domain::read`].
 #[cfg(feature = "std")]

@@ -154,6 +154,9 @@ impl Slot {
         if !mutated!(leave_wake) {
             futex::wake(&self.waited, 1);
         }
+        // Here, where we hold nobody up: the writer, or the next reader that it waits for, may need this processor. Without
+        // it we would run on until we lose it, as likely as not inside a section again.
+        futex::yield_now();
     }
 
     /// Announces that the reader holds nothing from before now and stays inside: QSBR's quiescent state, or a
@@ -243,10 +246,14 @@ impl Slot {
 
     /// Whether the thread is inside a section on this slot.
     pub(super) fn is_held_by(&self, thread: usize) -> bool {
-        // Relaxed, both: if it is our own thread, these are our own stores.
-        thread != super::thread::UNKNOWN
-            && self.owner.load(Ordering::Relaxed) == thread
-            && self.epoch.load(Ordering::Relaxed) != OUTSIDE
+        if thread == super::thread::UNKNOWN {
+            return false;
+        }
+        // Acquire: partner of the release in `announce`. If it is our own thread, these are our own stores; if the slot was ours, and another thread
+        // that was handed it is inside, then we see that it is no longer ours. (The owner first, and a model takes that reader for ourselves.)
+        let inside = self.epoch.load(Ordering::Acquire) != OUTSIDE;
+        // Relaxed: as above.
+        inside && self.owner.load(Ordering::Relaxed) == thread
     }
 }
 

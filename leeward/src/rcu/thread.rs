@@ -11,7 +11,7 @@ pub(super) fn this() -> usize {
 /// The same in a model.
 #[cfg(loom)]
 pub(super) fn this() -> usize {
-    loom::thread_local! { static NAME: Box<u8> = Box::new(0); }
+    loom::thread_local! { static NAME: alloc::boxed::Box<u8> = alloc::boxed::Box::new(0); }
     NAME.with(|name| core::ptr::from_ref(&**name) as usize)
 }
 

@@ -102,7 +102,7 @@ impl Tickets {
         let before = self.done.load(Ordering::Relaxed);
         if mutated!(done_release) {
             self.leader.store(0, Ordering::Relaxed);
-            for _ in 0..64 {
+            for _ in 0..looks(64) {
                 spin_hint();
             }
         }
