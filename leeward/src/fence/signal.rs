@@ -217,7 +217,10 @@ extern "C" fn answer(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     let value = unsafe { info.si_value() }.sival_ptr as usize;
     // Somebody else's signal of the same number carries whatever it likes: a round that is not running answers nobody.
     // Relaxed: a round that is awaited was stored before its signal was sent.
-    if info.si_code == libc::SI_QUEUE && value / BATCH <= ROUND.load(Ordering::Relaxed) {
+    // SAFETY: as for the value.
+    let ours =
+        info.si_code == libc::SI_QUEUE && unsafe { info.si_pid() } == rustix::process::getpid().as_raw_nonzero().get();
+    if ours && value / BATCH <= ROUND.load(Ordering::Relaxed) {
         // Release: partner of the acquire in `answered`.
         ANSWERED[value % BATCH].fetch_max(value / BATCH, Ordering::Release);
         // Release: as above, for whoever counts answers.

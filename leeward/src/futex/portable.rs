@@ -5,18 +5,21 @@ use core::time::Duration;
 use super::Wait;
 use crate::atomic::{AtomicU32, Ordering};
 
-/// Looks at `word` a while. May return at any time.
+/// Looks at `word` while it is `expected`, for `limit` at most. May return at any time. Without std nobody measures the time, and no limit is reached.
 pub(crate) fn wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) -> Wait {
-    const LOOKS: u32 = 64;
-    for _ in 0..LOOKS {
-        // Relaxed: only decides whether to look again; the caller's own look has the order.
-        if word.load(Ordering::Relaxed) != expected {
-            return Wait::LookAgain;
+    #[cfg(feature = "std")]
+    let (start, limit) = (std::time::Instant::now(), limit.unwrap_or(Duration::MAX));
+    #[cfg(not(feature = "std"))]
+    let _ = limit;
+    // Relaxed: only decides whether to look again; the caller's own look has the order.
+    while word.load(Ordering::Relaxed) == expected {
+        #[cfg(feature = "std")]
+        if start.elapsed() >= limit {
+            return Wait::TimedOut;
         }
         yield_now();
     }
-    // Nobody here measures the time: a limit counts as reached, and the caller asks its clock, if it has one.
-    if limit.is_some() { Wait::TimedOut } else { Wait::LookAgain }
+    Wait::LookAgain
 }
 
 /// Nobody sleeps here.

@@ -305,8 +305,9 @@ impl Queue {
         true
     }
 
-    /// Sleeps until `is_so`, looking again whenever a batch has run.
+    /// Sleeps until `is_so`, looking again whenever a batch has run; or until there is no worker (it could not be started).
     fn wait_until(&self, is_so: impl Fn() -> bool) {
+        let is_so = || is_so() || !self.worker.is_running();
         while !is_so() {
             // Relaxed: compared by the kernel.
             let turn = self.turn.load(Ordering::Relaxed);
@@ -322,7 +323,7 @@ impl Queue {
         }
     }
 
-    fn wake_waiting(&self) {
+    pub(super) fn wake_waiting(&self) {
         // SeqCst. Pair E: what has been done is before the look at who waits; partner: the fence in `wait_until`.
         fence(Ordering::SeqCst);
         // Relaxed: ordered by the fence.
@@ -346,14 +347,12 @@ impl Queue {
         let last = self.locked(|pending, _| pending.number - u64::from(pending.callbacks.is_empty()));
         // Acquire: partner of the release in `run`.
         let finished = || self.finished.load(Ordering::Acquire) >= last;
-        if mutated!(barrier_waits) || finished() {
-            return;
-        }
-        if self.worker.wake::<D>() {
-            return self.wait_until(finished);
-        }
-        while !finished() {
-            self.reclaim::<D>();
+        while !finished() && !mutated!(barrier_waits) {
+            if self.worker.wake::<D>() {
+                self.wait_until(finished);
+            } else {
+                self.reclaim::<D>();
+            }
         }
     }
 

@@ -209,13 +209,19 @@ impl Grace {
     pub(crate) fn after_fork(&self) {
         let me = super::thread::this();
         let number = super::thread::number();
+        let mut kept = 0;
         for slot in self.registry.slots() {
             match slot.holder().0 {
-                owner if owner == me => slot.hand_to(me, number),
+                owner if owner == me => {
+                    slot.hand_to(me, number);
+                    slot.clear_waited();
+                    kept += 1;
+                }
                 _ => slot.abandon(),
             }
-            slot.clear_waited();
         }
+        self.registry.set_claimed(kept);
+        self.counts.leaked.subtract(self.counts.leaked.get());
         self.tickets.after_fork();
     }
 }

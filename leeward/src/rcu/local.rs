@@ -98,7 +98,8 @@ pub fn leave_thread<D: Domain>() {
         slot.outlive_thread();
         D::state().grace.counts.leaked.add(1);
     } else {
-        slot.abandon();
+        // Outside already, but for the mutant.
+        slot.end_all::<D::Fence>();
         D::state().grace.registry.release(slot);
         D::local().set(&UNREGISTERED);
     }

@@ -266,3 +266,60 @@ fn deferring() {
         reader.join().unwrap();
     });
 }
+#[test]
+fn zz1() {
+    explore(4, || {
+        let mut reader = qsbr::Reader::<Model>::online();
+        let updater = spawn_updater(1);
+        SHELF.read();
+        reader.quiescent();
+        drop(reader);
+        updater.join().unwrap();
+    });
+}
+#[test]
+fn zz3() {
+    explore(4, || {
+        use crate::atomic::*;
+        loom::lazy_static! { static ref A: AtomicU32 = AtomicU32::new(0); }
+        let mut reader = qsbr::Reader::<Model>::online();
+        let updater = spawn_updater(1);
+        SHELF.read();
+        reader.quiescent();
+        A.load(Ordering::Relaxed);
+        A.store(1, Ordering::Relaxed);
+        drop(reader);
+        updater.join().unwrap();
+    });
+}
+#[test]
+fn zz4() {
+    explore(4, || {
+        let mut reader = qsbr::Reader::<Model>::online();
+        let updater = thread::spawn(|| { let state = Model::state(); let old = SHELF.unlink(); 
+            crate::fence::heavy(); let slot = state.grace.registry.slots().next().unwrap(); 
+            state.grace.epoch().store(2, Ordering::Relaxed); if !slot.is_blocking(2) { crate::fence::heavy(); SHELF.free(old);  } } );
+        SHELF.read();
+        reader.quiescent();
+        drop(reader);
+        updater.join().unwrap();
+    });
+}
+#[test]
+fn zz2() {
+    explore(4, || {
+        use crate::atomic::*;
+        loom::lazy_static! { static ref A: (AtomicU64, AtomicU64) = (AtomicU64::new(0), AtomicU64::new(0)); }
+        let updater = thread::spawn(|| { 
+           fence(Ordering::SeqCst);
+           A.0.store(1, Ordering::Relaxed);
+           if A.1.load(Ordering::Acquire) == 1 { fence(Ordering::SeqCst); SHELF.free(0) }
+        });
+        fence(Ordering::SeqCst);
+        SHELF.read();
+        let n = A.0.load(Ordering::Relaxed);
+        A.1.store(n, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        updater.join().unwrap();
+    });
+}

@@ -99,6 +99,13 @@ impl Registry {
         self.free_from.store(0, Ordering::Relaxed);
     }
 
+    /// In the child of a fork: how many are claimed now.
+    pub(crate) fn set_claimed(&self, count: usize) {
+        // Relaxed, both: the child has one thread.
+        self.claimed.store(count, Ordering::Relaxed);
+        self.free_from.store(0, Ordering::Relaxed);
+    }
+
     /// How many slots are claimed.
     pub(crate) fn claimed(&self) -> usize {
         // Relaxed: a count.

@@ -65,7 +65,11 @@ mod with_threads {
             let started = std::thread::Builder::new().name("leeward-rcu".into()).spawn(|| self.run::<D>());
             drop(quiet);
             let state = if started.is_ok() { RUNNING } else { NONE };
+            // Relaxed: whoever took STARTING for a worker is woken below and looks again.
             self.state.store(state, Ordering::Relaxed);
+            if started.is_err() {
+                D::state().queue.wake_waiting();
+            }
             started.is_ok()
         }
 

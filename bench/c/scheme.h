@@ -1,0 +1,35 @@
+/*
+ * What a scheme that isn't Rust, or isn't compiled with us, gives to the comparison: a table of functions, each a whole loop,
+ * so that nothing is called across the boundary once for each section. src/foreign.rs has the same table in Rust; its trait
+ * `Stage` says what each function does. Included by urcu.c.
+ */
+#ifndef COMPARE_SCHEME_H
+#define COMPARE_SCHEME_H
+
+#include <stdint.h>
+
+/* Sections between two quiescent states of a QSBR reader. Same number in src/scheme.rs. */
+#define COMPARE_BATCH 1024
+
+/* What a live node carries, and what a freed one does. Same numbers in src/scheme.rs. */
+#define COMPARE_ALIVE 0x600dc0deu
+#define COMPARE_POISON 0xdeadu
+
+typedef void (*compare_during)(void *arg);
+
+struct compare_scheme {
+	void (*open)(void);
+	void (*close)(void);
+	uint64_t (*section)(uint64_t n, uint32_t place);
+	void (*read)(const uint8_t *stop, uint64_t *tally);
+	void (*dwell)(const uint8_t *stop, uint64_t *tally, uint64_t inside_ns);
+	void (*write)(const uint8_t *stop, uint64_t *tally);
+	void (*retire)(const uint8_t *stop, uint64_t *tally);
+	void (*retire_one)(void);
+	void (*hold)(compare_during during, void *arg);
+	void (*rest)(compare_during during, void *arg);
+	void (*synchronize)(void);
+	void (*barrier)(void);
+};
+
+#endif

@@ -1,0 +1,135 @@
+//! The command line, and what is said when it is wrong: one sentence, exit code 2.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Parser, Subcommand};
+
+use crate::figures::memory::Case;
+
+/// leeward beside everything that might be used instead, measured in one run.
+#[derive(Parser)]
+#[command(
+    name = "cargo compare",
+    bin_name = "cargo compare",
+    version,
+    subcommand_value_name = "TABLE",
+    subcommand_help_heading = "Tables"
+)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "Exit code: 0 whether targets are met or not, 1 when something could not be measured, 2 for a wrong command."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub table: Table,
+}
+
+#[derive(Subcommand)]
+pub enum Table {
+    /// RCU: every scheme of ours and every peer, readers and writers flat out; then the figures of the target table
+    Rcu(Rcu),
+    /// Read rate and grace-period time for 1 to 64 readers and for 1 to 10,000 idle ones, as JSON and as a picture
+    RcuScaling(Scaling),
+    #[command(hide = true)]
+    MemoryChild { row: String, case: Case, seconds: f64 },
+}
+
+#[derive(Args)]
+pub struct Rcu {
+    /// Reading threads of the rows (the figures have their own)
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub readers: u16,
+    /// Writing threads of the rows
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=4096))]
+    pub writers: u16,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args)]
+pub struct Scaling {
+    /// Draw the picture to this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<String>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args)]
+pub struct Common {
+    /// Time of a row, all its rounds together [default: 3, quick: 0.45]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Rounds, ours and the peers in turns [default: 5, quick: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub rounds: Option<u16>,
+    /// Under a minute: the same figures from fewer and shorter rounds
+    #[arg(long)]
+    pub quick: bool,
+    /// Write everything as JSON to this file (`-`: to standard output, and the table to standard error)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<String>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.01..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("it must be a number of seconds, 0.01 or more".to_string()),
+    }
+}
+
+/// What the command line asks for; or the exit code, with the help or a sentence printed.
+pub fn parse() -> Result<Cli, u8> {
+    Cli::try_parse().map_err(|error| {
+        if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            let _ = error.print();
+            return 0;
+        }
+        eprintln!("{}", sentence(&error));
+        2
+    })
+}
+
+/// One sentence that says what is wrong and what would be right.
+fn sentence(error: &clap::Error) -> String {
+    let said = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            format!(
+                "There is no table `{}`: the tables are `rcu` and `rcu-scaling`.",
+                said(ContextKind::InvalidSubcommand)
+            )
+        }
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            "Name a table: `cargo compare rcu` or `cargo compare rcu-scaling` (`cargo compare --help` tells more)."
+                .to_string()
+        }
+        ErrorKind::UnknownArgument => {
+            format!(
+                "`{}` is no option of this table: `cargo compare TABLE --help` lists them.",
+                said(ContextKind::InvalidArg)
+            )
+        }
+        ErrorKind::InvalidValue if said(ContextKind::InvalidValue).is_empty() => {
+            format!("`{}` needs a value.", said(ContextKind::InvalidArg))
+        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            let reason = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+            format!(
+                "`{}` is no value for `{}`{reason}.",
+                said(ContextKind::InvalidValue),
+                said(ContextKind::InvalidArg)
+            )
+        }
+        ErrorKind::ArgumentConflict => format!("`{}` is given twice.", said(ContextKind::InvalidArg)),
+        _ => error
+            .to_string()
+            .lines()
+            .next()
+            .unwrap_or("The command is wrong.")
+            .trim_start_matches("error: ")
+            .to_string(),
+    }
+}

@@ -1,0 +1,148 @@
+//! One line of the target table: ours, the peer's, their ratio, and whether the target is met. Its fields are the JSON's.
+
+use serde::Serialize;
+
+use crate::rounds::{Rounds, max, median, min};
+use crate::trouble::Trouble;
+
+/// What a figure should be.
+#[derive(Clone, Copy)]
+pub enum Target {
+    /// Ours : theirs, no more than.
+    RatioAtMost(f64),
+    /// Ours : theirs, no less than.
+    RatioAtLeast(f64),
+    /// Ours alone, no more than.
+    AtMost(f64),
+    /// Shown for information.
+    Open,
+}
+
+impl Target {
+    fn text(self) -> Option<String> {
+        match self {
+            Target::RatioAtMost(limit) | Target::AtMost(limit) => Some(format!("<= {}", rounded(limit))),
+            Target::RatioAtLeast(limit) => Some(format!(">= {}", rounded(limit))),
+            Target::Open => None,
+        }
+    }
+
+    fn met(self, ours: Option<f64>, ratio: Option<f64>) -> Option<bool> {
+        match self {
+            Target::RatioAtMost(limit) => ratio.map(|ratio| ratio <= limit),
+            Target::RatioAtLeast(limit) => ratio.map(|ratio| ratio >= limit),
+            Target::AtMost(limit) => ours.map(|ours| ours <= limit),
+            Target::Open => None,
+        }
+    }
+}
+
+/// Two digits after the point are enough for a target.
+fn rounded(limit: f64) -> f64 {
+    (limit * 100.0).round() / 100.0
+}
+
+/// Made by `Title::figure`; `best` and `trouble` are for the printed table alone.
+#[derive(Serialize)]
+pub struct Figure {
+    pub id: String,
+    pub what: String,
+    pub unit: &'static str,
+    pub ours: Option<f64>,
+    pub peer: Option<&'static str>,
+    pub theirs: Option<f64>,
+    pub ratio: Option<f64>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub target: Option<String>,
+    pub met: Option<bool>,
+    /// The best round of ours and of theirs: the cheapest, or the fastest where more is better.
+    #[serde(skip)]
+    pub best: (Option<f64>, Option<f64>),
+    /// Why it could not be measured.
+    #[serde(skip)]
+    pub trouble: Option<Trouble>,
+}
+
+/// What a figure is called, before it is measured.
+#[derive(Clone)]
+pub struct Title {
+    pub id: String,
+    pub what: String,
+    pub unit: &'static str,
+    pub peer: Option<&'static str>,
+    pub target: Target,
+}
+
+impl Title {
+    pub fn new(
+        id: &str,
+        what: impl Into<String>,
+        unit: &'static str,
+        peer: Option<&'static str>,
+        target: Target,
+    ) -> Title {
+        Title { id: format!("rcu.{id}"), what: what.into(), unit, peer, target }
+    }
+
+    /// The figure that the rounds give.
+    pub fn figure(self, rounds: &Rounds) -> Figure {
+        let (ours, ratios) = (median(&rounds.ours), rounds.ratios());
+        let ratio = median(&ratios);
+        // A target on ours alone has ours' own spread beside it.
+        let spread = if matches!(self.target, Target::AtMost(_)) || ratios.is_empty() { &rounds.ours } else { &ratios };
+        let best = if self.unit.ends_with("/s") { max } else { min };
+        Figure {
+            ours,
+            theirs: median(&rounds.theirs),
+            ratio,
+            min: min(spread),
+            max: max(spread),
+            met: self.target.met(ours, ratio),
+            best: (best(&rounds.ours), best(&rounds.theirs)),
+            ..self.blank()
+        }
+    }
+
+    /// The figure that stands for one that could not be measured.
+    pub fn trouble(self, trouble: Trouble) -> Figure {
+        Figure { trouble: Some(trouble), ..self.blank() }
+    }
+
+    fn blank(self) -> Figure {
+        Figure {
+            target: self.target.text(),
+            id: self.id,
+            what: self.what,
+            unit: self.unit,
+            ours: None,
+            peer: self.peer,
+            theirs: None,
+            ratio: None,
+            min: None,
+            max: None,
+            met: None,
+            best: (None, None),
+            trouble: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rounds, Target, Title};
+
+    #[test]
+    fn a_ratio_is_taken_round_by_round() {
+        let rounds = Rounds { ours: vec![1.0, 2.0, 3.0], theirs: vec![2.0, 2.0, 2.0] };
+        let figure = Title::new("x", "x", "ns", Some("peer"), Target::RatioAtMost(1.0)).figure(&rounds);
+        assert_eq!((figure.ratio, figure.min, figure.max, figure.met), (Some(1.0), Some(0.5), Some(1.5), Some(true)));
+    }
+
+    #[test]
+    fn without_a_peer_ours_is_still_shown() {
+        let rounds = Rounds { ours: vec![1.0], theirs: vec![] };
+        let figure = Title::new("x", "x", "ns", Some("peer"), Target::RatioAtMost(1.0)).figure(&rounds);
+        assert_eq!((figure.ours, figure.theirs, figure.ratio, figure.met), (Some(1.0), None, None, None));
+    }
+}
