@@ -16,12 +16,14 @@ compile_error!(
     "models have no thread-local storage and no worker of their own: build leeward with --no-default-features under --cfg loom"
 );
 
-/// Loom changes threads before accesses only, not before fences: without an access of its own, a store and the fence behind it would be one step, and
-/// what happens between the two would not be explored. Relaxed, so that it orders nothing that the fence does not.
+/// Loom changes threads before accesses only, not before fences: without an access of its own, a store and the fence
+/// behind it would be one step, and what happens between the two would not be explored. Relaxed, so that it orders
+/// nothing that the fence does not.
 ///
-/// Loom knows no fence that one thread executes in another either: both halves of an asymmetric pair are this one there. That over-approximates (it hides a
-/// writer that used a local fence where it needed the remote one, and whatever goes wrong between two light fences); the explicit-state model in
-/// `tests/model.rs` has a true remote fence and covers what loom cannot.
+/// Loom knows no fence that one thread executes in another either: both halves of an asymmetric pair are this one
+/// there. That over-approximates (it hides a writer that used a local fence where it needed the remote one, and
+/// whatever goes wrong between two light fences); the explicit-state model in `tests/model.rs` has a true remote
+/// fence and covers what loom cannot.
 #[cfg(loom)]
 pub(crate) fn fence(order: Ordering) {
     loom::lazy_static! { static ref FENCES: AtomicUsize = AtomicUsize::new(0); }
@@ -71,7 +73,8 @@ pub(crate) fn spin_hint() {
     loom::thread::yield_now();
 }
 
-/// How often to look again before sleeping: not at all in a model, where looking twice is one more schedule and nothing new.
+/// How often to look again before sleeping: not at all in a model, where looking twice is one more schedule and
+/// nothing new.
 pub(crate) const fn looks(count: u32) -> u32 {
     if cfg!(loom) { 0 } else { count }
 }

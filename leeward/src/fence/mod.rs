@@ -190,7 +190,7 @@ pub fn light() {
 /// beforehand.
 ///
 /// # Async-signal-safety
-/// Safe with either membarrier strategy once [`init`] returned; not with [`Strategy::Signal`], which holds a lock.
+/// Safe with either membarrier strategy once [`init`] returned, unless the kernel refuses it later; not with [`Strategy::Signal`], which holds a lock.
 /// errno is left as it was.
 pub fn heavy() {
     // SeqCst: the caller's own half. The kernel promises as much, except to a process of one thread, where it returns

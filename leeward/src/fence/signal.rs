@@ -62,38 +62,61 @@ pub(super) fn interrupt_all() -> Result<(), Errno> {
     outcome
 }
 
-/// Lists and interrupts until a whole listing holds only threads that were interrupted already.
+/// How often to list before the processors are visited instead: threads may come and go faster than they can be
+/// listed.
+const LISTINGS: u32 = 32;
+
+/// Lists and interrupts until a listing that is known to be whole holds only threads that were interrupted already.
 fn interrupt_until_nobody_is_new(signal: c_int) -> Result<(), Errno> {
     let mut known = Known::new();
-    loop {
-        let mut batch = Batch::begin(signal);
-        let mut refused = None;
-        let listed = each_thread(&mut |thread| {
-            if known.insert(thread) && refused.is_none() {
-                if batch.is_full() {
-                    refused = batch.finish().err();
-                    batch = Batch::begin(signal);
-                }
-                refused = refused.or(batch.send(thread).err());
-            }
-        });
-        if !listed {
-            return visit_all();
-        }
-        let anybody = batch.len > 0;
-        match refused {
-            // The sandbox refuses signals, or their queue is full.
-            Some(_) => return visit_all(),
-            None => batch.finish()?,
-        }
-        if known.overflowed {
-            // More threads than we can tell apart: the processors are fewer.
-            return visit_all();
-        }
-        if !anybody || mutated!(signal_second_listing) {
+    for _ in 0..LISTINGS {
+        let before = count_threads();
+        let Some(pass) = Pass::run(signal, &mut known)? else { return visit_all() };
+        // A listing skips threads when others exit meanwhile: it is whole if as many were there before and after.
+        let whole = before == Some(pass.listed) && count_threads() == before;
+        if (whole && !pass.anybody_new) || mutated!(signal_second_listing) {
             return Ok(());
         }
     }
+    visit_all()
+}
+
+/// One listing, and what it found.
+struct Pass {
+    listed: u64,
+    anybody_new: bool,
+}
+
+impl Pass {
+    /// Interrupts whoever is new and waits for the answers. None if this cannot be done with signals: nobody can be
+    /// listed, a signal was refused, or there are more threads than `Known` can tell apart.
+    fn run(signal: c_int, known: &mut Known) -> Result<Option<Pass>, Errno> {
+        let mut pass = Pass { listed: 0, anybody_new: false };
+        let mut batch = Batch::begin(signal);
+        let mut outcome = Ok(());
+        let listed = each_thread(&mut |thread| {
+            pass.listed += 1;
+            if outcome.is_ok() && known.insert(thread) {
+                pass.anybody_new = true;
+                if batch.is_full() {
+                    outcome = batch.finish();
+                    batch = Batch::begin(signal);
+                }
+                outcome = outcome.and_then(|()| batch.send(thread));
+            }
+        });
+        if !listed || outcome.is_err() || known.overflowed {
+            return Ok(None);
+        }
+        batch.finish()?;
+        Ok(Some(pass))
+    }
+}
+
+/// How many threads the process has, by the links of its folder of threads.
+fn count_threads() -> Option<u64> {
+    let folder = rustix::fs::stat(c"/proc/self/task").ok()?;
+    (folder.st_nlink as u64).checked_sub(2)
 }
 
 /// The other cure, which needs nobody's answer.
@@ -151,7 +174,9 @@ struct Batch {
 impl Batch {
     fn begin(signal: c_int) -> Batch {
         // Relaxed: only the holder of the turn counts rounds.
-        let round = ROUND.load(Ordering::Relaxed) + 1;
+        // (It wraps after 2^24 on 32-bit machines: an answer of that age is a signal that was blocked all the while,
+        // and costs a visit.)
+        let round = ROUND.load(Ordering::Relaxed).wrapping_add(1) & (usize::MAX / BATCH);
         ROUND.store(round, Ordering::Relaxed);
         Batch { signal, round, threads: [0; BATCH], len: 0 }
     }
@@ -179,6 +204,7 @@ impl Batch {
         if mutated!(signal_answer) {
             return Ok(());
         }
+        let deadline = futex::now() + PATIENCE;
         for place in 0..self.len {
             while !self.answered(place) {
                 // Acquire: what is counted here was answered before.
@@ -186,10 +212,12 @@ impl Batch {
                 if self.answered(place) {
                     break;
                 }
-                let outcome = futex::wait(&ANSWERS, seen, Some(PATIENCE));
-                if outcome == futex::Wait::TimedOut && !self.answered(place) && self.alive(place) {
+                // By the clock: signals may cut each sleep short.
+                let left = deadline.saturating_sub(futex::now());
+                if left.is_zero() {
                     return visit_all();
                 }
+                futex::wait(&ANSWERS, seen, Some(left));
             }
         }
         Ok(())
@@ -198,7 +226,7 @@ impl Batch {
     fn answered(&self, place: usize) -> bool {
         // Acquire: partner of the handler's release; its thread's earlier accesses happen before ours that follow.
         // A thread that is gone answers no more; its number may be another's by now, which the next listing shows.
-        ANSWERED[place].load(Ordering::Acquire) >= self.round || !self.alive(place)
+        ANSWERED[place].load(Ordering::Acquire) == self.round || !self.alive(place)
     }
 
     fn alive(&self, place: usize) -> bool {
@@ -215,14 +243,14 @@ extern "C" fn answer(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     let info = unsafe { &*info };
     // SAFETY: reads the value's bytes, which are there for a queued signal and are any number for another.
     let value = unsafe { info.si_value() }.sival_ptr as usize;
-    // Somebody else's signal of the same number carries whatever it likes: a round that is not running answers nobody.
+    // Somebody else's signal of the same number carries whatever it likes: a round that is over is nobody's any more.
     // Relaxed: a round that is awaited was stored before its signal was sent.
     // SAFETY: as for the value.
     let ours =
         info.si_code == libc::SI_QUEUE && unsafe { info.si_pid() } == rustix::process::getpid().as_raw_nonzero().get();
-    if ours && value / BATCH <= ROUND.load(Ordering::Relaxed) {
+    if ours && value / BATCH == ROUND.load(Ordering::Relaxed) {
         // Release: partner of the acquire in `answered`.
-        ANSWERED[value % BATCH].fetch_max(value / BATCH, Ordering::Release);
+        ANSWERED[value % BATCH].store(value / BATCH, Ordering::Release);
         // Release: as above, for whoever counts answers.
         ANSWERS.fetch_add(1, Ordering::Release);
         futex::wake(&ANSWERS, 1);
@@ -230,33 +258,39 @@ extern "C" fn answer(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     errno.restore();
 }
 
-/// The signal, chosen and installed at the first call.
+/// The signal; chosen and installed at the first call, and again if somebody has taken it from us since.
 fn number() -> Result<c_int, Errno> {
-    // Relaxed: written by holders of the turn only.
-    match SIGNAL.load(Ordering::Relaxed) {
-        0 => {
-            let chosen = install()?;
-            SIGNAL.store(chosen, Ordering::Relaxed);
-            Ok(chosen)
-        }
-        chosen => Ok(chosen),
+    // Relaxed, both: written by holders of the turn only.
+    let chosen = SIGNAL.load(Ordering::Relaxed);
+    if chosen != 0 && disposition(chosen).is_some_and(|action| action.sa_sigaction == handler()) {
+        return Ok(chosen);
     }
+    let chosen = install()?;
+    SIGNAL.store(chosen, Ordering::Relaxed);
+    Ok(chosen)
+}
+
+fn handler() -> libc::sighandler_t {
+    let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = answer;
+    handler as libc::sighandler_t
+}
+
+fn disposition(signal: c_int) -> Option<libc::sigaction> {
+    let mut current = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a null new action only reads; `current` is ours to write.
+    let asked = unsafe { libc::sigaction(signal, core::ptr::null(), current.as_mut_ptr()) };
+    // SAFETY: zeroed is a valid sigaction (integers and an optional function), and the call may have filled it.
+    let current = unsafe { current.assume_init() };
+    (asked == 0).then_some(current)
 }
 
 /// Takes the first real-time signal, from above, that nobody handles.
 fn install() -> Result<c_int, Errno> {
     for signal in (libc::SIGRTMIN()..=libc::SIGRTMAX() - 2).rev() {
-        let mut current = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: a null new action only reads; `current` is ours to write.
-        let asked = unsafe { libc::sigaction(signal, core::ptr::null(), current.as_mut_ptr()) };
-        // SAFETY: zeroed is a valid sigaction (integers and an optional function), and the call may have filled it.
-        let current = unsafe { current.assume_init() };
-        if asked != 0 || current.sa_sigaction != libc::SIG_DFL {
+        let Some(mut action) = disposition(signal).filter(|action| action.sa_sigaction == libc::SIG_DFL) else {
             continue;
-        }
-        let mut action = current;
-        let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = answer;
-        action.sa_sigaction = handler as usize;
+        };
+        action.sa_sigaction = handler();
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
         // SAFETY: `action` is a whole sigaction with a handler that is async-signal-safe.
         let taken = unsafe { libc::sigaction(signal, &action, core::ptr::null_mut()) };

@@ -7,18 +7,25 @@
 //! that we have been on, the run queue's lock orders our switch before its. So all that is needed is to have run once
 //! on every processor that any thread of the process may use.
 
+use rustix::io::Errno;
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
-/// Visits every processor of the given threads' masks. False if some processor could not be visited; then nothing is
-/// promised.
+/// Visits every processor of the given threads' masks; all that exist where the threads cannot be listed (then
+/// threads that were put into another cpuset are not covered, nor can they be known). False if some processor could
+/// not be visited; then nothing is promised.
 pub(super) fn every_processor(mut threads: impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> bool {
     let Ok(own) = sched_getaffinity(None) else { return false };
     let mut needed = own;
-    let listed = threads(&mut |thread| {
-        if let Ok(mask) = sched_getaffinity(Some(thread)) {
-            (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).for_each(|cpu| needed.set(cpu));
-        }
+    let mut refused = false;
+    let listed = threads(&mut |thread| match sched_getaffinity(Some(thread)) {
+        Ok(mask) => (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).for_each(|cpu| needed.set(cpu)),
+        // It ended.
+        Err(Errno::SRCH) => {}
+        Err(_) => refused = true,
     });
+    if refused {
+        return false;
+    }
     if !listed {
         // Nobody can be listed: every processor that the machine has.
         (0..CpuSet::MAX_CPU).for_each(|cpu| needed.set(cpu));
@@ -35,7 +42,7 @@ fn visit(cpu: usize, named: bool) -> bool {
     only.set(cpu);
     match sched_setaffinity(None, &only) {
         Ok(()) => true,
-        Err(rustix::io::Errno::INVAL) => !named,
+        Err(Errno::INVAL) => !named,
         Err(_) => false,
     }
 }

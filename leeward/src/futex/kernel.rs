@@ -39,3 +39,9 @@ pub(crate) fn wake(word: &AtomicU32, count: u32) {
 pub(crate) fn yield_now() {
     rustix::thread::sched_yield();
 }
+
+/// A clock that only goes forward.
+pub(crate) fn now() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}

@@ -12,7 +12,7 @@ mod backend;
 #[path = "portable.rs"]
 mod backend;
 
-pub(crate) use backend::{wait, wake, yield_now};
+pub(crate) use backend::{now, wait, wake, yield_now};
 
 /// How a wait ended. Whatever it says, the caller looks at its condition again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,9 @@
 //! A futex made of loom's own parts, so that a lost wake-up is a deadlock that loom reports.
 //!
-//! As in the kernel, the comparison and the queueing are one step under the queue's lock, and a waker that comes later finds the sleeper or is seen by the
-//! comparison. Beyond what the kernel promises, whoever is woken has synchronized with its waker (loom's `unpark` does that): a model cannot show that some
-//! ordering is missing *behind* a sleep. Time does not pass, and nobody returns unasked.
+//! As in the kernel, the comparison and the queueing are one step under the queue's lock, and a waker that comes
+//! later finds the sleeper or is seen by the comparison. Beyond what the kernel promises, whoever is woken has
+//! synchronized with its waker (loom's `unpark` does that): a model cannot show that some ordering is missing
+//! *behind* a sleep. Time does not pass, and nobody returns unasked.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -62,4 +63,9 @@ pub(crate) fn wake(word: &AtomicU32, count: u32) {
 /// Lets another thread run.
 pub(crate) fn yield_now() {
     loom::thread::yield_now();
+}
+
+/// Time does not pass in a model.
+pub(crate) fn now() -> Duration {
+    Duration::ZERO
 }

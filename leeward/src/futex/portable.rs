@@ -5,7 +5,8 @@ use core::time::Duration;
 use super::Wait;
 use crate::atomic::{AtomicU32, Ordering};
 
-/// Looks at `word` while it is `expected`, for `limit` at most. May return at any time. Without std nobody measures the time, and no limit is reached.
+/// Looks at `word` while it is `expected`, for `limit` at most. May return at any time. Without std nobody measures
+/// the time, and no limit is reached.
 pub(crate) fn wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) -> Wait {
     #[cfg(feature = "std")]
     let (start, limit) = (std::time::Instant::now(), limit.unwrap_or(Duration::MAX));
@@ -31,4 +32,15 @@ pub(crate) fn yield_now() {
     std::thread::yield_now();
     #[cfg(not(feature = "std"))]
     core::hint::spin_loop();
+}
+
+/// A clock that only goes forward; without std it stands still.
+pub(crate) fn now() -> Duration {
+    #[cfg(feature = "std")]
+    {
+        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+        START.get_or_init(std::time::Instant::now).elapsed()
+    }
+    #[cfg(not(feature = "std"))]
+    Duration::ZERO
 }

@@ -129,7 +129,8 @@ impl<T, D: Domain> RcuOption<T, D> {
             let new = Box::into_raw(Box::new(next(old)));
             let old = old.map_or(ptr::null_mut(), |old| ptr::from_ref(old).cast_mut());
             // Release, Acquire: as in `swap`. Relaxed on failure: the loop loads again.
-            if self.value.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            // The pointer that goes on is the cell's own, not the one made of the reader's reference.
+            if let Ok(old) = self.value.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed) {
                 // SAFETY: as in `swap`.
                 return NonNull::new(old).map(|old| unsafe { Retired::new(old) });
             }
@@ -140,6 +141,7 @@ impl<T, D: Domain> RcuOption<T, D> {
 
     /// The value, for its only owner.
     pub fn get_mut(&mut self) -> Option<&mut T> {
+        // Relaxed: nobody else is here.
         // SAFETY: `&mut self`: no reader has a borrow of the cell, and nobody replaces.
         unsafe { self.value.load(Ordering::Relaxed).as_mut() }
     }

@@ -136,7 +136,7 @@ pub(crate) struct Queue {
     /// Held from the taking of a batch until it has run: batches end in order.
     reclaiming: Mutex,
     /// The thread that runs callbacks now, as `thread::this` names it; 0: none.
-    runner: AtomicUsize,
+    runner: AtomicU64,
     /// The last batch that has run.
     finished: AtomicU64,
     /// Changes when a batch has run; where `barrier` and callers at the limit sleep.
@@ -164,7 +164,7 @@ impl Queue {
                 lock: Mutex::new(),
                 pending: UnsafeCell::new(Pending { callbacks: Vec::new(), number: 1 }),
                 reclaiming: Mutex::new(),
-                runner: AtomicUsize::new(0),
+                runner: AtomicU64::new(0),
                 finished: AtomicU64::new(0),
                 turn: AtomicU32::new(0),
                 waiting: AtomicU32::new(0),
@@ -205,8 +205,10 @@ impl Queue {
                     callback = back;
                     if !self.make_room::<D>(policy, callback.bytes) {
                         D::state().grace.counts.over_limit.add(1);
-                        if let Ok(first) = self.push(callback, true) {
-                            self.after_push::<D>(first);
+                        match self.push(callback, true) {
+                            Ok(first) => self.after_push::<D>(first),
+                            // No memory for the queue, and no way to wait for some: never run, never freed.
+                            Err(_) => D::state().grace.counts.lost.add(1),
                         }
                         return;
                     }
@@ -260,9 +262,9 @@ impl Queue {
 
     /// The worker takes whole batches until it finds none: only the first of a batch has to wake it.
     fn after_push<D: Domain>(&'static self, first: bool) {
-        if first && !mutated!(worker_wake) && !self.worker.wake::<D>() && !self.may_not_wait::<D>() {
-            // No thread could be started: the caller's own.
-            self.reclaim::<D>();
+        if first && !mutated!(worker_wake) {
+            // If no thread can be started, `barrier` and the limit run what is queued, where waiting is expected.
+            self.worker.wake::<D>();
         }
     }
 
@@ -298,6 +300,8 @@ impl Queue {
         }
         if policy == Policy::Block && self.worker.wake::<D>() {
             self.wait_until(|| self.locked(|_, limit| self.has_room(limit, bytes)));
+            // Room at once means that it is memory that is wanting.
+            futex::yield_now();
         } else if !self.reclaim::<D>() {
             // Somebody else took the batch and has run it by now, or it is running: no memory, or none left to take.
             futex::yield_now();
@@ -305,7 +309,8 @@ impl Queue {
         true
     }
 
-    /// Sleeps until `is_so`, looking again whenever a batch has run; or until there is no worker (it could not be started).
+    /// Sleeps until `is_so`, looking again whenever a batch has run; or until there is no worker (it could not be
+    /// started).
     fn wait_until(&self, is_so: impl Fn() -> bool) {
         let is_so = || is_so() || !self.worker.is_running();
         while !is_so() {
@@ -359,52 +364,49 @@ impl Queue {
     /// Takes the pending batch, waits for a grace period and runs it. False if there was none. The caller may wait.
     pub(super) fn reclaim<D: Domain>(&'static self) -> bool {
         self.reclaiming.lock();
-        let taken = self.locked(|pending, _| {
+        let mut running = Running { queue: self, generation: fork::generation(), number: None };
+        let (callbacks, number) = self.locked(|pending, _| {
             let callbacks = core::mem::take(&mut pending.callbacks);
             let number = pending.number;
             pending.number += u64::from(!callbacks.is_empty());
-            (!callbacks.is_empty()).then_some((callbacks, number))
+            (callbacks, number)
         });
-        let some = taken.is_some();
-        if let Some((callbacks, number)) = taken {
-            if !mutated!(worker_grace) {
-                // Not inside a section: callers saw to it.
-                let _ = D::state().grace.synchronize::<D::Fence>();
-            }
-            if !self.run(D::state(), callbacks, number) {
-                return true;
-            }
+        if callbacks.is_empty() {
+            return false;
         }
-        self.reclaiming.unlock();
-        some
+        running.number = Some(number);
+        if !mutated!(worker_grace) {
+            // Never refused: nothing may run before its grace period, whatever became of this thread's own sections.
+            D::state().grace.wait::<D::Fence>();
+        }
+        self.run(D::state(), callbacks, running.generation);
+        true
     }
 
-    /// Runs a batch. False if a callback forked and this is the child, whose queue was cleared.
-    fn run(&self, state: &State, callbacks: Vec<Callback>, number: u64) -> bool {
-        let generation = fork::generation();
-        // Relaxed: read by the thread itself only.
+    /// Runs a batch; stops if a callback forked and this is the child, whose queue was cleared: the rest is the
+    /// parent's.
+    fn run(&self, state: &State, callbacks: Vec<Callback>, generation: u64) {
+        // Relaxed: read by the thread itself, and as a hint by those who poll.
         self.runner.store(thread::this(), Ordering::Relaxed);
-        let mut callbacks = callbacks.into_iter();
-        while let Some(callback) = callbacks.next() {
+        for callback in callbacks {
             let bytes = callback.bytes;
             if worker::panics(|| callback.run()) {
                 state.grace.counts.callback_panics.add(1);
             }
             if fork::generation() != generation {
-                // The rest is the parent's.
-                callbacks.for_each(core::mem::forget);
-                return false;
+                return;
             }
             state.grace.counts.callbacks_run.add(1);
             // Relaxed, both: bounds.
             self.callbacks.fetch_sub(1, Ordering::Relaxed);
             self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         }
-        self.runner.store(0, Ordering::Relaxed);
-        // Release: partner of the acquire in `barrier`: what the callbacks did.
-        self.finished.store(number, Ordering::Release);
-        self.wake_waiting();
-        true
+    }
+
+    /// Whether callbacks are running, so that the worker runs no grace period for those who poll.
+    pub(super) fn is_running_callbacks(&self) -> bool {
+        // Relaxed: a hint.
+        self.runner.load(Ordering::Relaxed) != 0
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -425,12 +427,39 @@ impl Queue {
                 .get()
                 .write(Pending { callbacks: Vec::new(), number: self.finished.load(Ordering::Relaxed) + 1 })
         };
-        for word in [&self.callbacks, &self.bytes, &self.runner] {
+        // Relaxed: the child has one thread.
+        self.runner.store(0, Ordering::Relaxed);
+        for word in [&self.callbacks, &self.bytes] {
             // Relaxed: the child has one thread.
             word.store(0, Ordering::Relaxed);
         }
         // Relaxed: as above.
         self.waiting.store(0, Ordering::Relaxed);
         self.worker.after_fork();
+    }
+}
+
+/// That batches are being taken and run, until dropped; also by a panic, which without std may come from a callback:
+/// then the rest of the batch is leaked.
+struct Running<'a> {
+    queue: &'a Queue,
+    generation: u64,
+    number: Option<u64>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if fork::generation() != self.generation {
+            // A callback forked, and this is the child: everything is as new.
+            return;
+        }
+        if let Some(number) = self.number {
+            // Relaxed: as in `run`.
+            self.queue.runner.store(0, Ordering::Relaxed);
+            // Release: partner of the acquire in `barrier`: what the callbacks did.
+            self.queue.finished.store(number, Ordering::Release);
+            self.queue.wake_waiting();
+        }
+        self.queue.reclaiming.unlock();
     }
 }

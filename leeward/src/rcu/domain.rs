@@ -89,7 +89,7 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     ///
     /// # Cost
     /// Free path: two loads and a store to lines of one's own and one load of a shared line that only grace periods
-    /// write; no fence, no locked instruction (one full fence with [`Full`](crate::fence::Full)). Paid path: a
+    /// write; no fence, no locked instruction (two full fences with [`Full`](crate::fence::Full)). Paid path: a
     /// thread's first section takes a slot, which may allocate.
     ///
     /// # Panics
@@ -97,7 +97,8 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     ///
     /// # Async-signal-safety
     /// Safe at any instruction of any code on a thread that is registered ([`register`](Self::register), or an
-    /// earlier section).
+    /// earlier section) and not past its thread-local destructors, provided that the handler leaves every section that it
+    /// enters and none that it did not enter.
     #[cfg(feature = "std")]
     #[inline(always)]
     #[track_caller]
@@ -111,7 +112,7 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     /// [`NoMemory`].
     #[cfg(feature = "std")]
     fn register() -> Result<(), NoMemory> {
-        super::local::register::<Self>().map(drop)
+        super::local::register_early::<Self>()
     }
 
     /// Waits until every section that was open when the call began has ended.
@@ -166,7 +167,8 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     fn poll(cookie: &Cookie<Self>) -> bool {
         let state = Self::state();
         state.grace.tickets.is_served(cookie.ticket)
-            || (!state.queue.has_worker() && state.grace.try_lead::<Self::Fence>(cookie.ticket))
+            || ((!state.queue.has_worker() || state.queue.is_running_callbacks())
+                && state.grace.try_lead::<Self::Fence>(cookie.ticket))
     }
 
     /// Runs `callback` after a grace period, on the domain's worker thread.
@@ -235,6 +237,7 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
             callbacks_run: counts.callbacks_run.get(),
             callback_panics: counts.callback_panics.get(),
             over_limit: counts.over_limit.get(),
+            lost: counts.lost.get(),
             ..state.queue.stats()
         }
     }

@@ -9,17 +9,19 @@
 //! References that the forking thread got from *another* thread's guard are not protected in the child: that guard is
 //! not there. (Calling fork is `unsafe` in Rust, and this is one of the things to see to.)
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use super::domain::State;
 use crate::mutant::mutated;
+use crate::raw::Mutex;
 
-/// The domains that were used, newest first.
+/// The domains that were used, newest first; `END` behind the last. Written under `LISTING`.
 static DOMAINS: AtomicPtr<State> = AtomicPtr::new(core::ptr::null_mut());
+static LISTING: Mutex = Mutex::new();
 /// Forks that this process and its ancestors went through.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
-/// 1: the handler is installed, or being so.
-static INSTALLED: AtomicU32 = AtomicU32::new(0);
+/// The end of the list: a domain-shaped mark, so that a listed domain's link is never null.
+static END: State = State::new();
 
 /// How many forks lie between the first process and this one.
 pub(super) fn generation() -> u64 {
@@ -30,57 +32,54 @@ pub(super) fn generation() -> u64 {
 /// Has the domain mended in children from now on.
 #[inline]
 pub(super) fn watch(state: &'static State) {
-    // Acquire: not needed for the value, which is only compared with null; the list's links are read by the child
-    // alone.
-    if state.next.load(Ordering::Relaxed).is_null() {
+    // Acquire: partner of the release in `list`: the handler is installed.
+    if state.next.load(Ordering::Acquire).is_null() {
         list(state);
     }
 }
 
-/// The end of the list: itself a domain-shaped mark, so that a listed domain's link is never null.
-static END: State = State::new();
-
 #[cold]
 #[inline(never)]
 fn list(state: &'static State) {
-    let end = core::ptr::from_ref(&END).cast_mut();
-    let busy = state.next.compare_exchange(core::ptr::null_mut(), end, Ordering::Relaxed, Ordering::Relaxed).is_err();
-    if busy {
-        return;
-    }
-    let me = core::ptr::from_ref(state).cast_mut();
+    LISTING.lock();
+    // Relaxed, all but one: under the lock.
     let mut head = DOMAINS.load(Ordering::Relaxed);
-    loop {
-        let next = if head.is_null() { end } else { head };
-        // Relaxed: published by the exchange below.
-        state.next.store(next, Ordering::Relaxed);
-        // Release: a fork on another thread copies the list as that thread sees it.
-        match DOMAINS.compare_exchange_weak(head, me, Ordering::Release, Ordering::Relaxed) {
-            Ok(_) => break,
-            Err(now) => head = now,
-        }
-    }
-    // Relaxed: whoever comes second need not wait: a fork that comes before the handler is installed is this thread's
-    // concern only.
-    if INSTALLED.swap(1, Ordering::Relaxed) == 0 {
+    if head.is_null() {
         install();
+        head = core::ptr::from_ref(&END).cast_mut();
     }
+    if state.next.load(Ordering::Relaxed).is_null() {
+        DOMAINS.store(core::ptr::from_ref(state).cast_mut(), Ordering::Relaxed);
+        // Release: whoever sees the link may fork: the handler is installed and the list whole.
+        state.next.store(head, Ordering::Release);
+    }
+    LISTING.unlock();
 }
 
 #[cfg(unix)]
 fn install() {
-    // SAFETY: a handler without arguments that lives as long as the code does. It fails for lack of memory only; then
+    // SAFETY: handlers without arguments that live as long as the code does. It fails for lack of memory only; then
     // children are not mended, as after `vfork`.
-    let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    let _ = unsafe { libc::pthread_atfork(Some(before), Some(after), Some(in_child)) };
 }
 
 #[cfg(not(unix))]
 fn install() {
-    let _ = in_child;
+    let _ = (before, after, in_child);
+}
+
+/// So that the child finds the list whole. Held for a few instructions at a time by others, and never by who forks.
+extern "C" fn before() {
+    LISTING.lock();
+}
+
+extern "C" fn after() {
+    LISTING.unlock();
 }
 
 /// Runs in the child, on its only thread, before fork returns.
 extern "C" fn in_child() {
+    LISTING.reset();
     if mutated!(fork_hook) {
         return;
     }

@@ -2,8 +2,6 @@
 //!
 //! DESIGN.md, "The grace period", tells the two interleavings of each lettered pair and what breaks without it.
 
-use core::time::Duration;
-
 use super::registry::Registry;
 use super::slot::Slot;
 use super::stall;
@@ -14,8 +12,9 @@ use crate::fence::Pair;
 use crate::futex;
 use crate::mutant::mutated;
 
-/// How often the scan looks at a reader before it sleeps: a few microseconds, about what the sleep and its fence would cost. Never a yield: a reader
-/// that lost its processor inside a section gets it back sooner when we sleep, and wakes us when it is outside.
+/// How often the scan looks at a reader before it sleeps: a few microseconds, about what the sleep and its fence
+/// would cost. Never a yield: a reader that lost its processor inside a section gets it back sooner when we sleep,
+/// and wakes us when it is outside.
 const LOOKS: u32 = 64;
 
 /// The epoch that readers copy. Only grace periods change it; alone on its lines.
@@ -54,16 +53,24 @@ impl Grace {
         &self.epoch.0
     }
 
-    /// Waits for a grace period that starts after the call.
+    /// Waits for a grace period that starts after the call; an error if the calling thread itself is in the way.
     pub(crate) fn synchronize<P: Pair>(&self) -> Result<(), OwnSection> {
+        self.serve::<P>(|| self.is_inside())
+    }
+
+    /// The same for whoever may not be refused. Should its thread be in the way (a callback leaked a guard), this
+    /// waits for ever, as for any other leaked guard, and reports the stall.
+    pub(crate) fn wait<P: Pair>(&self) {
+        let _ = self.serve::<P>(|| false);
+    }
+
+    fn serve<P: Pair>(&self, is_inside: impl Fn() -> bool) -> Result<(), OwnSection> {
         let ticket = self.tickets.take();
         while !self.tickets.is_served(ticket) {
             if self.tickets.try_lead() {
-                return self.lead::<P>(ticket);
+                return self.lead::<P>(ticket, is_inside);
             }
-            let mut inside = false;
-            self.tickets.follow(ticket, || inside = self.is_inside());
-            if inside {
+            if !self.tickets.follow(ticket, || !is_inside()) {
                 return Err(OwnSection);
             }
         }
@@ -71,19 +78,16 @@ impl Grace {
     }
 
     /// Runs a grace period for everybody whose ticket it serves.
-    fn lead<P: Pair>(&self, ticket: u64) -> Result<(), OwnSection> {
+    fn lead<P: Pair>(&self, ticket: u64, is_inside: impl Fn() -> bool) -> Result<(), OwnSection> {
         if self.tickets.is_served(ticket) {
             self.tickets.step_down();
             return Ok(());
         }
-        let mine = self.tickets.begin();
+        let mut lead = Lead::begin(self);
         let epoch = self.advance::<P>();
-        let outcome = self.wait_for_readers::<P>(epoch);
-        self.tickets.hand_over(outcome.is_ok().then_some(mine));
-        if outcome.is_ok() {
-            self.counts.grace_periods.add(1);
-        }
-        outcome
+        self.wait_for_readers::<P>(epoch, is_inside)?;
+        lead.is_served = true;
+        Ok(())
     }
 
     /// Runs a grace period if nobody is in the way: no other leader, and no reader that has to be waited for.
@@ -94,14 +98,10 @@ impl Grace {
         if !self.tickets.try_lead() {
             return false;
         }
-        let mine = self.tickets.begin();
+        let mut lead = Lead::begin(self);
         let epoch = self.advance::<P>();
-        let clear = !self.registry.slots().any(|slot| slot.is_blocking(epoch));
-        self.tickets.hand_over(clear.then_some(mine));
-        if clear {
-            self.counts.grace_periods.add(1);
-        }
-        clear
+        lead.is_served = !self.registry.slots().any(|slot| slot.is_blocking(epoch));
+        lead.is_served
     }
 
     /// The heavy fence, then the new epoch, which it returns.
@@ -129,13 +129,17 @@ impl Grace {
     }
 
     /// Returns when every reader that was inside before `epoch` has left.
-    fn wait_for_readers<P: Pair>(&self, epoch: u64) -> Result<(), OwnSection> {
+    fn wait_for_readers<P: Pair>(&self, epoch: u64, is_inside: impl Fn() -> bool) -> Result<(), OwnSection> {
         if mutated!(no_wait) {
             return Ok(());
         }
         for slot in self.registry.slots() {
             if !self.leaves_soon(slot, epoch) {
-                return self.sleep_until_all_left::<P>(epoch);
+                if is_inside() {
+                    return Err(OwnSection);
+                }
+                self.sleep_until_all_left::<P>(epoch);
+                break;
             }
         }
         Ok(())
@@ -154,10 +158,7 @@ impl Grace {
 
     #[cold]
     #[inline(never)]
-    fn sleep_until_all_left<P: Pair>(&self, epoch: u64) -> Result<(), OwnSection> {
-        if self.is_inside() {
-            return Err(OwnSection);
-        }
+    fn sleep_until_all_left<P: Pair>(&self, epoch: u64) {
         let mut watch = stall::Watch::start(&self.stall);
         self.arm::<P>(self.registry.slots().filter(|slot| slot.is_blocking(epoch)));
         for slot in self.registry.slots() {
@@ -173,7 +174,6 @@ impl Grace {
             // Before the hand-over: a request that the next leader makes must not be withdrawn by us.
             slot.clear_waited();
         }
-        Ok(())
     }
 
     /// Asks readers to wake us, and makes sure that they notice or are seen to have left.
@@ -193,10 +193,8 @@ impl Grace {
 
     fn sleep_on(&self, slot: &Slot, watch: &mut stall::Watch) {
         self.counts.sleeps.add(1);
-        let limit: Option<Duration> = watch.left();
-        if futex::wait(slot.waited(), 1, limit) == futex::Wait::TimedOut {
-            watch.report(slot, &self.counts);
-        }
+        futex::wait(slot.waited(), 1, watch.left());
+        watch.look(slot, &self.counts);
     }
 
     /// Whether the calling thread is inside a section of this domain, on whichever of its slots.
@@ -212,6 +210,10 @@ impl Grace {
         let mut kept = 0;
         for slot in self.registry.slots() {
             match slot.holder().0 {
+                _ if slot.is_threadless() => {
+                    slot.clear_waited();
+                    kept += 1;
+                }
                 owner if owner == me => {
                     slot.hand_to(me, number);
                     slot.clear_waited();
@@ -221,7 +223,29 @@ impl Grace {
             }
         }
         self.registry.set_claimed(kept);
-        self.counts.leaked.subtract(self.counts.leaked.get());
         self.tickets.after_fork();
+    }
+}
+
+/// The lead of a grace period that has begun; given up when dropped, also by a panic (in a stall's handler, or for
+/// want of any heavy fence): then nobody is served and somebody else leads.
+struct Lead<'a> {
+    grace: &'a Grace,
+    number: u64,
+    is_served: bool,
+}
+
+impl<'a> Lead<'a> {
+    fn begin(grace: &'a Grace) -> Lead<'a> {
+        Lead { grace, number: grace.tickets.begin(), is_served: false }
+    }
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        if self.is_served {
+            self.grace.counts.grace_periods.add(1);
+        }
+        self.grace.tickets.hand_over(self.is_served.then_some(self.number));
     }
 }

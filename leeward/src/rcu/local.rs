@@ -27,12 +27,6 @@ impl LocalSlot {
         LocalSlot(Cell::new(&raw const super::UNREGISTERED))
     }
 
-    #[inline(always)]
-    fn get(&self) -> &'static Slot {
-        // SAFETY: `new` and `set` store addresses of slots that live for ever.
-        unsafe { &*self.0.get() }
-    }
-
     fn set(&self, slot: &'static Slot) {
         self.0.set(slot);
     }
@@ -72,7 +66,9 @@ impl<D: Domain> Local<D> {
 
     #[inline(always)]
     fn slot(&self) -> &'static Slot {
-        self.slot.with(LocalSlot::get)
+        let slot = self.slot.with(|local| local.0.get());
+        // SAFETY: `LocalSlot::new` and `set` store addresses of slots that live for ever.
+        unsafe { &*slot }
     }
 
     fn set(&self, slot: &'static Slot) {
@@ -100,8 +96,9 @@ pub fn leave_thread<D: Domain>() {
     } else {
         // Outside already, but for the mutant.
         slot.end_all::<D::Fence>();
-        D::state().grace.registry.release(slot);
+        // First: a signal handler in between must not find a slot that is another thread's by then.
         D::local().set(&UNREGISTERED);
+        D::state().grace.registry.release(slot);
     }
 }
 
@@ -143,8 +140,13 @@ fn read_first<D: Domain>() -> Guard<'static, D> {
     }
 }
 
+/// Takes a slot ahead of the first section; not on a thread that exits, where each section takes its own.
+pub(super) fn register_early<D: Domain>() -> Result<(), NoMemory> {
+    if D::local().arm() { register::<D>().map(drop) } else { Ok(()) }
+}
+
 /// The calling thread's slot, taken now if it has none.
-pub(super) fn register<D: Domain>() -> Result<&'static Slot, NoMemory> {
+fn register<D: Domain>() -> Result<&'static Slot, NoMemory> {
     let slot = D::local().slot();
     if !ptr::eq(slot, &UNREGISTERED) {
         return Ok(slot);

@@ -59,14 +59,15 @@ impl Registry {
     }
 
     /// Takes a free slot for a thread, growing where there is none.
-    pub(crate) fn claim(&self, owner: usize, thread: u32) -> Result<&Slot, Full> {
+    pub(crate) fn claim(&self, owner: u64, thread: u32) -> Result<&Slot, Full> {
         // Relaxed: a hint.
         let hint = self.free_from.load(Ordering::Relaxed);
         let (index, slot) = match self.claim_from(hint, owner, thread) {
             Some(found) => found,
             None => self.claim_from(0, owner, thread).ok_or(Full)?,
         };
-        self.free_from.store(index + 1, Ordering::Relaxed);
+        // Relaxed: a hint. Only if no slot was given back meanwhile: that one would be forgotten.
+        let _ = self.free_from.compare_exchange(hint, index + 1, Ordering::Relaxed, Ordering::Relaxed);
         // Relaxed: a count.
         self.claimed.fetch_add(1, Ordering::Relaxed);
         // Release: whoever sees the count sees the block. And it is before the reader's announcement, which pair A
@@ -76,7 +77,7 @@ impl Registry {
         Ok(slot)
     }
 
-    fn claim_from(&self, start: usize, owner: usize, thread: u32) -> Option<(usize, &Slot)> {
+    fn claim_from(&self, start: usize, owner: u64, thread: u32) -> Option<(usize, &Slot)> {
         let (mut block, mut first) = (0, 0);
         while let Some(slots) = self.block_or_new(block) {
             let skip = start.saturating_sub(first).min(slots.len());

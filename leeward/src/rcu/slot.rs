@@ -6,7 +6,7 @@
 
 use core::panic::Location;
 
-use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, const_fn};
+use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn};
 use crate::fence::Pair;
 use crate::futex;
 use crate::mutant::mutated;
@@ -15,19 +15,21 @@ use crate::mutant::mutated;
 pub(super) const OUTSIDE: u64 = 0;
 /// Bit of `extra`: the slot is given back when its outermost section ends (its thread is past its thread-local
 /// destructors).
-const TRANSIENT: u32 = 1 << 31;
+const TRANSIENT: u64 = 1 << 63;
 
 /// `owner` of a slot that nobody has.
-const NOBODY: usize = 0;
+const NOBODY: u64 = 0;
 /// `owner` of a slot whose thread exited inside a section.
-const GONE: usize = 1;
+const GONE: u64 = 1;
+/// `owner` of a slot whose handle travels between threads.
+const DETACHED: u64 = 2;
 
 /// Alone on its cache lines, two because processors fetch lines in pairs.
 ///
 /// | field | written by | meaning |
 /// |---|---|---|
 /// | `epoch` | reader | 0: outside; else the global epoch as the reader saw it when it entered (or was last quiescent) |
-/// | `extra` | reader | sections beyond the first; bit 31: `TRANSIENT` |
+/// | `extra` | reader | sections beyond the first; bit 63: `TRANSIENT`. 64 bits, so that forgetting guards cannot carry into it |
 /// | `waited` | writer sets, reader clears | 1: a writer sleeps on this word until the reader leaves |
 /// | `owner` | who registers | 0: free; else the thread, as `this_thread` names it |
 /// | `thread` | who registers | the thread's number, for reports |
@@ -36,9 +38,9 @@ const GONE: usize = 1;
 #[repr(C, align(128))]
 pub struct Slot {
     epoch: AtomicU64,
-    extra: AtomicU32,
+    extra: AtomicU64,
+    owner: AtomicU64,
     waited: AtomicU32,
-    owner: AtomicUsize,
     thread: AtomicU32,
     entered_at: AtomicPtr<Location<'static>>,
 }
@@ -57,9 +59,9 @@ impl Slot {
         pub(crate) fn at(epoch: u64) -> Slot {
             Slot {
                 epoch: AtomicU64::new(epoch),
-                extra: AtomicU32::new(0),
+                extra: AtomicU64::new(0),
                 waited: AtomicU32::new(0),
-                owner: AtomicUsize::new(NOBODY),
+                owner: AtomicU64::new(NOBODY),
                 thread: AtomicU32::new(0),
                 entered_at: AtomicPtr::new(core::ptr::null_mut()),
             }
@@ -134,7 +136,7 @@ impl Slot {
         }
     }
 
-    fn leave_nested<P: Pair>(&self, extra: u32) -> bool {
+    fn leave_nested<P: Pair>(&self, extra: u64) -> bool {
         if extra == TRANSIENT {
             // Relaxed: own word.
             self.extra.store(0, Ordering::Relaxed);
@@ -154,8 +156,8 @@ impl Slot {
         if !mutated!(leave_wake) {
             futex::wake(&self.waited, 1);
         }
-        // Here, where we hold nobody up: the writer, or the next reader that it waits for, may need this processor. Without
-        // it we would run on until we lose it, as likely as not inside a section again.
+        // Here, where we hold nobody up: the writer, or the next reader that it waits for, may need this processor.
+        // Without it we would run on until we lose it, as likely as not inside a section again.
         futex::yield_now();
     }
 
@@ -236,7 +238,7 @@ impl Slot {
     }
 
     /// The thread that registered it, or 0; its number; and where it entered, if that was noted.
-    pub(super) fn holder(&self) -> (usize, u32, Option<&'static Location<'static>>) {
+    pub(super) fn holder(&self) -> (u64, u32, Option<&'static Location<'static>>) {
         // Relaxed: for reports, and for comparing with oneself.
         let place = self.entered_at.load(Ordering::Relaxed);
         // SAFETY: only `note_entry` stores here, from a reference that lives for ever; else it is null.
@@ -245,12 +247,13 @@ impl Slot {
     }
 
     /// Whether the thread is inside a section on this slot.
-    pub(super) fn is_held_by(&self, thread: usize) -> bool {
+    pub(super) fn is_held_by(&self, thread: u64) -> bool {
         if thread == super::thread::UNKNOWN {
             return false;
         }
-        // Acquire: partner of the release in `announce`. If it is our own thread, these are our own stores; if the slot was ours, and another thread
-        // that was handed it is inside, then we see that it is no longer ours. (The owner first, and a model takes that reader for ourselves.)
+        // Acquire: partner of the release in `announce`. If it is our own thread, these are our own stores; if the slot
+        // was ours, and another thread that was handed it is inside, then we see that it is no longer ours.
+        // (The owner first, and a model takes that reader for ourselves.)
         let inside = self.epoch.load(Ordering::Acquire) != OUTSIDE;
         // Relaxed: as above.
         inside && self.owner.load(Ordering::Relaxed) == thread
@@ -265,7 +268,7 @@ impl Slot {
     }
 
     /// Takes a free slot for the thread.
-    pub(super) fn claim(&self, owner: usize, thread: u32) -> bool {
+    pub(super) fn claim(&self, owner: u64, thread: u32) -> bool {
         // Acquire: partner of the release in `free`: the reader before us is done with the words.
         let taken = self.owner.compare_exchange(NOBODY, owner, Ordering::Acquire, Ordering::Relaxed).is_ok();
         if taken {
@@ -276,7 +279,7 @@ impl Slot {
     }
 
     /// Hands the slot to another thread. Its reader is outside.
-    pub(super) fn hand_to(&self, owner: usize, thread: u32) {
+    pub(super) fn hand_to(&self, owner: u64, thread: u32) {
         // Relaxed, both: read by the owner itself and for reports.
         self.owner.store(owner, Ordering::Relaxed);
         self.thread.store(thread, Ordering::Relaxed);
@@ -287,6 +290,19 @@ impl Slot {
         self.make_transient();
         // Relaxed: for reports, and for comparing with oneself.
         self.owner.store(GONE, Ordering::Relaxed);
+    }
+
+    /// The handle travels: no thread is inside, and in the child of a fork it is whoever's it was.
+    pub(super) fn detach(&self) {
+        // Relaxed: for comparing with oneself.
+        self.owner.store(DETACHED, Ordering::Relaxed);
+    }
+
+    /// Whether no thread of its own can be missing in the child of a fork: the slot of a handle on its way, or one
+    /// that keeps what a leaked guard protects.
+    pub(super) fn is_threadless(&self) -> bool {
+        // Relaxed: the child has one thread.
+        matches!(self.owner.load(Ordering::Relaxed), DETACHED | GONE)
     }
 
     /// Whether its thread exited inside a section.

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use super::slot::Slot;
 use super::stats::Counts;
+use crate::futex;
 
 /// What is known of a reader that holds up a grace period.
 #[derive(Clone, Copy, Debug)]
@@ -76,38 +77,50 @@ impl Limit {
     }
 }
 
-#[cfg(feature = "std")]
+/// Neither takes the standard library's lock on standard error, which the reader that is waited for may hold, nor
+/// minds that nobody reads it.
+#[cfg(all(target_os = "linux", feature = "std", not(loom)))]
 fn tell_standard_error(stall: &Stall) {
-    std::eprintln!("leeward: {stall}");
+    let line = std::format!("leeward: {stall}\n");
+    // SAFETY: the descriptor is open for as long as the process; one that was closed answers with an error.
+    let standard_error = unsafe { rustix::stdio::stderr() };
+    let _ = rustix::io::write(standard_error, line.as_bytes());
 }
 
-#[cfg(not(feature = "std"))]
+#[cfg(not(all(target_os = "linux", feature = "std", not(loom))))]
 fn tell_standard_error(_: &Stall) {}
 
 /// One grace period's patience.
 pub(crate) struct Watch<'a> {
     limit: &'a Limit,
-    waited: Duration,
-    asked: Duration,
+    start: Duration,
+    /// When the next report is due, since `start`.
+    due: Option<Duration>,
 }
 
 impl<'a> Watch<'a> {
     pub(super) fn start(limit: &'a Limit) -> Watch<'a> {
-        Watch { limit, waited: Duration::ZERO, asked: Duration::ZERO }
+        Watch { limit, start: futex::now(), due: limit.get() }
+    }
+
+    fn waited(&self) -> Duration {
+        futex::now().saturating_sub(self.start)
     }
 
     /// How long to sleep before a report is due.
-    pub(super) fn left(&mut self) -> Option<Duration> {
-        let limit = self.limit.get();
-        self.asked = limit.unwrap_or_default();
-        limit
+    pub(super) fn left(&self) -> Option<Duration> {
+        self.due.map(|due| due.saturating_sub(self.waited()))
     }
 
-    /// The sleep reached its end and the reader is still there.
-    pub(super) fn report(&mut self, slot: &Slot, counts: &Counts) {
-        self.waited += self.asked;
+    /// Reports the reader if one is due and it is still there. By the clock: a sleep that signals cut short counts.
+    pub(super) fn look(&mut self, slot: &Slot, counts: &Counts) {
+        let waited = self.waited();
+        if !slot.is_inside() || self.due.is_none_or(|due| waited < due) {
+            return;
+        }
+        self.due = self.limit.get().map(|limit| waited + limit);
         counts.stalls.add(1);
         let (_, thread, entered_at) = slot.holder();
-        self.limit.tell(&Stall { thread, waited: self.waited, entered_at });
+        self.limit.tell(&Stall { thread, waited, entered_at });
     }
 }

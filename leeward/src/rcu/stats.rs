@@ -34,7 +34,7 @@ macro_rules! counts {
         }
     };
 }
-counts!(grace_periods, heavy_fences, sleeps, stalls, leaked, callbacks_run, callback_panics, over_limit);
+counts!(grace_periods, heavy_fences, sleeps, stalls, leaked, callbacks_run, callback_panics, over_limit, lost);
 
 /// What a domain has done, and what it holds, at about one instant. See [`Domain::stats`](super::Domain::stats).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -64,4 +64,6 @@ pub struct Stats {
     /// Callbacks that were queued beyond the limit because the caller was inside a section or itself a callback, and
     /// could not wait.
     pub over_limit: u64,
+    /// Callbacks that never run, because there was no memory to queue them and the caller could not wait for any.
+    pub lost: u64,
 }

@@ -1,35 +1,54 @@
 //! Who the calling thread is, as slots record it.
 
-/// A name of the calling thread that no other living thread of the process has, and that it keeps in the child of its
-/// fork: where its control block lies. Never 0. Async-signal-safe.
-#[cfg(all(unix, not(loom)))]
-pub(super) fn this() -> usize {
-    // SAFETY: has no precondition.
-    unsafe { libc::pthread_self() as usize }
+/// A name of the calling thread that no other thread of the process ever has, and that it keeps in the child of its
+/// fork: a count, kept in thread-local storage. (The address of the thread's control block would do, were it not used
+/// again: a slot whose thread has gone must be nobody's.) Async-signal-safe.
+#[cfg(all(feature = "std", not(loom)))]
+pub(super) fn this() -> u64 {
+    use core::cell::Cell;
+    use core::sync::atomic::{AtomicU64, Ordering};
+    static LAST: AtomicU64 = AtomicU64::new(FIRST);
+    std::thread_local! { static NAME: Cell<u64> = const { Cell::new(0) }; }
+    NAME.with(|name| match name.get() {
+        0 => {
+            // Relaxed: only its being unique matters. A signal handler that comes first gives a name; the later one
+            // stays.
+            name.set(LAST.fetch_add(1, Ordering::Relaxed));
+            name.get()
+        }
+        known => known,
+    })
 }
 
 /// The same in a model.
 #[cfg(loom)]
-pub(super) fn this() -> usize {
+pub(super) fn this() -> u64 {
     loom::thread_local! { static NAME: alloc::boxed::Box<u8> = alloc::boxed::Box::new(0); }
-    NAME.with(|name| core::ptr::from_ref(&**name) as usize)
+    NAME.with(|name| core::ptr::from_ref(&**name) as u64)
 }
 
-/// The same elsewhere: where a variable of the thread's own lies. Without thread-local storage nobody can tell, and
-/// all are one.
-#[cfg(not(any(unix, loom)))]
-pub(super) fn this() -> usize {
-    #[cfg(feature = "std")]
-    {
-        std::thread_local! { static NAME: u8 = const { 0 }; }
-        return NAME.with(|name| core::ptr::from_ref(name) as usize);
-    }
-    #[cfg(not(feature = "std"))]
+/// Without thread-local storage: the thread's number, which may be used again when it has gone. Only handles are
+/// recorded then, and a forgotten one may be taken for a later thread's: `synchronize` panics there instead of
+/// waiting for ever.
+#[cfg(all(target_os = "linux", not(feature = "std"), not(loom)))]
+pub(super) fn this() -> u64 {
+    // SAFETY: has no precondition.
+    let block = unsafe { libc::pthread_self() };
+    // Kept in the child of a fork, unlike the number that the kernel has for it.
+    (block as u64).max(FIRST)
+}
+
+/// Where nobody can tell, all threads are one.
+#[cfg(all(not(target_os = "linux"), not(feature = "std"), not(loom)))]
+pub(super) fn this() -> u64 {
     UNKNOWN
 }
 
 /// What `this` is where it cannot be told: equal to nobody's.
-pub(super) const UNKNOWN: usize = usize::MAX;
+pub(super) const UNKNOWN: u64 = u64::MAX;
+/// Names below this one have a meaning of their own in slots.
+#[allow(dead_code)]
+const FIRST: u64 = 16;
 
 /// The thread's number as the system's tools show it, 0 where there is none.
 #[cfg(all(target_os = "linux", not(loom)))]

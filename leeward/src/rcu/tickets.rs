@@ -151,14 +151,17 @@ impl Tickets {
 
     /// Waits until `ticket` is served or nobody leads; the caller looks which, and may be wrong to think that either
     /// still holds.
-    pub(crate) fn follow(&self, ticket: u64, before_sleeping: impl FnOnce()) {
+    /// False if the caller may not sleep, which is asked only when it would.
+    pub(crate) fn follow(&self, ticket: u64, may_sleep: impl FnOnce() -> bool) -> bool {
         for _ in 0..looks(LOOKS) {
             if self.is_worth_a_look(ticket) {
-                return;
+                return true;
             }
             spin_hint();
         }
-        before_sleeping();
+        if !may_sleep() {
+            return false;
+        }
         let room = self.room(ticket);
         // Relaxed: compared by the kernel.
         let turn = room.turn.load(Ordering::Relaxed);
@@ -174,6 +177,7 @@ impl Tickets {
         }
         // Relaxed: a leader that still counts us makes a system call for nothing.
         room.sleepers.fetch_sub(1, Ordering::Relaxed);
+        true
     }
 
     fn is_worth_a_look(&self, ticket: u64) -> bool {

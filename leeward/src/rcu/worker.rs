@@ -75,6 +75,7 @@ mod with_threads {
 
         fn run<D: Domain>(&'static self) {
             let generation = super::super::fork::generation();
+            let _end = End::<D>(core::marker::PhantomData);
             loop {
                 self.sleep();
                 while work::<D>() {
@@ -95,6 +96,18 @@ mod with_threads {
         }
     }
 
+    /// The worker ends: only by a panic of its own, for want of any heavy fence. Another may be started.
+    struct End<D: Domain>(core::marker::PhantomData<fn() -> D>);
+
+    impl<D: Domain> Drop for End<D> {
+        fn drop(&mut self) {
+            let queue = &D::state().queue;
+            // Relaxed: as in `start`.
+            queue.worker.state.store(NONE, Ordering::Relaxed);
+            queue.wake_waiting();
+        }
+    }
+
     /// Whether there was any.
     fn work<D: Domain>() -> bool {
         let state = D::state();
@@ -106,8 +119,8 @@ mod with_threads {
         if state.grace.tickets.is_served(wanted) {
             return false;
         }
-        // Not inside a section: this thread's own loop.
-        state.grace.synchronize::<D::Fence>().is_ok()
+        state.grace.wait::<D::Fence>();
+        true
     }
 
     /// Runs `callback`; whether it panicked. What it panicked with is forgotten: dropping that may panic again.
