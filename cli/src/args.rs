@@ -1,0 +1,153 @@
+//! The command line, and what is said when it is wrong: one sentence and exit code 2.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use leeward::fence::Strategy;
+
+/// Diagnose and torture the leeward synchronization library.
+#[derive(Parser)]
+#[command(
+    name = "leeward",
+    version,
+    disable_help_subcommand = true,
+    after_help = "Exit code: 0 all is well, 1 a violation was found, 2 the command or LEEWARD_FENCE is wrong."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// What this kernel and machine give, what each of it means for you, and what to do about what is missing
+    Doctor(Doctor),
+    /// Try to break the library, for seconds or for hours
+    Torture {
+        #[command(subcommand)]
+        subject: Subject,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum Subject {
+    /// Userspace RCU: poisoned memory, nested sections, signals, forks, threads that come and go, stuck readers
+    Rcu(Rcu),
+}
+
+#[derive(Args)]
+pub struct Doctor {
+    /// Print one JSON object to standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct Rcu {
+    /// How long to go on
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub seconds: u32,
+    /// What the choice of actions is drawn from; decimal, or hexadecimal with 0x [default: random, and printed]
+    #[arg(long, value_name = "S", value_parser = seed)]
+    pub seed: Option<u64>,
+    /// How the heavy fence reaches the other threads: a strategy's name, or `all` in turns
+    #[arg(long, value_name = "NAME", default_value = "all", value_parser = strategies)]
+    pub strategy: Strategies,
+    /// Which kind of reader: `all` in turns
+    #[arg(long, value_enum, value_name = "NAME", default_value = "all")]
+    pub flavour: Flavours,
+    /// Reading threads
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub readers: u16,
+    /// Writing threads
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub writers: u16,
+}
+
+/// Which strategies to go through.
+#[derive(Clone, Copy)]
+pub enum Strategies {
+    All,
+    Only(Strategy),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Flavours {
+    /// Registered at a thread's first section
+    Auto,
+    /// `Reader` handles, some of which move between threads
+    Handle,
+    /// Quiescent states
+    Qsbr,
+    /// A full fence in the reader
+    Mb,
+    All,
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "it must be a 64-bit number, decimal or hexadecimal with 0x".to_string())
+}
+
+fn strategies(text: &str) -> Result<Strategies, String> {
+    if text == "all" {
+        return Ok(Strategies::All);
+    }
+    Strategy::from_name(text).map(Strategies::Only).ok_or_else(|| {
+        let known: Vec<_> = Strategy::ALL.iter().map(|strategy| format!("`{strategy}`")).collect();
+        format!("it may be `all`, {}", known.join(", "))
+    })
+}
+
+/// What is to be done; or the exit code, with the help or a sentence printed.
+pub fn parse() -> Result<Command, u8> {
+    Cli::try_parse().map(|cli| cli.command).map_err(|error| {
+        if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            // Nobody is there to read it: then nobody misses it.
+            let _ = error.print();
+            return 0;
+        }
+        eprintln!("leeward: {}", sentence(&error));
+        super::BAD_INPUT
+    })
+}
+
+/// One sentence that says what is wrong and what would be right.
+fn sentence(error: &clap::Error) -> String {
+    let said = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::Strings(texts)) => {
+            texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ")
+        }
+        _ => String::new(),
+    };
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            format!("there is no `{}`: `leeward --help` lists what there is", said(ContextKind::InvalidSubcommand))
+        }
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            "say what to do, `leeward doctor` or `leeward torture rcu`: `leeward --help` tells more".to_string()
+        }
+        ErrorKind::UnknownArgument => {
+            format!("`{}` is no option here: `--help` behind the same words lists them", said(ContextKind::InvalidArg))
+        }
+        ErrorKind::InvalidValue if said(ContextKind::InvalidValue).is_empty() => {
+            format!("`{}` needs a value", said(ContextKind::InvalidArg))
+        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            let (value, option) = (said(ContextKind::InvalidValue), said(ContextKind::InvalidArg));
+            let reason = match (std::error::Error::source(error), said(ContextKind::ValidValue)) {
+                (Some(source), _) => format!(": {source}"),
+                (None, valid) if valid.is_empty() => String::new(),
+                (None, valid) => format!(": it may be {valid}"),
+            };
+            format!("`{value}` is no value for `{option}`{reason}")
+        }
+        _ => {
+            let text = error.to_string();
+            text.lines().next().unwrap_or("the command is wrong").trim_start_matches("error: ").to_string()
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Which strategy serves the heavy fences, and what one costs: by each strategy that works, alone and with a sibling that runs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use leeward::fence::{self, Error, Strategy};
+use serde_json::Value;
+
+use super::advice::Advice;
+use super::finding::Finding;
+
+/// At most so many calls of each kind, and no more after so long.
+const CALLS: usize = 301;
+const PATIENCE: Duration = Duration::from_millis(50);
+/// A median above this is called slow.
+const SLOW: Duration = Duration::from_micros(100);
+
+pub fn findings(picked: Result<Strategy, Error>) -> Vec<Finding> {
+    let mut findings = vec![in_use(picked)];
+    for &strategy in Strategy::ALL {
+        findings.extend(costs(strategy, picked == Ok(strategy)));
+    }
+    if let Ok(strategy) = picked {
+        // It worked when it was picked; should it be refused by now, heavy fences go to the next one by themselves.
+        let _ = fence::force(strategy);
+    }
+    findings
+}
+
+fn in_use(picked: Result<Strategy, Error>) -> Finding {
+    let forced = std::env::var_os("LEEWARD_FENCE").is_some_and(|name| !name.is_empty() && name != "auto");
+    let (found, value, means) = match picked {
+        Ok(strategy) => (strategy.name(), Value::from(strategy.name()), meaning(strategy)),
+        Err(_) => ("none", Value::Null, "grace periods are impossible but in domains declared `: Full`"),
+    };
+    Finding::new("fence.strategy", "strategy in use", found, value, means)
+        .advise(picked == Ok(Strategy::MembarrierGlobal), Advice::FenceByGlobal)
+        .advise(picked == Ok(Strategy::Signal), Advice::FenceBySignal)
+        .advise(picked.is_err(), Advice::NoFence)
+        .advise(forced, Advice::ForcedStrategy)
+}
+
+fn meaning(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::MembarrierPrivate => "the best there is: readers pay nothing, writers a system call",
+        Strategy::MembarrierGlobal => "readers pay nothing, each grace period takes milliseconds",
+        Strategy::Signal => "readers pay nothing, each grace period signals every thread",
+        _ => "readers and writers both pay for a full fence",
+    }
+}
+
+fn costs(strategy: Strategy, picked: bool) -> Vec<Finding> {
+    let id = |siblings: usize| format!("fence.{}.{siblings}_running", strategy.name());
+    if let Err(refusal) = fence::force(strategy) {
+        let means = refusal.to_string();
+        return vec![Finding::new(&id(0), &format!("heavy fence by {strategy}"), "refused", Value::Null, means)];
+    }
+    let costs = [(0, median()), (1, beside_a_sibling(median))];
+    let finding = |(siblings, cost): (usize, Duration)| {
+        let what = format!("heavy fence by {strategy}, {siblings} running");
+        let means = if siblings == 0 {
+            "the price when no other thread runs"
+        } else {
+            "the price with one other thread running"
+        };
+        Finding::new(&id(siblings), &what, text(cost), cost.as_nanos() as u64, means)
+            .advise(picked && strategy == Strategy::MembarrierPrivate && cost > SLOW, Advice::SlowHeavyFence)
+    };
+    costs.into_iter().map(finding).collect()
+}
+
+/// The median price of a bounded number of heavy fences by the strategy in use.
+fn median() -> Duration {
+    let start = Instant::now();
+    let mut prices = Vec::with_capacity(CALLS);
+    while prices.is_empty() || (prices.len() < CALLS && start.elapsed() < PATIENCE) {
+        let call = Instant::now();
+        fence::heavy();
+        prices.push(call.elapsed());
+    }
+    prices.sort();
+    prices[prices.len() / 2]
+}
+
+/// The same while another thread runs, on another processor where there is one.
+fn beside_a_sibling(measure: fn() -> Duration) -> Duration {
+    let (runs, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Relaxed, all four: flags that nothing depends on.
+            runs.store(true, Ordering::Relaxed);
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        while !runs.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        let price = measure();
+        stop.store(true, Ordering::Relaxed);
+        price
+    })
+}
+
+fn text(price: Duration) -> String {
+    match price.as_nanos() {
+        0..10_000 => format!("{:.2} \u{b5}s", price.as_secs_f64() * 1e6),
+        10_000..1_000_000 => format!("{:.0} \u{b5}s", price.as_secs_f64() * 1e6),
+        _ => format!("{:.1} ms", price.as_secs_f64() * 1e3),
+    }
+}

@@ -1,0 +1,55 @@
+//! Futexes: what there is beside the first system call.
+
+use super::advice::Advice;
+use super::finding::Finding;
+use super::sandbox::ask;
+use crate::sys;
+
+/// Numbered alike on every architecture.
+const WAITV: libc::c_long = 449;
+const WAKE: libc::c_long = 454;
+const WAIT: libc::c_long = 455;
+const REQUEUE: libc::c_long = 456;
+
+pub fn findings() -> Vec<Finding> {
+    vec![waitv(), futex2(), private_hash()]
+}
+
+fn waitv() -> Finding {
+    let has = ask(|| is_call(WAITV)).is_yes();
+    let means = if has { "one thread can sleep on several words" } else { "a thread can sleep on one word at a time" };
+    Finding::yes_or_no("futex.waitv", "futex_waitv (5.16)", has, means).advise(!has, Advice::NewerKernelForWaitv)
+}
+
+fn futex2() -> Finding {
+    let has = ask(|| [WAKE, WAIT, REQUEUE].into_iter().all(is_call)).is_yes();
+    let means = if has {
+        "waits may name clocks and sizes; not used yet"
+    } else {
+        "the first futex call serves; nothing is lost yet"
+    };
+    Finding::yes_or_no("futex.futex2", "futex_wait/wake/requeue (6.7)", has, means)
+        .advise(!has, Advice::NewerKernelForFutex2)
+}
+
+fn private_hash() -> Finding {
+    const PR_FUTEX_HASH: libc::c_int = 78;
+    const GET_SLOTS: libc::c_ulong = 2;
+    let has = ask(|| sys::prctl(PR_FUTEX_HASH, GET_SLOTS) >= 0).is_yes();
+    let slots = has.then(|| sys::prctl(PR_FUTEX_HASH, GET_SLOTS));
+    let (found, means) = match slots {
+        None => ("no".to_string(), "sleepers of all processes share one table"),
+        Some(0) => ("yes, not in use yet".to_string(), "the process gets a table of its own with its second thread"),
+        Some(slots) => (format!("yes, {slots} slots"), "sleepers of other processes do not delay ours"),
+    };
+    Finding::new("futex.private_hash", "private futex hash (6.16)", found, slots, means)
+        .advise(!has, Advice::NewerKernelForPrivateHash)
+}
+
+/// Whether the kernel has the call: it is asked with flags that no kernel knows, so that nothing happens.
+fn is_call(number: libc::c_long) -> bool {
+    let nothing = std::ptr::null::<u8>();
+    // SAFETY: a null pointer and flags that are all ones are refused by each of the calls above before they look at anything.
+    let answer = unsafe { libc::syscall(number, nothing, -1_i64, -1_i64, -1_i64, nothing, -1_i64) };
+    answer != -1 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ENOSYS)
+}

@@ -1,0 +1,88 @@
+//! `leeward doctor`: what this kernel and machine give, what each of it means for the user, and what to do when something is missing.
+//!
+//! Each kind of finding has a module with one function that gives a list of them; this file collects and prints.
+
+mod advice;
+mod cost;
+mod finding;
+mod futex;
+mod machine;
+mod membarrier;
+mod sandbox;
+mod thread;
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use leeward::fence::{Error, Strategy};
+use serde_json::{Map, Value, json};
+
+use crate::args::Doctor;
+use finding::Finding;
+
+/// Examines and prints. `picked` is what the library's initialisation said.
+pub fn run(args: &Doctor, picked: Result<Strategy, Error>) -> ExitCode {
+    let findings = examine(picked);
+    let text = if args.json { as_json(&findings, picked) } else { as_text(&findings, std::io::stdout().is_terminal()) };
+    // A reader that went away has seen what it wanted.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::SUCCESS
+}
+
+fn examine(picked: Result<Strategy, Error>) -> Vec<Finding> {
+    // Questions that a sandbox may kill for are asked in children, so they come first, while the process has one thread.
+    let mut findings = machine::findings();
+    findings.extend(membarrier::findings());
+    findings.extend(futex::findings());
+    findings.extend(thread::findings());
+    findings.extend(cost::findings(picked));
+    findings
+}
+
+fn as_json(findings: &[Finding], picked: Result<Strategy, Error>) -> String {
+    let by_name: Map<String, Value> = findings.iter().map(|finding| (finding.id.clone(), finding.to_json())).collect();
+    let advice: Vec<_> =
+        advice_of(findings).map(|advice| json!({ "id": advice.id(), "text": advice.text() })).collect();
+    let report = json!({
+        "leeward": env!("CARGO_PKG_VERSION"),
+        "kernel": machine::kernel(),
+        "architecture": std::env::consts::ARCH,
+        "cores": machine::cores(),
+        "strategy": picked.ok().map(Strategy::name),
+        "findings": by_name,
+        "advice": advice,
+    });
+    format!("{report:#}\n")
+}
+
+/// What is advised, each once, in the order of the findings.
+fn advice_of(findings: &[Finding]) -> impl Iterator<Item = advice::Advice> {
+    let mut seen = Vec::new();
+    findings.iter().filter_map(|finding| finding.advice).filter(move |advice| {
+        let new = !seen.contains(advice);
+        seen.push(*advice);
+        new
+    })
+}
+
+fn as_text(findings: &[Finding], bold: bool) -> String {
+    let heading = |text: &str| if bold { format!("\x1b[1m{text}\x1b[0m") } else { text.to_string() };
+    let width =
+        |of: fn(&Finding) -> &str| findings.iter().map(|finding| of(finding).chars().count()).max().unwrap_or(0);
+    let (what, found) = (width(|finding| &finding.what), width(|finding| &finding.found));
+    let title =
+        format!("leeward {}, Linux {}, {}", env!("CARGO_PKG_VERSION"), machine::kernel(), std::env::consts::ARCH);
+    let mut text = format!("{}\n", heading(&title));
+    let mut group = "";
+    for finding in findings {
+        if finding.group() != group {
+            group = finding.group();
+            text += &format!("\n{}\n", heading(group));
+        }
+        text += &format!("  {:what$}  {:found$}  {}\n", finding.what, finding.found, finding.means);
+    }
+    let advice: Vec<_> = advice_of(findings).map(|advice| format!("  - {}\n", advice.text())).collect();
+    text += &format!("\n{}\n", heading("what to do"));
+    text += &if advice.is_empty() { "  nothing: all is well\n".to_string() } else { advice.concat() };
+    text
+}

@@ -1,0 +1,75 @@
+//! The system calls that both verbs need and that neither std nor rustix has, each behind a safe function.
+
+use std::io;
+
+/// How a child ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    Exited(i32),
+    Killed(i32),
+}
+
+/// Forks; runs `child` in the child, which then ends with its result as the exit code and never returns. The child's process number.
+///
+/// # Safety
+/// `child` must bring along nothing that it does not find in a process of one thread: no lock that another thread may hold.
+pub unsafe fn fork(child: impl FnOnce() -> u8) -> io::Result<i32> {
+    // SAFETY: the caller's promise is what fork asks for.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let code = child();
+            // SAFETY: ends the process without running anything of it.
+            unsafe { libc::_exit(i32::from(code)) }
+        }
+        number => Ok(number),
+    }
+}
+
+/// Waits for a child of [`fork`].
+pub fn wait_for(child: i32) -> io::Result<Ended> {
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is ours to write.
+        let reaped = unsafe { libc::waitpid(child, &mut status, 0) };
+        if reaped == child {
+            let killed = libc::WIFSIGNALED(status);
+            return Ok(if killed {
+                Ended::Killed(libc::WTERMSIG(status))
+            } else {
+                Ended::Exited(libc::WEXITSTATUS(status))
+            });
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Has the process killed by `SIGALRM` in that many seconds.
+pub fn die_in(seconds: u32) {
+    // SAFETY: has no precondition; the signal's disposition is the default one.
+    unsafe { libc::alarm(seconds) };
+}
+
+/// A prctl that takes numbers only.
+pub fn prctl(option: libc::c_int, argument: libc::c_ulong) -> libc::c_int {
+    // SAFETY: the options that this program uses (PR_GET_SECCOMP, PR_FUTEX_HASH's question) take no pointer; unknown ones are refused.
+    unsafe { libc::prctl(option, argument, 0_u64, 0_u64, 0_u64) }
+}
+
+/// Whether a seccomp filter is in force for this thread.
+pub fn is_filtered() -> bool {
+    const SECCOMP_MODE_FILTER: libc::c_int = 2;
+    prctl(libc::PR_GET_SECCOMP, 0) == SECCOMP_MODE_FILTER
+}
+
+/// Sleeps until an instant, not for a time: std's sleep starts over with what is left after each signal, to which the kernel has added the timer's slack,
+/// so that signals that come faster than that (50 microseconds; heavy fences by signal do) would keep it asleep for as long as they come.
+pub fn sleep(time: std::time::Duration) {
+    use rustix::thread::{ClockId, clock_nanosleep_absolute};
+    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+    let Some(end) = rustix::time::Timespec::try_from(time).ok().and_then(|time| now.checked_add(time)) else { return };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &end) == Err(rustix::io::Errno::INTR) {}
+}

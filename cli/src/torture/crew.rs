@@ -1,0 +1,179 @@
+//! The torture's threads: what each is about, where the watchdog can see it.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::violation::{Kind, found, report};
+
+/// More than the command line can ask for.
+const ROOM: usize = 512;
+
+/// Set when a phase is over.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// One thread. Stays as it was after the thread ended, until it is dismissed.
+#[repr(align(128))]
+pub struct Member {
+    /// 0: nobody. The thread's number; `u32::MAX` until it is known.
+    thread: AtomicU32,
+    /// Odd: inside a section, or about to enter one, or just left. Changes with each.
+    sections: AtomicU64,
+    /// Sections that its signal handler went through.
+    pub handled: AtomicU64,
+    /// Odd: in a call that waits for grace periods.
+    calls: AtomicU64,
+    /// 1: wants signals.
+    pestered: AtomicU32,
+    /// By the watchdog: what it last saw, and for how many looks it has been so.
+    pub seen_quiet: (AtomicU64, AtomicU32),
+    pub seen_call: (AtomicU64, AtomicU32),
+}
+
+static CREW: [Member; ROOM] = [const {
+    Member {
+        thread: AtomicU32::new(0),
+        sections: AtomicU64::new(0),
+        handled: AtomicU64::new(0),
+        calls: AtomicU64::new(0),
+        pestered: AtomicU32::new(0),
+        seen_quiet: (AtomicU64::new(0), AtomicU32::new(0)),
+        seen_call: (AtomicU64::new(0), AtomicU32::new(0)),
+    }
+}; ROOM];
+
+thread_local! {
+    static ME: Cell<Option<&'static Member>> = const { Cell::new(None) };
+}
+
+/// Who the calling thread is, if it is one of the crew.
+pub fn me() -> Option<&'static Member> {
+    ME.with(Cell::get)
+}
+
+/// All orders here are relaxed: the words are looked at after milliseconds, by people and by a watchdog.
+impl Member {
+    pub fn enters(&self) {
+        self.bump(&self.sections, 1);
+    }
+
+    pub fn left(&self) {
+        self.bump(&self.sections, 0);
+    }
+
+    /// Makes a call that waits for grace periods.
+    pub fn waits<R>(&self, call: impl FnOnce() -> R) -> R {
+        self.bump(&self.calls, 1);
+        let result = call();
+        self.bump(&self.calls, 0);
+        result
+    }
+
+    /// The next number of that parity, by plain moves: readers must not be given a fence.
+    #[inline(always)]
+    fn bump(&self, word: &AtomicU64, parity: u64) {
+        let now = word.load(Ordering::Relaxed);
+        word.store(now + 1 + ((now + 1 + parity) & 1), Ordering::Relaxed);
+    }
+
+    pub fn wants_signals(&self, wants: bool) {
+        self.pestered.store(u32::from(wants), Ordering::Relaxed);
+    }
+
+    pub fn is_pestered(&self) -> bool {
+        self.pestered.load(Ordering::Relaxed) != 0
+    }
+
+    pub fn thread(&self) -> u32 {
+        self.thread.load(Ordering::Relaxed)
+    }
+
+    /// Changes with every section; odd while inside one.
+    pub fn activity(&self) -> (u64, bool) {
+        let sections = self.sections.load(Ordering::Relaxed);
+        (sections.wrapping_add(self.handled.load(Ordering::Relaxed) << 32), sections & 1 == 1)
+    }
+
+    /// Changes with every call; true while in one.
+    pub fn call(&self) -> (u64, bool) {
+        let calls = self.calls.load(Ordering::Relaxed);
+        (calls, calls & 1 == 1)
+    }
+}
+
+/// Everybody who is hired.
+pub fn members() -> impl Iterator<Item = &'static Member> {
+    CREW.iter().filter(|member| member.thread() != 0)
+}
+
+/// A thread of the crew.
+pub struct Hired {
+    handle: JoinHandle<()>,
+    member: &'static Member,
+}
+
+impl Hired {
+    pub fn is_finished(&self) -> bool {
+        self.handle.is_finished()
+    }
+}
+
+/// Starts a thread. None if the system has no more threads to give, or the crew no more room.
+pub fn hire(work: impl FnOnce(&'static Member) + Send + 'static) -> Option<Hired> {
+    let taken =
+        |member: &&Member| member.thread.compare_exchange(0, u32::MAX, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    let member = CREW.iter().find(taken)?;
+    for word in [&member.sections, &member.calls, &member.handled] {
+        word.store(0, Ordering::Relaxed);
+    }
+    let started = std::thread::Builder::new().stack_size(256 << 10).spawn(move || {
+        member.thread.store(rustix::thread::gettid().as_raw_nonzero().get() as u32, Ordering::Relaxed);
+        ME.with(|me| me.set(Some(member)));
+        work(member);
+        member.wants_signals(false);
+    });
+    match started {
+        Ok(handle) => Some(Hired { handle, member }),
+        Err(_) => {
+            member.thread.store(0, Ordering::Relaxed);
+            None
+        }
+    }
+}
+
+/// Waits for them all, and then lets go of all. Gives up once a violation is found: some of them may never end.
+pub fn dismiss(crew: Vec<Hired>) {
+    while !crew.iter().all(Hired::is_finished) {
+        if found().is_some() {
+            return;
+        }
+        crate::sys::sleep(Duration::from_micros(200));
+    }
+    for hired in crew {
+        if hired.handle.join().is_err() {
+            report(Kind::Panicked, [0, 0]);
+        }
+        hired.member.thread.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Whether the phase is over, or everything.
+#[inline(always)]
+pub fn is_over() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
+pub fn stop(whether: bool) {
+    STOP.store(whether, Ordering::Relaxed);
+}
+
+/// Keeps the calling thread on one processor, by its number among those that it may use.
+pub fn pin(number: usize) {
+    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
+    let cpus: Vec<_> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    let mut only = rustix::thread::CpuSet::new();
+    only.set(cpus[number % cpus.len().max(1)]);
+    // Refused: then it goes where it likes.
+    let _ = rustix::thread::sched_setaffinity(None, &only);
+}

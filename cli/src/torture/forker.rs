@@ -1,0 +1,141 @@
+//! Forks in the midst of everything: the child must find a library that works, whatever the other threads were doing.
+//!
+//! The child does not look at what is published: its memory was copied while other threads wrote it, page by page. It looks at what the forking
+//! thread held.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use leeward::rcu::{Guard, RcuCell, Reader, qsbr};
+
+use super::crew::{Member, is_over};
+use super::random::Random;
+use super::stage::{Flavour, Stage};
+use super::violation::{Kind, found, report};
+use super::{arena::Name, watchdog};
+use crate::sys::{self, Ended};
+
+/// Held by a fork, and by a thread that is going and still inside: the library cannot tell such a section, which would never end in a child, from one
+/// whose guard was leaked, and rightly keeps it there.
+pub static LATE: Mutex<()> = Mutex::new(());
+
+/// What the child ends with.
+const FINE: u8 = 0;
+const READ_AFTER_FREE: u8 = 3;
+const CALLBACK_LOST: u8 = 4;
+const CALLBACKS_LEFT: u8 = 5;
+const OLD_VALUE: u8 = 6;
+const PANICKED: u8 = 7;
+
+/// Forks until the phase is over.
+pub fn fork<D: Flavour>(me: &'static Member, mut random: Random) {
+    let stage = D::stage();
+    while !is_over() && found().is_none() {
+        let name = |random: &mut Random| stage.look(random.next() as usize);
+        me.enters();
+        match random.below(4) {
+            0 => fork_now(|| live_on::<D>()),
+            1 => {
+                let guard = D::read();
+                let held = name(&mut random);
+                fork_now(move || outlive(stage, guard, held));
+            }
+            2 => {
+                let handle = Reader::<D>::register();
+                let (guard, inner) = (handle.read(), handle.read());
+                let held = name(&mut random);
+                drop(guard);
+                fork_now(|| outlive(stage, inner, held));
+            }
+            _ => {
+                let mut reader = qsbr::Reader::<D>::online();
+                let held = name(&mut random);
+                fork_now(|| {
+                    let alive = stage.check(held);
+                    reader.quiescent();
+                    reader.synchronize();
+                    drop(reader);
+                    if alive { live_on::<D>() } else { READ_AFTER_FREE }
+                });
+            }
+        }
+        me.left();
+        crate::sys::sleep(Duration::from_millis(5 + random.below(30)));
+    }
+    reap(0);
+}
+
+/// Forks, and looks at how the child ends. The caller's guards, if any, are in the child as well.
+fn fork_now(child: impl FnOnce() -> u8) {
+    let in_child = move || {
+        sys::die_in(watchdog::patience());
+        let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(PANICKED);
+        if found().is_some() { READ_AFTER_FREE } else { code }
+    };
+    let late = LATE.lock();
+    // SAFETY: the child takes no lock of this program's: neither the arena's nor the handles'. The library's are its own concern, which is what is tried.
+    let Ok(number) = (unsafe { sys::fork(in_child) }) else { return };
+    drop(late);
+    // The child is on its own; the section here need not last as long as it.
+    CHILDREN.with(|children| children.borrow_mut().push(number));
+    reap(8);
+}
+
+thread_local! {
+    /// Children that have not been waited for.
+    static CHILDREN: std::cell::RefCell<Vec<i32>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+/// Waits until no more than `leave` children are left.
+fn reap(leave: usize) {
+    while let Some(child) = CHILDREN.with(|children| {
+        let mut children = children.borrow_mut();
+        (children.len() > leave).then(|| children.remove(0))
+    }) {
+        match sys::wait_for(child) {
+            Ok(Ended::Exited(0)) | Err(_) => {}
+            Ok(Ended::Exited(code)) => report(Kind::ChildFailed, [code as u64, 0]),
+            Ok(Ended::Killed(signal)) => report(Kind::ChildStuck, [signal as u64, 0]),
+        }
+    }
+}
+
+/// In the child, inside the section that the forking thread had opened.
+fn outlive<D: Flavour>(stage: &Stage<D>, guard: Guard<'_, D>, held: Name) -> u8 {
+    let alive = stage.check(held);
+    drop(guard);
+    if alive { live_on::<D>() } else { READ_AFTER_FREE }
+}
+
+/// In the child, outside: everything that the library does.
+fn live_on<D: Flavour>() -> u8 {
+    let cell = RcuCell::<u64, D>::new(1);
+    for value in 2..5 {
+        let guard = D::read();
+        let before = *cell.load(&guard);
+        drop(guard);
+        let old = cell.replace(value).synchronize();
+        if *old != before {
+            return OLD_VALUE;
+        }
+    }
+    let runs = Arc::new(AtomicU64::new(0));
+    for _ in 0..3 {
+        let runs = runs.clone();
+        // Relaxed: `barrier` orders it.
+        D::defer(move || {
+            runs.fetch_add(1, Ordering::Relaxed);
+        });
+        cell.replace(9).defer();
+    }
+    D::barrier();
+    if runs.load(Ordering::Relaxed) != 3 {
+        return CALLBACK_LOST;
+    }
+    let cookie = D::start_poll();
+    while !D::poll(&cookie) {
+        std::thread::yield_now();
+    }
+    if D::stats().callbacks_queued != 0 { CALLBACKS_LEFT } else { FINE }
+}

@@ -1,0 +1,192 @@
+//! Three small programs, each for one way to go wrong, on threads of their own with nothing else running:
+//! a store-buffer litmus of the real code, a litmus of sleeping and waking, and a crowd of callers that share grace periods.
+
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering;
+
+use leeward::rcu::{Reader, qsbr};
+
+use super::crew::{self, Hired, Member, is_over, pin};
+use super::random::Random;
+use super::stage::{Flavour, think};
+use super::violation::found;
+
+/// How a reader is inside.
+pub trait Way<D: Flavour> {
+    fn new() -> Self;
+    /// Runs `before` outside and, at once, `body` inside.
+    fn section(&mut self, before: impl FnOnce(), body: impl FnOnce());
+    /// Runs `body` outside.
+    fn outside(&mut self, body: impl FnOnce());
+}
+
+/// On the thread's own slot.
+pub struct OwnSlot<D>(PhantomData<D>);
+
+impl<D: Flavour> Way<D> for OwnSlot<D> {
+    fn new() -> Self {
+        OwnSlot(PhantomData)
+    }
+
+    #[inline(always)]
+    fn section(&mut self, before: impl FnOnce(), body: impl FnOnce()) {
+        before();
+        let guard = D::read();
+        body();
+        drop(guard);
+    }
+
+    fn outside(&mut self, body: impl FnOnce()) {
+        body();
+    }
+}
+
+impl<D: Flavour> Way<D> for Reader<D> {
+    fn new() -> Self {
+        Reader::register()
+    }
+
+    #[inline(always)]
+    fn section(&mut self, before: impl FnOnce(), body: impl FnOnce()) {
+        before();
+        let guard = self.read();
+        body();
+        drop(guard);
+    }
+
+    fn outside(&mut self, body: impl FnOnce()) {
+        body();
+    }
+}
+
+impl<D: Flavour> Way<D> for qsbr::Reader<D> {
+    fn new() -> Self {
+        qsbr::Reader::online()
+    }
+
+    #[inline(always)]
+    fn section(&mut self, before: impl FnOnce(), body: impl FnOnce()) {
+        self.offline(before);
+        body();
+        self.quiescent();
+    }
+
+    fn outside(&mut self, body: impl FnOnce()) {
+        self.offline(body);
+    }
+}
+
+/// Store buffering: the reader's announcement waits behind a full store buffer while it loads what is published.
+pub fn store_buffer<D: Flavour, W: Way<D>>(random: &mut Random) -> Vec<Hired> {
+    let (reads, writes) = (random.split(), random.split());
+    let reader = crew::hire(move |me| {
+        pin(0);
+        read_behind_stores::<D, W>(me, reads);
+    });
+    let writer = crew::hire(move |me| {
+        pin(1);
+        write_at_once::<D>(me, writes);
+    });
+    reader.into_iter().chain(writer).collect()
+}
+
+fn read_behind_stores<D: Flavour, W: Way<D>>(me: &Member, mut random: Random) {
+    let stage = D::stage();
+    me.enters();
+    let mut way = W::new();
+    while !is_over() {
+        let wait = random.below(300);
+        me.enters();
+        let inside = || {
+            let name = stage.look(0);
+            think(wait);
+            stage.check(name);
+        };
+        way.section(|| stage.jam(wait), inside);
+    }
+    drop(way);
+    me.left();
+}
+
+fn write_at_once<D: Flavour>(me: &Member, mut random: Random) {
+    let stage = D::stage();
+    while !is_over() {
+        let Some(new) = stage.arena.take() else { return };
+        stage.jam(new.0);
+        think(random.below(100));
+        let old = stage.publish(0, new, random.one_in(2));
+        me.waits(D::synchronize);
+        stage.arena.retire(old);
+        stage.arena.free(old);
+    }
+}
+
+/// Sleeping and waking: sections about as long as a writer looks before it sleeps, left behind a full store buffer; and then the reader does nothing
+/// until a grace period has ended, so that nothing heals a wake-up that was lost.
+pub fn wake<D: Flavour, W: Way<D>>(random: &mut Random) -> Vec<Hired> {
+    let reads = random.split();
+    let reader = crew::hire(move |me| {
+        pin(0);
+        leave_and_wait::<D, W>(me, reads);
+    });
+    let writer = crew::hire(move |me| {
+        pin(1);
+        while !is_over() {
+            // So that the reader's stores have to wait for their lines.
+            D::stage().jam(1);
+            me.waits(D::synchronize);
+            // Relaxed: only ever compared.
+            D::stage().passed.0.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    reader.into_iter().chain(writer).collect()
+}
+
+fn leave_and_wait<D: Flavour, W: Way<D>>(me: &Member, mut random: Random) {
+    let stage = D::stage();
+    let passed = || stage.passed.0.load(Ordering::Relaxed);
+    me.enters();
+    let mut way = W::new();
+    // About as long as the writer looks around: found by feeling for it.
+    let mut most = 400;
+    while !is_over() {
+        let wait = random.below(most);
+        let sleeps = D::stats().sleeps;
+        me.enters();
+        let inside = || {
+            think(wait);
+            stage.jam(wait);
+        };
+        way.section(|| (), inside);
+        way.outside(|| {
+            me.left();
+            let before = passed();
+            while passed() == before && !is_over() && found().is_none() {
+                std::hint::spin_loop();
+            }
+            me.enters();
+        });
+        most = if D::stats().sleeps > sleeps { (most * 15 / 16).max(50) } else { (most + most / 64 + 1).min(20_000) };
+    }
+    drop(way);
+    me.left();
+}
+
+/// Callers that share grace periods, in bursts: whoever is left behind at the end of one has nobody to wake it.
+pub fn crowd<D: Flavour>(random: &mut Random) -> Vec<Hired> {
+    const CALLERS: u64 = 5;
+    let caller = |own: Random| {
+        crew::hire(move |me| {
+            let mut random = own;
+            let calls = 10 + random.below(40);
+            for _ in 0..calls {
+                if is_over() {
+                    return;
+                }
+                me.waits(D::synchronize);
+                think(random.below(100));
+            }
+        })
+    };
+    (0..CALLERS).filter_map(|_| caller(random.split())).collect()
+}

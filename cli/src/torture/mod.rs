@@ -1,0 +1,92 @@
+//! `leeward torture rcu`: every flavour of reader and every fence strategy in turns, each a round of litmus programs and a storm, until the time is up or
+//! something is found.
+//!
+//! Objects that are "freed" are poisoned and used again but never given back to the allocator, and all their words are atomic: what a broken library makes readers do is
+//! defined here, and seen.
+
+mod arena;
+mod crew;
+mod forker;
+mod litmus;
+mod pester;
+mod plan;
+mod quiescent;
+mod random;
+mod reader;
+mod round;
+mod stage;
+mod violation;
+mod visitor;
+mod watchdog;
+mod writer;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use leeward::fence;
+
+use crate::args::Rcu;
+use plan::Plan;
+use random::Random;
+use round::Tally;
+
+/// Exit code where something was found.
+const VIOLATION: u8 = 1;
+
+/// Tortures. An error is a sentence about what was asked for.
+pub fn run(args: &Rcu) -> Result<ExitCode, String> {
+    let seed = args.seed.unwrap_or_else(Random::any_seed);
+    let plan = Plan::new(args)?;
+    println!("torture rcu: seed {seed:#018x}, {} s, {plan}", args.seconds);
+    watchdog::start(args.seconds.clamp(4, 10)).map_err(|error| format!("no thread can be started: {error}"))?;
+    pester::install();
+    let tally = go_through(&plan, Random::new(seed), Duration::from_secs(args.seconds.into()));
+    Ok(verdict(&tally, seed))
+}
+
+fn go_through(plan: &Plan, mut random: Random, time: Duration) -> Tally {
+    let start = Instant::now();
+    let bar = progress(time);
+    let mut tally = Tally::default();
+    round::leak_a_guard();
+    'all: loop {
+        for combination in plan.shuffled(&mut random) {
+            let left = time.saturating_sub(start.elapsed());
+            if violation::found().is_some() || left.is_zero() {
+                break 'all;
+            }
+            bar.set_message(combination.to_string());
+            if fence::force(combination.strategy).is_err() {
+                continue;
+            }
+            let slice = (time / plan.len()).clamp(Duration::from_millis(100), Duration::from_secs(2)).min(left);
+            tally += round::run(&combination, plan, &mut random, slice, &|| {
+                bar.set_position(start.elapsed().as_millis() as u64)
+            });
+        }
+    }
+    bar.finish_and_clear();
+    tally
+}
+
+/// A bar on standard error; nothing where that is no terminal.
+fn progress(time: Duration) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(time.as_millis() as u64), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed_precise}  {msg}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn verdict(tally: &Tally, seed: u64) -> ExitCode {
+    match violation::found() {
+        None => {
+            println!("passed: {tally}");
+            ExitCode::SUCCESS
+        }
+        Some(found) => {
+            println!("{tally}");
+            println!("VIOLATION: {found}; again with --seed {seed:#018x}");
+            ExitCode::from(VIOLATION)
+        }
+    }
+}

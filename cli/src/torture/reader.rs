@@ -1,0 +1,155 @@
+//! Readers of the storm that enter and leave sections: registered threads, and handles that move from thread to thread.
+
+use std::time::Duration;
+
+use leeward::rcu::{Guard, Reader};
+
+use super::crew::{Member, is_over};
+use super::random::Random;
+use super::stage::{Flavour, Stage, WRITERS, think};
+use super::{arena::Name, pester};
+
+/// Sections between two considerations of what takes long.
+const SPELL: u32 = 256;
+/// Deepest nesting.
+const DEPTH: u64 = 6;
+
+/// A thread that is registered at its first section.
+pub fn automatic<D: Flavour>(me: &'static Member, mut random: Random) {
+    // Before signals: what the handler reads through must be there.
+    if D::register().is_err() {
+        return;
+    }
+    pester::through_thread::<D, _>(|| {
+        while !is_over() {
+            spell::<D>(me, &mut random, &|| D::read());
+        }
+    });
+}
+
+/// A thread that reads through handles, its own and others'.
+pub fn with_handle<D: Flavour>(me: &'static Member, mut random: Random) {
+    let travelling = &D::stage().travelling;
+    let arrived = || travelling.lock().ok().and_then(|mut handles| handles.pop());
+    while !is_over() {
+        let handle = arrived().map_or_else(Reader::<D>::register, |handle| handle.attach());
+        pester::through_handle(&handle, || spell::<D>(me, &mut random, &|| handle.read()));
+        if random.one_in(3) {
+            // A guard that is forgotten ends with its handle, or with its travels.
+            std::mem::forget(handle.read());
+        }
+        if random.one_in(2) {
+            let handle = handle.detach();
+            if let Ok(mut handles) = travelling.lock() {
+                handles.push(handle);
+            }
+        }
+    }
+}
+
+/// Some sections.
+pub fn spell<'a, D: Flavour>(me: &'static Member, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+    let stage = D::stage();
+    for _ in 0..SPELL {
+        if is_over() {
+            return;
+        }
+        me.enters();
+        match random.below(64) {
+            0..44 => plain(stage, random, enter),
+            44..56 => nested(stage, random, enter),
+            56..63 => refreshed(stage, random, enter),
+            _ => deferring(stage, random, enter),
+        }
+        me.left();
+    }
+    if random.one_in(300) {
+        stuck(me, stage, random, enter);
+    }
+}
+
+/// A full store buffer, a section of 0 to 2 (sometimes 10) microseconds that touches nothing but the object, another full store buffer.
+fn plain<'a, D: Flavour>(stage: &Stage<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+    let (root, wait) = (random.next() as usize, random.below(if random.clone().one_in(8) { 1000 } else { 200 }));
+    let (before, behind) = (random.one_in(2), random.one_in(4));
+    if before {
+        stage.jam(wait);
+    }
+    let guard = enter();
+    let name = stage.look(root);
+    think(wait);
+    stage.check(name);
+    if behind {
+        stage.jam(wait);
+    }
+    drop(guard);
+}
+
+/// Sections within sections, left in any order.
+fn nested<'a, D: Flavour>(stage: &Stage<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+    let mut guards: Vec<Guard<'a, D>> = Vec::with_capacity(DEPTH as usize);
+    let mut names: [Option<Name>; DEPTH as usize] = [None; DEPTH as usize];
+    let all_alive = |names: &[Option<Name>]| names.iter().flatten().all(|name| stage.check(*name));
+    for place in names.iter_mut().take(1 + random.below(DEPTH) as usize) {
+        guards.push(enter());
+        *place = Some(stage.look(random.next() as usize));
+        if guards.len() > 1 && random.one_in(3) {
+            drop(guards.swap_remove(random.below(guards.len() as u64) as usize));
+        }
+        think(random.below(40));
+    }
+    all_alive(&names);
+    while guards.len() > 1 {
+        drop(guards.swap_remove(random.below(guards.len() as u64) as usize));
+        think(random.below(100));
+        all_alive(&names);
+    }
+}
+
+/// `refresh`, which lets grace periods pass unless another guard is open.
+fn refreshed<'a, D: Flavour>(stage: &Stage<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+    let mut guard = enter();
+    let first = stage.look(random.next() as usize);
+    if random.one_in(2) {
+        let other = enter();
+        guard.refresh();
+        think(random.below(300));
+        stage.check(first);
+        drop(other);
+        stage.check(first);
+    }
+    for _ in 0..random.below(4) {
+        stage.jam(first.0);
+        guard.refresh();
+        let name = stage.look(random.next() as usize);
+        think(random.below(200));
+        stage.check(name);
+    }
+}
+
+/// Defers in the midst of a section, where nothing may wait.
+fn deferring<'a, D: Flavour>(stage: &'static Stage<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+    let nobody = WRITERS - 1;
+    let guard = enter();
+    let name = stage.look(random.next() as usize);
+    if random.one_in(8) {
+        // Relaxed, both: counts.
+        stage.deferred[nobody].0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        D::defer(move || {
+            stage.came_back[nobody].0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        });
+    }
+    stage.check(name);
+    drop(guard);
+}
+
+/// Sleeps inside, so that grace periods sleep too.
+fn stuck<'a, D: Flavour>(me: &Member, stage: &Stage<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+    me.enters();
+    let guard = enter();
+    let name = stage.look(random.next() as usize);
+    crate::sys::sleep(Duration::from_millis(5 + random.below(45)));
+    stage.check(name);
+    drop(guard);
+    me.left();
+}

@@ -1,0 +1,191 @@
+//! A round: the litmus programs, the storm, and the reckoning, of one flavour by one strategy.
+
+use std::fmt;
+use std::ops::AddAssign;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use leeward::rcu::qsbr;
+use leeward::rcu::{Domain, Limit, Policy, Reader};
+
+use super::crew::{self, Hired, Member};
+use super::litmus::{self, OwnSlot, Way};
+use super::plan::{Combination, Plan};
+use super::random::Random;
+use super::stage::{Auto, Flavour, Handle, Leak, Mb, Qsbr, ROOTS, WRITERS};
+use super::violation::{Kind, found, remember_stall, report};
+use super::{forker, pester, quiescent, reader, visitor, watchdog, writer};
+use crate::args::Flavours;
+
+/// What was done.
+#[derive(Default)]
+pub struct Tally {
+    rounds: u64,
+    grace_periods: u64,
+    sleeps: u64,
+    callbacks: u64,
+    freed: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.rounds += other.rounds;
+        self.grace_periods += other.grace_periods;
+        self.sleeps += other.sleeps;
+        self.callbacks += other.callbacks;
+        self.freed += other.freed;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rounds, {} grace periods, {} of their sleeps, ", self.rounds, self.grace_periods, self.sleeps)?;
+        write!(f, "{} callbacks, {} objects freed", self.callbacks, self.freed)
+    }
+}
+
+/// A reader of the storm.
+type Read = fn(&'static Member, Random);
+
+/// Runs a round for about `slice`.
+pub fn run(what: &Combination, plan: &Plan, random: &mut Random, slice: Duration, tick: &dyn Fn()) -> Tally {
+    match what.flavour {
+        Flavours::Handle => of::<Handle, Reader<Handle>>(&[reader::with_handle::<Handle>], plan, random, slice, tick),
+        Flavours::Qsbr => of::<Qsbr, qsbr::Reader<Qsbr>>(&[quiescent::read::<Qsbr>], plan, random, slice, tick),
+        Flavours::Mb => {
+            let all: [Read; 3] = [reader::automatic::<Mb>, reader::with_handle::<Mb>, quiescent::read::<Mb>];
+            of::<Mb, OwnSlot<Mb>>(&all, plan, random, slice, tick)
+        }
+        Flavours::Auto | Flavours::All => {
+            of::<Auto, OwnSlot<Auto>>(&[reader::automatic::<Auto>], plan, random, slice, tick)
+        }
+    }
+}
+
+fn of<D: Flavour, W: Way<D>>(
+    reads: &[Read],
+    plan: &Plan,
+    random: &mut Random,
+    slice: Duration,
+    tick: &dyn Fn(),
+) -> Tally {
+    let policy = if random.one_in(2) { Policy::Block } else { Policy::Expedite };
+    D::set_limit(Limit { callbacks: writer::LIMIT, policy, ..Limit::default() });
+    let before = (D::stats(), freed::<D>());
+    phase(slice / 5, tick, |_| litmus::store_buffer::<D, W>(random));
+    // Never: a sleep that ends to look for stalls would heal what was lost.
+    D::set_stall_limit(None, None);
+    phase(slice * 3 / 10, tick, |_| litmus::wake::<D, W>(random));
+    let bursts = Instant::now();
+    while bursts.elapsed() < slice / 10 && found().is_none() {
+        phase(slice / 10, tick, |over| {
+            *over = true;
+            litmus::crowd::<D>(random)
+        });
+    }
+    D::set_stall_limit(Some(watchdog::STALL_LIMIT), Some(remember_stall));
+    phase(slice * 2 / 5, tick, |_| storm::<D>(reads, plan, random));
+    reckon::<D>();
+    let after = D::stats();
+    Tally {
+        rounds: 1,
+        grace_periods: after.grace_periods - before.0.grace_periods,
+        sleeps: after.sleeps - before.0.sleeps,
+        callbacks: after.callbacks_run - before.0.callbacks_run,
+        freed: freed::<D>() - before.1,
+    }
+}
+
+fn freed<D: Flavour>() -> u64 {
+    // Relaxed: a count.
+    D::stage().arena.freed.load(Ordering::Relaxed)
+}
+
+/// Has a crew at work for that long, or, if `hire` says that they end by themselves, until they have, if that is sooner.
+fn phase(time: Duration, tick: &dyn Fn(), hire: impl FnOnce(&mut bool) -> Vec<Hired>) {
+    if found().is_some() {
+        return;
+    }
+    let start = Instant::now();
+    crew::stop(false);
+    let mut ends_by_itself = false;
+    let crew = hire(&mut ends_by_itself);
+    while start.elapsed() < time && found().is_none() && !(ends_by_itself && crew.iter().all(Hired::is_finished)) {
+        crate::sys::sleep(Duration::from_millis(if ends_by_itself { 1 } else { 5 }));
+        tick();
+    }
+    crew::stop(true);
+    crew::dismiss(crew);
+}
+
+fn storm<D: Flavour>(reads: &[Read], plan: &Plan, random: &mut Random) -> Vec<Hired> {
+    let mut hired = Vec::new();
+    for read in reads.iter().copied().cycle().take(plan.readers) {
+        let own = random.split();
+        hired.push(crew::hire(move |me| read(me, own)));
+    }
+    let writers = plan.writers;
+    for number in 0..writers {
+        let own = random.split();
+        hired.push(crew::hire(move |me| writer::write::<D>(me, own, number, writers)));
+    }
+    let [pesters, visits, forks] = [0; 3].map(|_: u32| random.split());
+    hired.push(crew::hire(move |_| pester::pester(pesters)));
+    hired.push(crew::hire(move |_| visitor::send::<D>(visits)));
+    hired.push(crew::hire(move |me| forker::fork::<D>(me, forks)));
+    hired.into_iter().flatten().collect()
+}
+
+/// Everything is quiet: everything must have come back, exactly once.
+fn reckon<D: Flavour>() {
+    if found().is_some() {
+        return;
+    }
+    let stage = D::stage();
+    D::barrier();
+    let stats = D::stats();
+    // Relaxed, all: everybody who wrote was joined, or ran before the barrier.
+    let read = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
+    let (retired, freed) = (read(&stage.arena.retired), read(&stage.arena.freed));
+    let sum = |counts: &[super::stage::Line]| counts[..WRITERS].iter().map(|count| read(&count.0)).sum::<u64>();
+    let (deferred, came_back) = (sum(&stage.deferred), sum(&stage.came_back));
+    let travelling = stage.travelling.lock().map_or(0, |handles| handles.len() as u64);
+    if stats.callbacks_queued != 0 || stats.bytes_queued != 0 {
+        report(Kind::NotDrained, [stats.callbacks_queued, 0]);
+    }
+    if retired != freed {
+        report(Kind::NotFreed, [retired, freed]);
+    }
+    if deferred != came_back {
+        report(Kind::BarrierEarly, [deferred, came_back]);
+    }
+    if stats.leaked != 0 {
+        report(Kind::Leaked, [stats.leaked, 0]);
+    }
+    if stats.readers != travelling {
+        report(Kind::SlotLost, [stats.readers, travelling]);
+    }
+    if stats.callback_panics != read(&stage.panics) {
+        report(Kind::Panicked, [stats.callback_panics, read(&stage.panics)]);
+    }
+    (0..ROOTS).all(|root| stage.check(stage.look(root)));
+}
+
+/// A guard that was leaked keeps what it protects for ever, also when its thread is gone: a reference may be anywhere.
+pub fn leak_a_guard() {
+    Leak::set_stall_limit(None, None);
+    let stage = Leak::stage();
+    let leaker = std::thread::spawn(|| {
+        let guard = Leak::read();
+        let name = stage.look(0);
+        std::mem::forget(guard);
+        name
+    });
+    let (Ok(held), Some(new)) = (leaker.join(), stage.arena.take()) else { return };
+    stage.publish(0, new, false);
+    let cookie = Leak::start_poll();
+    crate::sys::sleep(Duration::from_millis(20));
+    if Leak::poll(&cookie) || Leak::stats().leaked != 1 || !stage.check(held) {
+        report(Kind::LeakForgotten, [0, 0]);
+    }
+}

@@ -1,0 +1,138 @@
+//! What readers and writers of one flavour meet at: a domain, its published objects, and lines that everybody dirties.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use leeward::rcu::{DetachedReader, Domain};
+
+use super::arena::{Arena, Name};
+
+/// Published objects. Each belongs to one writer, by its number modulo theirs.
+pub const ROOTS: usize = 64;
+const OBJECTS: usize = 2048;
+/// Stores that jam a store buffer: as many as the largest ones hold.
+const JAM: usize = 48;
+/// The most writers that the command line allows.
+pub const WRITERS: usize = 65;
+
+#[derive(Default)]
+#[repr(align(64))]
+pub struct Line(pub AtomicU64);
+
+fn lines(count: usize) -> Box<[Line]> {
+    (0..count).map(|_| Line::default()).collect()
+}
+
+pub struct Stage<D: Domain> {
+    pub arena: Arena,
+    /// By root: the name of the object that is published.
+    roots: Box<[Line]>,
+    scratch: Box<[Line]>,
+    /// Handles on their way from thread to thread.
+    pub travelling: Mutex<Vec<DetachedReader<D>>>,
+    /// By writer: objects and callbacks that were deferred, and those that came back.
+    pub deferred: Box<[Line]>,
+    pub came_back: Box<[Line]>,
+    /// Grace periods that a lone writer waited for.
+    pub passed: Line,
+    /// Callbacks that were made to panic.
+    pub panics: AtomicU64,
+}
+
+/// A kind of reader, with a domain of its own.
+pub trait Flavour: Domain {
+    fn stage() -> &'static Stage<Self>;
+}
+
+macro_rules! flavours {
+    ($($(#[$meta:meta])* $name:ident $(: $fence:ident)?;)*) => {
+        leeward::rcu_domain! { $($(#[$meta])* pub struct $name $(: $fence)?;)* }
+        $(impl Flavour for $name {
+            fn stage() -> &'static Stage<Self> {
+                static STAGE: OnceLock<Stage<$name>> = OnceLock::new();
+                STAGE.get_or_init(Stage::new)
+            }
+        })*
+    };
+}
+
+flavours! {
+    /// Threads that are registered at their first section.
+    Auto;
+    /// Handles.
+    Handle;
+    /// Quiescent states.
+    Qsbr;
+    /// A full fence in the reader.
+    Mb: Full;
+    /// A guard is leaked here, once, and no grace period ends ever after.
+    Leak;
+}
+
+impl<D: Domain> Stage<D> {
+    fn new() -> Self {
+        let arena = Arena::new(OBJECTS);
+        let roots = lines(ROOTS);
+        for root in &roots {
+            // Release: partner of the acquire in `look`.
+            root.0.store(arena.take().map_or(0, |name| name.0), Ordering::Release);
+        }
+        Stage {
+            arena,
+            roots,
+            scratch: lines(JAM),
+            travelling: Mutex::new(Vec::new()),
+            deferred: lines(WRITERS),
+            came_back: lines(WRITERS),
+            passed: Line::default(),
+            panics: AtomicU64::new(0),
+        }
+    }
+
+    /// Fills the calling processor's store buffer: stores to lines that others have just dirtied.
+    #[inline(always)]
+    pub fn jam(&self, value: u64) {
+        for line in &self.scratch {
+            // Relaxed: a plain store that has to wait for its line is the point.
+            line.0.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Loads what is published at a root. In a section.
+    #[inline(always)]
+    pub fn look(&self, root: usize) -> Name {
+        // Acquire: partner of the release in `publish`.
+        Name(self.roots[root % ROOTS].0.load(Ordering::Acquire))
+    }
+
+    #[inline(always)]
+    pub fn check(&self, name: Name) -> bool {
+        self.arena.check(name)
+    }
+
+    /// Publishes another object and gives the old one, which nobody finds any more. For the root's only writer. `plainly`: by a store, so that no locked
+    /// instruction helps; else by an exchange.
+    pub fn publish(&self, root: usize, new: Name, plainly: bool) -> Name {
+        let place = &self.roots[root % ROOTS].0;
+        if plainly {
+            // Relaxed: nobody else writes it.
+            let old = place.load(Ordering::Relaxed);
+            // Release: partner of the acquire in `look`.
+            place.store(new.0, Ordering::Release);
+            Name(old)
+        } else {
+            // AcqRel: as above.
+            Name(place.swap(new.0, Ordering::AcqRel))
+        }
+    }
+}
+
+/// Pure arithmetic for about so many times ten nanoseconds: no memory, no atomics.
+#[inline(always)]
+pub fn think(steps: u64) {
+    let mut value = steps;
+    for _ in 0..steps * 4 {
+        value = std::hint::black_box(value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 1);
+    }
+    std::hint::black_box(value);
+}

@@ -1,0 +1,124 @@
+//! Threads that come, read a little and go: some of them read, or leave their last section, while they are going.
+
+use std::cell::RefCell;
+
+use leeward::rcu::{Reader, qsbr};
+
+use super::crew::{self, Member, is_over};
+use super::forker;
+use super::random::Random;
+use super::stage::{Flavour, think};
+
+/// What a thread does in a thread-local destructor. It runs behind those of variables that were first used later.
+struct LastActs(RefCell<Vec<Box<dyn FnOnce()>>>);
+
+impl Drop for LastActs {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(|act| act());
+    }
+}
+
+thread_local! {
+    static LAST: LastActs = const { LastActs(RefCell::new(Vec::new())) };
+}
+
+fn at_last(act: impl FnOnce() + 'static) {
+    LAST.with(|last| last.0.borrow_mut().push(Box::new(act)));
+}
+
+/// Sends visitors until the phase is over.
+pub fn send<D: Flavour>(mut random: Random) {
+    while !is_over() {
+        let mut visitors = Vec::new();
+        for _ in 0..1 + random.below(4) {
+            let own = random.split();
+            visitors.extend(crew::hire(move |me| visit::<D>(me, own)));
+        }
+        crew::dismiss(visitors);
+    }
+}
+
+fn visit<D: Flavour>(me: &'static Member, mut random: Random) {
+    match random.below(8) {
+        // The destructor runs after the library's own: the thread is registered no more.
+        0 => {
+            at_last(move || sections::<D>(me, 3));
+            sections::<D>(me, 3);
+        }
+        // It runs before.
+        1 => {
+            sections::<D>(me, 2);
+            at_last(move || sections::<D>(me, 3));
+        }
+        // Only the destructor reads.
+        2 => at_last(move || sections::<D>(me, 2)),
+        3 => leave_late::<D>(me, random),
+        4 => forget_in_handle::<D>(me, random),
+        5 => {
+            me.enters();
+            let mut reader = qsbr::Reader::<D>::online();
+            let name = D::stage().look(random.next() as usize);
+            think(random.below(300));
+            D::stage().check(name);
+            reader.quiescent();
+            drop(reader);
+            me.left();
+        }
+        6 => drop(D::register()),
+        _ => sections::<D>(me, 1 + random.below(20)),
+    }
+}
+
+fn sections<D: Flavour>(me: &Member, count: u64) {
+    let stage = D::stage();
+    for root in 0..count {
+        me.enters();
+        let guard = D::read();
+        let name = stage.look(root as usize);
+        let inner = D::read();
+        think(100);
+        drop(guard);
+        stage.check(name);
+        drop(inner);
+        me.left();
+    }
+}
+
+/// The guard lies in a variable whose destructor runs when the library's own has run: the section has to go on until then.
+fn leave_late<D: Flavour>(me: &'static Member, mut random: Random) {
+    let stage = D::stage();
+    // First used before the library's own variable, so destroyed behind it.
+    at_last(|| ());
+    let late = forker::LATE.lock();
+    me.enters();
+    let guard = D::read();
+    let nested = random.one_in(2).then(D::read);
+    let name = stage.look(random.next() as usize);
+    let wait = random.below(20_000);
+    at_last(move || {
+        think(wait);
+        stage.check(name);
+        drop(guard);
+        if let Some(nested) = nested {
+            think(wait);
+            stage.check(name);
+            drop(nested);
+        }
+        me.left();
+        drop(late);
+        sections::<D>(me, 1);
+    });
+}
+
+/// A guard that is forgotten keeps its section open until its handle goes.
+fn forget_in_handle<D: Flavour>(me: &'static Member, mut random: Random) {
+    let stage = D::stage();
+    me.enters();
+    let handle = Reader::<D>::register();
+    std::mem::forget(handle.read());
+    let name = stage.look(random.next() as usize);
+    think(random.below(2000));
+    stage.check(name);
+    drop(handle);
+    me.left();
+}

@@ -1,0 +1,61 @@
+//! Finds lost wake-ups and hangs: a thread that looks at the crew fifty times a second.
+//!
+//! It counts its own looks, not time: where the whole machine stands still, so does its patience.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::crew;
+use super::violation::{Kind, report};
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+/// After how long the library reports the reader that it waits for. Deliberately stuck readers stay for a tenth of it.
+pub const STALL_LIMIT: Duration = Duration::from_millis(500);
+/// For so many looks everybody is outside and somebody waits all the same: then nobody is going to wake it.
+const LONELY_LOOKS: u32 = 75;
+
+/// Looks that a call may last.
+static PATIENCE: AtomicU32 = AtomicU32::new(0);
+
+/// Seconds that a call may last before it is called stalled.
+pub fn patience() -> u32 {
+    // Relaxed: set before any thread starts.
+    PATIENCE.load(Ordering::Relaxed) * LOOK.as_millis() as u32 / 1000
+}
+
+/// Starts it. It ends with the process.
+pub fn start(patience: u32) -> std::io::Result<()> {
+    PATIENCE.store(patience * 1000 / LOOK.as_millis() as u32, Ordering::Relaxed);
+    std::thread::Builder::new().name("watchdog".into()).spawn(watch).map(drop)
+}
+
+fn watch() {
+    loop {
+        crate::sys::sleep(LOOK);
+        let (mut longest, mut everybody_is_outside) = ((0, 0), true);
+        for member in crew::members() {
+            let (activity, inside) = member.activity();
+            everybody_is_outside &= look(&member.seen_quiet, activity, !inside) >= LONELY_LOOKS;
+            let (call, waiting) = member.call();
+            longest = longest.max((look(&member.seen_call, call, waiting), member.thread()));
+        }
+        let (looks, thread) = longest;
+        let details = [u64::from(thread), u64::from(looks) * LOOK.as_millis() as u64];
+        if everybody_is_outside && looks >= LONELY_LOOKS {
+            report(Kind::LostWake, details);
+        }
+        // Relaxed: set before.
+        if looks > PATIENCE.load(Ordering::Relaxed) {
+            report(Kind::Stalled, details);
+        }
+    }
+}
+
+/// For how many looks the word has been the same and `so`. Relaxed, all: only the watchdog writes, and the rest may be late.
+fn look((word, looks): &(AtomicU64, AtomicU32), now: u64, so: bool) -> u32 {
+    let same = word.swap(now, Ordering::Relaxed) == now && so;
+    let count = if same { looks.load(Ordering::Relaxed) + 1 } else { 0 };
+    looks.store(count, Ordering::Relaxed);
+    count
+}

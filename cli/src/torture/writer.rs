@@ -1,0 +1,186 @@
+//! Writers of the storm: unlink, and give back after a grace period, in every way that the library offers.
+
+use std::sync::atomic::Ordering;
+
+use leeward::rcu::{Cookie, RcuOption, Retired, qsbr};
+
+use super::arena::Name;
+use super::crew::{Member, is_over};
+use super::random::Random;
+use super::stage::{Flavour, Line, ROOTS, Stage};
+use super::violation::{Kind, report};
+
+/// What a writer may be waiting for at a time.
+const PENDING: usize = 24;
+/// The domain's limit: low enough to be reached.
+pub const LIMIT: usize = 256;
+
+/// An object that was unlinked, owned: freed when this is dropped.
+struct Token<D: Flavour> {
+    stage: &'static Stage<D>,
+    name: Name,
+    came_back: Option<&'static Line>,
+}
+
+impl<D: Flavour> Drop for Token<D> {
+    fn drop(&mut self) {
+        self.stage.arena.free(self.name);
+        if let Some(count) = self.came_back {
+            // Relaxed: `barrier` orders it.
+            count.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+struct Writer<D: Flavour> {
+    me: &'static Member,
+    stage: &'static Stage<D>,
+    random: Random,
+    number: usize,
+    writers: usize,
+    polled: Vec<(Cookie<D>, Name)>,
+    retired: Vec<Retired<Token<D>, D>>,
+}
+
+/// Writes until the phase is over, and then waits for everything that it retired.
+pub fn write<D: Flavour>(me: &'static Member, random: Random, number: usize, writers: usize) {
+    let stage = D::stage();
+    let mut writer = Writer::<D> { me, stage, random, number, writers, polled: Vec::new(), retired: Vec::new() };
+    while !is_over() {
+        writer.update();
+        writer.collect();
+    }
+    me.waits(|| {
+        while !(writer.polled.is_empty() && writer.retired.is_empty()) {
+            writer.collect();
+            std::thread::yield_now();
+        }
+    });
+    writer.barrier();
+}
+
+impl<D: Flavour> Writer<D> {
+    fn update(&mut self) {
+        let Some(new) = self.stage.arena.take() else { return self.barrier() };
+        // Roots that nobody else writes.
+        let own = (ROOTS - self.number).div_ceil(self.writers);
+        let root = self.number + self.writers * self.random.below(own as u64) as usize;
+        if self.random.one_in(2) {
+            self.stage.jam(new.0);
+        }
+        let old = self.stage.publish(root, new, self.random.one_in(2));
+        self.stage.arena.retire(old);
+        let me = self.me;
+        me.waits(|| self.give_back(old));
+    }
+
+    fn give_back(&mut self, old: Name) {
+        match self.random.below(64) {
+            0..16 => self.synchronize(old),
+            16..18 => self.synchronize_as_reader(old),
+            18..26 => self.defer(old),
+            26..32 => drop(self.retire(old, false).synchronize()),
+            32..38 => self.retire(old, true).defer(),
+            38..42 => self.retire(old, true).defer_bytes(4096),
+            42..46 => drop(self.retire(old, true)),
+            46..50 => {
+                if let Err(full) = self.retire(old, true).try_defer() {
+                    drop(full.synchronize());
+                }
+            }
+            50..56 => {
+                self.polled.push((D::start_poll(), old));
+            }
+            56..62 => {
+                let retired = self.retire(old, false);
+                self.retired.push(retired);
+            }
+            _ => {
+                self.synchronize(old);
+                self.barrier();
+            }
+        }
+    }
+
+    fn synchronize(&mut self, old: Name) {
+        D::synchronize();
+        self.stage.arena.free(old);
+    }
+
+    /// Through a reader of its own that would otherwise be in the way.
+    fn synchronize_as_reader(&mut self, old: Name) {
+        let mut reader = qsbr::Reader::<D>::online();
+        let name = self.stage.look(self.random.next() as usize);
+        self.stage.check(name);
+        reader.synchronize();
+        self.stage.arena.free(old);
+    }
+
+    fn defer(&mut self, old: Name) {
+        let token = self.token(old, true);
+        let panics = self.random.one_in(64);
+        D::defer(move || {
+            let stage = token.stage;
+            drop(token);
+            if panics {
+                stage.panics.fetch_add(1, Ordering::Relaxed);
+                // Unlike `panic!`, calls no hook and prints nothing.
+                std::panic::resume_unwind(Box::new(()));
+            }
+        });
+    }
+
+    fn retire(&mut self, old: Name, counted: bool) -> Retired<Token<D>, D> {
+        let cell = RcuOption::<Token<D>, D>::some(self.token(old, counted));
+        match cell.take() {
+            Some(retired) => retired,
+            None => unreachable!("it was put in just now"),
+        }
+    }
+
+    /// `counted`: the library will run a callback for it.
+    fn token(&mut self, name: Name, counted: bool) -> Token<D> {
+        if counted {
+            // Relaxed: only this thread counts here.
+            self.stage.deferred[self.number].0.fetch_add(1, Ordering::Relaxed);
+        }
+        Token { stage: self.stage, name, came_back: counted.then(|| &self.stage.came_back[self.number]) }
+    }
+
+    /// Frees what has become ready; waits where there is too much of it.
+    fn collect(&mut self) {
+        let stage = self.stage;
+        self.polled.retain(|(cookie, name)| {
+            let ready = D::poll(cookie);
+            if ready {
+                if !D::poll(cookie) {
+                    report(Kind::CookieTakenBack, [0, 0]);
+                }
+                stage.arena.free(*name);
+            }
+            !ready
+        });
+        let retired = std::mem::take(&mut self.retired);
+        self.retired = retired.into_iter().filter_map(|retired| retired.try_into_box().err()).collect();
+        if self.polled.len() + self.retired.len() > PENDING {
+            self.me.waits(D::synchronize);
+        }
+    }
+
+    /// Waits for everything deferred so far, and sees that it has run.
+    fn barrier(&mut self) {
+        let [deferred, came_back] = [&self.stage.deferred, &self.stage.came_back].map(|counts| &counts[self.number].0);
+        // Relaxed, both: own count; and what `barrier` has waited for is before us.
+        let before = deferred.load(Ordering::Relaxed);
+        let queued = D::stats().callbacks_queued;
+        let limit = LIMIT as u64 + D::stats().over_limit;
+        if queued > limit {
+            report(Kind::OverLimit, [queued, limit]);
+        }
+        self.me.waits(D::barrier);
+        let behind = came_back.load(Ordering::Relaxed);
+        if behind < before {
+            report(Kind::BarrierEarly, [before, behind]);
+        }
+    }
+}
