@@ -80,8 +80,10 @@ pub enum Strategy {
     /// Refused by machines that run `nohz_full`.
     MembarrierGlobal,
     /// A real-time signal to each thread of the process (listed from `/proc/self/task`), answered from its handler.
-    /// Tens of microseconds a thread; system calls that ignore `SA_RESTART` return `EINTR`. A thread that blocks
-    /// the signal for longer than 10 ms is reached by moving the caller over every processor on which it may run.
+    /// Tens of microseconds a thread; relative sleeps start over (fences that follow each other faster than a sleep's
+    /// slack can prolong it without end), and system calls that ignore `SA_RESTART` return `EINTR`. A thread that
+    /// blocks the signal for longer than 10 ms is reached by moving the caller over every processor on which it
+    /// may run.
     Signal,
     /// No asymmetry: both halves are `fence(SeqCst)`. What platforms other than Linux get, at compile time.
     Symmetric,
@@ -190,8 +192,8 @@ pub fn light() {
 /// beforehand.
 ///
 /// # Async-signal-safety
-/// Safe with either membarrier strategy once [`init`] returned, unless the kernel refuses it later; not with [`Strategy::Signal`], which holds a lock.
-/// errno is left as it was.
+/// Safe with either membarrier strategy once [`init`] returned, unless the kernel refuses it later; not with
+/// [`Strategy::Signal`], which holds a lock. errno is left as it was.
 pub fn heavy() {
     // SeqCst: the caller's own half. The kernel promises as much, except to a process of one thread, where it returns
     // at once.

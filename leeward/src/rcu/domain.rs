@@ -97,8 +97,8 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     ///
     /// # Async-signal-safety
     /// Safe at any instruction of any code on a thread that is registered ([`register`](Self::register), or an
-    /// earlier section) and not past its thread-local destructors, provided that the handler leaves every section that it
-    /// enters and none that it did not enter.
+    /// earlier section) and not past its thread-local destructors, provided that the handler leaves every section
+    /// that it enters and none that it did not enter.
     #[cfg(feature = "std")]
     #[inline(always)]
     #[track_caller]

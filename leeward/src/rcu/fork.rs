@@ -6,6 +6,10 @@
 //! forgotten (they run in the parent), and the worker is started again when it is needed. Children of `vfork`,
 //! `_Fork` and the raw `clone` call run no handler: they may read, on the thread that made them, and nothing else.
 //!
+//! Two kinds of slots stay although their thread is not there: those of detached handles, and those that a leaked
+//! guard keeps (for a moment also that of a thread which was exiting with a guard in a thread-local variable): what
+//! they protect may be in use, so grace periods of the child wait for them.
+//!
 //! References that the forking thread got from *another* thread's guard are not protected in the child: that guard is
 //! not there. (Calling fork is `unsafe` in Rust, and this is one of the things to see to.)
 

@@ -16,7 +16,7 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 
 use super::{Domain, RcuCell, Reader, qsbr};
-use crate::atomic::{AtomicUsize, Ordering};
+use crate::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::raw::Mutex;
 
 crate::rcu_domain! {
@@ -35,11 +35,20 @@ fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     builder.check(move || {
         // Relaxed: a count.
         counted.fetch_add(1, Relaxed);
+        set_up();
         model();
     });
     let name = std::thread::current().name().unwrap_or_default().replace("rcu::loom_tests::", "");
     let bound = builder.preemption_bound.unwrap_or_default();
     println!("{name}: {} executions, at most {bound} preemptions, {:.1?}", executions.load(Relaxed), begun.elapsed());
+}
+
+/// Whoever comes second to one of loom's statics synchronizes with whoever made it: all are made before a second
+/// thread is there.
+fn set_up() {
+    let _ = (Model::state(), &*SHELF, &*OTHER, &*CELL);
+    crate::atomic::fence(Ordering::SeqCst);
+    crate::futex::wake(&AtomicU32::new(0), 1);
 }
 
 /// A published object out of a few, and all that there are.
@@ -82,9 +91,7 @@ impl Shelf {
         self.free(old);
     }
 
-    /// Frees only if no reader is in the way. (Loom explores the schedules around a sleep less thoroughly than it
-    /// says: what such a model shows it may miss in one that waits. The quiescent store's release is one such
-    /// thing.)
+    /// Frees only if no reader is in the way: the grace period of whoever polls where there is no worker.
     fn try_update(&self) {
         let old = self.unlink();
         let cookie = Model::start_poll();
@@ -97,6 +104,7 @@ impl Shelf {
 loom::lazy_static! {
     static ref SHELF: Shelf = Shelf::new();
     static ref OTHER: Shelf = Shelf::new();
+    static ref CELL: RcuCell<UnsafeCell<bool>, Model> = RcuCell::new(UnsafeCell::new(true));
 }
 
 fn section(reader: &Reader<Model>) {
@@ -201,7 +209,6 @@ fn quiescent_states() {
 #[test]
 fn publishing() {
     explore(4, || {
-        loom::lazy_static! { static ref CELL: RcuCell<UnsafeCell<bool>, Model> = RcuCell::new(UnsafeCell::new(true)); }
         let reader = spawn_reader(|reader| {
             let guard = reader.read();
             // SAFETY: loom reports whoever writes meanwhile.

@@ -62,7 +62,8 @@ impl<D: Domain> Reader<D> {
     /// Announces that the thread holds nothing that it loaded through this handle.
     ///
     /// # Cost
-    /// Two loads, a store, and a look at the thread's own slot; a system call if a writer sleeps on this reader. Wait-free.
+    /// Two loads, a store, and a look at the thread's own slot; a system call if a writer sleeps on this reader.
+    /// Wait-free.
     ///
     /// # Panics
     /// While the thread is inside a section of the same domain ([`Domain::read`]): what the section loaded is still

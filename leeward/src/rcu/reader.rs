@@ -48,7 +48,8 @@ impl<D: Domain> Reader<D> {
     /// Enters a read section; [`Domain::read`] says what that promises.
     ///
     /// # Cost
-    /// Two loads and a store to lines of one's own and a load of the domain's epoch. Wait-free. Async-signal-safe, if the handler leaves what it enters.
+    /// Two loads and a store to lines of one's own and a load of the domain's epoch. Wait-free. Async-signal-safe, if
+    /// the handler leaves what it enters.
     #[inline(always)]
     #[track_caller]
     pub fn read(&self) -> Guard<'_, D> {

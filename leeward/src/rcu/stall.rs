@@ -82,9 +82,10 @@ impl Limit {
 #[cfg(all(target_os = "linux", feature = "std", not(loom)))]
 fn tell_standard_error(stall: &Stall) {
     let line = std::format!("leeward: {stall}\n");
-    // SAFETY: the descriptor is open for as long as the process; one that was closed answers with an error.
-    let standard_error = unsafe { rustix::stdio::stderr() };
-    let _ = rustix::io::write(standard_error, line.as_bytes());
+    let errno = crate::sys::Errno::save();
+    // SAFETY: reads the line, which outlives the call. A descriptor that was closed answers with an error.
+    let _ = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
+    errno.restore();
 }
 
 #[cfg(not(all(target_os = "linux", feature = "std", not(loom))))]

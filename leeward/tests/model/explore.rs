@@ -54,12 +54,7 @@ pub fn explore(machine: &Machine, limit: usize) -> Report {
         None => (Verdict::Holds, Vec::new()),
         Some((verdict, at, last)) => (verdict, search.schedule(at, last)),
     };
-    Report {
-        states: search.parents.len(),
-        verdict,
-        schedule,
-        took: begun.elapsed(),
-    }
+    Report { states: search.parents.len(), verdict, schedule, took: begun.elapsed() }
 }
 
 impl<'m> Search<'m> {
@@ -67,16 +62,8 @@ impl<'m> Search<'m> {
         let start = machine.start();
         let mut seen = HashSet::default();
         seen.insert(start.fingerprint(machine.threads()));
-        let root = Step {
-            thread: 0,
-            act: super::machine::Act::Fetch,
-        };
-        Self {
-            machine,
-            seen,
-            parents: vec![(u32::MAX, root)],
-            frontier: vec![(start, 0)],
-        }
+        let root = Step { thread: 0, act: super::machine::Act::Fetch };
+        Self { machine, seen, parents: vec![(u32::MAX, root)], frontier: vec![(start, 0)] }
     }
 
     /// One level: the successors of all states of the frontier are the next one.
@@ -124,10 +111,7 @@ impl<'m> Search<'m> {
 /// Whether the end can be reached from every reachable state. A machine that predicts branches
 /// cannot be asked: a state after a wrong guess has no future.
 pub fn always_can_finish(machine: &Machine, limit: usize) -> Report {
-    assert!(
-        !super::memory::speculates(machine.model),
-        "no progress question where branches are predicted"
-    );
+    assert!(!super::memory::speculates(machine.model), "no progress question where branches are predicted");
     let begun = Instant::now();
     let (states, edges, finished) = graph(machine, limit);
     let mut before = vec![Vec::new(); states];
@@ -141,17 +125,8 @@ pub fn always_can_finish(machine: &Machine, limit: usize) -> Report {
             todo.extend(&before[state as usize]);
         }
     }
-    let verdict = if good.iter().all(|&g| g) {
-        Verdict::Holds
-    } else {
-        Verdict::Endless
-    };
-    Report {
-        states,
-        verdict,
-        schedule: Vec::new(),
-        took: begun.elapsed(),
-    }
+    let verdict = if good.iter().all(|&g| g) { Verdict::Holds } else { Verdict::Endless };
+    Report { states, verdict, schedule: Vec::new(), took: begun.elapsed() }
 }
 
 /// The whole graph: how many states, the edges, the states in which all have finished.
@@ -168,9 +143,7 @@ fn graph(machine: &Machine, limit: usize) -> (usize, Vec<(u32, u32)>, Vec<u32>) 
             let mut next = state.clone();
             if machine.apply(&mut next, step) == Outcome::Running {
                 let fresh = u32::try_from(ids.len()).expect("fewer than 2^32 states");
-                let to = *ids
-                    .entry(next.fingerprint(machine.threads()))
-                    .or_insert(fresh);
+                let to = *ids.entry(next.fingerprint(machine.threads())).or_insert(fresh);
                 edges.push((id, to));
                 if to == fresh {
                     todo.push((next, to));

@@ -12,8 +12,7 @@ impl Machine {
         let thread = &state.threads[t];
         match self.op(t, thread.pc) {
             Op::Branch { a, b, .. } => {
-                !self.holds_back(thread, t)
-                    && (thread.read(a).get().is_none() || thread.read(b).get().is_none())
+                !self.holds_back(thread, t) && (thread.read(a).get().is_none() || thread.read(b).get().is_none())
             }
             _ => false,
         }
@@ -25,10 +24,9 @@ impl Machine {
         thread.asleep != 0
             || thread.heavy != 0
             || thread.entries().iter().any(|e| match self.op(t, e.pc) {
-                Op::Load { order, .. }
-                | Op::Cas { order, .. }
-                | Op::Add { order, .. }
-                | Op::Swap { order, .. } => order == Order::Acquire,
+                Op::Load { order, .. } | Op::Cas { order, .. } | Op::Add { order, .. } | Op::Swap { order, .. } => {
+                    order == Order::Acquire
+                }
                 Op::Lock { .. } | Op::Wait { .. } | Op::AwaitAsleep { .. } => true,
                 _ => false,
             })
@@ -77,14 +75,10 @@ impl Machine {
 
     /// What the thread last stored there, pending or performed.
     fn own_value(&self, thread: &Thread, t: usize, at: At, memory: &[u8]) -> Val {
-        let pending = thread
-            .entries()
-            .iter()
-            .rev()
-            .find(|e| match self.op(t, e.pc) {
-                Op::Store { at: there, .. } => there.base == at.base && there.index.is_none(),
-                _ => false,
-            });
+        let pending = thread.entries().iter().rev().find(|e| match self.op(t, e.pc) {
+            Op::Store { at: there, .. } => there.base == at.base && there.index.is_none(),
+            _ => false,
+        });
         pending.map_or(Val::known(memory[usize::from(at.base)]), |e| e.val)
     }
 
@@ -120,9 +114,7 @@ impl Machine {
         let (kind, order) = match op {
             Op::Load { order, .. } => (Kind::Load, order),
             Op::Store { order, .. } => (Kind::Store, order),
-            Op::Swap { order, .. } | Op::Add { order, .. } | Op::Cas { order, .. } => {
-                (Kind::Rmw, order)
-            }
+            Op::Swap { order, .. } | Op::Add { order, .. } | Op::Cas { order, .. } => (Kind::Rmw, order),
             Op::Wake { .. } => (Kind::Wake, Order::Relaxed),
             Op::Branch { .. } => (Kind::Branch, Order::Relaxed),
             Op::Check { .. } => (Kind::Check, Order::Relaxed),
@@ -135,12 +127,7 @@ impl Machine {
             (None, Some(at)) => (at.base, at.len),
             (None, None) => (0, 0),
         };
-        Access {
-            kind,
-            release,
-            base,
-            len,
-        }
+        Access { kind, release, base, len }
     }
 }
 
@@ -164,35 +151,19 @@ fn go(thread: &mut Thread, op: Op) -> bool {
 
 /// Puts an instruction into the window and makes its result what its register waits for.
 fn enter(thread: &mut Thread, op: Op) {
-    let index = |at: At| {
-        at.index
-            .map_or(Val::default(), |r| thread.regs[usize::from(r)])
-    };
+    let index = |at: At| at.index.map_or(Val::default(), |r| thread.regs[usize::from(r)]);
     let none = Val::default();
     let (dst, index, val, other) = match op {
         Op::Load { dst, at, .. } | Op::Add { dst, at, .. } => (Some(dst), index(at), none, none),
-        Op::Store { at, val, .. } | Op::Wait { at, val } => {
-            (None, index(at), thread.read(val), none)
-        }
+        Op::Store { at, val, .. } | Op::Wait { at, val } => (None, index(at), thread.read(val), none),
         Op::Swap { dst, at, val, .. } => (Some(dst), index(at), thread.read(val), none),
-        Op::Cas {
-            dst, at, old, new, ..
-        } => (Some(dst), index(at), thread.read(old), thread.read(new)),
+        Op::Cas { dst, at, old, new, .. } => (Some(dst), index(at), thread.read(old), thread.read(new)),
         Op::Lock { at } | Op::Wake { at, .. } => (None, index(at), none, none),
         Op::Check { a, b, .. } => (None, none, thread.read(a), thread.read(b)),
         _ => (None, none, none, none),
     };
-    thread.push(Entry {
-        pc: thread.pc,
-        index,
-        val,
-        other,
-        guess: false,
-    });
+    thread.push(Entry { pc: thread.pc, index, val, other, guess: false });
     if let Some(dst) = dst {
-        thread.regs[usize::from(dst)] = Val {
-            tag: thread.len,
-            n: 0,
-        };
+        thread.regs[usize::from(dst)] = Val { tag: thread.len, n: 0 };
     }
 }

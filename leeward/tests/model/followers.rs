@@ -18,13 +18,7 @@ pub fn synchronize(a: &mut Asm, s: &Setup) {
     take_ticket(a, s);
     let again = a.mark();
     branch_if_done(a, s, served);
-    a.op(Op::Cas {
-        dst: T,
-        at: LEADER,
-        old: Imm(0),
-        new: Imm(1),
-        order: Acquire,
-    });
+    a.op(Op::Cas { dst: T, at: LEADER, old: Imm(0), new: Imm(1), order: Acquire });
     a.branch(T, Is, Imm(0), follow);
     branch_if_done(a, s, early);
     if s.cut(Cut::LeaderBeforeDone) {
@@ -75,12 +69,7 @@ fn sleep_by_parity(a: &mut Asm, s: &Setup, again: Label) {
     by_parity(a, WANT, |a, parity| {
         let awake = a.label();
         a.load(SEQ, layout::turn(parity), Relaxed);
-        a.op(Op::Add {
-            dst: T,
-            at: layout::sleepers(parity),
-            n: 1,
-            order: Relaxed,
-        });
+        a.op(Op::Add { dst: T, at: layout::sleepers(parity), n: 1, order: Relaxed });
         if !s.cut(Cut::NoSleeperFence) {
             a.op(Op::Fence);
         }
@@ -91,17 +80,9 @@ fn sleep_by_parity(a: &mut Asm, s: &Setup, again: Label) {
                 a.branch(T, Is, Imm(0), awake);
             }
         }
-        a.op(Op::Wait {
-            at: layout::turn(parity),
-            val: Src::Reg(SEQ),
-        });
+        a.op(Op::Wait { at: layout::turn(parity), val: Src::Reg(SEQ) });
         a.place(awake);
-        a.op(Op::Add {
-            dst: T,
-            at: layout::sleepers(parity),
-            n: 255,
-            order: Relaxed,
-        });
+        a.op(Op::Add { dst: T, at: layout::sleepers(parity), n: 255, order: Relaxed });
         a.jump(again);
     });
 }
@@ -125,12 +106,7 @@ fn wake_class(a: &mut Asm, parity: u8, all: bool) {
     let turn = layout::turn(parity);
     a.load(T, layout::sleepers(parity), Relaxed);
     a.branch(T, Is, Imm(0), nobody);
-    a.op(Op::Add {
-        dst: T,
-        at: turn,
-        n: 1,
-        order: Relaxed,
-    });
+    a.op(Op::Add { dst: T, at: turn, n: 1, order: Relaxed });
     a.op(Op::Wake { at: turn, all });
     a.place(nobody);
 }

@@ -5,14 +5,11 @@ use super::explore::Verdict::{Stuck, Violated};
 use super::grace::BACKWARDS;
 use super::reader::{DEAD, TWICE};
 use super::setup::Cut::{
-    DoneLoadRelaxed, EarlyReturnWakesOne, LeaderBeforeDone, NextClassNotWoken, NoHeavy,
-    NoLeaderFence, NoRecheck, NoSleepHeavy, NoSleeperFence, NoTicketFence, RecheckDoneOnly,
-    SilentEarlyReturn, StartAfterAdvance, WakeAllOfNext,
+    DoneLoadRelaxed, EarlyReturnWakesOne, LeaderBeforeDone, NextClassNotWoken, NoHeavy, NoLeaderFence, NoRecheck,
+    NoSleepHeavy, NoSleeperFence, NoTicketFence, RecheckDoneOnly, SilentEarlyReturn, StartAfterAdvance, WakeAllOfNext,
 };
 use super::setup::{Flavour, Role, Setup, Sharing};
-use super::verdicts::{
-    ALL, FROM_TSO, NONE, ONLY_WEAK, breaks, caller, can_finish, holds, needs, reader, updater,
-};
+use super::verdicts::{ALL, FROM_TSO, NONE, ONLY_WEAK, breaks, caller, can_finish, holds, needs, reader, updater};
 
 fn following(roles: &[Role], name: &str) -> Setup {
     let mut setup = Setup::new(roles).named(name);
@@ -51,11 +48,7 @@ fn three_callers() {
     holds(&setup.clone().without(&[WakeAllOfNext]), brief);
     // Who waits for the grace period that is done is woken by its own leader.
     holds(&setup.clone().without(&[EarlyReturnWakesOne]), brief);
-    can_finish(
-        &setup.clone().without(&[EarlyReturnWakesOne]),
-        &ALL[..1],
-        true,
-    );
+    can_finish(&setup.clone().without(&[EarlyReturnWakesOne]), &ALL[..1], true);
     let mut setup = setup.named("3 callers, EINTR");
     setup.spurious = true;
     holds(&setup, brief);
@@ -66,25 +59,15 @@ fn three_callers() {
 /// no.
 #[test]
 fn done_never_goes_back() {
-    let setup = following(
-        &[caller(1), caller(1), Role::Watcher],
-        "2 callers, a watcher",
-    );
+    let setup = following(&[caller(1), caller(1), Role::Watcher], "2 callers, a watcher");
     needs(&setup, &[(LeaderBeforeDone, ALL, Violated(BACKWARDS))]);
-    breaks(
-        &following(&[caller(1), caller(1)], "2 callers").without(&[LeaderBeforeDone]),
-        NONE,
-        Stuck,
-    );
+    breaks(&following(&[caller(1), caller(1)], "2 callers").without(&[LeaderBeforeDone]), NONE, Stuck);
 }
 
 /// With readers, asymmetric fences and writers that sleep: everything at once.
 #[test]
 fn with_readers() {
-    let mut setup = following(
-        &[reader(1), updater(1), caller(1)],
-        "followers, sleep, a reader",
-    );
+    let mut setup = following(&[reader(1), updater(1), caller(1)], "followers, sleep, a reader");
     setup.flavour = Flavour::Memb;
     setup.sleep = true;
     needs(
@@ -95,17 +78,8 @@ fn with_readers() {
             (NoSleepHeavy, FROM_TSO, Stuck),
         ],
     );
-    let mut setup = following(
-        &[reader(1), updater(1), caller(1)],
-        "followers, payload, a reader",
-    );
+    let mut setup = following(&[reader(1), updater(1), caller(1)], "followers, payload, a reader");
     setup.flavour = Flavour::Memb;
     setup.payload = true;
-    needs(
-        &setup,
-        &[
-            (DoneLoadRelaxed, ONLY_WEAK, Violated(TWICE)),
-            (StartAfterAdvance, ALL, Violated(DEAD)),
-        ],
-    );
+    needs(&setup, &[(DoneLoadRelaxed, ONLY_WEAK, Violated(TWICE)), (StartAfterAdvance, ALL, Violated(DEAD))]);
 }

@@ -2,9 +2,7 @@
 //! of updaters and pollers.
 
 use super::lang::{Acquire, Asm, AtLeast, Imm, Is, Op, Order, Plus, Reg, Relaxed, Release, Src};
-use super::layout::{
-    self, By, DONE, FREED, Fixed, GLOBAL, LEADER, LIVE, STARTED, STOP, UPDATE, Which,
-};
+use super::layout::{self, By, DONE, FREED, Fixed, GLOBAL, LEADER, LIVE, STARTED, STOP, UPDATE, Which};
 use super::reader::{TWICE, branch_if_free};
 use super::setup::{Cut, Flavour, Publish, Role, Setup, synchronize};
 use super::slots;
@@ -81,11 +79,7 @@ fn advance(a: &mut Asm, s: &Setup) {
     if s.cut(Cut::GlobalFence) {
         a.op(Op::Fence);
     }
-    a.store(
-        GLOBAL,
-        Src::Reg(G),
-        relaxed_if(!s.cut(Cut::GlobalRelease), Release),
-    );
+    a.store(GLOBAL, Src::Reg(G), relaxed_if(!s.cut(Cut::GlobalRelease), Release));
 }
 
 fn scan(a: &mut Asm, s: &Setup) {
@@ -103,11 +97,7 @@ fn scan(a: &mut Asm, s: &Setup) {
 /// Acquire: pairs with the release stores of the slot's reader, whose sections before that store
 /// are then done.
 pub fn load_epoch(a: &mut Asm, s: &Setup, slot: Which) {
-    a.load(
-        T,
-        layout::epoch(slot),
-        relaxed_if(s.cut(Cut::ScanRelaxed), Acquire),
-    );
+    a.load(T, layout::epoch(slot), relaxed_if(s.cut(Cut::ScanRelaxed), Acquire));
 }
 
 /// Spins until the slot does not hold the grace period back.
@@ -144,10 +134,7 @@ fn scan_sleeping(a: &mut Asm, s: &Setup) {
         a.branch(BLOCKS + slot, Is, Imm(0), next);
         load_epoch(a, s, Fixed(slot));
         branch_if_free(a, s, T, G, free);
-        a.op(Op::Wait {
-            at: layout::waited(Fixed(slot)),
-            val: Imm(1),
-        });
+        a.op(Op::Wait { at: layout::waited(Fixed(slot)), val: Imm(1) });
         a.set(AGAIN, Imm(1));
         a.jump(if s.cut(Cut::TrustTheWake) { free } else { top });
         a.place(free);
@@ -234,11 +221,7 @@ pub fn lead(a: &mut Asm, s: &Setup) {
     }
     period(a, s);
     // Release: pairs with the acquire of those who return on it.
-    a.store(
-        DONE,
-        Src::Reg(MINE),
-        relaxed_if(s.cut(Cut::DoneStoreRelaxed), Release),
-    );
+    a.store(DONE, Src::Reg(MINE), relaxed_if(s.cut(Cut::DoneStoreRelaxed), Release));
 }
 
 /// `synchronize` with tickets and a blocking lock.
@@ -257,14 +240,7 @@ pub fn with_ticket(a: &mut Asm, s: &Setup) {
 
 /// Replaces the published object so many times, synchronizes and frees the old one.
 pub fn updater(a: &mut Asm, s: &Setup, role: Role, first: u8) {
-    let Role::Updater {
-        updates,
-        publish,
-        pointer,
-    } = role
-    else {
-        unreachable!("an updater")
-    };
+    let Role::Updater { updates, publish, pointer } = role else { unreachable!("an updater") };
     for i in 0..updates {
         let old = match (publish, i) {
             (Publish::Store, 0) => Fixed(pointer),
@@ -288,12 +264,7 @@ fn replace(a: &mut Asm, s: &Setup, publish: Publish, pointer: u8, new: u8) {
     let order = relaxed_if(s.cut(Cut::PublishRelaxed), Release);
     match publish {
         Publish::Store => a.store(at, Imm(new), order),
-        Publish::Swap => a.op(Op::Swap {
-            dst: OLD,
-            at,
-            val: Imm(new),
-            order,
-        }),
+        Publish::Swap => a.op(Op::Swap { dst: OLD, at, val: Imm(new), order }),
         Publish::Locked => {
             a.op(Op::Lock { at: UPDATE });
             a.load(OLD, at, Relaxed);
@@ -309,12 +280,7 @@ fn free(a: &mut Asm, s: &Setup, old: Which) {
         let gone = a.label();
         a.load(T, layout::payload(old), Relaxed);
         a.branch(T, Is, Imm(0), gone);
-        a.op(Op::Add {
-            dst: T,
-            at: layout::dropped(old),
-            n: 1,
-            order: Relaxed,
-        });
+        a.op(Op::Add { dst: T, at: layout::dropped(old), n: 1, order: Relaxed });
         a.check(T, Is, Imm(0), TWICE);
         a.place(gone);
     }

@@ -172,13 +172,7 @@ pub struct Asm {
 
 impl Asm {
     pub fn new(name: &str) -> Self {
-        Self {
-            program: Program {
-                name: name.to_string(),
-                ..Program::default()
-            },
-            labels: Vec::new(),
-        }
+        Self { program: Program { name: name.to_string(), ..Program::default() }, labels: Vec::new() }
     }
 
     pub fn here(&self) -> Pc {
@@ -219,12 +213,7 @@ impl Asm {
 
     pub fn branch(&mut self, a: Reg, cond: Cond, b: Src, to: Label) {
         let to = Pc::try_from(to.0).expect("few labels");
-        self.op(Op::Branch {
-            a: Src::Reg(a),
-            cond,
-            b,
-            to,
-        });
+        self.op(Op::Branch { a: Src::Reg(a), cond, b, to });
     }
 
     pub fn jump(&mut self, to: Label) {
@@ -233,12 +222,7 @@ impl Asm {
     }
 
     pub fn check(&mut self, a: Reg, cond: Cond, b: Src, what: &'static str) {
-        self.op(Op::Check {
-            a: Src::Reg(a),
-            cond,
-            b,
-            what,
-        });
+        self.op(Op::Check { a: Src::Reg(a), cond, b, what });
     }
 
     /// Puts addresses for labels (until here a jump holds its label's number).
@@ -271,9 +255,7 @@ fn uses(op: Op) -> (u16, u16) {
         Op::Load { dst, at, .. } | Op::Add { dst, at, .. } => (index(at), 1 << dst),
         Op::Store { at, val, .. } | Op::Wait { at, val } => (index(at) | bit(val), 0),
         Op::Swap { dst, at, val, .. } => (index(at) | bit(val), 1 << dst),
-        Op::Cas {
-            dst, at, old, new, ..
-        } => (index(at) | bit(old) | bit(new), 1 << dst),
+        Op::Cas { dst, at, old, new, .. } => (index(at) | bit(old) | bit(new), 1 << dst),
         Op::Lock { at } | Op::Wake { at, .. } => (index(at), 0),
         Op::Set { dst, src } => (bit(src), 1 << dst),
         Op::Branch { a, b, .. } | Op::Check { a, b, .. } => (bit(a) | bit(b), 0),

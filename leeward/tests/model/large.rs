@@ -6,41 +6,26 @@ use super::explore::Verdict::{Stuck, Violated};
 use super::reader::DEAD;
 use super::setup::Cut::{EnterRelaxed, NoSleepHeavy, NoTicketFence};
 use super::setup::{Flavour, Publish, Role, Setup, Sharing};
-use super::verdicts::{
-    ALL, FROM_TSO, ONLY_WEAK, breaks, caller, can_finish, holds, reader, updater,
-};
+use super::verdicts::{ALL, FROM_TSO, ONLY_WEAK, breaks, caller, can_finish, holds, reader, updater};
 
 fn signalled(sections: u8, nest: u8, signals: u8) -> Role {
-    Role::Reader {
-        sections,
-        nest,
-        pointer: 0,
-        signals,
-        handlers: signals,
-    }
+    Role::Reader { sections, nest, pointer: 0, signals, handlers: signals }
 }
 
 #[test]
 #[ignore = "2.0 million states at most, 20 s"]
 fn two_readers_two_sections_two_updates() {
-    let setup =
-        Setup::new(&[reader(2), reader(2), updater(2)]).named("2 readers, 2 sections, 2 updates");
+    let setup = Setup::new(&[reader(2), reader(2), updater(2)]).named("2 readers, 2 sections, 2 updates");
     holds(&setup, ALL);
-    breaks(
-        &setup.clone().without(&[EnterRelaxed]),
-        ONLY_WEAK,
-        Violated(DEAD),
-    );
-    let setup =
-        Setup::new(&[reader(3), reader(2), updater(3)]).named("2 readers, 3+2 sections, 3 updates");
+    breaks(&setup.clone().without(&[EnterRelaxed]), ONLY_WEAK, Violated(DEAD));
+    let setup = Setup::new(&[reader(3), reader(2), updater(3)]).named("2 readers, 3+2 sections, 3 updates");
     holds(&setup, ALL);
 }
 
 #[test]
 #[ignore = "1.7 million states at most, 15 s"]
 fn two_readers_asleep_upon() {
-    let mut setup = Setup::new(&[reader(2), reader(1), updater(2)])
-        .named("sleep, 2 readers, 2+1 sections, 2 updates");
+    let mut setup = Setup::new(&[reader(2), reader(1), updater(2)]).named("sleep, 2 readers, 2+1 sections, 2 updates");
     setup.sleep = true;
     holds(&setup, ALL);
     breaks(&setup.without(&[NoSleepHeavy]), FROM_TSO, Stuck);
@@ -49,17 +34,8 @@ fn two_readers_asleep_upon() {
 #[test]
 #[ignore = "0.5 million states at most, 6 s"]
 fn two_readers_two_updaters() {
-    let by = |publish| Role::Updater {
-        updates: 1,
-        publish,
-        pointer: 0,
-    };
-    let roles = [
-        reader(1),
-        reader(1),
-        by(Publish::Locked),
-        by(Publish::Locked),
-    ];
+    let by = |publish| Role::Updater { updates: 1, publish, pointer: 0 };
+    let roles = [reader(1), reader(1), by(Publish::Locked), by(Publish::Locked)];
     let mut setup = Setup::new(&roles).named("tickets, 2 readers, 2 updaters");
     setup.sharing = Sharing::Tickets;
     holds(&setup, ALL);
@@ -69,14 +45,8 @@ fn two_readers_two_updaters() {
 #[test]
 #[ignore = "2.0 million states at most, 20 s"]
 fn signals() {
-    holds(
-        &Setup::new(&[signalled(2, 1, 2), updater(2)]).named("2 signals, 2 sections, 2 updates"),
-        ALL,
-    );
-    holds(
-        &Setup::new(&[signalled(1, 2, 2), updater(1)]).named("2 signals, 2 deep"),
-        ALL,
-    );
+    holds(&Setup::new(&[signalled(2, 1, 2), updater(2)]).named("2 signals, 2 sections, 2 updates"), ALL);
+    holds(&Setup::new(&[signalled(1, 2, 2), updater(1)]).named("2 signals, 2 deep"), ALL);
     let mut setup = Setup::new(&[signalled(1, 1, 2), updater(1)]).named("2 signals, sleep");
     setup.sleep = true;
     holds(&setup, ALL);
@@ -94,17 +64,11 @@ fn callers() {
     let mut setup = following(&[caller(1), caller(1), caller(1)], "3 callers, EINTR");
     setup.spurious = true;
     holds(&setup, ALL);
-    holds(
-        &following(&[caller(2), caller(1), caller(1)], "3 callers, 2+1+1"),
-        ALL,
-    );
+    holds(&following(&[caller(2), caller(1), caller(1)], "3 callers, 2+1+1"), ALL);
     let setup = following(&[caller(1), caller(1), caller(1), caller(1)], "4 callers");
     holds(&setup, &ALL[..2]);
     can_finish(&setup, &ALL[..1], true);
-    let mut setup = following(
-        &[reader(1), updater(1), caller(1), caller(1)],
-        "followers, sleep, 3 callers, a reader",
-    );
+    let mut setup = following(&[reader(1), updater(1), caller(1), caller(1)], "followers, sleep, 3 callers, a reader");
     setup.flavour = Flavour::Memb;
     setup.sleep = true;
     holds(&setup, &ALL[..3]);

@@ -41,11 +41,7 @@ pub const LIVE: u8 = 1;
 pub const FREED: u8 = 2;
 
 const fn word(base: Loc) -> At {
-    At {
-        base,
-        len: 1,
-        index: None,
-    }
+    At { base, len: 1, index: None }
 }
 
 /// Which element of a row.
@@ -59,11 +55,7 @@ pub use Which::{By, Fixed};
 fn element(base: Loc, len: u8, which: Which) -> At {
     match which {
         Fixed(i) => word(base + i),
-        By(r) => At {
-            base,
-            len,
-            index: Some(r),
-        },
+        By(r) => At { base, len, index: Some(r) },
     }
 }
 

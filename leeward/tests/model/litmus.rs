@@ -22,24 +22,13 @@ fn seen(programs: &[Program]) -> Vec<Model> {
     let run = |model, plain| {
         let programs = programs.to_vec();
         let window = if model == Model::Sc { 1 } else { 4 };
-        let machine = Machine {
-            model,
-            programs,
-            memory: Vec::new(),
-            window,
-            spurious: false,
-            plain,
-            loose_wake: false,
-        };
+        let machine =
+            Machine { model, programs, memory: Vec::new(), window, spurious: false, plain, loose_wake: false };
         explore(&machine, 1_000_000).verdict
     };
     let one = |model: &Model| {
         let verdict = run(*model, false);
-        assert_eq!(
-            verdict,
-            run(*model, true),
-            "{model:?}: reduced and plain machine disagree"
-        );
+        assert_eq!(verdict, run(*model, true), "{model:?}: reduced and plain machine disagree");
         verdict == Verdict::Violated(WEIRD)
     };
     ALL.into_iter().filter(one).collect()
@@ -79,11 +68,7 @@ fn store_buffering() {
     let (none, light) = (None, Some(Op::CompilerFence));
     assert_eq!(run(none, none), ALL[1..]);
     assert_eq!(run(light, light), ALL[1..]);
-    assert_eq!(
-        run(light, Some(Op::Fence)),
-        ALL[1..],
-        "a fence on one side is not enough"
-    );
+    assert_eq!(run(light, Some(Op::Fence)), ALL[1..], "a fence on one side is not enough");
     assert_eq!(run(Some(Op::Fence), Some(Op::Fence)), []);
     assert_eq!(run(light, Some(Op::Heavy)), [], "the asymmetric pair");
     assert_eq!(run(Some(Op::Heavy), light), []);
@@ -99,24 +84,13 @@ fn load_buffering() {
             a.store(to, Imm(1), Relaxed);
         }
     };
-    assert_eq!(
-        both(side(X, Y, Relaxed), side(Y, X, Relaxed), 1),
-        [Model::Weak]
-    );
-    assert_eq!(
-        both(side(X, Y, Acquire), side(Y, X, Relaxed), 1),
-        [Model::Weak]
-    );
+    assert_eq!(both(side(X, Y, Relaxed), side(Y, X, Relaxed), 1), [Model::Weak]);
+    assert_eq!(both(side(X, Y, Acquire), side(Y, X, Relaxed), 1), [Model::Weak]);
     assert_eq!(both(side(X, Y, Acquire), side(Y, X, Acquire), 1), []);
 }
 
 /// Message passing: `write` and `read` are what stands between the two accesses of either side.
-fn message(
-    stored: super::lang::Order,
-    loaded: super::lang::Order,
-    write: &[Op],
-    read: &[Op],
-) -> Vec<Model> {
+fn message(stored: super::lang::Order, loaded: super::lang::Order, write: &[Op], read: &[Op]) -> Vec<Model> {
     let ops = |list: &[Op], a: &mut Asm| list.iter().for_each(|&op| a.op(op));
     seen(&[
         program("writer", |a| {
@@ -139,31 +113,14 @@ fn message(
 #[test]
 fn message_passing() {
     let (weak, pso) = ([Model::Weak], &ALL[2..]);
-    assert_eq!(
-        message(Relaxed, Relaxed, &[], &[]),
-        pso,
-        "stores pass stores"
-    );
-    assert_eq!(
-        message(Release, Relaxed, &[], &[]),
-        weak,
-        "loads pass loads"
-    );
+    assert_eq!(message(Relaxed, Relaxed, &[], &[]), pso, "stores pass stores");
+    assert_eq!(message(Release, Relaxed, &[], &[]), weak, "loads pass loads");
     assert_eq!(message(Relaxed, Acquire, &[], &[]), pso);
     assert_eq!(message(Release, Acquire, &[], &[]), []);
     assert_eq!(message(Relaxed, Relaxed, &[Op::Fence], &[Op::Fence]), []);
-    assert_eq!(
-        message(Relaxed, Relaxed, &[Op::Heavy], &[Op::CompilerFence]),
-        []
-    );
-    assert_eq!(
-        message(Relaxed, Relaxed, &[Op::CompilerFence], &[Op::Heavy]),
-        []
-    );
-    assert_eq!(
-        message(Relaxed, Relaxed, &[Op::CompilerFence], &[Op::CompilerFence]),
-        pso
-    );
+    assert_eq!(message(Relaxed, Relaxed, &[Op::Heavy], &[Op::CompilerFence]), []);
+    assert_eq!(message(Relaxed, Relaxed, &[Op::CompilerFence], &[Op::Heavy]), []);
+    assert_eq!(message(Relaxed, Relaxed, &[Op::CompilerFence], &[Op::CompilerFence]), pso);
 }
 
 #[test]
@@ -264,14 +221,7 @@ fn stores_reach_all_at_once() {
             a.place(early);
         })
     };
-    let run = |order| {
-        seen(&[
-            writer(X),
-            writer(Y),
-            reader(order, X, Y, 0, 1),
-            reader(order, Y, X, 1, 0),
-        ])
-    };
+    let run = |order| seen(&[writer(X), writer(Y), reader(order, X, Y, 0, 1), reader(order, Y, X, 1, 0)]);
     assert_eq!(run(Acquire), []);
     assert_eq!(run(Relaxed), [Model::Weak]);
 }
@@ -284,10 +234,7 @@ fn sleeper(expected: Src) -> Program {
         a.load(0, X, Acquire);
         a.branch(0, IsNot, Imm(0), done);
         a.load(1, Y, Relaxed);
-        a.op(Op::Wait {
-            at: Y,
-            val: expected,
-        });
+        a.op(Op::Wait { at: Y, val: expected });
         a.jump(again);
         a.place(done);
     })

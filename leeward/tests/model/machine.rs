@@ -62,10 +62,7 @@ pub struct Machine {
 
 impl Machine {
     pub fn start(&self) -> State {
-        let mut state = State {
-            memory: [0; super::state::WORDS],
-            threads: Default::default(),
-        };
+        let mut state = State { memory: [0; super::state::WORDS], threads: Default::default() };
         for &(word, value) in &self.memory {
             state.memory[usize::from(word)] = value;
         }
@@ -74,11 +71,7 @@ impl Machine {
         }
         assert!(self.programs.len() <= THREADS, "too many threads");
         let all = (0..self.threads()).fold(0, |bits, t| bits | 1 << t);
-        assert_eq!(
-            self.settle(&mut state, all),
-            Outcome::Running,
-            "a violation before the first step"
-        );
+        assert_eq!(self.settle(&mut state, all), Outcome::Running, "a violation before the first step");
         state
     }
 
@@ -185,17 +178,9 @@ impl Machine {
     fn guess(&self, state: &mut State, t: usize, taken: bool) {
         let thread = &mut state.threads[t];
         let pc = thread.pc;
-        let Op::Branch { a, b, to, .. } = self.op(t, pc) else {
-            unreachable!("only branches are guessed")
-        };
+        let Op::Branch { a, b, to, .. } = self.op(t, pc) else { unreachable!("only branches are guessed") };
         let (val, other) = (thread.read(a), thread.read(b));
-        thread.push(Entry {
-            pc,
-            val,
-            other,
-            guess: taken,
-            ..Entry::default()
-        });
+        thread.push(Entry { pc, val, other, guess: taken, ..Entry::default() });
         thread.pc = if taken { to } else { pc + 1 };
     }
 
@@ -285,11 +270,7 @@ impl Machine {
         let thread = &mut state.threads[t];
         let live = &self.programs[t].live;
         let frames = &thread.frames[..usize::from(thread.depth)];
-        let alive = frames
-            .iter()
-            .fold(live[usize::from(thread.pc)], |bits, &pc| {
-                bits | live[usize::from(pc)]
-            });
+        let alive = frames.iter().fold(live[usize::from(thread.pc)], |bits, &pc| bits | live[usize::from(pc)]);
         for (r, val) in thread.regs.iter_mut().enumerate() {
             if alive >> r & 1 == 0 {
                 *val = Val::default();

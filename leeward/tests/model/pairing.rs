@@ -5,14 +5,11 @@
 use super::explore::Verdict::{self, Violated};
 use super::reader::{DEAD, TWICE};
 use super::setup::Cut::{
-    DropSlotAtExit, EnterRelaxed, GlobalAcquire, GlobalBeforeHeavy, GlobalFence, GlobalRelease,
-    LeaveRelaxed, NoHeavy, NoLightOnEnter, NoWait, Parity, PublishRelaxed, ScanRelaxed,
-    SecondHeavy,
+    DropSlotAtExit, EnterRelaxed, GlobalAcquire, GlobalBeforeHeavy, GlobalFence, GlobalRelease, LeaveRelaxed, NoHeavy,
+    NoLightOnEnter, NoWait, Parity, PublishRelaxed, ScanRelaxed, SecondHeavy,
 };
 use super::setup::{Flavour, Role, Setup};
-use super::verdicts::{
-    ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, breaks, can_finish, holds, needs, reader, updater,
-};
+use super::verdicts::{ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, breaks, can_finish, holds, needs, reader, updater};
 
 const UAF: Verdict = Violated(DEAD);
 
@@ -34,10 +31,7 @@ fn every_ordering_of_one_reader_is_needed() {
             (Parity, ALL, UAF),
         ],
     );
-    holds(
-        &Setup::new(&[reader(3), updater(3)]).named("3 sections, 3 updates"),
-        ALL,
-    );
+    holds(&Setup::new(&[reader(3), updater(3)]).named("3 sections, 3 updates"), ALL);
 }
 
 /// What the reader wrote in its section, the writer must see when it drops the object: a load
@@ -59,8 +53,7 @@ fn dropping_sees_what_readers_wrote() {
 
 #[test]
 fn two_readers() {
-    let setup =
-        Setup::new(&[reader(1), reader(1), updater(1)]).named("2 readers, 1 section, 1 update");
+    let setup = Setup::new(&[reader(1), reader(1), updater(1)]).named("2 readers, 1 section, 1 update");
     needs(
         &setup,
         &[
@@ -71,19 +64,14 @@ fn two_readers() {
             (EnterRelaxed, NONE, UAF),
         ],
     );
-    let setup =
-        Setup::new(&[reader(2), reader(1), updater(2)]).named("2 readers, 2+1 sections, 2 updates");
+    let setup = Setup::new(&[reader(2), reader(1), updater(2)]).named("2 readers, 2+1 sections, 2 updates");
     holds(&setup, ALL);
     breaks(&setup.without(&[EnterRelaxed]), ONLY_WEAK, UAF);
 }
 
 #[test]
 fn smallest_sizes() {
-    let small = |cut| {
-        Setup::new(&[reader(1), updater(1)])
-            .named("1 section, 1 update")
-            .without(&[cut])
-    };
+    let small = |cut| Setup::new(&[reader(1), updater(1)]).named("1 section, 1 update").without(&[cut]);
     breaks(&small(GlobalBeforeHeavy), FROM_PSO, UAF);
     breaks(&small(LeaveRelaxed), ONLY_WEAK, UAF);
     breaks(&small(EnterRelaxed), NONE, UAF);
@@ -100,44 +88,22 @@ fn smallest_sizes() {
 /// store, or a fence before a relaxed one, in the writer: both halves are needed.
 #[test]
 fn the_other_cure_of_an_early_advance() {
-    let setup = Setup::new(&[reader(2), updater(2)])
-        .named("advance first")
-        .without(&[GlobalBeforeHeavy]);
+    let setup = Setup::new(&[reader(2), updater(2)]).named("advance first").without(&[GlobalBeforeHeavy]);
     breaks(&setup.clone().without(&[GlobalAcquire]), FROM_PSO, UAF);
-    breaks(
-        &setup.clone().without(&[GlobalRelease, GlobalFence]),
-        ONLY_WEAK,
-        UAF,
-    );
+    breaks(&setup.clone().without(&[GlobalRelease, GlobalFence]), ONLY_WEAK, UAF);
     holds(&setup.clone().without(&[GlobalAcquire, GlobalFence]), ALL);
     holds(&setup.clone().without(&[GlobalAcquire, GlobalRelease]), ALL);
-    holds(
-        &setup.without(&[GlobalAcquire, GlobalRelease, GlobalFence]),
-        ALL,
-    );
+    holds(&setup.without(&[GlobalAcquire, GlobalRelease, GlobalFence]), ALL);
 }
 
 /// Relaxed slot stores are cured by a second heavy fence after the scan (the older way).
 #[test]
 fn the_other_cure_of_relaxed_slots() {
     let mut setup = Setup::new(&[reader(2), updater(2)]).named("relaxed slots");
-    breaks(
-        &setup.clone().without(&[EnterRelaxed, LeaveRelaxed]),
-        ONLY_WEAK,
-        UAF,
-    );
+    breaks(&setup.clone().without(&[EnterRelaxed, LeaveRelaxed]), ONLY_WEAK, UAF);
     setup.payload = true;
-    breaks(
-        &setup.clone().without(&[EnterRelaxed, LeaveRelaxed]),
-        ONLY_WEAK,
-        UAF,
-    );
-    holds(
-        &setup
-            .clone()
-            .without(&[EnterRelaxed, LeaveRelaxed, ScanRelaxed, SecondHeavy]),
-        ALL,
-    );
+    breaks(&setup.clone().without(&[EnterRelaxed, LeaveRelaxed]), ONLY_WEAK, UAF);
+    holds(&setup.clone().without(&[EnterRelaxed, LeaveRelaxed, ScanRelaxed, SecondHeavy]), ALL);
     breaks(&setup.without(&[NoHeavy, SecondHeavy]), FROM_TSO, UAF);
 }
 

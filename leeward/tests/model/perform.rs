@@ -28,9 +28,7 @@ impl Machine {
             return add(Act::Perform { at, sleeper: 0 });
         };
         let word = self.word(t, entry).expect("known");
-        let sleepers = (0u8..)
-            .zip(&state.threads)
-            .filter(|(_, s)| s.asleep == word + 1);
+        let sleepers = (0u8..).zip(&state.threads).filter(|(_, s)| s.asleep == word + 1);
         let mut any = false;
         for (sleeper, _) in sleepers {
             any = true;
@@ -65,9 +63,7 @@ impl Machine {
 
     fn on_memory(&self, state: &State, t: usize, at: usize) -> Option<Effect> {
         let entry = &state.threads[t].window[at];
-        let now = self
-            .word(t, entry)
-            .map_or(0, |word| state.memory[usize::from(word)]);
+        let now = self.word(t, entry).map_or(0, |word| state.memory[usize::from(word)]);
         Some(match self.op(t, entry.pc) {
             Op::Load { .. } => Effect::Read(now),
             Op::Store { .. } => Effect::Write(entry.val.get()?),
@@ -91,9 +87,7 @@ impl Machine {
 
     /// Performs it; the threads that it woke, as bits.
     pub fn perform(&self, state: &mut State, t: usize, at: usize, sleeper: u8) -> u8 {
-        let effect = self
-            .effect(state, t, at)
-            .expect("an access that may be performed");
+        let effect = self.effect(state, t, at).expect("an access that may be performed");
         let entry = state.threads[t].window[at];
         let word = self.word(t, &entry);
         let woken = match self.op(t, entry.pc) {
@@ -105,11 +99,7 @@ impl Machine {
             Effect::Read(n) => n,
             Effect::Write(new) | Effect::Modify(_, new, _) => {
                 state.memory[usize::from(word.expect("known"))] = new;
-                if let Effect::Modify(_, _, result) = effect {
-                    result
-                } else {
-                    0
-                }
+                if let Effect::Modify(_, _, result) = effect { result } else { 0 }
             }
             Effect::Sleep => {
                 thread.asleep = word.expect("known") + 1;
@@ -157,7 +147,6 @@ fn wake(state: &mut State, word: u8, all: bool, sleeper: u8) -> u8 {
 impl Val {
     /// For schedules.
     pub fn show(self) -> String {
-        self.get()
-            .map_or_else(|| "?".to_string(), |n| n.to_string())
+        self.get().map_or_else(|| "?".to_string(), |n| n.to_string())
     }
 }

@@ -47,10 +47,7 @@ fn notes(machine: &Machine, before: &State, after: &State, text: &mut String) {
         if old.heavy != 0 && new.heavy != old.heavy {
             let reached = (0..machine.threads()).filter(|o| (old.heavy & !new.heavy) >> o & 1 == 1);
             let reached: Vec<String> = reached.map(|o| o.to_string()).collect();
-            text.push_str(&column(
-                t,
-                &format!("  heavy: fenced {}", reached.join(", ")),
-            ));
+            text.push_str(&column(t, &format!("  heavy: fenced {}", reached.join(", "))));
         }
         if old.heavy == 0 && new.heavy != 0 {
             text.push_str(&column(t, "  heavy begins"));
@@ -70,11 +67,7 @@ fn standing(machine: &Machine, state: &State) -> String {
         let pending: Vec<String> = pending.collect();
         let how = match (thread.asleep, machine.finished(state, t)) {
             (_, true) => "finished".to_string(),
-            (0, _) => format!(
-                "at {:?}, pending [{}]",
-                machine.op(t, thread.pc),
-                pending.join("; ")
-            ),
+            (0, _) => format!("at {:?}, pending [{}]", machine.op(t, thread.pc), pending.join("; ")),
             (word, _) => format!("asleep on {}", layout::name(word - 1)),
         };
         text.push_str(&column(0, &format!("  {t}: {how}")));
@@ -86,20 +79,13 @@ fn describe(machine: &Machine, state: &State, step: Step) -> String {
     let t = usize::from(step.thread);
     match step.act {
         Act::Guess(taken) => format!("(guesses: {})", if taken { "taken" } else { "not taken" }),
-        Act::Fetch => format!(
-            "(fetches {})",
-            instruction(machine.op(t, state.threads[t].pc))
-        ),
+        Act::Fetch => format!("(fetches {})", instruction(machine.op(t, state.threads[t].pc))),
         Act::Signal => "SIGNAL".to_string(),
         Act::Return => "(futex returns: EINTR)".to_string(),
         Act::Reach(other) => format!("heavy: fences {other}"),
         Act::Perform { at, .. } => {
             let entry = &state.threads[t].window[usize::from(at)];
-            let early = if at == 0 {
-                String::new()
-            } else {
-                format!(" (passes {at})")
-            };
+            let early = if at == 0 { String::new() } else { format!(" (passes {at})") };
             let result = match machine.effect(state, t, usize::from(at)) {
                 Some(Effect::Read(n)) => format!(" -> {n}"),
                 Some(Effect::Modify(old, new, _)) => format!(" {old} -> {new}"),
@@ -113,17 +99,12 @@ fn describe(machine: &Machine, state: &State, step: Step) -> String {
 
 fn instruction(op: Op) -> String {
     let text = format!("{op:?}");
-    text.split([' ', '{'])
-        .next()
-        .unwrap_or_default()
-        .to_lowercase()
+    text.split([' ', '{']).next().unwrap_or_default().to_lowercase()
 }
 
 fn access(machine: &Machine, t: usize, entry: &Entry) -> String {
     let op = machine.op(t, entry.pc);
-    let word = machine
-        .word(t, entry)
-        .map_or_else(|| place(op), layout::name);
+    let word = machine.word(t, entry).map_or_else(|| place(op), layout::name);
     match op {
         Op::Load { order, .. } => format!("load{order} {word}"),
         Op::Store { order, .. } => format!("store{order} {word} = {}", entry.val.show()),
@@ -157,9 +138,5 @@ pub fn line(name: &str, model: Model, report: &Report) {
         Verdict::Stuck => format!("STUCK ({} steps)", report.schedule.len()),
         Verdict::Endless => "ENDLESS".to_string(),
     };
-    println!(
-        "{name:<64} {model:<5?} {:>9} {:>7.2}s  {verdict}",
-        report.states,
-        report.took.as_secs_f64()
-    );
+    println!("{name:<64} {model:<5?} {:>9} {:>7.2}s  {verdict}", report.states, report.took.as_secs_f64());
 }

@@ -3,13 +3,10 @@
 use super::explore::Verdict::{self, Stuck, Violated};
 use super::reader::DEAD;
 use super::setup::Cut::{
-    EnterRelaxed, GlobalBeforeHeavy, NoHeavy, NoSleepHeavy, OfflineRelaxed, QuiescentRelaxed,
-    WaitForZero,
+    EnterRelaxed, GlobalBeforeHeavy, NoHeavy, NoSleepHeavy, OfflineRelaxed, QuiescentRelaxed, WaitForZero,
 };
 use super::setup::{Role, Setup};
-use super::verdicts::{
-    ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, can_finish, holds, needs, reader, updater,
-};
+use super::verdicts::{ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, can_finish, holds, needs, reader, updater};
 
 const UAF: Verdict = Violated(DEAD);
 
@@ -34,8 +31,7 @@ fn quiescent_states() {
 
 #[test]
 fn beside_sections() {
-    let mut setup = Setup::new(&[Role::Quiescent { stretches: 2 }, reader(1), updater(1)])
-        .named("qsbr and a reader");
+    let mut setup = Setup::new(&[Role::Quiescent { stretches: 2 }, reader(1), updater(1)]).named("qsbr and a reader");
     holds(&setup, ALL);
     setup.sleep = true;
     holds(&setup.named("qsbr and a reader, sleep"), &ALL[..3]);
@@ -44,8 +40,7 @@ fn beside_sections() {
 /// A writer that only takes 0 for an answer waits for ever on a reader that never goes offline.
 #[test]
 fn quiescent_states_are_enough() {
-    let setup =
-        Setup::new(&[Role::QuiescentLoop, updater(1)]).named("qsbr until the updater is done");
+    let setup = Setup::new(&[Role::QuiescentLoop, updater(1)]).named("qsbr until the updater is done");
     holds(&setup, ALL);
     can_finish(&setup, &ALL[..3], true);
     can_finish(&setup.without(&[WaitForZero]), &ALL[..3], false);

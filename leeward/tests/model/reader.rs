@@ -1,8 +1,6 @@
 //! The reader's side: entering, leaving, quiescent states, and what a section does.
 
-use super::lang::{
-    Acquire, Asm, AtLeast, Imm, Is, IsNot, Op, Order, Plus, Reg, Relaxed, Release, Src,
-};
+use super::lang::{Acquire, Asm, AtLeast, Imm, Is, IsNot, Op, Order, Plus, Reg, Relaxed, Release, Src};
 use super::layout::{self, By, Fixed, GLOBAL, LIVE, STOP, Which};
 use super::setup::{Cut, Flavour, Role, Setup};
 
@@ -123,10 +121,7 @@ fn wake_waiter(a: &mut Asm, s: &Setup, slot: Which, t: Reg, look: bool) {
     a.branch(t, Is, Imm(0), nobody);
     a.store(layout::waited(slot), Imm(0), Relaxed);
     if !s.cut(Cut::NoWake) {
-        a.op(Op::Wake {
-            at: layout::waited(slot),
-            all: true,
-        });
+        a.op(Op::Wake { at: layout::waited(slot), all: true });
     }
     a.place(nobody);
 }
@@ -143,19 +138,9 @@ pub fn dereference(a: &mut Asm, s: &Setup, level: u8) {
     a.check(t, Is, Imm(LIVE), DEAD);
     if s.payload {
         let gone = a.label();
-        a.op(Op::Swap {
-            dst: t,
-            at: layout::payload(By(p)),
-            val: Imm(0),
-            order: Relaxed,
-        });
+        a.op(Op::Swap { dst: t, at: layout::payload(By(p)), val: Imm(0), order: Relaxed });
         a.branch(t, Is, Imm(0), gone);
-        a.op(Op::Add {
-            dst: t,
-            at: layout::dropped(By(p)),
-            n: 1,
-            order: Relaxed,
-        });
+        a.op(Op::Add { dst: t, at: layout::dropped(By(p)), n: 1, order: Relaxed });
         a.check(t, Is, Imm(0), TWICE);
         a.place(gone);
     }
@@ -180,16 +165,7 @@ pub fn section(a: &mut Asm, s: &Setup, slot: Which, level: u8, nest: u8, pointer
 
 /// A thread of sections, and the handlers of signals that may interrupt it.
 pub fn reader(a: &mut Asm, s: &Setup, role: Role, slot: u8) {
-    let Role::Reader {
-        sections,
-        nest,
-        pointer,
-        signals,
-        handlers,
-    } = role
-    else {
-        unreachable!("a reader")
-    };
+    let Role::Reader { sections, nest, pointer, signals, handlers } = role else { unreachable!("a reader") };
     let slot = Fixed(slot);
     for i in 0..sections {
         if let (Some(thread), true) = (s.gate, i + 1 == sections) {

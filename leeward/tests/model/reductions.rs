@@ -5,8 +5,8 @@ use super::explore::explore;
 use super::memory::Model;
 use super::print;
 use super::setup::Cut::{
-    EnterRelaxed, GlobalBeforeHeavy, HeavyBeforeWaited, LeaveRelaxed, NoHeavy, NoSleepHeavy,
-    NoTicketFence, QuiescentRelaxed, RearmWithoutHeavy, StartAfterAdvance, StartAfterHeavy,
+    EnterRelaxed, GlobalBeforeHeavy, HeavyBeforeWaited, LeaveRelaxed, NoHeavy, NoSleepHeavy, NoTicketFence,
+    QuiescentRelaxed, RearmWithoutHeavy, StartAfterAdvance, StartAfterHeavy,
 };
 use super::setup::{Cut, Role, Setup, Sharing};
 use super::verdicts::{ALL, caller, reader, run, updater};
@@ -20,12 +20,7 @@ fn agree(setup: &Setup, cuts: &[Cut], models: &[Model]) {
             plain.plain = true;
             let report = explore(&plain.machine(model), 10_000_000);
             print::line(&format!("plain: {}", setup.title()), model, &report);
-            assert_eq!(
-                report.verdict,
-                reduced.verdict,
-                "{} under {model:?}",
-                setup.title()
-            );
+            assert_eq!(report.verdict, reduced.verdict, "{} under {model:?}", setup.title());
         }
     }
 }
@@ -33,13 +28,8 @@ fn agree(setup: &Setup, cuts: &[Cut], models: &[Model]) {
 #[test]
 fn pairing() {
     let setup = Setup::new(&[reader(2), updater(1)]).named("2 sections, 1 update");
-    agree(
-        &setup,
-        &[NoHeavy, GlobalBeforeHeavy, EnterRelaxed, LeaveRelaxed],
-        ALL,
-    );
-    let setup =
-        Setup::new(&[Role::Quiescent { stretches: 2 }, updater(1)]).named("qsbr, 2 stretches");
+    agree(&setup, &[NoHeavy, GlobalBeforeHeavy, EnterRelaxed, LeaveRelaxed], ALL);
+    let setup = Setup::new(&[Role::Quiescent { stretches: 2 }, updater(1)]).named("qsbr, 2 stretches");
     agree(&setup, &[QuiescentRelaxed], ALL);
 }
 
@@ -47,22 +37,14 @@ fn pairing() {
 fn sleeping() {
     let mut setup = Setup::new(&[reader(1), updater(1)]).named("sleep");
     setup.sleep = true;
-    agree(
-        &setup,
-        &[NoSleepHeavy, HeavyBeforeWaited, RearmWithoutHeavy],
-        ALL,
-    );
+    agree(&setup, &[NoSleepHeavy, HeavyBeforeWaited, RearmWithoutHeavy], ALL);
 }
 
 #[test]
 fn tickets() {
     let mut setup = Setup::new(&[reader(1), updater(1), caller(1)]).named("tickets");
     setup.sharing = Sharing::Tickets;
-    agree(
-        &setup,
-        &[NoTicketFence, StartAfterHeavy, StartAfterAdvance],
-        &ALL[..2],
-    );
+    agree(&setup, &[NoTicketFence, StartAfterHeavy, StartAfterAdvance], &ALL[..2]);
 }
 
 #[test]

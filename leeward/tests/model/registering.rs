@@ -2,9 +2,7 @@
 
 use super::explore::Verdict::{self, Violated};
 use super::reader::DEAD;
-use super::setup::Cut::{
-    ClaimRelaxed, HeadBeforeHeavy, HeadRelaxed, NoHeavy, PushRelaxed, UnregisterRelaxed,
-};
+use super::setup::Cut::{ClaimRelaxed, HeadBeforeHeavy, HeadRelaxed, NoHeavy, PushRelaxed, UnregisterRelaxed};
 use super::setup::{Role, Setup};
 use super::verdicts::{ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, holds, needs, updater};
 
@@ -19,10 +17,7 @@ fn listed(roles: &[Role], name: &str) -> Setup {
 
 #[test]
 fn a_new_slot() {
-    let setup = listed(
-        &[Role::Leaver, Role::Comer { claims: false }, updater(1)],
-        "a new slot",
-    );
+    let setup = listed(&[Role::Leaver, Role::Comer { claims: false }, updater(1)], "a new slot");
     needs(
         &setup,
         &[
@@ -38,10 +33,7 @@ fn a_new_slot() {
 
 #[test]
 fn a_slot_taken_over() {
-    let setup = listed(
-        &[Role::Leaver, Role::Comer { claims: true }, updater(1)],
-        "a slot taken over",
-    );
+    let setup = listed(&[Role::Leaver, Role::Comer { claims: true }, updater(1)], "a slot taken over");
     needs(
         &setup,
         &[
@@ -56,8 +48,5 @@ fn a_slot_taken_over() {
 #[test]
 fn two_new_slots() {
     let comer = Role::Comer { claims: false };
-    holds(
-        &listed(&[Role::Leaver, comer, comer, updater(1)], "2 new slots"),
-        &ALL[..2],
-    );
+    holds(&listed(&[Role::Leaver, comer, comer, updater(1)], "2 new slots"), &ALL[..2]);
 }

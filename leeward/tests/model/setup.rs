@@ -128,11 +128,15 @@ pub enum Role {
     /// A reader that unregisters at its end.
     Leaver,
     /// A thread that registers: takes a slot over or pushes its own; then one section.
-    Comer { claims: bool },
+    Comer {
+        claims: bool,
+    },
     /// A thread that leaks its guard and exits while others use what it protects.
     Leaker,
     /// So many stretches between quiescent states.
-    Quiescent { stretches: u8 },
+    Quiescent {
+        stretches: u8,
+    },
     /// Quiescent states until the updater has finished.
     QuiescentLoop,
     Updater {
@@ -141,7 +145,9 @@ pub enum Role {
         pointer: u8,
     },
     /// Only synchronizes.
-    Caller { times: u8 },
+    Caller {
+        times: u8,
+    },
     /// Unpublishes, takes a cookie, polls once, frees if it may.
     Poller,
     /// Polls twice: what was done stays done.
@@ -249,12 +255,8 @@ impl Setup {
 
     /// The slot of a thread that reads, from 1; 0 = it does not.
     fn slot(&self, t: usize) -> u8 {
-        let reads = |role: &&Role| {
-            !matches!(
-                role,
-                Role::Updater { .. } | Role::Caller { .. } | Role::Poller | Role::Watcher
-            )
-        };
+        let reads =
+            |role: &&Role| !matches!(role, Role::Updater { .. } | Role::Caller { .. } | Role::Poller | Role::Watcher);
         if reads(&&self.roles[t]) {
             u8::try_from(self.roles[..=t].iter().filter(reads).count()).expect("few slots")
         } else {
@@ -264,10 +266,7 @@ impl Setup {
 
     /// All slots.
     pub fn slots(&self) -> Vec<u8> {
-        (0..self.roles.len())
-            .map(|t| self.slot(t))
-            .filter(|&s| s != 0)
-            .collect()
+        (0..self.roles.len()).map(|t| self.slot(t)).filter(|&s| s != 0).collect()
     }
 
     /// Objects 0 and 1 are what the two pointers hold at first; updaters bring their own.

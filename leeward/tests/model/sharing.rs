@@ -4,14 +4,11 @@
 use super::explore::Verdict::{self, Stuck, Violated};
 use super::reader::{DEAD, TWICE};
 use super::setup::Cut::{
-    CookieStarted, DoneLoadRelaxed, DoneStoreRelaxed, EnterRelaxed, GlobalBeforeHeavy,
-    LeaveRelaxed, NoHeavy, NoPollFence, NoTicketFence, PollRelaxed, StartAfterAdvance,
-    StartAfterHeavy, WantDonePlusOne, WantStarted,
+    CookieStarted, DoneLoadRelaxed, DoneStoreRelaxed, EnterRelaxed, GlobalBeforeHeavy, LeaveRelaxed, NoHeavy,
+    NoPollFence, NoTicketFence, PollRelaxed, StartAfterAdvance, StartAfterHeavy, WantDonePlusOne, WantStarted,
 };
 use super::setup::{Publish, Role, Setup, Sharing};
-use super::verdicts::{
-    ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, breaks, caller, holds, needs, reader, updater,
-};
+use super::verdicts::{ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, breaks, caller, holds, needs, reader, updater};
 
 const UAF: Verdict = Violated(DEAD);
 
@@ -23,10 +20,7 @@ fn sharing(roles: &[Role], name: &str) -> Setup {
 
 #[test]
 fn tickets() {
-    let setup = sharing(
-        &[reader(2), updater(2), caller(1)],
-        "tickets, 2 updates, a caller",
-    );
+    let setup = sharing(&[reader(2), updater(2), caller(1)], "tickets, 2 updates, a caller");
     needs(
         &setup,
         &[
@@ -45,27 +39,14 @@ fn tickets() {
             (DoneLoadRelaxed, NONE, UAF),
         ],
     );
-    holds(
-        &sharing(
-            &[reader(2), updater(1), caller(2)],
-            "tickets, 1 update, 2 calls",
-        ),
-        ALL,
-    );
+    holds(&sharing(&[reader(2), updater(1), caller(2)], "tickets, 1 update, 2 calls"), ALL);
 }
 
 /// Two updaters of one pointer.
 #[test]
 fn two_updaters() {
-    let by = |publish| Role::Updater {
-        updates: 1,
-        publish,
-        pointer: 0,
-    };
-    let swaps = sharing(
-        &[reader(2), by(Publish::Swap), by(Publish::Swap)],
-        "tickets, 2 updaters, swap",
-    );
+    let by = |publish| Role::Updater { updates: 1, publish, pointer: 0 };
+    let swaps = sharing(&[reader(2), by(Publish::Swap), by(Publish::Swap)], "tickets, 2 updaters, swap");
     needs(
         &swaps,
         &[
@@ -75,65 +56,27 @@ fn two_updaters() {
             (NoTicketFence, ONLY_WEAK, UAF),
         ],
     );
-    let stores = sharing(
-        &[reader(2), by(Publish::Locked), by(Publish::Locked)],
-        "tickets, 2 updaters, locked stores",
-    );
-    needs(
-        &stores,
-        &[
-            (NoTicketFence, FROM_TSO, UAF),
-            (StartAfterHeavy, FROM_TSO, UAF),
-        ],
-    );
+    let stores = sharing(&[reader(2), by(Publish::Locked), by(Publish::Locked)], "tickets, 2 updaters, locked stores");
+    needs(&stores, &[(NoTicketFence, FROM_TSO, UAF), (StartAfterHeavy, FROM_TSO, UAF)]);
 }
 
 /// Two updaters of a pointer each.
 #[test]
 fn two_pointers() {
-    let other = Role::Reader {
-        sections: 1,
-        nest: 1,
-        pointer: 1,
-        signals: 0,
-        handlers: 0,
-    };
-    let their = Role::Updater {
-        updates: 1,
-        publish: Publish::Store,
-        pointer: 1,
-    };
-    let pointers = sharing(
-        &[other, updater(1), their],
-        "tickets, 2 updaters, 2 pointers",
-    );
-    needs(
-        &pointers,
-        &[(NoTicketFence, FROM_TSO, UAF), (WantDonePlusOne, ALL, UAF)],
-    );
+    let other = Role::Reader { sections: 1, nest: 1, pointer: 1, signals: 0, handlers: 0 };
+    let their = Role::Updater { updates: 1, publish: Publish::Store, pointer: 1 };
+    let pointers = sharing(&[other, updater(1), their], "tickets, 2 updaters, 2 pointers");
+    needs(&pointers, &[(NoTicketFence, FROM_TSO, UAF), (WantDonePlusOne, ALL, UAF)]);
 }
 
 #[test]
 fn polling() {
     let mut setup = sharing(&[reader(2), Role::Poller, caller(1)], "poll");
-    needs(
-        &setup,
-        &[
-            (NoPollFence, FROM_TSO, UAF),
-            (CookieStarted, ALL, UAF),
-            (PollRelaxed, NONE, UAF),
-        ],
-    );
+    needs(&setup, &[(NoPollFence, FROM_TSO, UAF), (CookieStarted, ALL, UAF), (PollRelaxed, NONE, UAF)]);
     setup.payload = true;
-    needs(
-        &setup.named("poll, payload"),
-        &[(PollRelaxed, ONLY_WEAK, Violated(TWICE))],
-    );
+    needs(&setup.named("poll, payload"), &[(PollRelaxed, ONLY_WEAK, Violated(TWICE))]);
     let setup = sharing(&[reader(1), Role::Poller, caller(2)], "poll, 2 calls");
-    needs(
-        &setup,
-        &[(NoPollFence, FROM_TSO, UAF), (CookieStarted, ALL, UAF)],
-    );
+    needs(&setup, &[(NoPollFence, FROM_TSO, UAF), (CookieStarted, ALL, UAF)]);
 }
 
 /// An ordering whose absence no model here can see, listed so that nobody believes it tested.

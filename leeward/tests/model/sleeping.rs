@@ -4,13 +4,12 @@
 use super::explore::Verdict::{self, Stuck, Violated};
 use super::reader::DEAD;
 use super::setup::Cut::{
-    ClearAfterUnlock, HeavyBeforeWaited, NeverClear, NoLightOnLeave, NoRearm, NoSleepHeavy, NoWake,
-    RearmWithoutHeavy, TrustTheWake, WakeBeforeStore,
+    ClearAfterUnlock, HeavyBeforeWaited, NeverClear, NoLightOnLeave, NoRearm, NoSleepHeavy, NoWake, RearmWithoutHeavy,
+    TrustTheWake, WakeBeforeStore,
 };
 use super::setup::{Flavour, Role, Setup, Sharing};
 use super::verdicts::{
-    ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, breaks, caller, can_finish, holds, needs, reader,
-    updater,
+    ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, breaks, caller, can_finish, holds, needs, reader, updater,
 };
 
 const UAF: Verdict = Violated(DEAD);
@@ -43,28 +42,15 @@ fn one_reader() {
 
 #[test]
 fn interrupted_waits() {
-    let mut setup = sleeping(
-        &[reader(2), updater(2)],
-        "sleep, EINTR, 2 sections, 2 updates",
-    );
+    let mut setup = sleeping(&[reader(2), updater(2)], "sleep, EINTR, 2 sections, 2 updates");
     setup.spurious = true;
-    needs(
-        &setup,
-        &[(TrustTheWake, ALL, UAF), (NoSleepHeavy, NONE, Stuck)],
-    );
+    needs(&setup, &[(TrustTheWake, ALL, UAF), (NoSleepHeavy, NONE, Stuck)]);
 }
 
 #[test]
 fn two_blocked_readers() {
     let setup = sleeping(&[reader(1), reader(1), updater(1)], "sleep, 2 readers");
-    needs(
-        &setup,
-        &[
-            (NoSleepHeavy, FROM_TSO, Stuck),
-            (HeavyBeforeWaited, FROM_TSO, Stuck),
-            (NoWake, ALL, Stuck),
-        ],
-    );
+    needs(&setup, &[(NoSleepHeavy, FROM_TSO, Stuck), (HeavyBeforeWaited, FROM_TSO, Stuck), (NoWake, ALL, Stuck)]);
     let mut setup = setup.named("sleep, EINTR, 2 readers");
     setup.spurious = true;
     holds(&setup, ALL);
@@ -74,13 +60,7 @@ fn two_blocked_readers() {
 fn mb_flavour() {
     let mut setup = sleeping(&[reader(2), updater(2)], "mb, sleep, 2 sections, 2 updates");
     setup.flavour = Flavour::Mb;
-    needs(
-        &setup,
-        &[
-            (NoSleepHeavy, FROM_TSO, Stuck),
-            (NoLightOnLeave, FROM_TSO, Stuck),
-        ],
-    );
+    needs(&setup, &[(NoSleepHeavy, FROM_TSO, Stuck), (NoLightOnLeave, FROM_TSO, Stuck)]);
 }
 
 /// `waited` belongs to the lock: cleared after unlocking it takes the next leader's. Not clearing
@@ -89,14 +69,7 @@ fn mb_flavour() {
 fn clearing_waited() {
     let mut setup = sleeping(&[reader(1), updater(1), caller(1)], "sleep, tickets");
     setup.sharing = Sharing::Tickets;
-    needs(
-        &setup,
-        &[
-            (ClearAfterUnlock, ALL, Stuck),
-            (NoSleepHeavy, FROM_TSO, Stuck),
-            (NeverClear, NONE, Stuck),
-        ],
-    );
+    needs(&setup, &[(ClearAfterUnlock, ALL, Stuck), (NoSleepHeavy, FROM_TSO, Stuck), (NeverClear, NONE, Stuck)]);
 }
 
 /// A handler leaves and wakes, and the section it interrupted then announces an old epoch: the
@@ -104,19 +77,9 @@ fn clearing_waited() {
 /// more: it spins. Told by a reader that runs only while the writer sleeps.
 #[test]
 fn rearming() {
-    let signalled = Role::Reader {
-        sections: 1,
-        nest: 1,
-        pointer: 0,
-        signals: 1,
-        handlers: 1,
-    };
+    let signalled = Role::Reader { sections: 1, nest: 1, pointer: 0, signals: 1, handlers: 1 };
     let setup = sleeping(&[signalled, updater(1)], "sleep, a signal");
-    breaks(
-        &setup.clone().without(&[RearmWithoutHeavy]),
-        FROM_TSO,
-        Stuck,
-    );
+    breaks(&setup.clone().without(&[RearmWithoutHeavy]), FROM_TSO, Stuck);
     breaks(&setup.clone().without(&[NoRearm]), NONE, Stuck);
     let mut setup = setup.named("sleep, a signal, leaves while the writer sleeps");
     setup.gate = Some(1);

@@ -15,15 +15,7 @@ const T: Reg = 0;
 
 /// Acquire: pairs with the push, the slot's fields are written.
 pub fn load_head(a: &mut Asm, s: &Setup) {
-    a.load(
-        AT,
-        HEAD,
-        if s.cut(Cut::HeadRelaxed) {
-            Relaxed
-        } else {
-            Acquire
-        },
-    );
+    a.load(AT, HEAD, if s.cut(Cut::HeadRelaxed) { Relaxed } else { Acquire });
 }
 
 /// Waits for every slot in the list, as it was after the heavy fence.
@@ -51,11 +43,7 @@ pub fn leaver(a: &mut Asm, s: &Setup, slot: u8) {
 
 /// Release: who takes the slot over comes after all this thread's stores to it.
 fn unregister(a: &mut Asm, s: &Setup, slot: u8) {
-    let order = if s.cut(Cut::UnregisterRelaxed) {
-        Relaxed
-    } else {
-        Release
-    };
+    let order = if s.cut(Cut::UnregisterRelaxed) { Relaxed } else { Release };
     a.store(layout::in_use(Fixed(slot)), Imm(0), order);
 }
 
@@ -64,18 +52,8 @@ pub fn comer(a: &mut Asm, s: &Setup, own: u8, claims: bool) {
     let registered = a.label();
     if claims {
         let refused = a.label();
-        let order = if s.cut(Cut::ClaimRelaxed) {
-            Relaxed
-        } else {
-            Acquire
-        };
-        a.op(Op::Cas {
-            dst: T,
-            at: layout::in_use(Fixed(1)),
-            old: Imm(0),
-            new: Imm(1),
-            order,
-        });
+        let order = if s.cut(Cut::ClaimRelaxed) { Relaxed } else { Acquire };
+        a.op(Op::Cas { dst: T, at: layout::in_use(Fixed(1)), old: Imm(0), new: Imm(1), order });
         a.branch(T, Is, Imm(0), refused);
         a.set(SLOT, Imm(1));
         a.jump(registered);
@@ -89,22 +67,12 @@ pub fn comer(a: &mut Asm, s: &Setup, own: u8, claims: bool) {
 
 /// Release: who finds the slot finds its link.
 fn push(a: &mut Asm, s: &Setup, slot: u8) {
-    let order = if s.cut(Cut::PushRelaxed) {
-        Relaxed
-    } else {
-        Release
-    };
+    let order = if s.cut(Cut::PushRelaxed) { Relaxed } else { Release };
     let pushed = a.label();
     let again = a.mark();
     a.load(T, HEAD, Relaxed);
     a.store(layout::next(Fixed(slot)), Src::Reg(T), Relaxed);
-    a.op(Op::Cas {
-        dst: T,
-        at: HEAD,
-        old: Plus(T, 0),
-        new: Imm(slot),
-        order,
-    });
+    a.op(Op::Cas { dst: T, at: HEAD, old: Plus(T, 0), new: Imm(slot), order });
     a.branch(T, Is, Imm(1), pushed);
     a.jump(again);
     a.place(pushed);

@@ -79,10 +79,7 @@ impl Thread {
             Src::Reg(r) => self.regs[usize::from(r)],
             Src::Plus(r, n) => {
                 let val = self.regs[usize::from(r)];
-                Val {
-                    n: val.n.wrapping_add(n),
-                    ..val
-                }
+                Val { n: val.n.wrapping_add(n), ..val }
             }
         }
     }
@@ -130,28 +127,14 @@ impl State {
         for thread in &self.threads[..threads] {
             let [f0, f1] = thread.frames;
             let small = [thread.len, thread.passed, thread.heavy, thread.asleep];
-            let places = [
-                thread.pc,
-                f0,
-                f1,
-                u16::from(thread.signals) << 8 | u16::from(thread.depth),
-            ];
+            let places = [thread.pc, f0, f1, u16::from(thread.signals) << 8 | u16::from(thread.depth)];
             hash.add(u64::from(u32::from_le_bytes(small)));
             hash.add(places.iter().fold(0, |sum, &p| sum << 16 | u64::from(p)));
             for regs in thread.regs.chunks(4) {
-                hash.add(regs.iter().fold(0, |sum, r| {
-                    sum << 16 | u64::from(r.tag) << 8 | u64::from(r.n)
-                }));
+                hash.add(regs.iter().fold(0, |sum, r| sum << 16 | u64::from(r.tag) << 8 | u64::from(r.n)));
             }
             for e in thread.entries() {
-                let vals = [
-                    e.index.tag,
-                    e.index.n,
-                    e.val.tag,
-                    e.val.n,
-                    e.other.tag,
-                    e.other.n,
-                ];
+                let vals = [e.index.tag, e.index.n, e.val.tag, e.val.n, e.other.tag, e.other.n];
                 let vals = vals.iter().fold(0, |sum, &v| sum << 8 | u64::from(v));
                 hash.add(u64::from(e.pc) << 49 | vals << 1 | u64::from(e.guess));
             }

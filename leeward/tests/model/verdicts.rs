@@ -19,22 +19,12 @@ const LIMIT: usize = 60_000_000;
 
 /// A reader of so many sections by the first pointer.
 pub const fn reader(sections: u8) -> Role {
-    Role::Reader {
-        sections,
-        nest: 1,
-        pointer: 0,
-        signals: 0,
-        handlers: 0,
-    }
+    Role::Reader { sections, nest: 1, pointer: 0, signals: 0, handlers: 0 }
 }
 
 /// An updater of the first pointer that publishes with a release store.
 pub const fn updater(updates: u8) -> Role {
-    Role::Updater {
-        updates,
-        publish: Publish::Store,
-        pointer: 0,
-    }
+    Role::Updater { updates, publish: Publish::Store, pointer: 0 }
 }
 
 pub const fn caller(times: u8) -> Role {
@@ -50,22 +40,13 @@ pub fn run(setup: &Setup, model: Model) -> Report {
 /// A verdict with its schedule.
 pub fn story(setup: &Setup, model: Model, report: &Report) -> String {
     let schedule = print::schedule(&setup.machine(model), &report.schedule);
-    format!(
-        "{} under {model:?}: {:?}\n{schedule}",
-        setup.title(),
-        report.verdict
-    )
+    format!("{} under {model:?}: {:?}\n{schedule}", setup.title(), report.verdict)
 }
 
 pub fn holds(setup: &Setup, models: &[Model]) {
     for &model in models {
         let report = run(setup, model);
-        assert_eq!(
-            report.verdict,
-            Verdict::Holds,
-            "{}",
-            story(setup, model, &report)
-        );
+        assert_eq!(report.verdict, Verdict::Holds, "{}", story(setup, model, &report));
     }
 }
 
@@ -73,11 +54,7 @@ pub fn holds(setup: &Setup, models: &[Model]) {
 pub fn breaks(setup: &Setup, models: &[Model], how: Verdict) {
     for &model in ALL {
         let report = run(setup, model);
-        let expected = if models.contains(&model) {
-            how
-        } else {
-            Verdict::Holds
-        };
+        let expected = if models.contains(&model) { how } else { Verdict::Holds };
         assert_eq!(report.verdict, expected, "{}", story(setup, model, &report));
         if expected != Verdict::Holds && std::env::var_os("LEEWARD_MODEL_SCHEDULES").is_some() {
             println!("{}", story(setup, model, &report));
@@ -99,11 +76,6 @@ pub fn can_finish(setup: &Setup, models: &[Model], expected: bool) {
     for &model in models {
         let report = always_can_finish(&setup.machine(model), LIMIT);
         print::line(&format!("{} (can finish)", setup.title()), model, &report);
-        assert_eq!(
-            report.verdict == Verdict::Holds,
-            expected,
-            "{} under {model:?}",
-            setup.title()
-        );
+        assert_eq!(report.verdict == Verdict::Holds, expected, "{} under {model:?}", setup.title());
     }
 }

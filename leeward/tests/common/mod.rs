@@ -1,0 +1,155 @@
+//! What the tests share: a seeded generator, processors, patience, and a watchdog that turns a hang into a failure.
+
+#![allow(dead_code, missing_docs)]
+
+use std::hint::black_box;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// xorshift64*: the same sequence for the same seed.
+pub struct Rng(u64);
+
+impl Rng {
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        (self.next() >> 33) % end
+    }
+}
+
+/// Pure arithmetic: no memory is touched. About a nanosecond a turn.
+#[inline(never)]
+pub fn compute(turns: u64) -> u64 {
+    let mut x = turns;
+    for i in 0..turns {
+        x = black_box(x.wrapping_mul(31).wrapping_add(i));
+    }
+    x
+}
+
+/// The processors that the calling thread may use.
+pub fn processors() -> Vec<usize> {
+    // SAFETY: zeroed is an empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is ours and of the size that is said.
+    let outcome = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) };
+    assert_eq!(outcome, 0, "sched_getaffinity");
+    (0..libc::CPU_SETSIZE as usize).filter(|&cpu| is_set(cpu, &set)).collect()
+}
+
+fn is_set(cpu: usize, set: &libc::cpu_set_t) -> bool {
+    // SAFETY: `cpu` is below CPU_SETSIZE.
+    unsafe { libc::CPU_ISSET(cpu, set) }
+}
+
+/// Ties the calling thread to one processor.
+pub fn pin(cpu: usize) {
+    // SAFETY: zeroed is an empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `cpu` came from `processors`.
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: the set is ours and of the size that is said.
+    let outcome = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) };
+    assert_eq!(outcome, 0, "sched_setaffinity to {cpu}");
+}
+
+/// Two processors, or a printed reason why there is nothing to test.
+pub fn two_processors() -> Option<(usize, usize)> {
+    match processors()[..] {
+        [first, second, ..] => Some((first, second)),
+        _ => {
+            println!("skipped: it takes two processors to see a store buffer, and this process may use one only");
+            None
+        }
+    }
+}
+
+/// How long a stress runs: `LEEWARD_TEST_SECONDS`, else what the test says.
+pub fn duration(default: f64) -> Duration {
+    let seconds = std::env::var("LEEWARD_TEST_SECONDS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs_f64(seconds.unwrap_or(default))
+}
+
+/// How long something that must happen may take, on a machine that has other things to do as well.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+/// How long something that must not happen is given to happen.
+pub const GLANCE: Duration = Duration::from_millis(5);
+
+/// Looks until it is so.
+#[track_caller]
+pub fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "it never came to pass that {what}");
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+/// Looks a while whether it becomes so.
+#[track_caller]
+pub fn never(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while start.elapsed() < GLANCE {
+        assert!(!is_so(), "{what}");
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+/// Ends the test program with a sentence if it is not dropped in time: a hang is a failure, not a wait.
+pub struct Watchdog(Arc<AtomicBool>);
+
+impl Watchdog {
+    pub fn new(what: &'static str) -> Watchdog {
+        Watchdog::within(what, 2 * PATIENCE)
+    }
+
+    pub fn within(what: &'static str, limit: Duration) -> Watchdog {
+        let called_off = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&called_off);
+        std::thread::spawn(move || {
+            let start = Instant::now();
+            while start.elapsed() < limit {
+                std::thread::sleep(Duration::from_millis(20));
+                if seen.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+            // Not by a macro: the test harness would keep it.
+            let _ = writeln!(std::io::stderr(), "test {what} FAILED: it hangs");
+            std::process::exit(101);
+        });
+        Watchdog(called_off)
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A lock for tests of one program that must not run beside each other; a failed test does not take the others along.
+pub fn alone(lock: &'static Mutex<()>) -> MutexGuard<'static, ()> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What `work` panics with.
+#[track_caller]
+pub fn panic_of(work: impl FnOnce()) -> String {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).expect_err("it must panic");
+    match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(other) => other.downcast_ref::<&str>().map(|text| (*text).to_owned()).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,442 @@
+//! Threads that end: with guards leaked, with destructors that read, by the thousand; and handles that outlive them or travel.
+
+#![cfg(all(target_os = "linux", feature = "std", not(loom)))]
+#![allow(missing_docs)]
+
+mod common;
+
+use common::*;
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use leeward::rcu::{Domain, Guard, RcuCell, Reader, qsbr};
+
+const ALIVE: u64 = 0xA11E;
+
+/// Says when it is dropped; the word lies elsewhere, so that to look is no access to freed memory.
+struct Canary(&'static AtomicU64);
+
+impl Canary {
+    fn new() -> Canary {
+        Canary(Box::leak(Box::new(AtomicU64::new(ALIVE))))
+    }
+}
+
+impl Drop for Canary {
+    fn drop(&mut self) {
+        self.0.store(0xDEAD, Ordering::SeqCst);
+    }
+}
+
+/// A cell for ever, and the guard, and so the reference too.
+fn leak_a_reference<D: Domain>(cell: &'static RcuCell<Canary, D>) -> &'static Canary {
+    let guard: &'static Guard<'static, D> = Box::leak(Box::new(D::read()));
+    cell.load(guard)
+}
+
+fn forever<D: Domain>() -> &'static RcuCell<Canary, D> {
+    Box::leak(Box::new(RcuCell::new(Canary::new())))
+}
+
+/// The first thread leaks its guard, sends the reference away and ends.
+#[test]
+fn a_leaked_guard_protects_for_ever() {
+    leeward::rcu_domain! { struct D; }
+    let _dog = Watchdog::new("a_leaked_guard_protects_for_ever");
+    let cell = forever::<D>();
+    let seen = thread::spawn(move || leak_a_reference(cell)).join().unwrap();
+    assert_eq!(D::stats().leaked, 1);
+    let word = seen.0;
+    cell.replace(Canary::new()).defer();
+    let cookie = D::start_poll();
+    never("a value was dropped under a reference that a leaked guard protects", || {
+        D::poll(&cookie) || word.load(Ordering::SeqCst) != ALIVE
+    });
+    assert_eq!(D::stats().leaked, 1);
+    // Others read on as ever.
+    assert_eq!(cell.read(|now| now.0.load(Ordering::SeqCst)), ALIVE);
+}
+
+/// The same with further sections open or come and gone.
+#[test]
+fn forgotten_guards() {
+    leeward::rcu_domain! { struct D; }
+    let _dog = Watchdog::new("forgotten_guards");
+    thread::spawn(|| {
+        let outer = D::read();
+        std::mem::forget(D::read());
+        drop(outer);
+        drop(D::read());
+    })
+    .join()
+    .unwrap();
+    assert_eq!(D::stats().leaked, 1);
+    let cookie = D::start_poll();
+    never("a grace period ended in spite of a forgotten guard", || D::poll(&cookie));
+    // A new thread in the old one's place is not taken for it: it reads and leaves, and may not end the other's section.
+    for _ in 0..5 {
+        thread::spawn(|| drop(D::read())).join().unwrap();
+    }
+    never("a grace period ended in spite of a forgotten guard", || D::poll(&cookie));
+    assert_eq!(D::stats().leaked, 1);
+}
+
+/// The worker itself may sit where the leaking thread sat (its control block is used again), and must not take the other's section for its own, nor go
+/// on without a grace period.
+#[test]
+fn a_leaked_handle_protects_from_a_worker_in_its_threads_place() {
+    leeward::rcu_domain! { struct D; }
+    let _dog = Watchdog::new("a_leaked_handle_protects_from_a_worker_in_its_threads_place");
+    let cell = forever::<D>();
+    let seen = thread::spawn(move || {
+        let reader: &'static Reader<D> = Box::leak(Box::new(Reader::register()));
+        let guard: &'static Guard<'static, D> = Box::leak(Box::new(reader.read()));
+        cell.load(guard)
+    })
+    .join()
+    .unwrap();
+    let word = seen.0;
+    // The first of the domain's deferrals: it starts the worker.
+    cell.replace(Canary::new()).defer();
+    never("a value was dropped under a reference that a leaked handle protects", || {
+        word.load(Ordering::SeqCst) != ALIVE
+    });
+}
+
+/// The same, online and forgotten.
+#[test]
+fn a_forgotten_online_reader_protects() {
+    leeward::rcu_domain! { struct D; }
+    let _dog = Watchdog::new("a_forgotten_online_reader_protects");
+    let cell = forever::<D>();
+    let seen = thread::spawn(move || {
+        let reader: &'static qsbr::Reader<D> = Box::leak(Box::new(qsbr::Reader::online()));
+        cell.load(reader)
+    })
+    .join()
+    .unwrap();
+    let word = seen.0;
+    cell.replace(Canary::new()).defer();
+    never("a value was dropped under a forgotten online reader", || word.load(Ordering::SeqCst) != ALIVE);
+}
+
+/// A callback is anybody's code: it may leak a guard as well, on the worker.
+#[test]
+fn a_guard_leaked_by_a_callback_protects() {
+    leeward::rcu_domain! { struct D; }
+    let _dog = Watchdog::new("a_guard_leaked_by_a_callback_protects");
+    let cell = forever::<D>();
+    let (send, receive) = std::sync::mpsc::channel();
+    D::defer(move || send.send(leak_a_reference(cell)).unwrap());
+    let seen: &'static Canary = receive.recv().unwrap();
+    let word = seen.0;
+    D::barrier();
+    cell.replace(Canary::new()).defer();
+    let cookie = D::start_poll();
+    never("a value was dropped under a reference that a callback's guard protects", || {
+        D::poll(&cookie) || word.load(Ordering::SeqCst) != ALIVE
+    });
+}
+
+mod destructors {
+    use super::*;
+
+    leeward::rcu_domain! { struct D; struct Late; struct Nested; }
+
+    static READ: AtomicU64 = AtomicU64::new(0);
+
+    /// Reads when its thread ends.
+    struct Reads;
+
+    impl Drop for Reads {
+        fn drop(&mut self) {
+            let cell = RcuCell::<_, D>::new(7);
+            let outer = D::read();
+            let inner = D::read();
+            assert_eq!(*cell.load(&inner), 7);
+            drop(outer);
+            assert_eq!(*cell.load(&inner), 7);
+            drop(inner);
+            cell.read(|seven| assert_eq!(*seven, 7));
+            D::synchronize();
+            READ.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    thread_local! {
+        static EARLY: Reads = const { Reads };
+        static AFTERWARDS: Reads = const { Reads };
+    }
+
+    /// Registered before and after the thread's first section, so that they run on either side of our own destructor.
+    #[test]
+    fn may_read() {
+        let _dog = Watchdog::new("may_read");
+        for _ in 0..100 {
+            thread::spawn(|| {
+                EARLY.with(|_| ());
+                drop(D::read());
+                AFTERWARDS.with(|_| ());
+            })
+            .join()
+            .unwrap();
+        }
+        assert_eq!(READ.load(Ordering::SeqCst), 200);
+        let stats = D::stats();
+        assert_eq!((stats.readers, stats.leaked), (0, 0), "{stats:?}");
+        D::synchronize();
+    }
+
+    /// A thread whose only reads are in destructors.
+    #[test]
+    fn may_read_for_the_first_time() {
+        leeward::rcu_domain! { struct First; }
+        struct ReadsFirst;
+        impl Drop for ReadsFirst {
+            fn drop(&mut self) {
+                drop(First::read());
+                First::synchronize();
+            }
+        }
+        thread_local! {
+            static FIRST: ReadsFirst = const { ReadsFirst };
+        }
+        let _dog = Watchdog::new("may_read_for_the_first_time");
+        for _ in 0..50 {
+            thread::spawn(|| FIRST.with(|_| ())).join().unwrap();
+        }
+        assert_eq!((First::stats().readers, First::stats().leaked), (0, 0));
+        First::synchronize();
+    }
+
+    static SEEN_LEAKED: AtomicU64 = AtomicU64::new(u64::MAX);
+
+    /// Drops its guard when its thread ends; later than our own destructor if it is registered first.
+    struct Keeps(RefCell<Option<Guard<'static, Late>>>);
+
+    impl Drop for Keeps {
+        fn drop(&mut self) {
+            SEEN_LEAKED.store(Late::stats().leaked, Ordering::SeqCst);
+            drop(self.0.borrow_mut().take());
+        }
+    }
+
+    thread_local! {
+        static KEPT: Keeps = const { Keeps(RefCell::new(None)) };
+        static TWO: RefCell<Vec<Guard<'static, Nested>>> = const { RefCell::new(Vec::new()) };
+    }
+
+    #[test]
+    fn may_drop_a_guard_late() {
+        let _dog = Watchdog::new("may_drop_a_guard_late");
+        for round in 0..20 {
+            thread::spawn(move || {
+                if round % 2 == 0 {
+                    KEPT.with(|_| ());
+                    drop(Late::read());
+                } else {
+                    // Registered behind ours, run before it.
+                    drop(Late::read());
+                }
+                KEPT.with(|kept| *kept.0.borrow_mut() = Some(Late::read()));
+            })
+            .join()
+            .unwrap();
+            let stats = Late::stats();
+            assert_eq!((stats.leaked, stats.readers), (0, 0), "round {round}: {stats:?}");
+            // Grace periods go on.
+            Late::synchronize();
+        }
+    }
+
+    #[test]
+    fn may_drop_several() {
+        let _dog = Watchdog::new("may_drop_several");
+        for order in [true, false] {
+            thread::spawn(move || {
+                TWO.with(|two| {
+                    for _ in 0..3 {
+                        two.borrow_mut().push(Nested::read());
+                    }
+                    if order {
+                        two.borrow_mut().reverse();
+                    }
+                });
+            })
+            .join()
+            .unwrap();
+            let stats = Nested::stats();
+            assert_eq!((stats.leaked, stats.readers), (0, 0), "{stats:?}");
+            Nested::synchronize();
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_threads_come_and_go() {
+    leeward::rcu_domain! { struct D; }
+    let _dog = Watchdog::within("ten_thousand_threads_come_and_go", 4 * PATIENCE);
+    let cell = RcuCell::<_, D>::new(0);
+    let stop = AtomicBool::new(false);
+    let most = AtomicU64::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut n = 0;
+            while !stop.load(Ordering::Relaxed) {
+                n += 1;
+                cell.replace(n).defer();
+                D::synchronize();
+            }
+        });
+        // So many that the slots in the domain itself do not suffice.
+        for _ in 0..500 {
+            thread::scope(|few| {
+                for _ in 0..20 {
+                    few.spawn(|| {
+                        cell.read(|n| assert!(*n >= 0));
+                        most.fetch_max(D::stats().readers, Ordering::Relaxed);
+                    });
+                }
+            });
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    D::barrier();
+    let most = most.load(Ordering::Relaxed);
+    assert!(most <= 32, "{most} slots for 20 threads at a time");
+    // `thread::scope` returns when the closures have ended; the threads' own destructors may be at work yet.
+    eventually("all slots are back", || D::stats().readers == 0);
+    assert_eq!(D::stats().leaked, 0);
+}
+
+/// More readers at once than any first block holds, then none, then as many again in the same slots.
+#[test]
+fn slots_are_used_again() {
+    leeward::rcu_domain! { struct D; }
+    let _dog = Watchdog::new("slots_are_used_again");
+    for _ in 0..10 {
+        let readers: Vec<_> = (0..1_000).map(|_| Reader::<D>::register()).collect();
+        assert_eq!(D::stats().readers, 1_000);
+        let guards: Vec<_> = readers.iter().map(|reader| reader.read()).collect();
+        let cookie = D::start_poll();
+        drop(guards);
+        eventually("the grace period ends", || D::poll(&cookie));
+        drop(readers);
+        assert_eq!(D::stats().readers, 0);
+    }
+}
+
+mod handles {
+    use super::*;
+
+    #[test]
+    fn dropping_one_ends_what_was_forgotten() {
+        leeward::rcu_domain! { struct D; }
+        let _dog = Watchdog::new("dropping_one_ends_what_was_forgotten");
+        let reader = Reader::<D>::register();
+        for _ in 0..3 {
+            std::mem::forget(reader.read());
+        }
+        let cookie = D::start_poll();
+        never("a grace period ended under forgotten guards", || D::poll(&cookie));
+        drop(reader);
+        eventually("the grace period ends", || D::poll(&cookie));
+        assert_eq!((D::stats().readers, D::stats().leaked), (0, 0));
+        // The slot is as new.
+        let reader = Reader::<D>::register();
+        let guard = reader.read();
+        let cookie = D::start_poll();
+        never("a grace period ended under a guard", || D::poll(&cookie));
+        drop(guard);
+        eventually("the grace period ends", || D::poll(&cookie));
+    }
+
+    #[test]
+    fn travel() {
+        leeward::rcu_domain! { struct D; }
+        let _dog = Watchdog::new("travel");
+        let mut travelling = Reader::<D>::register().detach();
+        for _ in 0..20 {
+            travelling = thread::spawn(move || {
+                let reader = travelling.attach();
+                let guard = reader.read();
+                let cookie = D::start_poll();
+                never("a grace period ended under a guard of a handle that travelled", || D::poll(&cookie));
+                // It is this thread's now.
+                assert!(panic_of(D::synchronize).contains("inside a read section"));
+                drop(guard);
+                eventually("the grace period ends", || D::poll(&cookie));
+                reader.detach()
+            })
+            .join()
+            .unwrap();
+        }
+        D::synchronize();
+        assert_eq!(D::stats().readers, 1);
+        drop(travelling);
+        assert_eq!(D::stats().readers, 0);
+    }
+
+    /// Detaching ends forgotten sections: the handle's borrow says that no reference is left.
+    #[test]
+    fn detaching_ends_what_was_forgotten() {
+        leeward::rcu_domain! { struct D; }
+        let _dog = Watchdog::new("detaching_ends_what_was_forgotten");
+        let reader = Reader::<D>::register();
+        std::mem::forget(reader.read());
+        let travelling = reader.detach();
+        D::synchronize();
+        drop(travelling);
+        assert_eq!(D::stats().readers, 0);
+    }
+
+    /// A handle and the thread's own slot know nothing of each other.
+    #[test]
+    fn beside_the_threads_own() {
+        leeward::rcu_domain! { struct D; }
+        let _dog = Watchdog::new("beside_the_threads_own");
+        let reader = Reader::<D>::register();
+        let by_handle = reader.read();
+        let by_thread = D::read();
+        let cookie = D::start_poll();
+        drop(by_thread);
+        never("a grace period ended under the handle's guard", || D::poll(&cookie));
+        let by_thread = D::read();
+        drop(by_handle);
+        drop(reader);
+        eventually("a later section of the thread is not in the way", || D::poll(&cookie));
+        drop(by_thread);
+    }
+}
+
+/// Leaving a section that another thread's grace period sleeps on, as the last thing that a thread does.
+#[test]
+fn the_last_section_wakes_whoever_waits() {
+    leeward::rcu_domain! { struct D; }
+    struct Last(Cell<Option<Guard<'static, D>>>);
+    thread_local! {
+        static LAST: Last = const { Last(Cell::new(None)) };
+    }
+    let _dog = Watchdog::new("the_last_section_wakes_whoever_waits");
+    for _ in 0..10 {
+        let sleeps = D::stats().sleeps;
+        let (tell, told) = std::sync::mpsc::channel();
+        let (entered, inside) = std::sync::mpsc::channel();
+        let reader = thread::spawn(move || {
+            LAST.with(|last| last.0.set(Some(D::read())));
+            entered.send(()).unwrap();
+            told.recv().unwrap();
+        });
+        inside.recv().unwrap();
+        let waiting = thread::spawn(D::synchronize);
+        eventually("the grace period sleeps", || D::stats().sleeps > sleeps);
+        tell.send(()).unwrap();
+        reader.join().unwrap();
+        waiting.join().unwrap();
+        assert_eq!((D::stats().leaked, D::stats().readers), (0, 0));
+    }
+    // Dropped by its destructor, which only runs if the type needs one.
+    assert!(std::mem::needs_drop::<Last>());
+}

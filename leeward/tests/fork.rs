@@ -1,0 +1,353 @@
+//! fork: each case in a child with an alarm, whose exit code says how it went.
+
+#![cfg(all(target_os = "linux", feature = "std", not(loom)))]
+#![allow(missing_docs)]
+
+mod common;
+
+use common::*;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+
+use leeward::fence::{self, Strategy};
+use leeward::rcu::{Domain, Guard, RcuCell, Reader, qsbr};
+
+/// One fork at a time: a child copies what the other tests' threads hold, and the strategy is the process's.
+static ALONE: Mutex<()> = Mutex::new(());
+
+const FINE: i32 = 0;
+const WRONG: i32 = 1;
+const PANICKED: i32 = 2;
+
+/// Forks; `in_child` says in the child whether all is well. Returns the child's number.
+fn spawn_child(in_child: impl FnOnce() -> bool) -> libc::pid_t {
+    // SAFETY: the child uses nothing but this library, atomics, and what glibc mends in children.
+    match unsafe { libc::fork() } {
+        -1 => panic!("fork failed"),
+        0 => {
+            // SAFETY: ends a child that hangs.
+            unsafe { libc::alarm(10) };
+            let code = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(in_child)) {
+                Ok(true) => FINE,
+                Ok(false) => WRONG,
+                Err(_) => PANICKED,
+            };
+            // SAFETY: ends the child without running what belongs to the parent.
+            unsafe { libc::_exit(code) }
+        }
+        child => child,
+    }
+}
+
+#[track_caller]
+fn must_end_well(child: libc::pid_t) {
+    let mut status = 0;
+    // SAFETY: `status` is ours to write.
+    while unsafe { libc::waitpid(child, &mut status, 0) } != child {}
+    assert!(!libc::WIFSIGNALED(status), "the child was killed by signal {}: it hung, or worse", libc::WTERMSIG(status));
+    match libc::WEXITSTATUS(status) {
+        FINE => {}
+        WRONG => panic!("the child found something wrong"),
+        PANICKED => panic!("the child panicked"),
+        other => panic!("the child ended with {other}"),
+    }
+}
+
+#[track_caller]
+fn in_child(work: impl FnOnce() -> bool) {
+    must_end_well(spawn_child(work));
+}
+
+/// A thread that is inside until told.
+fn inside<D: Domain>() -> (std::sync::mpsc::Sender<()>, thread::JoinHandle<()>) {
+    let (leave, told) = channel();
+    let (entered, is_inside) = channel();
+    let thread = thread::spawn(move || {
+        let guard = D::read();
+        entered.send(()).unwrap();
+        told.recv().unwrap();
+        drop(guard);
+    });
+    is_inside.recv().unwrap();
+    (leave, thread)
+}
+
+/// Everything that a domain offers, in a child.
+fn works<D: Domain>() -> bool {
+    static RAN: AtomicU64 = AtomicU64::new(0);
+    D::synchronize();
+    let cell = RcuCell::<_, D>::new(1);
+    let guard = D::read();
+    let seen = cell.load(&guard);
+    let retired = cell.replace(2);
+    let cookie = D::start_poll();
+    let early = D::poll(&cookie);
+    let alive = *seen == 1;
+    drop(guard);
+    let value = *retired.synchronize();
+    let before = RAN.load(Ordering::SeqCst);
+    D::defer(|| {
+        RAN.fetch_add(1, Ordering::SeqCst);
+    });
+    D::barrier();
+    let ran = RAN.load(Ordering::SeqCst) - before;
+    let threads = thread::spawn(|| {
+        drop(D::read());
+        D::synchronize();
+    });
+    threads.join().unwrap();
+    !early && alive && value == 1 && ran == 1
+}
+
+#[test]
+fn while_another_thread_is_inside() {
+    leeward::rcu_domain! { struct D; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("while_another_thread_is_inside");
+    let (leave, thread) = inside::<D>();
+    in_child(works::<D>);
+    // And a child's child.
+    in_child(|| {
+        in_child(works::<D>);
+        works::<D>()
+    });
+    leave.send(()).unwrap();
+    thread.join().unwrap();
+    assert!(works::<D>());
+}
+
+#[test]
+fn while_another_thread_holds_handles() {
+    leeward::rcu_domain! { struct D; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("while_another_thread_holds_handles");
+    let (leave, told) = channel::<()>();
+    let (entered, is_inside) = channel();
+    let thread = thread::spawn(move || {
+        let reader = Reader::<D>::register();
+        let guard = reader.read();
+        let online = qsbr::Reader::<D>::online();
+        entered.send(()).unwrap();
+        told.recv().unwrap();
+        drop((guard, online));
+    });
+    is_inside.recv().unwrap();
+    in_child(works::<D>);
+    leave.send(()).unwrap();
+    thread.join().unwrap();
+    assert!(works::<D>());
+}
+
+/// The lead is taken, followers sleep, the worker is in the midst of a grace period: none of them is in the child.
+#[test]
+fn while_grace_periods_are_blocked() {
+    leeward::rcu_domain! { struct D; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("while_grace_periods_are_blocked");
+    let (leave, thread) = inside::<D>();
+    let sleeps = D::stats().sleeps;
+    let callers: Vec<_> = (0..4).map(|_| thread::spawn(D::synchronize)).collect();
+    D::defer(|| {});
+    eventually("the grace period sleeps", || D::stats().sleeps > sleeps);
+    thread::sleep(GLANCE);
+    in_child(works::<D>);
+    leave.send(()).unwrap();
+    thread.join().unwrap();
+    callers.into_iter().for_each(|caller| caller.join().unwrap());
+    D::barrier();
+    assert!(works::<D>());
+}
+
+/// Forks at any moment of a domain that is hard at work.
+#[test]
+fn at_any_moment() {
+    leeward::rcu_domain! { struct D; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("at_any_moment");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    drop(D::read());
+                    D::synchronize();
+                    D::defer(|| {});
+                }
+            });
+        }
+        for _ in 0..60 {
+            in_child(works::<D>);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(works::<D>());
+}
+
+#[test]
+fn callbacks_are_the_parents() {
+    leeward::rcu_domain! { struct D; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("callbacks_are_the_parents");
+    /// Where a callback ran, told to the test through a pipe.
+    static PIPE: AtomicI32 = AtomicI32::new(-1);
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors.
+    assert_eq!(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_NONBLOCK) }, 0);
+    PIPE.store(ends[1], Ordering::Relaxed);
+    fn tell() {
+        // SAFETY: has no precondition.
+        let me = unsafe { libc::getpid() };
+        // SAFETY: a number of ours, as long as it is.
+        unsafe { libc::write(PIPE.load(Ordering::Relaxed), (&raw const me).cast(), size_of_val(&me)) };
+    }
+    let (leave, thread) = inside::<D>();
+    // One batch is taken and waits, the other is being filled.
+    D::defer(tell);
+    let sleeps = D::stats().sleeps;
+    eventually("the worker sleeps", || D::stats().sleeps > sleeps || D::stats().sleeps > 0);
+    (0..3).for_each(|_| D::defer(tell));
+    in_child(|| {
+        let nothing = D::stats().callbacks_queued == 0 && D::stats().bytes_queued == 0;
+        D::barrier();
+        D::synchronize();
+        nothing && works::<D>()
+    });
+    leave.send(()).unwrap();
+    thread.join().unwrap();
+    D::barrier();
+    let mut ran_in = Vec::new();
+    loop {
+        let mut pid: libc::pid_t = 0;
+        // SAFETY: room for one number.
+        let read = unsafe { libc::read(ends[0], (&raw mut pid).cast(), size_of_val(&pid)) };
+        if read <= 0 {
+            break;
+        }
+        ran_in.push(pid);
+    }
+    assert_eq!(ran_in, [std::process::id() as libc::pid_t; 4]);
+}
+
+/// The forking thread's own sections go on in the child.
+#[test]
+fn by_a_thread_that_is_inside() {
+    leeward::rcu_domain! { struct D; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("by_a_thread_that_is_inside");
+
+    fn check(guards: Vec<Guard<'_, D>>) {
+        in_child(move || {
+            let mut guards = guards;
+            while guards.len() > 1 {
+                guards.pop();
+            }
+            let cell = RcuCell::<_, D>::new(1);
+            let seen = cell.load(&guards[0]);
+            let retired = cell.replace(2);
+            let cookie = D::start_poll();
+            never("a grace period ended in the child under the guard that it inherited", || D::poll(&cookie));
+            let refused = panic_of(D::synchronize).contains("inside a read section");
+            let alive = *seen == 1;
+            guards.clear();
+            eventually("the grace period ends", || D::poll(&cookie));
+            alive && refused && *retired.synchronize() == 1 && works::<D>()
+        });
+    }
+    check(vec![D::read()]);
+    check(vec![D::read(), D::read(), D::read()]);
+    let reader = Reader::<D>::register();
+    check(vec![reader.read()]);
+    drop(reader);
+    let mut online = qsbr::Reader::<D>::online();
+    in_child(|| {
+        let cookie = D::start_poll();
+        never("a grace period ended in the child under the online reader that it inherited", || D::poll(&cookie));
+        while !D::poll(&cookie) {
+            online.quiescent();
+        }
+        online.synchronize();
+        online.offline(works::<D>)
+    });
+    drop(online);
+    assert!(works::<D>());
+}
+
+/// A callback forks: its child is no worker any more, the rest of the batch is the parent's.
+#[test]
+fn by_a_callback() {
+    leeward::rcu_domain! { struct D; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("by_a_callback");
+    static RAN: AtomicU64 = AtomicU64::new(0);
+    let (send, child) = channel();
+    let guard = D::read();
+    D::defer(|| {
+        RAN.fetch_add(1, Ordering::SeqCst);
+    });
+    D::defer(move || {
+        let child = spawn_child(|| {
+            // SAFETY: reads one word of the parent's copy.
+            let before = RAN.load(Ordering::SeqCst);
+            D::synchronize();
+            before == RAN.load(Ordering::SeqCst) && works::<D>()
+        });
+        send.send(child).unwrap();
+    });
+    D::defer(|| {
+        RAN.fetch_add(1, Ordering::SeqCst);
+    });
+    drop(guard);
+    must_end_well(child.recv().unwrap());
+    D::barrier();
+    assert_eq!(RAN.load(Ordering::SeqCst), 2);
+    assert_eq!(D::stats().callbacks_run, 3);
+    assert!(works::<D>());
+}
+
+#[test]
+fn with_every_strategy() {
+    leeward::rcu_domain! { struct D; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("with_every_strategy");
+    for &strategy in Strategy::ALL {
+        if let Err(error) = fence::force(strategy) {
+            println!("skipped: {error}");
+            continue;
+        }
+        let (leave, thread) = inside::<D>();
+        // Another thread in the midst of a fence, whose lock the child must not wait for.
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    fence::heavy();
+                }
+            });
+            for _ in 0..10 {
+                in_child(|| works::<D>() && fence::strategy() == Some(strategy));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        leave.send(()).unwrap();
+        thread.join().unwrap();
+    }
+    fence::force(Strategy::ALL[0]).unwrap();
+}
+
+/// What the child counts is its own.
+#[test]
+fn the_child_has_one_reader() {
+    leeward::rcu_domain! { struct D; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("the_child_has_one_reader");
+    let others: Vec<_> = (0..5).map(|_| inside::<D>()).collect();
+    D::register().unwrap();
+    in_child(|| D::stats().readers == 1 && D::stats().leaked == 0);
+    for (leave, thread) in others {
+        leave.send(()).unwrap();
+        thread.join().unwrap();
+    }
+}

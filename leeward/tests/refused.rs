@@ -1,0 +1,518 @@
+//! Kernels and sandboxes that refuse things. Each case is a process of its own (a filter cannot be taken off): this program, started again with the
+//! name of the case, which then runs a small suite on whatever is left.
+
+#![cfg(all(target_os = "linux", feature = "std", not(loom), not(leeward_symmetric)))]
+#![allow(missing_docs)]
+
+mod common;
+#[path = "common/litmus.rs"]
+mod harness;
+#[path = "common/seccomp.rs"]
+mod seccomp;
+
+use common::*;
+use harness::{Automatic, Handle, Quiescent, one_writer};
+use seccomp::{Action, Rule, When, refuse};
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use leeward::fence::{self, Error, Strategy};
+use leeward::rcu::{Domain, RcuCell};
+
+leeward::rcu_domain! {
+    struct D;
+    struct Fenced: Full;
+}
+
+/// The cases want the processors one after the other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+const CASE: &str = "LEEWARD_TEST_CASE";
+
+/// Starts this program again for one case.
+#[track_caller]
+fn run(case: &str, prepare: impl FnOnce(&mut Command)) {
+    let _alone = alone(&ALONE);
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "case", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(CASE, case)
+        .env_remove("LEEWARD_FENCE");
+    prepare(&mut command);
+    let output = command.output().unwrap();
+    let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{case}: {}\n{said}\n{complained}", output.status);
+    assert!(said.contains("1 passed"), "{case}: nothing ran:\n{said}");
+    said.lines().filter(|line| line.contains("Findings")).for_each(|line| println!("{case}: {line}"));
+}
+
+macro_rules! cases {
+    ($($(#[$meta:meta])* $name:ident: $body:block)*) => {
+        $($(#[$meta])*
+        #[test]
+        fn $name() {
+            run(stringify!($name), |_| ());
+        })*
+
+        /// The other side: what the process does that was started for a case.
+        #[test]
+        #[ignore = "started by the other tests"]
+        fn case() {
+            let _dog = Watchdog::new("case");
+            match std::env::var(CASE).unwrap_or_default().as_str() {
+                $(stringify!($name) => $body)*
+                "named" => named(),
+                "one_processor" => suite(),
+                other => println!("no such case: `{other}`"),
+            }
+        }
+    };
+}
+
+/// Every flavour of reader, a grace period that sleeps, callbacks and polling.
+fn suite() {
+    if let Some(on) = two_processors() {
+        one_writer::<Automatic<D>, D>(on, duration(0.2)).must_be_sound("automatic");
+        one_writer::<Handle<D>, D>(on, duration(0.1)).must_be_sound("handle");
+        one_writer::<Quiescent<D>, D>(on, duration(0.1)).must_be_sound("quiescent");
+        one_writer::<Automatic<Fenced>, Fenced>(on, duration(0.1)).must_be_sound("full");
+    }
+    rcu_suite::<D>();
+    rcu_suite::<Fenced>();
+}
+
+fn rcu_suite<D: Domain>() {
+    let cell = RcuCell::<_, D>::new(1);
+    thread::scope(|scope| {
+        let (entered, inside) = std::sync::mpsc::channel();
+        let (leave, told) = std::sync::mpsc::channel::<()>();
+        let reader = scope.spawn(move || {
+            let guard = D::read();
+            entered.send(()).unwrap();
+            told.recv().unwrap();
+            drop(guard);
+        });
+        inside.recv().unwrap();
+        let sleeps = D::stats().sleeps;
+        let writer = scope.spawn(|| *cell.replace(2).synchronize());
+        eventually("the grace period sleeps", || D::stats().sleeps > sleeps);
+        assert!(!writer.is_finished());
+        leave.send(()).unwrap();
+        reader.join().unwrap();
+        assert_eq!(writer.join().unwrap(), 1);
+    });
+    let ran = std::sync::Arc::new(AtomicU64::new(0));
+    for _ in 0..10 {
+        let ran = std::sync::Arc::clone(&ran);
+        D::defer(move || {
+            ran.fetch_add(1, Ordering::SeqCst);
+        });
+    }
+    D::barrier();
+    assert_eq!(ran.load(Ordering::SeqCst), 10);
+    let cookie = D::start_poll();
+    eventually("the cookie is ready", || D::poll(&cookie));
+    let guard = D::read();
+    assert!(panic_of(D::synchronize).contains("inside a read section"));
+    drop(guard);
+}
+
+/// Membarrier answers with this number; the third choice serves.
+fn falls_back_to_signals(errno: i32) {
+    refuse(&[Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(errno))]);
+    assert_eq!(fence::init(), Ok(Strategy::Signal));
+    suite();
+    for refused in [Strategy::MembarrierPrivate, Strategy::MembarrierGlobal] {
+        assert_eq!(fence::force(refused), Err(Error::Refused(refused)));
+    }
+    assert_eq!(fence::strategy(), Some(Strategy::Signal));
+    let counters = fence::counters();
+    assert_eq!((counters.membarrier_private, counters.membarrier_global), (0, 0));
+    assert!(counters.signal > 0);
+}
+
+const QUERY: u32 = 0;
+const GLOBAL: u32 = 1;
+const PRIVATE: u32 = 8;
+const REGISTER_PRIVATE: u32 = 16;
+
+fn membarrier(command: u32, errno: i32) -> Rule {
+    Rule::new(libc::SYS_membarrier, When::ArgumentIs(0, command), Action::Errno(errno))
+}
+
+/// The query is answered, the commands are not.
+fn falls_back_although_the_query_is_answered(errno: i32) {
+    refuse(&[membarrier(PRIVATE, errno), membarrier(REGISTER_PRIVATE, errno), membarrier(GLOBAL, errno)]);
+    assert_eq!(fence::init(), Ok(Strategy::Signal));
+    rcu_suite::<D>();
+}
+
+fn heavy_by(count: impl Fn() -> u64) {
+    let before = count();
+    fence::heavy();
+    assert!(count() > before, "{:?}", fence::counters());
+}
+
+cases! {
+    enosys: { falls_back_to_signals(libc::ENOSYS) }
+    eperm: { falls_back_to_signals(libc::EPERM) }
+    einval: { falls_back_to_signals(libc::EINVAL) }
+    enomem: { falls_back_to_signals(libc::ENOMEM) }
+    enosys_for_the_commands: { falls_back_although_the_query_is_answered(libc::ENOSYS) }
+    eperm_for_the_commands: { falls_back_although_the_query_is_answered(libc::EPERM) }
+    enomem_for_the_commands: { falls_back_although_the_query_is_answered(libc::ENOMEM) }
+
+    only_the_query_is_refused: {
+        refuse(&[membarrier(QUERY, libc::EPERM)]);
+        assert!(fence::init().is_ok());
+        rcu_suite::<D>();
+    }
+
+    the_expedited_command_is_refused: {
+        refuse(&[membarrier(PRIVATE, libc::EPERM), membarrier(REGISTER_PRIVATE, libc::EPERM)]);
+        let strategy = fence::init().unwrap();
+        // Refused by the kernel itself where it runs `nohz_full`.
+        assert!(matches!(strategy, Strategy::MembarrierGlobal | Strategy::Signal), "{strategy}");
+        rcu_suite::<D>();
+    }
+
+    refused_later: {
+        assert_eq!(fence::init(), Ok(Strategy::MembarrierPrivate));
+        rcu_suite::<D>();
+        refuse(&[Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::EPERM))]);
+        let before = fence::counters();
+        heavy_by(|| fence::counters().signal);
+        assert_eq!(fence::strategy(), Some(Strategy::Signal));
+        assert!(fence::counters().retries > before.retries);
+        assert_eq!(fence::counters().membarrier_private, before.membarrier_private);
+        suite();
+    }
+
+    /// For lack of memory another strategy serves that one fence, and the choice stays.
+    no_memory_later: {
+        assert_eq!(fence::init(), Ok(Strategy::MembarrierPrivate));
+        refuse(&[membarrier(PRIVATE, libc::ENOMEM)]);
+        let before = fence::counters();
+        fence::heavy();
+        let after = fence::counters();
+        assert_eq!(after.total(), before.total() + 1);
+        assert_eq!(after.membarrier_private, before.membarrier_private);
+        assert_eq!(fence::strategy(), Some(Strategy::MembarrierPrivate));
+        rcu_suite::<D>();
+    }
+
+    killed_for_asking: {
+        refuse(&[Rule::new(libc::SYS_membarrier, When::Always, Action::Kill)]);
+        assert_eq!(fence::init(), Ok(Strategy::Signal));
+        suite();
+        assert_eq!(fence::force(Strategy::MembarrierPrivate), Err(Error::Refused(Strategy::MembarrierPrivate)));
+    }
+
+    signals_refused: {
+        refuse(&[
+            Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::ENOSYS)),
+            Rule::new(libc::SYS_rt_tgsigqueueinfo, When::Always, Action::Errno(libc::EPERM)),
+        ]);
+        assert_eq!(fence::init(), Ok(Strategy::Signal));
+        heavy_by(|| fence::counters().visits);
+        suite();
+    }
+
+    no_proc: {
+        let mut rules = vec![
+            Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::ENOSYS)),
+            Rule::new(libc::SYS_openat, When::ArgumentHas(2, libc::O_DIRECTORY as u32), Action::Errno(libc::EACCES)),
+        ];
+        #[cfg(target_arch = "x86_64")]
+        rules.push(Rule::new(libc::SYS_open, When::ArgumentHas(1, libc::O_DIRECTORY as u32), Action::Errno(libc::EACCES)));
+        refuse(&rules);
+        assert_eq!(fence::init(), Ok(Strategy::Signal));
+        heavy_by(|| fence::counters().visits);
+        suite();
+    }
+
+    everything_refused: {
+        refuse(&[
+            Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::ENOSYS)),
+            Rule::new(libc::SYS_rt_tgsigqueueinfo, When::Always, Action::Errno(libc::EPERM)),
+            Rule::new(libc::SYS_sched_setaffinity, When::Always, Action::Errno(libc::EPERM)),
+        ]);
+        assert_eq!(fence::init(), Err(Error::NoStrategy));
+        assert_eq!(panic_of(fence::heavy), format!("leeward: {}", Error::NoStrategy));
+        assert_eq!(fence::strategy(), None);
+        // Readers that fence themselves need no strategy.
+        rcu_suite::<Fenced>();
+    }
+
+    /// No thread can be started: callbacks and polling work without a worker.
+    no_threads: {
+        let clone = [libc::SYS_clone, libc::SYS_clone3];
+        refuse(&clone.map(|number| Rule::new(number, When::Always, Action::Errno(libc::EAGAIN))));
+        let ran = std::sync::Arc::new(AtomicU64::new(0));
+        for _ in 0..5 {
+            let ran = std::sync::Arc::clone(&ran);
+            D::defer(move || {
+                ran.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        let guard = D::read();
+        let again = std::sync::Arc::clone(&ran);
+        D::defer(move || {
+            again.fetch_add(1, Ordering::SeqCst);
+        });
+        drop(guard);
+        D::barrier();
+        assert_eq!(ran.load(Ordering::SeqCst), 6);
+        let cookie = D::start_poll();
+        let guard = D::read();
+        drop(guard);
+        assert!(D::poll(&cookie), "nobody is inside, and whoever polls runs the grace period");
+        let cell = RcuCell::<_, D>::new(1);
+        assert_eq!(*cell.replace(2).synchronize(), 1);
+        drop(cell.replace(3));
+        D::barrier();
+    }
+
+    /// Threads that block every signal are reached over the processors.
+    signals_blocked: {
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let (blocked, has_blocked) = std::sync::mpsc::channel();
+            for _ in 0..3 {
+                let blocked = blocked.clone();
+                let stop = &stop;
+                scope.spawn(move || {
+                    block_signals(libc::SIG_BLOCK);
+                    blocked.send(()).unwrap();
+                    while !stop.load(Ordering::Relaxed) {
+                        compute(1_000);
+                    }
+                });
+            }
+            (0..3).for_each(|_| has_blocked.recv().unwrap());
+            fence::force(Strategy::Signal).unwrap();
+            for _ in 0..3 {
+                heavy_by(|| fence::counters().visits);
+            }
+            assert_eq!(fence::strategy(), Some(Strategy::Signal));
+            stop.store(true, Ordering::Relaxed);
+        });
+        suite();
+    }
+
+    /// A reader that blocks every signal is still fenced.
+    a_reader_with_signals_blocked: {
+        fence::force(Strategy::Signal).unwrap();
+        struct Blocked(Automatic<D>);
+        impl harness::Flavour for Blocked {
+            fn new() -> Self {
+                block_signals(libc::SIG_BLOCK);
+                Blocked(Automatic::new())
+            }
+            #[inline(always)]
+            fn section<R>(&mut self, before: impl FnOnce(), body: impl FnOnce() -> R) -> R {
+                self.0.section(before, body)
+            }
+        }
+        if let Some(on) = two_processors() {
+            one_writer::<Blocked, D>(on, duration(0.5)).must_be_sound("signals blocked");
+        }
+    }
+
+    /// More threads than are interrupted at a time, and a signal of the program's own where we would have taken ours.
+    many_threads: {
+        install_everywhere_from(libc::SIGRTMAX() - 3);
+        fence::force(Strategy::Signal).unwrap();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..600 {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        thread::sleep(Duration::from_millis(20));
+                    }
+                });
+            }
+            for _ in 0..5 {
+                heavy_by(|| fence::counters().signal);
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(STRAY.load(Ordering::Relaxed), 0, "the program's own handler was called");
+    }
+
+    /// The strategy changes all the time.
+    switching_under_load: {
+        let Some(on) = two_processors() else { return };
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut rng = Rng::new(1);
+                while !stop.load(Ordering::Relaxed) {
+                    let _ = fence::force(Strategy::ALL[rng.below(Strategy::ALL.len() as u64) as usize]);
+                    thread::sleep(Duration::from_micros(500));
+                }
+            });
+            one_writer::<Automatic<D>, D>(on, duration(1.0)).must_be_sound("switching");
+            stop.store(true, Ordering::Relaxed);
+        });
+        let counters = fence::counters();
+        assert!(counters.membarrier_private > 0 && counters.signal > 0, "{counters:?}");
+    }
+
+    a_thread_that_starts_meanwhile: { meanwhile::run() }
+}
+
+/// Does something to the calling thread's mask of every signal.
+fn block_signals(how: libc::c_int) {
+    let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: initialises the set.
+    unsafe { libc::sigfillset(all.as_mut_ptr()) };
+    // SAFETY: a set of ours, initialised just now.
+    let outcome = unsafe { libc::pthread_sigmask(how, all.as_ptr(), std::ptr::null_mut()) };
+    assert_eq!(outcome, 0);
+}
+
+static STRAY: AtomicU64 = AtomicU64::new(0);
+
+/// The program's own handler on every real-time signal from `first` up.
+fn install_everywhere_from(first: libc::c_int) {
+    extern "C" fn stray(_: libc::c_int) {
+        STRAY.fetch_add(1, Ordering::Relaxed);
+    }
+    for signal in first..=libc::SIGRTMAX() {
+        // SAFETY: zeroed is a valid sigaction.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        let handler: extern "C" fn(libc::c_int) = stray;
+        action.sa_sigaction = handler as usize;
+        // SAFETY: an async-signal-safe handler.
+        let outcome = unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
+        assert_eq!(outcome, 0);
+    }
+}
+
+/// A thread that is started between the listing of the threads and its end was missed by it, and has to be found by another. The listing's end is caught by
+/// a filter that traps; the thread that is started there blocks all signals, so that finding it shows as a visit of the processors.
+mod meanwhile {
+    use super::*;
+    use std::sync::atomic::AtomicU32;
+
+    static ARMED: AtomicBool = AtomicBool::new(false);
+    /// 0: nothing; 1: start it; 2: it runs.
+    static START: AtomicU32 = AtomicU32::new(0);
+
+    /// At the end of the first listing, once.
+    fn listing_ended() {
+        if ARMED.swap(false, Ordering::SeqCst) {
+            START.store(1, Ordering::SeqCst);
+            while START.load(Ordering::SeqCst) != 2 {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    pub fn run() {
+        fence::force(Strategy::Signal).unwrap();
+        if !seccomp::trap_the_end_of_listings(listing_ended) {
+            println!("skipped: this machine's registers are not known to the test");
+            return;
+        }
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while START.load(Ordering::SeqCst) != 1 {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    compute(100);
+                }
+                // The new thread inherits the mask; this one answers as soon as it may.
+                block_signals(libc::SIG_BLOCK);
+                let running = &AtomicBool::new(false);
+                thread::scope(|inner| {
+                    inner.spawn(|| {
+                        running.store(true, Ordering::SeqCst);
+                        while !stop.load(Ordering::Relaxed) {
+                            compute(100);
+                        }
+                    });
+                    while !running.load(Ordering::SeqCst) {
+                        compute(100);
+                    }
+                    block_signals(libc::SIG_UNBLOCK);
+                    START.store(2, Ordering::SeqCst);
+                });
+            });
+            thread::sleep(Duration::from_millis(5));
+            let before = fence::counters();
+            fence::heavy();
+            let quiet = fence::counters();
+            ARMED.store(true, Ordering::SeqCst);
+            fence::heavy();
+            let after = fence::counters();
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(quiet.visits, before.visits, "a thread did not answer although none blocks the signal");
+            assert_eq!(START.load(Ordering::SeqCst), 2, "the listing's end was not seen");
+            assert!(after.visits > quiet.visits, "a thread that was started during the fence was not reached");
+        });
+    }
+}
+
+/// What `LEEWARD_FENCE` may hold.
+fn named() {
+    let asked = std::env::var_os("LEEWARD_FENCE");
+    let expected = match asked.as_deref().map(|name| name.to_str()) {
+        None | Some(Some("" | "auto")) => Ok(Strategy::MembarrierPrivate),
+        Some(name) => name.and_then(Strategy::from_name).ok_or(Error::UnknownName),
+    };
+    let refused = matches!(expected, Ok(strategy) if fence::force(strategy).is_err());
+    if refused {
+        println!("skipped: {expected:?} is refused here");
+        return;
+    }
+    assert_eq!(fence::init(), expected);
+    assert_eq!(fence::init(), expected, "the same answer again");
+    if let Err(error) = expected {
+        // The automatic choice is in use, and the error says what might have been meant.
+        assert_eq!(fence::strategy(), Some(Strategy::MembarrierPrivate));
+        assert!(Strategy::ALL.iter().all(|known| error.to_string().contains(known.name())), "{error}");
+    }
+    rcu_suite::<D>();
+}
+
+#[test]
+fn names() {
+    use std::os::unix::ffi::OsStrExt;
+    let known = Strategy::ALL.iter().map(|strategy| strategy.name());
+    for name in known.chain(["", "auto", "bogus", "Signal", "symmetric", "membarrier "]) {
+        run("named", |command| {
+            command.env("LEEWARD_FENCE", name);
+        });
+    }
+    run("named", |command| {
+        command.env("LEEWARD_FENCE", std::ffi::OsStr::from_bytes(b"\xff\xfe"));
+    });
+    run("named", |_| ());
+}
+
+/// The whole process on one processor, from its start.
+#[test]
+fn one_processor() {
+    for strategy in Strategy::ALL {
+        run("one_processor", |command| {
+            let cpu = processors()[0];
+            command.env("LEEWARD_FENCE", strategy.name());
+            // SAFETY: between fork and exec the closure makes one system call, and allocates only if that fails.
+            unsafe {
+                command.pre_exec(move || {
+                    pin(cpu);
+                    Ok(())
+                })
+            };
+        });
+    }
+}

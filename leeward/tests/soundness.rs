@@ -1,0 +1,198 @@
+//! What must not compile: every claim of safety that the types make. Each file in `tests/ui` is a program that compiles once its marked lines
+//! (`//~ BREAKS E0xxx`) are taken out, and fails with that error and no other while they are in. So hardly any message is compared, and any compiler will do.
+
+#![cfg(all(target_os = "linux", feature = "std", not(loom)))]
+#![allow(missing_docs)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use leeward::rcu::{Cookie, DetachedReader, Domain, Global, Guard, RcuCell, RcuOption, Reader, Retired, qsbr};
+
+const MARK: &str = "//~ BREAKS ";
+
+/// Where the crate lies that this test is linked with.
+struct Compiler {
+    program: String,
+    libraries: PathBuf,
+    candidates: Vec<PathBuf>,
+    target: Option<String>,
+}
+
+impl Compiler {
+    /// None, with a printed reason, where there is no compiler.
+    fn find() -> Option<Compiler> {
+        let program = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+        if let Err(error) = Command::new(&program).arg("--version").output() {
+            println!("skipped: no compiler to be run ({program}: {error})");
+            return None;
+        }
+        let libraries = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+        let mut candidates: Vec<_> = std::fs::read_dir(&libraries)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| {
+                let name = path.file_name().unwrap().to_string_lossy();
+                name.starts_with("libleeward-") && name.ends_with(".rlib")
+            })
+            .collect();
+        // Builds with other flags lie there too; the newest is most likely ours.
+        candidates.sort_by_key(|path| std::cmp::Reverse(path.metadata().and_then(|data| data.modified()).ok()));
+        // target/<triple>/<profile>/deps when built for another machine.
+        let target =
+            libraries.ancestors().nth(2).and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let target = target.filter(|name| name.matches('-').count() >= 2 && name.contains("linux"));
+        Some(Compiler { program, libraries, candidates, target })
+    }
+
+    fn compile(&self, library: &Path, name: &str, source: &str) -> Output {
+        let folder = std::env::temp_dir().join(format!("leeward-soundness-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join(format!("{name}.rs"));
+        std::fs::write(&file, source).unwrap();
+        let mut command = Command::new(&self.program);
+        command.args([
+            "--edition",
+            "2024",
+            "--crate-type",
+            "bin",
+            "--emit",
+            "metadata",
+            "--error-format",
+            "short",
+            "-A",
+            "warnings",
+        ]);
+        command.args(std::env::var("RUSTFLAGS").unwrap_or_default().split_whitespace());
+        if let Some(target) = &self.target {
+            command.args(["--target", target]);
+        }
+        command.arg("--extern").arg(format!("leeward={}", library.display()));
+        command.arg("-L").arg(format!("dependency={}", self.libraries.display()));
+        let output = command.arg("--out-dir").arg(&folder).arg(&file).output().unwrap();
+        let _ = std::fs::remove_dir_all(&folder);
+        output
+    }
+
+    /// The library that a program can be compiled with.
+    fn library(&self) -> PathBuf {
+        let program = "fn main() { let _ = leeward::rcu::Reader::<leeward::rcu::Global>::register(); drop(leeward::rcu::read()); }";
+        let works = |library: &&PathBuf| self.compile(library, "control", program).status.success();
+        self.candidates
+            .iter()
+            .find(works)
+            .unwrap_or_else(|| panic!("nothing compiles with any of {:?}", self.candidates))
+            .clone()
+    }
+}
+
+/// Checks one program; says what is wrong with it.
+fn check(compiler: &Compiler, library: &Path, path: &Path) -> Result<(), String> {
+    let name = path.file_stem().unwrap().to_string_lossy();
+    let source = std::fs::read_to_string(path).unwrap();
+    let breaks: Vec<_> = source
+        .lines()
+        .enumerate()
+        .filter_map(|(line, text)| text.split_once(MARK).map(|(_, error)| (line + 1, error.trim().to_owned())))
+        .collect();
+    if breaks.is_empty() {
+        return Err(format!("{name}: no line is marked"));
+    }
+    // Blank lines in their place, so that the numbers stay.
+    let sound: Vec<_> = source.lines().map(|line| if line.contains(MARK) { "" } else { line }).collect();
+    let output = compiler.compile(library, &name, &sound.join("\n"));
+    if !output.status.success() {
+        return Err(format!(
+            "{name}: does not compile without its marked lines:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        ));
+    }
+    let output = compiler.compile(library, &name, &source);
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        return Err(format!("{name}: COMPILES, and must not"));
+    }
+    let expected = |error: &str| breaks.iter().any(|(_, what)| error.contains(what.as_str()));
+    let errors: Vec<_> = said.lines().filter(|line| line.contains(" error") && line.contains(".rs:")).collect();
+    if errors.is_empty() || !errors.iter().all(|error| expected(error)) {
+        return Err(format!("{name}: fails for another reason than {breaks:?}:\n{said}"));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_must_not_compile() {
+    let Some(compiler) = Compiler::find() else { return };
+    let library = compiler.library();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui");
+    let mut programs: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    programs.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    programs.sort();
+    assert!(programs.len() >= 15, "{programs:?}");
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || {
+        let index = || next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let mine = std::iter::repeat_with(index).map_while(|index| programs.get(index));
+        mine.filter_map(|path| check(&compiler, &library, path).err()).collect::<Vec<_>>()
+    };
+    let wrong = std::thread::scope(|scope| {
+        let workers = common::processors().into_iter().take(8).map(|_| scope.spawn(work)).collect::<Vec<_>>();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// Does not compile if `$type` implements `$trait`: there would be two candidates for the function.
+macro_rules! assert_not {
+    ($trait:ident: $($type:ty),* $(,)?) => {$(
+        const _: fn() = || {
+            trait Ambiguous<A> { fn it() {} }
+            impl<T: ?Sized> Ambiguous<()> for T {}
+            impl<T: ?Sized + $trait> Ambiguous<u8> for T {}
+            <$type as Ambiguous<_>>::it();
+        };
+    )*};
+}
+
+macro_rules! assert_is {
+    ($trait:ident: $($type:ty),* $(,)?) => {$(
+        const _: fn() = || {
+            fn needs<T: ?Sized + $trait>() {}
+            needs::<$type>();
+        };
+    )*};
+}
+
+type NotSync = std::cell::Cell<u32>;
+type NotSend = std::rc::Rc<u32>;
+/// Sync and not Send.
+type Locked = std::sync::MutexGuard<'static, u32>;
+
+assert_not!(Send: Guard<'static>, Reader, qsbr::Reader, RcuCell<NotSend>, RcuCell<Locked>, RcuOption<NotSend>, Retired<NotSync>);
+assert_not!(Sync: Guard<'static>, Reader, qsbr::Reader, RcuCell<NotSync>, RcuCell<NotSend>, RcuCell<Locked>, RcuOption<NotSync>, Retired<NotSync>);
+assert_is!(Send: RcuCell<u32>, RcuCell<NotSync>, RcuOption<String>, Retired<u32>, DetachedReader, Cookie, Global);
+assert_is!(Sync: RcuCell<u32>, RcuOption<String>, Retired<u32>, DetachedReader, Cookie);
+assert_is!(Unpin: Guard<'static>, Reader, RcuCell<u32>);
+
+/// A guard costs nothing to carry: the slot's address, with room for an `Option`.
+#[test]
+fn sizes() {
+    assert_eq!(size_of::<Guard<'static>>(), size_of::<usize>());
+    assert_eq!(size_of::<Option<Guard<'static>>>(), size_of::<usize>());
+    assert_eq!(size_of::<Reader>(), size_of::<usize>());
+    assert_eq!(size_of::<RcuCell<[u8; 100]>>(), size_of::<usize>());
+}
+
+/// Functions that take any domain can be written by anybody.
+#[test]
+fn domains_are_types() {
+    fn twice<D: Domain>() -> u64 {
+        D::synchronize();
+        D::synchronize();
+        D::stats().grace_periods
+    }
+    leeward::rcu_domain! { struct Own; }
+    assert_eq!(twice::<Own>(), 2);
+}

@@ -1,0 +1,8 @@
+//! So is a callback.
+use leeward::rcu;
+fn main() {
+    let text = String::from("local");
+    let moved = text.clone();
+    rcu::defer(move || println!("{moved}"));
+    rcu::defer(|| println!("{text}")); //~ BREAKS E0373
+}

@@ -1,0 +1,9 @@
+//! And cannot take a reader's reference along.
+use leeward::rcu::{self, RcuOption};
+static CELL: RcuOption<String> = RcuOption::none();
+fn main() {
+    let guard = rcu::read();
+    let seen = CELL.load(&guard);
+    println!("{seen:?}");
+    rcu::defer(move || println!("{seen:?}")); //~ BREAKS E0597
+}

@@ -1,0 +1,8 @@
+//! A cookie of one domain says nothing of another's grace periods.
+use leeward::rcu::Domain;
+leeward::rcu_domain! { struct One; struct Other; }
+fn main() {
+    let cookie = One::start_poll();
+    One::poll(&cookie);
+    Other::poll(&cookie); //~ BREAKS E0308
+}

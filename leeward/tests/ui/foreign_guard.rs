@@ -1,0 +1,10 @@
+//! A guard of one domain opens no cell of another.
+use leeward::rcu::{Domain, RcuCell};
+leeward::rcu_domain! { struct One; struct Other; }
+fn main() {
+    let cell = RcuCell::<u32, One>::new(1);
+    let other = Other::read();
+    let one = One::read();
+    cell.load(&one);
+    cell.load(&other); //~ BREAKS E0277
+}

@@ -1,0 +1,10 @@
+//! Nor a guard from another domain's handle.
+use leeward::rcu::{RcuCell, Reader};
+leeward::rcu_domain! { struct One; struct Other; }
+fn main() {
+    let cell = RcuCell::<u32, One>::new(1);
+    let reader = Reader::<Other>::register();
+    let guard = reader.read();
+    let _ = &guard;
+    cell.load(&guard); //~ BREAKS E0277
+}

@@ -1,0 +1,7 @@
+//! A guard belongs to its thread.
+use leeward::rcu;
+fn main() {
+    let guard = rcu::read();
+    let _ = &guard;
+    std::thread::spawn(move || drop(guard)); //~ BREAKS E0277
+}

@@ -1,0 +1,9 @@
+//! And offline nothing can be loaded.
+use leeward::rcu::{Global, RcuCell, qsbr};
+fn main() {
+    let cell = RcuCell::<String>::new(String::new());
+    let mut reader = qsbr::Reader::<Global>::online();
+    println!("{}", cell.load(&reader));
+    reader.offline(|| println!("{}", cell.load(&reader))); //~ BREAKS E0502
+    reader.synchronize();
+}

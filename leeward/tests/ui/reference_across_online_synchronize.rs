@@ -1,0 +1,9 @@
+//! Nor does it survive an online reader's own grace period.
+use leeward::rcu::{Global, RcuCell, qsbr};
+fn main() {
+    let cell = RcuCell::<String>::new(String::new());
+    let mut reader = qsbr::Reader::<Global>::online();
+    let seen = cell.load(&reader);
+    reader.synchronize(); //~ BREAKS E0502
+    println!("{seen}");
+}
