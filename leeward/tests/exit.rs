@@ -277,11 +277,12 @@ mod destructors {
 #[test]
 fn ten_thousand_threads_come_and_go() {
     leeward::rcu_domain! { struct D; }
-    let _dog = Watchdog::within("ten_thousand_threads_come_and_go", 4 * PATIENCE);
+    let _dog = Watchdog::within("ten_thousand_threads_come_and_go", 4 * patience());
     let cell = RcuCell::<_, D>::new(0);
     let stop = AtomicBool::new(false);
     let most = AtomicU64::new(0);
     thread::scope(|scope| {
+        let _stop = Raise(&stop);
         scope.spawn(|| {
             let mut n = 0;
             while !stop.load(Ordering::Relaxed) {

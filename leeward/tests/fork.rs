@@ -169,6 +169,7 @@ fn at_any_moment() {
     let _dog = Watchdog::new("at_any_moment");
     let stop = std::sync::atomic::AtomicBool::new(false);
     thread::scope(|scope| {
+        let _stop = Raise(&stop);
         for _ in 0..2 {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
@@ -321,6 +322,7 @@ fn with_every_strategy() {
         // Another thread in the midst of a fence, whose lock the child must not wait for.
         let stop = std::sync::atomic::AtomicBool::new(false);
         thread::scope(|scope| {
+            let _stop = Raise(&stop);
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     fence::heavy();

@@ -179,11 +179,12 @@ fn threads_that_exit_while_others_register_share_no_slot() {
                 }
             });
         }
-        for round in 0..2000 {
+        let mut round = 0;
+        while round < 2000 || READS.load(Ordering::Relaxed) < 1000 {
             drop(cell.replace(round).synchronize());
+            round += 1;
         }
         stop.store(true, Ordering::Relaxed);
     });
-    assert!(READS.load(Ordering::Relaxed) > 0);
     assert_eq!(Own::stats().readers, 0, "each slot was given back once");
 }

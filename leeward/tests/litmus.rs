@@ -280,9 +280,11 @@ mod lost_wake_up {
                 let mut stay = make();
                 let mut rng = Rng::new(8);
                 let mut mine = 0;
+                // How long to stay is learnt: it is to leave just when the writer goes to sleep.
+                let (mut about, mut sleeps) = (4_000, D::stats().sleeps);
                 while !stop.load(Ordering::Relaxed) {
                     mine += 1;
-                    let turns = rng.below(12_000);
+                    let turns = (about / 2) + rng.below(about);
                     let inside = || {
                         // The writer may begin.
                         round.store(mine, Ordering::Relaxed);
@@ -296,6 +298,9 @@ mod lost_wake_up {
                         }
                     };
                     stay(&inside, &outside);
+                    let slept = D::stats().sleeps > sleeps;
+                    sleeps = D::stats().sleeps;
+                    about = if slept { about * 15 / 16 } else { about * 17 / 16 + 16 }.clamp(64, 100_000);
                 }
             });
             scope.spawn(|| {

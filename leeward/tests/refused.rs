@@ -282,6 +282,7 @@ cases! {
     signals_blocked: {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
+            let _stop = Raise(&stop);
             let (blocked, has_blocked) = std::sync::mpsc::channel();
             for _ in 0..3 {
                 let blocked = blocked.clone();
@@ -300,7 +301,6 @@ cases! {
                 heavy_by(|| fence::counters().visits);
             }
             assert_eq!(fence::strategy(), Some(Strategy::Signal));
-            stop.store(true, Ordering::Relaxed);
         });
         suite();
     }
@@ -330,6 +330,7 @@ cases! {
         fence::force(Strategy::Signal).unwrap();
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
+            let _stop = Raise(&stop);
             for _ in 0..600 {
                 scope.spawn(|| {
                     while !stop.load(Ordering::Relaxed) {
@@ -340,7 +341,6 @@ cases! {
             for _ in 0..5 {
                 heavy_by(|| fence::counters().signal);
             }
-            stop.store(true, Ordering::Relaxed);
         });
         assert_eq!(STRAY.load(Ordering::Relaxed), 0, "the program's own handler was called");
     }
@@ -350,6 +350,7 @@ cases! {
         let Some(on) = two_processors() else { return };
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
+            let _stop = Raise(&stop);
             scope.spawn(|| {
                 let mut rng = Rng::new(1);
                 while !stop.load(Ordering::Relaxed) {
@@ -358,7 +359,6 @@ cases! {
                 }
             });
             one_writer::<Automatic<D>, D>(on, duration(1.0)).must_be_sound("switching");
-            stop.store(true, Ordering::Relaxed);
         });
         let counters = fence::counters();
         assert!(counters.membarrier_private > 0 && counters.signal > 0, "{counters:?}");
@@ -423,6 +423,7 @@ mod meanwhile {
         }
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
+            let _stop = Raise(&stop);
             scope.spawn(|| {
                 while START.load(Ordering::SeqCst) != 1 {
                     if stop.load(Ordering::Relaxed) {
@@ -454,7 +455,6 @@ mod meanwhile {
             ARMED.store(true, Ordering::SeqCst);
             fence::heavy();
             let after = fence::counters();
-            stop.store(true, Ordering::Relaxed);
             assert_eq!(quiet.visits, before.visits, "a thread did not answer although none blocks the signal");
             assert_eq!(START.load(Ordering::SeqCst), 2, "the listing's end was not seen");
             assert!(after.visits > quiet.visits, "a thread that was started during the fence was not reached");

@@ -223,6 +223,7 @@ mod asleep_upon_a_handler {
         D::register().unwrap();
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
+            let _stop = Raise(&stop);
             scope.spawn(|| writer(&stop));
             // The instructions after which the writer had to sleep twice.
             let mut twice = Vec::new();

@@ -81,17 +81,21 @@ pub fn duration(default: f64) -> Duration {
     Duration::from_secs_f64(seconds.unwrap_or(default))
 }
 
-/// How long something that must happen may take, on a machine that has other things to do as well.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+/// How long something that must happen may take, on a machine that has other things to do as well: `LEEWARD_TEST_PATIENCE` seconds.
+pub fn patience() -> Duration {
+    let seconds = std::env::var("LEEWARD_TEST_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(20))
+}
+
 /// How long something that must not happen is given to happen.
 pub const GLANCE: Duration = Duration::from_millis(5);
 
 /// Looks until it is so.
 #[track_caller]
 pub fn eventually(what: &str, is_so: impl Fn() -> bool) {
-    let start = Instant::now();
+    let (start, patience) = (Instant::now(), patience());
     while !is_so() {
-        assert!(start.elapsed() < PATIENCE, "it never came to pass that {what}");
+        assert!(start.elapsed() < patience, "it never came to pass that {what}");
         std::thread::sleep(Duration::from_micros(50));
     }
 }
@@ -111,7 +115,7 @@ pub struct Watchdog(Arc<AtomicBool>);
 
 impl Watchdog {
     pub fn new(what: &'static str) -> Watchdog {
-        Watchdog::within(what, 2 * PATIENCE)
+        Watchdog::within(what, 2 * patience())
     }
 
     pub fn within(what: &'static str, limit: Duration) -> Watchdog {
@@ -134,6 +138,15 @@ impl Watchdog {
 }
 
 impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Raises a flag when it is dropped, so that a failure ends the threads that a scope waits for as well.
+pub struct Raise<'a>(pub &'a AtomicBool);
+
+impl Drop for Raise<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
