@@ -166,10 +166,10 @@ mod asleep_upon_a_handler {
 
     static GO: AtomicU64 = AtomicU64::new(0);
     static DONE: AtomicU64 = AtomicU64::new(0);
-    static STALLS: AtomicU64 = AtomicU64::new(0);
+    /// How long a grace period sleeps before it looks by itself.
+    const STALL: Duration = Duration::from_millis(1_000);
 
     fn stalled(stall: &Stall) {
-        STALLS.fetch_add(1, Ordering::Relaxed);
         eprintln!("{stall}");
     }
 
@@ -199,19 +199,21 @@ mod asleep_upon_a_handler {
     }
 
     /// One section, interrupted before instruction `at` of its entry, of so many turns; how many instructions there were before it, how often
-    /// the writer slept, and its heavy fences.
-    fn section(at: u64, turns: u64) -> (u64, u64, u64) {
+    /// the writer slept, and its heavy fences. None if it slept on when the section was over.
+    fn section(at: u64, turns: u64) -> Option<(u64, u64, u64)> {
         let before = D::stats();
         let mut guard = None;
         let slot = &mut guard;
         let steps = stepped(at, handler, move || *slot = Some(D::read()));
         compute(turns);
         drop(guard);
+        let left = Instant::now();
         while DONE.load(Ordering::Acquire) < GO.load(Ordering::Relaxed) {
             thread::yield_now();
         }
         let after = D::stats();
-        (steps, after.sleeps - before.sleeps, after.heavy_fences - before.heavy_fences)
+        let woken = left.elapsed() < STALL * 9 / 10;
+        woken.then_some((steps, after.sleeps - before.sleeps, after.heavy_fences - before.heavy_fences))
     }
 
     #[test]
@@ -219,7 +221,7 @@ mod asleep_upon_a_handler {
         let _alone = alone(&ALONE);
         let _dog = Watchdog::new("it_sleeps_again_and_is_woken_again");
         install();
-        D::set_stall_limit(Some(Duration::from_millis(700)), Some(stalled));
+        D::set_stall_limit(Some(STALL), Some(stalled));
         D::register().unwrap();
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -230,7 +232,10 @@ mod asleep_upon_a_handler {
             let mut failure = None;
             for (at, _) in (1..).flat_map(|at| (0..4).map(move |again| (at, again))) {
                 // Long enough to sleep again.
-                let (steps, sleeps, fences) = section(at, 200_000);
+                let Some((steps, sleeps, fences)) = section(at, 200_000) else {
+                    failure = Some(format!("interrupted before instruction {at}: the writer slept on"));
+                    break;
+                };
                 if at > steps {
                     break;
                 }
@@ -252,11 +257,13 @@ mod asleep_upon_a_handler {
             let (start, mut tries, mut again) = (Instant::now(), 0, 0);
             while failure.is_none() && start.elapsed() < duration(2.0) {
                 let at = twice[rng.below(twice.len() as u64) as usize];
-                let (_, sleeps, _) = section(at, rng.below(40_000));
+                let outcome = section(at, rng.below(40_000));
                 tries += 1;
-                again += u64::from(sleeps > 1);
-                if STALLS.load(Ordering::Relaxed) > 0 {
-                    failure = Some(format!("a writer slept on although its reader had left, after {tries} tries"));
+                match outcome {
+                    Some((_, sleeps, _)) => again += u64::from(sleeps > 1),
+                    None => {
+                        failure = Some(format!("a writer slept on although its reader had left, after {tries} tries"))
+                    }
                 }
             }
             stop.store(true, Ordering::Relaxed);

@@ -17,6 +17,7 @@ use loom::thread;
 
 use super::{Domain, RcuCell, Reader, qsbr};
 use crate::atomic::{AtomicU32, AtomicUsize, Ordering};
+use crate::fence;
 use crate::raw::Mutex;
 
 crate::rcu_domain! {
@@ -47,7 +48,7 @@ fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
 /// thread is there.
 fn set_up() {
     let _ = (Model::state(), &*SHELF, &*OTHER, &*CELL);
-    crate::atomic::fence(Ordering::SeqCst);
+    fence::light();
     crate::futex::wake(&AtomicU32::new(0), 1);
 }
 
@@ -263,6 +264,32 @@ fn polling_past_quiescent_states() {
     explore(4, || {
         let mut reader = qsbr::Reader::<Model>::online();
         let updater = thread::spawn(|| (0..2).for_each(|_| SHELF.try_update()));
+        SHELF.read();
+        reader.quiescent();
+        SHELF.read();
+        drop(reader);
+        updater.join().unwrap();
+    });
+}
+
+/// The slot alone, under a writer reduced to its order of steps. Loom, which takes shortcuts where preemptions
+/// are bounded, finds the quiescent store without its release here, and misses it in the models with the whole
+/// grace period.
+#[test]
+fn scanning_past_a_quiescent_state() {
+    explore(4, || {
+        let mut reader = qsbr::Reader::<Model>::online();
+        let updater = thread::spawn(|| {
+            let grace = &Model::state().grace;
+            let old = SHELF.unlink();
+            fence::heavy();
+            // Relaxed: as in `Grace::advance`.
+            grace.epoch().store(2, Ordering::Relaxed);
+            if !grace.registry.slots().any(|slot| slot.is_blocking(2)) {
+                fence::heavy();
+                SHELF.free(old);
+            }
+        });
         SHELF.read();
         reader.quiescent();
         SHELF.read();
