@@ -6,6 +6,7 @@
 //! `cargo run --release --example routing_table [FILE] [SECONDS]`: one `address/length next-hop` a line.
 
 use std::net::Ipv4Addr;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -89,7 +90,17 @@ fn random(state: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-fn main() -> Result<(), String> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("routing_table: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
     let mut arguments = std::env::args().skip(1);
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/prefixes.txt");
     let file = arguments.next().unwrap_or(default.into());

@@ -36,3 +36,6 @@ pub mod rcu;
 #[cfg_attr(leeward_symmetric, allow(dead_code))]
 #[cfg(all(target_os = "linux", not(loom)))]
 mod sys;
+#[cfg(any(not(target_os = "linux"), loom))]
+#[path = "no_sys.rs"]
+mod sys;

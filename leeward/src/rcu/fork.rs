@@ -60,14 +60,14 @@ fn list(state: &'static State) {
     LISTING.unlock();
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn install() {
     // SAFETY: handlers without arguments that live as long as the code does. It fails for lack of memory only; then
     // children are not mended, as after `vfork`.
     let _ = unsafe { libc::pthread_atfork(Some(before), Some(after), Some(in_child)) };
 }
 
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 fn install() {
     let _ = (before, after, in_child);
 }

@@ -165,7 +165,11 @@ impl Grace {
             while slot.is_blocking(epoch) {
                 if !slot.waited_is_raised() && !mutated!(rearm_after_return) {
                     // It left, and came back with an old epoch: needless, but we wait, so it must wake us again.
-                    self.arm::<P>(core::iter::once(slot));
+                    if mutated!(heavy_after_rearm) {
+                        slot.raise_waited();
+                    } else {
+                        self.arm::<P>(core::iter::once(slot));
+                    }
                 }
                 if mutated!(look_again_before_sleep) || slot.is_blocking(epoch) {
                     self.sleep_on(slot, &mut watch);
