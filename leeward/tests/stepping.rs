@@ -1,10 +1,12 @@
 //! A signal at every instruction, one after the other: the reader is single-stepped by the processor's trap flag, and the handler of the trap does at
 //! one of the instructions what a program's signal handler may do. Nothing here is luck.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64", feature = "std", not(loom)))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", feature = "std", not(loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;
+#[path = "common/litmus.rs"]
+mod harness;
 
 use common::*;
 
@@ -157,15 +159,21 @@ fn the_interrupted_section_protects() {
     );
 }
 
-/// A writer goes to sleep upon a section of the handler's; the handler leaves, and the section that it interrupted announces the epoch that it had loaded
-/// before. The writer is woken and has to go to sleep again, this time upon the interrupted section.
-mod asleep_upon_a_handler {
+/// A writer has asked a handler's section to wake it, and sleeps on somebody else's; the handler leaves, which takes the request back, and the section
+/// that it interrupted announces the epoch that it had loaded before. When the writer comes to it, it has to ask again.
+mod asked_in_a_handler {
     use super::*;
 
     leeward::rcu_domain! { struct D; }
 
-    static GO: AtomicU64 = AtomicU64::new(0);
-    static DONE: AtomicU64 = AtomicU64::new(0);
+    /// Grace periods that were asked for, that the other reader has left for, and that ended.
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+    static LEFT: AtomicU64 = AtomicU64::new(0);
+    static ENDED: AtomicU64 = AtomicU64::new(0);
+    /// The other reader's: it is inside, for the next grace period.
+    static INSIDE: AtomicU64 = AtomicU64::new(0);
+    static ARENA: harness::Arena = harness::Arena::new();
+
     /// How long a grace period sleeps before it looks by itself.
     const STALL: Duration = Duration::from_millis(1_000);
 
@@ -173,103 +181,144 @@ mod asleep_upon_a_handler {
         eprintln!("{stall}");
     }
 
+    fn wait_until(is_so: impl Fn() -> bool) {
+        while !is_so() {
+            thread::yield_now();
+        }
+    }
+
     /// Stays inside until a writer that comes now is asleep.
     fn handler() {
         let guard = D::read();
         let sleeps = D::stats().sleeps;
-        GO.fetch_add(1, Ordering::Release);
-        while D::stats().sleeps == sleeps {
-            thread::yield_now();
-        }
-        // Counted just before it sleeps.
-        compute(2_000);
+        ASKED.fetch_add(1, Ordering::Release);
+        wait_until(|| D::stats().sleeps > sleeps);
         drop(guard);
     }
 
     fn writer(stop: &AtomicBool) {
-        let mut served = 0;
-        while !stop.load(Ordering::Relaxed) {
-            if GO.load(Ordering::Acquire) > served {
-                D::synchronize();
-                served += 1;
-                DONE.store(served, Ordering::Release);
+        for turn in 1.. {
+            wait_until(|| ASKED.load(Ordering::Acquire) >= turn || stop.load(Ordering::Relaxed));
+            if stop.load(Ordering::Relaxed) {
+                return;
             }
-            std::hint::spin_loop();
+            ARENA.jam(turn);
+            D::synchronize();
+            ENDED.store(turn, Ordering::Release);
         }
     }
 
-    /// One section, interrupted before instruction `at` of its entry, of so many turns; how many instructions there were before it, how often
-    /// the writer slept, and its heavy fences. None if it slept on when the section was over.
-    fn section(at: u64, turns: u64) -> Option<(u64, u64, u64)> {
+    /// On the slot that the writer comes to first.
+    fn other_reader(stop: &AtomicBool) {
+        for turn in 1.. {
+            let guard = D::read();
+            INSIDE.store(turn, Ordering::Release);
+            wait_until(|| LEFT.load(Ordering::Acquire) >= turn || stop.load(Ordering::Relaxed));
+            drop(guard);
+            wait_until(|| ENDED.load(Ordering::Acquire) >= turn || stop.load(Ordering::Relaxed));
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+    }
+
+    /// What one grace period came to.
+    #[derive(Debug)]
+    struct Outcome {
+        sleeps: u64,
+        fences: u64,
+        /// After the last section's end.
+        took: Duration,
+    }
+
+    impl Outcome {
+        /// One fence for the grace period, one for the first requests, one for the second.
+        fn asked_again(&self) -> bool {
+            self.fences == 3
+        }
+
+        fn check(self) -> Result<Outcome, String> {
+            if self.took > STALL * 9 / 10 {
+                return Err(format!("the writer slept on although its readers had left: {self:?}"));
+            }
+            // Two sleeps, each of them interrupted for some other reason once at most.
+            if self.fences > 3 || self.sleeps > 4 {
+                return Err(format!("more than was needed: {self:?}"));
+            }
+            Ok(self)
+        }
+    }
+
+    /// One section, interrupted before instruction `at` of its entry, that lasts so many turns longer than the other reader's. None if there are fewer
+    /// instructions.
+    fn section(at: u64, turns: u64) -> Option<Outcome> {
+        let round = ASKED.load(Ordering::Relaxed) + 1;
+        wait_until(|| INSIDE.load(Ordering::Acquire) >= round);
         let before = D::stats();
         let mut guard = None;
         let slot = &mut guard;
         let steps = stepped(at, handler, move || *slot = Some(D::read()));
+        if steps < at {
+            return None;
+        }
+        LEFT.store(round, Ordering::Release);
         compute(turns);
+        ARENA.jam(round);
         drop(guard);
         let left = Instant::now();
-        while DONE.load(Ordering::Acquire) < GO.load(Ordering::Relaxed) {
-            thread::yield_now();
-        }
+        wait_until(|| ENDED.load(Ordering::Acquire) >= round);
         let after = D::stats();
-        let woken = left.elapsed() < STALL * 9 / 10;
-        woken.then_some((steps, after.sleeps - before.sleeps, after.heavy_fences - before.heavy_fences))
+        let (sleeps, fences) = (after.sleeps - before.sleeps, after.heavy_fences - before.heavy_fences);
+        Some(Outcome { sleeps, fences, took: left.elapsed() })
+    }
+
+    /// Every instruction, then those that matter again and again.
+    fn search() -> Result<(), String> {
+        // Half a millisecond: the writer is asleep again.
+        const LONG: u64 = 400_000;
+        let mut matter = Vec::new();
+        let start = Instant::now();
+        // Again if the writer had no processor in time.
+        while matter.is_empty() && start.elapsed() < patience() / 2 {
+            for at in 1.. {
+                let Some(outcome) = section(at, LONG) else { break };
+                if outcome.check().map_err(|wrong| format!("before instruction {at}: {wrong}"))?.asked_again() {
+                    matter.push(at);
+                }
+            }
+        }
+        let Some(&at) = matter.first() else {
+            return Err("no instruction made the writer ask again".to_owned());
+        };
+        // Leaving just when the writer is about to ask again: when that is, is learnt.
+        let mut rng = Rng::new(1);
+        let (start, mut about, mut tries, mut again) = (Instant::now(), 10_000, 0, 0);
+        while start.elapsed() < duration(2.0) {
+            let outcome = section(at, about / 2 + rng.below(about)).unwrap();
+            tries += 1;
+            let outcome = outcome.check().map_err(|wrong| format!("after {tries} tries: {wrong}"))?;
+            again += u64::from(outcome.asked_again());
+            about = if outcome.asked_again() { about * 15 / 16 } else { about * 17 / 16 + 16 }.clamp(64, LONG);
+        }
+        println!("instructions {matter:?} matter; {tries} tries, {again} asked again");
+        Ok(())
     }
 
     #[test]
-    fn it_sleeps_again_and_is_woken_again() {
+    fn it_asks_again_and_is_woken() {
         let _alone = alone(&ALONE);
-        let _dog = Watchdog::new("it_sleeps_again_and_is_woken_again");
+        let _dog = Watchdog::new("it_asks_again_and_is_woken");
         install();
         D::set_stall_limit(Some(STALL), Some(stalled));
-        D::register().unwrap();
         let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
+        let outcome = thread::scope(|scope| {
             let _stop = Raise(&stop);
+            scope.spawn(|| other_reader(&stop));
+            wait_until(|| INSIDE.load(Ordering::Acquire) > 0);
+            D::register().unwrap();
             scope.spawn(|| writer(&stop));
-            // The instructions after which the writer had to sleep twice.
-            let mut twice = Vec::new();
-            let mut failure = None;
-            for (at, _) in (1..).flat_map(|at| (0..4).map(move |again| (at, again))) {
-                // Long enough to sleep again.
-                let Some((steps, sleeps, fences)) = section(at, 200_000) else {
-                    failure = Some(format!("interrupted before instruction {at}: the writer slept on"));
-                    break;
-                };
-                if at > steps {
-                    break;
-                }
-                if sleeps > 3 || fences > 3 {
-                    failure = Some(format!(
-                        "interrupted before instruction {at} of {steps}: {sleeps} sleeps, {fences} heavy fences"
-                    ));
-                    break;
-                }
-                if sleeps == 2 {
-                    twice.push(at);
-                }
-            }
-            if failure.is_none() && twice.is_empty() {
-                // Other work on the processors decides whether the writer is asleep at the right instant.
-                println!("skipped: no instruction made the writer sleep twice this time");
-            }
-            // The same, leaving at the moment when the writer is about to sleep again.
-            let mut rng = Rng::new(1);
-            let (start, mut tries, mut again) = (Instant::now(), 0, 0);
-            while failure.is_none() && !twice.is_empty() && start.elapsed() < duration(2.0) {
-                let at = twice[rng.below(twice.len() as u64) as usize];
-                let outcome = section(at, rng.below(40_000));
-                tries += 1;
-                match outcome {
-                    Some((_, sleeps, _)) => again += u64::from(sleeps > 1),
-                    None => {
-                        failure = Some(format!("a writer slept on although its reader had left, after {tries} tries"))
-                    }
-                }
-            }
-            stop.store(true, Ordering::Relaxed);
-            println!("{twice:?}: {tries} tries, {again} slept twice");
-            assert_eq!(failure, None);
+            search()
         });
+        assert_eq!(outcome, Ok(()));
     }
 }
