@@ -142,8 +142,9 @@ impl<T, D: Domain> RcuOption<T, D> {
     /// The value, for its only owner.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         // Relaxed: nobody else is here.
+        let value = self.value.load(Ordering::Relaxed);
         // SAFETY: `&mut self`: no reader has a borrow of the cell, and nobody replaces.
-        unsafe { self.value.load(Ordering::Relaxed).as_mut() }
+        unsafe { value.as_mut() }
     }
 
     /// The value, for its last owner.
