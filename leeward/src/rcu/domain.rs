@@ -89,8 +89,8 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     ///
     /// # Cost
     /// Free path: two loads and a store to lines of one's own and one load of a shared line that only grace periods
-    /// write; no fence, no locked instruction (two full fences with [`Full`](crate::fence::Full)). Paid path: a
-    /// thread's first section takes a slot, which may allocate.
+    /// write; no fence, no locked instruction (two full fences with [`Full`](crate::fence::Full)). A section within
+    /// another: two calls more. Paid path: a thread's first section takes a slot, which may allocate.
     ///
     /// # Panics
     /// If there is no memory for the thread's slot; [`register`](Self::register) tells beforehand.

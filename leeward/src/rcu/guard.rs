@@ -31,7 +31,9 @@ impl<D: Domain> Guard<'_, D> {
         Guard { slot, handle: PhantomData, domain: PhantomData }
     }
 
-    #[inline(always)]
+    /// Out of line, so that the code of an outermost section runs straight.
+    #[cold]
+    #[inline(never)]
     pub(super) fn enter_nested(slot: &'static Slot) -> Self {
         slot.enter_nested();
         Guard { slot, handle: PhantomData, domain: PhantomData }

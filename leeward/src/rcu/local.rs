@@ -121,7 +121,9 @@ pub(super) fn read<D: Domain>() -> Guard<'static, D> {
     read_again(slot)
 }
 
-#[inline]
+/// Out of line, so that the code of an outermost section runs straight.
+#[cold]
+#[inline(never)]
 #[track_caller]
 fn read_again<D: Domain>(slot: &'static Slot) -> Guard<'static, D> {
     if ptr::eq(slot, &UNREGISTERED) {

@@ -136,6 +136,9 @@ impl Slot {
         }
     }
 
+    /// Out of line, so that the code of an outermost section runs straight.
+    #[cold]
+    #[inline(never)]
     fn leave_nested<P: Pair>(&self, extra: u64) -> bool {
         if extra == TRANSIENT {
             // Relaxed: own word.
