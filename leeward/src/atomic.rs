@@ -1,19 +1,19 @@
-//! The seam between this library and what an atomic is: core's, or loom's when built with `--cfg loom`.
+//! The seam between this library and what an atomic is: core's, or loom's when built with `--cfg leeward_loom`.
 //!
 //! Every other module takes its atomics from here, so that the code that ships is the code that loom explores. The
 //! only place, beside the backends and `mod` lines, where a `cfg` stands.
 
-#[cfg(not(loom))]
+#[cfg(not(leeward_loom))]
 pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence};
 
-#[cfg(loom)]
+#[cfg(leeward_loom)]
 pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 pub(crate) use core::sync::atomic::Ordering;
 
-#[cfg(all(loom, feature = "std"))]
+#[cfg(all(leeward_loom, feature = "std"))]
 compile_error!(
-    "models have no thread-local storage and no worker of their own: build leeward with --no-default-features under --cfg loom"
+    "models have no thread-local storage and no worker of their own: build leeward with --no-default-features under --cfg leeward_loom"
 );
 
 /// Loom changes threads before accesses only, not before fences: without an access of its own, a store and the fence
@@ -24,7 +24,7 @@ compile_error!(
 /// there. That over-approximates (it hides a writer that used a local fence where it needed the remote one, and
 /// whatever goes wrong between two light fences); the explicit-state model in `tests/model.rs` has a true remote
 /// fence and covers what loom cannot.
-#[cfg(loom)]
+#[cfg(leeward_loom)]
 pub(crate) fn fence(order: Ordering) {
     loom::lazy_static! { static ref FENCES: AtomicUsize = AtomicUsize::new(0); }
     FENCES.fetch_or(0, Ordering::Relaxed);
@@ -32,20 +32,20 @@ pub(crate) fn fence(order: Ordering) {
 }
 
 /// Loom's compiler reorders nothing.
-#[cfg(loom)]
+#[cfg(leeward_loom)]
 pub(crate) fn compiler_fence(_: Ordering) {}
 
 /// A function that is `const` with core's atomics, and plain with loom's, whose constructors are not.
 macro_rules! const_fn {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
-        #[cfg(not(loom))] $(#[$meta])* $vis const fn $($rest)*
-        #[cfg(loom)] $(#[$meta])* $vis fn $($rest)*
+        #[cfg(not(leeward_loom))] $(#[$meta])* $vis const fn $($rest)*
+        #[cfg(leeward_loom)] $(#[$meta])* $vis fn $($rest)*
     };
 }
 pub(crate) use const_fn;
 
 /// A static made of atomics.
-#[cfg(not(loom))]
+#[cfg(not(leeward_loom))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __leeward_static {
@@ -55,7 +55,7 @@ macro_rules! __leeward_static {
 }
 
 /// The same with loom's, which is a new one in each execution.
-#[cfg(loom)]
+#[cfg(leeward_loom)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __leeward_static {
@@ -67,14 +67,14 @@ macro_rules! __leeward_static {
 /// How long a loop may look again before it gives the processor away; loom must be told to run somebody else at once.
 #[inline]
 pub(crate) fn spin_hint() {
-    #[cfg(not(loom))]
+    #[cfg(not(leeward_loom))]
     core::hint::spin_loop();
-    #[cfg(loom)]
+    #[cfg(leeward_loom)]
     loom::thread::yield_now();
 }
 
 /// How often to look again before sleeping: not at all in a model, where looking twice is one more schedule and
 /// nothing new.
 pub(crate) const fn looks(count: u32) -> u32 {
-    if cfg!(loom) { 0 } else { count }
+    if cfg!(leeward_loom) { 0 } else { count }
 }

@@ -20,7 +20,7 @@
 #![cfg_attr(not(feature = "std"), allow(dead_code, clippy::extra_unused_type_parameters))]
 
 extern crate alloc;
-#[cfg(any(feature = "std", test, loom))]
+#[cfg(any(feature = "std", test, leeward_loom))]
 extern crate std;
 
 mod atomic;
@@ -34,8 +34,8 @@ mod mutant;
 mod raw;
 pub mod rcu;
 #[cfg_attr(leeward_symmetric, allow(dead_code))]
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod sys;
-#[cfg(any(not(target_os = "linux"), loom))]
+#[cfg(any(not(target_os = "linux"), leeward_loom))]
 #[path = "no_sys.rs"]
 mod sys;

@@ -2,7 +2,7 @@
 //!
 //! `LEEWARD_TEST_SECONDS` makes each run longer.
 
-#![cfg(all(target_os = "linux", feature = "std", not(loom)))]
+#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

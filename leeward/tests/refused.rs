@@ -1,7 +1,7 @@
 //! Kernels and sandboxes that refuse things. Each case is a process of its own (a filter cannot be taken off): this program, started again with the
 //! name of the case, which then runs a small suite on whatever is left.
 
-#![cfg(all(target_os = "linux", feature = "std", not(loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,7 @@
 //! What a section and a grace period owe each other, without luck: nesting, refreshing, who waits for whom, how many fences it costs, who shares, and the
 //! sentences of those who would wait for themselves.
 
-#![cfg(all(target_os = "linux", feature = "std", not(loom)))]
+#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,7 @@
 //! What must not compile: every claim of safety that the types make. Each file in `tests/ui` is a program that compiles once its marked lines
 //! (`//~ BREAKS E0xxx`) are taken out, and fails with that error and no other while they are in. So hardly any message is compared, and any compiler will do.
 
-#![cfg(all(target_os = "linux", feature = "std", not(loom)))]
+#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,7 @@
 //! A signal at every instruction, one after the other: the reader is single-stepped by the processor's trap flag, and the handler of the trap does at
 //! one of the instructions what a program's signal handler may do. Nothing here is luck.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64", feature = "std", not(loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -44,25 +44,25 @@
 //! light half is the same compiler fence whatever was picked, so it tests nothing at run time, and changing the
 //! strategy is sound at any time.
 
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 mod membarrier;
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 mod probe;
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 mod signal;
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 mod strategy;
-#[cfg(any(not(target_os = "linux"), leeward_symmetric, loom))]
+#[cfg(any(not(target_os = "linux"), leeward_symmetric, leeward_loom))]
 #[path = "symmetric.rs"]
 mod strategy;
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 mod visit;
 
 use core::fmt;
 
 use crate::atomic::{Ordering, fence};
 
-#[cfg(not(loom))]
+#[cfg(not(leeward_loom))]
 pub(crate) use strategy::after_fork;
 
 /// How the heavy fence reaches the other threads.

@@ -2,13 +2,13 @@
 //!
 //! Called by the locks and by grace periods; calls the backend of the platform.
 
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(loom)))]
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 #[path = "kernel.rs"]
 mod backend;
-#[cfg(loom)]
+#[cfg(leeward_loom)]
 #[path = "model.rs"]
 mod backend;
-#[cfg(all(any(not(target_os = "linux"), leeward_symmetric), not(loom)))]
+#[cfg(all(any(not(target_os = "linux"), leeward_symmetric), not(leeward_loom)))]
 #[path = "portable.rs"]
 mod backend;
 

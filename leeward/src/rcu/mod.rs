@@ -42,9 +42,9 @@
 mod cell;
 mod defer;
 mod domain;
-#[cfg(not(loom))]
+#[cfg(not(leeward_loom))]
 mod fork;
-#[cfg(loom)]
+#[cfg(leeward_loom)]
 #[path = "no_fork.rs"]
 mod fork;
 mod grace;
@@ -54,7 +54,7 @@ mod local;
 #[cfg(not(feature = "std"))]
 #[path = "no_local.rs"]
 mod local;
-#[cfg(all(test, loom))]
+#[cfg(all(test, leeward_loom))]
 mod loom_tests;
 pub mod qsbr;
 mod reader;

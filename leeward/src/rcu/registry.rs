@@ -10,14 +10,14 @@ use super::slot::Slot;
 use crate::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Slots in the domain itself.
-#[cfg(not(loom))]
+#[cfg(not(leeward_loom))]
 const INLINE: usize = 16;
-#[cfg(loom)]
+#[cfg(leeward_loom)]
 const INLINE: usize = 2;
 /// Blocks beyond those; the k-th has `INLINE << k` slots.
-#[cfg(not(loom))]
+#[cfg(not(leeward_loom))]
 const BLOCKS: usize = 24;
-#[cfg(loom)]
+#[cfg(leeward_loom)]
 const BLOCKS: usize = 1;
 
 pub(crate) struct Registry {
@@ -36,7 +36,7 @@ pub(crate) struct Registry {
 pub(crate) struct Full;
 
 impl Registry {
-    #[cfg(not(loom))]
+    #[cfg(not(leeward_loom))]
     pub(crate) const fn new() -> Registry {
         Registry {
             inline: [const { Slot::new() }; INLINE],
@@ -47,7 +47,7 @@ impl Registry {
         }
     }
 
-    #[cfg(loom)]
+    #[cfg(leeward_loom)]
     pub(crate) fn new() -> Registry {
         Registry {
             inline: core::array::from_fn(|_| Slot::new()),

@@ -79,7 +79,7 @@ impl Limit {
 
 /// Neither takes the standard library's lock on standard error, which the reader that is waited for may hold, nor
 /// minds that nobody reads it.
-#[cfg(all(target_os = "linux", feature = "std", not(loom)))]
+#[cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 fn tell_standard_error(stall: &Stall) {
     let line = std::format!("leeward: {stall}\n");
     let errno = crate::sys::Errno::save();
@@ -88,7 +88,7 @@ fn tell_standard_error(stall: &Stall) {
     errno.restore();
 }
 
-#[cfg(not(all(target_os = "linux", feature = "std", not(loom))))]
+#[cfg(not(all(target_os = "linux", feature = "std", not(leeward_loom))))]
 fn tell_standard_error(_: &Stall) {}
 
 /// One grace period's patience.

@@ -3,7 +3,7 @@
 /// A name of the calling thread that no other thread of the process ever has, and that it keeps in the child of its
 /// fork: a count, kept in thread-local storage. (The address of the thread's control block would do, were it not used
 /// again: a slot whose thread has gone must be nobody's.) Async-signal-safe.
-#[cfg(all(feature = "std", not(loom)))]
+#[cfg(all(feature = "std", not(leeward_loom)))]
 pub(super) fn this() -> u64 {
     use core::cell::Cell;
     use core::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ pub(super) fn this() -> u64 {
 }
 
 /// The same in a model.
-#[cfg(loom)]
+#[cfg(leeward_loom)]
 pub(super) fn this() -> u64 {
     loom::thread_local! { static NAME: alloc::boxed::Box<u8> = alloc::boxed::Box::new(0); }
     NAME.with(|name| core::ptr::from_ref(&**name) as u64)
@@ -30,7 +30,7 @@ pub(super) fn this() -> u64 {
 /// Without thread-local storage: the thread's number, which may be used again when it has gone. Only handles are
 /// recorded then, and a forgotten one may be taken for a later thread's: `synchronize` panics there instead of
 /// waiting for ever.
-#[cfg(all(target_os = "linux", not(feature = "std"), not(loom)))]
+#[cfg(all(target_os = "linux", not(feature = "std"), not(leeward_loom)))]
 pub(super) fn this() -> u64 {
     // SAFETY: has no precondition.
     let block = unsafe { libc::pthread_self() };
@@ -39,7 +39,7 @@ pub(super) fn this() -> u64 {
 }
 
 /// Where nobody can tell, all threads are one.
-#[cfg(all(not(target_os = "linux"), not(feature = "std"), not(loom)))]
+#[cfg(all(not(target_os = "linux"), not(feature = "std"), not(leeward_loom)))]
 pub(super) fn this() -> u64 {
     UNKNOWN
 }
@@ -51,13 +51,13 @@ pub(super) const UNKNOWN: u64 = u64::MAX;
 const FIRST: u64 = 16;
 
 /// The thread's number as the system's tools show it, 0 where there is none.
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
 pub(super) fn number() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
 
 /// The same elsewhere.
-#[cfg(any(not(target_os = "linux"), loom))]
+#[cfg(any(not(target_os = "linux"), leeward_loom))]
 pub(super) fn number() -> u32 {
     0
 }
