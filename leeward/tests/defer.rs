@@ -282,6 +282,18 @@ mod limits {
     }
 
     #[test]
+    fn what_was_set_can_be_asked() {
+        leeward::rcu_domain! { struct D; struct Other; }
+        let _dog = Watchdog::new("what_was_set_can_be_asked");
+        assert_eq!(D::limit(), Limit::default());
+        let limit = Limit { callbacks: 3, bytes: 5_000, policy: Policy::Expedite };
+        D::set_limit(limit);
+        assert_eq!((D::limit(), Other::limit()), (limit, Limit::default()));
+        D::set_limit(Limit { bytes: 1, ..D::limit() });
+        assert_eq!(D::limit(), Limit { bytes: 1, ..limit });
+    }
+
+    #[test]
     fn bytes_are_bounded_too() {
         domain!();
         let _dog = Watchdog::new("bytes_are_bounded_too");

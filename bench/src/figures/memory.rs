@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use leeward::rcu::Limit;
+use leeward::rcu::{Domain, Global};
 
 use super::conclude;
 use crate::crew::{Job, during};
@@ -57,9 +57,9 @@ fn short(peer: &'static str) -> &'static str {
     peer.split('-').next().unwrap_or(peer)
 }
 
-/// The limit that the library states, in MB.
+/// The limit of the domain that the contender retires to, in MB.
 fn limit() -> Target {
-    Target::AtMost(Limit::default().bytes as f64 / 1e6)
+    Target::AtMost(Global::limit().bytes as f64 / 1e6)
 }
 
 /// Adds one round, unless the peer is absent.

@@ -4,123 +4,18 @@
 //! and looks again; it sleeps only when it found nothing, so nothing waits for a clock. What may be queued is
 //! bounded.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;
-use core::ptr::NonNull;
 
+use super::callback::Callback;
 use super::domain::{Domain, State};
+use super::limit::{Full, Limit, Policy};
 use super::stats::Stats;
 use super::{fork, local, thread, worker};
 use crate::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn, fence};
 use crate::futex;
 use crate::mutant::mutated;
 use crate::raw::Mutex;
-
-/// What a domain may hold back, and what happens to a caller of [`Domain::defer`] that would exceed it.
-///
-/// The third policy, to fail, is [`Domain::try_defer`] and [`Retired::try_defer`](super::Retired::try_defer),
-/// whichever this says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limit {
-    /// Callbacks that were deferred and have not run. Default: 65,536.
-    pub callbacks: usize,
-    /// Bytes that they hold: the size of each value, or what [`Retired::defer_bytes`](super::Retired::defer_bytes)
-    /// says. Default: 64 MiB.
-    pub bytes: usize,
-    /// What a caller does that would exceed either. Default: [`Policy::Block`].
-    pub policy: Policy,
-}
-
-impl Limit {
-    const DEFAULT: Limit = Limit { callbacks: 1 << 16, bytes: 64 << 20, policy: Policy::Block };
-}
-
-impl Default for Limit {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
-
-/// What [`Domain::defer`] does at the limit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Policy {
-    /// Wait until callbacks have run. They run on the worker only, so that they may take any lock *that no caller
-    /// holds while it defers*.
-    Block,
-    /// Run a grace period and the callbacks that are queued at once, on the calling thread: no waiting for another
-    /// thread, but callbacks then run wherever somebody defers, inside whatever locks are held there.
-    Expedite,
-}
-
-/// The queue is at its limit: the callback, given back.
-pub struct Full<F>(pub F);
-
-impl<F> core::fmt::Debug for Full<F> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Full")
-    }
-}
-
-impl<F> core::fmt::Display for Full<F> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the domain's limit of deferred callbacks is reached")
-    }
-}
-
-impl<F> core::error::Error for Full<F> {}
-
-/// Something to be called once, or forgotten.
-pub(crate) struct Callback {
-    data: NonNull<()>,
-    call: unsafe fn(NonNull<()>),
-    bytes: usize,
-}
-
-// SAFETY: both constructors ask for what may be sent.
-unsafe impl Send for Callback {}
-
-impl Callback {
-    pub(super) fn from_closure<F: FnOnce() + Send + 'static>(callback: F) -> Callback {
-        /// # Safety
-        /// `data` is a boxed `F`, for this call alone.
-        unsafe fn call<F: FnOnce()>(data: NonNull<()>) {
-            // SAFETY: the caller's promise.
-            let callback = unsafe { Box::from_raw(data.cast::<F>().as_ptr()) };
-            callback();
-        }
-        let bytes = size_of::<F>();
-        let data = NonNull::from(Box::leak(Box::new(callback))).cast();
-        Callback { data, call: call::<F>, bytes }
-    }
-
-    /// # Safety
-    /// `value` came from a box that is the caller's to give up, and may be dropped on another thread.
-    pub(super) unsafe fn from_box<T: Send + 'static>(value: NonNull<T>, bytes: usize) -> Callback {
-        /// # Safety
-        /// `data` is a boxed `T`, for this call alone.
-        unsafe fn free<T>(data: NonNull<()>) {
-            // SAFETY: the caller's promise.
-            drop(unsafe { Box::from_raw(data.cast::<T>().as_ptr()) });
-        }
-        Callback { data: value.cast(), call: free::<T>, bytes }
-    }
-
-    pub(super) fn run(self) {
-        // SAFETY: made by one of the two constructors, and consumed here.
-        unsafe { (self.call)(self.data) };
-    }
-
-    /// The closure again, uncalled.
-    ///
-    /// # Safety
-    /// Made by `from_closure::<F>`.
-    unsafe fn into_closure<F>(self) -> F {
-        // SAFETY: the caller's promise.
-        *unsafe { Box::from_raw(self.data.cast::<F>().as_ptr()) }
-    }
-}
 
 /// The batch that is being filled.
 struct Pending {
@@ -190,6 +85,10 @@ impl Queue {
         result
     }
 
+    pub(super) fn limit(&self) -> Limit {
+        self.locked(|_, limit| *limit)
+    }
+
     pub(super) fn set_limit(&self, limit: Limit) {
         self.locked(|_, old| *old = limit);
         self.wake_waiting();
@@ -203,7 +102,7 @@ impl Queue {
                 Ok(first) => return self.after_push::<D>(first),
                 Err((back, policy)) => {
                     callback = back;
-                    if !self.make_room::<D>(policy, callback.bytes) {
+                    if !self.make_room::<D>(policy, callback.bytes()) {
                         D::state().grace.counts.over_limit.add(1);
                         match self.push(callback, true) {
                             Ok(first) => self.after_push::<D>(first),
@@ -241,12 +140,12 @@ impl Queue {
     /// Ok tells whether it is the first of its batch. No memory for the queue itself counts as no room.
     fn push(&self, callback: Callback, regardless: bool) -> Result<bool, (Callback, Policy)> {
         self.locked(|pending, limit| {
-            if !(regardless || self.has_room(limit, callback.bytes)) || pending.callbacks.try_reserve(1).is_err() {
+            if !(regardless || self.has_room(limit, callback.bytes())) || pending.callbacks.try_reserve(1).is_err() {
                 return Err((callback, limit.policy));
             }
             // Relaxed, both: bounds, which need no order; taken and given under locks anyhow.
             self.callbacks.fetch_add(1, Ordering::Relaxed);
-            self.bytes.fetch_add(callback.bytes, Ordering::Relaxed);
+            self.bytes.fetch_add(callback.bytes(), Ordering::Relaxed);
             pending.callbacks.push(callback);
             Ok(pending.callbacks.len() == 1)
         })
@@ -389,7 +288,7 @@ impl Queue {
         // Relaxed: read by the thread itself, and as a hint by those who poll.
         self.runner.store(thread::this(), Ordering::Relaxed);
         for callback in callbacks {
-            let bytes = callback.bytes;
+            let bytes = callback.bytes();
             if worker::panics(|| callback.run()) {
                 state.grace.counts.callback_panics.add(1);
             }

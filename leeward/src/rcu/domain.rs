@@ -3,8 +3,10 @@
 use core::ptr;
 use core::time::Duration;
 
-use super::defer::{Full, Limit, Queue};
+use super::callback::Callback;
+use super::defer::Queue;
 use super::grace::{Grace, OwnSection};
+use super::limit::{Full, Limit};
 use super::stall::Stall;
 use super::stats::Stats;
 use super::{fork, local};
@@ -184,7 +186,7 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     /// A short lock and an allocation for the closure (none for [`Retired`](super::Retired)); a system call if the
     /// worker sleeps.
     fn defer(callback: impl FnOnce() + Send + 'static) {
-        Self::state().queue.defer::<Self>(super::defer::Callback::from_closure(callback));
+        Self::state().queue.defer::<Self>(Callback::from_closure(callback));
     }
 
     /// The same where waiting is out of the question: gives the callback back at the limit.
@@ -211,6 +213,14 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     /// Bounds what may be deferred and not yet run; see [`Limit`].
     fn set_limit(limit: Limit) {
         Self::state().queue.set_limit(limit);
+    }
+
+    /// The bounds in force: what [`set_limit`](Self::set_limit) said last, or the default.
+    ///
+    /// # Cost
+    /// A short lock.
+    fn limit() -> Limit {
+        Self::state().queue.limit()
     }
 
     /// After how long a grace period reports the reader that it waits for, and to whom; then again after each further

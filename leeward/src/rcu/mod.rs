@@ -39,6 +39,7 @@
 //! A section must end (a stalled grace period [reports](Domain::set_stall_limit) the reader), and `synchronize`
 //! inside a section panics.
 
+mod callback;
 mod cell;
 mod defer;
 mod domain;
@@ -49,6 +50,7 @@ mod fork;
 mod fork;
 mod grace;
 mod guard;
+mod limit;
 #[cfg(feature = "std")]
 mod local;
 #[cfg(not(feature = "std"))]
@@ -68,9 +70,9 @@ mod tickets;
 mod worker;
 
 pub use cell::{RcuCell, RcuOption};
-pub use defer::{Full, Limit, Policy};
 pub use domain::{Cookie, Domain, NoMemory};
 pub use guard::{Guard, Protects};
+pub use limit::{Full, Limit, Policy};
 pub use reader::{DetachedReader, Reader};
 pub use retired::Retired;
 pub use stall::Stall;

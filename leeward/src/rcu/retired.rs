@@ -6,7 +6,7 @@ use core::mem::{ManuallyDrop, size_of_val};
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-use super::defer::Callback;
+use super::callback::Callback;
 use super::domain::{Cookie, Domain};
 
 /// What a cell gave up. Dropping it [defers](Self::defer); it never frees early and never leaks by being dropped.
