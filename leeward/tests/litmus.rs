@@ -27,6 +27,7 @@ leeward::rcu_domain! {
     struct Signals;
     struct Leaving;
     struct LeavingQsbr;
+    struct LeavingFenced: Full;
 }
 
 /// Each needs the processors for itself, and some force the strategy.
@@ -322,16 +323,26 @@ mod lost_wake_up {
         });
     }
 
-    #[test]
-    fn sections() {
-        run::<Leaving, _>("leaving", || {
+    fn leaving<D: Domain>(name: &str) {
+        run::<D, _>(name, || {
             |inside: &dyn Fn(), outside: &dyn Fn()| {
-                let guard = Leaving::read();
+                let guard = D::read();
                 inside();
                 drop(guard);
                 outside();
             }
         });
+    }
+
+    #[test]
+    fn sections() {
+        leaving::<Leaving>("leaving");
+    }
+
+    /// The reader's own full fence stands between its leaving and its look at who waits.
+    #[test]
+    fn full_sections() {
+        leaving::<LeavingFenced>("leaving, full");
     }
 
     #[test]

@@ -91,7 +91,9 @@ impl Queue {
 
     pub(super) fn set_limit(&self, limit: Limit) {
         self.locked(|_, old| *old = limit);
-        self.wake_waiting();
+        if !mutated!(set_limit_wake) {
+            self.wake_waiting();
+        }
     }
 
     /// Queues a callback; waits, helps or exceeds the limit where there is no room.
@@ -171,7 +173,9 @@ impl Queue {
     pub(super) fn want<D: Domain>(&'static self, ticket: u64) {
         // Release: partner of the worker's acquire.
         self.wanted.fetch_max(ticket, Ordering::Release);
-        self.worker.wake::<D>();
+        if !mutated!(want_wake) {
+            self.worker.wake::<D>();
+        }
     }
 
     pub(super) fn has_worker(&self) -> bool {
@@ -217,9 +221,11 @@ impl Queue {
             let turn = self.turn.load(Ordering::Relaxed);
             // Relaxed: ordered by the fence.
             self.waiting.fetch_add(1, Ordering::Relaxed);
-            // SeqCst. Pair E: our announcement is before our last look; partner: the fence in `wake_waiting`.
-            fence(Ordering::SeqCst);
-            if !is_so() {
+            if !mutated!(waiting_fence) {
+                // SeqCst. Pair E: our announcement is before our last look; partner: the fence in `wake_waiting`.
+                fence(Ordering::SeqCst);
+            }
+            if mutated!(waiting_recheck) || !is_so() {
                 futex::wait(&self.turn, turn, None);
             }
             // Relaxed: counted too long, it costs a wake for nothing.
@@ -228,10 +234,12 @@ impl Queue {
     }
 
     pub(super) fn wake_waiting(&self) {
-        // SeqCst. Pair E: what has been done is before the look at who waits; partner: the fence in `wait_until`.
-        fence(Ordering::SeqCst);
+        if !mutated!(batch_fence) {
+            // SeqCst. Pair E: what has been done is before the look at who waits; partner: the fence in `wait_until`.
+            fence(Ordering::SeqCst);
+        }
         // Relaxed: ordered by the fence.
-        if self.waiting.load(Ordering::Relaxed) != 0 {
+        if self.waiting.load(Ordering::Relaxed) != 0 && !mutated!(batch_wake) {
             // Relaxed: the kernel compares it under its queue's lock.
             self.turn.fetch_add(1, Ordering::Relaxed);
             futex::wake(&self.turn, futex::ALL);

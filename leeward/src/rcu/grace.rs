@@ -70,7 +70,7 @@ impl Grace {
             if self.tickets.try_lead() {
                 return self.lead::<P>(ticket, is_inside);
             }
-            if !self.tickets.follow(ticket, || !is_inside()) {
+            if !self.tickets.follow(ticket, || mutated!(own_section_follows) || !is_inside()) {
                 return Err(OwnSection);
             }
         }
@@ -135,7 +135,7 @@ impl Grace {
         }
         for slot in self.registry.slots() {
             if !self.leaves_soon(slot, epoch) {
-                if is_inside() {
+                if !mutated!(own_section_leads) && is_inside() {
                     return Err(OwnSection);
                 }
                 self.sleep_until_all_left::<P>(epoch);

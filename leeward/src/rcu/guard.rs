@@ -5,6 +5,7 @@ use core::panic::Location;
 
 use super::domain::Domain;
 use super::slot::Slot;
+use crate::mutant::mutated;
 
 /// An open read section of domain `D`: what was loaded with it stays alive until it is dropped.
 ///
@@ -45,7 +46,7 @@ impl<D: Domain> Guard<'_, D> {
     /// another guard of the same thread (or handle) is open.
     #[inline]
     pub fn refresh(&mut self) {
-        if self.slot.is_outermost() {
+        if self.slot.is_outermost() || mutated!(refresh_outermost) {
             self.slot.quiesce::<D::Fence>(D::state().grace.epoch());
         }
     }

@@ -83,9 +83,11 @@ impl Slot {
         // sees what was unlinked.
         let now = global.load(Ordering::Relaxed);
         self.announce(now, if mutated!(enter_store_release) { Ordering::Relaxed } else { Ordering::Release });
-        // Pair A, light half: the announcement is before every load in the section. Partner: the heavy fence in
-        // `Grace::run`.
-        P::light();
+        if !mutated!(enter_light) {
+            // Pair A, light half: the announcement is before every load in the section. Partner: the heavy fence in
+            // `Grace::advance`.
+            P::light();
+        }
     }
 
     /// Release: a scan that reads this announcement instead of the leaving store before it synchronizes with that
@@ -128,8 +130,11 @@ impl Slot {
         // Release: the section's loads happen before what follows the scan that reads this 0. Partner: the acquire in
         // `is_blocking`.
         self.epoch.store(OUTSIDE, order);
-        // Pair C, light half: the store above is before the look at `waited`. Partner: the heavy fence in `Grace::arm`.
-        P::light();
+        if !mutated!(leave_light) {
+            // Pair C, light half: the store above is before the look at `waited`. Partner: the heavy fence in
+            // `Grace::arm`.
+            P::light();
+        }
         // Relaxed: pair C orders it, and the wake itself is a system call.
         if self.waited.load(Ordering::Relaxed) != 0 && !mutated!(leave_looks_at_waited) {
             self.wake_writer();
@@ -173,9 +178,11 @@ impl Slot {
         let now = global.load(Ordering::Relaxed);
         // Release: what the reader read before is over when a scan reads this. Partner: the acquire in `is_blocking`.
         self.announce(now, if mutated!(qsbr_release) { Ordering::Relaxed } else { Ordering::Release });
-        // Pairs A and C, light half: the announcement is before every later load of data, and before the look at
-        // `waited`.
-        P::light();
+        if !mutated!(quiesce_light) {
+            // Pairs A and C, light half: the announcement is before every later load of data, and before the look at
+            // `waited`.
+            P::light();
+        }
         // Relaxed: pair C orders it.
         if self.waited.load(Ordering::Relaxed) != 0 {
             self.wake_writer();

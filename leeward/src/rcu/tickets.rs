@@ -112,9 +112,11 @@ impl Tickets {
         }
         // Release: partner of the acquire in `try_lead`.
         self.leader.store(0, Ordering::Release);
-        // SeqCst. Pair D: the stores above are before the look at `sleepers`; partner: the fence in `follow`. Both
-        // halves are full fences, since each stands on a path that pays for a system call anyway.
-        fence(Ordering::SeqCst);
+        if !mutated!(hand_over_fence) {
+            // SeqCst. Pair D: the stores above are before the look at `sleepers`; partner: the fence in `follow`. Both
+            // halves are full fences, since each stands on a path that pays for a system call anyway.
+            fence(Ordering::SeqCst);
+        }
         match served {
             Some(served) if served == before + 1 => {
                 if !mutated!(follower_wake) {
@@ -138,8 +140,10 @@ impl Tickets {
         let next = self.done.load(Ordering::Relaxed) + 1;
         // Release: partner of the acquire in `try_lead`.
         self.leader.store(0, Ordering::Release);
-        // SeqCst. Pair D, as in `hand_over`.
-        fence(Ordering::SeqCst);
+        if !mutated!(step_down_fence) {
+            // SeqCst. Pair D, as in `hand_over`.
+            fence(Ordering::SeqCst);
+        }
         if !mutated!(step_down_wake) {
             self.room(next).wake(1);
         }

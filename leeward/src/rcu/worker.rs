@@ -2,11 +2,14 @@
 //! periods that are polled for.
 
 use super::domain::Domain;
+use super::fork;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
+use crate::futex;
+use crate::mutant::mutated;
 
 const NONE: u32 = 0;
 const STARTING: u32 = 1;
-const RUNNING: u32 = 2;
+pub(super) const RUNNING: u32 = 2;
 
 pub(crate) struct Worker {
     /// | value | meaning |
@@ -31,26 +34,72 @@ impl Worker {
         self.state.load(Ordering::Relaxed) != NONE
     }
 
+    pub(super) fn set_state(&self, state: u32) {
+        // Relaxed: the thread's start orders what matters, and whoever took STARTING for a worker is woken and looks
+        // again.
+        self.state.store(state, Ordering::Relaxed);
+    }
+
     /// In the child of a fork there is no worker.
     pub(super) fn after_fork(&self) {
-        // Relaxed, both: the child has one thread.
-        self.state.store(NONE, Ordering::Relaxed);
+        self.set_state(NONE);
+        // Relaxed: the child has one thread.
         self.work.store(0, Ordering::Relaxed);
     }
+
+    /// Says that there is work, to a worker that may be asleep.
+    fn call(&self) {
+        // Release: what was queued or asked for happens before the worker's look. Partner: the acquire in `sleep`.
+        if self.work.swap(1, Ordering::Release) == 0 && !mutated!(worker_call_wake) {
+            futex::wake(&self.work, 1);
+        }
+    }
+
+    /// Until somebody says that there is work.
+    fn sleep(&self) {
+        // Acquire: partner of the release in `call`.
+        while self.work.swap(0, Ordering::Acquire) == 0 {
+            futex::wait(&self.work, 0, None);
+        }
+    }
+
+    /// Sleeps until there is work, and does what there is. False if a callback forked: in the child this thread is no
+    /// worker.
+    pub(super) fn turn<D: Domain>(&self) -> bool {
+        let generation = fork::generation();
+        self.sleep();
+        while work::<D>() {
+            if fork::generation() != generation {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Does some of the work; whether there was any.
+fn work<D: Domain>() -> bool {
+    let state = D::state();
+    if state.queue.reclaim::<D>() {
+        return true;
+    }
+    // Acquire: partner of the release in `Queue::want`.
+    let wanted = state.queue.wanted.load(Ordering::Acquire);
+    if state.grace.tickets.is_served(wanted) {
+        return false;
+    }
+    state.grace.wait::<D::Fence>();
+    true
 }
 
 #[cfg(feature = "std")]
 mod with_threads {
     use super::*;
-    use crate::futex;
 
     impl Worker {
         /// Says that there is work, to a worker that is started if need be. False if there is none.
         pub(in super::super) fn wake<D: Domain>(&'static self) -> bool {
-            // Release: what was queued or asked for happens before the worker's look. Partner: the acquire in `sleep`.
-            if self.work.swap(1, Ordering::Release) == 0 {
-                futex::wake(&self.work, 1);
-            }
+            self.call();
             self.is_running() || self.start::<D>()
         }
 
@@ -64,9 +113,7 @@ mod with_threads {
             let quiet = crate::sys::BlockedSignals::new();
             let started = std::thread::Builder::new().name("leeward-rcu".into()).spawn(|| self.run::<D>());
             drop(quiet);
-            let state = if started.is_ok() { RUNNING } else { NONE };
-            // Relaxed: whoever took STARTING for a worker is woken below and looks again.
-            self.state.store(state, Ordering::Relaxed);
+            self.set_state(if started.is_ok() { RUNNING } else { NONE });
             if started.is_err() {
                 D::state().queue.wake_waiting();
             }
@@ -74,25 +121,8 @@ mod with_threads {
         }
 
         fn run<D: Domain>(&'static self) {
-            let generation = super::super::fork::generation();
             let _end = End::<D>(core::marker::PhantomData);
-            loop {
-                self.sleep();
-                while work::<D>() {
-                    if super::super::fork::generation() != generation {
-                        // A callback forked; in the child this thread is no worker.
-                        return;
-                    }
-                }
-            }
-        }
-
-        /// Until somebody says that there is work.
-        fn sleep(&self) {
-            // Acquire: partner of the release in `wake`.
-            while self.work.swap(0, Ordering::Acquire) == 0 {
-                futex::wait(&self.work, 0, None);
-            }
+            while self.turn::<D>() {}
         }
     }
 
@@ -102,25 +132,9 @@ mod with_threads {
     impl<D: Domain> Drop for End<D> {
         fn drop(&mut self) {
             let queue = &D::state().queue;
-            // Relaxed: as in `start`.
-            queue.worker.state.store(NONE, Ordering::Relaxed);
+            queue.worker.set_state(NONE);
             queue.wake_waiting();
         }
-    }
-
-    /// Whether there was any.
-    fn work<D: Domain>() -> bool {
-        let state = D::state();
-        if state.queue.reclaim::<D>() {
-            return true;
-        }
-        // Acquire: partner of the release in `Queue::want`.
-        let wanted = state.queue.wanted.load(Ordering::Acquire);
-        if state.grace.tickets.is_served(wanted) {
-            return false;
-        }
-        state.grace.wait::<D::Fence>();
-        true
     }
 
     /// Runs `callback`; whether it panicked. What it panicked with is forgotten: dropping that may panic again.
@@ -134,9 +148,13 @@ pub(super) use with_threads::panics;
 
 #[cfg(not(feature = "std"))]
 impl Worker {
-    /// There are no threads to start.
+    /// There are no threads to start; a model may say that one of its own is the worker.
     pub(super) fn wake<D: Domain>(&'static self) -> bool {
-        false
+        let is_there = self.is_running();
+        if is_there {
+            self.call();
+        }
+        is_there
     }
 }
 

@@ -6,6 +6,8 @@
 //! a schedule may have is said at each model, and can be raised for all with `LOOM_MAX_PREEMPTIONS`. What loom cannot
 //! see: `atomic.rs`, at `fence`, and `futex/model.rs`.
 
+mod worker;
+
 use std::println;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as Count, Ordering::Relaxed};
@@ -57,6 +59,9 @@ struct Shelf {
     published: AtomicUsize,
     objects: [UnsafeCell<bool>; 3],
 }
+
+// SAFETY: loom runs one thread at a time, and reports a race as a failure of the model.
+unsafe impl Sync for Shelf {}
 
 impl Shelf {
     fn new() -> Shelf {
@@ -155,16 +160,21 @@ fn two_readers() {
     });
 }
 
-/// Two callers of `synchronize`, each of which takes the other's grace period for its own where the ticket allows it.
-#[test]
-fn two_updaters() {
-    explore(3, || {
+/// A reader of both shelves and an updater of the other one, beside which `update` updates the first.
+fn explore_beside_an_updater(update: impl Fn() + Send + Sync + 'static) {
+    explore(3, move || {
         let reader = spawn_reader(section_of_both);
         let updater = thread::spawn(|| OTHER.update());
-        SHELF.update();
+        update();
         updater.join().unwrap();
         reader.join().unwrap();
     });
+}
+
+/// Two callers of `synchronize`, each of which takes the other's grace period for its own where the ticket allows it.
+#[test]
+fn two_updaters() {
+    explore_beside_an_updater(|| SHELF.update());
 }
 
 #[test]
@@ -238,13 +248,7 @@ fn three_callers() {
 /// A caller and somebody who polls, and so runs the grace period himself where nobody else does.
 #[test]
 fn polling() {
-    explore(3, || {
-        let reader = spawn_reader(section_of_both);
-        let updater = thread::spawn(|| OTHER.update());
-        SHELF.try_update();
-        updater.join().unwrap();
-        reader.join().unwrap();
-    });
+    explore_beside_an_updater(|| SHELF.try_update());
 }
 
 #[test]

@@ -1,0 +1,153 @@
+//! Models of the worker: who queues or waits beside it, while it works and goes to sleep. It is the code that ships,
+//! turn by turn, on a thread of the model's.
+
+use super::*;
+use crate::futex;
+use crate::rcu::Limit;
+use crate::rcu::worker::RUNNING;
+
+loom::lazy_static! {
+    static ref STOP: AtomicU32 = AtomicU32::new(0);
+    static ref BELLS: [Bell; 2] = [Bell::new(), Bell::new()];
+}
+
+/// What a callback tells its owner with, who asks for nothing more: no barrier, which would call the worker again.
+struct Bell(AtomicU32);
+
+impl Bell {
+    fn new() -> Bell {
+        Bell(AtomicU32::new(0))
+    }
+
+    fn ring(&self) {
+        // Release: partner of the acquire in `hear`.
+        self.0.store(1, Ordering::Release);
+        futex::wake(&self.0, 1);
+    }
+
+    fn hear(&self) {
+        // Acquire: partner of the release in `ring`.
+        while self.0.load(Ordering::Acquire) == 0 {
+            futex::wait(&self.0, 0, None);
+        }
+    }
+}
+
+/// Explores `model` beside a worker.
+fn explore_with_worker(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    explore(preemptions, move || {
+        let _ = (&*STOP, &*BELLS);
+        let worker = &Model::state().queue.worker;
+        worker.set_state(RUNNING);
+        let thread = thread::spawn(move || {
+            // Acquire: partner of the release below.
+            while STOP.load(Ordering::Acquire) == 0 {
+                worker.turn::<Model>();
+            }
+        });
+        model();
+        // Release: partner of the acquire above.
+        STOP.store(1, Ordering::Release);
+        worker.wake::<Model>();
+        thread.join().unwrap();
+    });
+}
+
+fn defer_free(shelf: &'static Shelf) {
+    let old = shelf.unlink();
+    Model::defer(move || shelf.free(old));
+}
+
+fn assert_freed(shelf: &Shelf) {
+    // SAFETY: loom reports a callback that runs meanwhile, or that what came before does not order.
+    shelf.objects[0].with(|alive| assert!(!unsafe { *alive }, "barrier() returned before the callback had run"));
+}
+
+/// Whatever is queued runs, though nobody asks again: whether the worker works, looks for the last time or sleeps.
+#[test]
+fn no_call_is_lost() {
+    explore_with_worker(2, || {
+        let other = thread::spawn(|| {
+            Model::defer(|| BELLS[1].ring());
+            BELLS[1].hear();
+        });
+        Model::defer(|| BELLS[0].ring());
+        BELLS[0].hear();
+        other.join().unwrap();
+    });
+}
+
+/// Two who wait for what they queued.
+#[test]
+fn barriers() {
+    explore_with_worker(1, || {
+        let other = thread::spawn(|| {
+            defer_free(&OTHER);
+            Model::barrier();
+            assert_freed(&OTHER);
+        });
+        defer_free(&SHELF);
+        Model::barrier();
+        assert_freed(&SHELF);
+        other.join().unwrap();
+    });
+}
+
+/// One who waits, again and again: the end of a batch and his going to sleep meet in every way.
+#[test]
+fn barrier_after_barrier() {
+    explore_with_worker(2, || {
+        defer_free(&SHELF);
+        Model::barrier();
+        assert_freed(&SHELF);
+        defer_free(&OTHER);
+        Model::barrier();
+        assert_freed(&OTHER);
+    });
+}
+
+/// Callers at the limit are woken when there is room.
+#[test]
+fn at_the_limit() {
+    explore_with_worker(2, || {
+        Model::set_limit(Limit { callbacks: 1, ..Limit::default() });
+        for _ in 0..2 {
+            Model::defer(|| {});
+            assert!(Model::stats().callbacks_queued <= 1);
+        }
+        assert_eq!(Model::stats().over_limit, 0);
+    });
+}
+
+/// Raising the limit wakes them too.
+#[test]
+fn raising_the_limit() {
+    explore_with_worker(1, || {
+        Model::set_limit(Limit { callbacks: 1, ..Limit::default() });
+        let reader = Reader::<Model>::register().detach();
+        let other = thread::spawn(move || {
+            let reader = reader.attach();
+            let guard = reader.read();
+            Model::set_limit(Limit { callbacks: 2, ..Limit::default() });
+            // Only now may the worker run the first: the caller below must not need it.
+            BELLS[0].hear();
+            drop(guard);
+            core::mem::forget(reader);
+        });
+        Model::defer(|| {});
+        Model::defer(|| {});
+        BELLS[0].ring();
+        other.join().unwrap();
+    });
+}
+
+/// The grace period that is polled for runs by itself.
+#[test]
+fn polling() {
+    explore_with_worker(3, || {
+        let cookie = Model::start_poll();
+        while !Model::poll(&cookie) {
+            thread::yield_now();
+        }
+    });
+}
