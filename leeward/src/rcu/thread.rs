@@ -20,11 +20,15 @@ pub(super) fn this() -> u64 {
     })
 }
 
-/// The same in a model.
+/// The same in a model. Core's atomic: loom need not know it. (An address would be used again, or not, as the allocator
+/// likes, and loom wants every execution to do the same.)
 #[cfg(leeward_loom)]
 pub(super) fn this() -> u64 {
-    loom::thread_local! { static NAME: alloc::boxed::Box<u8> = alloc::boxed::Box::new(0); }
-    NAME.with(|name| core::ptr::from_ref(&**name) as u64)
+    use core::sync::atomic::{AtomicU64, Ordering};
+    static LAST: AtomicU64 = AtomicU64::new(FIRST);
+    // Relaxed: only its being unique matters.
+    loom::thread_local! { static NAME: u64 = LAST.fetch_add(1, Ordering::Relaxed); }
+    NAME.with(|name| *name)
 }
 
 /// Without thread-local storage: the thread's number, which may be used again when it has gone. Only handles are
