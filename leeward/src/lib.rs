@@ -25,14 +25,16 @@ extern crate std;
 
 mod atomic;
 pub mod fence;
-mod futex;
+pub mod futex;
 #[cfg_attr(leeward_mutants, doc(hidden))]
 #[cfg(leeward_mutants)]
 pub mod mutant;
 #[cfg(not(leeward_mutants))]
 mod mutant;
-mod raw;
+pub mod raw;
 pub mod rcu;
+#[cfg(not(leeward_loom))]
+pub mod sync;
 #[cfg_attr(leeward_symmetric, allow(dead_code))]
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod sys;

@@ -306,12 +306,13 @@ fn scanning_past_a_quiescent_state() {
 fn mutual_exclusion() {
     explore(3, || {
         struct Counter(Mutex, UnsafeCell<u32>);
-        loom::lazy_static! { static ref COUNTER: Counter = Counter(Mutex::new(), UnsafeCell::new(0)); }
+        loom::lazy_static! { static ref COUNTER: Counter = Counter(<Mutex>::new(), UnsafeCell::new(0)); }
         fn count() {
             COUNTER.0.lock();
             // SAFETY: loom reports whoever is here meanwhile.
             COUNTER.1.with_mut(|count| unsafe { *count += 1 });
-            COUNTER.0.unlock();
+            // SAFETY: locked above.
+            unsafe { COUNTER.0.unlock() };
         }
         let others: Vec<_> = (0..2).map(|_| thread::spawn(count)).collect();
         count();
