@@ -70,6 +70,19 @@ mutants! {
     signal_answer: "waiting for the answers to the fence's signals",
     signal_second_listing: "listing the threads again after the first have answered",
     publish_release: "the release of the cell's publishing exchange (relaxed instead)",
+    mutex_wake: "the wake of a contended mutex's unlock",
+    mutex_contended: "the mark that others may sleep still, when a sleeper takes the mutex",
+    mutex_reserve: "the reservation of a mutex that a starving waiter has asked for",
+    mutex_ask_kept: "taking the request back when the time of the one that asked is up",
+    light_heavy: "the heavy fence between raising the light mutex's waiters word and the second look (pair F)",
+    light_recheck: "the second look at the light mutex before the sleep",
+    light_wake: "the wake of a contended light mutex's unlock",
+    light_raise: "raising the light mutex's waiters word",
+    light_settle: "the exchange of a light mutex's raised word that stays as it is",
+    condvar_turn: "the end of a condition variable's turn",
+    condvar_wake: "the wake of a condition variable",
+    condvar_mark: "the mark on the mutex to which waiters were moved",
+    condvar_lock_moved: "locking as contended after having been moved",
 }
 
 /// Whether `mutant` is the active one.
