@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`fence`] | a reader's barrier | one `membarrier` by the writer |
 //! | [`rcu`] | a read section | a grace period |
+//! | `robust` | taking a lock that survives its owner | the walk when a thread dies |
 //!
 //! # Features
 //! `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`], `LEEWARD_FENCE`,
@@ -33,6 +34,8 @@ pub mod mutant;
 mod mutant;
 pub mod raw;
 pub mod rcu;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", not(any(leeward_loom, leeward_symmetric))))]
+pub mod robust;
 #[cfg(not(leeward_loom))]
 pub mod sync;
 #[cfg_attr(leeward_symmetric, allow(dead_code))]

@@ -83,6 +83,14 @@ mutants! {
     condvar_wake: "the wake of a condition variable",
     condvar_mark: "the mark on the mutex to which waiters were moved",
     condvar_lock_moved: "locking as contended after having been moved",
+    robust_pending_late: "naming a robust lock as pending before taking it (after it instead)",
+    robust_pending_before_link: "the pending entry until the lock is linked (cleared when it is taken)",
+    robust_pending_before_release: "the pending entry until the word is released (cleared when it is unlinked)",
+    robust_pending_before_wake: "the pending entry until a waiter is woken (cleared when the word is released)",
+    robust_link_first: "the order of taking and linking: linked first",
+    robust_waiters_dropped: "the waiters bit behind a release: the woken waiter alone knows of the others",
+    robust_wake: "the wake of a waiter by a robust unlock",
+    robust_settle_without_taking: "taking a robust lock back to clear its waiters bit",
 }
 
 /// Whether `mutant` is the active one.
