@@ -32,10 +32,14 @@ pub mod futex;
 pub mod mutant;
 #[cfg(not(leeward_mutants))]
 mod mutant;
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
+pub mod pi;
 pub mod raw;
 pub mod rcu;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", not(any(leeward_loom, leeward_symmetric))))]
 pub mod robust;
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
+pub mod shared;
 #[cfg(not(leeward_loom))]
 pub mod sync;
 #[cfg_attr(leeward_symmetric, allow(dead_code))]
@@ -44,3 +48,9 @@ mod sys;
 #[cfg(any(not(target_os = "linux"), leeward_loom))]
 #[path = "no_sys.rs"]
 mod sys;
+#[cfg_attr(leeward_symmetric, allow(dead_code))]
+#[cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
+mod tid;
+#[cfg(all(target_os = "linux", not(feature = "std"), not(leeward_loom)))]
+#[path = "no_tid.rs"]
+mod tid;

@@ -91,6 +91,19 @@ mutants! {
     robust_waiters_dropped: "the waiters bit behind a release: the woken waiter alone knows of the others",
     robust_wake: "the wake of a waiter by a robust unlock",
     robust_settle_without_taking: "taking a robust lock back to clear its waiters bit",
+    rwlock_overdue: "counting the readers that writers passed over",
+    rwlock_wake_readers: "waking the readers that wait for a writer's unlock",
+    rwlock_wake_writer: "waking a writer",
+    rwlock_wakes_release: "the release of the count of writers' wakes (relaxed instead)",
+    rwlock_retract_wakes: "waking a writer that lay down while the mark was taken back",
+    semaphore_wake: "a release's wake",
+    semaphore_mark: "the mark that a woken waiter leaves for the others",
+    semaphore_next_wake: "the wake of the next waiter by one that leaves permits",
+    barrier_wake: "the last one's wake of the others",
+    event_wake: "the wake of those who wait for an event",
+    event_count: "letting go who slept when an event was set and cleared again",
+    latch_wake: "the wake of those who wait for a latch",
+    once_wake: "the wake of those who wait for who runs it",
 }
 
 /// Whether `mutant` is the active one.

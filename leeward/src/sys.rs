@@ -87,3 +87,20 @@ pub(crate) unsafe fn futex(
     }
     Ok(outcome as u32)
 }
+
+/// The `futex_waitv` call: the place of the word that was woken, or the number of the error. errno is as it was.
+///
+/// # Safety
+/// `words` points to `count` of the kernel's `futex_waitv` records, whose words are there; `time` to seconds and
+/// nanoseconds on the monotonic clock, or it is null.
+pub(crate) unsafe fn futex_waitv(words: *const u8, count: u32, time: *const i64) -> Result<u32, libc::c_int> {
+    let errno = Errno::save();
+    // SAFETY: the caller's promise.
+    let outcome = unsafe { libc::syscall(libc::SYS_futex_waitv, words, count, 0, time, libc::CLOCK_MONOTONIC) };
+    if outcome < 0 {
+        let error = Errno::save().number();
+        errno.restore();
+        return Err(error);
+    }
+    Ok(outcome as u32)
+}

@@ -103,7 +103,7 @@ fn lock_work_unlock() {
             let mut guard = mutex.lock().unwrap();
             mark(inside, 1);
             guard.with(|record| {
-                // SAFETY, both: places of ours; the compiler must not make one store of them.
+                // SAFETY: a place of ours; the compiler must not make one store of the two.
                 unsafe { (&raw mut record[0]).write_volatile(at as u32) };
                 // SAFETY: as above.
                 unsafe { (&raw mut record[1]).write_volatile(at as u32) };
@@ -119,7 +119,7 @@ fn lock_work_unlock() {
         guard.set([0, 0]);
         guard.mark_consistent();
         drop(guard);
-        assert_eq!(get(mutex, at).1, false);
+        assert!(!get(mutex, at).1);
         told += u32::from(died);
         if !killed {
             break;

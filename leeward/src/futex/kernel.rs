@@ -3,7 +3,7 @@
 use core::ffi::c_long;
 use core::time::Duration;
 
-use super::{ALL, Changed, Deadline, Wait, WakeOp};
+use super::{ALL, Changed, Deadline, Wait, WaitAny, WakeOp};
 use crate::atomic::AtomicU32;
 use crate::sys;
 
@@ -107,6 +107,48 @@ pub(super) unsafe fn wake_op<const SHARED: bool>(
     let old = op.apply_to(unsafe { &*on });
     let woken = self::wake::<SHARED>(word, wake);
     woken + if op.holds(old) { self::wake::<SHARED>(on, wake_on) } else { 0 }
+}
+
+/// One word of `futex_waitv`, as the kernel takes it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Waiter {
+    value: u64,
+    address: u64,
+    flags: u32,
+    reserved: u32,
+}
+
+/// The kernel has no such call, or a sandbox refuses it.
+pub(super) struct Refused;
+
+/// Sleeps while each of `words`, of which there are at most `MOST`, holds its value, until `deadline` at most.
+pub(super) fn wait_any<const SHARED: bool>(
+    words: &[(&AtomicU32, u32)],
+    deadline: Option<Deadline>,
+) -> Result<WaitAny, Refused> {
+    const SIZE_U32: u32 = 2;
+    let flags = SIZE_U32 | flag::<SHARED>() as u32;
+    let mut waiters = [Waiter { value: 0, address: 0, flags, reserved: 0 }; super::wait_any::MOST];
+    for (waiter, (word, expected)) in waiters.iter_mut().zip(words) {
+        waiter.value = u64::from(*expected);
+        waiter.address = core::ptr::from_ref(*word) as usize as u64;
+    }
+    // A time that the kernel cannot say never comes. 64 bits everywhere.
+    let time = deadline.map(Deadline::since_beginning).and_then(|time| {
+        let seconds = i64::try_from(time.as_secs()).ok()?;
+        Some([seconds, i64::from(time.subsec_nanos())])
+    });
+    let time = time.as_ref().map_or(core::ptr::null(), |time| time.as_ptr());
+    // SAFETY: the words are borrowed, the array is ours and as long as is said, the time is null or ours.
+    let outcome = unsafe { sys::futex_waitv(waiters.as_ptr().cast(), words.len() as u32, time) };
+    match outcome {
+        Ok(place) => Ok(WaitAny::Woken(Some(place as usize))),
+        Err(libc::EAGAIN) => Ok(WaitAny::Changed),
+        Err(libc::ETIMEDOUT) => Ok(WaitAny::TimedOut),
+        Err(libc::EINTR) => Ok(WaitAny::Woken(None)),
+        Err(_) => Err(Refused),
+    }
 }
 
 /// Lets another thread run.

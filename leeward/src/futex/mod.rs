@@ -17,9 +17,11 @@ mod backend;
 #[path = "portable.rs"]
 mod backend;
 mod deadline;
+mod wait_any;
 mod wake_op;
 
 pub use deadline::Deadline;
+pub use wait_any::{MOST as WAIT_ANY_MOST, WaitAny, WrongCount, wait_any};
 pub use wake_op::{Argument, Comparison, Operation, OutOfRange, WakeOp};
 
 use crate::atomic::AtomicU32;

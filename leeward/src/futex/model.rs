@@ -14,7 +14,7 @@ use core::time::Duration;
 use loom::sync::Mutex;
 use loom::thread::Thread;
 
-use super::{Changed, Deadline, Wait, WakeOp};
+use super::{Changed, Deadline, Wait, WaitAny, WakeOp};
 use crate::atomic::{AtomicU32, Ordering};
 
 loom::lazy_static! {
@@ -119,6 +119,14 @@ pub(super) unsafe fn wake_op<const SHARED: bool>(
     let old = op.apply_to(unsafe { &*on });
     let woken = take(&mut sleepers, word, wake);
     woken + if op.holds(old) { take(&mut sleepers, on, wake_on) } else { 0 }
+}
+
+/// There is no such call here.
+pub(super) struct Refused;
+
+/// Refused: the words are looked at in turn.
+pub(super) fn wait_any<const SHARED: bool>(_: &[(&AtomicU32, u32)], _: Option<Deadline>) -> Result<WaitAny, Refused> {
+    Err(Refused)
 }
 
 /// Lets another thread run.

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Changed, Deadline, Wait, WakeOp};
+use super::{Changed, Deadline, Wait, WaitAny, WakeOp};
 use crate::atomic::{AtomicU32, Ordering};
 
 /// Looks at `word` while it is `expected`, until `deadline` at most. Without std nobody measures the time, and no
@@ -58,6 +58,14 @@ pub(super) unsafe fn wake_op<const SHARED: bool>(
     // SAFETY: the caller's promise.
     op.apply_to(unsafe { &*on });
     0
+}
+
+/// There is no such call here.
+pub(super) struct Refused;
+
+/// Refused: the words are looked at in turn.
+pub(super) fn wait_any<const SHARED: bool>(_: &[(&AtomicU32, u32)], _: Option<Deadline>) -> Result<WaitAny, Refused> {
+    Err(Refused)
 }
 
 /// Lets another thread run.

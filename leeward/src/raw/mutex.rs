@@ -89,7 +89,7 @@ impl Waiter {
     }
 
     /// It was woken, and will look at the lock.
-    fn woken<F: Futex>(&mut self) {
+    fn woken(&mut self) {
         self.patient = true;
         self.losses = self.losses.saturating_add(1);
     }
@@ -197,7 +197,7 @@ impl<F: Futex> Mutex<F> {
                 waiter.since = Some(F::now());
             }
             match F::wait(&self.word, marked, deadline) {
-                Wait::Woken => waiter.woken::<F>(),
+                Wait::Woken => waiter.woken(),
                 Wait::Changed => {}
                 Wait::TimedOut => return self.give_up(&waiter),
             }
@@ -206,7 +206,10 @@ impl<F: Futex> Mutex<F> {
 
     /// The time is up: whoever has asked takes that back, or takes the lock if it was granted meanwhile.
     fn give_up(&self, waiter: &Waiter) -> bool {
-        while waiter.asked {
+        if !waiter.asked {
+            return false;
+        }
+        loop {
             // Relaxed: as in `look`.
             let word = self.word.load(Ordering::Relaxed);
             if is_free_for(word, true) {
@@ -218,10 +221,9 @@ impl<F: Futex> Mutex<F> {
                 // Relaxed, both: a mark.
                 || self.word.compare_exchange(word, word & !ASKED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
-                break;
+                return false;
             }
         }
-        false
     }
 
     /// Unlocks it. The lock may be freed as soon as another thread can have it: only its address is used after that.

@@ -9,10 +9,13 @@
 
 #[cfg(feature = "std")]
 mod condvar;
+mod once;
 mod poison;
 
+pub use crate::raw::BarrierWaitResult;
 #[cfg(feature = "std")]
 pub use condvar::{Condvar, WaitTimeoutResult};
+pub use once::{LazyLock, OnceLock};
 pub use poison::{Poison, Poisoned};
 
 /// A mutual exclusion lock.
@@ -71,3 +74,23 @@ pub type LightMutex<T> = lock_api::Mutex<crate::raw::LightMutex, T>;
 
 /// A locked [`LightMutex`]; unlocks it when dropped.
 pub type LightMutexGuard<'a, T> = lock_api::MutexGuard<'a, crate::raw::LightMutex, T>;
+
+/// A readers-writer lock that starves neither; see [`raw::RwLock`](crate::raw::RwLock).
+pub type RwLock<T> = lock_api::RwLock<crate::raw::RwLock, T>;
+/// A [`RwLock`] open for reading.
+pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, crate::raw::RwLock, T>;
+/// A [`RwLock`] open for writing.
+pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, crate::raw::RwLock, T>;
+
+/// A counting semaphore.
+pub type Semaphore = crate::raw::Semaphore;
+/// A permit of a [`Semaphore`].
+pub type Permit<'a> = crate::raw::Permit<'a>;
+/// Where a number of threads wait for each other.
+pub type Barrier = crate::raw::Barrier;
+/// Something that has happened, or not.
+pub type Event = crate::raw::Event;
+/// A count that opens at 0.
+pub type Latch = crate::raw::Latch;
+/// Something that is done once.
+pub type Once = crate::raw::Once;
