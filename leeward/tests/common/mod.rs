@@ -92,7 +92,7 @@ pub const GLANCE: Duration = Duration::from_millis(5);
 
 /// Looks until it is so.
 #[track_caller]
-pub fn eventually(what: &str, is_so: impl Fn() -> bool) {
+pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let (start, patience) = (Instant::now(), patience());
     while !is_so() {
         assert!(start.elapsed() < patience, "it never came to pass that {what}");
