@@ -25,6 +25,8 @@ extern crate alloc;
 extern crate std;
 
 mod atomic;
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
+mod bytes;
 pub mod fence;
 pub mod futex;
 #[cfg_attr(leeward_mutants, doc(hidden))]

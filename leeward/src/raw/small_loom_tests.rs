@@ -278,7 +278,7 @@ fn event_set_and_cleared_at_once() {
             HANDED.event.wait();
         });
         // Until somebody sleeps.
-        while !HANDED.event.is_awaited() {
+        while HANDED.event.word.load(Relaxed) == 0 {
             thread::yield_now();
         }
         HANDED.event.set();
