@@ -221,7 +221,8 @@ impl LightMutex {
         let mut word = self.waiters.load(Ordering::Relaxed);
         loop {
             // It may be the one that was woken: the next unlock wakes another.
-            let next = (word - SLEEPER) & !WAKING;
+            let left = word - SLEEPER;
+            let next = if mutated!(light_leave) { left } else { left & !WAKING };
             // Release, with `announce`'s acquire: whoever counts itself after us knows of the lock what we knew.
             match self.waiters.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return,
