@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::Error;
 use crate::futex::{Deadline, Futex, Private, yield_now};
+use crate::mutant::mutated;
 use crate::{sys, tid};
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -104,7 +105,9 @@ impl<const SHARED: bool> RawMutex<SHARED> {
             // The kernel takes the lock for the caller with full ordering.
             match self.ask(deadline) {
                 // From an owner that had not unlocked it? Relaxed: locked.
-                Ok(_) if self.word.load(Ordering::Relaxed) & OWNER_DIED != 0 => return self.refuse(),
+                Ok(_) if self.word.load(Ordering::Relaxed) & OWNER_DIED != 0 && !mutated!(pi_gone) => {
+                    return self.refuse();
+                }
                 Ok(_) => return self.taken(),
                 Err(libc::EINTR) => {}
                 // The owner is exiting, and what it holds not yet known: soon it is gone.
