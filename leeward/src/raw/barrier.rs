@@ -15,6 +15,8 @@ const ROUND: u32 = 1 << 16;
 ///
 /// Zeroed memory is one for a single thread, which never waits (as one for 0 is). What each did before it came is seen by all when
 /// they go. Coming costs one compare-exchange; the last wakes the others, all of whom may go.
+/// Rounds are told apart by 16 bits: with more threads than its size, one that sleeps through exactly 65,536 rounds stays for
+/// another.
 #[repr(C)]
 pub struct Barrier<F: Futex = Private> {
     /// | bits | meaning |

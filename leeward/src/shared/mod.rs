@@ -21,8 +21,8 @@
 //!   ([`AnyBytes`]).
 //! - A process that writes to a lock's word while others use the lock can let two of them in at once. That nobody does is
 //!   what the caller of [`Region::open`] and [`Region::from_raw_fd`] promises.
-//! - A process that is killed while it holds one of these leaves it held; killed inside a call of a [`Condvar`], its inner lock.
-//!   Where that must not be, use a robust lock.
+//! - A process that is killed while it holds one of these leaves it held; one that is killed while it waits for one, or inside a
+//!   call of a [`Condvar`], may keep others waiting. Where that must not be, use a robust lock.
 //! - A guard that is held across `fork` is held twice: have the child forget its copy.
 
 mod condvar;
