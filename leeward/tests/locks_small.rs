@@ -50,6 +50,7 @@ mod rwlock {
 
     /// A reader that waits goes in when the writer leaves, before a writer that waits as well; one that comes later does not.
     #[test]
+    #[cfg_attr(leeward_symmetric, ignore = "where waiting is looking again nobody knows who waits")]
     fn phases_alternate() {
         let _dog = Watchdog::new("phases_alternate");
         let lock = RwLock::new(());

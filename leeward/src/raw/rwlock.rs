@@ -31,6 +31,8 @@ use crate::mutant::mutated;
 /// - Among writers there is no bound: a newcomer may overtake one that was woken; those who sleep are woken in the order in
 ///   which they lay down.
 ///
+/// On platforms without futexes, where waiting is looking again, nobody knows who waits, and none of this is promised.
+///
 /// # Lifetime
 /// It must live until each call on it has returned: unlocking looks at it after somebody else may have locked it.
 ///
