@@ -173,6 +173,34 @@ mod rwlock {
         assert!(lock.try_write().is_some());
     }
 
+    /// Writers wait for a condition with the lock.
+    #[test]
+    fn conditions() {
+        let _dog = Watchdog::new("conditions");
+        let (lock, condition) = (RwLock::new(0), leeward::raw::Condvar::<leeward::raw::Requeue>::new());
+        thread::scope(|scope| {
+            for turn in 1..=3 {
+                let (lock, condition) = (&lock, &condition);
+                scope.spawn(move || {
+                    // SAFETY: not unlocked but for the wait, in which the guard is not used.
+                    let raw = unsafe { lock.raw() };
+                    let mut value = lock.write();
+                    loop {
+                        if *value == turn {
+                            *value += 1;
+                            break condition.notify_all();
+                        }
+                        // SAFETY: the guard holds the lock.
+                        unsafe { condition.wait(raw, None) };
+                    }
+                });
+            }
+            *lock.write() = 1;
+            condition.notify_all();
+        });
+        assert_eq!(lock.into_inner(), 4);
+    }
+
     #[test]
     fn too_many_readers() {
         let lock = RwLock::new(());

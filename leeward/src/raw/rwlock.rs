@@ -7,6 +7,7 @@
 
 use core::marker::PhantomData;
 
+use super::Lock;
 use super::patience::Patience;
 use super::rwlock_state::{
     OVERDUE, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_writer, has_room,
@@ -32,6 +33,8 @@ use crate::mutant::mutated;
 ///   which they lay down.
 ///
 /// On platforms without futexes, where waiting is looking again, nobody knows who waits, and none of this is promised.
+///
+/// A [`Condvar`](super::Condvar) may be waited upon with it locked for writing.
 ///
 /// # Lifetime
 /// It must live until each call on it has returned: unlocking looks at it after somebody else may have locked it.
@@ -367,6 +370,18 @@ impl<F: Futex> RwLock<F> {
     pub fn is_locked_exclusive(&self) -> bool {
         // Relaxed: out of date anyway.
         is_written(self.state.load(Ordering::Relaxed))
+    }
+}
+
+// SAFETY: a writer is alone from `lock_exclusive` to `unlock_exclusive`.
+unsafe impl<F: Futex> Lock<F> for RwLock<F> {
+    fn lock(&self) {
+        self.lock_exclusive();
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_exclusive() };
     }
 }
 
