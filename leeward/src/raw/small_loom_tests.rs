@@ -150,7 +150,7 @@ fn rwlock_a_reader_that_gives_up() {
 
 #[test]
 fn rwlock_downgrading() {
-    explore(3, || together([written_and_downgraded, read, write]));
+    explore(2, || together([written_and_downgraded, read, write]));
 }
 
 /// What is handed on by the small ones: written before, read after.
