@@ -6,6 +6,7 @@
 //! | [`fence`] | a reader's barrier | one `membarrier` by the writer |
 //! | [`rcu`] | a read section | a grace period |
 //! | `robust` | taking a lock that survives its owner | the walk when a thread dies |
+//! | [`sync`] | an uncontended lock | a futex sleep |
 //!
 //! # Features
 //! `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`], `LEEWARD_FENCE`,

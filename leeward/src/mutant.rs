@@ -79,6 +79,7 @@ mutants! {
     light_wake: "the wake of a contended light mutex's unlock",
     light_raise: "raising the light mutex's waiters word",
     light_settle: "the exchange of a light mutex's raised word that stays as it is",
+    light_leave: "counting the light mutex's woken sleeper as one that will look no more, when it has locked",
     condvar_turn: "the end of a condition variable's turn",
     condvar_wake: "the wake of a condition variable",
     condvar_mark: "the mark on the mutex to which waiters were moved",
