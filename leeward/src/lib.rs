@@ -7,6 +7,7 @@
 //! | [`rcu`] | a read section | a grace period |
 //! | `robust` | taking a lock that survives its owner | the walk when a thread dies |
 //! | [`sync`] | an uncontended lock | a futex sleep |
+//! | `shared` | the same, in memory of several processes | the same, found by what is mapped |
 //!
 //! # Features
 //! `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`], `LEEWARD_FENCE`,
@@ -26,6 +27,8 @@ extern crate alloc;
 extern crate std;
 
 mod atomic;
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
+mod bytes;
 pub mod fence;
 pub mod futex;
 #[cfg_attr(leeward_mutants, doc(hidden))]

@@ -105,6 +105,7 @@ mutants! {
     event_count: "letting go who slept when an event was set and cleared again",
     latch_wake: "the wake of those who wait for a latch",
     once_wake: "the wake of those who wait for who runs it",
+    pi_gone: "refusing a priority-inheriting lock that the kernel took from an owner that exited",
 }
 
 /// Whether `mutant` is the active one.

@@ -85,6 +85,40 @@ fn an_owner_that_has_gone() {
     assert_eq!(lock.lock().unwrap_err(), Error::OwnerGone);
 }
 
+/// An owner that exits while somebody waits: the kernel gives the waiter the lock, of which the leaked guard may be in use still.
+#[test]
+fn an_owner_that_goes_while_others_wait() {
+    let _dog = Watchdog::new("an_owner_that_goes_while_others_wait");
+    let lock = Arc::new(Mutex::new(()));
+    let (locked, is_locked) = channel();
+    let (go, told) = channel::<()>();
+    let owner = Arc::clone(&lock);
+    let owner = thread::spawn(move || {
+        std::mem::forget(owner.lock().unwrap());
+        locked.send(()).unwrap();
+        told.recv().unwrap();
+    });
+    is_locked.recv().unwrap();
+    let waiters: Vec<_> = [true, true, false]
+        .map(|timed| {
+            let lock = Arc::clone(&lock);
+            thread::spawn(move || match timed {
+                true => lock.try_lock_for(Duration::from_secs(1_000)).map(drop),
+                false => lock.lock().map(drop),
+            })
+        })
+        .into();
+    // Long enough for most to sleep; those that do not yet are told as well.
+    thread::sleep(4 * GLANCE);
+    go.send(()).unwrap();
+    owner.join().unwrap();
+    for waiter in waiters {
+        assert_eq!(waiter.join().unwrap(), Err(Error::OwnerGone));
+    }
+    assert_eq!(lock.try_lock().map(drop), Err(Error::OwnerGone));
+    assert_eq!(lock.lock().map(drop), Err(Error::OwnerGone));
+}
+
 /// The child of a fork has a number of its own at once: it locks, is told of its own deadlock, unlocks what it held.
 #[test]
 fn right_after_fork() {

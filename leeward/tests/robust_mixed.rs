@@ -31,7 +31,7 @@ fn foreign(inherits: bool) -> *mut Foreign {
     let place = shared_memory(4096).cast::<Foreign>();
     let mut attributes = MaybeUninit::uninit();
     let attributes = attributes.as_mut_ptr();
-    // SAFETY, all: attributes that the first call initialises; memory for the mutex.
+    // SAFETY: attributes that the first call initialises; memory for the mutex.
     assert_eq!(unsafe { libc::pthread_mutexattr_init(attributes) }, 0);
     // SAFETY: as above.
     assert_eq!(unsafe { libc::pthread_mutexattr_setrobust(attributes, libc::PTHREAD_MUTEX_ROBUST) }, 0);

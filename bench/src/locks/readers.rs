@@ -26,6 +26,7 @@ const fn entrant<L: RwLock>(name: &'static str) -> Entrant<Open> {
 
 fn locks() -> Vec<Entrant<Open>> {
     vec![
+        entrant::<leeward::sync::RwLock<u64>>("leeward RwLock"),
         entrant::<std::sync::RwLock<u64>>(STD),
         entrant::<parking_lot::RwLock<u64>>("parking_lot"),
         entrant::<usync::RwLock<u64>>("usync"),

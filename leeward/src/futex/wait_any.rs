@@ -99,13 +99,13 @@ fn from_one(wait: Wait) -> WaitAny {
 fn nap<const SHARED: bool>(words: &[(&AtomicU32, u32)], deadline: Option<Deadline>) -> WaitAny {
     // Relaxed: the caller's own look has the order.
     let has_changed = || words.iter().any(|(word, expected)| word.load(Ordering::Relaxed) != *expected);
+    let is_over = |now| deadline.is_some_and(|deadline| Deadline::at(now) >= deadline);
     for nap in NAPS {
-        if has_changed() {
-            return WaitAny::Changed;
-        }
         let now = backend::now();
-        if deadline.is_some_and(|deadline| Deadline::at(now) >= deadline) {
-            return WaitAny::TimedOut;
+        match has_changed() {
+            true => return WaitAny::Changed,
+            false if is_over(now) => return WaitAny::TimedOut,
+            false => {}
         }
         let end = Deadline::at(now.saturating_add(nap));
         let end = deadline.map_or(end, |deadline| deadline.min(end));
@@ -113,5 +113,5 @@ fn nap<const SHARED: bool>(words: &[(&AtomicU32, u32)], deadline: Option<Deadlin
             return from_one(wait);
         }
     }
-    WaitAny::Woken(None)
+    if is_over(backend::now()) { WaitAny::TimedOut } else { WaitAny::Woken(None) }
 }

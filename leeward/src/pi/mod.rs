@@ -8,9 +8,20 @@
 //! The kernel looks before it lets anybody wait: a thread that would wait for itself, directly or by way of others and the
 //! `pi` locks that they wait for, gets [`Error::Deadlock`] instead.
 //!
-//! An owner that exits without unlocking (a leaked guard) leaves the lock locked: whoever wants it gets
-//! [`Error::OwnerGone`], until a later thread happens to have the owner's number. Locks whose owner may die are
-//! [robust](https://man7.org/linux/man-pages/man2/get_robust_list.2.html) ones; these are not.
+//! An owner that exits without unlocking (a leaked guard) leaves the lock locked: whoever waits for it or wants it gets
+//! [`Error::OwnerGone`] (and waits for a later thread that happens to have the owner's number, while that lives). The kernel
+//! would give it to one that waits; but what the owner locked may be in other hands, so nobody has it again. Locks whose
+//! owner may die are [robust](https://man7.org/linux/man-pages/man2/get_robust_list.2.html) ones; these are not.
+//!
+//! ```
+//! use leeward::pi::{Error, Mutex};
+//! let count = Mutex::new(0);
+//! let mut guard = count.lock()?;
+//! *guard += 1;
+//! assert_eq!(count.lock().unwrap_err(), Error::Deadlock);
+//! # drop(guard);
+//! # Ok::<(), Error>(())
+//! ```
 
 mod lock;
 mod raw;

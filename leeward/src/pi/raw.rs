@@ -5,34 +5,39 @@ use core::time::Duration;
 
 use super::Error;
 use crate::futex::{Deadline, Futex, Private, yield_now};
+use crate::mutant::mutated;
 use crate::{sys, tid};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 const FREE: u32 = 0;
 const NUMBER: u32 = 0x3fff_ffff;
+const OWNER_DIED: u32 = 1 << 30;
 /// How often an owner that is about to exit is given time to.
 const PATIENCE: u32 = 100;
 
 /// A priority-inheriting mutex without data. Whether processes share it is a type.
 ///
-/// Zeroed memory is an unlocked one. Free, it costs one compare-exchange each way and a look at the thread's number;
+/// 8 bytes; zeroed memory is an unlocked one. Free, it costs one compare-exchange each way and a look at the thread's number;
 /// otherwise a system call each way: there is no spinning, the owner is to run.
-#[repr(transparent)]
+#[repr(C)]
 #[derive(Debug)]
 pub struct RawMutex<const SHARED: bool = false> {
     /// | bits | meaning |
     /// |---|---|
     /// | 0-29 | owner's thread number; 0: free |
-    /// | 30 | (the kernel's: a robust owner died) |
+    /// | 30 | (the kernel's: the owner exited while the one that has it now waited) |
     /// | 31 | (the kernel's: somebody waits, unlock by system call) |
     word: AtomicU32,
+    /// 1 when an owner has exited without unlocking, who may have given on what it locked: nobody is let in any more. Written
+    /// and read under the lock.
+    gone: AtomicU32,
 }
 
 impl<const SHARED: bool> RawMutex<SHARED> {
     /// An unlocked one.
     #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
-        RawMutex { word: AtomicU32::new(FREE) }
+        RawMutex { word: AtomicU32::new(FREE), gone: AtomicU32::new(0) }
     }
 
     /// Locks it, waiting as long as that takes.
@@ -41,7 +46,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     /// [`Error`], but not `TimedOut`.
     #[inline]
     pub fn lock(&self) -> Result<(), Error> {
-        if self.take(tid::this()) { Ok(()) } else { self.lock_slow(None) }
+        if self.take(tid::this()) { self.taken() } else { self.lock_slow(None) }
     }
 
     /// Locks it by `deadline`.
@@ -50,19 +55,19 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     /// [`Error`].
     #[inline]
     pub fn lock_until(&self, deadline: Deadline) -> Result<(), Error> {
-        if self.take(tid::this()) { Ok(()) } else { self.lock_slow(Some(deadline)) }
+        if self.take(tid::this()) { self.taken() } else { self.lock_slow(Some(deadline)) }
     }
 
     /// Locks it if nobody holds it. No system call.
     ///
     /// # Errors
-    /// [`Error::Deadlock`]: the caller holds it; [`Error::TimedOut`]: somebody else does.
+    /// [`Error::Deadlock`]: the caller holds it; [`Error::TimedOut`]: somebody else does; [`Error::OwnerGone`].
     #[inline]
     pub fn try_lock(&self) -> Result<(), Error> {
         let this = tid::this();
         // Acquire: as in `take`. Relaxed on failure: nothing was locked.
         match self.word.compare_exchange(FREE, this, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => Ok(()),
+            Ok(_) => self.taken(),
             Err(word) if word & NUMBER == this => Err(Error::Deadlock),
             Err(_) => Err(Error::TimedOut),
         }
@@ -74,6 +79,24 @@ impl<const SHARED: bool> RawMutex<SHARED> {
         self.word.compare_exchange(FREE, this, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    /// Just taken; whether it may be kept.
+    #[inline]
+    fn taken(&self) -> Result<(), Error> {
+        // Relaxed: locked.
+        if self.gone.load(Ordering::Relaxed) == 0 { Ok(()) } else { self.refuse() }
+    }
+
+    /// Given up at once, for ever.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self) -> Result<(), Error> {
+        // Relaxed: locked.
+        self.gone.store(1, Ordering::Relaxed);
+        // SAFETY: the caller has just taken it.
+        unsafe { self.unlock() };
+        Err(Error::OwnerGone)
+    }
+
     #[cold]
     #[inline(never)]
     fn lock_slow(&self, deadline: Option<Deadline>) -> Result<(), Error> {
@@ -81,7 +104,11 @@ impl<const SHARED: bool> RawMutex<SHARED> {
         loop {
             // The kernel takes the lock for the caller with full ordering.
             match self.ask(deadline) {
-                Ok(_) => return Ok(()),
+                // From an owner that had not unlocked it? Relaxed: locked.
+                Ok(_) if self.word.load(Ordering::Relaxed) & OWNER_DIED != 0 && !mutated!(pi_gone) => {
+                    return self.refuse();
+                }
+                Ok(_) => return self.taken(),
                 Err(libc::EINTR) => {}
                 // The owner is exiting, and what it holds not yet known: soon it is gone.
                 Err(libc::EAGAIN) if deadline.is_some_and(Deadline::has_passed::<Private>) => {
@@ -99,7 +126,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
                 Err(errno) => return Err(Error::Refused(errno)),
             }
             if self.take(tid::this()) {
-                return Ok(());
+                return self.taken();
             }
         }
     }

@@ -15,6 +15,8 @@ const ROUND: u32 = 1 << 16;
 ///
 /// Zeroed memory is one for a single thread, which never waits (as one for 0 is). What each did before it came is seen by all when
 /// they go. Coming costs one compare-exchange; the last wakes the others, all of whom may go.
+/// Rounds are told apart by 16 bits: with more threads than its size, one that sleeps through exactly 65,536 rounds stays for
+/// another.
 #[repr(C)]
 pub struct Barrier<F: Futex = Private> {
     /// | bits | meaning |
@@ -77,7 +79,8 @@ impl<F: Futex> Barrier<F> {
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            let is_last = (word & ARRIVED) + 1 >= self.size;
+            // Whatever bytes are there: no more than can be counted.
+            let is_last = (word & ARRIVED) + 1 >= self.size.min(ARRIVED);
             let come = if is_last { (word & !ARRIVED).wrapping_add(ROUND) } else { word + 1 };
             // Release: partner of the acquire in `sleep`, and of the last one's. Acquire: the last sees what all have done.
             match self.word.compare_exchange_weak(word, come, Ordering::AcqRel, Ordering::Relaxed) {
@@ -117,7 +120,7 @@ impl<F: Futex> Barrier<F> {
         let mut word = self.word.load(Ordering::Relaxed);
         while word & !ARRIVED == round {
             // Release: who comes instead goes on with what was done before (nobody needs it, but the chain stays whole).
-            match self.word.compare_exchange_weak(word, word - 1, Ordering::Release, Ordering::Relaxed) {
+            match self.word.compare_exchange_weak(word, word.wrapping_sub(1), Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(now) => word = now,
             }

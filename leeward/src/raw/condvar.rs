@@ -270,8 +270,9 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
             unsafe { F::wake_op(&self.turn, count, self.door.word(), UNLOCK, 1) };
             return count;
         }
-        let stored = self.queue.load(Ordering::Relaxed);
-        // SAFETY: it is the lock of those inside; at least one is, and none can leave but with the inner lock or a signal,
+        // Of other processes nothing is believed.
+        let stored = if F::SHARED { ptr::null_mut() } else { self.queue.load(Ordering::Relaxed) };
+        // SAFETY: null, or the lock of those inside; at least one is, and none can leave but with the inner lock or a signal,
         // of which there are none for the last of them until `count_signals`.
         let stored = unsafe { stored.as_ref() };
         match queue.or(stored) {

@@ -112,13 +112,6 @@ impl<F: Futex> Event<F> {
         }
     }
 
-    /// Whether somebody may sleep.
-    #[cfg(test)]
-    pub(super) fn is_awaited(&self) -> bool {
-        // Relaxed: a test's.
-        self.word.load(Ordering::Relaxed) & WAITERS != 0
-    }
-
     /// Says that somebody sleeps; the word to sleep on, if it was still `word`.
     pub(super) fn mark(&self, word: u32) -> Option<u32> {
         let marked = word | WAITERS;

@@ -26,9 +26,13 @@ use crate::mutant::mutated;
 /// - A writer that sleeps is passed by the readers that are inside, and by those that a writer before it kept out; by no
 ///   reader that comes later.
 /// - A reader that sleeps is let in by the next writer's unlock. If other writers take the lock before it has run, it is
-///   counted when it has, and then no writer takes the lock before it (63 readers at a time are counted).
-/// - Among writers a newcomer may overtake one that was woken; those who sleep are woken in the order in which they
-///   lay down.
+///   counted when it has, and then no writer takes the lock before it (63 readers at a time are counted). So once it has
+///   looked, it is passed by one writer at most: the one that holds the lock then.
+/// - Among writers there is no bound: a newcomer may overtake one that was woken; those who sleep are woken in the order in
+///   which they lay down.
+///
+/// # Lifetime
+/// It must live until each call on it has returned: unlocking looks at it after somebody else may have locked it.
 ///
 /// # Cost
 /// Free: one compare-exchange to lock, one subtraction or compare-exchange to unlock. Otherwise a while of looking,

@@ -67,7 +67,7 @@ impl Waiting {
     /// The state with it inside.
     pub(super) fn entered(&self, state: u32) -> u32 {
         assert!(has_room(state), "a RwLock has more readers than it can count");
-        state + READER - if self.is_counted { OVERDUE } else { 0 }
+        (state + READER).wrapping_sub(if self.is_counted { OVERDUE } else { 0 })
     }
 
     /// Whether it is to be counted as passed over.

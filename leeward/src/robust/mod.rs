@@ -57,7 +57,6 @@ mod this;
 #[cfg(feature = "std")]
 mod this;
 
-mod bytes;
 mod error;
 #[cfg(feature = "std")]
 mod fork_mark;
@@ -65,10 +64,10 @@ mod list;
 mod lock;
 mod mutex;
 
-pub use bytes::AnyBytes;
 pub use error::ListError;
 pub use mutex::{Guard, LockError, Mutex};
 
+pub use crate::bytes::AnyBytes;
 use crate::sys::Errno;
 
 /// The calling thread's number, as lock words have it.

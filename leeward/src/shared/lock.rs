@@ -6,30 +6,30 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
-use super::ProcessShared;
+use crate::bytes::AnyBytes;
 use crate::futex::{Deadline, Shared};
 use crate::raw;
 
-/// A mutex of several processes.
+/// A mutex of several processes; see [`raw::Mutex`] for what it costs and promises.
 #[repr(C)]
-pub struct Mutex<T: ProcessShared> {
-    lock: raw::Mutex<Shared>,
+pub struct Mutex<T: AnyBytes> {
+    pub(super) lock: raw::Mutex<Shared>,
     value: UnsafeCell<T>,
 }
 
 /// A readers-writer lock of several processes; see [`raw::RwLock`] for what it promises.
 #[repr(C)]
-pub struct RwLock<T: ProcessShared> {
+pub struct RwLock<T: AnyBytes> {
     lock: raw::RwLock<Shared>,
     value: UnsafeCell<T>,
 }
 
 // SAFETY: one thread at a time has the value.
-unsafe impl<T: ProcessShared + Send> Sync for Mutex<T> {}
+unsafe impl<T: AnyBytes> Sync for Mutex<T> {}
 // SAFETY: one thread at a time has the value, or any share it.
-unsafe impl<T: ProcessShared + Send + Sync> Sync for RwLock<T> {}
+unsafe impl<T: AnyBytes + Sync> Sync for RwLock<T> {}
 
-impl<T: ProcessShared> Mutex<T> {
+impl<T: AnyBytes> Mutex<T> {
     /// An unlocked one.
     pub const fn new(value: T) -> Mutex<T> {
         Mutex { lock: raw::Mutex::new(), value: UnsafeCell::new(value) }
@@ -39,17 +39,26 @@ impl<T: ProcessShared> Mutex<T> {
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.lock.lock();
-        MutexGuard { mutex: self, is_this_threads: PhantomData }
+        self.guard()
     }
 
     /// Locks it if nobody holds it.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.lock.try_lock().then(|| MutexGuard { mutex: self, is_this_threads: PhantomData })
+        self.lock.try_lock().then(|| self.guard())
+    }
+
+    /// Locks it within `limit`.
+    pub fn try_lock_for(&self, limit: Duration) -> Option<MutexGuard<'_, T>> {
+        self.lock.try_lock_until(Deadline::after::<Shared>(limit)).then(|| self.guard())
+    }
+
+    fn guard(&self) -> MutexGuard<'_, T> {
+        MutexGuard { mutex: self, is_this_threads: PhantomData }
     }
 }
 
-impl<T: ProcessShared> RwLock<T> {
+impl<T: AnyBytes> RwLock<T> {
     /// An unlocked one.
     pub const fn new(value: T) -> RwLock<T> {
         RwLock { lock: raw::RwLock::new(), value: UnsafeCell::new(value) }
@@ -103,13 +112,13 @@ impl<T: ProcessShared> RwLock<T> {
     }
 }
 
-impl<T: ProcessShared> fmt::Debug for Mutex<T> {
+impl<T: AnyBytes> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("shared::Mutex")
     }
 }
 
-impl<T: ProcessShared> fmt::Debug for RwLock<T> {
+impl<T: AnyBytes> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("shared::RwLock").field(&self.lock).finish()
     }
@@ -120,15 +129,15 @@ macro_rules! guard {
     ($(#[$meta:meta])* $guard:ident, $lock:ident, $field:ident, $unlock:ident) => {
         $(#[$meta])*
         #[must_use = "it is unlocked at once"]
-        pub struct $guard<'a, T: ProcessShared> {
-            $field: &'a $lock<T>,
+        pub struct $guard<'a, T: AnyBytes> {
+            pub(super) $field: &'a $lock<T>,
             is_this_threads: PhantomData<*const ()>,
         }
 
         // SAFETY: sharing a guard shares the value.
-        unsafe impl<T: ProcessShared + Sync> Sync for $guard<'_, T> {}
+        unsafe impl<T: AnyBytes + Sync> Sync for $guard<'_, T> {}
 
-        impl<T: ProcessShared> Deref for $guard<'_, T> {
+        impl<T: AnyBytes> Deref for $guard<'_, T> {
             type Target = T;
 
             #[inline]
@@ -138,7 +147,7 @@ macro_rules! guard {
             }
         }
 
-        impl<T: ProcessShared> Drop for $guard<'_, T> {
+        impl<T: AnyBytes> Drop for $guard<'_, T> {
             #[inline]
             fn drop(&mut self) {
                 // SAFETY: locked when the guard was made.
@@ -146,7 +155,7 @@ macro_rules! guard {
             }
         }
 
-        impl<T: ProcessShared + fmt::Debug> fmt::Debug for $guard<'_, T> {
+        impl<T: AnyBytes + fmt::Debug> fmt::Debug for $guard<'_, T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 (**self).fmt(f)
             }
@@ -167,7 +176,7 @@ guard!(
     RwLockWriteGuard, RwLock, rwlock, unlock_exclusive
 );
 
-impl<T: ProcessShared> DerefMut for MutexGuard<'_, T> {
+impl<T: AnyBytes> DerefMut for MutexGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: locked, and this guard is borrowed alone.
@@ -175,7 +184,7 @@ impl<T: ProcessShared> DerefMut for MutexGuard<'_, T> {
     }
 }
 
-impl<T: ProcessShared> DerefMut for RwLockWriteGuard<'_, T> {
+impl<T: AnyBytes> DerefMut for RwLockWriteGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: locked for writing, and this guard is borrowed alone.

@@ -7,11 +7,11 @@ use core::ops::Deref;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use rustix::fs::{FlockOperation, MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 
-use super::ProcessShared;
 use super::map::Map;
+use crate::bytes::AnyBytes;
 
 /// "lwrd", in the machine's byte order: that of another machine is no region of ours.
 const MAGIC: u32 = 0x6c77_7264;
@@ -61,6 +61,8 @@ pub enum RegionError {
     },
     /// Whoever made it has not finished.
     NotReady,
+    /// Somebody could make it shorter under its users, who would be killed by a signal when they touch what is gone.
+    NotSealed,
     /// The system's error of this number.
     System(i32),
 }
@@ -79,6 +81,7 @@ impl fmt::Display for RegionError {
                 write!(f, "the region's locks are of layout {found} and this library's of layout {LAYOUT}")
             }
             RegionError::NotReady => f.write_str("whoever made the region has not finished"),
+            RegionError::NotSealed => f.write_str("the region's file is not sealed against being made shorter"),
             RegionError::System(errno) => write!(f, "the system refuses the region: error {errno}"),
         }
     }
@@ -92,20 +95,63 @@ impl From<Errno> for RegionError {
     }
 }
 
-/// Memory that several processes map, with a `T` in it.
+/// The file's lock (`flock`), given up when this is dropped. The kernel does so when the process dies.
+struct Locked<'a>(&'a OwnedFd);
+
+impl Locked<'_> {
+    fn new(file: &OwnedFd) -> Result<Locked<'_>, Errno> {
+        loop {
+            match rustix::fs::flock(file, FlockOperation::LockExclusive) {
+                Err(Errno::INTR) => {}
+                outcome => return outcome.map(|()| Locked(file)),
+            }
+        }
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // Not left to the closing: a child forked by another thread meanwhile has the file open too. It cannot fail.
+        let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
+    }
+}
+
+/// Makes the file so long, and has the memory for it: else whoever touched it first where there is none left would be
+/// killed by a signal.
+fn allocate(file: &OwnedFd, length: usize) -> Result<(), Errno> {
+    loop {
+        match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length as u64) {
+            Err(Errno::INTR) => {}
+            // A file system that cannot.
+            Err(Errno::OPNOTSUPP) => return rustix::fs::ftruncate(file, length as u64),
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Memory that several processes map, with a `T` in it, which is never dropped.
 ///
 /// One of them makes the value, however many begin at once, and whatever instant one is killed at: making it is under a
-/// lock of the file that the kernel releases when its holder dies, and what a dead one left unfinished is begun
-/// anew. Nobody sees the value before that.
+/// lock of the file that the kernel releases when its holder dies (and with it children that it forked meanwhile, which
+/// hold the file open), and what a dead one left unfinished is begun anew. Nobody sees the value before that.
+///
+/// ```
+/// use leeward::shared::{Mutex, Region};
+/// let count = Region::<Mutex<u64>>::create(1, |_| {})?;
+/// // ... fork; in each process:
+/// *count.lock() += 1;
+/// # assert_eq!(*count.lock(), 1);
+/// # Ok::<(), leeward::shared::RegionError>(())
+/// ```
 #[derive(Debug)]
-pub struct Region<T: ProcessShared + Sync> {
+pub struct Region<T: AnyBytes + Sync> {
     map: Map,
     /// Of a region without a name: how others come to it.
     file: Option<OwnedFd>,
     value: PhantomData<T>,
 }
 
-impl<T: ProcessShared + Sync> Region<T> {
+impl<T: AnyBytes + Sync> Region<T> {
     /// All of it, in bytes.
     const LENGTH: usize = {
         assert!(align_of::<T>() <= VALUE, "a Region's value is aligned to 64 bytes at most");
@@ -115,14 +161,14 @@ impl<T: ProcessShared + Sync> Region<T> {
     /// A new one without a name, sealed so that its size stays: for children of a fork, who have it as it is, and for
     /// who gets [`raw_fd`](Self::raw_fd).
     ///
-    /// `make` finds zeroes.
+    /// `make` finds zeroes. Four system calls, and the memory is there when it returns.
     ///
     /// # Errors
     /// [`RegionError::System`].
     pub fn create(version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = rustix::fs::memfd_create(c"leeward", flags)?;
-        rustix::fs::ftruncate(&file, Self::LENGTH as u64)?;
+        allocate(&file, Self::LENGTH)?;
         rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let mut region = Self::map(file.as_fd())?;
         region.make(version, make);
@@ -143,20 +189,16 @@ impl<T: ProcessShared + Sync> Region<T> {
     pub unsafe fn open(name: &CStr, version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = rustix::fs::open(name, flags, Mode::RUSR | Mode::WUSR)?;
-        // Released with the file, which is closed when this returns, panics or dies.
-        while let Err(errno) = rustix::fs::flock(&file, FlockOperation::LockExclusive) {
-            if errno != Errno::INTR {
-                return Err(errno.into());
-            }
-        }
+        let locked = Locked::new(&file)?;
         if rustix::fs::fstat(&file)?.st_size == 0 {
-            rustix::fs::ftruncate(&file, Self::LENGTH as u64)?;
+            allocate(&file, Self::LENGTH)?;
         }
         let mut region = Self::map(file.as_fd())?;
         match region.check(version) {
             Err(RegionError::NotReady) => region.make(version, make),
             other => other?,
         }
+        drop(locked);
         Ok(region)
     }
 
@@ -171,6 +213,10 @@ impl<T: ProcessShared + Sync> Region<T> {
     pub unsafe fn from_raw_fd(file: RawFd, version: u32) -> Result<Region<T>, RegionError> {
         // SAFETY: the caller's promise.
         let file = unsafe { BorrowedFd::borrow_raw(file) };
+        // Refused for what cannot be sealed at all.
+        if !rustix::fs::fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
+            return Err(RegionError::NotSealed);
+        }
         let region = Self::map(file)?;
         region.check(version)?;
         Ok(region)
@@ -253,7 +299,7 @@ impl<T: ProcessShared + Sync> Region<T> {
     }
 }
 
-impl<T: ProcessShared + Sync> Deref for Region<T> {
+impl<T: AnyBytes + Sync> Deref for Region<T> {
     type Target = T;
 
     #[inline]

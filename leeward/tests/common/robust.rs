@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use leeward::robust::{AnyBytes, Mutex};
+use leeward::robust::{AnyBytes, Guard, LockError, Mutex};
 
 pub const WAITERS: u32 = 1 << 31;
 pub const OWNER_DIED: u32 = 1 << 30;
@@ -141,4 +141,22 @@ pub fn walk() -> Vec<usize> {
     // SAFETY: as the kernel reads it.
     assert_eq!(unsafe { (*(head as *const Head)).pending }, 0);
     forward
+}
+
+/// What came of a lock, in a word.
+pub fn outcome<T: AnyBytes>(result: Result<Guard<T>, LockError<T>>) -> &'static str {
+    match result {
+        Ok(_) => "ok",
+        Err(LockError::OwnerDied(mut guard)) => {
+            guard.mark_consistent();
+            "owner died"
+        }
+        Err(LockError::NotRecoverable) => "not recoverable",
+        Err(LockError::WouldDeadlock) => "would deadlock",
+        Err(LockError::WouldBlock) => "would block",
+        Err(LockError::TimedOut) => "timed out",
+        Err(LockError::OwnerLost(_)) => "owner lost",
+        Err(LockError::NoList(_)) => "no list",
+        Err(_) => "another",
+    }
 }
