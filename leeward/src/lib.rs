@@ -24,6 +24,8 @@ extern crate alloc;
 #[cfg(any(feature = "std", test, leeward_loom))]
 extern crate std;
 
+#[cfg(any(feature = "std", leeward_loom))]
+pub mod asym;
 mod atomic;
 pub mod fence;
 pub mod futex;
@@ -36,6 +38,7 @@ mod mutant;
 pub mod pi;
 pub mod raw;
 pub mod rcu;
+mod registry;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", not(any(leeward_loom, leeward_symmetric))))]
 pub mod robust;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
