@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`fence`] | a reader's barrier | one `membarrier` by the writer |
 //! | [`rcu`] | a read section | a grace period |
+//! | `asym` | reading under a lock; a mutex that one thread takes nearly always | a heavy fence by the writer; by another thread |
 //! | `robust` | taking a lock that survives its owner | the walk when a thread dies |
 //!
 //! # Features

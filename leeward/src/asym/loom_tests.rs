@@ -11,7 +11,7 @@ use std::vec::Vec;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::{RawRwLock, local};
+use super::{RawMutex, RawRwLock, local};
 use crate::atomic::AtomicU32;
 use crate::fence;
 use crate::futex::Deadline;
@@ -53,11 +53,12 @@ const NOW: Deadline = Deadline::at(Duration::ZERO);
 
 struct Shared {
     lock: RawRwLock,
+    mutex: RawMutex,
     value: UnsafeCell<u32>,
 }
 
 loom::lazy_static! {
-    static ref SHARED: Shared = Shared { lock: RawRwLock::new(), value: UnsafeCell::new(0) };
+    static ref SHARED: Shared = Shared { lock: RawRwLock::new(), mutex: RawMutex::new(), value: UnsafeCell::new(0) };
 }
 
 /// Readers use their slots from now on.
@@ -160,4 +161,62 @@ fn rwlock_trying_and_giving_up() {
         open();
         together([write_in_time, read, write]);
     });
+}
+
+fn lock() {
+    SHARED.mutex.lock();
+    unlock();
+}
+
+fn unlock() {
+    // SAFETY: loom reports whoever is here meanwhile.
+    SHARED.value.with_mut(|value| unsafe { *value += 1 });
+    // SAFETY: locked by the caller.
+    unsafe { SHARED.mutex.unlock() };
+}
+
+fn lock_twice() {
+    lock();
+    lock();
+}
+
+fn try_lock() {
+    if SHARED.mutex.try_lock() {
+        unlock();
+    }
+}
+
+fn lock_in_time() {
+    if SHARED.mutex.try_lock_until(NOW) {
+        unlock();
+    }
+}
+
+/// The last works on the calling thread, which is the owner.
+fn biased<const N: usize>(works: [fn(); N]) {
+    lock();
+    together(works);
+}
+
+#[test]
+fn mutex_owner_and_revoker() {
+    explore(4, || biased([lock, lock]));
+}
+
+/// The bias goes to the other thread, and perhaps back.
+#[test]
+fn mutex_bias_that_wanders() {
+    explore(3, || biased([lock_twice, lock_twice]));
+    explore(2, || biased([|| (0..3).for_each(|_| lock()), lock_twice]));
+}
+
+#[test]
+fn mutex_two_revokers() {
+    explore(2, || biased([lock, lock, lock]));
+}
+
+#[test]
+fn mutex_trying_and_giving_up() {
+    explore(3, || biased([try_lock, lock]));
+    explore(2, || biased([lock_in_time, lock, lock]));
 }

@@ -3,6 +3,7 @@
 //! | lock | its common path, free | who pays |
 //! |---|---|---|
 //! | [`RwLock`] | reading: a store into a slot of one's own thread | a writer: a heavy fence, and a look at every thread's slots |
+//! | [`Mutex`] | locking by the thread that does so nearly always: the same | another thread: a heavy fence, once; and who had it then |
 //!
 //! ```
 //! use leeward::asym::RwLock;
@@ -28,8 +29,8 @@
 //! exited, and one slot with it; a lock that comes to lie where the other one was is not concerned.
 //!
 //! # Forks and signals
-//! In the child of a fork other threads' readers are not there any more, and need not be waited for. A writer of another
-//! thread keeps its lock, as with any lock. Not async-signal-safe.
+//! In the child of a fork, what other threads read by their slots is not locked any more: they are not there. Whatever else
+//! they had locked stays so, as with any lock. Not async-signal-safe.
 
 mod drain;
 #[cfg(not(leeward_loom))]
@@ -41,6 +42,9 @@ mod local;
 mod local;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
+mod mutex;
+#[cfg(not(leeward_loom))]
+mod mutex_api;
 mod rwlock;
 #[cfg(not(leeward_loom))]
 mod rwlock_api;
@@ -48,6 +52,7 @@ mod slots;
 
 use crate::futex::Deadline;
 
+pub use mutex::RawMutex;
 pub use rwlock::RawRwLock;
 
 /// How long to try.
@@ -108,3 +113,42 @@ pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
 /// A [`RwLock`] open for writing.
 #[cfg(not(leeward_loom))]
 pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+
+/// A mutex for a lock that one thread takes nearly always.
+///
+/// # Bias
+/// The first thread that takes it is its owner. Its second lock and all that follow are a store into a slot of its own.
+/// Another thread that wants the lock revokes that, and it is an ordinary one ([`raw::Mutex`](crate::raw::Mutex)) until
+/// some thread has taken it 512 times in a row without having to wait; that one is the owner then. The number
+/// doubles with each revocation, up to 65,536: a lock that threads share ends as an ordinary one, which is revoked once in
+/// 65,536 locks at most. An owner that exits leaves its bias to be revoked (or to the next thread that is given its slots).
+///
+/// # Cost
+/// By its owner: a store into a slot of the thread and a look at the lock, and to unlock a store and a look at the slot; no
+/// fence, no locked instruction. Revoking: a [`heavy`](crate::fence::heavy) fence, and waiting for the owner to leave.
+/// Otherwise: what an ordinary lock costs and some nanoseconds more.
+///
+/// # Fairness
+/// Whoever revokes waits for the owner to leave once; then as [`raw::Mutex`](crate::raw::Mutex).
+///
+/// # Memory ordering
+/// Everything done under the lock before happens before the return.
+///
+/// # Panics
+/// Locking what the calling thread holds as its owner (in any other way it waits for ever); locking where no
+/// [heavy fence](crate::fence::heavy) is possible: then it stays locked.
+///
+/// ```
+/// use leeward::asym::Mutex;
+/// static JOURNAL: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+/// for entry in 0..1000 {
+///     JOURNAL.lock().push(entry);     // stores
+/// }
+/// // Another thread now and then.
+/// std::thread::spawn(|| assert_eq!(JOURNAL.lock().len(), 1000)).join().unwrap();
+/// ```
+#[cfg(not(leeward_loom))]
+pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+/// A locked [`Mutex`].
+#[cfg(not(leeward_loom))]
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;

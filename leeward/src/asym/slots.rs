@@ -288,7 +288,7 @@ impl Block {
         &self.slots[0]
     }
 
-    pub(super) fn slots(&self) -> impl Iterator<Item = &Slot> {
+    pub(super) fn slots(&self) -> core::slice::Iter<'_, Slot> {
         self.slots.iter()
     }
 }
