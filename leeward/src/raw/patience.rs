@@ -13,15 +13,15 @@ const SPINS: u32 = looks(3);
 const YIELDS: u32 = looks(4);
 
 /// What is left of it.
-pub(super) struct Patience(u32);
+pub(crate) struct Patience(u32);
 
 impl Patience {
-    pub(super) const fn new() -> Patience {
+    pub(crate) const fn new() -> Patience {
         Patience(0)
     }
 
     /// Waits a little; false when it is time to sleep.
-    pub(super) fn pause<F: Futex>(&mut self) -> bool {
+    pub(crate) fn pause<F: Futex>(&mut self) -> bool {
         if self.0 >= SPINS + YIELDS {
             return false;
         }
