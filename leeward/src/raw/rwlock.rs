@@ -7,6 +7,7 @@
 
 use core::marker::PhantomData;
 
+use super::Lock;
 use super::patience::Patience;
 use super::rwlock_state::{
     OVERDUE, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_writer, has_room,
@@ -30,6 +31,10 @@ use crate::mutant::mutated;
 ///   looked, it is passed by one writer at most: the one that holds the lock then.
 /// - Among writers there is no bound: a newcomer may overtake one that was woken; those who sleep are woken in the order in
 ///   which they lay down.
+///
+/// On platforms without futexes, where waiting is looking again, nobody knows who waits, and none of this is promised.
+///
+/// A [`Condvar`](super::Condvar) may be waited upon with it locked for writing.
 ///
 /// # Lifetime
 /// It must live until each call on it has returned: unlocking looks at it after somebody else may have locked it.
@@ -365,6 +370,18 @@ impl<F: Futex> RwLock<F> {
     pub fn is_locked_exclusive(&self) -> bool {
         // Relaxed: out of date anyway.
         is_written(self.state.load(Ordering::Relaxed))
+    }
+}
+
+// SAFETY: a writer is alone from `lock_exclusive` to `unlock_exclusive`.
+unsafe impl<F: Futex> Lock<F> for RwLock<F> {
+    fn lock(&self) {
+        self.lock_exclusive();
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_exclusive() };
     }
 }
 

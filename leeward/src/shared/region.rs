@@ -178,7 +178,8 @@ impl<T: AnyBytes + Sync> Region<T> {
 
     /// The one in the file of this name (`/dev/shm/...` is memory); made with rights for this user alone if it is not there.
     ///
-    /// `make` finds zeroes; it is called if nobody has made the value, or finished making it.
+    /// `make` finds zeroes; it is called if nobody has made the value, or finished making it. The file stays until somebody removes
+    /// it, and whoever comes then begins another.
     ///
     /// # Errors
     /// [`RegionError`].
