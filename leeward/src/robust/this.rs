@@ -31,6 +31,12 @@ pub(super) fn this() -> Result<This, ListError> {
     }
 }
 
+/// Whether that is the calling thread's number.
+#[inline]
+pub(super) fn is_caller(id: u32) -> bool {
+    this().is_ok_and(|this| this.id == id)
+}
+
 #[cold]
 #[inline(never)]
 fn look() -> Result<This, ListError> {
