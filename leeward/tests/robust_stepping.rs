@@ -35,7 +35,7 @@ fn traced_child(work: impl FnOnce()) -> i32 {
         work();
         0
     });
-    assert!(step::wait(child).unwrap(), "it stops");
+    assert_eq!(step::wait(child).unwrap(), Some(libc::SIGSTOP));
     child
 }
 

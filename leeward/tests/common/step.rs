@@ -14,13 +14,13 @@ pub fn stop() {
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// Waits until the child stops (true) or ends.
-pub fn wait(child: i32) -> io::Result<bool> {
+/// Waits until the child stops, and says by which signal; none: it ended.
+pub fn wait(child: i32) -> io::Result<Option<i32>> {
     let mut status = 0;
     loop {
         // SAFETY: `status` is ours to write.
         if unsafe { libc::waitpid(child, &mut status, libc::__WALL) } == child {
-            return Ok(libc::WIFSTOPPED(status));
+            return Ok(libc::WIFSTOPPED(status).then(|| libc::WSTOPSIG(status)));
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
@@ -31,20 +31,32 @@ pub fn wait(child: i32) -> io::Result<bool> {
 
 /// Lets a stopped child go on for one instruction, without waiting for it.
 pub fn begin_step(child: i32) -> io::Result<()> {
-    // SAFETY: the two pointers are not used.
-    match unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, child, 0, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    ask(libc::PTRACE_SINGLESTEP, child)
 }
 
-/// So many instructions of a stopped child. False if it ended before.
+/// Lets it go on until it [stops](stop) itself or ends, and waits for that.
+#[allow(dead_code)]
+pub fn go_on(child: i32) -> io::Result<Option<i32>> {
+    ask(libc::PTRACE_CONT, child)?;
+    wait(child)
+}
+
+/// So many instructions of a stopped child. False if it stopped itself, or ended, before.
 pub fn steps(child: i32, count: usize) -> io::Result<bool> {
     for _ in 0..count {
         begin_step(child)?;
-        if !wait(child)? {
+        if wait(child)? != Some(libc::SIGTRAP) {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+fn ask(what: libc::c_uint, child: i32) -> io::Result<()> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: of a stopped child; the pointers are not used.
+    match unsafe { libc::ptrace(what, child, none, none) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
