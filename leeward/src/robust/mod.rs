@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use leeward::robust::{LockError, Mutex};
-//! // In shared memory: `Mutex::at`.
+//! // In memory that processes share: `shared::Region`, `Mutex::at`.
 //! static ACCOUNT: Mutex<[u64; 2]> = Mutex::new([100, 0]);
 //!
 //! let mut account = ACCOUNT.lock().or_else(|error| {

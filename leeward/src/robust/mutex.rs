@@ -9,6 +9,7 @@ use super::lock::{Lock, Patience, Refusal, Taken};
 use super::this::is_caller;
 use super::{AnyBytes, ListError};
 use crate::futex::{Deadline, Shared};
+use crate::shared::ProcessShared;
 
 /// A mutual exclusion lock that survives the death of its owner, for memory that processes share.
 ///
@@ -22,7 +23,8 @@ use crate::futex::{Deadline, Shared};
 ///
 /// # Where it may lie
 /// While it is locked it is part of its owner's list, by its address, and a guard may be forgotten. So everything takes
-/// `&'static self`: a static, a leaked box, or a place in a mapping that stays ([`Mutex::at`]).
+/// `&'static self`: a static, a leaked box, or a place in a mapping that stays
+/// ([`Region::leak`](crate::shared::Region::leak), [`Mutex::at`]).
 ///
 /// # Cost
 /// Free: a compare-exchange to lock, a subtraction to unlock, a dozen plain loads and stores. Contended: some looks, three
@@ -40,6 +42,10 @@ pub struct Mutex<T: AnyBytes> {
 
 // SAFETY: the lock lets one thread at a time at the value.
 unsafe impl<T: AnyBytes> Sync for Mutex<T> {}
+
+// SAFETY: words, of which any bytes are one, addresses that mean something to the owner's process and are used by the owner alone, and the value;
+// `repr(C)`. In a region that is leaked: it is locked by a `'static` reference.
+unsafe impl<T: AnyBytes + ProcessShared> ProcessShared for Mutex<T> {}
 
 impl<T: AnyBytes> Mutex<T> {
     /// An unlocked one: for a static, or a box that is leaked. In a mapping, zeroes are one.
