@@ -9,7 +9,6 @@ use super::lock::{Lock, Patience, Refusal, Taken};
 use super::this::is_caller;
 use super::{AnyBytes, ListError};
 use crate::futex::{Deadline, Shared};
-use crate::shared::ProcessShared;
 
 /// A mutual exclusion lock that survives the death of its owner, for memory that processes share.
 ///
@@ -45,7 +44,7 @@ unsafe impl<T: AnyBytes> Sync for Mutex<T> {}
 
 // SAFETY: words, of which any bytes are one, addresses that mean something to the owner's process and are used by the owner alone, and the value;
 // `repr(C)`. In a region that is leaked: it is locked by a `'static` reference.
-unsafe impl<T: AnyBytes + ProcessShared> ProcessShared for Mutex<T> {}
+unsafe impl<T: AnyBytes> AnyBytes for Mutex<T> {}
 
 impl<T: AnyBytes> Mutex<T> {
     /// An unlocked one: for a static, or a box that is leaked. In a mapping, zeroes are one.
