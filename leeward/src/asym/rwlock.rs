@@ -258,8 +258,8 @@ impl RawRwLock {
             has_left
         };
         if !has_left {
-            // Relaxed: nothing was written.
-            self.open.store(name, Ordering::Relaxed);
+            // Release: as in `reopen`: nothing was written now, but before.
+            self.open.store(name, Ordering::Release);
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock_exclusive() };
         }
@@ -293,7 +293,7 @@ impl RawRwLock {
 
     /// Whether anybody holds it; out of date when it is returned.
     pub fn is_locked(&self) -> bool {
-        self.lock.is_locked() || self.is_read(self.name.get())
+        self.lock.is_locked() || self.is_open() && self.is_read(self.name.get())
     }
 
     /// Whether a writer holds it, or tries to; out of date when it is returned.
