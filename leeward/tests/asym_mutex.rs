@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use leeward::asym::{Mutex, RawMutex, RwLock};
+use leeward::sync::Condvar;
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -177,6 +178,23 @@ fn no_slot_is_free() {
     assert!(is_biased(&mutex) && elsewhere(|| mutex.try_lock().is_none()));
     drop(guard);
     assert_eq!(elsewhere(|| *mutex.lock()), 2);
+}
+
+#[test]
+fn conditions_are_waited_for() {
+    let _dog = Watchdog::new("conditions_are_waited_for");
+    let (mutex, changed) = (mine(0), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            (0..1_000).for_each(|_| {
+                *mutex.lock() += 1;
+                changed.notify_all();
+            });
+        });
+        let mut guard = mutex.lock();
+        changed.wait_while(&mut guard, |count| *count < 1_000);
+        assert_eq!(*guard, 1_000);
+    });
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub const fn entrant<M: Mutex>(name: &'static str) -> Entrant<Open> {
 
 pub const OURS: &str = "leeward Mutex";
 pub const LIGHT: &str = "leeward LightMutex";
+pub const BIASED: &str = "leeward asym::Mutex, its owner";
 pub const PARKING_LOT: &str = "parking_lot";
 pub const PTHREAD: &str = "pthread";
 pub const PTHREAD_ROBUST: &str = "pthread robust, shared";
@@ -35,7 +36,11 @@ pub fn peers() -> [Entrant<Open>; 4] {
 }
 
 pub fn outcome(plan: &Plan) -> Outcome {
-    let ours = [entrant::<leeward::sync::Mutex<u64>>(OURS), entrant::<leeward::sync::LightMutex<u64>>(LIGHT)];
+    let ours = [
+        entrant::<leeward::sync::Mutex<u64>>(OURS),
+        entrant::<leeward::sync::LightMutex<u64>>(LIGHT),
+        entrant::<leeward::asym::Mutex<u64>>(BIASED),
+    ];
     let special =
         [entrant::<PthreadRobust>(PTHREAD_ROBUST), entrant::<PthreadInheriting>("pthread, priority inheritance")];
     let entrants: Vec<Entrant<Open>> = ours.into_iter().chain(peers()).chain(special).collect();
@@ -45,6 +50,9 @@ pub fn outcome(plan: &Plan) -> Outcome {
     let title = |id, what| Title::new(id, what, "ns", None, Target::RatioAtMost(0.8));
     outcome.figures.push(figure(&boards, OURS, title("mutex.alone", "Mutex, lock + unlock, nobody else there")));
     outcome.figures.push(figure(&boards, LIGHT, title("light.alone", "LightMutex, lock + unlock, nobody else there")));
+    let biased =
+        Title::new("asym_mutex.alone", "asym::Mutex by its owner, lock + unlock", "ns", None, Target::RatioAtMost(0.2));
+    outcome.figures.push(figure(&boards, BIASED, biased));
     outcome
 }
 

@@ -141,6 +141,21 @@ fn rwlock_two_writers_and_a_reader() {
     });
 }
 
+/// Who opens it again hands on what the writer wrote.
+#[test]
+fn rwlock_opened_again() {
+    explore(3, || {
+        open();
+        together([
+            || {
+                write();
+                read();
+            },
+            read,
+        ]);
+    });
+}
+
 /// The nested read goes past the writer that waits for the outer one, by slot and by the ordinary lock.
 #[test]
 fn rwlock_nested() {

@@ -69,7 +69,7 @@ enum How {
 /// Reading, free path: a store into a slot of one's own thread, a look at the lock, and on leaving a store and a look at
 /// the slot; no fence, no locked instruction, no line that is written by others. Writing: what an ordinary lock costs,
 /// and if readers came since the last write, a [`heavy`](crate::fence::heavy) fence and a look at each thread's
-/// slots. Then readers take the ordinary lock for nine times as long as the fence took (at least 10 µs, at most 1 ms), so
+/// slots. Then readers take the ordinary lock for nine times as long as the fence took (at least 10 µs, at most 100 µs), so
 /// that frequent writers pay at most a tenth more than they would without.
 ///
 /// # Fairness

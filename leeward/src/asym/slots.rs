@@ -131,9 +131,11 @@ impl Slot {
     #[inline(always)]
     pub(super) fn announce(&self, name: u64) {
         self.store(name);
-        // Pairs G and I, light half: the announcement is before the look at the lock. Partners: the heavy fences in
-        // `RawRwLock::revoke` and `RawMutex::revoke`.
-        fence::light();
+        if !mutated!(asym_announce_light) {
+            // Pairs G and I, light half: the announcement is before the look at the lock. Partners: the heavy fences
+            // in `RawRwLock::revoke` and `RawMutex::revoke`.
+            fence::light();
+        }
     }
 
     #[inline(always)]
@@ -167,9 +169,11 @@ impl Slot {
         let order = if mutated!(asym_leave_release) { Ordering::Relaxed } else { Ordering::Release };
         // Release: the section's accesses happen before the writer's. Partner: the acquire in `is_held_for`.
         self.name.store(FREE, order);
-        // Pairs H and J, light half: the store above is before the look at `waited`. Partner: the heavy fence in
-        // `drain::ask`.
-        fence::light();
+        if !mutated!(asym_leave_light) {
+            // Pairs H and J, light half: the store above is before the look at `waited`. Partner: the heavy fence in
+            // `drain::ask`.
+            fence::light();
+        }
         // Relaxed: the pair orders it, and the wake itself is a system call.
         if self.waited.load(Ordering::Relaxed) != 0 && !mutated!(asym_leave_looks_at_waited) {
             self.wake_writer();
