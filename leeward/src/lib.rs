@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`fence`] | a reader's barrier | one `membarrier` by the writer |
 //! | [`rcu`] | a read section | a grace period |
+//! | `asym` | reading under a lock; a mutex that one thread takes nearly always | a heavy fence by the writer; by another thread |
 //! | `robust` | taking a lock that survives its owner | the walk when a thread dies |
 //! | [`sync`] | an uncontended lock | a futex sleep |
 //! | `shared` | the same, in memory of several processes | the same, found by what is mapped |
@@ -26,6 +27,8 @@ extern crate alloc;
 #[cfg(any(feature = "std", test, leeward_loom))]
 extern crate std;
 
+#[cfg(any(feature = "std", leeward_loom))]
+pub mod asym;
 mod atomic;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod bytes;
@@ -40,6 +43,7 @@ mod mutant;
 pub mod pi;
 pub mod raw;
 pub mod rcu;
+mod registry;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", not(any(leeward_loom, leeward_symmetric))))]
 pub mod robust;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]

@@ -106,6 +106,23 @@ mutants! {
     latch_wake: "the wake of those who wait for a latch",
     once_wake: "the wake of those who wait for who runs it",
     pi_gone: "refusing a priority-inheriting lock that the kernel took from an owner that exited",
+    asym_revoke_heavy: "the heavy fence between closing an asymmetric rwlock and the look at the slots (pair G)",
+    asym_read_looks_again: "a reader's look whether the asymmetric rwlock is open, behind its announcement (pair G)",
+    asym_announce_light: "the light fence between an announcement in a slot and the look at the lock (pairs G, I)",
+    asym_leave_light: "the light fence between leaving a slot and the look at `waited` (pairs H, J)",
+    asym_no_wait: "waiting for those who are inside of an asymmetric lock by their slots",
+    asym_heavy_before_sleep: "the heavy fence between asking a thread to wake us and the second look (pairs H, J)",
+    asym_drain_recheck: "the second look at the slot before the sleep",
+    asym_ask_again: "asking again when a sleep returned and the thread is still inside",
+    asym_leave_looks_at_waited: "the look for a sleeping writer of who leaves an asymmetric lock",
+    asym_leave_wake: "the wake of a sleeping writer by who leaves an asymmetric lock",
+    asym_leave_release: "the release of the store that leaves an asymmetric lock (relaxed instead)",
+    asym_scan_acquire: "the acquire of the writer's look at a slot (relaxed instead)",
+    asym_nested_count: "counting a thread's guards of one asymmetric rwlock",
+    asym_note_ordinary: "noting in a slot that the thread reads by way of the ordinary lock",
+    asym_exit_drops_live_slots: "keeping the slots of a thread that exits inside of an asymmetric lock",
+    asym_bias_heavy: "the heavy fence between taking a mutex's bias away and the look at its owner's slots (pair I)",
+    asym_fork: "the child's clean-up of slots after fork",
 }
 
 /// Whether `mutant` is the active one.

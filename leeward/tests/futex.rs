@@ -161,12 +161,6 @@ impl Drop for Sleeper {
     }
 }
 
-/// Whether a thread of this process sleeps in the kernel.
-fn is_asleep(id: libc::pid_t) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
-    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
-}
-
 /// Each comparison wakes the second word's sleeper exactly when it holds, as the number that the call returns says.
 #[test]
 fn the_kernel_wakes_when_it_holds() {
@@ -180,8 +174,7 @@ fn the_kernel_wakes_when_it_holds() {
                 let op = WakeOp::new(Operation::Or, Argument::Value(0), comparison, against).unwrap();
                 sleeper.word.store(old as u32, Ordering::Relaxed);
                 Private::wake(Arc::as_ptr(&sleeper.word), 1);
-                // It was woken, or found another value: it sleeps upon this one now.
-                std::thread::sleep(Duration::from_micros(100));
+                // It was woken, or was awake: if it sleeps now, then upon this value.
                 sleeper.sleeps();
                 let before = sleeper.count();
                 // SAFETY: the word is alive.
@@ -296,14 +289,18 @@ fn deadlines<F: Futex>() {
 fn counts_of_nothing<F: Futex>() {
     let _dog = Watchdog::new("counts_of_nothing");
     let (word, other, done) = (AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false));
+    let (tell, told) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            // SAFETY: has no precondition.
+            tell.send(unsafe { libc::gettid() }).unwrap();
             while word.load(Ordering::Relaxed) == 0 {
                 F::wait(&word, 0, None);
             }
             done.store(true, Ordering::Release);
         });
-        std::thread::sleep(GLANCE);
+        let id = told.recv().unwrap();
+        eventually("the thread sleeps", || is_asleep(id));
         assert_eq!(F::wake(&word, 0), 0);
         // SAFETY: two words of ours.
         assert_eq!(unsafe { F::requeue(&word, 0, 0, &other, 0) }, Ok(0));

@@ -171,12 +171,6 @@ fn sequences<F: Futex>() {
     runner.run(&proptest::collection::vec(step(), 1..24), |steps| run::<F>(&crew, &steps)).unwrap();
 }
 
-/// Whether a thread of this process sleeps.
-fn is_asleep(id: libc::pid_t) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
-    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
-}
-
 #[test]
 fn private() {
     sequences::<Private>();

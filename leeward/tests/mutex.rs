@@ -1,57 +1,21 @@
-//! The mutexes: exclusion, time-outs, fairness, the number of heavy fences and of system calls.
+//! The mutexes: exclusion, time-outs, layout, panics, two processes. (Fairness: mutex_fairness.rs; heavy fences: light_mutex.rs.)
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;
+#[path = "common/contention.rs"]
+mod contention;
 
 use common::*;
+use contention::{exclusion, hand_to_hand};
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use leeward::fence;
-use leeward::futex::{Changed, Deadline, Futex, Private, Shared, Wait, WakeOp};
+use leeward::futex::{Private, Shared};
 use leeward::raw::{self, Lock};
 use leeward::sync::{LightMutex, Mutex, MutexGuard};
-use lock_api::RawMutex;
-
-/// Threads that add to a number that no atomic guards, some of them giving up now and then.
-fn exclusion<R: lock_api::RawMutexTimed<Duration = Duration, Instant = Instant> + Sync>(threads: u64)
-where
-    R::GuardMarker: Sync,
-{
-    let _dog = Watchdog::new("exclusion");
-    let mutex = lock_api::Mutex::<R, u64>::new(0);
-    let added = AtomicU64::new(0);
-    let end = Instant::now() + duration(0.3);
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let (mutex, added) = (&mutex, &added);
-            scope.spawn(move || {
-                let mut rng = Rng::new(thread);
-                let mut mine = 0;
-                while Instant::now() < end {
-                    let guard = match rng.below(4) {
-                        0 => mutex.try_lock(),
-                        1 => mutex.try_lock_for(Duration::from_micros(rng.below(50))),
-                        _ => Some(mutex.lock()),
-                    };
-                    if let Some(mut guard) = guard {
-                        let value = *guard;
-                        compute(rng.below(200));
-                        *guard = value + 1;
-                        mine += 1;
-                    }
-                    compute(rng.below(200));
-                }
-                added.fetch_add(mine, Ordering::Relaxed);
-            });
-        }
-    });
-    assert_eq!(mutex.into_inner(), added.into_inner());
-}
 
 #[test]
 fn exclusion_private() {
@@ -65,44 +29,8 @@ fn exclusion_shared() {
 }
 
 #[test]
-fn exclusion_light() {
-    exclusion::<raw::LightMutex>(2);
-    exclusion::<raw::LightMutex>(8);
-}
-
-/// Threads that sleep at every turn: a wake-up that is lost is a hang.
-fn hand_to_hand<R: RawMutex + Sync>(turns: u64)
-where
-    R::GuardMarker: Sync,
-{
-    let _dog = Watchdog::new("hand_to_hand");
-    let mutex = lock_api::Mutex::<R, u64>::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..turns {
-                    let mut guard = mutex.lock();
-                    *guard += 1;
-                    // The others come to sleep meanwhile.
-                    std::thread::yield_now();
-                    if *guard % 16 == 0 {
-                        std::thread::sleep(Duration::from_micros(50));
-                    }
-                }
-            });
-        }
-    });
-    assert_eq!(mutex.into_inner(), 4 * turns);
-}
-
-#[test]
 fn sleeping_mutex() {
     hand_to_hand::<raw::Mutex>(1_000);
-}
-
-#[test]
-fn sleeping_light_mutex() {
-    hand_to_hand::<raw::LightMutex>(1_000);
 }
 
 #[test]
@@ -134,134 +62,6 @@ fn time_is_up() {
     assert!(mutex.try_lock().is_some() && light.try_lock().is_some());
 }
 
-/// A futex whose waits go as the test wants: everything happens on one thread, inside `wait`.
-struct Scripted;
-
-type Script = fn(&AtomicU32, u32, Option<Deadline>) -> Wait;
-
-thread_local! {
-    static SCRIPT: Cell<Script> = const { Cell::new(|_, _, _| panic!("nobody was to sleep")) };
-    static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    static TURNS: Cell<u32> = const { Cell::new(0) };
-    static WAKES: Cell<u32> = const { Cell::new(0) };
-}
-
-// SAFETY: one thread: nothing happens between the comparison and the sleep.
-unsafe impl Futex for Scripted {
-    const SHARED: bool = false;
-
-    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
-        assert_eq!(word.load(Ordering::Relaxed), expected);
-        SCRIPT.get()(word, expected, deadline)
-    }
-
-    fn wake(_: *const AtomicU32, _: u32) -> u32 {
-        WAKES.set(WAKES.get() + 1);
-        // The script returns from `wait` as if woken.
-        1
-    }
-
-    unsafe fn requeue(_: *const AtomicU32, _: u32, _: u32, _: *const AtomicU32, _: u32) -> Result<u32, Changed> {
-        unreachable!("no condition variable here")
-    }
-
-    unsafe fn wake_op(_: *const AtomicU32, _: u32, _: *const AtomicU32, _: WakeOp, _: u32) -> u32 {
-        unreachable!("no condition variable here")
-    }
-
-    fn yield_now() {}
-
-    fn now() -> Deadline {
-        Deadline::at(NOW.get())
-    }
-}
-
-static PASSED_OVER: raw::Mutex<Scripted> = raw::Mutex::new();
-
-/// The holder unlocks, which wakes the waiter, and a newcomer comes first if it may: as often as it can.
-fn barge() -> bool {
-    // SAFETY: the script holds it.
-    unsafe { PASSED_OVER.unlock() };
-    let came_first = PASSED_OVER.try_lock();
-    TURNS.set(TURNS.get() + u32::from(came_first));
-    came_first
-}
-
-/// The bound on unfairness: so many wake-ups lost to newcomers, and the next is not.
-#[test]
-fn a_waiter_is_passed_over_a_bounded_number_of_times() {
-    PASSED_OVER.lock();
-    TURNS.set(0);
-    SCRIPT.set(|_, _, _| {
-        barge();
-        Wait::Woken
-    });
-    PASSED_OVER.lock();
-    // 32 losses may be; at the 33rd it asks, and the unlock after that is for it.
-    assert_eq!(TURNS.get(), 33);
-    // SAFETY: held.
-    unsafe { PASSED_OVER.unlock() };
-    assert!(PASSED_OVER.try_lock(), "reserved for nobody");
-    // SAFETY: held.
-    unsafe { PASSED_OVER.unlock() };
-
-    // One that has waited for a millisecond asks at its first loss.
-    PASSED_OVER.lock();
-    TURNS.set(0);
-    SCRIPT.set(|_, _, _| {
-        NOW.set(NOW.get() + Duration::from_millis(1));
-        barge();
-        Wait::Woken
-    });
-    PASSED_OVER.lock();
-    assert_eq!(TURNS.get(), 1);
-    // SAFETY: held.
-    unsafe { PASSED_OVER.unlock() };
-}
-
-static GIVEN_UP: raw::Mutex<Scripted> = raw::Mutex::new();
-
-/// One that has asked and gives up takes that back, or the lock would be reserved for nobody.
-#[test]
-fn whoever_asked_and_gives_up_leaves_no_reservation() {
-    GIVEN_UP.lock();
-    SCRIPT.set(|_, _, _| {
-        NOW.set(NOW.get() + Duration::from_millis(1));
-        TURNS.set(TURNS.get() + 1);
-        if TURNS.get() > 1 {
-            return Wait::TimedOut;
-        }
-        // SAFETY: the test holds it.
-        unsafe { GIVEN_UP.unlock() };
-        assert!(GIVEN_UP.try_lock());
-        Wait::Woken
-    });
-    TURNS.set(0);
-    assert!(!GIVEN_UP.try_lock_until(Deadline::at(Duration::ZERO)));
-    assert_eq!(TURNS.get(), 2);
-    // SAFETY: held.
-    unsafe { GIVEN_UP.unlock() };
-    assert!(GIVEN_UP.try_lock(), "reserved for nobody");
-    // Given to it while its time ran out: it has it.
-    TURNS.set(0);
-    SCRIPT.set(|_, _, _| {
-        NOW.set(NOW.get() + Duration::from_millis(1));
-        TURNS.set(TURNS.get() + 1);
-        // SAFETY: the test holds it.
-        unsafe { GIVEN_UP.unlock() };
-        if TURNS.get() > 1 {
-            assert!(!GIVEN_UP.try_lock(), "it is reserved");
-            return Wait::TimedOut;
-        }
-        assert!(GIVEN_UP.try_lock());
-        Wait::Woken
-    });
-    assert!(GIVEN_UP.try_lock_until(Deadline::at(Duration::ZERO)));
-    // SAFETY: held.
-    unsafe { GIVEN_UP.unlock() };
-    assert!(GIVEN_UP.try_lock());
-}
-
 /// A fair unlock gives the lock to the sleeper, and to nobody else; with nobody asleep it frees it.
 #[test]
 fn unlocking_fairly() {
@@ -286,54 +86,6 @@ fn unlocking_fairly() {
         assert_eq!(*mutex.lock(), 1);
         assert!(mutex.try_lock().is_some());
     }
-}
-
-/// At most one heavy fence in 511 unlocks, and none while nobody sleeps.
-#[test]
-fn heavy_fences_do_not_multiply() {
-    let _dog = Watchdog::new("heavy_fences_do_not_multiply");
-    let fences = || fence::counters().total();
-    let alone = LightMutex::new(());
-    fence::heavy();
-    let before = fences();
-    for _ in 0..10_000 {
-        drop(alone.lock());
-    }
-    assert_eq!(fences(), before, "nobody slept");
-
-    let mutex = LightMutex::new(0u64);
-    let sleeps = AtomicU64::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                for _ in 0..500 {
-                    let mut guard = mutex.lock();
-                    *guard += 1;
-                    // Whoever waits goes to sleep.
-                    std::thread::sleep(Duration::from_micros(100));
-                    sleeps.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-    });
-    let unlocks = *mutex.lock();
-    let issued = fences() - before;
-    println!("{issued} heavy fences in {unlocks} unlocks");
-    assert!(issued >= 1, "somebody slept");
-    assert!(issued <= 1 + unlocks / 511, "{issued} heavy fences in {unlocks} unlocks");
-
-    // Lowered after so many quiet unlocks; the next sleeper raises it again.
-    for _ in 0..511 {
-        drop(mutex.lock());
-    }
-    let before = fences();
-    let guard = mutex.lock();
-    std::thread::scope(|scope| {
-        scope.spawn(|| drop(mutex.lock()));
-        eventually("the sleeper raises the word", || fences() > before);
-        drop(guard);
-    });
-    assert_eq!(fences(), before + 1);
 }
 
 /// Layouts, and that zeroed memory is an unlocked lock.

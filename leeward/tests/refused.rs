@@ -13,6 +13,7 @@ mod seccomp;
 use common::*;
 use harness::{Automatic, Handle, Quiescent, one_writer};
 use seccomp::{Action, Rule, When, refuse};
+use signals::{STRAY, block_signals, install_everywhere_from};
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -367,100 +368,10 @@ cases! {
     a_thread_that_starts_meanwhile: { meanwhile::run() }
 }
 
-/// Does something to the calling thread's mask of every signal.
-fn block_signals(how: libc::c_int) {
-    let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: initialises the set.
-    unsafe { libc::sigfillset(all.as_mut_ptr()) };
-    // SAFETY: a set of ours, initialised just now.
-    let outcome = unsafe { libc::pthread_sigmask(how, all.as_ptr(), std::ptr::null_mut()) };
-    assert_eq!(outcome, 0);
-}
-
-static STRAY: AtomicU64 = AtomicU64::new(0);
-
-/// The program's own handler on every real-time signal from `first` up.
-fn install_everywhere_from(first: libc::c_int) {
-    extern "C" fn stray(_: libc::c_int) {
-        STRAY.fetch_add(1, Ordering::Relaxed);
-    }
-    for signal in first..=libc::SIGRTMAX() {
-        // SAFETY: zeroed is a valid sigaction.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        let handler: extern "C" fn(libc::c_int) = stray;
-        action.sa_sigaction = handler as usize;
-        // SAFETY: an async-signal-safe handler.
-        let outcome = unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
-        assert_eq!(outcome, 0);
-    }
-}
-
-/// A thread that is started between the listing of the threads and its end was missed by it, and has to be found by another. The listing's end is caught by
-/// a filter that traps; the thread that is started there blocks all signals, so that finding it shows as a visit of the processors.
-mod meanwhile {
-    use super::*;
-    use std::sync::atomic::AtomicU32;
-
-    static ARMED: AtomicBool = AtomicBool::new(false);
-    /// 0: nothing; 1: start it; 2: it runs.
-    static START: AtomicU32 = AtomicU32::new(0);
-
-    /// At the end of the first listing, once.
-    fn listing_ended() {
-        if ARMED.swap(false, Ordering::SeqCst) {
-            START.store(1, Ordering::SeqCst);
-            while START.load(Ordering::SeqCst) != 2 {
-                std::hint::spin_loop();
-            }
-        }
-    }
-
-    pub fn run() {
-        fence::force(Strategy::Signal).unwrap();
-        if !seccomp::trap_the_end_of_listings(listing_ended) {
-            println!("skipped: this machine's registers are not known to the test");
-            return;
-        }
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let _stop = Raise(&stop);
-            scope.spawn(|| {
-                while START.load(Ordering::SeqCst) != 1 {
-                    if stop.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    compute(100);
-                }
-                // The new thread inherits the mask; this one answers as soon as it may.
-                block_signals(libc::SIG_BLOCK);
-                let running = &AtomicBool::new(false);
-                thread::scope(|inner| {
-                    inner.spawn(|| {
-                        running.store(true, Ordering::SeqCst);
-                        while !stop.load(Ordering::Relaxed) {
-                            compute(100);
-                        }
-                    });
-                    while !running.load(Ordering::SeqCst) {
-                        compute(100);
-                    }
-                    block_signals(libc::SIG_UNBLOCK);
-                    START.store(2, Ordering::SeqCst);
-                });
-            });
-            thread::sleep(Duration::from_millis(5));
-            let before = fence::counters();
-            fence::heavy();
-            let quiet = fence::counters();
-            ARMED.store(true, Ordering::SeqCst);
-            fence::heavy();
-            let after = fence::counters();
-            assert_eq!(quiet.visits, before.visits, "a thread did not answer although none blocks the signal");
-            assert_eq!(START.load(Ordering::SeqCst), 2, "the listing's end was not seen");
-            assert!(after.visits > quiet.visits, "a thread that was started during the fence was not reached");
-        });
-    }
-}
+#[path = "refused/meanwhile.rs"]
+mod meanwhile;
+#[path = "refused/signals.rs"]
+mod signals;
 
 /// What `LEEWARD_FENCE` may hold.
 fn named() {

@@ -212,6 +212,20 @@ fn garbage() {
     }
 }
 
+/// Overwritten while it is held: whoever held it has it off its list, and the word stays whosever it is.
+#[test]
+fn overwritten() {
+    let mutex = shared_mutex::<u64>();
+    for garbage in [0, WAITERS, OWNER_DIED, 0x2000_0000, u32::MAX] {
+        let guard = mutex.lock().unwrap();
+        assert_eq!(walk().len(), 1);
+        word(mutex).store(garbage, Ordering::SeqCst);
+        drop(guard);
+        assert_eq!((value(word(mutex)), walk().len()), (garbage, 0));
+        word(mutex).store(0, Ordering::SeqCst);
+    }
+}
+
 /// A woken waiter is killed before it takes the lock: the others do not sleep on.
 mod woken_waiter_killed {
     use super::*;

@@ -49,6 +49,7 @@ fn fork() {
         assert!(number >= 0);
         if number == 0 {
             let before = value(word(held));
+            let said = panic_of(|| assert_eq!(guard.get(), 0));
             drop(guard);
             let mut code = i32::from(value(word(held)) != before);
             code |= i32::from(outcome(held.try_lock()) != "would block") << 1;
@@ -56,6 +57,7 @@ fn fork() {
             std::mem::forget(free.lock());
             code |= i32::from(value(word(free)) != gettid() as u32) << 3;
             code |= i32::from(walk().len() != 1) << 4;
+            code |= i32::from(!said.contains("a fork's copy")) << 5;
             // SAFETY: ends the child.
             unsafe { libc::_exit(code) };
         }

@@ -14,6 +14,8 @@
 mod common;
 #[path = "common/robust.rs"]
 mod robust;
+#[path = "common/step.rs"]
+mod step;
 
 use common::{Watchdog, alone, eventually, patience};
 use robust::*;
@@ -27,48 +29,24 @@ use leeward::robust::{Guard, LockError, Mutex};
 
 static ALONE: Lock<()> = Lock::new(());
 
-/// Where the child waits for being stepped.
-fn stop() {
-    // SAFETY: stops the calling process.
-    unsafe { libc::raise(libc::SIGSTOP) };
-}
-
 fn traced_child(work: impl FnOnce()) -> i32 {
     let child = child(|| {
-        // SAFETY: has no precondition.
-        unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) };
+        assert!(step::let_the_parent_trace());
         work();
         0
     });
-    assert!(libc::WIFSTOPPED(wait(child)), "it stops");
+    assert_eq!(step::wait(child).unwrap(), Some(libc::SIGSTOP));
     child
 }
 
-fn wait(child: i32) -> i32 {
-    let mut status = 0;
-    // SAFETY: `status` is ours to write.
-    assert_eq!(unsafe { libc::waitpid(child, &mut status, libc::__WALL) }, child);
-    status
-}
-
-/// One instruction. False if that was the end of it.
-fn step(child: i32) -> bool {
-    // SAFETY: a stopped child of ours.
-    let answer = unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, child, 0, 0) };
-    assert_eq!(answer, 0, "PTRACE_SINGLESTEP");
-    libc::WIFSTOPPED(wait(child))
-}
-
 /// So many instructions, then dead. False if it ended before.
-fn step_and_kill(child: i32, steps: usize) -> bool {
-    for _ in 0..steps {
-        if !step(child) {
-            return false;
-        }
+fn step_and_kill(child: i32, count: usize) -> bool {
+    let is_there = step::steps(child, count).unwrap();
+    if is_there {
+        kill(child);
+        reap(child);
     }
-    kill(child);
-    reap(child);
-    true
+    is_there
 }
 
 /// Marks that processor and compiler leave where they stand among the lock's own accesses, as seen by a debugger.
@@ -99,7 +77,7 @@ fn lock_work_unlock() {
         let child = traced_child(|| {
             // What is asked once a thread is asked before.
             drop(mutex.lock().unwrap());
-            stop();
+            step::stop();
             let mut guard = mutex.lock().unwrap();
             mark(inside, 1);
             guard.with(|record| {
@@ -138,7 +116,7 @@ fn unlock_with_a_waiter() {
     for at in 1.. {
         let child = traced_child(|| {
             let guard = mutex.lock().unwrap();
-            stop();
+            step::stop();
             drop(guard);
         });
         let (name, through) = (AtomicU32::new(0), AtomicU32::new(0));
@@ -186,13 +164,12 @@ fn waiter() {
         });
         eventually("it sleeps", || is_in_futex(second));
         let first = traced_child(|| {
-            stop();
+            step::stop();
             drop(mutex.lock().or_else(|error| error.repair(|_| ())).unwrap());
         });
         let mut asleep = false;
         for _ in 0..at {
-            // SAFETY: a stopped child of ours.
-            assert_eq!(unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, first, 0, 0) }, 0);
+            step::begin_step(first).unwrap();
             let mut status = 0;
             // SAFETY: `status` is ours to write.
             while unsafe { libc::waitpid(first, &mut status, libc::WNOHANG | libc::__WALL) } == 0 {

@@ -19,6 +19,8 @@ pub const fn entrant<M: Mutex>(name: &'static str) -> Entrant<Open> {
 }
 
 pub const OURS: &str = "leeward Mutex";
+pub const LIGHT: &str = "leeward LightMutex";
+pub const BIASED: &str = "leeward asym::Mutex, its owner";
 pub const PARKING_LOT: &str = "parking_lot";
 pub const PTHREAD: &str = "pthread";
 pub const PTHREAD_ROBUST: &str = "pthread robust, shared";
@@ -34,22 +36,34 @@ pub fn peers() -> [Entrant<Open>; 4] {
 }
 
 pub fn outcome(plan: &Plan) -> Outcome {
-    let ours = [entrant::<leeward::sync::Mutex<u64>>(OURS)];
+    let ours = [
+        entrant::<leeward::sync::Mutex<u64>>(OURS),
+        entrant::<leeward::sync::LightMutex<u64>>(LIGHT),
+        entrant::<leeward::asym::Mutex<u64>>(BIASED),
+    ];
     let special =
         [entrant::<PthreadRobust>(PTHREAD_ROBUST), entrant::<PthreadInheriting>("pthread, priority inheritance")];
     let entrants: Vec<Entrant<Open>> = ours.into_iter().chain(peers()).chain(special).collect();
-    let job = "lock + unlock, nobody else there";
-    let quantities = [(job.to_string(), "ns"), (format!("{job}, the best place"), "ns")];
-    let boards = contest(plan, 3 * plan.rounds, &quantities, &entrants, |open| {
-        let ring = open();
-        let times = nanoseconds(PAIRS, |n, place| ring.alone(n, place));
-        Ok(vec![times.mean, times.cheapest])
-    });
+    let boards = boards(plan, "lock + unlock, nobody else there", &entrants);
     let mut outcome = Outcome::default();
     outcome.add(&boards[0]);
     let title = |id, what| Title::new(id, what, "ns", None, Target::RatioAtMost(0.8));
     outcome.figures.push(figure(&boards, OURS, title("mutex.alone", "Mutex, lock + unlock, nobody else there")));
+    outcome.figures.push(figure(&boards, LIGHT, title("light.alone", "LightMutex, lock + unlock, nobody else there")));
+    let biased =
+        Title::new("asym_mutex.alone", "asym::Mutex by its owner, lock + unlock", "ns", None, Target::RatioAtMost(0.2));
+    outcome.figures.push(figure(&boards, BIASED, biased));
     outcome
+}
+
+/// The time of a pair, over all places of its loop and at the best one.
+pub fn boards(plan: &Plan, job: &str, entrants: &[Entrant<Open>]) -> Vec<Board> {
+    let quantities = [(job.to_string(), "ns"), (format!("{job}, the best place"), "ns")];
+    contest(plan, 3 * plan.rounds, &quantities, entrants, |open| {
+        let ring = open();
+        let times = nanoseconds(PAIRS, |n, place| ring.alone(n, place));
+        Ok(vec![times.mean, times.cheapest])
+    })
 }
 
 /// The figure over all places, the best place's beside it.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::alone::{OURS, Open, PARKING_LOT, entrant, peers};
+use super::alone::{LIGHT, OURS, Open, PARKING_LOT, entrant, peers};
 use super::contest::{Entrant, Outcome, contest};
 use super::mutexes::{Ring, turns_for};
 use super::processors;
@@ -16,7 +16,7 @@ use crate::trouble::Trouble;
 const PROCESSORS: usize = 2;
 
 pub fn outcome(plan: &Plan) -> Outcome {
-    let ours = [entrant::<leeward::sync::Mutex<u64>>(OURS)];
+    let ours = [entrant::<leeward::sync::Mutex<u64>>(OURS), entrant::<leeward::sync::LightMutex<u64>>(LIGHT)];
     let entrants: Vec<Entrant<Open>> = ours.into_iter().chain(peers()).collect();
     let ten = turns_for(10.0);
     let mut outcome = Outcome::default();
@@ -25,12 +25,16 @@ pub fn outcome(plan: &Plan) -> Outcome {
         let boards =
             contest(plan, plan.rounds, &quantities(&what), &entrants, |open| round(plan, &*open(), threads, turns));
         boards.iter().for_each(|board| outcome.add(board));
-        let id = format!("mutex.{threads}t.{}", section.replace(' ', ""));
-        let title =
-            |id: &str, what: String, unit| Title::new(id, what, unit, Some(PARKING_LOT), Target::RatioAtLeast(1.0));
-        outcome.figures.push(boards[0].figure(OURS, title(&id, what.clone(), "/s")));
-        let fairness = title(&format!("{id}.fairness"), format!("{what}: fairness"), FAIRNESS);
-        outcome.figures.push(boards[1].figure(OURS, fairness));
+        let id = format!(".{threads}t.{}", section.replace(' ', ""));
+        for (ours, kind) in [(OURS, ""), (LIGHT, "Light")] {
+            let (id, what) =
+                (format!("{}{id}", if kind.is_empty() { "mutex" } else { "light" }), format!("{kind}{what}"));
+            let title =
+                |id: &str, what: String, unit| Title::new(id, what, unit, Some(PARKING_LOT), Target::RatioAtLeast(1.0));
+            outcome.figures.push(boards[0].figure(ours, title(&id, what.clone(), "/s")));
+            let fairness = title(&format!("{id}.fairness"), format!("{what}: fairness"), FAIRNESS);
+            outcome.figures.push(boards[1].figure(ours, fairness));
+        }
     }
     outcome
 }

@@ -4,9 +4,12 @@ use std::cell::UnsafeCell;
 use std::thread;
 use std::time::Instant;
 
+use super::alone::PTHREAD_ROBUST;
 use super::contest::{Entrant, Outcome, contest};
 use super::mapped::Mapped;
 use super::pthread::{self, Kind};
+use super::robust::{OURS, Robusts};
+use crate::figure::{Target, Title};
 use crate::plan::Plan;
 use crate::rounds::median;
 use crate::trouble::Trouble;
@@ -15,7 +18,7 @@ use crate::trouble::Trouble;
 const TIMES: usize = 20;
 /// How many locks they hold; 2,048 is as many as the kernel marks.
 const HELD: [usize; 4] = [0, 1, 100, MOST];
-const MOST: usize = 2048;
+pub const MOST: usize = 2048;
 
 /// As many robust locks of one kind as may be held, next to each other in shared memory.
 pub trait Field: Send + Sync + Sized + 'static {
@@ -61,13 +64,19 @@ impl Field for Pthreads {
 type Measure = fn(usize) -> Result<f64, Trouble>;
 
 pub fn outcome(plan: &Plan) -> Outcome {
-    let entrants: [Entrant<Measure>; 1] = [Entrant::new("pthread robust, shared", end::<Pthreads>)];
+    let entrants: [Entrant<Measure>; 2] =
+        [Entrant::new(OURS, end::<Robusts>), Entrant::new(PTHREAD_ROBUST, end::<Pthreads>)];
     let quantities = HELD.map(|held| (format!("end of a thread that holds {held} robust locks"), "us"));
     let boards = contest(plan, plan.rounds, &quantities, &entrants, |measure| {
         HELD.into_iter().map(measure).collect::<Result<Vec<f64>, Trouble>>()
     });
     let mut outcome = Outcome::default();
-    boards.iter().for_each(|board| outcome.add(board));
+    for (board, held) in boards.iter().zip(HELD) {
+        outcome.add(board);
+        let what = format!("end of a thread that holds {held} robust locks");
+        let title = Title::new(&format!("exit.{held}"), what, "us", Some(PTHREAD_ROBUST), Target::Open);
+        outcome.figures.push(board.figure(OURS, title));
+    }
     outcome
 }
 

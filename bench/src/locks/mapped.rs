@@ -25,6 +25,15 @@ impl<T> Mapped<T> {
     }
 }
 
+impl<T: 'static> Mapped<T> {
+    /// It is never unmapped.
+    pub fn forever(self) -> &'static T {
+        let place = std::mem::ManuallyDrop::new(self).0;
+        // SAFETY: mapped, and a `T` by the promise of `zeroed`.
+        unsafe { place.as_ref() }
+    }
+}
+
 impl<T> Deref for Mapped<T> {
     type Target = T;
 

@@ -12,6 +12,7 @@ mod mutexes;
 mod processors;
 mod pthread;
 mod readers;
+mod robust;
 mod rows;
 mod rwlocks;
 mod silent;
@@ -47,8 +48,15 @@ pub fn compare(options: &Locks) -> Result<bool, Trouble> {
 
 /// Everything, in the target table's order.
 fn all(plan: &Plan) -> (Vec<Row>, Vec<Figure>) {
-    let groups: [fn(&Plan) -> Outcome; 6] =
-        [alone::outcome, readers::outcome, contended::outcome, conditions::outcome, exits::outcome, syscalls::outcome];
+    let groups: [fn(&Plan) -> Outcome; 7] = [
+        alone::outcome,
+        readers::outcome,
+        contended::outcome,
+        conditions::outcome,
+        robust::outcome,
+        exits::outcome,
+        syscalls::outcome,
+    ];
     let (mut rows, mut figures) = (Vec::new(), Vec::new());
     plan.expect(groups.len());
     for group in groups {

@@ -123,3 +123,17 @@ monitor!(
     |mutex| mutex.lock(),
     |condvar, guard| condvar.wait(guard)
 );
+
+monitor!(
+    Ours<S: leeward::raw::Scheme>,
+    leeward::sync::Mutex<State>,
+    leeward::sync::Condvar<S>,
+    leeward::sync::MutexGuard<'a, State>,
+    Default::default(),
+    leeward::sync::Condvar::with_scheme(),
+    |mutex| mutex.lock(),
+    |condvar, mut guard| {
+        condvar.wait(&mut guard);
+        guard
+    }
+);

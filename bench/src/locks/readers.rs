@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use super::alone::figure;
 use super::contest::{Entrant, Outcome, contest};
 use super::pthread;
 use super::rwlocks::{Hall, RwLock, hall};
 use crate::crew::{Post, Task, during};
+use crate::figure::{Target, Title};
 use crate::places::nanoseconds;
 use crate::plan::Plan;
 use crate::rcu::roster::{self, MEMB};
@@ -16,6 +18,7 @@ use crate::trouble::Trouble;
 const READS: u64 = 512 * 1024;
 
 pub const STD: &str = "std";
+const ASYM: &str = "leeward asym::RwLock";
 
 /// How to open a reader-writer lock.
 type Open = fn() -> Result<Box<dyn Hall>, Trouble>;
@@ -27,6 +30,7 @@ const fn entrant<L: RwLock>(name: &'static str) -> Entrant<Open> {
 fn locks() -> Vec<Entrant<Open>> {
     vec![
         entrant::<leeward::sync::RwLock<u64>>("leeward RwLock"),
+        entrant::<leeward::asym::RwLock<u64>>(ASYM),
         entrant::<std::sync::RwLock<u64>>(STD),
         entrant::<parking_lot::RwLock<u64>>("parking_lot"),
         entrant::<usync::RwLock<u64>>("usync"),
@@ -69,9 +73,14 @@ pub fn outcome(plan: &Plan) -> Outcome {
         Ok(vec![times.mean, times.cheapest])
     });
     outcome.add(&boards[0]);
+    let title = Title::new("asym_rwlock.alone", format!("asym::{one}"), "ns", Some(STD), Target::RatioAtMost(0.15));
+    outcome.figures.push(figure(&boards, ASYM, title));
     let many = "RwLock, 6 readers + 2 writers, each one write a ms: reads".to_string();
+    let title =
+        Title::new("asym_rwlock.flat", format!("asym::{many}"), "reads/s", Some(STD), Target::RatioAtLeast(10.0));
     let boards = contest(plan, plan.rounds, &[(many, "reads/s")], &locks(), |open| flat(plan, &*open()?));
     outcome.add(&boards[0]);
+    outcome.figures.push(boards[0].figure(ASYM, title));
     outcome
 }
 

@@ -8,6 +8,9 @@
 //! The signal is a real-time one whose disposition was the default when the first fence needed it, counted down from
 //! `SIGRTMAX - 2`. Its value carries a place and a round, so that an answer that comes late is told from one that is
 //! awaited.
+//!
+//! A thread that blocks the signal collects them: one a fence, until it unblocks it and answers them all, or the user's
+//! limit of pending signals (`RLIMIT_SIGPENDING`) is reached and the processors are visited at once.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;

@@ -3,7 +3,8 @@
 //! The asymmetric Dekker synchronization of Dave Dice, Hui Huang and Mingyao Yang (2001), between the unlocking store
 //! and the look for sleepers.
 
-use crate::atomic::{AtomicU32, Ordering, const_fn, looks, spin_hint};
+use super::patience::Patience;
+use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
 use crate::fence;
 use crate::futex::{Deadline, Futex, Private, Wait};
 use crate::mutant::mutated;
@@ -31,9 +32,6 @@ const fn is_waking(word: u32) -> bool {
 const fn is_raised(word: u32) -> bool {
     word >> QUIET_SHIFT != 0
 }
-
-const SPINS: u32 = 40;
-const YIELDS: u32 = 8;
 
 /// A mutex for the threads of one process; 8 bytes, valid when zeroed (unlocked).
 ///
@@ -151,14 +149,10 @@ impl LightMutex {
 
     /// Whether it was free at some look.
     fn look(&self) -> bool {
-        for looked in 0..looks(SPINS + YIELDS) {
+        let mut patience = Patience::new();
+        while patience.pause::<Private>() {
             if !self.is_locked() && self.try_lock() {
                 return true;
-            }
-            if looked < SPINS {
-                spin_hint();
-            } else {
-                Private::yield_now();
             }
         }
         false

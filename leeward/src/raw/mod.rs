@@ -37,5 +37,7 @@ pub use light_mutex::LightMutex;
 pub use lock::Lock;
 pub use mutex::Mutex;
 pub use once::Once;
+#[cfg(any(feature = "std", leeward_loom))]
+pub(crate) use patience::Patience;
 pub use rwlock::RwLock;
 pub use semaphore::{Permit, Semaphore};

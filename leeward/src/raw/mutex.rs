@@ -7,7 +7,8 @@ use core::marker::PhantomData;
 use core::time::Duration;
 
 use super::Lock;
-use crate::atomic::{AtomicU32, Ordering, const_fn, looks, spin_hint};
+use super::patience::Patience;
+use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
 use crate::futex::{Deadline, Futex, Private, Wait};
 use crate::mutant::mutated;
 
@@ -34,15 +35,10 @@ const fn is_asked_for(word: u32) -> bool {
     word & ASKED != 0
 }
 
-/// How often to look, with a pause between, before the processor is offered to others.
-const SPINS: u32 = 40;
-/// How often to offer it before sleeping: where there are more threads than processors the holder is likely among those
-/// that wait for one.
-const YIELDS: u32 = 8;
 /// How many wake-ups a waiter may lose to threads that came later before it asks for the lock,
 const LOSSES: u32 = 32;
 /// and after how long it asks when it loses one.
-const PATIENCE: Duration = Duration::from_millis(1);
+const LONG: Duration = Duration::from_millis(1);
 
 /// A mutex of one word, over any futex; 4 bytes, valid when zeroed (unlocked).
 ///
@@ -100,7 +96,7 @@ impl Waiter {
             return self.asked;
         }
         let since = self.since.unwrap_or(Deadline::at(Duration::MAX)).since_beginning();
-        self.losses > looks(LOSSES) || since.saturating_add(PATIENCE) <= F::now().since_beginning()
+        self.losses > looks(LOSSES) || since.saturating_add(LONG) <= F::now().since_beginning()
     }
 }
 
@@ -142,29 +138,23 @@ impl<F: Futex> Mutex<F> {
         is_locked(self.word.load(Ordering::Relaxed))
     }
 
-    /// Takes the lock for one that has slept, with the mark that others may sleep still.
+    /// Takes the lock. One that was woken marks it: the unlock that woke it dropped the mark, and others may sleep still.
+    /// One that was not leaves that to whoever was.
     fn take(&self, word: u32, waiter: &Waiter) -> bool {
-        let mark = if mutated!(mutex_contended) && !waiter.asked { 0 } else { CONTENDED };
+        let mark = if waiter.patient && !mutated!(mutex_contended) { CONTENDED } else { 0 };
         let asked = if waiter.asked { 0 } else { word & ASKED };
         // Acquire: as in `try_lock`.
         self.word.compare_exchange(word, LOCKED | mark | asked, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Looks a while whether it becomes free, at first with pauses, then letting others run.
-    fn look(&self, patient: bool) -> u32 {
-        let mut looked = 0;
+    /// Looks whether it becomes free, for as long as the patience lasts.
+    fn look(&self, patient: bool, patience: &mut Patience) -> u32 {
         loop {
             // Relaxed: whoever takes it acquires.
             let word = self.word.load(Ordering::Relaxed);
-            if is_free_for(word, patient) || looked >= looks(SPINS + YIELDS) {
+            if is_free_for(word, patient) || !patience.pause::<F>() {
                 return word;
             }
-            if looked < SPINS {
-                spin_hint();
-            } else {
-                F::yield_now();
-            }
-            looked += 1;
         }
     }
 
@@ -173,12 +163,9 @@ impl<F: Futex> Mutex<F> {
     #[inline(never)]
     fn lock_contended(&self, deadline: Option<Deadline>, patient: bool) -> bool {
         let mut waiter = Waiter::new(patient);
-        // Not yet a sleeper, and nobody's mark to keep: whoever was woken marks it itself.
-        if !patient && self.look(false) == UNLOCKED && self.try_lock() {
-            return true;
-        }
+        let mut patience = Patience::new();
         loop {
-            let word = self.look(waiter.patient);
+            let word = self.look(waiter.patient, &mut patience);
             if is_free_for(word, waiter.patient) {
                 if self.take(word, &waiter) {
                     return true;
@@ -201,6 +188,7 @@ impl<F: Futex> Mutex<F> {
                 Wait::Changed => {}
                 Wait::TimedOut => return self.give_up(&waiter),
             }
+            patience = Patience::new();
         }
     }
 

@@ -92,7 +92,8 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     /// # Cost
     /// Free path: two loads and a store to lines of one's own and one load of a shared line that only grace periods
     /// write; no fence, no locked instruction (two full fences with [`Full`](crate::fence::Full)). A section within
-    /// another: two calls more. Paid path: a thread's first section takes a slot, which may allocate.
+    /// another: two calls more. Paid path: a thread's first section takes a slot, which may allocate: a global
+    /// allocator that reads must register its threads before they first allocate, or use handles.
     ///
     /// # Panics
     /// If there is no memory for the thread's slot; [`register`](Self::register) tells beforehand.
@@ -177,7 +178,9 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     ///
     /// At the [limit](Self::set_limit) the caller waits or helps, as the limit's policy says, except inside a section
     /// or a callback, where it can do neither: then the callback is queued beyond the limit and counted in
-    /// [`Stats::over_limit`]. A panic in a callback is caught and counted.
+    /// [`Stats::over_limit`]. A thread with an online [`qsbr::Reader`](super::qsbr::Reader) is always inside: the limit
+    /// never holds it up, and its loop should look at that count, or [`try_defer`](Self::try_defer). A panic in a
+    /// callback is caught and counted.
     ///
     /// Callbacks that are queued when the process exits do not run; [`barrier`](Self::barrier) before the end of
     /// `main` drains them.

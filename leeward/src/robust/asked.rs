@@ -15,3 +15,8 @@ pub(super) struct This {
 pub(super) fn this() -> Result<This, ListError> {
     Ok(This { id: super::number(), list: List::find()? })
 }
+
+/// Whether that is the calling thread's number.
+pub(super) fn is_caller(id: u32) -> bool {
+    super::number() == id
+}

@@ -19,6 +19,7 @@ static HANDLED: AtomicU32 = AtomicU32::new(WIPED);
 /// The last number given, in this process or in those that it was forked from.
 static LAST: AtomicU32 = AtomicU32::new(WIPED);
 
+#[inline]
 fn place() -> &'static AtomicU32 {
     // Acquire: partner of the release in `now`, behind which the page is there.
     let place = PLACE.load(Ordering::Acquire);

@@ -59,10 +59,12 @@ const _: () = assert!(
 );
 
 /// What the taker of a lock is told.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
-    Whole,
-    OwnerDied,
+#[derive(Clone, Copy)]
+pub(super) struct Taken {
+    /// The calling thread's number.
+    pub(super) owner: u32,
+    /// Its last owner died, or left it inconsistent.
+    pub(super) owner_died: bool,
 }
 
 /// Why it was not taken.
@@ -115,7 +117,7 @@ impl Lock {
             return self.lock_slow(this, patience);
         }
         self.taken(this);
-        Ok(Taken::Whole)
+        Ok(Taken { owner: this.id, owner_died: false })
     }
 
     /// The word is this thread's: now the list.
@@ -191,7 +193,7 @@ impl Lock {
         let taken = id | word & WAITERS;
         // Acquire: as in `lock`; a dead owner's stores come before the kernel's. Relaxed on failure: looked at again.
         self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed).ok()?;
-        Some(Ok(if word & OWNER_DIED == 0 { Taken::Whole } else { Taken::OwnerDied }))
+        Some(Ok(Taken { owner: id, owner_died: word & OWNER_DIED != 0 }))
     }
 
     /// Sleeps while the word, announced, is still that.
@@ -212,21 +214,24 @@ impl Lock {
         if is_end { Err(Refusal::TimedOut) } else { Ok(()) }
     }
 
-    /// Gives it up, for ever unusable if it `is_inconsistent`. Nothing happens if it is not this thread's: in the child of a
-    /// fork, a copied guard opens nothing.
+    /// Gives it up, for ever unusable if it `is_inconsistent`. Nothing happens if the caller is not `owner`: in the child of
+    /// a fork, a copied guard opens nothing.
     ///
     /// # Safety
-    /// If it is held by the calling thread, it was taken by [`lock`](Self::lock), and not given up since.
+    /// `owner`, if it is the calling thread, has taken it by [`lock`](Self::lock), and not given it up since.
     #[inline]
-    pub(super) unsafe fn unlock(&'static self, is_inconsistent: bool) {
+    pub(super) unsafe fn unlock(&'static self, owner: u32, is_inconsistent: bool) {
         let Ok(this) = this() else { return };
-        // Relaxed: only this thread stores its own number, and takes it away.
-        if self.word.load(Ordering::Relaxed) & OWNER != this.id {
+        if this.id != owner {
             return;
         }
         this.list.begin(&self.entry);
         // SAFETY: the caller's promise: linked when it was taken.
         unsafe { self.entry.unlink() };
+        // Relaxed: only this thread stores its own number, and takes it away. Overwritten, it is left as it is: somebody may have taken it.
+        if self.word.load(Ordering::Relaxed) & OWNER != owner {
+            return this.list.end();
+        }
         if mutated!(robust_pending_before_release) {
             this.list.end();
         }

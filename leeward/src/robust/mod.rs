@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use leeward::robust::{LockError, Mutex};
-//! // In shared memory: `Mutex::at`.
+//! // In memory that processes share: `shared::Region`, `Mutex::at`.
 //! static ACCOUNT: Mutex<[u64; 2]> = Mutex::new([100, 0]);
 //!
 //! let mut account = ACCOUNT.lock().or_else(|error| {
@@ -39,8 +39,11 @@
 //!   fewer. Who waits for such a lock is told by [`LockError::OwnerLost`], and [`Mutex::declare_owner_dead`] frees it.
 //! - **Memory that goes.** Between an unlock and the moment that the thread's pending entry is cleared, another thread may take the lock, free
 //!   it and use its memory otherwise; a kill just then has the kernel look at a word that is no lock, and mark it if it holds the dead thread's number by chance. Unmap
-//!   or use memory otherwise only when every lock and unlock call on it has returned: [`Mutex::at`] asks for it. (A kernel that unlocks and clears in one step
-//!   would end this race; the kernels that this was written on cannot.)
+//!   or use memory otherwise only when every lock and unlock call on it has returned: [`Mutex::at`] asks for it. (`FUTEX_ROBUST_UNLOCK`, proposed in 2026,
+//!   would end this race: an unlock that the kernel finishes. Linux 6.18, on which this was written, does not have it, and nothing here uses it.)
+//! - **Trust.** The links are addresses in shared memory, as pthread's are: processes that share a lock trust one another to keep to the protocol. A *word* with
+//!   anything in it is an error or a lock, soon: [`LockError::OwnerLost`], [`LockError::WouldDeadlock`], [`LockError::TimedOut`].
+//! - **Signal handlers** may not lock or unlock: one that interrupts a lock or unlock of its own thread would take over its pending entry.
 //! - **Pid namespaces.** Owners are known by thread number, which is another in each namespace: two owners would look the same. All processes that share a
 //!   lock must be of one namespace.
 //! - **execve** ends the thread's hold: what it holds is told to have died, since the new program knows nothing of it. Unlock before.
@@ -49,7 +52,7 @@
 //! - **musl** registers a list late and without asking: robust locks are refused there ([`ListError::Libc`]), as on any libc but glibc.
 //! - **Sandboxes**: a wait that has lasted 30 seconds, or is at its deadline, asks by `kill(owner, 0)` whether the owner exists.
 //!
-//! Without the feature `std` there is no thread-local storage, and each lock and unlock asks the kernel who is calling: two system calls.
+//! Without the feature `std` there is no thread-local storage, and each lock and unlock asks the kernel who is calling: two system calls, and one each time that a guard is asked for the value.
 
 #[cfg(not(feature = "std"))]
 #[path = "asked.rs"]

@@ -6,6 +6,7 @@ use core::marker::PhantomData;
 use core::time::Duration;
 
 use super::lock::{Lock, Patience, Refusal, Taken};
+use super::this::is_caller;
 use super::{AnyBytes, ListError};
 use crate::futex::{Deadline, Shared};
 
@@ -21,7 +22,8 @@ use crate::futex::{Deadline, Shared};
 ///
 /// # Where it may lie
 /// While it is locked it is part of its owner's list, by its address, and a guard may be forgotten. So everything takes
-/// `&'static self`: a static, a leaked box, or a place in a mapping that stays ([`Mutex::at`]).
+/// `&'static self`: a static, a leaked box, or a place in a mapping that stays
+/// ([`Region::leak`](crate::shared::Region::leak), [`Mutex::at`]).
 ///
 /// # Cost
 /// Free: a compare-exchange to lock, a subtraction to unlock, a dozen plain loads and stores. Contended: some looks, three
@@ -39,6 +41,10 @@ pub struct Mutex<T: AnyBytes> {
 
 // SAFETY: the lock lets one thread at a time at the value.
 unsafe impl<T: AnyBytes> Sync for Mutex<T> {}
+
+// SAFETY: words, of which any bytes are one, addresses that mean something to the owner's process and are used by the owner alone, and the value;
+// `repr(C)`. In a region that is leaked: it is locked by a `'static` reference.
+unsafe impl<T: AnyBytes> AnyBytes for Mutex<T> {}
 
 impl<T: AnyBytes> Mutex<T> {
     /// An unlocked one: for a static, or a box that is leaked. In a mapping, zeroes are one.
@@ -120,15 +126,20 @@ impl<T: AnyBytes> Mutex<T> {
     #[inline]
     fn with(&'static self, patience: Patience) -> Result<Guard<T>, LockError<T>> {
         match self.lock.lock(patience) {
-            Ok(Taken::Whole) => Ok(Guard { mutex: self, is_inconsistent: false, thread: PhantomData }),
+            Ok(Taken { owner, owner_died: false }) => Ok(self.guard(owner, false)),
             other => Err(self.news(other)),
         }
+    }
+
+    #[inline]
+    fn guard(&'static self, owner: u32, is_inconsistent: bool) -> Guard<T> {
+        Guard { mutex: self, owner, is_inconsistent, thread: PhantomData }
     }
 
     #[cold]
     fn news(&'static self, outcome: Result<Taken, Refusal>) -> LockError<T> {
         match outcome {
-            Ok(_) => LockError::OwnerDied(Guard { mutex: self, is_inconsistent: true, thread: PhantomData }),
+            Ok(taken) => LockError::OwnerDied(self.guard(taken.owner, true)),
             Err(Refusal::NotRecoverable) => LockError::NotRecoverable,
             Err(Refusal::WouldDeadlock) => LockError::WouldDeadlock,
             Err(Refusal::WouldBlock) => LockError::WouldBlock,
@@ -166,10 +177,12 @@ impl<T: AnyBytes> fmt::Debug for Mutex<T> {
 /// An open robust lock: its drop unlocks. It stays on its thread, by whose number the lock is held; if it is leaked, the lock is held until
 /// that thread ends, and its owner has died then.
 ///
-/// In the child of a fork a copy of the parent's guard opens nothing, and its drop does nothing.
+/// In the child of a fork a copy of the parent's guard opens nothing: its drop does nothing, and to ask it for the value is a panic.
 #[must_use = "the lock is given up when the guard is dropped"]
 pub struct Guard<T: AnyBytes> {
     mutex: &'static Mutex<T>,
+    /// The thread that took it.
+    owner: u32,
     is_inconsistent: bool,
     thread: PhantomData<*const ()>,
 }
@@ -177,26 +190,44 @@ pub struct Guard<T: AnyBytes> {
 impl<T: AnyBytes> Guard<T> {
     /// The value, for as long as `work` takes: a reference that outlived a thread which leaked its guard and ended would be one to a lock that
     /// somebody else holds.
+    ///
+    /// # Panics
+    /// In the child of a fork, if the guard was copied with it.
     #[inline]
     pub fn with<R>(&mut self, work: impl FnOnce(&mut T) -> R) -> R {
+        self.must_be_ours();
         // SAFETY: this thread holds the lock, and lives until `work` has returned; the guard is borrowed by nobody else. Any bytes are a value.
         work(unsafe { &mut *self.mutex.value.get() })
     }
 
     /// The value, copied.
+    ///
+    /// # Panics
+    /// As [`with`](Self::with).
     #[inline]
     pub fn get(&self) -> T
     where
         T: Copy,
     {
+        self.must_be_ours();
         // SAFETY: this thread, from which the guard does not go away, holds the lock.
         unsafe { self.mutex.value.get().read() }
     }
 
     /// Another value.
+    ///
+    /// # Panics
+    /// As [`with`](Self::with).
     #[inline]
     pub fn set(&mut self, value: T) {
         self.with(|place| *place = value);
+    }
+
+    #[inline]
+    fn must_be_ours(&self) {
+        if !is_caller(self.owner) {
+            not_ours(self.owner);
+        }
     }
 
     /// The data is whole again: the lock stays usable. Without effect where no owner died.
@@ -210,11 +241,17 @@ impl<T: AnyBytes> Guard<T> {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn not_ours(owner: u32) -> ! {
+    panic!("this guard of a robust mutex is a fork's copy: thread {owner} of the parent holds the lock")
+}
+
 impl<T: AnyBytes> Drop for Guard<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the guard was made when the lock was taken, and is dropped once.
-        unsafe { self.mutex.lock.unlock(self.is_inconsistent) };
+        // SAFETY: the guard was made when its thread took the lock, and is dropped once.
+        unsafe { self.mutex.lock.unlock(self.owner, self.is_inconsistent) };
     }
 }
 

@@ -31,6 +31,16 @@ pub(super) fn this() -> Result<This, ListError> {
     }
 }
 
+/// Whether that is the calling thread's number.
+#[inline]
+pub(super) fn is_caller(id: u32) -> bool {
+    match KNOWN.with(Cell::get) {
+        (process, Some(this)) if fork_mark::is_still(process) => this.id == id,
+        // Nothing was taken, or a fork has come in between.
+        _ => false,
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn look() -> Result<This, ListError> {

@@ -33,8 +33,9 @@ impl WaitTimeoutResult {
 /// again, or use [`wait_while`](Self::wait_while). Notifying while nobody waits is one load. Notified with the lock held,
 /// waiters are moved to the lock, and run one after the other as it is unlocked.
 ///
-/// Works with each mutex of this library; `S` says how waiters are notified ([`raw::Scheme`]), and the default measures
-/// best.
+/// Works with each mutex of this library. `S` says how waiters are notified ([`raw::Scheme`]): the default,
+/// [`raw::Requeue`], is never far from the best, and [`raw::WakeOp`] is faster where a few waiters have processors of
+/// their own.
 ///
 /// ```
 /// use leeward::sync::{Condvar, Mutex};

@@ -1,15 +1,34 @@
-//! The slots of a domain: never moved, never freed, used again. Claimed by readers, scanned by grace periods.
+//! What threads have of their own and writers scan: slots that are never moved, never freed, used again. Claimed by
+//! readers, scanned by grace periods (`rcu`) and by writers of asymmetric locks (`asym`).
 //!
-//! The first few lie in the domain itself, so that a program with few readers allocates nothing; further ones come in
-//! blocks, each twice as long as the one before, so that a scan walks memory in order.
+//! The first few lie in the registry itself, so that a program with few readers allocates nothing; further ones come
+//! in blocks, each twice as long as the one before, so that a scan walks memory in order.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::slot::Slot;
 use crate::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Slots in the domain itself.
+/// What a registry is made of.
+pub(crate) trait Slot: Sized {
+    /// One that nobody has.
+    #[cfg(not(leeward_loom))]
+    const NEW: Self;
+
+    /// The same, where atomics are not constants.
+    fn fresh() -> Self;
+
+    /// Whether nobody has it, as far as one look tells; [`claim`](Self::claim) decides.
+    fn is_free(&self) -> bool;
+
+    /// Takes it for the thread, if nobody has it. Acquires what [`free`](Self::free) released.
+    fn claim(&self, owner: u64, thread: u32) -> bool;
+
+    /// Gives it back.
+    fn free(&self);
+}
+
+/// Slots in the registry itself.
 #[cfg(not(leeward_loom))]
 const INLINE: usize = 16;
 #[cfg(leeward_loom)]
@@ -20,9 +39,9 @@ const BLOCKS: usize = 24;
 #[cfg(leeward_loom)]
 const BLOCKS: usize = 1;
 
-pub(crate) struct Registry {
-    inline: [Slot; INLINE],
-    blocks: [AtomicPtr<Slot>; BLOCKS],
+pub(crate) struct Registry<S: Slot> {
+    inline: [S; INLINE],
+    blocks: [AtomicPtr<S>; BLOCKS],
     /// Every slot that was ever claimed has a lower index. Grows only.
     high: AtomicUsize,
     /// No free slot has a lower index, as far as anybody knows.
@@ -35,11 +54,11 @@ pub(crate) struct Registry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Full;
 
-impl Registry {
+impl<S: Slot> Registry<S> {
     #[cfg(not(leeward_loom))]
-    pub(crate) const fn new() -> Registry {
+    pub(crate) const fn new() -> Registry<S> {
         Registry {
-            inline: [const { Slot::new() }; INLINE],
+            inline: [const { S::NEW }; INLINE],
             blocks: [const { AtomicPtr::new(core::ptr::null_mut()) }; BLOCKS],
             high: AtomicUsize::new(0),
             free_from: AtomicUsize::new(0),
@@ -48,9 +67,9 @@ impl Registry {
     }
 
     #[cfg(leeward_loom)]
-    pub(crate) fn new() -> Registry {
+    pub(crate) fn new() -> Registry<S> {
         Registry {
-            inline: core::array::from_fn(|_| Slot::new()),
+            inline: core::array::from_fn(|_| S::fresh()),
             blocks: core::array::from_fn(|_| AtomicPtr::new(core::ptr::null_mut())),
             high: AtomicUsize::new(0),
             free_from: AtomicUsize::new(0),
@@ -59,7 +78,7 @@ impl Registry {
     }
 
     /// Takes a free slot for a thread, growing where there is none.
-    pub(crate) fn claim(&self, owner: u64, thread: u32) -> Result<&Slot, Full> {
+    pub(crate) fn claim(&self, owner: u64, thread: u32) -> Result<&S, Full> {
         // Relaxed: a hint.
         let hint = self.free_from.load(Ordering::Relaxed);
         let (index, slot) = match self.claim_from(hint, owner, thread) {
@@ -77,7 +96,7 @@ impl Registry {
         Ok(slot)
     }
 
-    fn claim_from(&self, start: usize, owner: u64, thread: u32) -> Option<(usize, &Slot)> {
+    fn claim_from(&self, start: usize, owner: u64, thread: u32) -> Option<(usize, &S)> {
         let (mut block, mut first) = (0, 0);
         while let Some(slots) = self.block_or_new(block) {
             let skip = start.saturating_sub(first).min(slots.len());
@@ -93,7 +112,7 @@ impl Registry {
     }
 
     /// Gives a slot back. Its reader is outside.
-    pub(crate) fn release(&self, slot: &Slot) {
+    pub(crate) fn release(&self, slot: &S) {
         slot.free();
         // Relaxed: a count, and a hint: the next claim starts over, which is rare enough.
         self.claimed.fetch_sub(1, Ordering::Relaxed);
@@ -114,7 +133,7 @@ impl Registry {
     }
 
     /// Every slot that a reader may be inside of.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &S> {
         // Acquire: partner of the release in `claim`: the blocks below are there. Callers have issued their heavy fence
         // before.
         let high = self.high.load(Ordering::Acquire);
@@ -130,7 +149,7 @@ impl Registry {
     }
 
     /// Block 0 is the inline one.
-    fn block(&self, block: usize) -> Option<&[Slot]> {
+    fn block(&self, block: usize) -> Option<&[S]> {
         if block == 0 {
             return Some(&self.inline);
         }
@@ -144,7 +163,7 @@ impl Registry {
         Some(unsafe { core::slice::from_raw_parts(slots, length(block)) })
     }
 
-    fn block_or_new(&self, block: usize) -> Option<&[Slot]> {
+    fn block_or_new(&self, block: usize) -> Option<&[S]> {
         if block > BLOCKS {
             return None;
         }
@@ -165,7 +184,7 @@ impl Registry {
 }
 
 /// Registries that end are those of tests: a domain's is a static.
-impl Drop for Registry {
+impl<S: Slot> Drop for Registry<S> {
     fn drop(&mut self) {
         for (index, place) in self.blocks.iter().enumerate() {
             // Relaxed: nobody else is here.
@@ -184,9 +203,9 @@ const fn length(block: usize) -> usize {
 }
 
 /// None where there is no memory.
-fn allocate(length: usize) -> Option<*mut Slot> {
+fn allocate<S: Slot>(length: usize) -> Option<*mut S> {
     let mut slots = Vec::new();
     slots.try_reserve_exact(length).ok()?;
-    slots.resize_with(length, Slot::new);
+    slots.resize_with(length, S::fresh);
     Some(Box::into_raw(slots.into_boxed_slice()).cast())
 }

@@ -1,0 +1,65 @@
+//! A writer asleep is woken, however the section ends.
+
+use super::*;
+
+/// A grace period that nobody wakes looks again after so long.
+const PATIENCE_OF_A_STALL: Duration = Duration::from_secs(4);
+static STALLS: AtomicU64 = AtomicU64::new(0);
+
+fn stalled(_: &Stall) {
+    STALLS.fetch_add(1, Ordering::Relaxed);
+}
+
+fn reader_leaves<G: 'static, D: Domain>(enter: impl FnOnce() -> G + Send + 'static) {
+    let inside = Inside::with(enter);
+    let waiting = asleep::<D>();
+    thread::sleep(Duration::from_millis(1));
+    let left = Instant::now();
+    inside.leave();
+    waiting.join().unwrap();
+    // Not by the end of its patience.
+    assert!(
+        left.elapsed() < PATIENCE_OF_A_STALL / 2,
+        "a sleeping grace period was not woken: it took {:?}",
+        left.elapsed()
+    );
+}
+
+#[test]
+fn by_every_way_of_leaving() {
+    domain!();
+    let _dog = Watchdog::new("by_every_way_of_leaving");
+    D::set_stall_limit(Some(PATIENCE_OF_A_STALL), Some(stalled));
+    reader_leaves::<_, D>(|| D::read());
+    reader_leaves::<_, D>(|| Box::leak(Box::new(Reader::<D>::register())).read());
+    reader_leaves::<_, D>(|| {
+        let reader = Reader::<D>::register();
+        std::mem::forget(reader.read());
+        reader
+    });
+    reader_leaves::<_, D>(|| qsbr::Reader::<D>::online());
+    struct Quiescent(qsbr::Reader<D>);
+    impl Drop for Quiescent {
+        fn drop(&mut self) {
+            let before = D::stats().grace_periods;
+            self.0.quiescent();
+            eventually("the grace period ends by a quiescent state", || D::stats().grace_periods > before);
+        }
+    }
+    reader_leaves::<_, D>(|| Quiescent(qsbr::Reader::online()));
+    struct Offline(qsbr::Reader<D>);
+    impl Drop for Offline {
+        fn drop(&mut self) {
+            self.0.offline(|| thread::sleep(GLANCE));
+        }
+    }
+    reader_leaves::<_, D>(|| Offline(qsbr::Reader::online()));
+    struct Refreshed(Guard<'static, D>);
+    impl Drop for Refreshed {
+        fn drop(&mut self) {
+            self.0.refresh();
+        }
+    }
+    reader_leaves::<_, D>(|| Refreshed(D::read()));
+    assert_eq!(STALLS.load(Ordering::Relaxed), 0);
+}
