@@ -6,10 +6,10 @@ use std::process::Command;
 use std::{env, fs};
 
 const FLAVOURS: [&str; 5] = ["memb", "mb", "bp", "qsbr", "signal"];
-const PEER_CRATES: [&str; 6] = ["arc-swap", "crossbeam-epoch", "haphazard", "parking_lot", "sdd", "seize"];
+const PEER_CRATES: [&str; 7] = ["arc-swap", "crossbeam-epoch", "haphazard", "parking_lot", "sdd", "seize", "usync"];
 
 fn main() {
-    let shared = ["src/loops.rs", "src/scheme.rs", "src/stage.rs", "src/table.rs"];
+    let shared = ["src/places.rs", "src/rcu/loops.rs", "src/rcu/scheme.rs", "src/rcu/stage.rs", "src/rcu/table.rs"];
     for file in
         ["build.rs", "c", "kovan/src", "kovan/Cargo.toml", "kovan/Cargo.lock", "Cargo.lock"].into_iter().chain(shared)
     {

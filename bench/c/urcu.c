@@ -91,7 +91,7 @@ static inline void batch_end(void)
 #endif
 }
 
-/* The same batch at four places of a cache line: src/stage.rs says why. */
+/* The same batch at four places of a cache line: src/places.rs says why. */
 #if defined(__x86_64__)
 #define PLACE(place) __asm__ volatile(".p2align 6\n\t.rept 16 * " #place "\n\tnop\n\t.endr")
 #else

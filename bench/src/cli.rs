@@ -3,7 +3,8 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 
-use crate::figures::memory::Case;
+use crate::plan::Plan;
+use crate::rcu::figures::memory::Case;
 
 /// leeward beside everything that might be used instead, measured in one run.
 #[derive(Parser)]
@@ -27,6 +28,8 @@ pub struct Cli {
 pub enum Table {
     /// RCU: every scheme of ours and every peer, readers and writers flat out; then the figures of the target table
     Rcu(Rcu),
+    /// Locks and condition variables: every kind of ours and every peer, and the cost of futex calls
+    Locks(Locks),
     /// Read rate and grace-period time for 1 to 64 readers and for 1 to 10,000 idle ones, as JSON and as a picture
     RcuScaling(Scaling),
     #[command(hide = true)]
@@ -41,6 +44,18 @@ pub struct Rcu {
     /// Writing threads of the rows
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=4096))]
     pub writers: u16,
+    /// Write the tables as Markdown to this file, as the README shows them (`-`: to standard output)
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<String>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args)]
+pub struct Locks {
+    /// Write the tables as Markdown to this file, as the README shows them (`-`: to standard output)
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<String>,
     #[command(flatten)]
     pub common: Common,
 }
@@ -68,6 +83,14 @@ pub struct Common {
     /// Write everything as JSON to this file (`-`: to standard output, and the table to standard error)
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
+}
+
+impl Common {
+    pub fn plan(&self, readers: usize, writers: usize) -> Plan {
+        let seconds = self.seconds.unwrap_or(if self.quick { 0.45 } else { 3.0 });
+        let rounds = self.rounds.unwrap_or(if self.quick { 3 } else { 5 });
+        Plan::new(readers, writers, seconds, rounds.into(), self.quick)
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -98,12 +121,12 @@ fn sentence(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             format!(
-                "There is no table `{}`: the tables are `rcu` and `rcu-scaling`.",
+                "There is no table `{}`: the tables are `rcu`, `rcu-scaling` and `locks`.",
                 said(ContextKind::InvalidSubcommand)
             )
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "Name a table: `cargo compare rcu` or `cargo compare rcu-scaling` (`cargo compare --help` tells more)."
+            "Name a table: `cargo compare rcu`, `cargo compare rcu-scaling` or `cargo compare locks` (`cargo compare --help` tells more)."
                 .to_string()
         }
         ErrorKind::UnknownArgument => {

@@ -1,30 +1,29 @@
-//! Threads at work on a stage while something is measured, and the rate at which each of them got on.
+//! Threads at work while something is measured, and the rate at which each of them got on. What a thread does is a `Task`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::stage::Stage;
 use crate::trouble::Trouble;
 
-/// What one thread does until it is told to stop.
-#[derive(Clone, Copy)]
-pub enum Job {
-    /// Empty sections, flat out.
-    Read,
-    /// Sections that hold on so long, spinning.
-    Dwell(Duration),
-    /// Writes, flat out.
-    Write,
-    /// Retirements, flat out.
-    Retire,
-    /// Grace periods, one after the other.
-    Synchronize,
-    /// Registered, asleep outside any section.
-    Rest,
-    /// Asleep within one section for so long, once.
-    Asleep(Duration),
+/// What one thread does until it is told to stop. It says `ready`, and counts in its post's tally.
+pub struct Task<'a> {
+    work: Box<dyn Fn(&Post<'_>) + Send + Sync + 'a>,
+    /// Whether nothing may be measured before it has counted: else a grace period might be measured beside nobody.
+    must_count: bool,
+}
+
+impl<'a> Task<'a> {
+    /// One that is at work from its first count.
+    pub fn counting(work: impl Fn(&Post<'_>) + Send + Sync + 'a) -> Task<'a> {
+        Task { work: Box::new(work), must_count: true }
+    }
+
+    /// One that is at work when it says so.
+    pub fn new(work: impl Fn(&Post<'_>) + Send + Sync + 'a) -> Task<'a> {
+        Task { work: Box::new(work), must_count: false }
+    }
 }
 
 /// A thread's count, alone on its cache lines: its owner stores to it all the time.
@@ -41,31 +40,64 @@ pub struct Crew {
     bell: Condvar,
 }
 
+/// A thread's place in the crew.
+pub struct Post<'a> {
+    crew: &'a Crew,
+    pub tally: &'a AtomicU64,
+}
+
 /// Enough for any loop here, and small enough for thousands of threads.
 const STACK: usize = 128 * 1024;
 
-/// Runs `body` while one thread for each of `jobs` is at work on `stage`.
-pub fn during<R>(stage: &dyn Stage, jobs: &[Job], body: impl FnOnce(&Crew) -> R) -> Result<R, Trouble> {
-    let crew = Crew::new(jobs.len());
+/// Runs `body` while one thread for each of `tasks` is at work.
+pub fn during<R>(tasks: &[Task<'_>], body: impl FnOnce(&Crew) -> R) -> Result<R, Trouble> {
+    let crew = Crew::new(tasks.len());
     thread::scope(|scope| {
-        for (job, tally) in jobs.iter().zip(&crew.tallies) {
-            let crew = &crew;
+        for (task, tally) in tasks.iter().zip(&crew.tallies) {
+            let post = Post { crew: &crew, tally: &tally.0 };
             let thread = thread::Builder::new().stack_size(STACK);
-            if let Err(error) = thread.spawn_scoped(scope, move || crew.work(stage, *job, &tally.0)) {
+            if let Err(error) = thread.spawn_scoped(scope, move || (task.work)(&post)) {
                 crew.dismiss();
-                return Err(Trouble::new(format!("{} threads could not be started: {error}", jobs.len())));
+                return Err(Trouble::new(format!("{} threads could not be started: {error}", tasks.len())));
             }
         }
-        crew.wait_until_at_work(jobs);
+        crew.wait_until_at_work(tasks);
         let result = body(&crew);
         crew.dismiss();
         Ok(result)
     })
 }
 
-/// The rates of `jobs`, per second, over `time`.
-pub fn rates(stage: &dyn Stage, jobs: &[Job], time: Duration) -> Result<Vec<f64>, Trouble> {
-    during(stage, jobs, |crew| crew.rates(time))
+impl Post<'_> {
+    /// The thread is at work from here on.
+    pub fn ready(&self) {
+        self.crew.at_work.fetch_add(1, Ordering::Release);
+    }
+
+    /// Set when the work is over.
+    pub fn stop(&self) -> &AtomicBool {
+        &self.crew.stop
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.crew.stop.load(Ordering::Relaxed)
+    }
+
+    /// `step` until told to stop, counting each.
+    #[inline(always)]
+    pub fn until_stopped(&self, mut step: impl FnMut()) {
+        let mut done = 0;
+        while !self.stopped() {
+            step();
+            done += 1;
+            self.tally.store(done, Ordering::Relaxed);
+        }
+    }
+
+    pub fn sleep_until_dismissed(&self) {
+        let dismissed = self.crew.dismissed.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.crew.bell.wait_while(dismissed, |dismissed| !*dismissed).unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 impl Crew {
@@ -79,12 +111,10 @@ impl Crew {
         }
     }
 
-    /// Waits until every thread has started and every reader has read, on a busy machine too: else a grace period might be
-    /// measured beside nobody.
-    fn wait_until_at_work(&self, jobs: &[Job]) {
-        let reads = |job: &Job| matches!(job, Job::Read | Job::Dwell(_));
-        let idles = |(job, count): (&Job, u64)| reads(job) && count == 0;
-        while self.at_work.load(Ordering::Acquire) < jobs.len() || jobs.iter().zip(self.counts()).any(idles) {
+    /// Waits until every thread has started and has counted where it must, on a busy machine too.
+    fn wait_until_at_work(&self, tasks: &[Task<'_>]) {
+        let idles = |(task, count): (&Task<'_>, u64)| task.must_count && count == 0;
+        while self.at_work.load(Ordering::Acquire) < tasks.len() || tasks.iter().zip(self.counts()).any(idles) {
             thread::sleep(Duration::from_millis(1));
         }
         thread::sleep(Duration::from_millis(2));
@@ -103,50 +133,8 @@ impl Crew {
         before.iter().zip(after).map(|(before, after)| (after - before) as f64 / took).collect()
     }
 
-    fn work(&self, stage: &dyn Stage, job: Job, tally: &AtomicU64) {
-        let ready = || {
-            self.at_work.fetch_add(1, Ordering::Release);
-        };
-        match job {
-            Job::Rest => stage.rest(&mut || {
-                ready();
-                self.sleep_until_dismissed();
-            }),
-            Job::Asleep(time) => stage.hold(&mut || {
-                ready();
-                thread::sleep(time);
-            }),
-            _ => {
-                ready();
-                self.work_flat_out(stage, job, tally);
-            }
-        }
-    }
-
-    fn work_flat_out(&self, stage: &dyn Stage, job: Job, tally: &AtomicU64) {
-        match job {
-            Job::Read => stage.read(&self.stop, tally),
-            Job::Dwell(inside) => stage.dwell(&self.stop, tally, inside),
-            Job::Write => stage.write(&self.stop, tally),
-            Job::Retire => stage.retire(&self.stop, tally),
-            Job::Synchronize => {
-                let mut done = 0;
-                while !self.stop.load(Ordering::Relaxed) {
-                    stage.synchronize();
-                    done += 1;
-                    tally.store(done, Ordering::Relaxed);
-                }
-            }
-            Job::Rest | Job::Asleep(_) => unreachable!("handled by `work`"),
-        }
-    }
-
-    fn sleep_until_dismissed(&self) {
-        let dismissed = self.dismissed.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.bell.wait_while(dismissed, |dismissed| !*dismissed).unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn dismiss(&self) {
+    /// Tells the threads to stop; `during` does so at its end. For tasks that have to be woken afterwards.
+    pub fn dismiss(&self) {
         self.stop.store(true, Ordering::Relaxed);
         *self.dismissed.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.bell.notify_all();

@@ -27,6 +27,10 @@ impl Target {
         }
     }
 
+    fn is_on_ours_alone(self) -> bool {
+        matches!(self, Target::AtMost(_))
+    }
+
     fn met(self, ours: Option<f64>, ratio: Option<f64>) -> Option<bool> {
         match self {
             Target::RatioAtMost(limit) => ratio.map(|ratio| ratio <= limit),
@@ -35,6 +39,14 @@ impl Target {
             Target::Open => None,
         }
     }
+}
+
+/// The unit of how evenly threads were served: the least of their counts to the greatest.
+pub const FAIRNESS: &str = "least : greatest";
+
+/// Whether more of this unit is better: rates and fairness; of everything else less is.
+pub fn more_is_better(unit: &str) -> bool {
+    unit.ends_with("/s") || unit == FAIRNESS
 }
 
 /// Two digits after the point are enough for a target.
@@ -59,9 +71,19 @@ pub struct Figure {
     /// The best round of ours and of theirs: the cheapest, or the fastest where more is better.
     #[serde(skip)]
     pub best: (Option<f64>, Option<f64>),
+    /// Whether the target is on ours alone: then the least and the greatest are of ours, not of ratios.
+    #[serde(skip)]
+    pub alone: bool,
     /// Why it could not be measured.
     #[serde(skip)]
     pub trouble: Option<Trouble>,
+}
+
+impl Figure {
+    /// Whether the least and the greatest are of the rounds' ratios.
+    pub fn spread_is_of_ratios(&self) -> bool {
+        self.ratio.is_some() && !self.alone
+    }
 }
 
 /// What a figure is called, before it is measured.
@@ -82,7 +104,7 @@ impl Title {
         peer: Option<&'static str>,
         target: Target,
     ) -> Title {
-        Title { id: format!("rcu.{id}"), what: what.into(), unit, peer, target }
+        Title { id: id.to_string(), what: what.into(), unit, peer, target }
     }
 
     /// The figure that the rounds give.
@@ -90,8 +112,8 @@ impl Title {
         let (ours, ratios) = (median(&rounds.ours), rounds.ratios());
         let ratio = median(&ratios);
         // A target on ours alone has ours' own spread beside it.
-        let spread = if matches!(self.target, Target::AtMost(_)) || ratios.is_empty() { &rounds.ours } else { &ratios };
-        let best = if self.unit.ends_with("/s") { max } else { min };
+        let spread = if self.target.is_on_ours_alone() || ratios.is_empty() { &rounds.ours } else { &ratios };
+        let best = if more_is_better(self.unit) { max } else { min };
         Figure {
             ours,
             theirs: median(&rounds.theirs),
@@ -112,6 +134,7 @@ impl Title {
     fn blank(self) -> Figure {
         Figure {
             target: self.target.text(),
+            alone: self.target.is_on_ours_alone(),
             id: self.id,
             what: self.what,
             unit: self.unit,

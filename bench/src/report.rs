@@ -6,17 +6,16 @@ use std::fs;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::cli::Common;
 use crate::figure::Figure;
 use crate::machine::Machine;
 use crate::plan::Plan;
-use crate::roster;
-use crate::rows::Row;
 use crate::trouble::Trouble;
+use crate::versions::Versions;
 
 /// One object with everything in it; `rows` are those of the main job, or of the scaling.
-pub fn object(figures: &[Figure], rows: &[impl Serialize]) -> Value {
-    let peers: Map<String, Value> =
-        roster::versions().into_iter().map(|(name, version)| (name.to_string(), json!(version))).collect();
+pub fn object(versions: &Versions, figures: &[Figure], rows: &[impl Serialize]) -> Value {
+    let peers: Map<String, Value> = versions.iter().map(|(name, version)| (name.to_string(), json!(version))).collect();
     json!({"machine": Machine::here(), "peers": peers, "figures": figures, "rows": rows})
 }
 
@@ -30,14 +29,22 @@ pub fn write(to: &str, object: &Value) -> Result<(), Trouble> {
     fs::write(to, text).map_err(|error| Trouble::new(format!("{to} could not be written: {error}")))
 }
 
+/// The table for people: on standard output, unless that is to be the JSON's.
+pub fn show(common: &Common, text: &str) {
+    if common.json.as_deref() == Some("-") {
+        eprint!("{text}");
+    } else {
+        print!("{text}");
+    }
+}
+
 /// The head of every table.
-pub fn head(plan: &Plan, what: &str) -> String {
+pub fn head(plan: &Plan, versions: &Versions, what: &str) -> String {
     let machine = Machine::here();
     let or_none = |names: Vec<&str>| {
         if names.is_empty() { "none".to_string() } else { names.join(", ") }
     };
-    let peer = |(name, version): (&str, Option<&str>)| format!("{name} {}", version.unwrap_or("absent"));
-    let peers: Vec<_> = roster::versions().into_iter().map(peer).collect();
+    let peers = peers(versions);
     format!(
         "{} · {} cores · Linux {}\nmembarrier: {}\nfutex2: {}\npeers: {}\n{what}; {} rounds in turns, medians; {} s a row\n",
         machine.cpu,
@@ -45,46 +52,10 @@ pub fn head(plan: &Plan, what: &str) -> String {
         machine.kernel,
         or_none(machine.membarrier),
         or_none(machine.futex),
-        peers.join(", "),
+        peers,
         plan.rounds,
         plan.row.as_secs_f64(),
     )
-}
-
-/// The rows, as text.
-pub fn rows(plan: &Plan, rows: &[Row]) -> String {
-    let mut text = String::new();
-    if let Some(crowded) = plan.crowded(plan.readers + plan.writers) {
-        let _ = writeln!(text, "{crowded}");
-    }
-    let _ = writeln!(
-        text,
-        "\n{:<28} {:>12} {:>12}  {:<8} {:>12} {:>9}",
-        "", "reads/s", "writes/s", "a write", "section, ns", "cheapest"
-    );
-    for row in rows {
-        let _ = match (row.reads_per_second, row.writes_per_second) {
-            (Some(reads), Some(writes)) => writeln!(
-                text,
-                "{:<28} {:>12} {:>12}  {:<8} {:>12} {:>9}",
-                row.scheme,
-                short(reads),
-                short(writes),
-                row.write,
-                optional(row.section_ns),
-                optional(row.section_best_ns)
-            ),
-            _ => writeln!(
-                text,
-                "{:<28} {}: {}",
-                row.scheme,
-                if row.failed { "failed" } else { "absent" },
-                row.absent.as_deref().unwrap_or("")
-            ),
-        };
-    }
-    text + "\na write: `waits` for a grace period and frees; `retires` to a collector without waiting; `locks` readers out and frees.\n\
-            Only writes of one kind compare with each other.\n"
 }
 
 /// The figures, as text.
@@ -125,7 +96,13 @@ pub fn figures(figures: &[Figure]) -> String {
     text + "\nratio: ours : theirs, the median of the rounds' ratios, and their least and greatest (of ours alone where the target is on ours alone).\n"
 }
 
-fn optional(value: Option<f64>) -> String {
+/// Every peer with its version.
+pub fn peers(versions: &Versions) -> String {
+    let peer = |(name, version): &(&str, Option<String>)| format!("{name} {}", version.as_deref().unwrap_or("absent"));
+    versions.iter().map(peer).collect::<Vec<_>>().join(", ")
+}
+
+pub fn optional(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_string(), short)
 }
 

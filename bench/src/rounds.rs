@@ -1,6 +1,5 @@
 //! Ours and a peer in turns, A B A B ..., and what is made of the rounds: medians, and the ratio of each round.
 
-use crate::roster::Contender;
 use crate::trouble::Trouble;
 
 /// The rounds of one quantity.
@@ -18,23 +17,43 @@ impl Rounds {
     }
 }
 
-/// Measures ours and the peer in turns, `rounds` times. `measure` gives as many quantities as it likes, always as many.
-pub fn in_turns(
+/// What an entrant has given, quantity by quantity, round by round; or why it could not be measured.
+pub type Taken = Result<Vec<Vec<f64>>, Trouble>;
+
+/// Measures every entrant in turns, `rounds` times. `measure` gives as many quantities as it likes, always as many.
+pub fn every_one_in_turns<T: Copy>(
     rounds: usize,
-    ours: &Contender,
-    peer: &Contender,
-    mut measure: impl FnMut(&Contender) -> Result<Vec<f64>, Trouble>,
-) -> Result<Vec<Rounds>, Trouble> {
-    let mut taken: Vec<Rounds> = Vec::new();
+    entrants: &[T],
+    mut measure: impl FnMut(T) -> Result<Vec<f64>, Trouble>,
+) -> Vec<Taken> {
+    let mut taken: Vec<Taken> = vec![Ok(Vec::new()); entrants.len()];
     for _ in 0..rounds {
-        let mine = measure(ours)?;
-        taken.resize_with(mine.len(), Rounds::default);
-        mine.into_iter().zip(&mut taken).for_each(|(value, rounds)| rounds.ours.push(value));
-        if peer.absent().is_none() {
-            measure(peer)?.into_iter().zip(&mut taken).for_each(|(value, rounds)| rounds.theirs.push(value));
+        for (entrant, taken) in entrants.iter().zip(&mut taken) {
+            let Ok(quantities) = taken else { continue };
+            match measure(*entrant) {
+                Ok(values) => {
+                    quantities.resize_with(values.len(), Vec::new);
+                    values.into_iter().zip(quantities).for_each(|(value, rounds)| rounds.push(value));
+                }
+                Err(trouble) => *taken = Err(trouble),
+            }
         }
     }
-    Ok(taken)
+    taken
+}
+
+/// The same for ours and a peer, if it is here.
+pub fn in_turns<T: Copy>(
+    rounds: usize,
+    ours: T,
+    peer: Option<T>,
+    measure: impl FnMut(T) -> Result<Vec<f64>, Trouble>,
+) -> Result<Vec<Rounds>, Trouble> {
+    let entrants: Vec<T> = [Some(ours), peer].into_iter().flatten().collect();
+    let mut taken = every_one_in_turns(rounds, &entrants, measure).into_iter();
+    let ours = taken.next().unwrap_or(Ok(Vec::new()))?;
+    let theirs = taken.next().unwrap_or_else(|| Ok(vec![Vec::new(); ours.len()]))?;
+    Ok(ours.into_iter().zip(theirs).map(|(ours, theirs)| Rounds { ours, theirs }).collect())
 }
 
 /// The middle one, or the mean of the middle two.

@@ -32,6 +32,8 @@ pub enum Command {
 pub enum Subject {
     /// Userspace RCU: poisoned memory, nested sections, signals, forks, threads that come and go, stuck readers
     Rcu(Rcu),
+    /// Robust locks: processes that are killed at random instants, just woken, and at every instruction of lock and unlock
+    Robust(Robust),
 }
 
 #[derive(Args)]
@@ -61,6 +63,19 @@ pub struct Rcu {
     /// Writing threads
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub writers: u16,
+}
+
+#[derive(Args)]
+pub struct Robust {
+    /// How long to go on
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub seconds: u32,
+    /// What the choice of actions is drawn from; decimal, or hexadecimal with 0x [default: random, and printed]
+    #[arg(long, value_name = "S", value_parser = seed)]
+    pub seed: Option<u64>,
+    /// Processes that lock
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(2..=60))]
+    pub processes: u16,
 }
 
 /// Which strategies to go through.
@@ -128,7 +143,7 @@ fn sentence(error: &clap::Error) -> String {
             format!("there is no `{}`: `leeward --help` lists what there is", said(ContextKind::InvalidSubcommand))
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "say what to do, `leeward doctor` or `leeward torture rcu`: `leeward --help` tells more".to_string()
+            "say what to do, `leeward doctor`, `leeward torture rcu` or `leeward torture robust`: `leeward --help` tells more".to_string()
         }
         ErrorKind::UnknownArgument => {
             format!("`{}` is no option here: `--help` behind the same words lists them", said(ContextKind::InvalidArg))

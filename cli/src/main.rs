@@ -31,6 +31,9 @@ fn main() -> ExitCode {
         Command::Torture { subject: Subject::Rcu(args) } => {
             torture::run(&args).unwrap_or_else(|sentence| refuse(&sentence))
         }
+        Command::Torture { subject: Subject::Robust(args) } => {
+            torture::robust::run(&args).unwrap_or_else(|sentence| refuse(&sentence))
+        }
     }
 }
 

@@ -28,23 +28,37 @@ pub unsafe fn fork(child: impl FnOnce() -> u8) -> io::Result<i32> {
 
 /// Waits for a child of [`fork`].
 pub fn wait_for(child: i32) -> io::Result<Ended> {
-    let mut status = 0;
     loop {
-        // SAFETY: `status` is ours to write.
-        let reaped = unsafe { libc::waitpid(child, &mut status, 0) };
-        if reaped == child {
-            let killed = libc::WIFSIGNALED(status);
-            return Ok(if killed {
-                Ended::Killed(libc::WTERMSIG(status))
-            } else {
-                Ended::Exited(libc::WEXITSTATUS(status))
-            });
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
+        if let Some(ended) = wait(child, 0)? {
+            return Ok(ended);
         }
     }
+}
+
+/// How a child of [`fork`] ended, if it has.
+pub fn has_ended(child: i32) -> io::Result<Option<Ended>> {
+    wait(child, libc::WNOHANG)
+}
+
+fn wait(child: i32, options: libc::c_int) -> io::Result<Option<Ended>> {
+    let mut status = 0;
+    // SAFETY: `status` is ours to write.
+    match unsafe { libc::waitpid(child, &mut status, options) } {
+        0 => Ok(None),
+        -1 => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+            error => Err(error),
+        },
+        _ if libc::WIFSIGNALED(status) => Ok(Some(Ended::Killed(libc::WTERMSIG(status)))),
+        _ => Ok(Some(Ended::Exited(libc::WEXITSTATUS(status)))),
+    }
+}
+
+/// Lets the calling thread run when nobody else wants to. Refused: then it runs as it did.
+pub fn run_when_idle() {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: parameters of ours, for the calling thread.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) };
 }
 
 /// Has the process killed by `SIGALRM` in that many seconds.

@@ -5,6 +5,10 @@
 //! |---|---|---|
 //! | [`fence`] | a reader's barrier | one `membarrier` by the writer |
 //! | [`rcu`] | a read section | a grace period |
+//! | `asym` | reading under a lock; a mutex that one thread takes nearly always | a heavy fence by the writer; by another thread |
+//! | `robust` | taking a lock that survives its owner | the walk when a thread dies |
+//! | [`sync`] | an uncontended lock | a futex sleep |
+//! | `shared` | the same, in memory of several processes | the same, found by what is mapped |
 //!
 //! # Features
 //! `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`], `LEEWARD_FENCE`,
@@ -23,19 +27,40 @@ extern crate alloc;
 #[cfg(any(feature = "std", test, leeward_loom))]
 extern crate std;
 
+#[cfg(any(feature = "std", leeward_loom))]
+pub mod asym;
 mod atomic;
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
+mod bytes;
 pub mod fence;
-mod futex;
+pub mod futex;
+#[cfg(all(test, leeward_loom))]
+mod models;
 #[cfg_attr(leeward_mutants, doc(hidden))]
 #[cfg(leeward_mutants)]
 pub mod mutant;
 #[cfg(not(leeward_mutants))]
 mod mutant;
-mod raw;
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
+pub mod pi;
+pub mod raw;
 pub mod rcu;
+mod registry;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", not(any(leeward_loom, leeward_symmetric))))]
+pub mod robust;
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
+pub mod shared;
+#[cfg(not(leeward_loom))]
+pub mod sync;
 #[cfg_attr(leeward_symmetric, allow(dead_code))]
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod sys;
 #[cfg(any(not(target_os = "linux"), leeward_loom))]
 #[path = "no_sys.rs"]
 mod sys;
+#[cfg_attr(leeward_symmetric, allow(dead_code))]
+#[cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
+mod tid;
+#[cfg(all(target_os = "linux", not(feature = "std"), not(leeward_loom)))]
+#[path = "no_tid.rs"]
+mod tid;

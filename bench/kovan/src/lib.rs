@@ -1,13 +1,15 @@
-//! kovan as a scheme, given to the comparison as a table of functions (`../../src/table.rs`). `pin`, a protected load and
+//! kovan as a scheme, given to the comparison as a table of functions (`../../src/rcu/table.rs`). `pin`, a protected load and
 //! `retire` of a node that begins with kovan's header: what its documentation gives for low-level control.
 
-#[path = "../../src/loops.rs"]
+#[path = "../../src/rcu/loops.rs"]
 mod loops;
-#[path = "../../src/scheme.rs"]
+#[path = "../../src/places.rs"]
+mod places;
+#[path = "../../src/rcu/scheme.rs"]
 mod scheme;
-#[path = "../../src/stage.rs"]
+#[path = "../../src/rcu/stage.rs"]
 mod stage;
-#[path = "../../src/table.rs"]
+#[path = "../../src/rcu/table.rs"]
 mod table;
 
 use std::ffi::c_void;

@@ -1,4 +1,4 @@
-//! `leeward torture rcu`: every flavour of reader and every fence strategy in turns, each a round of litmus programs and a storm, until the time is up or
+//! `leeward torture`: of robust locks in `robust`; here `rcu`: every flavour of reader and every fence strategy in turns, each a round of litmus programs and a storm, until the time is up or
 //! something is found.
 //!
 //! Objects that are "freed" are poisoned and used again but never given back to the allocator, and all their words are atomic: what a broken library makes readers do is
@@ -13,6 +13,11 @@ mod plan;
 mod quiescent;
 mod random;
 mod reader;
+#[cfg(target_pointer_width = "64")]
+pub mod robust;
+#[cfg(not(target_pointer_width = "64"))]
+#[path = "no_robust.rs"]
+pub mod robust;
 mod round;
 mod stage;
 mod violation;

@@ -34,7 +34,7 @@ const BATCH: usize = 256;
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// One signal fence at a time.
-static TURN: Mutex = Mutex::new();
+static TURN: Mutex = <Mutex>::new();
 /// The signal in use; 0 = none chosen yet.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// By place: the last round that was answered from it.
@@ -60,7 +60,8 @@ pub(super) fn interrupt_all() -> Result<(), Errno> {
     let errno = crate::sys::Errno::save();
     TURN.lock();
     let outcome = number().and_then(interrupt_until_nobody_is_new);
-    TURN.unlock();
+    // SAFETY: locked above.
+    unsafe { TURN.unlock() };
     errno.restore();
     outcome
 }

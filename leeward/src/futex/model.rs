@@ -3,7 +3,8 @@
 //! As in the kernel, the comparison and the queueing are one step under the queue's lock, and a waker that comes
 //! later finds the sleeper or is seen by the comparison. Beyond what the kernel promises, whoever is woken has
 //! synchronized with its waker (loom's `unpark` does that): a model cannot show that some ordering is missing
-//! *behind* a sleep. Time does not pass, and nobody returns unasked.
+//! *behind* a sleep. Time does not pass: a deadline at the clock's beginning ends the sleep as soon as others have had
+//! their chance, any later one never comes; nobody returns unasked.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -13,7 +14,7 @@ use core::time::Duration;
 use loom::sync::Mutex;
 use loom::thread::Thread;
 
-use super::Wait;
+use super::{Changed, Deadline, Wait, WaitAny, WakeOp};
 use crate::atomic::{AtomicU32, Ordering};
 
 loom::lazy_static! {
@@ -29,25 +30,36 @@ struct Sleeper {
 }
 
 /// Sleeps if `word` is `expected`.
-pub(crate) fn wait(word: &AtomicU32, expected: u32, _: Option<Duration>) -> Wait {
+pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
     let woken = Rc::new(Cell::new(false));
     {
         let mut sleepers = QUEUE.lock().unwrap();
         // Relaxed: the kernel promises no order with the comparison.
         if word.load(Ordering::Relaxed) != expected {
-            return Wait::LookAgain;
+            return Wait::Changed;
         }
         sleepers.push(Sleeper { word, thread: loom::thread::current(), woken: woken.clone() });
+    }
+    if deadline == Some(Deadline::at(Duration::ZERO)) {
+        let mut sleepers = QUEUE.lock().unwrap();
+        if woken.get() {
+            return Wait::Woken;
+        }
+        sleepers.retain(|sleeper| !Rc::ptr_eq(&sleeper.woken, &woken));
+        return Wait::TimedOut;
     }
     while !woken.get() {
         loom::thread::park();
     }
-    Wait::LookAgain
+    Wait::Woken
 }
 
 /// Takes up to `count` sleepers of `word` out of the queue, the oldest first.
-pub(crate) fn wake(word: &AtomicU32, count: u32) {
-    let mut sleepers = QUEUE.lock().unwrap();
+pub(super) fn wake<const SHARED: bool>(word: *const AtomicU32, count: u32) -> u32 {
+    take(&mut QUEUE.lock().unwrap(), word, count)
+}
+
+fn take(sleepers: &mut Vec<Sleeper>, word: *const AtomicU32, count: u32) -> u32 {
     let mut left = count;
     sleepers.retain(|sleeper| {
         let stays = !core::ptr::eq(sleeper.word, word) || left == 0;
@@ -58,6 +70,63 @@ pub(crate) fn wake(word: &AtomicU32, count: u32) {
         }
         stays
     });
+    count - left
+}
+
+/// Wakes and moves sleepers, if `from` is still `expected`.
+///
+/// # Safety
+/// `from` is alive.
+pub(super) unsafe fn requeue<const SHARED: bool>(
+    from: *const AtomicU32,
+    expected: u32,
+    wake: u32,
+    to: *const AtomicU32,
+    requeue: u32,
+) -> Result<u32, Changed> {
+    let mut sleepers = QUEUE.lock().unwrap();
+    // SAFETY: the caller's promise.
+    let word = unsafe { &*from };
+    // Relaxed: as in `wait`.
+    if word.load(Ordering::Relaxed) != expected {
+        return Err(Changed);
+    }
+    let woken = take(&mut sleepers, from, wake);
+    let mut moved = 0;
+    for sleeper in sleepers.iter_mut().filter(|sleeper| core::ptr::eq(sleeper.word, from)) {
+        if moved == requeue {
+            break;
+        }
+        sleeper.word = to;
+        moved += 1;
+    }
+    Ok(woken + moved)
+}
+
+/// Does `op` to `on` and wakes.
+///
+/// # Safety
+/// `on` is alive and may be written so.
+pub(super) unsafe fn wake_op<const SHARED: bool>(
+    word: *const AtomicU32,
+    wake: u32,
+    on: *const AtomicU32,
+    op: WakeOp,
+    wake_on: u32,
+) -> u32 {
+    let mut sleepers = QUEUE.lock().unwrap();
+    // SAFETY: the caller's promise.
+    let old = op.apply_to(unsafe { &*on });
+    let woken = take(&mut sleepers, word, wake);
+    woken + if op.holds(old) { take(&mut sleepers, on, wake_on) } else { 0 }
+}
+
+/// There is no such call here.
+pub(super) struct Refused;
+
+/// Refused: the words are looked at in turn.
+pub(super) fn wait_any<const SHARED: bool>(_: &[(&AtomicU32, u32)], _: Option<Deadline>) -> Result<WaitAny, Refused> {
+    Err(Refused)
 }
 
 /// Lets another thread run.

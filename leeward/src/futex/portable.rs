@@ -2,29 +2,71 @@
 
 use core::time::Duration;
 
-use super::Wait;
+use super::{Changed, Deadline, Wait, WaitAny, WakeOp};
 use crate::atomic::{AtomicU32, Ordering};
 
-/// Looks at `word` while it is `expected`, for `limit` at most. May return at any time. Without std nobody measures
-/// the time, and no limit is reached.
-pub(crate) fn wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) -> Wait {
-    #[cfg(feature = "std")]
-    let (start, limit) = (std::time::Instant::now(), limit.unwrap_or(Duration::MAX));
-    #[cfg(not(feature = "std"))]
-    let _ = limit;
+/// Looks at `word` while it is `expected`, until `deadline` at most. Without std nobody measures the time, and no
+/// deadline comes.
+///
+/// Returns after each look that others may have used to run, since a word that is stored to and stored back would
+/// hide a wake.
+pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
     // Relaxed: only decides whether to look again; the caller's own look has the order.
-    while word.load(Ordering::Relaxed) == expected {
-        #[cfg(feature = "std")]
-        if start.elapsed() >= limit {
-            return Wait::TimedOut;
-        }
-        yield_now();
+    if word.load(Ordering::Relaxed) != expected {
+        return Wait::Changed;
     }
-    Wait::LookAgain
+    yield_now();
+    match deadline {
+        Some(deadline) if Deadline::at(now()) >= deadline => Wait::TimedOut,
+        _ => Wait::Woken,
+    }
 }
 
 /// Nobody sleeps here.
-pub(crate) fn wake(_: &AtomicU32, _: u32) {}
+pub(super) fn wake<const SHARED: bool>(_: *const AtomicU32, _: u32) -> u32 {
+    0
+}
+
+/// Nobody sleeps here; says whether they would have been moved.
+///
+/// # Safety
+/// `from` is alive.
+pub(super) unsafe fn requeue<const SHARED: bool>(
+    from: *const AtomicU32,
+    expected: u32,
+    _: u32,
+    _: *const AtomicU32,
+    _: u32,
+) -> Result<u32, Changed> {
+    // SAFETY: the caller's promise.
+    let word = unsafe { &*from };
+    // Relaxed: as in `wait`.
+    if word.load(Ordering::Relaxed) == expected { Ok(0) } else { Err(Changed) }
+}
+
+/// Does `op` to `on`.
+///
+/// # Safety
+/// `on` is alive and may be written so.
+pub(super) unsafe fn wake_op<const SHARED: bool>(
+    _: *const AtomicU32,
+    _: u32,
+    on: *const AtomicU32,
+    op: WakeOp,
+    _: u32,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    op.apply_to(unsafe { &*on });
+    0
+}
+
+/// There is no such call here.
+pub(super) struct Refused;
+
+/// Refused: the words are looked at in turn.
+pub(super) fn wait_any<const SHARED: bool>(_: &[(&AtomicU32, u32)], _: Option<Deadline>) -> Result<WaitAny, Refused> {
+    Err(Refused)
+}
 
 /// Lets another thread run.
 pub(crate) fn yield_now() {

@@ -1,56 +1,330 @@
-//! The mutex that guards this library's own rare paths: one word, three states (Drepper, "Futexes Are Tricky", 2004).
+//! A mutex: one word. Spins, yields, sleeps; whoever is passed over for too long is handed the lock.
+//!
+//! After Ulrich Drepper ("Futexes Are Tricky", 2004: locked, and locked with sleepers, as two values of one word); the
+//! hand-over after Waiman Long's in Linux (2016) and Go's starvation mode (Rhys Hiltner, Dmitry Vyukov, Russ Cox, 2016).
 
-use crate::atomic::{AtomicU32, Ordering, const_fn};
-use crate::futex;
+use core::marker::PhantomData;
+use core::time::Duration;
+
+use super::Lock;
+use super::patience::Patience;
+use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
+use crate::futex::{Deadline, Futex, Private, Wait};
+use crate::mutant::mutated;
 
 const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
 const CONTENDED: u32 = 2;
+const RESERVED: u32 = 4;
+const ASKED: u32 = 8;
 
-/// | value | meaning |
-/// |---|---|
-/// | 0 | unlocked |
-/// | 1 | locked, nobody waits |
-/// | 2 | locked, somebody may wait |
-pub(crate) struct Mutex {
-    word: AtomicU32,
+const fn is_locked(word: u32) -> bool {
+    word & LOCKED != 0
 }
 
-impl Mutex {
+/// Whether one that has slept (`patient`), or one that has not, may take it.
+const fn is_free_for(word: u32, patient: bool) -> bool {
+    !is_locked(word) && (word & RESERVED == 0 || patient)
+}
+
+const fn is_reserved(word: u32) -> bool {
+    word & RESERVED != 0
+}
+
+const fn is_asked_for(word: u32) -> bool {
+    word & ASKED != 0
+}
+
+/// How many wake-ups a waiter may lose to threads that came later before it asks for the lock,
+const LOSSES: u32 = 32;
+/// and after how long it asks when it loses one.
+const LONG: Duration = Duration::from_millis(1);
+
+/// A mutex of one word, over any futex; 4 bytes, valid when zeroed (unlocked).
+///
+/// # Cost
+/// Uncontended: one compare-exchange to lock, one to unlock. Contended: some 7 microseconds of looking, most of them with
+/// its processor offered to others; then one system call to sleep, and one by whoever unlocks. Whoever does not sleep
+/// causes none.
+///
+/// # Fairness
+/// A lock that was given up goes to whoever takes it first, so that a lock is not idle while a sleeper wakes. The bound:
+/// a waiter that lost more than 32 wake-ups, or one when it has waited for a millisecond, asks for the lock. From then
+/// until it has it, the lock is given only to threads that have slept for it, which are woken in the order in which they
+/// went to sleep: no newcomer comes first. [`unlock_fair`](Self::unlock_fair) does the same at once.
+///
+/// # Forks, signals, threads that end
+/// It has no owner: whoever ends while holding it leaves it locked (see `robust` locks for those that survive). Not
+/// async-signal-safe: a handler may have interrupted the holder.
+#[repr(transparent)]
+pub struct Mutex<F: Futex = Private> {
+    /// | bit | meaning |
+    /// |---|---|
+    /// | 0 | locked |
+    /// | 1 | somebody may sleep: whoever unlocks wakes one |
+    /// | 2 | not locked, but reserved for those that have slept |
+    /// | 3 | somebody who waits has asked for it: whoever unlocks reserves it. Whoever set this is still waiting, or this is not set |
+    word: AtomicU32,
+    futex: PhantomData<fn() -> F>,
+}
+
+/// What a waiter knows about itself.
+struct Waiter {
+    /// It has slept: reserved locks are for it.
+    patient: bool,
+    /// It has asked.
+    asked: bool,
+    /// Wake-ups that it lost.
+    losses: u32,
+    /// When it first went to sleep.
+    since: Option<Deadline>,
+}
+
+impl Waiter {
+    const fn new(patient: bool) -> Waiter {
+        Waiter { patient, asked: false, losses: 0, since: None }
+    }
+
+    /// It was woken, and will look at the lock.
+    fn woken(&mut self) {
+        self.patient = true;
+        self.losses = self.losses.saturating_add(1);
+    }
+
+    /// It has been passed over for too long.
+    fn is_starving<F: Futex>(&mut self) -> bool {
+        if self.asked || self.losses == 0 {
+            return self.asked;
+        }
+        let since = self.since.unwrap_or(Deadline::at(Duration::MAX)).since_beginning();
+        self.losses > looks(LOSSES) || since.saturating_add(LONG) <= F::now().since_beginning()
+    }
+}
+
+impl<F: Futex> Mutex<F> {
     const_fn! {
-        pub(crate) fn new() -> Mutex {
-            Mutex { word: AtomicU32::new(UNLOCKED) }
+        /// An unlocked one.
+        #[allow(clippy::new_without_default)]
+        pub fn new() -> Self {
+            Mutex { word: AtomicU32::new(UNLOCKED), futex: PhantomData }
         }
     }
 
+    /// Locks it, waiting as long as that takes. Everything done under the lock before happens before the return.
     #[inline]
-    pub(crate) fn lock(&self) {
-        // Acquire: partner of the release in `unlock`. Relaxed on failure: the slow path looks again.
-        if self.word.compare_exchange(UNLOCKED, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            self.lock_contended();
+    pub fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_contended(None, false);
+        }
+    }
+
+    /// Locks it if nobody holds it and it is not reserved for somebody who waits.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        // Acquire: partner of the releases in `unlock`. Relaxed on failure: nothing was learnt.
+        self.word.compare_exchange(UNLOCKED, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Locks it if that is possible until `deadline`; whether it did. A deadline that has passed is [`try_lock`](Self::try_lock)
+    /// with a little patience.
+    #[inline]
+    pub fn try_lock_until(&self, deadline: Deadline) -> bool {
+        self.try_lock() || self.lock_contended(Some(deadline), false)
+    }
+
+    /// Whether somebody holds it; out of date when it returns.
+    #[inline]
+    pub fn is_locked(&self) -> bool {
+        // Relaxed: says nothing about what the holder did.
+        is_locked(self.word.load(Ordering::Relaxed))
+    }
+
+    /// Takes the lock. One that was woken marks it: the unlock that woke it dropped the mark, and others may sleep still.
+    /// One that was not leaves that to whoever was.
+    fn take(&self, word: u32, waiter: &Waiter) -> bool {
+        let mark = if waiter.patient && !mutated!(mutex_contended) { CONTENDED } else { 0 };
+        let asked = if waiter.asked { 0 } else { word & ASKED };
+        // Acquire: as in `try_lock`.
+        self.word.compare_exchange(word, LOCKED | mark | asked, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Looks whether it becomes free, for as long as the patience lasts.
+    fn look(&self, patient: bool, patience: &mut Patience) -> u32 {
+        loop {
+            // Relaxed: whoever takes it acquires.
+            let word = self.word.load(Ordering::Relaxed);
+            if is_free_for(word, patient) || !patience.pause::<F>() {
+                return word;
+            }
+        }
+    }
+
+    /// Whether it has the lock. `patient`: the caller slept on the lock's word already, moved there.
+    #[cold]
+    #[inline(never)]
+    fn lock_contended(&self, deadline: Option<Deadline>, patient: bool) -> bool {
+        let mut waiter = Waiter::new(patient);
+        let mut patience = Patience::new();
+        loop {
+            let word = self.look(waiter.patient, &mut patience);
+            if is_free_for(word, waiter.patient) {
+                if self.take(word, &waiter) {
+                    return true;
+                }
+                continue;
+            }
+            let starving = waiter.is_starving::<F>();
+            let marked = word | CONTENDED | if starving { ASKED } else { 0 };
+            // Relaxed, both: a mark; the kernel compares the word under its queue's lock.
+            if marked != word && self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_err()
+            {
+                continue;
+            }
+            waiter.asked = starving;
+            if waiter.since.is_none() {
+                waiter.since = Some(F::now());
+            }
+            match F::wait(&self.word, marked, deadline) {
+                Wait::Woken => waiter.woken(),
+                Wait::Changed => {}
+                Wait::TimedOut => return self.give_up(&waiter),
+            }
+            patience = Patience::new();
+        }
+    }
+
+    /// The time is up: whoever has asked takes that back, or takes the lock if it was granted meanwhile.
+    fn give_up(&self, waiter: &Waiter) -> bool {
+        if !waiter.asked {
+            return false;
+        }
+        loop {
+            // Relaxed: as in `look`.
+            let word = self.word.load(Ordering::Relaxed);
+            if is_free_for(word, true) {
+                if self.take(word, waiter) {
+                    return true;
+                }
+            } else if !is_asked_for(word)
+                || mutated!(mutex_ask_kept)
+                // Relaxed, both: a mark.
+                || self.word.compare_exchange(word, word & !ASKED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+            {
+                return false;
+            }
+        }
+    }
+
+    /// Unlocks it. The lock may be freed as soon as another thread can have it: only its address is used after that.
+    ///
+    /// # Safety
+    /// The caller holds it.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        // Release: what was done under the lock happens before the next holder's acquire. Relaxed on failure: the
+        // slow path looks again.
+        if self.word.compare_exchange(LOCKED, UNLOCKED, Ordering::Release, Ordering::Relaxed).is_err() {
+            self.unlock_contended();
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn lock_contended(&self) {
-        // Acquire: as in `lock`; the exchange takes the lock when it was free.
-        while self.word.swap(CONTENDED, Ordering::Acquire) != UNLOCKED {
-            futex::wait(&self.word, CONTENDED, None);
+    fn unlock_contended(&self) {
+        let word = core::ptr::from_ref(&self.word);
+        self.release(false);
+        if !mutated!(mutex_wake) {
+            F::wake(word, 1);
         }
     }
 
-    #[inline]
-    pub(crate) fn unlock(&self) {
-        // Release: what was done under the lock happens before the next holder's.
-        if self.word.swap(UNLOCKED, Ordering::Release) == CONTENDED {
-            futex::wake(&self.word, 1);
+    /// Gives it up, reserved if somebody asked for it or `fair`; what the word became.
+    fn release(&self, fair: bool) -> u32 {
+        // Relaxed: the exchange decides.
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let reserve = (fair && word & CONTENDED != 0) || (is_asked_for(word) && !mutated!(mutex_reserve));
+            let next = if reserve { word & !LOCKED | RESERVED } else { UNLOCKED };
+            // Release: as in `unlock`.
+            match self.word.compare_exchange(word, next, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return next,
+                Err(now) => word = now,
+            }
         }
+    }
+
+    /// Unlocks it, for the one that has slept longest if somebody sleeps: a newcomer does not get it before. Costs the
+    /// time until that one runs; the lock must live until this returns.
+    ///
+    /// # Safety
+    /// The caller holds it.
+    pub unsafe fn unlock_fair(&self) {
+        let word = self.release(true);
+        if word == UNLOCKED {
+            // Nobody marked it.
+            return;
+        }
+        if F::wake(&self.word, 1) != 0 || is_asked_for(word) {
+            return;
+        }
+        // Nobody slept. Whoever went to sleep since did so upon the reservation: so it is taken back with a wake.
+        // Relaxed, both: it is free already, by the release above.
+        if self.word.compare_exchange(word, UNLOCKED, Ordering::Release, Ordering::Relaxed).is_ok() {
+            F::wake(&self.word, 1);
+        }
+    }
+
+    /// Marks it so that its unlock wakes one of those that were moved here; false if nobody holds it.
+    pub(super) fn mark(&self) -> bool {
+        // Relaxed: the exchange decides.
+        let mut word = self.word.load(Ordering::Relaxed);
+        while is_locked(word) || is_reserved(word) {
+            if word & CONTENDED != 0 {
+                return true;
+            }
+            // Relaxed, both: a mark.
+            match self.word.compare_exchange(word, word | CONTENDED, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// The word that its waiters sleep on.
+    pub(super) fn word(&self) -> &AtomicU32 {
+        &self.word
     }
 
     /// Unlocks it whoever held it: in the child of a fork, where the holder may not exist.
     pub(crate) fn reset(&self) {
         // Relaxed: the child has one thread.
         self.word.store(UNLOCKED, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: `lock` lets one caller in until `unlock`, and `queue` is this lock.
+unsafe impl<F: Futex> Lock<F> for Mutex<F> {
+    fn lock(&self) {
+        Mutex::lock(self);
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { Mutex::unlock(self) };
+    }
+
+    fn queue(&self) -> Option<&Mutex<F>> {
+        Some(self)
+    }
+
+    fn lock_moved(&self) {
+        self.lock_contended(None, true);
+    }
+}
+
+impl<F: Futex> core::fmt::Debug for Mutex<F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Mutex").field("locked", &self.is_locked()).finish_non_exhaustive()
     }
 }

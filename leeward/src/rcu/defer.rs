@@ -56,9 +56,9 @@ impl Queue {
     const_fn! {
         pub(crate) fn new() -> Queue {
             Queue {
-                lock: Mutex::new(),
+                lock: <Mutex>::new(),
                 pending: UnsafeCell::new(Pending { callbacks: Vec::new(), number: 1 }),
-                reclaiming: Mutex::new(),
+                reclaiming: <Mutex>::new(),
                 runner: AtomicU64::new(0),
                 finished: AtomicU64::new(0),
                 turn: AtomicU32::new(0),
@@ -81,7 +81,8 @@ impl Queue {
         // SAFETY: as above.
         let limit = unsafe { &mut *self.limit.get() };
         let result = work(pending, limit);
-        self.lock.unlock();
+        // SAFETY: locked above.
+        unsafe { self.lock.unlock() };
         result
     }
 
@@ -367,6 +368,7 @@ impl Drop for Running<'_> {
             self.queue.finished.store(number, Ordering::Release);
             self.queue.wake_waiting();
         }
-        self.queue.reclaiming.unlock();
+        // SAFETY: whoever made this holds it.
+        unsafe { self.queue.reclaiming.unlock() };
     }
 }

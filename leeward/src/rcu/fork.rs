@@ -21,7 +21,7 @@ use crate::raw::Mutex;
 
 /// The domains that were used, newest first; `END` behind the last. Written under `LISTING`.
 static DOMAINS: AtomicPtr<State> = AtomicPtr::new(core::ptr::null_mut());
-static LISTING: Mutex = Mutex::new();
+static LISTING: Mutex = <Mutex>::new();
 /// Forks that this process and its ancestors went through.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 /// The end of the list: a domain-shaped mark, so that a listed domain's link is never null.
@@ -57,7 +57,8 @@ fn list(state: &'static State) {
         // Release: whoever sees the link may fork: the handler is installed and the list whole.
         state.next.store(head, Ordering::Release);
     }
-    LISTING.unlock();
+    // SAFETY: locked above, or in `before`.
+    unsafe { LISTING.unlock() };
 }
 
 #[cfg(target_os = "linux")]
@@ -78,7 +79,8 @@ extern "C" fn before() {
 }
 
 extern "C" fn after() {
-    LISTING.unlock();
+    // SAFETY: locked above, or in `before`.
+    unsafe { LISTING.unlock() };
 }
 
 /// Runs in the child, on its only thread, before fork returns.

@@ -2,7 +2,6 @@
 //!
 //! DESIGN.md, "The grace period", tells the two interleavings of each lettered pair and what breaks without it.
 
-use super::registry::Registry;
 use super::slot::Slot;
 use super::stall;
 use super::stats::Counts;
@@ -11,6 +10,7 @@ use crate::atomic::{AtomicU64, Ordering, const_fn, looks, spin_hint};
 use crate::fence::Pair;
 use crate::futex;
 use crate::mutant::mutated;
+use crate::registry::Registry;
 
 /// How often the scan looks at a reader before it sleeps: a few microseconds, about what the sleep and its fence
 /// would cost. Never a yield: a reader that lost its processor inside a section gets it back sooner when we sleep,
@@ -24,7 +24,7 @@ struct Epoch(AtomicU64);
 /// What readers and writers of one domain meet at.
 pub(crate) struct Grace {
     epoch: Epoch,
-    pub(super) registry: Registry,
+    pub(super) registry: Registry<Slot>,
     pub(super) tickets: Tickets,
     pub(super) counts: Counts,
     pub(super) stall: stall::Limit,

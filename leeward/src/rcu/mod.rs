@@ -60,12 +60,11 @@ mod local;
 mod loom_tests;
 pub mod qsbr;
 mod reader;
-mod registry;
 mod retired;
 mod slot;
 mod stall;
 mod stats;
-mod thread;
+pub(crate) mod thread;
 mod tickets;
 mod worker;
 

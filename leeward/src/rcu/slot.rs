@@ -10,6 +10,7 @@ use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, c
 use crate::fence::Pair;
 use crate::futex;
 use crate::mutant::mutated;
+use crate::registry;
 
 /// `epoch` of a reader that is outside of every section.
 pub(super) const OUTSIDE: u64 = 0;
@@ -270,15 +271,21 @@ impl Slot {
     }
 }
 
-/// Registration.
-impl Slot {
-    pub(super) fn is_free(&self) -> bool {
+impl registry::Slot for Slot {
+    #[cfg(not(leeward_loom))]
+    #[allow(clippy::declare_interior_mutable_const)]
+    const NEW: Slot = Slot::new();
+
+    fn fresh() -> Slot {
+        Slot::new()
+    }
+
+    fn is_free(&self) -> bool {
         // Relaxed: `claim` decides.
         self.owner.load(Ordering::Relaxed) == NOBODY
     }
 
-    /// Takes a free slot for the thread.
-    pub(super) fn claim(&self, owner: u64, thread: u32) -> bool {
+    fn claim(&self, owner: u64, thread: u32) -> bool {
         // Acquire: partner of the release in `free`: the reader before us is done with the words.
         let taken = self.owner.compare_exchange(NOBODY, owner, Ordering::Acquire, Ordering::Relaxed).is_ok();
         if taken {
@@ -288,6 +295,14 @@ impl Slot {
         taken
     }
 
+    fn free(&self) {
+        // Release: our last stores happen before the next reader's first.
+        self.owner.store(NOBODY, Ordering::Release);
+    }
+}
+
+/// Registration.
+impl Slot {
     /// Hands the slot to another thread. Its reader is outside.
     pub(super) fn hand_to(&self, owner: u64, thread: u32) {
         // Relaxed, both: read by the owner itself and for reports.
@@ -329,12 +344,6 @@ impl Slot {
             self.extra.store(0, Ordering::Relaxed);
             self.leave_outermost::<P>();
         }
-    }
-
-    /// Gives the slot back.
-    pub(super) fn free(&self) {
-        // Release: our last stores happen before the next reader's first.
-        self.owner.store(NOBODY, Ordering::Release);
     }
 
     /// In the child of a fork: whoever held it is not here.

@@ -166,3 +166,9 @@ pub fn panic_of(work: impl FnOnce()) -> String {
         Err(other) => other.downcast_ref::<&str>().map(|text| (*text).to_owned()).unwrap_or_default(),
     }
 }
+
+/// Whether a thread of this process sleeps in the kernel.
+pub fn is_asleep(id: libc::pid_t) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
+}

@@ -1,0 +1,201 @@
+//! Condition variables, notified while the lock is held: one waiter at a time, eight at once, and nobody.
+
+use std::hint::black_box;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use leeward::raw::{Plain, Requeue, WakeOp};
+
+use super::contest::{Board, Entrant, Outcome, contest};
+use super::monitors::{FIRST, Monitor, Ours, ParkingLot, Pthread, SECOND, Std, Usync};
+use super::processors;
+use super::silent::is_silent;
+use crate::crew::{Post, Task, during};
+use crate::figure::{Target, Title};
+use crate::plan::Plan;
+use crate::trouble::Trouble;
+
+/// Waiters of the broadcast.
+const WAITERS: u64 = 8;
+/// Notifications with nobody waiting, in one round; and those that are looked at for system calls.
+const NOTIFICATIONS: u32 = 1_000_000;
+const LOOKED_AT: u32 = 1_000;
+
+/// What is done with one kind, compiled for it.
+#[derive(Clone, Copy)]
+struct Jobs {
+    ping_pong: fn(&Plan, processors: usize) -> Result<f64, Trouble>,
+    broadcast: fn(&Plan) -> Result<f64, Trouble>,
+    nobody: fn() -> Result<Vec<f64>, Trouble>,
+}
+
+const fn entrant<M: Monitor>(name: &'static str) -> Entrant<Jobs> {
+    let jobs = Jobs { ping_pong: ping_pong::<M>, broadcast: broadcast::<M>, nobody: nobody::<M> };
+    Entrant::new(name, jobs)
+}
+
+const OURS: &str = "leeward Condvar";
+
+/// Ours with its default scheme, and the peers.
+fn all() -> Vec<Entrant<Jobs>> {
+    vec![
+        entrant::<Ours<Requeue>>(OURS),
+        entrant::<Std>("std"),
+        entrant::<ParkingLot>("parking_lot"),
+        entrant::<Usync>("usync"),
+        entrant::<Pthread>("pthread"),
+    ]
+}
+
+/// Ways to signal; the first is the base line.
+fn schemes() -> [Entrant<Jobs>; 3] {
+    [
+        entrant::<Ours<Plain>>("leeward plain"),
+        entrant::<Ours<Requeue>>("leeward requeue"),
+        entrant::<Ours<WakeOp>>("leeward wake-op"),
+    ]
+}
+
+pub fn outcome(plan: &Plan) -> Outcome {
+    let mut outcome = Outcome::default();
+    let one = "Condvar, two threads hand over to each other: notify_one with the lock held, wait".to_string();
+    let board = rates(plan, &one, &all(), |jobs| (jobs.ping_pong)(plan, 2));
+    outcome.add(&board);
+    let title = |id, what, unit, target| Title::new(id, what, unit, None, target);
+    outcome.figures.push(board.figure(OURS, title("condvar.one", one, "/s", Target::RatioAtLeast(1.0))));
+    let every = format!("Condvar, {WAITERS} waiters: notify_all with the lock held, until all have come");
+    let board = rates(plan, &every, &all(), |jobs| (jobs.broadcast)(plan));
+    outcome.add(&board);
+    outcome.figures.push(board.figure(OURS, title("condvar.all", every, "/s", Target::RatioAtLeast(1.0))));
+    in_three_ways(plan, &mut outcome);
+    let nobody = "Condvar, notify_one with nobody waiting".to_string();
+    let calls = format!("{nobody}: whether it makes a system call (0: no)");
+    let quantities = [(nobody.clone(), "ns"), (calls.clone(), CALLS)];
+    let boards = contest(plan, plan.rounds, &quantities, &all(), |jobs| (jobs.nobody)());
+    boards.iter().for_each(|board| outcome.add(board));
+    outcome.figures.push(boards[0].figure(OURS, title("condvar.nobody", nobody, "ns", Target::AtMost(2.0))));
+    outcome.figures.push(boards[1].figure(OURS, title("condvar.nobody.calls", calls, CALLS, Target::AtMost(0.0))));
+    outcome
+}
+
+/// The unit of "does it or does it not".
+const CALLS: &str = "calls";
+
+fn rates(plan: &Plan, job: &str, entrants: &[Entrant<Jobs>], rate: impl Fn(&Jobs) -> Result<f64, Trouble>) -> Board {
+    contest(plan, plan.rounds, &[(job.to_string(), "/s")], entrants, |jobs| Ok(vec![rate(jobs)?])).remove(0)
+}
+
+/// The original benchmark: one processor, the lock held while signalling. The times that a hand-over takes compare as 1 : 0.79 : 0.58 in 2005.
+fn in_three_ways(plan: &Plan, outcome: &mut Outcome) {
+    let what = "Condvar, two threads hand over on one processor, the lock held while signalling";
+    let job = [(what.to_string(), "us")];
+    let boards = contest(plan, 3 * plan.rounds, &job, &schemes(), |jobs| Ok(vec![1e6 / (jobs.ping_pong)(plan, 1)?]));
+    outcome.add(&boards[0]);
+    for (scheme, then) in [("requeue", 0.79), ("wake-op", 0.58)] {
+        let (id, what) = (format!("condvar.scheme.{scheme}"), format!("{what}: {scheme} beside plain (2005: {then})"));
+        let title = Title::new(&id, what, "us", Some("leeward plain"), Target::Open);
+        outcome.figures.push(boards[0].figure(&format!("leeward {scheme}"), title));
+    }
+}
+
+/// Two threads that hand the turn to each other, each waiting at a condition variable of its own: hand-overs a second.
+fn ping_pong<M: Monitor>(plan: &Plan, processors: usize) -> Result<f64, Trouble> {
+    let monitor = M::open();
+    let players = [FIRST, SECOND].map(|me| {
+        Task::counting({
+            let monitor = &monitor;
+            move |post| play(monitor, me, post)
+        })
+    });
+    let rates = processors::on(processors, || {
+        during(&players, |crew| {
+            let rates = crew.rates(plan.slice());
+            go_home(&monitor);
+            rates
+        })
+    })??;
+    Ok(rates.iter().sum())
+}
+
+fn play<M: Monitor>(monitor: &M, me: usize, post: &Post<'_>) {
+    post.ready();
+    let (mut done, mut state) = (0, monitor.lock());
+    loop {
+        while state.turn % 2 != me as u64 && !state.over {
+            state = monitor.wait(me, state);
+        }
+        if state.over {
+            return;
+        }
+        state.turn += 1;
+        monitor.notify_one(1 - me);
+        done += 1;
+        post.tally.store(done, Ordering::Relaxed);
+    }
+}
+
+/// One thread that calls all the others and waits until they have come: calls a second.
+fn broadcast<M: Monitor>(plan: &Plan) -> Result<f64, Trouble> {
+    let monitor = M::open();
+    let caller = Task::counting(|post| call(&monitor, post));
+    let waiters = (0..WAITERS).map(|_| Task::new(|post| come(&monitor, post)));
+    let tasks: Vec<Task<'_>> = [caller].into_iter().chain(waiters).collect();
+    let rates = processors::on(2, || {
+        during(&tasks, |crew| {
+            let rates = crew.rates(plan.slice());
+            go_home(&monitor);
+            rates
+        })
+    })??;
+    Ok(rates[0])
+}
+
+fn call<M: Monitor>(monitor: &M, post: &Post<'_>) {
+    post.ready();
+    let (mut done, mut state) = (0, monitor.lock());
+    while !state.over {
+        state.arrived = 0;
+        state.turn += 1;
+        monitor.notify_all(FIRST);
+        while state.arrived < WAITERS && !state.over {
+            state = monitor.wait(SECOND, state);
+        }
+        done += 1;
+        post.tally.store(done, Ordering::Relaxed);
+    }
+}
+
+fn come<M: Monitor>(monitor: &M, post: &Post<'_>) {
+    post.ready();
+    let (mut heard, mut state) = (0, monitor.lock());
+    loop {
+        while state.turn == heard && !state.over {
+            state = monitor.wait(FIRST, state);
+        }
+        if state.over {
+            return;
+        }
+        heard = state.turn;
+        state.arrived += 1;
+        if state.arrived == WAITERS {
+            monitor.notify_one(SECOND);
+        }
+    }
+}
+
+fn go_home<M: Monitor>(monitor: &M) {
+    let mut state = monitor.lock();
+    state.over = true;
+    monitor.notify_all(FIRST);
+    monitor.notify_all(SECOND);
+}
+
+/// Notifications with nobody waiting: the time of one, in nanoseconds, and whether a thousand make a system call.
+fn nobody<M: Monitor>() -> Result<Vec<f64>, Trouble> {
+    let monitor = M::open();
+    let notify = |times| (0..times).for_each(|_| black_box(&monitor).notify_one(FIRST));
+    let began = Instant::now();
+    notify(NOTIFICATIONS);
+    let each = began.elapsed().as_nanos() as f64 / f64::from(NOTIFICATIONS);
+    Ok(vec![each, f64::from(u8::from(!is_silent(|| notify(LOOKED_AT))?))])
+}

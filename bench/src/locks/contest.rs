@@ -1,0 +1,139 @@
+//! One contest: every kind of lock at the same job, in turns. Its board gives a row for each and figures against the best peer.
+
+use serde::Serialize;
+
+use crate::figure::{Figure, Title, more_is_better};
+use crate::plan::Plan;
+use crate::rounds::{Rounds, every_one_in_turns, max, median, min};
+use crate::trouble::Trouble;
+
+/// One that takes part, and how to set it up; or why it cannot take part here.
+pub struct Entrant<T> {
+    pub name: &'static str,
+    pub open: Result<T, &'static str>,
+}
+
+impl<T> Entrant<T> {
+    pub const fn new(name: &'static str, open: T) -> Entrant<T> {
+        Entrant { name, open: Ok(open) }
+    }
+}
+
+fn is_ours(name: &str) -> bool {
+    name.starts_with("leeward")
+}
+
+/// One line of the table below the figures. Its fields are the JSON's; numbers are those of the rounds.
+#[derive(Serialize)]
+pub struct Row {
+    /// What was done.
+    pub job: String,
+    pub lock: &'static str,
+    pub ours: bool,
+    pub unit: &'static str,
+    pub median: Option<f64>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// Why there are no numbers.
+    pub absent: Option<String>,
+    #[serde(skip)]
+    pub failed: bool,
+}
+
+/// What one entrant gave of one quantity.
+struct Score {
+    name: &'static str,
+    taken: Result<Vec<f64>, Trouble>,
+    absent: Option<&'static str>,
+}
+
+/// What all of them gave of one quantity.
+pub struct Board {
+    job: String,
+    unit: &'static str,
+    scores: Vec<Score>,
+}
+
+/// Rows and figures of some contests.
+#[derive(Default)]
+pub struct Outcome {
+    pub rows: Vec<Row>,
+    pub figures: Vec<Figure>,
+}
+
+impl Outcome {
+    /// Adds a board's rows.
+    pub fn add(&mut self, board: &Board) {
+        self.rows.extend(board.scores.iter().map(|score| board.row(score)));
+    }
+}
+
+/// Measures all entrants in turns; a board for each of the quantities that `measure` gives, which are named here with units.
+pub fn contest<T>(
+    plan: &Plan,
+    rounds: usize,
+    quantities: &[(String, &'static str)],
+    entrants: &[Entrant<T>],
+    mut measure: impl FnMut(&T) -> Result<Vec<f64>, Trouble>,
+) -> Vec<Board> {
+    plan.now(&quantities[0].0);
+    let here: Vec<(&'static str, &T)> =
+        entrants.iter().filter_map(|entrant| Some((entrant.name, entrant.open.as_ref().ok()?))).collect();
+    let taken = every_one_in_turns(rounds, &here, |(_, open)| measure(open));
+    let score = |number: usize, entrant: &Entrant<T>| {
+        let place = here.iter().position(|(name, _)| *name == entrant.name);
+        let taken = place.map_or(Ok(Vec::new()), |place| taken[place].clone());
+        Score {
+            name: entrant.name,
+            taken: taken.map(|quantities| quantities.get(number).cloned().unwrap_or_default()),
+            absent: entrant.open.as_ref().err().copied(),
+        }
+    };
+    let board = |(number, (job, unit)): (usize, &(String, &'static str))| Board {
+        job: job.clone(),
+        unit,
+        scores: entrants.iter().map(|entrant| score(number, entrant)).collect(),
+    };
+    quantities.iter().enumerate().map(board).collect()
+}
+
+impl Board {
+    pub fn score(&self, name: &str) -> Result<Vec<f64>, Trouble> {
+        let score = self.scores.iter().find(|score| score.name == name);
+        score.map_or_else(|| Err(Trouble::new(format!("nobody named {name} took part"))), |score| score.taken.clone())
+    }
+
+    /// The peer with the best median; none if none is here.
+    pub fn best_peer(&self) -> Option<&'static str> {
+        let peers = self.scores.iter().filter(|score| !is_ours(score.name));
+        let medians = peers.filter_map(|score| Some((score.name, median(score.taken.as_ref().ok()?)?)));
+        let sign = if more_is_better(self.unit) { -1.0 } else { 1.0 };
+        medians.min_by(|a, b| (sign * a.1).total_cmp(&(sign * b.1))).map(|best| best.0)
+    }
+
+    /// Ours against the peer that the title names, or else the best; the title's unit is the board's.
+    pub fn figure(&self, ours: &str, mut title: Title) -> Figure {
+        title.peer = title.peer.or_else(|| self.best_peer());
+        let theirs = title.peer.map_or(Ok(Vec::new()), |peer| self.score(peer));
+        match self.score(ours).and_then(|ours| Ok(Rounds { ours, theirs: theirs? })) {
+            Ok(rounds) => title.figure(&rounds),
+            Err(trouble) => title.trouble(trouble),
+        }
+    }
+
+    fn row(&self, score: &Score) -> Row {
+        let rounds = score.taken.as_deref().unwrap_or_default();
+        let trouble = score.taken.as_ref().err().map(Trouble::to_string);
+        Row {
+            job: self.job.clone(),
+            lock: score.name,
+            ours: is_ours(score.name),
+            unit: self.unit,
+            median: median(rounds),
+            min: min(rounds),
+            max: max(rounds),
+            failed: trouble.is_some(),
+            absent: score.absent.map(str::to_string).or(trouble),
+        }
+    }
+}

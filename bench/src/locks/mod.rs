@@ -1,0 +1,78 @@
+//! The table of locks: mutexes, reader-writer locks and condition variables of ours and of the peers, locks that survive their
+//! owner, and what the kernel's part costs.
+
+mod alone;
+mod conditions;
+mod contended;
+mod contest;
+mod exits;
+mod mapped;
+mod monitors;
+mod mutexes;
+mod processors;
+mod pthread;
+mod readers;
+mod robust;
+mod rows;
+mod rwlocks;
+mod silent;
+mod syscalls;
+
+use contest::{Outcome, Row};
+
+use crate::cli::Locks;
+use crate::figure::Figure;
+use crate::plan::Plan;
+use crate::rcu::roster;
+use crate::trouble::Trouble;
+use crate::versions::{self, Versions};
+use crate::{markdown, report};
+
+/// Whether everything could be measured.
+pub fn compare(options: &Locks) -> Result<bool, Trouble> {
+    let plan = options.common.plan(6, 2);
+    let (rows, figures) = all(&plan);
+    plan.done();
+    let versions = peers();
+    let head = report::head(&plan, &versions, "locks; threads as each line says");
+    report::show(&options.common, &format!("{head}{}{}", rows::text(&rows), report::figures(&figures)));
+    if let Some(file) = &options.common.json {
+        report::write(file, &report::object(&versions, &figures, &rows))?;
+    }
+    if let Some(file) = &options.markdown {
+        let parts = [markdown::head(&plan, &versions), markdown::figures(&figures), rows::markdown(&rows)];
+        markdown::write(file, &parts)?;
+    }
+    Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.trouble.is_none()))
+}
+
+/// Everything, in the target table's order.
+fn all(plan: &Plan) -> (Vec<Row>, Vec<Figure>) {
+    let groups: [fn(&Plan) -> Outcome; 7] = [
+        alone::outcome,
+        readers::outcome,
+        contended::outcome,
+        conditions::outcome,
+        robust::outcome,
+        exits::outcome,
+        syscalls::outcome,
+    ];
+    let (mut rows, mut figures) = (Vec::new(), Vec::new());
+    plan.expect(groups.len());
+    for group in groups {
+        let outcome = group(plan);
+        rows.extend(outcome.rows);
+        figures.extend(outcome.figures);
+        plan.step();
+    }
+    figures.iter_mut().for_each(|figure| figure.id.insert_str(0, "locks."));
+    (rows, figures)
+}
+
+/// Every peer of this table and its version.
+fn peers() -> Versions {
+    let built = |name| (name, versions::built(name).map(str::to_string));
+    let urcu = roster::get(roster::MEMB).is_ok_and(|row| row.absent().is_none());
+    let urcu = ("liburcu", versions::built("liburcu").filter(|_| urcu).map(str::to_string));
+    vec![built("std"), built("parking_lot"), built("usync"), ("pthread", pthread::version()), urcu]
+}

@@ -1,0 +1,139 @@
+//! A mutex with two condition variables, each kind in a few lines.
+
+use std::ops::DerefMut;
+use std::sync::PoisonError;
+
+use super::pthread::{self, Kind};
+
+/// What the mutex protects.
+#[derive(Default)]
+pub struct State {
+    /// Whose turn it is, or how often everybody was called.
+    pub turn: u64,
+    /// How many have come since.
+    pub arrived: u64,
+    /// Everybody may go home.
+    pub over: bool,
+}
+
+/// Which of the two condition variables.
+pub const FIRST: usize = 0;
+pub const SECOND: usize = 1;
+
+/// A mutex with two condition variables. Notifiers hold the lock, as everywhere in these figures.
+pub trait Monitor: Send + Sync + Sized + 'static {
+    type Guard<'a>: DerefMut<Target = State>
+    where
+        Self: 'a;
+
+    fn open() -> Self;
+    fn lock(&self) -> Self::Guard<'_>;
+    fn wait<'a>(&'a self, which: usize, guard: Self::Guard<'a>) -> Self::Guard<'a>;
+    fn notify_one(&self, which: usize);
+    fn notify_all(&self, which: usize);
+}
+
+macro_rules! monitor {
+    ($name:ident $(<$scheme:ident: $bound:path>)?, $mutex:ty, $condvar:ty, $guard:ty, $new_mutex:expr, $new:expr,
+        $lock:expr, $wait:expr) => {
+        pub struct $name $(<$scheme: $bound>)? {
+            mutex: $mutex,
+            conditions: [$condvar; 2],
+        }
+
+        impl $(<$scheme: $bound>)? Monitor for $name $(<$scheme>)? {
+            type Guard<'a> = $guard where Self: 'a;
+
+            fn open() -> Self {
+                $name { mutex: $new_mutex, conditions: [$new, $new] }
+            }
+
+            #[inline]
+            fn lock(&self) -> Self::Guard<'_> {
+                let lock: fn(&$mutex) -> Self::Guard<'_> = $lock;
+                lock(&self.mutex)
+            }
+
+            #[inline]
+            fn wait<'a>(&'a self, which: usize, guard: Self::Guard<'a>) -> Self::Guard<'a> {
+                let wait: fn(&'a $condvar, Self::Guard<'a>) -> Self::Guard<'a> = $wait;
+                wait(&self.conditions[which], guard)
+            }
+
+            #[inline]
+            fn notify_one(&self, which: usize) {
+                self.conditions[which].notify_one();
+            }
+
+            #[inline]
+            fn notify_all(&self, which: usize) {
+                self.conditions[which].notify_all();
+            }
+        }
+    };
+}
+
+monitor!(
+    Std,
+    std::sync::Mutex<State>,
+    std::sync::Condvar,
+    std::sync::MutexGuard<'a, State>,
+    Default::default(),
+    Default::default(),
+    |mutex| mutex.lock().unwrap_or_else(PoisonError::into_inner),
+    |condvar, guard| condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
+);
+
+monitor!(
+    ParkingLot,
+    parking_lot::Mutex<State>,
+    parking_lot::Condvar,
+    parking_lot::MutexGuard<'a, State>,
+    Default::default(),
+    Default::default(),
+    |mutex| mutex.lock(),
+    |condvar, mut guard| {
+        condvar.wait(&mut guard);
+        guard
+    }
+);
+
+monitor!(
+    Usync,
+    usync::Mutex<State>,
+    usync::Condvar,
+    usync::MutexGuard<'a, State>,
+    Default::default(),
+    Default::default(),
+    |mutex| mutex.lock(),
+    |condvar, mut guard| {
+        condvar.wait(&mut guard);
+        guard
+    }
+);
+
+monitor!(
+    Pthread,
+    pthread::Mutex<State>,
+    pthread::Condvar,
+    pthread::Guard<'a, State>,
+    // SAFETY: numbers that are zero, and `false`.
+    unsafe { pthread::Mutex::zeroed(Kind::Normal) },
+    pthread::Condvar::new(),
+    |mutex| mutex.lock(),
+    |condvar, guard| condvar.wait(guard)
+);
+
+monitor!(
+    Ours<S: leeward::raw::Scheme>,
+    leeward::sync::Mutex<State>,
+    leeward::sync::Condvar<S>,
+    leeward::sync::MutexGuard<'a, State>,
+    Default::default(),
+    leeward::sync::Condvar::with_scheme(),
+    |mutex| mutex.lock(),
+    |condvar, mut guard| {
+        condvar.wait(&mut guard);
+        guard
+    }
+);

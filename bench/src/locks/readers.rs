@@ -1,0 +1,93 @@
+//! Readers of reader-writer locks: one alone, and six beside two writers that write now and then.
+
+use std::time::Duration;
+
+use super::alone::figure;
+use super::contest::{Entrant, Outcome, contest};
+use super::pthread;
+use super::rwlocks::{Hall, RwLock, hall};
+use crate::crew::{Post, Task, during};
+use crate::figure::{Target, Title};
+use crate::places::nanoseconds;
+use crate::plan::Plan;
+use crate::rcu::roster::{self, MEMB};
+use crate::rcu::stage::Stage;
+use crate::trouble::Trouble;
+
+/// Reads in one round. A whole number of batches at each place.
+const READS: u64 = 512 * 1024;
+
+pub const STD: &str = "std";
+const ASYM: &str = "leeward asym::RwLock";
+
+/// How to open a reader-writer lock.
+type Open = fn() -> Result<Box<dyn Hall>, Trouble>;
+
+const fn entrant<L: RwLock>(name: &'static str) -> Entrant<Open> {
+    Entrant::new(name, || Ok(hall::<L>()))
+}
+
+fn locks() -> Vec<Entrant<Open>> {
+    vec![
+        entrant::<leeward::sync::RwLock<u64>>("leeward RwLock"),
+        entrant::<leeward::asym::RwLock<u64>>(ASYM),
+        entrant::<std::sync::RwLock<u64>>(STD),
+        entrant::<parking_lot::RwLock<u64>>("parking_lot"),
+        entrant::<usync::RwLock<u64>>("usync"),
+        entrant::<pthread::RwLock>("pthread"),
+    ]
+}
+
+/// What a reader would pay that takes no lock at all: liburcu's read side.
+fn urcu() -> Entrant<Open> {
+    let absent = roster::get(MEMB).ok().and_then(|row| row.absent());
+    let open: Open = || Ok(Box::new(Urcu(roster::get(MEMB)?.open()?)));
+    Entrant { name: "liburcu-memb section", open: absent.map_or(Ok(open), Err) }
+}
+
+struct Urcu(Box<dyn Stage>);
+
+impl Hall for Urcu {
+    fn alone(&self, n: u64, place: u32) -> Duration {
+        self.0.section(n, place)
+    }
+
+    fn read(&self, post: &Post<'_>) {
+        post.ready();
+        self.0.read(post.stop(), post.tally);
+    }
+
+    fn write(&self, _: &Post<'_>) {
+        unreachable!("it takes part alone");
+    }
+}
+
+pub fn outcome(plan: &Plan) -> Outcome {
+    let mut outcome = Outcome::default();
+    let entrants: Vec<Entrant<Open>> = locks().into_iter().chain([urcu()]).collect();
+    let one = "RwLock, one read, nobody else there";
+    let quantities = [(one.to_string(), "ns"), (format!("{one}, the best place"), "ns")];
+    let boards = contest(plan, 3 * plan.rounds, &quantities, &entrants, |open| {
+        let hall = open()?;
+        let times = nanoseconds(READS, |n, place| hall.alone(n, place));
+        Ok(vec![times.mean, times.cheapest])
+    });
+    outcome.add(&boards[0]);
+    let title = Title::new("asym_rwlock.alone", format!("asym::{one}"), "ns", Some(STD), Target::RatioAtMost(0.15));
+    outcome.figures.push(figure(&boards, ASYM, title));
+    let many = "RwLock, 6 readers + 2 writers, each one write a ms: reads".to_string();
+    let title =
+        Title::new("asym_rwlock.flat", format!("asym::{many}"), "reads/s", Some(STD), Target::RatioAtLeast(10.0));
+    let boards = contest(plan, plan.rounds, &[(many, "reads/s")], &locks(), |open| flat(plan, &*open()?));
+    outcome.add(&boards[0]);
+    outcome.figures.push(boards[0].figure(ASYM, title));
+    outcome
+}
+
+fn flat(plan: &Plan, hall: &dyn Hall) -> Result<Vec<f64>, Trouble> {
+    let readers = (0..6).map(|_| Task::new(|post| hall.read(post)));
+    let writers = (0..2).map(|_| Task::new(|post| hall.write(post)));
+    let tasks: Vec<Task<'_>> = readers.chain(writers).collect();
+    let rates = during(&tasks, |crew| crew.rates(plan.slice()))?;
+    Ok(vec![rates[..6].iter().sum()])
+}

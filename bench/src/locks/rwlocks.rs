@@ -1,0 +1,141 @@
+//! Reader-writer locks, each in a line or two, and the loops over them.
+
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use super::pthread;
+use crate::crew::Post;
+use crate::places::{PLACES, begin_at};
+
+/// A reader-writer lock around a number.
+pub trait RwLock: Send + Sync + Sized + 'static {
+    fn open() -> Self;
+    fn read<R>(&self, section: impl FnOnce(&u64) -> R) -> R;
+    fn write<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R;
+}
+
+macro_rules! guarded {
+    ($([$($generic:tt)*] $lock:ty { $new:expr, $read:ident, $write:ident, $open:expr })*) => {$(
+        impl<$($generic)*> RwLock for $lock {
+            fn open() -> Self {
+                $new
+            }
+
+            #[inline(always)]
+            fn read<R>(&self, section: impl FnOnce(&u64) -> R) -> R {
+                let guard = $open(self.$read());
+                section(&guard)
+            }
+
+            #[inline(always)]
+            fn write<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
+                let mut guard = $open(self.$write());
+                section(&mut guard)
+            }
+        }
+    )*};
+}
+
+/// A guard as it is.
+#[inline(always)]
+fn plain<G>(guard: G) -> G {
+    guard
+}
+
+/// std's, poisoned or not.
+#[inline(always)]
+fn poisoned<G>(guard: Result<G, PoisonError<G>>) -> G {
+    guard.unwrap_or_else(PoisonError::into_inner)
+}
+
+guarded! {
+    [L: lock_api::RawRwLock + Send + Sync + 'static] lock_api::RwLock<L, u64> { lock_api::RwLock::new(0), read, write, plain }
+    [] parking_lot::RwLock<u64> { parking_lot::RwLock::new(0), read, write, plain }
+    [] std::sync::RwLock<u64> { std::sync::RwLock::new(0), read, write, poisoned }
+}
+
+impl RwLock for pthread::RwLock {
+    fn open() -> Self {
+        pthread::RwLock::new()
+    }
+
+    #[inline(always)]
+    fn read<R>(&self, section: impl FnOnce(&u64) -> R) -> R {
+        pthread::RwLock::read(self, section)
+    }
+
+    #[inline(always)]
+    fn write<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
+        pthread::RwLock::write(self, section)
+    }
+}
+
+/// A reader-writer lock ready to run.
+pub trait Hall: Send + Sync {
+    /// The time of so many reads, nobody else there, their loop at one of the places.
+    fn alone(&self, n: u64, place: u32) -> Duration;
+
+    /// Reads, flat out.
+    fn read(&self, post: &Post<'_>);
+
+    /// One write a millisecond.
+    fn write(&self, post: &Post<'_>);
+}
+
+/// Alone on its cache lines.
+#[repr(align(128))]
+struct Apart<L>(L);
+
+/// Opens one.
+pub fn hall<L: RwLock>() -> Box<dyn Hall> {
+    Box::new(Apart(L::open()))
+}
+
+const BATCH: u64 = 1024;
+
+impl<L: RwLock> Apart<L> {
+    #[inline(never)]
+    fn batch<const PLACE: u32>(&self) {
+        begin_at::<PLACE>();
+        for _ in 0..BATCH {
+            self.0.read(|number| {
+                std::hint::black_box(*number);
+            });
+        }
+    }
+}
+
+impl<L: RwLock> Hall for Apart<L> {
+    fn alone(&self, n: u64, place: u32) -> Duration {
+        let batch = match place % PLACES {
+            0 => Self::batch::<0>,
+            1 => Self::batch::<1>,
+            2 => Self::batch::<2>,
+            _ => Self::batch::<3>,
+        };
+        // A thread's first read may set it up.
+        batch(self);
+        let began = Instant::now();
+        for _ in 0..n.div_ceil(BATCH) {
+            batch(self);
+        }
+        began.elapsed()
+    }
+
+    fn read(&self, post: &Post<'_>) {
+        post.ready();
+        post.until_stopped(|| {
+            self.0.read(|number| {
+                std::hint::black_box(*number);
+            });
+        });
+    }
+
+    fn write(&self, post: &Post<'_>) {
+        post.ready();
+        post.until_stopped(|| {
+            std::thread::sleep(Duration::from_millis(1));
+            self.0.write(|number| *number += 1);
+        });
+    }
+}

@@ -1,0 +1,47 @@
+//! Enter, load and leave in a single thread. Cheap to take, so more rounds than elsewhere: the cheapest is the least disturbed.
+
+use super::against;
+use crate::figure::{Figure, Target, Title};
+use crate::places::{self, Times};
+use crate::plan::Plan;
+use crate::rcu::roster::{AUTOMATIC, Contender, HANDLE, MEMB};
+use crate::trouble::Trouble;
+
+/// Sections in one round: some milliseconds. A whole number of batches.
+pub const SECTIONS: u64 = 4096 * 1024;
+
+pub fn figures(plan: &Plan) -> Vec<Figure> {
+    let guard = "enter + load + leave, one thread, rcu::read()";
+    let handle = "enter + load + leave, one thread, Reader handle";
+    let title = |id, what, peer, limit| Title::new(id, what, "ns", Some(peer), Target::RatioAtMost(limit));
+    [
+        take(plan, AUTOMATIC, title("section.guard.memb", guard, MEMB, 0.6)),
+        take(plan, AUTOMATIC, title("section.guard.crossbeam", guard, "crossbeam-epoch", 0.15)),
+        take(plan, HANDLE, title("section.handle", handle, MEMB, 0.5)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn take(plan: &Plan, ours: &'static str, title: Title) -> Vec<Figure> {
+    let cheapest = |cheapest: Option<f64>, ns: f64| Some(cheapest.map_or(ns, |cheapest| cheapest.min(ns)));
+    let mut best = (None, None);
+    let mut figures = against(plan, 3 * plan.rounds, ours, vec![title], |row| {
+        let times = nanoseconds(row, SECTIONS)?;
+        if row.ours {
+            best.0 = cheapest(best.0, times.cheapest);
+        } else {
+            best.1 = cheapest(best.1, times.cheapest);
+        }
+        Ok(vec![times.mean])
+    });
+    figures.iter_mut().for_each(|figure| figure.best = best);
+    figures
+}
+
+/// The time of one section, from about `n` of them.
+pub fn nanoseconds(row: &Contender, n: u64) -> Result<Times, Trouble> {
+    let stage = row.open()?;
+    Ok(places::nanoseconds(n, |each, place| stage.section(each, place)))
+}

@@ -1,0 +1,206 @@
+//! The three ways in which processes are killed: in a storm at random instants, just woken, and at every instruction.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::crew::{Child, Crew};
+use super::step;
+use super::table::Doing;
+use super::worker::Way;
+use crate::sys;
+
+/// Processes that go in and out of all locks; one after the other is killed, and another takes its seat.
+pub fn storm(crew: &mut Crew, workers: usize, slice: Duration) -> io::Result<()> {
+    let start = Instant::now();
+    crew.table.set_over(false);
+    let mut children = Vec::new();
+    for seat in 1..=workers {
+        children.push(storming(crew, seat)?);
+    }
+    while start.elapsed() < slice && !crew.table.finding.is_any() {
+        let at = crew.random.below(workers as u64) as usize;
+        await_moment(crew, children[at]);
+        crew.kill(children[at])?;
+        children[at] = storming(crew, at + 1)?;
+    }
+    crew.table.set_over(true);
+    for child in children {
+        crew.join(child)?;
+    }
+    crew.audit();
+    Ok(())
+}
+
+fn storming(crew: &mut Crew, seat: usize) -> io::Result<Child> {
+    let random = crew.random.split();
+    crew.start(seat, move |worker| worker.storm(random))
+}
+
+/// A random one; half the time one at which the process says that it does something with a lock.
+fn await_moment(crew: &mut Crew, child: Child) {
+    if crew.random.one_in(4) {
+        sys::sleep(Duration::from_micros(crew.random.below(200)));
+    }
+    let wanted = match crew.random.below(6) {
+        0 => Doing::Locking,
+        1 => Doing::Inside,
+        2 => Doing::Unlocking,
+        _ => return,
+    };
+    let start = Instant::now();
+    while !crew.table.seat(child.life).is(wanted) && start.elapsed() < Duration::from_micros(200) {
+        std::hint::spin_loop();
+    }
+    (0..crew.random.below(200)).for_each(|_| std::hint::spin_loop());
+}
+
+/// One who waits is woken and killed before it can run, others wait behind it: they must get their turn. Sometimes somebody has
+/// taken the lock in between.
+pub fn woken(crew: &mut Crew, slice: Duration) -> io::Result<()> {
+    let allowed = rustix::thread::sched_getaffinity(None)?;
+    let start = Instant::now();
+    while start.elapsed() < slice && !crew.table.finding.is_any() {
+        // Children are where this thread is, and the first of them runs when nobody else wants to: not before it is killed.
+        super::super::crew::pin(crew.random.below(64) as usize);
+        one_woken(crew)?;
+        rustix::thread::sched_setaffinity(None, &allowed)?;
+    }
+    crew.audit();
+    Ok(())
+}
+
+fn one_woken(crew: &mut Crew) -> io::Result<()> {
+    let me = crew.me;
+    let Some(held) = me.enter(0, Way::For(crew.patience)) else {
+        crew.audit();
+        return Ok(());
+    };
+    let mut children = Vec::new();
+    for seat in 1..4 {
+        let child = crew.start(seat, move |worker| {
+            if seat == 1 {
+                sys::run_when_idle();
+            }
+            worker.once(0);
+        })?;
+        await_sleep(crew, child);
+        children.push(child);
+    }
+    me.leave(held);
+    let thief = if crew.random.one_in(2) { me.enter(0, Way::Try) } else { None };
+    (0..crew.random.below(50)).for_each(|_| std::hint::spin_loop());
+    let victim = if crew.random.one_in(4) { crew.random.below(3) as usize } else { 0 };
+    let victim = children.remove(victim);
+    crew.kill(victim)?;
+    crew.tally.woken += 1;
+    if let Some(visit) = thief {
+        me.leave(visit);
+    }
+    for child in children {
+        crew.join(child)?;
+    }
+    Ok(())
+}
+
+/// Until it waits for its lock and the kernel says that it sleeps; for a while at most: then it is killed on its way.
+fn await_sleep(crew: &Crew, child: Child) {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(20) {
+        if crew.table.seat(child.life).is(Doing::Locking) && is_asleep(child.process) {
+            return;
+        }
+        sys::sleep(Duration::from_micros(20));
+    }
+}
+
+fn is_asleep(process: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
+}
+
+/// Which instructions are stepped through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leg {
+    Lock,
+    Record,
+    Unlock,
+    /// With somebody asleep.
+    AwaitedUnlock,
+}
+
+const LEGS: [Leg; 4] = [Leg::Lock, Leg::Record, Leg::Unlock, Leg::AwaitedUnlock];
+/// A sweep goes over the legs so many times, to every so-many-th instruction and then to those between: what is wrong is found early.
+const STRIDE: usize = 4;
+
+/// Where a sweep through the instructions has come to: all legs are gone through side by side.
+#[derive(Default)]
+pub struct Sweep {
+    /// Of the last kill, in each leg.
+    instructions: usize,
+    is_ended: [bool; LEGS.len()],
+    pass: usize,
+    /// Complete sweeps.
+    pub done: u64,
+}
+
+impl Sweep {
+    fn next_pass(&mut self) {
+        self.pass = (self.pass + 1) % STRIDE;
+        (self.instructions, self.is_ended) = (self.pass, Default::default());
+        self.done += u64::from(self.pass == 0);
+    }
+}
+
+/// A process is stepped through lock, record or unlock, further each time, and killed there. Until a sweep is complete.
+pub fn stepped(crew: &mut Crew, sweep: &mut Sweep, slice: Duration) -> io::Result<()> {
+    let start = Instant::now();
+    let done = sweep.done;
+    while sweep.done == done {
+        sweep.instructions += STRIDE;
+        for (leg, name) in LEGS.into_iter().enumerate() {
+            if crew.table.finding.is_any() || start.elapsed() > slice {
+                return Ok(());
+            }
+            if !sweep.is_ended[leg] {
+                sweep.is_ended[leg] = !one_stepped(crew, name, sweep.instructions)?;
+                crew.tally.stepped += 1;
+                crew.audit();
+            }
+        }
+        if sweep.is_ended == [true; LEGS.len()] {
+            sweep.next_pass();
+        }
+    }
+    Ok(())
+}
+
+/// False if the leg came to its end before.
+fn one_stepped(crew: &mut Crew, leg: Leg, instructions: usize) -> io::Result<bool> {
+    let child = crew.start(1, |worker| worker.in_legs(0))?;
+    let mut stopped = step::wait(child.process)?;
+    let before = match leg {
+        Leg::Lock => 0,
+        Leg::Record => 1,
+        Leg::Unlock | Leg::AwaitedUnlock => 2,
+    };
+    for _ in 0..before {
+        stopped = step::go_on(child.process)?;
+    }
+    if stopped != Some(libc::SIGSTOP) {
+        crew.forget(child);
+        return Err(io::Error::other("a child did not let its parent trace it"));
+    }
+    let mut waiter = None;
+    if leg == Leg::AwaitedUnlock {
+        let child = crew.start(2, |worker| worker.once(0))?;
+        await_sleep(crew, child);
+        waiter = Some(child);
+    }
+    let is_on_the_way = step::steps(child.process, instructions)?;
+    // Behind the leg as well: it holds nothing there, or is announced.
+    crew.kill(child)?;
+    if let Some(waiter) = waiter {
+        crew.join(waiter)?;
+    }
+    Ok(is_on_the_way)
+}

@@ -1,0 +1,181 @@
+//! What a process does with the locks until it is killed: takes one, or two, writes a record in two parts, and lets go.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use leeward::robust::{Guard, LockError};
+
+use super::super::random::Random;
+use super::finding::Kind;
+use super::step;
+use super::table::{Doing, PLACES, Table};
+
+/// A process, as it sees itself.
+#[derive(Clone, Copy)]
+pub struct Worker {
+    pub table: &'static Table,
+    pub life: u64,
+}
+
+/// How to ask for a lock.
+#[derive(Clone, Copy)]
+pub enum Way {
+    Wait,
+    Try,
+    For(Duration),
+}
+
+/// A lock that was taken, and is left by [`Worker::leave`].
+pub struct Visit {
+    pub guard: Guard<[u64; 2]>,
+    at: usize,
+}
+
+impl Worker {
+    /// Until everybody goes home, or it is killed.
+    pub fn storm(self, mut random: Random) {
+        while !self.table.is_over() && !self.table.finding.is_any() {
+            let at = random.below(PLACES as u64) as usize;
+            let way = match random.below(8) {
+                0 => Way::Try,
+                1 => Way::For(Duration::from_micros(random.below(300))),
+                _ => Way::Wait,
+            };
+            let Some(mut visit) = self.enter(at, way) else { continue };
+            self.write(&mut visit, &mut random);
+            if at + 1 < PLACES && random.one_in(8) {
+                // In the order of their numbers: nobody waits for ever.
+                if let Some(mut second) = self.enter(at + 1, Way::Wait) {
+                    self.write(&mut second, &mut random);
+                    self.leave(second);
+                }
+            }
+            self.leave(visit);
+            self.table.seat(self.life).does(Doing::Other, at);
+        }
+    }
+
+    /// Waits for one lock and lets go.
+    pub fn once(self, at: usize) {
+        if let Some(visit) = self.enter(at, Way::Wait) {
+            self.leave(visit);
+        }
+    }
+
+    /// Takes it, and looks whether all is as it was told. None if it is held, or something was found.
+    pub fn enter(self, at: usize, way: Way) -> Option<Visit> {
+        let mutex = &self.table.places[at].mutex;
+        self.table.seat(self.life).does(Doing::Locking, at);
+        let outcome = match way {
+            Way::Wait => mutex.lock(),
+            Way::Try => mutex.try_lock(),
+            Way::For(limit) => mutex.try_lock_for(limit),
+        };
+        self.judge(at, outcome)
+    }
+
+    fn judge(self, at: usize, outcome: Outcome) -> Option<Visit> {
+        let (guard, told) = match outcome {
+            Ok(guard) => (guard, false),
+            Err(LockError::OwnerDied(guard)) => (guard, true),
+            Err(LockError::WouldBlock | LockError::TimedOut) => return None,
+            Err(LockError::OwnerLost(owner)) => {
+                self.table.finding.report(Kind::OwnerLost, at, [owner.into(), 0]);
+                return None;
+            }
+            Err(error) => {
+                self.table.finding.report(Kind::Refused, at, [number(&error), 0]);
+                return None;
+            }
+        };
+        self.table.seat(self.life).does(Doing::Inside, at);
+        let visit = self.look(Visit { guard, at }, told);
+        (!self.table.finding.is_any()).then_some(visit)
+    }
+
+    fn look(self, mut visit: Visit, told: bool) -> Visit {
+        let place = &self.table.places[visit.at];
+        let report = |kind, details| self.table.finding.report(kind, visit.at, details);
+        let [one, other] = visit.guard.get();
+        let before = place.inside.swap(self.life, Ordering::SeqCst);
+        match (before, told) {
+            (0, false) if one == other => {}
+            (0, false) => report(Kind::NobodyWasTold, [one, other]),
+            (_, false) if self.table.is_doomed(before) => report(Kind::NobodyWasTold, [one, other]),
+            (_, false) => report(Kind::TwoOwners, [self.life, before]),
+            (0, true) => {}
+            (_, true) if self.table.is_doomed(before) => {}
+            (_, true) => report(Kind::ToldOfTheLiving, [self.life, before]),
+        }
+        // Relaxed, both: counts, written under the lock.
+        place.taken.fetch_add(1, Ordering::Relaxed);
+        if told {
+            place.told.fetch_add(1, Ordering::Relaxed);
+            visit.guard.with(|record| record[1] = record[0]);
+            visit.guard.mark_consistent();
+        }
+        visit
+    }
+
+    /// One half, perhaps a while, and the other.
+    fn write(self, visit: &mut Visit, random: &mut Random) {
+        let stamp = random.next();
+        self.write_half(visit, 0, stamp);
+        match random.below(64) {
+            0 => crate::sys::sleep(Duration::from_micros(60)),
+            1..8 => (0..random.below(2000)).for_each(|_| std::hint::spin_loop()),
+            _ => {}
+        }
+        self.write_half(visit, 1, stamp);
+    }
+
+    fn write_half(self, visit: &mut Visit, half: usize, stamp: u64) {
+        // SAFETY: a place of ours; the compiler must not make one store of the two.
+        visit.guard.with(|record| unsafe { (&raw mut record[half]).write_volatile(stamp) });
+    }
+
+    pub fn leave(self, visit: Visit) {
+        self.says_goodbye(&visit);
+        drop(visit.guard);
+    }
+
+    fn says_goodbye(self, visit: &Visit) {
+        let inside = &self.table.places[visit.at].inside;
+        let seen = inside.compare_exchange(self.life, 0, Ordering::SeqCst, Ordering::SeqCst);
+        if let Err(other) = seen {
+            self.table.finding.report(Kind::TwoOwners, visit.at, [other, self.life]);
+        }
+        self.table.seat(self.life).does(Doing::Unlocking, visit.at);
+    }
+
+    /// In three legs, each from one stop to the next, for who steps through one of them: lock, record, unlock.
+    pub fn in_legs(self, at: usize) {
+        // What is asked once a thread is asked before.
+        self.once(at);
+        if !step::let_the_parent_trace() {
+            return;
+        }
+        self.table.seat(self.life).does(Doing::Locking, at);
+        step::stop();
+        let outcome = self.table.places[at].mutex.lock();
+        step::stop();
+        let Some(mut visit) = self.judge(at, outcome) else { return };
+        self.write_half(&mut visit, 0, self.life);
+        self.write_half(&mut visit, 1, self.life);
+        self.says_goodbye(&visit);
+        step::stop();
+        drop(visit.guard);
+        step::stop();
+    }
+}
+
+type Outcome = Result<Guard<[u64; 2]>, LockError<[u64; 2]>>;
+
+fn number(error: &LockError<[u64; 2]>) -> u64 {
+    match error {
+        LockError::NotRecoverable => 1,
+        LockError::WouldDeadlock => 2,
+        LockError::NoList(_) => 3,
+        _ => 4,
+    }
+}

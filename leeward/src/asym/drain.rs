@@ -1,0 +1,64 @@
+//! Waiting until threads have left a lock, by their slots: pairs H and J, heavy half.
+//!
+//! The caller holds the ordinary lock, has closed the way in and issued a heavy fence (pairs G and I): every thread that
+//! is inside is seen, and those that come announce themselves for an instant only.
+
+use super::slots::Slot;
+use crate::fence;
+use crate::futex::{Deadline, Private, Wait};
+use crate::mutant::mutated;
+use crate::raw::Patience;
+
+/// Returns true when no slot is the lock's any more; false when `deadline` comes first. `slots` gives the same ones each
+/// time.
+pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(
+    slots: impl Fn() -> S,
+    name: u64,
+    deadline: Option<Deadline>,
+) -> bool {
+    if mutated!(asym_no_wait) {
+        return true;
+    }
+    let mut patience = Patience::new();
+    while slots().any(|slot| slot.is_held_for(name)) {
+        if !patience.pause::<Private>() {
+            return sleep(slots, name, deadline);
+        }
+    }
+    true
+}
+
+#[cold]
+#[inline(never)]
+fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, name: u64, deadline: Option<Deadline>) -> bool {
+    ask(slots().filter(|slot| slot.is_held_for(name)), name);
+    for slot in slots() {
+        while slot.is_held_for(name) {
+            if !slot.is_asked(name) && !mutated!(asym_ask_again) {
+                // Answered; and the thread looks once more whether it may enter. Or it came after we asked the others.
+                ask(core::iter::once(slot), name);
+            }
+            if !mutated!(asym_drain_recheck) && !slot.is_held_for(name) {
+                break;
+            }
+            if slot.sleep(name, deadline) == Wait::TimedOut {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Asks threads to wake us, and makes sure that they notice or are seen to have left.
+fn ask<'a>(slots: impl Iterator<Item = &'a Slot>, name: u64) {
+    let mut asked = false;
+    for slot in slots {
+        asked = true;
+        slot.ask(name);
+    }
+    if asked && !mutated!(asym_heavy_before_sleep) {
+        // Pairs H and J, heavy half: the request is before our next look at the slot. Partner: the light fence in
+        // `Slot::leave`. Either the thread sees the request and wakes us, or we see that it left.
+        fence::heavy();
+    }
+}

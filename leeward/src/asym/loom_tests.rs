@@ -1,0 +1,211 @@
+//! Models of the asymmetric locks, as they ship, under loom: two never inside together, what was done under a lock
+//! seen by the next, and no lost wake-up (a deadlock, which loom reports). `ci/model` runs them, and demands that the
+//! mutants die that it lists. Light and heavy fences are full ones here: see `atomic.rs`.
+
+use std::time::Duration;
+
+use loom::cell::UnsafeCell;
+
+use super::{RawMutex, RawRwLock, local};
+use crate::atomic::AtomicU32;
+use crate::fence;
+use crate::futex::Deadline;
+use crate::models::{self, together};
+
+fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let set_up = || {
+        fence::light();
+        crate::futex::wake(&AtomicU32::new(0), 1);
+        local::mine();
+        let _ = &*SHARED;
+    };
+    models::explore(preemptions, set_up, model);
+}
+
+/// A time that has come as soon as others have had their chance.
+const NOW: Deadline = Deadline::at(Duration::ZERO);
+
+struct Shared {
+    lock: RawRwLock,
+    mutex: RawMutex,
+    value: UnsafeCell<u32>,
+}
+
+loom::lazy_static! {
+    static ref SHARED: Shared = Shared { lock: RawRwLock::new(), mutex: RawMutex::new(), value: UnsafeCell::new(0) };
+}
+
+/// Readers use their slots from now on.
+fn open() {
+    SHARED.lock.lock_shared();
+    seen();
+}
+
+fn write() {
+    SHARED.lock.lock_exclusive();
+    written();
+}
+
+fn try_write() {
+    if SHARED.lock.try_lock_exclusive() {
+        written();
+    }
+}
+
+fn write_in_time() {
+    if SHARED.lock.lock_exclusive_until(NOW) {
+        written();
+    }
+}
+
+fn written() {
+    // SAFETY: loom reports whoever is here meanwhile.
+    SHARED.value.with_mut(|value| unsafe { *value += 1 });
+    // SAFETY: locked by the caller.
+    unsafe { SHARED.lock.unlock_exclusive() };
+}
+
+fn read() {
+    SHARED.lock.lock_shared();
+    seen();
+}
+
+fn seen() {
+    // SAFETY: loom reports who writes meanwhile.
+    SHARED.value.with(|value| assert!(unsafe { *value } < 10));
+    // SAFETY: locked by the caller.
+    unsafe { SHARED.lock.unlock_shared() };
+}
+
+fn read_nested() {
+    SHARED.lock.lock_shared();
+    read();
+    seen();
+}
+
+#[test]
+fn rwlock_a_reader_and_a_writer() {
+    explore(4, || {
+        open();
+        together([write, read]);
+    });
+}
+
+#[test]
+fn rwlock_two_readings_and_two_writings() {
+    explore(3, || {
+        open();
+        together([|| (0..2).for_each(|_| write()), || (0..2).for_each(|_| read())]);
+    });
+}
+
+#[test]
+fn rwlock_two_readers_and_a_writer() {
+    explore(1, || {
+        open();
+        together([read, read, write]);
+    });
+}
+
+#[test]
+fn rwlock_two_writers_and_a_reader() {
+    explore(2, || {
+        open();
+        together([write, write, read]);
+    });
+}
+
+/// Who opens it again hands on what the writer wrote.
+#[test]
+fn rwlock_opened_again() {
+    explore(3, || {
+        open();
+        together([
+            || {
+                write();
+                read();
+            },
+            read,
+        ]);
+    });
+}
+
+/// The nested read goes past the writer that waits for the outer one, by slot and by the ordinary lock.
+#[test]
+fn rwlock_nested() {
+    explore(3, || {
+        open();
+        together([write, read_nested]);
+    });
+    explore(3, || together([write, read_nested]));
+}
+
+#[test]
+fn rwlock_trying_and_giving_up() {
+    explore(3, || {
+        open();
+        together([try_write, read]);
+    });
+    explore(2, || {
+        open();
+        together([write_in_time, read, write]);
+    });
+}
+
+fn lock() {
+    SHARED.mutex.lock();
+    unlock();
+}
+
+fn unlock() {
+    // SAFETY: loom reports whoever is here meanwhile.
+    SHARED.value.with_mut(|value| unsafe { *value += 1 });
+    // SAFETY: locked by the caller.
+    unsafe { SHARED.mutex.unlock() };
+}
+
+fn lock_twice() {
+    lock();
+    lock();
+}
+
+fn try_lock() {
+    if SHARED.mutex.try_lock() {
+        unlock();
+    }
+}
+
+fn lock_in_time() {
+    if SHARED.mutex.try_lock_until(NOW) {
+        unlock();
+    }
+}
+
+/// The last works on the calling thread, which is the owner.
+fn biased<const N: usize>(works: [fn(); N]) {
+    lock();
+    together(works);
+}
+
+#[test]
+fn mutex_owner_and_revoker() {
+    explore(4, || biased([lock, lock]));
+}
+
+/// The bias goes to the other thread, and perhaps back.
+#[test]
+fn mutex_bias_that_wanders() {
+    explore(3, || biased([lock_twice, lock_twice]));
+    explore(2, || biased([|| (0..3).for_each(|_| lock()), lock_twice]));
+}
+
+#[test]
+fn mutex_two_revokers() {
+    explore(2, || biased([lock, lock, lock]));
+}
+
+#[test]
+fn mutex_trying_and_giving_up() {
+    explore(3, || biased([try_lock, lock]));
+    explore(2, || biased([lock_in_time, lock, lock]));
+}

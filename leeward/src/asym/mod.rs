@@ -1,0 +1,154 @@
+//! Locks whose common path is a store: the cost of taking one is moved to who takes it away.
+//!
+//! | lock | its common path, free | who pays |
+//! |---|---|---|
+//! | [`RwLock`] | reading: a store into a slot of one's own thread | a writer: a heavy fence, and a look at every thread's slots |
+//! | [`Mutex`] | locking by the thread that does so nearly always: the same | another thread: a heavy fence, once; and who had it then |
+//!
+//! ```
+//! use leeward::asym::RwLock;
+//! static PREFIXES: RwLock<Vec<&str>> = RwLock::new(Vec::new());
+//!
+//! PREFIXES.write().push("10.0.0.0/8");
+//! std::thread::scope(|scope| {
+//!     for _ in 0..4 {
+//!         // No read-modify-write, no fence, no line that another thread writes.
+//!         scope.spawn(|| assert_eq!(PREFIXES.read().len(), 1));
+//!     }
+//! });
+//! ```
+//!
+//! # Slots
+//! A thread has four slots, in a block of its own that is registered when it first needs one (which may allocate, so that
+//! these locks do not serve inside a global allocator) and given back when it exits. A slot says which lock its thread is
+//! inside of. Whoever is inside of four such locks takes further ones by way of the ordinary lock in each; so does a
+//! thread past its thread-local destructors, and one for whose block there is no memory.
+//!
+//! # Guards
+//! They belong to their thread (`!Send`). One that is leaked keeps its lock taken for ever, also when its thread has
+//! exited, and one slot with it; a lock that comes to lie where the other one was is not concerned.
+//!
+//! # Forks and signals
+//! In the child of a fork, what other threads read by their slots is not locked any more: they are not there. Whatever else
+//! they had locked stays so, as with any lock. Not async-signal-safe.
+
+mod drain;
+#[cfg(not(leeward_loom))]
+mod fork;
+#[cfg(not(leeward_loom))]
+mod local;
+#[cfg(leeward_loom)]
+#[path = "model_local.rs"]
+mod local;
+#[cfg(all(test, leeward_loom))]
+mod loom_tests;
+mod mutex;
+#[cfg(not(leeward_loom))]
+mod mutex_api;
+mod rwlock;
+#[cfg(not(leeward_loom))]
+mod rwlock_api;
+mod slots;
+
+use crate::futex::Deadline;
+
+pub use mutex::RawMutex;
+pub use rwlock::RawRwLock;
+
+/// How long to try.
+#[derive(Clone, Copy)]
+enum How {
+    Wait,
+    Until(Deadline),
+    Try,
+}
+
+/// A readers-writer lock whose readers pay what an RCU section pays.
+///
+/// # Cost
+/// Reading, free path: a store into a slot of one's own thread, a look at the lock, and on leaving a store and a look at
+/// the slot; no fence, no locked instruction, no line that is written by others. Writing: what an ordinary lock costs,
+/// and if readers came since the last write, a [`heavy`](crate::fence::heavy) fence and a look at each thread's
+/// slots. Then readers take the ordinary lock for nine times as long as the fence took (at least 10 µs, at most 100 µs), so
+/// that frequent writers pay at most a tenth more than they would without.
+///
+/// # Fairness
+/// A writer first has the ordinary lock ([`raw::RwLock`](crate::raw::RwLock), whose fairness this one has), then closes
+/// the way in: readers that come later wait there, however many they are.
+///
+/// # Nested reads
+/// A thread may read a lock that it reads already, though a writer waits: it finds the lock in its slots and counts one
+/// more guard. A thread that is inside of more locks than it has slots, so that nothing tells which they are,
+/// passes waiting writers in all of them, as [`raw::RwLock::lock_shared_recursive`](crate::raw::RwLock::lock_shared_recursive)
+/// does.
+///
+/// # Memory ordering
+/// Everything done under the lock by writers before happens before what a reader does, and what readers did before what a
+/// writer does after.
+///
+/// # Panics
+/// Writing a lock that the calling thread reads, if a slot tells so (else it waits for ever); writing where no
+/// [heavy fence](crate::fence::heavy) is possible: then it stays locked.
+///
+/// The algorithm is BRAVO's (Dave Dice and Alex Kogan, 2019), with slots instead of a table, and an asymmetric fence.
+///
+/// ```
+/// use leeward::asym::{RwLock, RwLockWriteGuard};
+/// let lock = RwLock::new(1);
+/// {
+///     let (one, two) = (lock.read(), lock.read());
+///     assert_eq!(*one + *two, 2);
+///     assert!(lock.try_write().is_none());
+/// }
+/// let mut writer = lock.write();
+/// *writer = 2;
+/// let reader = RwLockWriteGuard::downgrade(writer);
+/// assert_eq!(*reader, 2);
+/// ```
+#[cfg(not(leeward_loom))]
+pub type RwLock<T> = lock_api::RwLock<RawRwLock, T>;
+/// A [`RwLock`] open for reading.
+#[cfg(not(leeward_loom))]
+pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
+/// A [`RwLock`] open for writing.
+#[cfg(not(leeward_loom))]
+pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+
+/// A mutex for a lock that one thread takes nearly always.
+///
+/// # Bias
+/// The first thread that takes it is its owner. Its second lock and all that follow are a store into a slot of its own.
+/// Another thread that wants the lock revokes that, and it is an ordinary one ([`raw::Mutex`](crate::raw::Mutex)) until
+/// some thread has taken it 512 times in a row without having to wait; that one is the owner then. The number
+/// doubles with each revocation, up to 65,536: a lock that threads share ends as an ordinary one, which is revoked once in
+/// 65,536 locks at most. An owner that exits leaves its bias to be revoked (or to the next thread that is given its slots).
+///
+/// # Cost
+/// By its owner: a store into a slot of the thread and a look at the lock, and to unlock a store and a look at the slot; no
+/// fence, no locked instruction. Revoking: a [`heavy`](crate::fence::heavy) fence, and waiting for the owner to leave.
+/// Otherwise: what an ordinary lock costs and some nanoseconds more.
+///
+/// # Fairness
+/// Whoever revokes waits for the owner to leave once; then as [`raw::Mutex`](crate::raw::Mutex).
+///
+/// # Memory ordering
+/// Everything done under the lock before happens before the return.
+///
+/// # Panics
+/// Locking what the calling thread holds as its owner (in any other way it waits for ever); locking where no
+/// [heavy fence](crate::fence::heavy) is possible: then it stays locked.
+///
+/// ```
+/// use leeward::asym::Mutex;
+/// static JOURNAL: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+/// for entry in 0..1000 {
+///     JOURNAL.lock().push(entry);     // stores
+/// }
+/// // Another thread now and then.
+/// std::thread::spawn(|| assert_eq!(JOURNAL.lock().len(), 1000)).join().unwrap();
+/// ```
+#[cfg(not(leeward_loom))]
+pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+/// A locked [`Mutex`].
+#[cfg(not(leeward_loom))]
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;

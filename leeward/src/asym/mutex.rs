@@ -1,0 +1,262 @@
+//! A mutex for a lock that one thread takes nearly always: its owner locks and unlocks with plain stores, another thread
+//! takes the bias away first.
+//!
+//! After Kiyokuni Kawachiya, Akira Koseki and Tamiya Onodera, "Lock Reservation: Java Locks Can Mostly Do without Atomic
+//! Operations" (2002), and Dave Dice, Hui Huang and Mingyao Yang's asymmetric Dekker synchronization (2001), which
+//! spares the revoker from stopping the owner.
+
+use core::ptr;
+
+use super::slots::{Block, Name, Slot};
+use super::{How, drain, local};
+use crate::atomic::{AtomicPtr, AtomicU32, Ordering, const_fn, looks};
+use crate::fence;
+use crate::futex::{Deadline, Private};
+use crate::mutant::mutated;
+use crate::raw;
+
+/// After its first revocation a lock is biased again to a thread that took it so many times in a row, uncontended: some
+/// fences' worth of what that saves.
+const AGAIN: u32 = looks(511) + 1;
+/// The number doubles with each revocation, up to this: then a revocation costs less than a nanosecond a lock.
+const AGAIN_AT_MOST: u32 = AGAIN << 7;
+
+/// A mutex that is biased towards the thread that takes it nearly always; 40 bytes, nothing of it written by that thread.
+///
+/// The raw lock; [`Mutex`](super::Mutex) is the one with data, and tells the policy.
+#[repr(C)]
+pub struct RawMutex {
+    name: Name,
+    /// The slots of the thread that it is biased to; null: everybody takes the ordinary lock. Written under that lock
+    /// only. (A thread that is given the slots of one that exited has its biases too, which does no harm: nobody else
+    /// has those slots.)
+    owner: AtomicPtr<Block>,
+    /// Under the ordinary lock: whose thread had it last,
+    last: AtomicPtr<Block>,
+    /// how many times in a row beyond the first, uncontended,
+    row: AtomicU32,
+    /// and how many it takes to be the owner.
+    needed: AtomicU32,
+    /// What everybody else takes; and the owner after it lost the bias.
+    lock: raw::Mutex<Private>,
+}
+
+impl RawMutex {
+    const_fn! {
+        /// An unlocked one, nobody's yet.
+        #[allow(clippy::new_without_default)]
+        pub fn new() -> Self {
+            RawMutex {
+                name: Name::new(),
+                owner: AtomicPtr::new(ptr::null_mut()),
+                last: AtomicPtr::new(ptr::null_mut()),
+                row: AtomicU32::new(0),
+                needed: AtomicU32::new(0),
+                lock: raw::Mutex::new(),
+            }
+        }
+    }
+
+    /// Locks it.
+    ///
+    /// # Panics
+    /// If the calling thread holds it as its owner: it would wait for itself.
+    #[inline(always)]
+    pub fn lock(&self) {
+        if !self.enter_at_once() {
+            self.lock_slow(How::Wait);
+        }
+    }
+
+    /// Locks it if nobody holds it.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        self.enter_at_once() || self.lock_slow(How::Try)
+    }
+
+    /// Locks it by `deadline`; whether it did.
+    #[inline]
+    pub fn try_lock_until(&self, deadline: Deadline) -> bool {
+        self.enter_at_once() || self.lock_slow(How::Until(deadline))
+    }
+
+    #[inline(always)]
+    fn enter_at_once(&self) -> bool {
+        let block = local::mine();
+        let slot = block.first();
+        slot.is_free() && self.enter(block, slot)
+    }
+
+    /// Enters by a slot of the calling thread that is free, if it is the owner.
+    #[inline(always)]
+    fn enter(&self, block: &Block, slot: &Slot) -> bool {
+        // Pair I, light half, in `announce`: the slot is stored before the look at `owner`. Partner: the heavy fence in
+        // `revoke`. Either the revoker sees the slot and waits, or we see that we are not the owner any more.
+        slot.announce(self.name.get());
+        // Relaxed: only the owner makes itself one, or a revoker that gave up, having touched nothing; what others did
+        // under the lock happened before.
+        if ptr::eq(self.owner.load(Ordering::Relaxed), block) {
+            return true;
+        }
+        slot.retreat();
+        false
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_slow(&self, how: How) -> bool {
+        let name = self.name.give(true);
+        if let Some(block) = local::registered() {
+            if block.find(name).is_some() {
+                assert!(
+                    !matches!(how, How::Wait),
+                    "leeward: a thread locks an asym::Mutex that it holds: it would wait for itself for ever"
+                );
+            } else if self.is_owner(block) && block.unused().is_some_and(|slot| self.enter(block, slot)) {
+                return true;
+            }
+        }
+        let is_contended = !self.lock.try_lock();
+        if is_contended {
+            match how {
+                How::Wait => self.lock.lock(),
+                How::Until(deadline) if self.lock.try_lock_until(deadline) => {}
+                How::Until(_) | How::Try => return false,
+            }
+        }
+        if self.is_biased() && !self.revoke(how) {
+            return false;
+        }
+        self.count(is_contended);
+        true
+    }
+
+    fn is_owner(&self, block: &Block) -> bool {
+        // Relaxed: looked at again where it matters.
+        ptr::eq(self.owner.load(Ordering::Relaxed), block)
+    }
+
+    fn is_biased(&self) -> bool {
+        // Relaxed: written under the lock.
+        !self.owner.load(Ordering::Relaxed).is_null()
+    }
+
+    /// The owner's slots. Live for ever, as all do.
+    fn owners_slots(&self) -> impl Iterator<Item = &'static Slot> + Clone + use<> {
+        // Relaxed: only its address was handed over; the slots were there before.
+        let owner = self.owner.load(Ordering::Relaxed);
+        // SAFETY: null, or stored by `unlock_slow`, from a block of the registry, which lives for ever.
+        let owner: Option<&'static Block> = unsafe { owner.as_ref() };
+        owner.into_iter().flat_map(Block::slots)
+    }
+
+    /// Takes the lock away from its owner, who is waited for. The caller has the ordinary one; if this fails, not any
+    /// more.
+    #[cold]
+    #[inline(never)]
+    fn revoke(&self, how: How) -> bool {
+        let name = self.name.get();
+        let slots = self.owners_slots();
+        // Relaxed, here and below: under the lock.
+        let owner = self.owner.load(Ordering::Relaxed);
+        let is_held = || slots.clone().any(|slot| slot.is_held_for(name));
+        if matches!(how, How::Try) && is_held() {
+            // SAFETY: locked by the caller.
+            unsafe { self.lock.unlock() };
+            return false;
+        }
+        // The owner itself may come here, for want of a free slot.
+        let is_own = ptr::eq(owner, local::mine());
+        // Relaxed: ordered by the fence.
+        self.owner.store(ptr::null_mut(), Ordering::Relaxed);
+        if !is_own && !mutated!(asym_bias_heavy) {
+            // Pair I, heavy half: the bias is taken away before the look at the slots. Partner: the light fence in
+            // `enter`.
+            fence::heavy();
+        }
+        let has_left = match how {
+            How::Wait => drain::wait(|| slots.clone(), name, None),
+            How::Until(deadline) => drain::wait(|| slots.clone(), name, Some(deadline)),
+            How::Try => !is_held(),
+        };
+        if !has_left {
+            // Relaxed: nothing was done under the lock.
+            self.owner.store(owner, Ordering::Relaxed);
+            // SAFETY: locked by the caller.
+            unsafe { self.lock.unlock() };
+        } else if !is_own {
+            let needed = self.needed.load(Ordering::Relaxed);
+            self.needed.store((2 * needed).clamp(AGAIN, AGAIN_AT_MOST), Ordering::Relaxed);
+        }
+        has_left
+    }
+
+    /// Notes who has the ordinary lock, for the bias.
+    fn count(&self, is_contended: bool) {
+        let me = ptr::from_ref(local::mine()).cast_mut();
+        // Relaxed, all: under the lock.
+        let is_again = ptr::eq(self.last.load(Ordering::Relaxed), me) && !is_contended;
+        let row = if is_again { self.row.load(Ordering::Relaxed).saturating_add(1) } else { 0 };
+        self.row.store(row, Ordering::Relaxed);
+        self.last.store(me, Ordering::Relaxed);
+    }
+
+    /// Unlocks it.
+    ///
+    /// # Safety
+    /// The calling thread holds it.
+    #[inline(always)]
+    pub unsafe fn unlock(&self) {
+        let slot = local::mine().first();
+        if slot.is_simply(self.name.get()) {
+            slot.leave();
+        } else {
+            self.unlock_slow();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unlock_slow(&self) {
+        if local::drop_guard(self.name.get()).is_some() {
+            return;
+        }
+        // Relaxed, all: under the lock.
+        let last = self.last.load(Ordering::Relaxed);
+        let is_earned = self.row.load(Ordering::Relaxed) >= self.needed.load(Ordering::Relaxed);
+        if is_earned && local::mine().unused().is_some() {
+            // The bias is given with the lock, not before: its owner could enter a second time. Relaxed: the caller reads
+            // it itself, and others under the lock.
+            self.owner.store(last, Ordering::Relaxed);
+        }
+        // SAFETY: the caller gives up a lock that no slot stands for: so it has the ordinary one.
+        unsafe { self.lock.unlock() };
+    }
+
+    /// Whether anybody holds it; out of date when it is returned.
+    pub fn is_locked(&self) -> bool {
+        let name = self.name.get();
+        self.lock.is_locked() || self.owners_slots().any(|slot| slot.is_held_for(name))
+    }
+}
+
+// SAFETY: `lock` lets one caller in until `unlock`. (The calling thread's, as everywhere.)
+unsafe impl raw::Lock<Private> for RawMutex {
+    fn lock(&self) {
+        RawMutex::lock(self);
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawMutex::unlock(self) };
+    }
+}
+
+impl core::fmt::Debug for RawMutex {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RawMutex")
+            .field("is_locked", &self.is_locked())
+            .field("is_biased", &self.is_biased())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,97 @@
+//! [`lock_api`]'s view of the asymmetric readers-writer lock.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use super::RawRwLock;
+use crate::futex::{Deadline, Private};
+use crate::raw::deadline;
+
+// SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`, readers share until the last `unlock_shared`; guards
+// stay on their thread, whose slots stand for them.
+unsafe impl lock_api::RawRwLock for RawRwLock {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = RawRwLock::new();
+    type GuardMarker = lock_api::GuardNoSend;
+
+    #[inline(always)]
+    fn lock_shared(&self) {
+        RawRwLock::lock_shared(self);
+    }
+
+    #[inline]
+    fn try_lock_shared(&self) -> bool {
+        RawRwLock::try_lock_shared(self)
+    }
+
+    #[inline(always)]
+    unsafe fn unlock_shared(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::unlock_shared(self) };
+    }
+
+    fn lock_exclusive(&self) {
+        RawRwLock::lock_exclusive(self);
+    }
+
+    fn try_lock_exclusive(&self) -> bool {
+        RawRwLock::try_lock_exclusive(self)
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::unlock_exclusive(self) };
+    }
+
+    fn is_locked(&self) -> bool {
+        RawRwLock::is_locked(self)
+    }
+
+    fn is_locked_exclusive(&self) -> bool {
+        RawRwLock::is_locked_exclusive(self)
+    }
+}
+
+// SAFETY: the writer becomes a reader in one step.
+unsafe impl lock_api::RawRwLockDowngrade for RawRwLock {
+    unsafe fn downgrade(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::downgrade(self) };
+    }
+}
+
+// SAFETY: a thread that is inside enters whoever waits.
+unsafe impl lock_api::RawRwLockRecursive for RawRwLock {
+    #[inline]
+    fn lock_shared_recursive(&self) {
+        RawRwLock::lock_shared_recursive(self);
+    }
+
+    #[inline]
+    fn try_lock_shared_recursive(&self) -> bool {
+        RawRwLock::try_lock_shared_recursive(self)
+    }
+}
+
+// SAFETY: they lock as the others do, or not at all.
+unsafe impl lock_api::RawRwLockTimed for RawRwLock {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_shared_for(&self, timeout: Duration) -> bool {
+        self.lock_shared_until(Deadline::after::<Private>(timeout))
+    }
+
+    fn try_lock_shared_until(&self, timeout: Instant) -> bool {
+        self.lock_shared_until(deadline::<Private>(timeout))
+    }
+
+    fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {
+        self.lock_exclusive_until(Deadline::after::<Private>(timeout))
+    }
+
+    fn try_lock_exclusive_until(&self, timeout: Instant) -> bool {
+        self.lock_exclusive_until(deadline::<Private>(timeout))
+    }
+}

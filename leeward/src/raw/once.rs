@@ -1,0 +1,134 @@
+//! Something that is done once.
+
+use core::marker::PhantomData;
+
+use super::patience::Patience;
+use crate::atomic::{AtomicU32, Ordering, const_fn};
+use crate::futex::{ALL, Futex, Private};
+use crate::mutant::mutated;
+
+const NEW: u32 = 0;
+const RUNNING: u32 = 1;
+const AWAITED: u32 = 2;
+const DONE: u32 = 3;
+const WANTED: u32 = 4;
+
+/// Does something once, whoever comes first.
+///
+/// Zeroed memory is one that has not run. There is no poison: if what is run panics, it has not run, and the next caller
+/// tries again (as `OnceLock` does; std's `Once` is poisoned instead). Afterwards a call costs one load.
+#[repr(C)]
+pub struct Once<F: Futex = Private> {
+    /// | value | meaning |
+    /// |---|---|
+    /// | 0 | has not run |
+    /// | 1 | runs |
+    /// | 2 | runs, and somebody may sleep until it has |
+    /// | 3 | has run |
+    /// | 4 | has not run, and somebody may sleep until it has |
+    word: AtomicU32,
+    futex: PhantomData<fn() -> F>,
+}
+
+/// Whoever runs it; when dropped, says how it ended.
+struct Run<'a, F: Futex> {
+    once: &'a Once<F>,
+    end: u32,
+}
+
+impl<F: Futex> Drop for Run<'_, F> {
+    fn drop(&mut self) {
+        // Release: partner of the acquires of those who look.
+        let before = self.once.word.swap(self.end, Ordering::Release);
+        if before == AWAITED && !mutated!(once_wake) {
+            F::wake(&self.once.word, ALL);
+        }
+    }
+}
+
+impl<F: Futex> Once<F> {
+    const_fn! {
+        /// One that has not run.
+        #[allow(clippy::new_without_default)]
+        pub fn new() -> Self {
+            Once { word: AtomicU32::new(NEW), futex: PhantomData }
+        }
+    }
+
+    /// Whether it has run; then what it did is seen.
+    #[inline]
+    pub fn is_completed(&self) -> bool {
+        // Acquire: partner of the release in `Run`.
+        self.word.load(Ordering::Acquire) == DONE
+    }
+
+    /// Runs `work` unless it has been run, and waits for whoever runs it already.
+    ///
+    /// From within `work` it deadlocks.
+    ///
+    /// # Panics
+    /// If `work` does; then it has not run.
+    #[inline]
+    pub fn call_once(&self, work: impl FnOnce()) {
+        if !self.is_completed() {
+            let mut work = Some(work);
+            let run = &mut || {
+                if let Some(work) = work.take() {
+                    work();
+                }
+            };
+            self.call_slow(Some(run));
+        }
+    }
+
+    /// Waits until it has run.
+    pub fn wait(&self) {
+        if !self.is_completed() {
+            self.call_slow(None);
+        }
+    }
+
+    /// Runs it, or waits until it has run; without `work` for whoever will.
+    #[cold]
+    #[inline(never)]
+    fn call_slow(&self, mut work: Option<&mut dyn FnMut()>) {
+        let mut patience = Patience::new();
+        loop {
+            // Acquire: as in `is_completed`.
+            let word = self.word.load(Ordering::Acquire);
+            match (word, &mut work) {
+                (DONE, _) => return,
+                (NEW | WANTED, Some(work)) => {
+                    if self.begin(word) {
+                        let mut run = Run { once: self, end: NEW };
+                        work();
+                        run.end = DONE;
+                        return;
+                    }
+                }
+                _ if patience.pause::<F>() => {}
+                _ => self.sleep(word),
+            }
+        }
+    }
+
+    fn begin(&self, word: u32) -> bool {
+        let running = if word == NEW { RUNNING } else { AWAITED };
+        // Acquire: what a call that panicked did is seen. Relaxed on failure: looks again.
+        self.word.compare_exchange(word, running, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn sleep(&self, word: u32) {
+        let marked = if word == NEW || word == WANTED { WANTED } else { AWAITED };
+        // Relaxed: everything that is said is in this word.
+        if word == marked || self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            F::wait(&self.word, marked, None);
+        }
+    }
+}
+
+impl<F: Futex> core::fmt::Debug for Once<F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Once").field("is_completed", &self.is_completed()).finish()
+    }
+}

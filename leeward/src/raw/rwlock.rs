@@ -1,0 +1,400 @@
+//! A readers-writer lock for general use: two words, no reader and no writer is starved.
+//!
+//! Phases alternate as in a phase-fair lock (Brandenburg and Anderson, "Spin-Based Reader-Writer Synchronization for
+//! Multiprocessor Real-Time Systems", 2010): readers stay out while a writer waits, and a writer's unlock lets in
+//! the readers that waited for it, past other waiting writers. The lock is not handed over but free to take, so
+//! that whoever is awake goes on; what that costs the others is bounded by counting those who were passed over.
+
+use core::marker::PhantomData;
+
+use super::Lock;
+use super::patience::Patience;
+use super::rwlock_state::{
+    OVERDUE, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_writer, has_room,
+    is_free, is_written,
+};
+use crate::atomic::{AtomicU32, Ordering, const_fn};
+use crate::futex::{ALL, Deadline, Futex, Private, Wait};
+use crate::mutant::mutated;
+
+/// Readers share, a writer is alone.
+///
+/// Zeroed memory is an unlocked one. Not reentrant: [`lock_shared`](Self::lock_shared) by a thread that holds it waits
+/// for a waiting writer that waits for that thread;
+/// [`lock_shared_recursive`](Self::lock_shared_recursive) does not.
+///
+/// # Fairness
+/// - A writer that sleeps is passed by the readers that are inside, and by those that a writer before it kept out; by no
+///   reader that comes later.
+/// - A reader that sleeps is let in by the next writer's unlock. If other writers take the lock before it has run, it is
+///   counted when it has, and then no writer takes the lock before it (63 readers at a time are counted). So once it has
+///   looked, it is passed by one writer at most: the one that holds the lock then.
+/// - Among writers there is no bound: a newcomer may overtake one that was woken; those who sleep are woken in the order in
+///   which they lay down.
+///
+/// On platforms without futexes, where waiting is looking again, nobody knows who waits, and none of this is promised.
+///
+/// A [`Condvar`](super::Condvar) may be waited upon with it locked for writing.
+///
+/// # Lifetime
+/// It must live until each call on it has returned: unlocking looks at it after somebody else may have locked it.
+///
+/// # Cost
+/// Free: one compare-exchange to lock, one subtraction or compare-exchange to unlock. Otherwise a while of looking,
+/// some yields, and a futex sleep. Async-signal-safe as far as a lock can be: a handler that interrupts a holder
+/// deadlocks.
+#[repr(C)]
+pub struct RwLock<F: Futex = Private> {
+    /// | bits | meaning |
+    /// |---|---|
+    /// | 0-19 | readers inside; all ones: a writer |
+    /// | 20-25 | readers that were passed over: no writer takes the lock while it is not 0 |
+    /// | 26-29 | turns: counts the unlocks by writers that let waiting readers in past waiting writers |
+    /// | 30 | readers may sleep, on this word |
+    /// | 31 | writers may sleep, on the other word: readers that come stay out |
+    state: AtomicU32,
+    /// Counts wakes of writers.
+    writers: AtomicU32,
+    futex: PhantomData<fn() -> F>,
+}
+
+impl<F: Futex> RwLock<F> {
+    const_fn! {
+        /// An unlocked one.
+        #[allow(clippy::new_without_default)]
+        pub fn new() -> Self {
+            RwLock { state: AtomicU32::new(0), writers: AtomicU32::new(0), futex: PhantomData }
+        }
+    }
+
+    /// Locks it for reading.
+    ///
+    /// # Panics
+    /// With 1,048,574 readers inside (leaked guards).
+    #[inline]
+    pub fn lock_shared(&self) {
+        if !self.enter_at_once() {
+            self.lock_shared_slow(false, None);
+        }
+    }
+
+    /// Locks it for reading, by a thread that may hold it for reading already: waiting writers are passed as long
+    /// as any reader is inside, who may starve them.
+    ///
+    /// # Panics
+    /// As [`lock_shared`](Self::lock_shared).
+    #[inline]
+    pub fn lock_shared_recursive(&self) {
+        if !self.enter_at_once() {
+            self.lock_shared_slow(true, None);
+        }
+    }
+
+    /// Locks it for reading by `deadline`; whether it did. Looks at least once.
+    ///
+    /// # Panics
+    /// As [`lock_shared`](Self::lock_shared).
+    #[inline]
+    pub fn lock_shared_until(&self, deadline: Deadline) -> bool {
+        self.enter_at_once() || self.lock_shared_slow(false, Some(deadline))
+    }
+
+    /// Locks it for reading if no writer holds it or waits.
+    #[inline]
+    pub fn try_lock_shared(&self) -> bool {
+        self.try_enter(&mut Waiting::new(false))
+    }
+
+    /// Locks it for reading if no writer holds it, and none waits or readers are inside.
+    #[inline]
+    pub fn try_lock_shared_recursive(&self) -> bool {
+        self.try_enter(&mut Waiting::new(true))
+    }
+
+    fn try_enter(&self, waiting: &mut Waiting) -> bool {
+        // Relaxed: the exchange decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        while has_room(state) && waiting.may_enter(state) {
+            match self.enter(waiting, state) {
+                Ok(()) => return true,
+                Err(now) => state = now,
+            }
+        }
+        false
+    }
+
+    #[inline]
+    fn enter_at_once(&self) -> bool {
+        // Relaxed: the exchange decides.
+        let state = self.state.load(Ordering::Relaxed);
+        // Acquire: partner of the release in `unlock_exclusive`. Relaxed on failure: the slow path looks again.
+        admits(state)
+            && self.state.compare_exchange_weak(state, state + READER, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn enter(&self, waiting: &Waiting, state: u32) -> Result<(), u32> {
+        let entered = waiting.entered(state);
+        // Acquire: as in `enter_at_once`.
+        self.state.compare_exchange_weak(state, entered, Ordering::Acquire, Ordering::Relaxed).map(|_| ())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_shared_slow(&self, is_nested: bool, deadline: Option<Deadline>) -> bool {
+        let mut waiting = Waiting::new(is_nested);
+        let mut patience = Patience::new();
+        loop {
+            // Relaxed: the exchanges decide.
+            let state = self.state.load(Ordering::Relaxed);
+            if waiting.may_enter(state) {
+                match self.enter(&waiting, state) {
+                    Ok(()) => return true,
+                    Err(_) => continue,
+                }
+            }
+            if patience.pause::<F>() {
+                continue;
+            }
+            let is_overdue = waiting.is_overdue(state);
+            let marked = (state | READERS_WAIT) + if is_overdue { OVERDUE } else { 0 };
+            // Relaxed: everything that is said is in this word.
+            if marked != state
+                && self.state.compare_exchange(state, marked, Ordering::Relaxed, Ordering::Relaxed).is_err()
+            {
+                continue;
+            }
+            waiting.is_counted |= is_overdue;
+            waiting.since.get_or_insert(state & TURNS);
+            if F::wait(&self.state, marked, deadline) == Wait::TimedOut {
+                self.give_up(&waiting);
+                return false;
+            }
+        }
+    }
+
+    /// A writer may sleep for the sake of a reader that was counted.
+    fn give_up(&self, waiting: &Waiting) {
+        if waiting.is_counted {
+            // Relaxed: nothing was done under the lock.
+            let state = self.state.fetch_sub(OVERDUE, Ordering::Relaxed);
+            if state & READERS == 0 && state & WRITERS_WAIT != 0 {
+                self.wake_writer();
+            }
+        }
+    }
+
+    /// Unlocks it for reading.
+    ///
+    /// # Safety
+    /// It is locked for reading, and one who did so gives that up.
+    #[inline]
+    pub unsafe fn unlock_shared(&self) {
+        // Release: what was read under the lock was read before a writer writes.
+        let state = self.state.fetch_sub(READER, Ordering::Release);
+        if state & (READERS | WRITERS_WAIT) == READER | WRITERS_WAIT {
+            self.wake_writer();
+        }
+    }
+
+    /// Locks it for writing.
+    #[inline]
+    pub fn lock_exclusive(&self) {
+        if !self.take_at_once() {
+            self.lock_exclusive_slow(None);
+        }
+    }
+
+    /// Locks it for writing by `deadline`; whether it did. Looks at least once.
+    #[inline]
+    pub fn lock_exclusive_until(&self, deadline: Deadline) -> bool {
+        self.take_at_once() || self.lock_exclusive_slow(Some(deadline))
+    }
+
+    /// Locks it for writing if nobody is inside and no reader was passed over.
+    #[inline]
+    pub fn try_lock_exclusive(&self) -> bool {
+        // Relaxed: the exchange decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        while is_free(state) {
+            // Acquire: as in `take_at_once`.
+            match self.state.compare_exchange_weak(state, state | WRITER, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => state = now,
+            }
+        }
+        false
+    }
+
+    #[inline]
+    fn take_at_once(&self) -> bool {
+        // Acquire: partner of the releases in `unlock_shared` and `unlock_exclusive`. Relaxed on failure: the slow path
+        // looks again.
+        self.state.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_exclusive_slow(&self, deadline: Option<Deadline>) -> bool {
+        let mut patience = Patience::new();
+        // Who has slept does not know whether others still do.
+        let mut mark = 0;
+        loop {
+            // Acquire: partner of the release in `wake_writer`: whoever knows of a wake sees the unlock before it.
+            let wakes = self.writers.load(Ordering::Acquire);
+            // Relaxed: the exchanges decide.
+            let state = self.state.load(Ordering::Relaxed);
+            if is_free(state) {
+                let taken = state | WRITER | mark;
+                // Acquire: as in `take_at_once`.
+                if self.state.compare_exchange(state, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                    return true;
+                }
+                continue;
+            }
+            if patience.pause::<F>() {
+                continue;
+            }
+            // Relaxed: everything that is said is in this word.
+            if state & WRITERS_WAIT == 0
+                && self
+                    .state
+                    .compare_exchange(state, state | WRITERS_WAIT, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_err()
+            {
+                continue;
+            }
+            mark = WRITERS_WAIT;
+            if F::wait(&self.writers, wakes, deadline) == Wait::TimedOut {
+                self.retract();
+                return false;
+            }
+        }
+    }
+
+    /// Unlocks it for writing.
+    ///
+    /// # Safety
+    /// It is locked for writing, and the one who did so gives that up.
+    #[inline]
+    pub unsafe fn unlock_exclusive(&self) {
+        // Release: what was done under the lock happens before the next holder's. Relaxed on failure: looks again.
+        if self.state.compare_exchange(WRITER, 0, Ordering::Release, Ordering::Relaxed).is_err() {
+            self.unlock_exclusive_slow();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unlock_exclusive_slow(&self) {
+        let state = self.leave_as_writer(0);
+        // Waiting readers go first, and the last of them wakes a writer. If none slept, none of them may be left.
+        let has_woken = state & READERS_WAIT != 0 && self.wake_readers();
+        if !has_woken && state & WRITERS_WAIT != 0 {
+            self.wake_writer();
+        }
+    }
+
+    /// Makes the writer a reader: no other writer comes between, and readers may enter.
+    ///
+    /// # Safety
+    /// It is locked for writing, and the one who did so goes on as a reader.
+    #[inline]
+    pub unsafe fn downgrade(&self) {
+        let state = self.leave_as_writer(READER);
+        if state & READERS_WAIT != 0 {
+            self.wake_readers();
+        }
+    }
+
+    /// The writer's part of the state is replaced; what it was.
+    fn leave_as_writer(&self, readers: u32) -> u32 {
+        // Relaxed: the exchange decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let left = after_writer(state) + readers;
+            // Release: as in `unlock_exclusive`.
+            match self.state.compare_exchange_weak(state, left, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return state,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Wakes the readers that sleep; whether there were any.
+    fn wake_readers(&self) -> bool {
+        !mutated!(rwlock_wake_readers) && F::wake(&self.state, ALL) != 0
+    }
+
+    /// Wakes a writer, for whom newcomers stay out meanwhile.
+    #[cold]
+    #[inline(never)]
+    fn wake_writer(&self) {
+        if !self.wake_a_writer() {
+            self.retract();
+        }
+    }
+
+    fn wake_a_writer(&self) -> bool {
+        if mutated!(rwlock_wake_writer) {
+            return true;
+        }
+        let order = if mutated!(rwlock_wakes_release) { Ordering::Relaxed } else { Ordering::Release };
+        // Release: partner of the acquire in `lock_exclusive_slow`.
+        self.writers.fetch_add(1, order);
+        F::wake(&self.writers, 1) != 0
+    }
+
+    /// Readers need not stay out for a writer that there is not, or no longer. If one sleeps after all (it lay down
+    /// without marking the word, because it was marked), it is woken and marks it again.
+    #[cold]
+    #[inline(never)]
+    fn retract(&self) {
+        // Relaxed: everything that is said is in this word.
+        let state = self.state.fetch_and(!WRITERS_WAIT, Ordering::Relaxed);
+        if !mutated!(rwlock_retract_wakes) && self.wake_a_writer() || is_written(state) {
+            return;
+        }
+        // Relaxed: as above.
+        if self.state.fetch_and(!READERS_WAIT, Ordering::Relaxed) & READERS_WAIT != 0 {
+            self.wake_readers();
+        }
+    }
+
+    /// Whether anybody holds it; out of date when it is returned.
+    pub fn is_locked(&self) -> bool {
+        // Relaxed: out of date anyway.
+        self.state.load(Ordering::Relaxed) & READERS != 0
+    }
+
+    /// Whether a writer holds it; out of date when it is returned.
+    pub fn is_locked_exclusive(&self) -> bool {
+        // Relaxed: out of date anyway.
+        is_written(self.state.load(Ordering::Relaxed))
+    }
+}
+
+// SAFETY: a writer is alone from `lock_exclusive` to `unlock_exclusive`.
+unsafe impl<F: Futex> Lock<F> for RwLock<F> {
+    fn lock(&self) {
+        self.lock_exclusive();
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_exclusive() };
+    }
+}
+
+impl<F: Futex> core::fmt::Debug for RwLock<F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // Relaxed: out of date anyway.
+        let state = self.state.load(Ordering::Relaxed);
+        let readers = if is_written(state) { 0 } else { state & READERS };
+        f.debug_struct("RwLock")
+            .field("is_written", &is_written(state))
+            .field("readers", &readers)
+            .field("readers_wait", &(state & READERS_WAIT != 0))
+            .field("writers_wait", &(state & WRITERS_WAIT != 0))
+            .finish()
+    }
+}

@@ -1,0 +1,75 @@
+//! [`lock_api`]'s view of the readers-writer lock.
+
+use super::RwLock;
+use crate::futex::Futex;
+
+// SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`, readers share until the last `unlock_shared`.
+unsafe impl<F: Futex> lock_api::RawRwLock for RwLock<F> {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = RwLock::<F>::new();
+    type GuardMarker = lock_api::GuardSend;
+
+    #[inline]
+    fn lock_shared(&self) {
+        RwLock::lock_shared(self);
+    }
+
+    #[inline]
+    fn try_lock_shared(&self) -> bool {
+        RwLock::try_lock_shared(self)
+    }
+
+    #[inline]
+    unsafe fn unlock_shared(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::unlock_shared(self) };
+    }
+
+    #[inline]
+    fn lock_exclusive(&self) {
+        RwLock::lock_exclusive(self);
+    }
+
+    #[inline]
+    fn try_lock_exclusive(&self) -> bool {
+        RwLock::try_lock_exclusive(self)
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::unlock_exclusive(self) };
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        RwLock::is_locked(self)
+    }
+
+    #[inline]
+    fn is_locked_exclusive(&self) -> bool {
+        RwLock::is_locked_exclusive(self)
+    }
+}
+
+// SAFETY: the writer becomes a reader in one step.
+unsafe impl<F: Futex> lock_api::RawRwLockDowngrade for RwLock<F> {
+    #[inline]
+    unsafe fn downgrade(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::downgrade(self) };
+    }
+}
+
+// SAFETY: a reader that finds another inside enters whoever waits.
+unsafe impl<F: Futex> lock_api::RawRwLockRecursive for RwLock<F> {
+    #[inline]
+    fn lock_shared_recursive(&self) {
+        RwLock::lock_shared_recursive(self);
+    }
+
+    #[inline]
+    fn try_lock_shared_recursive(&self) -> bool {
+        RwLock::try_lock_shared_recursive(self)
+    }
+}

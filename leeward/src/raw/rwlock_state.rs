@@ -1,0 +1,77 @@
+//! The state word of [`RwLock`](super::RwLock), and what a waiting reader knows of it. The table is on the field.
+
+use crate::mutant::mutated;
+
+pub(super) const READER: u32 = 1;
+pub(super) const READERS: u32 = (1 << 20) - 1;
+pub(super) const WRITER: u32 = READERS;
+pub(super) const OVERDUE: u32 = 1 << 20;
+pub(super) const OVERDUES: u32 = 0x3f << 20;
+pub(super) const TURN: u32 = 1 << 26;
+pub(super) const TURNS: u32 = 0xf << 26;
+pub(super) const READERS_WAIT: u32 = 1 << 30;
+pub(super) const WRITERS_WAIT: u32 = 1 << 31;
+
+pub(super) const fn is_written(state: u32) -> bool {
+    state & READERS == WRITER
+}
+
+/// Whether a writer may take it.
+pub(super) const fn is_free(state: u32) -> bool {
+    state & (READERS | OVERDUES) == 0
+}
+
+/// Whether another reader can be counted, and no writer is inside.
+pub(super) const fn has_room(state: u32) -> bool {
+    state & READERS < WRITER - 1
+}
+
+/// Whether a reader that has just come may enter.
+pub(super) const fn admits(state: u32) -> bool {
+    has_room(state) && state & WRITERS_WAIT == 0
+}
+
+/// What a writer leaves behind.
+pub(super) const fn after_writer(state: u32) -> u32 {
+    let turn = match (state & READERS_WAIT, state & WRITERS_WAIT) {
+        (_, 0) => 0,
+        (0, _) => state & TURNS,
+        _ => (state + TURN) & TURNS,
+    };
+    state & (OVERDUES | WRITERS_WAIT) | turn
+}
+
+/// A reader that waits.
+pub(super) struct Waiting {
+    /// Enters whenever a reader is inside.
+    is_nested: bool,
+    /// The turn when it first lay down.
+    pub(super) since: Option<u32>,
+    /// A writer's unlock was its turn: it enters past waiting writers.
+    is_due: bool,
+    /// It is one of `OVERDUES`.
+    pub(super) is_counted: bool,
+}
+
+impl Waiting {
+    pub(super) fn new(is_nested: bool) -> Waiting {
+        Waiting { is_nested, since: None, is_due: false, is_counted: false }
+    }
+
+    pub(super) fn may_enter(&mut self, state: u32) -> bool {
+        self.is_due |= self.since.is_some_and(|turn| turn != state & TURNS);
+        let is_shared = self.is_nested && state & READERS != 0;
+        !is_written(state) && (state & WRITERS_WAIT == 0 || self.is_due || is_shared)
+    }
+
+    /// The state with it inside.
+    pub(super) fn entered(&self, state: u32) -> u32 {
+        assert!(has_room(state), "a RwLock has more readers than it can count");
+        (state + READER).wrapping_sub(if self.is_counted { OVERDUE } else { 0 })
+    }
+
+    /// Whether it is to be counted as passed over.
+    pub(super) fn is_overdue(&self, state: u32) -> bool {
+        self.is_due && !self.is_counted && state & OVERDUES != OVERDUES && !mutated!(rwlock_overdue)
+    }
+}

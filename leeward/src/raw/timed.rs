@@ -1,0 +1,33 @@
+//! [`lock_api`]'s timed locking, whose points in time are std's.
+
+use std::time::{Duration, Instant};
+
+use super::RwLock;
+use crate::futex::{Deadline, Futex};
+
+/// The same point on the clock that futexes end by.
+fn deadline<F: Futex>(instant: Instant) -> Deadline {
+    Deadline::after::<F>(instant.saturating_duration_since(Instant::now()))
+}
+
+// SAFETY: they lock as the others do, or not at all.
+unsafe impl<F: Futex> lock_api::RawRwLockTimed for RwLock<F> {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_shared_for(&self, timeout: Duration) -> bool {
+        self.lock_shared_until(Deadline::after::<F>(timeout))
+    }
+
+    fn try_lock_shared_until(&self, timeout: Instant) -> bool {
+        self.lock_shared_until(deadline::<F>(timeout))
+    }
+
+    fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {
+        self.lock_exclusive_until(Deadline::after::<F>(timeout))
+    }
+
+    fn try_lock_exclusive_until(&self, timeout: Instant) -> bool {
+        self.lock_exclusive_until(deadline::<F>(timeout))
+    }
+}

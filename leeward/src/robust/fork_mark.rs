@@ -1,0 +1,76 @@
+//! Whether this process is still the one that looked: a number that a fork changes, whoever made it.
+//!
+//! It lies in a page that the kernel wipes in every child that has memory of its own (`MADV_WIPEONFORK`, Linux 4.14), so
+//! that children of `_Fork` and raw `clone` notice as well; on older kernels a fork handler clears it. Called by [`this`](super::this).
+
+use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
+use crate::sys::Errno;
+
+/// What no thread has ever seen.
+pub(super) const NEVER: u32 = u32::MAX;
+/// Nobody has looked in this process yet.
+const WIPED: u32 = 0;
+
+/// Where the number lies: at first in a word that stays `WIPED`.
+static PLACE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::from_ref(&NOWHERE).cast_mut());
+static NOWHERE: AtomicU32 = AtomicU32::new(WIPED);
+/// Where it lies on kernels that wipe nothing.
+static HANDLED: AtomicU32 = AtomicU32::new(WIPED);
+/// The last number given, in this process or in those that it was forked from.
+static LAST: AtomicU32 = AtomicU32::new(WIPED);
+
+#[inline]
+fn place() -> &'static AtomicU32 {
+    // Acquire: partner of the release in `now`, behind which the page is there.
+    let place = PLACE.load(Ordering::Acquire);
+    // SAFETY: a static, or a page that is never given back.
+    unsafe { &*place }
+}
+
+/// Whether nothing was forked since `now` said so.
+#[inline]
+pub(super) fn is_still(number: u32) -> bool {
+    // Relaxed: a thread's own number, which changes where there is one thread.
+    place().load(Ordering::Relaxed) == number
+}
+
+/// This process's number.
+#[cold]
+pub(super) fn now() -> u32 {
+    if core::ptr::eq(place(), &NOWHERE) {
+        let place = wiped_page().unwrap_or_else(handled);
+        // AcqRel: partner of the acquire in `place`. Relaxed on failure: another thread was faster; a page is lost, once.
+        let nowhere = core::ptr::from_ref(&NOWHERE).cast_mut();
+        let _ = PLACE.compare_exchange(nowhere, place, Ordering::AcqRel, Ordering::Relaxed);
+    }
+    // Relaxed, all: the numbers stand for nothing but themselves.
+    let fresh = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+    match place().compare_exchange(WIPED, fresh, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => fresh,
+        Err(number) => number,
+    }
+}
+
+/// A page that children find wiped.
+fn wiped_page() -> Option<*mut AtomicU32> {
+    const PAGE: usize = 4096;
+    let errno = Errno::save();
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: memory that nobody has.
+    let page = unsafe { libc::mmap(core::ptr::null_mut(), PAGE, access, kind, -1, 0) };
+    // SAFETY: that page, or none, which is refused.
+    let wiped = page != libc::MAP_FAILED && unsafe { libc::madvise(page, PAGE, libc::MADV_WIPEONFORK) } == 0;
+    errno.restore();
+    wiped.then_some(page.cast())
+}
+
+/// A word that a fork handler wipes.
+fn handled() -> *mut AtomicU32 {
+    extern "C" fn in_child() {
+        // Relaxed: the child has one thread.
+        HANDLED.store(WIPED, Ordering::Relaxed);
+    }
+    // SAFETY: a handler without arguments that lives as long as the code does. It fails for lack of memory only.
+    let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    core::ptr::from_ref(&HANDLED).cast_mut()
+}

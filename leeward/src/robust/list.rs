@@ -1,0 +1,205 @@
+//! This thread's robust list: what the kernel walks when the thread dies, joined or registered.
+//!
+//! A thread has one list. Where libc has registered it, it is joined, in glibc's layout (checked before anything is
+//! written); where there is none, one of our own is registered, in the same layout, so that whoever comes after us may
+//! join it. Called by [`lock`](super::lock).
+//!
+//! Pointers in the list address an entry's `next`; `prev` is the word before it, the lock's word 32 bytes before it,
+//! and bit 0 marks a priority-inheriting lock. All stores are relaxed: the reader is the kernel, on this very thread, which
+//! sees them in program order. Keeping the compiler to that order is what the compiler fences are for, and all
+//! that is needed.
+
+use core::ffi::c_long;
+use core::ptr::NonNull;
+
+use super::ListError;
+use crate::atomic::{AtomicPtr, Ordering, compiler_fence};
+use crate::sys::Errno;
+
+/// From the word at which an entry's pointer points to its lock's word.
+pub(super) const OFFSET: isize = -32;
+/// Bit 0: a priority-inheriting lock.
+const MARK: usize = 1;
+const HEAD_LENGTH: usize = size_of::<Head>() - size_of::<usize>();
+
+/// As the kernel and glibc have it: the address of a `next`, perhaps with its mark.
+type Pointer = *mut ();
+
+/// One lock's links.
+#[repr(C)]
+pub(super) struct Entry {
+    prev: AtomicPtr<()>,
+    next: AtomicPtr<()>,
+}
+
+/// The list's ends; the kernel's structure begins at `next`.
+#[repr(C)]
+struct Head {
+    ends: Entry,
+    offset: c_long,
+    pending: AtomicPtr<()>,
+}
+
+/// The calling thread's list.
+#[derive(Clone, Copy)]
+pub(super) struct List(NonNull<Head>);
+
+impl Entry {
+    pub(super) const fn new() -> Entry {
+        Entry { prev: AtomicPtr::new(core::ptr::null_mut()), next: AtomicPtr::new(core::ptr::null_mut()) }
+    }
+
+    fn pointer(&self) -> Pointer {
+        core::ptr::from_ref(self).cast_mut().cast::<u8>().wrapping_add(size_of::<usize>()).cast()
+    }
+
+    fn at(pointer: Pointer) -> *const Entry {
+        pointer.map_addr(|address| address & !MARK).cast::<u8>().wrapping_sub(size_of::<usize>()).cast()
+    }
+}
+
+impl List {
+    /// The calling thread's.
+    #[cold]
+    pub(super) fn find() -> Result<List, ListError> {
+        if !cfg!(target_env = "gnu") {
+            return Err(ListError::Libc);
+        }
+        let (head, length) = registered()?;
+        match NonNull::new(Entry::at(head).cast_mut().cast::<Head>()) {
+            _ if head.is_null() => register(),
+            Some(head) if length == HEAD_LENGTH => join(List(head)),
+            _ => Err(ListError::Layout),
+        }
+    }
+
+    fn head(&self) -> &Head {
+        // SAFETY: registered for the calling thread, and so alive as long as the thread is; checked by `join`.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// From here on a death of this thread looks at the entry's lock too.
+    #[inline]
+    pub(super) fn begin(self, entry: &'static Entry) {
+        self.head().pending.store(entry.pointer(), Ordering::Relaxed);
+        // SeqCst (compiler): the word is taken, or the entry unlinked, after this.
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// No longer.
+    #[inline]
+    pub(super) fn end(self) {
+        // SeqCst (compiler): the entry is linked, or the word released and a waiter woken, before this.
+        compiler_fence(Ordering::SeqCst);
+        self.head().pending.store(core::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Puts the entry of a lock that this thread has just taken in front.
+    #[inline]
+    pub(super) fn link(self, entry: &'static Entry) {
+        let ends = &self.head().ends;
+        // SeqCst (compiler): the word was taken before this.
+        compiler_fence(Ordering::SeqCst);
+        let first = ends.next.load(Ordering::Relaxed);
+        entry.next.store(first, Ordering::Relaxed);
+        entry.prev.store(ends.pointer(), Ordering::Relaxed);
+        // SAFETY: the list holds entries of locks that this thread holds and that stay where they are meanwhile; the
+        // last one's `next` is the head, which has a `prev` too.
+        let first = unsafe { &*Entry::at(first) };
+        first.prev.store(entry.pointer(), Ordering::Relaxed);
+        // SeqCst (compiler): the walk, which goes by `next`, meets the entry whole or not at all.
+        compiler_fence(Ordering::SeqCst);
+        ends.next.store(entry.pointer(), Ordering::Relaxed);
+    }
+}
+
+impl Entry {
+    /// Takes the entry of a lock that this thread holds out of its list.
+    ///
+    /// # Safety
+    /// It is in the calling thread's list.
+    #[inline]
+    pub(super) unsafe fn unlink(&self) {
+        let (prev, next) = (self.prev.load(Ordering::Relaxed), self.next.load(Ordering::Relaxed));
+        // SAFETY: its neighbours in the list are entries of locks that this thread holds, or the head.
+        let before = unsafe { &*Entry::at(prev) };
+        // SAFETY: as above.
+        let behind = unsafe { &*Entry::at(next) };
+        before.next.store(next, Ordering::Relaxed);
+        behind.prev.store(prev, Ordering::Relaxed);
+        // SeqCst (compiler): the word is released after this.
+        compiler_fence(Ordering::SeqCst);
+    }
+}
+
+/// What the kernel has for the calling thread: null where nothing.
+fn registered() -> Result<(Pointer, usize), ListError> {
+    let (mut head, mut length): (Pointer, usize) = (core::ptr::null_mut(), 0);
+    let errno = Errno::save();
+    // SAFETY: 0 is the calling thread; both places are ours to write.
+    let answer = unsafe { libc::syscall(libc::SYS_get_robust_list, 0, &raw mut head, &raw mut length) };
+    errno.restore();
+    if answer == 0 { Ok((head, length)) } else { Err(ListError::Refused) }
+}
+
+/// Checks that somebody else's list is what we take it for, without following a pointer that a list of another kind would not have.
+fn join(list: List) -> Result<List, ListError> {
+    const PAGE: usize = 4096;
+    let address = list.0.as_ptr().addr();
+    // A head at a page's beginning has no word before it that is known to be there: glibc's lies in a larger structure.
+    if (address + size_of::<usize>()) % PAGE == 0 || address % align_of::<Head>() != 0 {
+        return Err(ListError::Layout);
+    }
+    let head = list.head();
+    if head.offset as isize != OFFSET {
+        return Err(ListError::Offset(head.offset as isize));
+    }
+    let ends = &head.ends;
+    let (first, last) = (ends.next.load(Ordering::Relaxed), ends.prev.load(Ordering::Relaxed));
+    let follows = |pointer: Pointer| !pointer.is_null() && pointer.addr() & !MARK & (align_of::<Head>() - 1) == 0;
+    if !follows(first) || !follows(last) {
+        return Err(ListError::Layout);
+    }
+    // SAFETY: the kernel would follow it too; `next` of a list with this offset.
+    let first = unsafe { &*Entry::at(first) };
+    // SAFETY: the last entry, or the head.
+    let last = unsafe { &*Entry::at(last) };
+    let points_at_head = |pointer: Pointer| Entry::at(pointer).addr() == address;
+    if !points_at_head(first.prev.load(Ordering::Relaxed)) || !points_at_head(last.next.load(Ordering::Relaxed)) {
+        return Err(ListError::Layout);
+    }
+    Ok(list)
+}
+
+/// Registers a head of our own, in a page of its own that is never given back: the kernel reads it when the thread has
+/// come to its end, and whoever made the thread may have unmapped its stack and its thread-local storage by then.
+fn register() -> Result<List, ListError> {
+    let errno = Errno::save();
+    // SAFETY: memory that nobody has.
+    let page = unsafe {
+        libc::mmap(
+            core::ptr::null_mut(),
+            // The page's beginning is left alone: see `join`.
+            size_of::<Head>() + align_of::<Head>() * 8,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if page == libc::MAP_FAILED {
+        errno.restore();
+        return Err(ListError::Refused);
+    }
+    let place = page.cast::<Head>().wrapping_add(1);
+    let next = place.cast::<u8>().wrapping_add(size_of::<usize>()).cast::<()>();
+    let ends = Entry { prev: AtomicPtr::new(next), next: AtomicPtr::new(next) };
+    let pending = AtomicPtr::new(core::ptr::null_mut());
+    // SAFETY: within the page, aligned.
+    unsafe { place.write(Head { ends, offset: OFFSET as c_long, pending }) };
+    // SAFETY: stays for ever; the thread has no other list.
+    let answer = unsafe { libc::syscall(libc::SYS_set_robust_list, next, HEAD_LENGTH) };
+    errno.restore();
+    let list = NonNull::new(place).filter(|_| answer == 0);
+    list.map(List).ok_or(ListError::Refused)
+}

@@ -1,0 +1,336 @@
+//! A robust lock without data: its words, and the order in which they and the list are written, so that a death
+//! between any two instructions leaves nothing locked and nobody asleep.
+//!
+//! The orders and what each death leaves are told in DESIGN.md, "Robust locks". After the robust futex interface of Ingo Molnar
+//! and Ulrich Drepper (Linux 2.6.17, 2006); the waiters bit that outlives the release, and how it is taken away again, are ours.
+//! Called by [`mutex`](super::mutex).
+
+use core::time::Duration;
+
+use super::list::{Entry, OFFSET};
+use super::this::{This, this};
+use super::{ListError, is_alive};
+use crate::atomic::{AtomicU32, Ordering};
+use crate::futex::{self, Deadline, Futex, Shared, Wait};
+use crate::mutant::mutated;
+use crate::raw::Patience as Looks;
+
+/// Somebody may sleep.
+const WAITERS: u32 = 1 << 31;
+/// Of a free lock: its owner died, or left it inconsistent.
+const OWNER_DIED: u32 = 1 << 30;
+/// Of a held lock, the same bit: its last owner is about to take `WAITERS` away.
+const SETTLING: u32 = 1 << 30;
+/// The owner's thread id.
+const OWNER: u32 = OWNER_DIED - 1;
+const FREE: u32 = 0;
+
+const USABLE: u32 = 0;
+const UNRECOVERABLE: u32 = 1;
+
+/// How long to sleep before looking whether the owner is there at all: its list may not have been walked to its end.
+const LONG: Duration = Duration::from_secs(30);
+
+/// | offset | field |
+/// |---|---|
+/// | 0 | the lock word |
+/// | 4 | the state |
+/// | 8 | nothing, 0 |
+/// | 24 | `prev` |
+/// | 32 | `next`, which the kernel's and glibc's pointers address |
+#[repr(C)]
+pub(super) struct Lock {
+    /// | value | meaning |
+    /// |---|---|
+    /// | 0 | free, nobody sleeps |
+    /// | `WAITERS` | free, somebody may sleep |
+    /// | id, id + `WAITERS` | held |
+    /// | id + `WAITERS` + `SETTLING` | held by its last owner for a moment, to find out whether anybody sleeps |
+    /// | `OWNER_DIED`, with or without `WAITERS` | free; the state tells whether for ever |
+    word: AtomicU32,
+    /// `USABLE` or `UNRECOVERABLE`. Written by an owner before its release.
+    state: AtomicU32,
+    nothing: [u32; 4],
+    entry: Entry,
+}
+
+const _: () = assert!(
+    core::mem::offset_of!(Lock, word) as isize
+        == (core::mem::offset_of!(Lock, entry) + size_of::<usize>()) as isize + OFFSET
+);
+
+/// What the taker of a lock is told.
+#[derive(Clone, Copy)]
+pub(super) struct Taken {
+    /// The calling thread's number.
+    pub(super) owner: u32,
+    /// Its last owner died, or left it inconsistent.
+    pub(super) owner_died: bool,
+}
+
+/// Why it was not taken.
+pub(super) enum Refusal {
+    NotRecoverable,
+    WouldDeadlock,
+    WouldBlock,
+    TimedOut,
+    OwnerLost(u32),
+    NoList(ListError),
+}
+
+/// How long a caller waits.
+#[derive(Clone, Copy)]
+pub(super) enum Patience {
+    None,
+    Until(Deadline),
+    Endless,
+}
+
+fn is_free(word: u32) -> bool {
+    word & OWNER == 0
+}
+
+/// Whether who sleeps now will be woken.
+fn is_announced(word: u32) -> bool {
+    word & (WAITERS | SETTLING) == WAITERS
+}
+
+impl Lock {
+    pub(super) const fn new() -> Lock {
+        Lock { word: AtomicU32::new(FREE), state: AtomicU32::new(USABLE), nothing: [0; 4], entry: Entry::new() }
+    }
+
+    /// Takes it. A compare-exchange and six stores, if it is free.
+    #[inline]
+    pub(super) fn lock(&'static self, patience: Patience) -> Result<Taken, Refusal> {
+        let this = match this() {
+            Ok(this) => this,
+            Err(error) => return Err(Refusal::NoList(error)),
+        };
+        if !mutated!(robust_pending_late) {
+            this.list.begin(&self.entry);
+        }
+        if mutated!(robust_link_first) {
+            this.list.link(&self.entry);
+        }
+        // Acquire: partner of the release in `unlock`. Relaxed on failure: the slow path looks again.
+        if self.word.compare_exchange(FREE, this.id, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return self.lock_slow(this, patience);
+        }
+        self.taken(this);
+        Ok(Taken { owner: this.id, owner_died: false })
+    }
+
+    /// The word is this thread's: now the list.
+    #[inline]
+    fn taken(&'static self, this: This) {
+        if mutated!(robust_pending_late) {
+            this.list.begin(&self.entry);
+        }
+        if mutated!(robust_pending_before_link) {
+            this.list.end();
+        }
+        if !mutated!(robust_link_first) {
+            this.list.link(&self.entry);
+        }
+        this.list.end();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_slow(&'static self, this: This, patience: Patience) -> Result<Taken, Refusal> {
+        let outcome = self.contend(this.id, patience);
+        match outcome {
+            Ok(_) => self.taken(this),
+            Err(_) => this.list.end(),
+        }
+        outcome
+    }
+
+    /// Looks, then yields, then sleeps. `pending` names this lock throughout: whoever is killed between being woken and
+    /// taking it has the kernel wake another.
+    fn contend(&self, id: u32, patience: Patience) -> Result<Taken, Refusal> {
+        let mut looks = Looks::new();
+        loop {
+            // Acquire: partner of the release in `unlock`: what stands in the state was written before it.
+            let word = self.word.load(Ordering::Acquire);
+            if is_free(word) {
+                match self.take(word, id) {
+                    Some(outcome) => return outcome,
+                    None => continue,
+                }
+            }
+            if word & OWNER == id {
+                return Err(Refusal::WouldDeadlock);
+            }
+            if let Patience::None = patience {
+                return Err(Refusal::WouldBlock);
+            }
+            if looks.pause::<Shared>() {
+                continue;
+            }
+            let announced = (word | WAITERS) & !SETTLING;
+            // Relaxed, both: the sleep compares the word again; whoever releases it finds the bit in its own read-modify-write.
+            if is_announced(word)
+                || self.word.compare_exchange(word, announced, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+            {
+                self.sleep(announced, patience)?;
+                looks = Looks::new();
+            }
+        }
+    }
+
+    /// Takes it as it is seen, free. None if it has changed.
+    fn take(&self, word: u32, id: u32) -> Option<Result<Taken, Refusal>> {
+        // Relaxed: stored before the release that the caller's load acquired; it never changes back.
+        if word & OWNER_DIED != 0 && self.state.load(Ordering::Relaxed) == UNRECOVERABLE {
+            // The news is for all of them, and whoever was woken may die before it passes it on.
+            if word & WAITERS != 0 {
+                Shared::wake(&self.word, futex::ALL);
+            }
+            return Some(Err(Refusal::NotRecoverable));
+        }
+        // The bit stays while anybody may sleep.
+        let taken = id | word & WAITERS;
+        // Acquire: as in `lock`; a dead owner's stores come before the kernel's. Relaxed on failure: looked at again.
+        self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        Some(Ok(Taken { owner: id, owner_died: word & OWNER_DIED != 0 }))
+    }
+
+    /// Sleeps while the word, announced, is still that.
+    fn sleep(&self, word: u32, patience: Patience) -> Result<(), Refusal> {
+        let long = Deadline::after::<Shared>(LONG);
+        let (until, is_end) = match patience {
+            Patience::Until(deadline) if deadline <= long => (deadline, true),
+            _ => (long, false),
+        };
+        if Shared::wait(&self.word, word, Some(until)) != Wait::TimedOut {
+            return Ok(());
+        }
+        let owner = word & OWNER;
+        // Relaxed: the number alone. A thread that exits has given the word away before its number is free.
+        if !is_alive(owner) && self.word.load(Ordering::Relaxed) & OWNER == owner {
+            return Err(Refusal::OwnerLost(owner));
+        }
+        if is_end { Err(Refusal::TimedOut) } else { Ok(()) }
+    }
+
+    /// Gives it up, for ever unusable if it `is_inconsistent`. Nothing happens if the caller is not `owner`: in the child of
+    /// a fork, a copied guard opens nothing.
+    ///
+    /// # Safety
+    /// `owner`, if it is the calling thread, has taken it by [`lock`](Self::lock), and not given it up since.
+    #[inline]
+    pub(super) unsafe fn unlock(&'static self, owner: u32, is_inconsistent: bool) {
+        let Ok(this) = this() else { return };
+        if this.id != owner {
+            return;
+        }
+        this.list.begin(&self.entry);
+        // SAFETY: the caller's promise: linked when it was taken.
+        unsafe { self.entry.unlink() };
+        // Relaxed: only this thread stores its own number, and takes it away. Overwritten, it is left as it is: somebody may have taken it.
+        if self.word.load(Ordering::Relaxed) & OWNER != owner {
+            return this.list.end();
+        }
+        if mutated!(robust_pending_before_release) {
+            this.list.end();
+        }
+        if is_inconsistent {
+            return self.unlock_inconsistent(this);
+        }
+        // Release: partner of the acquires in `lock` and `contend`. What is left is `WAITERS`, if it was there.
+        if self.word.fetch_sub(this.id, Ordering::Release) & WAITERS != 0 {
+            return self.pass_on(this);
+        }
+        this.list.end();
+    }
+
+    /// Released with somebody asleep, perhaps: wakes one.
+    #[cold]
+    #[inline(never)]
+    fn pass_on(&self, this: This) {
+        if mutated!(robust_pending_before_wake) {
+            this.list.end();
+        }
+        if mutated!(robust_waiters_dropped) {
+            self.word.fetch_and(!WAITERS, Ordering::Relaxed);
+        }
+        if !mutated!(robust_wake) && Shared::wake(&self.word, 1) == 0 {
+            self.settle(this.id);
+        }
+        this.list.end();
+    }
+
+    /// Nobody slept: takes the bit away, if nobody has come since.
+    fn settle(&self, id: u32) {
+        if mutated!(robust_settle_without_taking) {
+            let _ = self.word.compare_exchange(WAITERS, FREE, Ordering::Relaxed, Ordering::Relaxed);
+            return;
+        }
+        let mine = id | WAITERS | SETTLING;
+        // Acquire: taken, for a moment, like any lock. Relaxed on failure: it has another owner, who will wake.
+        if self.word.compare_exchange(WAITERS, mine, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return;
+        }
+        if Shared::wake(&self.word, 1) == 0 {
+            // Nobody slept then, and nobody sleeps on this very value: who came since has changed it.
+            // Release: as in `unlock`. Relaxed on failure: nothing is read.
+            if self.word.compare_exchange(mine, FREE, Ordering::Release, Ordering::Relaxed).is_ok() {
+                return;
+            }
+        }
+        // Release: as above.
+        self.word.fetch_and(WAITERS, Ordering::Release);
+        Shared::wake(&self.word, 1);
+    }
+
+    /// Gives it up as unusable.
+    #[cold]
+    #[inline(never)]
+    fn unlock_inconsistent(&self, this: This) {
+        // Relaxed: the release below publishes it. A death in between leaves `OWNER_DIED` as well.
+        self.state.store(UNRECOVERABLE, Ordering::Relaxed);
+        // Release: partner of the acquire in `contend`. Leaves `OWNER_DIED`, and `WAITERS` if it was there.
+        let old = self.word.fetch_sub(this.id.wrapping_sub(OWNER_DIED), Ordering::Release);
+        if old & WAITERS != 0 {
+            Shared::wake(&self.word, futex::ALL);
+        }
+        this.list.end();
+    }
+
+    /// Does what the kernel did not: says that `owner` is dead. False if it is not the owner.
+    ///
+    /// # Safety
+    /// No thread holds the lock.
+    pub(super) unsafe fn declare_dead(&'static self, owner: u32) -> Result<bool, ListError> {
+        let this = this()?;
+        this.list.begin(&self.entry);
+        // Relaxed: the exchange decides.
+        let mut word = self.word.load(Ordering::Relaxed);
+        let was_owner = loop {
+            if owner == 0 || word & OWNER != owner {
+                break false;
+            }
+            let dead = word & WAITERS | OWNER_DIED;
+            // AcqRel: for the dead owner, whose stores this thread has seen. Relaxed on failure: tried again.
+            match self.word.compare_exchange(word, dead, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => break true,
+                Err(now) => word = now,
+            }
+        };
+        if was_owner && word & WAITERS != 0 {
+            Shared::wake(&self.word, 1);
+        }
+        this.list.end();
+        Ok(was_owner)
+    }
+
+    /// Whether it is unusable for ever.
+    pub(super) fn is_unrecoverable(&self) -> bool {
+        // Acquire: partner of the release in `unlock_inconsistent`.
+        let word = self.word.load(Ordering::Acquire);
+        // Relaxed: as in `take`.
+        is_free(word) && word & OWNER_DIED != 0 && self.state.load(Ordering::Relaxed) == UNRECOVERABLE
+    }
+}

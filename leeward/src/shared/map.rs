@@ -1,0 +1,45 @@
+//! A mapping of a file's beginning, shared with whoever else maps it.
+
+use core::ptr::NonNull;
+
+use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// Unmapped when it is dropped.
+#[derive(Debug)]
+pub(super) struct Map {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: an address and a length, which every thread may use; what lies there is the owner's business.
+unsafe impl Send for Map {}
+// SAFETY: as above.
+unsafe impl Sync for Map {}
+
+impl Map {
+    /// Maps the first `length` bytes of `file`, which has as many.
+    pub(super) fn new(file: BorrowedFd<'_>, length: usize) -> Result<Map, Errno> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the kernel chooses the place, so that nothing else lies there.
+        let start = unsafe { mmap(core::ptr::null_mut(), length, protection, MapFlags::SHARED, file, 0) }?;
+        // The kernel never chooses 0.
+        NonNull::new(start.cast()).map(|start| Map { start, length }).ok_or(Errno::NOMEM)
+    }
+
+    pub(super) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, and nobody refers to it any more. It cannot fail.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}

@@ -1,0 +1,204 @@
+//! Values that are made once: std's `OnceLock` and `LazyLock` over this library's [`Once`](crate::raw::Once).
+
+use core::cell::{Cell, UnsafeCell};
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ops::Deref;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+
+use super::Once;
+
+/// A value that is stored once; std's `OnceLock`, a `use` line away.
+///
+/// An initialiser that panics leaves it empty, for the next to try. An initialiser that asks for the same value deadlocks.
+pub struct OnceLock<T> {
+    once: Once,
+    /// Initialised if `once` is completed.
+    value: UnsafeCell<MaybeUninit<T>>,
+    owned: PhantomData<T>,
+}
+
+// SAFETY: the value may be dropped, and be made, by another thread than the one that reads it.
+unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
+impl<T: RefUnwindSafe + UnwindSafe> RefUnwindSafe for OnceLock<T> {}
+impl<T: UnwindSafe> UnwindSafe for OnceLock<T> {}
+
+impl<T> OnceLock<T> {
+    /// An empty one.
+    pub const fn new() -> OnceLock<T> {
+        OnceLock { once: Once::new(), value: UnsafeCell::new(MaybeUninit::uninit()), owned: PhantomData }
+    }
+
+    /// The value, if it is there.
+    #[inline]
+    pub fn get(&self) -> Option<&T> {
+        if !self.once.is_completed() {
+            return None;
+        }
+        // SAFETY: nobody writes it any more.
+        let value = unsafe { &*self.value.get() };
+        // SAFETY: completed.
+        Some(unsafe { value.assume_init_ref() })
+    }
+
+    /// The value, if it is there.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        if !self.once.is_completed() {
+            return None;
+        }
+        // SAFETY: completed.
+        Some(unsafe { self.value.get_mut().assume_init_mut() })
+    }
+
+    /// Stores the value.
+    ///
+    /// # Errors
+    /// There is one already: yours comes back.
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let mut value = Some(value);
+        self.get_or_init(|| value.take().expect("an initialiser runs once"));
+        value.map_or(Ok(()), Err)
+    }
+
+    /// The value; if it is not there, what `make` returns. Waits for whoever makes it already.
+    ///
+    /// # Panics
+    /// If `make` does; it stays empty.
+    #[inline]
+    pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        self.once.call_once(|| {
+            let value = make();
+            // SAFETY: nobody else is here, and nobody reads it before this has returned.
+            unsafe { (*self.value.get()).write(value) };
+        });
+        self.get().expect("an initialiser has run")
+    }
+
+    /// Waits until the value is there.
+    pub fn wait(&self) -> &T {
+        self.once.wait();
+        self.get().expect("an initialiser has run")
+    }
+
+    /// Takes the value out.
+    pub fn take(&mut self) -> Option<T> {
+        core::mem::take(self).into_inner()
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> Option<T> {
+        if !self.once.is_completed() {
+            return None;
+        }
+        let this = core::mem::ManuallyDrop::new(self);
+        // SAFETY: it is not dropped, nor used again.
+        let value = unsafe { this.value.get().read() };
+        // SAFETY: completed.
+        Some(unsafe { value.assume_init() })
+    }
+}
+
+impl<T> Drop for OnceLock<T> {
+    fn drop(&mut self) {
+        if self.once.is_completed() {
+            // SAFETY: completed, and not used again.
+            unsafe { self.value.get_mut().assume_init_drop() };
+        }
+    }
+}
+
+impl<T> Default for OnceLock<T> {
+    fn default() -> OnceLock<T> {
+        OnceLock::new()
+    }
+}
+
+impl<T> From<T> for OnceLock<T> {
+    fn from(value: T) -> OnceLock<T> {
+        let lock = OnceLock::new();
+        let _ = lock.set(value);
+        lock
+    }
+}
+
+impl<T: Clone> Clone for OnceLock<T> {
+    fn clone(&self) -> OnceLock<T> {
+        self.get().cloned().map_or_else(OnceLock::new, OnceLock::from)
+    }
+}
+
+impl<T: PartialEq> PartialEq for OnceLock<T> {
+    fn eq(&self, other: &OnceLock<T>) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq> Eq for OnceLock<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.get() {
+            Some(value) => f.debug_tuple("OnceLock").field(value).finish(),
+            None => f.write_str("OnceLock(<empty>)"),
+        }
+    }
+}
+
+/// A value that is made when it is first needed; std's `LazyLock`, a `use` line away.
+///
+/// Poisoned if its initialiser panics, which is consumed by then: whoever needs the value from then on panics. An
+/// initialiser that needs the same value deadlocks.
+pub struct LazyLock<T, F = fn() -> T> {
+    value: OnceLock<T>,
+    /// Taken by the one initialiser that runs.
+    make: Cell<Option<F>>,
+}
+
+// SAFETY: `make` is touched within `get_or_init` only, by one thread at a time, and moves to it.
+unsafe impl<T: Send + Sync, F: Send> Sync for LazyLock<T, F> {}
+impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
+impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
+
+impl<T, F: FnOnce() -> T> LazyLock<T, F> {
+    /// One that `make` will make.
+    pub const fn new(make: F) -> LazyLock<T, F> {
+        LazyLock { value: OnceLock::new(), make: Cell::new(Some(make)) }
+    }
+
+    /// The value, made now if need be.
+    ///
+    /// # Panics
+    /// If the initialiser does, or has done.
+    #[inline]
+    pub fn force(this: &LazyLock<T, F>) -> &T {
+        this.value.get_or_init(|| {
+            let make = this.make.take().expect("a LazyLock is poisoned: its initialiser has panicked");
+            make()
+        })
+    }
+}
+
+impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        LazyLock::force(self)
+    }
+}
+
+impl<T: Default> Default for LazyLock<T> {
+    fn default() -> LazyLock<T> {
+        LazyLock::new(T::default)
+    }
+}
+
+impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.value.get() {
+            Some(value) => f.debug_tuple("LazyLock").field(value).finish(),
+            None => f.write_str("LazyLock(<not made>)"),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The mutex that is biased towards its owner.
+
+#![cfg(all(feature = "std", not(leeward_loom)))]
+#![allow(missing_docs)]
+
+mod common;
+
+use common::*;
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use leeward::asym::{Mutex, RawMutex, RwLock};
+use leeward::sync::Condvar;
+
+const SHORT: Duration = Duration::from_millis(2);
+
+/// A mutex whose owner is the calling thread.
+fn mine<T>(value: T) -> Mutex<T> {
+    let mutex = Mutex::new(value);
+    drop(mutex.lock());
+    assert!(is_biased(&mutex), "the first that takes it must be its owner");
+    mutex
+}
+
+fn is_biased<T>(mutex: &Mutex<T>) -> bool {
+    // SAFETY: only shown.
+    format!("{:?}", unsafe { mutex.raw() }).contains("is_biased: true")
+}
+
+fn elsewhere<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    thread::scope(|scope| scope.spawn(work).join().unwrap())
+}
+
+#[test]
+fn one_at_a_time() {
+    let _dog = Watchdog::new("one_at_a_time");
+    let mutex = mine(1);
+    {
+        let mut guard = mutex.lock();
+        *guard = 2;
+        assert!(mutex.is_locked() && mutex.try_lock().is_none() && mutex.try_lock_for(SHORT).is_none());
+        elsewhere(|| {
+            assert!(mutex.is_locked() && mutex.try_lock().is_none());
+            assert!(mutex.try_lock_for(SHORT).is_none() && mutex.try_lock_until(Instant::now()).is_none());
+        });
+        assert!(is_biased(&mutex), "a revoker that gave up must leave the bias");
+    }
+    assert!(!mutex.is_locked());
+    *mutex.try_lock().unwrap() += 1;
+    assert_eq!(elsewhere(|| *mutex.lock()), 3);
+    assert!(!is_biased(&mutex));
+    let guard = mutex.lock();
+    assert!(mutex.try_lock().is_none() && elsewhere(|| mutex.try_lock_for(SHORT).is_none()));
+    drop(guard);
+    assert_eq!(mutex.into_inner(), 3);
+}
+
+/// The owner inside is waited for, and wakes who sleeps on its slot.
+#[test]
+fn a_revoker_waits_for_the_owner() {
+    let _dog = Watchdog::new("a_revoker_waits_for_the_owner");
+    for _ in 0..20 {
+        let mutex = mine(0);
+        let mut guard = mutex.lock();
+        thread::scope(|scope| {
+            let revoker = scope.spawn(|| *mutex.lock());
+            eventually("the bias is taken away", || !is_biased(&mutex));
+            thread::sleep(GLANCE);
+            assert!(!revoker.is_finished());
+            *guard = 1;
+            drop(guard);
+            assert_eq!(revoker.join().unwrap(), 1);
+        });
+    }
+}
+
+/// Whoever takes it often enough in a row is the owner again; each revocation doubles what is enough.
+#[test]
+fn the_bias_is_earned() {
+    let _dog = Watchdog::new("the_bias_is_earned");
+    let mutex = mine(0);
+    let takes_until_biased = || {
+        let mut takes = 0;
+        while !is_biased(&mutex) {
+            *mutex.lock() += 1;
+            takes += 1;
+            assert!(takes < 200_000);
+        }
+        takes
+    };
+    let mut before = 0;
+    for _ in 0..4 {
+        elsewhere(|| drop(mutex.lock()));
+        let takes = takes_until_biased();
+        assert!(takes + 1 >= 2 * before, "{takes} after {before}");
+        before = takes;
+    }
+    for _ in 0..8 {
+        elsewhere(|| drop(mutex.lock()));
+        takes_until_biased();
+    }
+    elsewhere(|| drop(mutex.lock()));
+    assert!(takes_until_biased() < 70_000, "there is an upper bound");
+    // Two in turn: nobody's.
+    let turn = Barrier::new(2);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    turn.wait();
+                    *mutex.lock() += 1;
+                }
+            });
+        }
+    });
+    assert!(!is_biased(&mutex));
+}
+
+#[test]
+fn exclusion_under_load() {
+    let _dog = Watchdog::new("exclusion_under_load");
+    let mutex = mine((0_u64, 0_u64));
+    let (counted, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let _stop = Raise(&stop);
+        // One that takes it nearly always, and others that come now and then.
+        for seed in 0..4 {
+            let (mutex, counted, stop) = (&mutex, &counted, &stop);
+            scope.spawn(move || {
+                let mut rng = Rng::new(seed);
+                let count = |both: &mut (u64, u64)| {
+                    assert_eq!(both.0, both.1);
+                    both.0 += 1;
+                    compute(10);
+                    both.1 += 1;
+                    counted.fetch_add(1, Ordering::Relaxed);
+                };
+                while !stop.load(Ordering::Relaxed) {
+                    if seed != 0 {
+                        thread::sleep(Duration::from_micros(rng.below(2_000)));
+                    }
+                    match rng.below(8) {
+                        0 => drop(mutex.try_lock().map(|mut both| count(&mut both))),
+                        1 => drop(mutex.try_lock_for(SHORT / 20).map(|mut both| count(&mut both))),
+                        _ => count(&mut mutex.lock()),
+                    }
+                }
+            });
+        }
+        thread::sleep(duration(0.7));
+    });
+    let counted = counted.into_inner();
+    assert_eq!(*mutex.lock(), (counted, counted));
+}
+
+/// With all slots in use the owner takes the ordinary lock, and nobody is inside beside it.
+#[test]
+fn no_slot_is_free() {
+    let _dog = Watchdog::new("no_slot_is_free");
+    let locks: Vec<_> = (0..9).map(RwLock::new).collect();
+    let mutex = mine(0);
+    let mut held: Vec<_> = locks.iter().map(RwLock::read).collect();
+    let mut guard = mutex.lock();
+    *guard += 1;
+    // By now its owner has slots again, and must not enter a second time.
+    held.clear();
+    assert!(mutex.try_lock().is_none() && elsewhere(|| mutex.try_lock().is_none()));
+    drop(guard);
+    assert!(is_biased(&mutex));
+    *mutex.lock() += 1;
+    // Not the first slot.
+    let _reads = locks[0].read();
+    let guard = mutex.lock();
+    assert!(is_biased(&mutex) && elsewhere(|| mutex.try_lock().is_none()));
+    drop(guard);
+    assert_eq!(elsewhere(|| *mutex.lock()), 2);
+}
+
+#[test]
+fn conditions_are_waited_for() {
+    let _dog = Watchdog::new("conditions_are_waited_for");
+    let (mutex, changed) = (mine(0), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            (0..1_000).for_each(|_| {
+                *mutex.lock() += 1;
+                changed.notify_all();
+            });
+        });
+        let mut guard = mutex.lock();
+        changed.wait_while(&mut guard, |count| *count < 1_000);
+        assert_eq!(*guard, 1_000);
+    });
+}
+
+#[test]
+fn an_owner_that_locks_twice_is_told() {
+    let mutex = mine(());
+    let _guard = mutex.lock();
+    assert!(panic_of(|| drop(mutex.lock())).contains("a thread locks an asym::Mutex that it holds"));
+}
+
+#[test]
+fn panics_unlock() {
+    let mutex = mine(1);
+    let text = panic_of(|| {
+        let mut guard = mutex.lock();
+        *guard = 2;
+        panic!("locked");
+    });
+    assert_eq!((text.as_str(), *mutex.try_lock().unwrap()), ("locked", 2));
+}
+
+/// An owner that exits leaves the lock to who comes, with a guard that it leaked or without.
+#[test]
+fn owners_that_exit() {
+    let _dog = Watchdog::new("owners_that_exit");
+    let mutex = Mutex::new(0);
+    elsewhere(|| (0..10).for_each(|_| *mutex.lock() += 1));
+    *mutex.lock() += 1;
+    let others: Vec<_> = (0..20).map(|_| elsewhere(|| mine(0))).collect();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| others.iter().for_each(|mutex| (0..1_000).for_each(|_| *mutex.lock() += 1)));
+        }
+    });
+    assert!(others.iter().all(|mutex| *mutex.lock() == 4_000));
+    elsewhere(|| {
+        let leaked = mine(0);
+        std::mem::forget(leaked.lock());
+        assert!(leaked.is_locked());
+        leaked
+    });
+    let leaked = elsewhere(|| {
+        let leaked = mine(0);
+        std::mem::forget(leaked.lock());
+        leaked
+    });
+    assert!(leaked.is_locked() && leaked.try_lock().is_none() && leaked.try_lock_for(SHORT).is_none());
+    assert_eq!((*mutex.lock(), leaked.into_inner()), (11, 0));
+}
+
+/// A guard in a thread-local variable, dropped when the thread's slots are given up already.
+#[test]
+fn a_guard_that_outlives_its_threads_slots() {
+    let _dog = Watchdog::new("a_guard_that_outlives_its_threads_slots");
+    use leeward::asym::MutexGuard;
+    use std::cell::RefCell;
+    static MUTEX: Mutex<u32> = Mutex::new(0);
+    thread_local! { static KEPT: RefCell<Option<MutexGuard<'static, u32>>> = const { RefCell::new(None) }; }
+    for registered_first in [true, false] {
+        let (to_main, locked) = channel();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                if registered_first {
+                    drop(Mutex::new(0).lock());
+                }
+                KEPT.with(|_| ());
+                *MUTEX.lock() += 1;
+                KEPT.with(|kept| *kept.borrow_mut() = Some(MUTEX.lock()));
+                to_main.send(()).unwrap();
+            });
+            locked.recv().unwrap();
+        });
+        *MUTEX.try_lock_for(patience()).expect("the destructor must unlock it") += 1;
+    }
+    assert_eq!(*MUTEX.lock(), 4);
+}
+
+#[test]
+fn it_is_small_and_constant() {
+    static MUTEX: Mutex<()> = Mutex::new(());
+    assert!(MUTEX.try_lock().is_some());
+    assert!(size_of::<RawMutex>() <= 40);
+}

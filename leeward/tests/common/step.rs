@@ -1,0 +1,62 @@
+//! One instruction of a child after the other, by ptrace: what the stepping tests of robust locks and `leeward torture robust` share.
+
+use std::io;
+
+/// In the child: its parent traces it from now on.
+pub fn let_the_parent_trace() -> bool {
+    // SAFETY: takes no pointer.
+    unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 }
+}
+
+/// In the child: waits for being stepped.
+pub fn stop() {
+    // SAFETY: stops the calling process.
+    unsafe { libc::raise(libc::SIGSTOP) };
+}
+
+/// Waits until the child stops, and says by which signal; none: it ended.
+pub fn wait(child: i32) -> io::Result<Option<i32>> {
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is ours to write.
+        if unsafe { libc::waitpid(child, &mut status, libc::__WALL) } == child {
+            return Ok(libc::WIFSTOPPED(status).then(|| libc::WSTOPSIG(status)));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Lets a stopped child go on for one instruction, without waiting for it.
+pub fn begin_step(child: i32) -> io::Result<()> {
+    ask(libc::PTRACE_SINGLESTEP, child)
+}
+
+/// Lets it go on until it [stops](stop) itself or ends, and waits for that.
+#[allow(dead_code)]
+pub fn go_on(child: i32) -> io::Result<Option<i32>> {
+    ask(libc::PTRACE_CONT, child)?;
+    wait(child)
+}
+
+/// So many instructions of a stopped child. False if it stopped itself, or ended, before.
+pub fn steps(child: i32, count: usize) -> io::Result<bool> {
+    for _ in 0..count {
+        begin_step(child)?;
+        if wait(child)? != Some(libc::SIGTRAP) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn ask(what: libc::c_uint, child: i32) -> io::Result<()> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: of a stopped child; the pointers are not used.
+    match unsafe { libc::ptrace(what, child, none, none) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,361 @@
+//! The readers-writer lock and the small ones, through their faces.
+
+#![cfg(all(feature = "std", not(leeward_loom)))]
+#![allow(missing_docs)]
+
+mod common;
+
+use common::*;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use leeward::sync::{Barrier, Event, Latch, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard, Semaphore};
+
+const SHORT: Duration = Duration::from_millis(2);
+
+mod rwlock {
+    use super::*;
+
+    fn shows(lock: &RwLock<impl Sized>, what: &str) -> bool {
+        // SAFETY: only shown.
+        format!("{:?}", unsafe { lock.raw() }).contains(what)
+    }
+
+    #[test]
+    fn readers_share_and_a_writer_is_alone() {
+        let _dog = Watchdog::new("readers_share_and_a_writer_is_alone");
+        let lock = RwLock::new(1);
+        let (one, two) = (lock.read(), lock.read());
+        assert_eq!(*one + *two, 2);
+        assert!(lock.try_write().is_none());
+        assert!(lock.try_write_for(SHORT).is_none());
+        drop((one, two));
+        let mut writer = lock.try_write().unwrap();
+        *writer = 2;
+        assert!(lock.try_read().is_none());
+        assert!(lock.try_read_for(SHORT).is_none());
+        assert!(lock.try_read_until(Instant::now()).is_none());
+        let reader = RwLockWriteGuard::downgrade(writer);
+        assert_eq!(*lock.read(), 2);
+        assert!(lock.try_write().is_none());
+        drop(reader);
+        assert!(!lock.is_locked());
+        *lock.write() = 3;
+        assert_eq!(lock.into_inner(), 3);
+    }
+
+    /// A reader that waits goes in when the writer leaves, before a writer that waits as well; one that comes later does not.
+    #[test]
+    #[cfg_attr(leeward_symmetric, ignore = "where waiting is looking again nobody knows who waits")]
+    fn phases_alternate() {
+        let _dog = Watchdog::new("phases_alternate");
+        let lock = RwLock::new(());
+        let order = Mutex::new(Vec::new());
+        let (leave, told) = channel::<()>();
+        thread::scope(|scope| {
+            let writer = lock.write();
+            let (lock, order) = (&lock, &order);
+            scope.spawn(move || {
+                let _guard = lock.read();
+                order.lock().push("waiting reader");
+                told.recv().unwrap();
+            });
+            eventually("a reader sleeps", || shows(lock, "readers_wait: true"));
+            scope.spawn(move || {
+                let _guard = lock.write();
+                order.lock().push("waiting writer");
+            });
+            eventually("a writer sleeps", || shows(lock, "writers_wait: true"));
+            drop(writer);
+            eventually("the reader is inside", || shows(lock, "readers: 1"));
+            assert!(lock.try_read().is_none(), "a newcomer entered past a waiting writer");
+            assert!(lock.try_read_recursive().is_some(), "a nested reader did not enter past a waiting writer");
+            scope.spawn(move || {
+                let _guard = lock.read();
+                order.lock().push("late reader");
+            });
+            eventually("another reader sleeps", || shows(lock, "readers_wait: true"));
+            leave.send(()).unwrap();
+        });
+        assert_eq!(*order.lock(), ["waiting reader", "waiting writer", "late reader"]);
+    }
+
+    /// A writer that gives up no longer keeps readers out, who may wait for a reader that stays.
+    #[test]
+    fn a_writer_that_gives_up_lets_readers_in() {
+        let _dog = Watchdog::new("a_writer_that_gives_up_lets_readers_in");
+        let lock = RwLock::new(());
+        let _stays = lock.read();
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| lock.try_write_for(Duration::from_millis(50)).is_none());
+            eventually("the writer sleeps", || shows(&lock, "writers_wait: true"));
+            // Sleeps until the writer has given up.
+            drop(lock.read());
+            assert!(writer.join().unwrap());
+        });
+    }
+
+    /// Readers that overlap do not starve a writer, nor writers a reader.
+    #[test]
+    fn nobody_starves() {
+        let _dog = Watchdog::new("nobody_starves");
+        let lock = RwLock::new(0_u64);
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let _stop = Raise(&stop);
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        let _outer = lock.read();
+                        compute(2_000);
+                    }
+                });
+            }
+            (0..100).for_each(|_| *lock.write() += 1);
+        });
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let _stop = Raise(&stop);
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        *lock.write() += 1;
+                    }
+                });
+            }
+            (0..100).for_each(|_| assert!(*lock.read() >= 100));
+        });
+    }
+
+    #[test]
+    fn counts_right_under_load() {
+        let _dog = Watchdog::new("counts_right_under_load");
+        let lock = RwLock::new((0_u64, 0_u64));
+        let until = Instant::now() + duration(0.5);
+        let written = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for seed in 0..6 {
+                let (lock, written) = (&lock, &written);
+                scope.spawn(move || {
+                    let mut random = Rng::new(seed);
+                    let write = |both: &mut (u64, u64)| {
+                        both.0 += 1;
+                        both.1 += 1;
+                        written.fetch_add(1, Ordering::Relaxed);
+                    };
+                    while Instant::now() < until {
+                        let limit = Duration::from_micros(random.below(100));
+                        match random.below(8) {
+                            0 => write(&mut lock.write()),
+                            1 => drop(lock.try_write_for(limit).map(|mut both| write(&mut both))),
+                            2 => {
+                                let mut both = lock.write();
+                                write(&mut both);
+                                let both = RwLockWriteGuard::downgrade(both);
+                                assert_eq!(both.0, both.1);
+                            }
+                            3 => drop(lock.try_read_for(limit).map(|both| assert_eq!(both.0, both.1))),
+                            _ => {
+                                let both = lock.read();
+                                assert_eq!(both.0, both.1);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        let written = written.into_inner();
+        assert_eq!(*lock.read(), (written, written));
+        assert!(lock.try_write().is_some());
+    }
+
+    /// Writers wait for a condition with the lock.
+    #[test]
+    fn conditions() {
+        let _dog = Watchdog::new("conditions");
+        let (lock, condition) = (RwLock::new(0), leeward::raw::Condvar::<leeward::raw::Requeue>::new());
+        thread::scope(|scope| {
+            for turn in 1..=3 {
+                let (lock, condition) = (&lock, &condition);
+                scope.spawn(move || {
+                    // SAFETY: not unlocked but for the wait, in which the guard is not used.
+                    let raw = unsafe { lock.raw() };
+                    let mut value = lock.write();
+                    loop {
+                        if *value == turn {
+                            *value += 1;
+                            break condition.notify_all();
+                        }
+                        // SAFETY: the guard holds the lock.
+                        unsafe { condition.wait(raw, None) };
+                    }
+                });
+            }
+            *lock.write() = 1;
+            condition.notify_all();
+        });
+        assert_eq!(lock.into_inner(), 4);
+    }
+
+    #[test]
+    fn too_many_readers() {
+        let lock = RwLock::new(());
+        for _ in 0..(1 << 20) - 2 {
+            std::mem::forget(lock.read());
+        }
+        assert!(lock.try_read().is_none());
+        assert!(panic_of(|| drop(lock.read())).contains("more readers than it can count"));
+    }
+}
+
+#[test]
+fn semaphores_bound() {
+    let _dog = Watchdog::new("semaphores_bound");
+    let (semaphore, inside, most) = (Semaphore::new(2), AtomicU32::new(0), AtomicU32::new(0));
+    thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                for _ in 0..2_000 {
+                    let _permit = semaphore.permit();
+                    most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    compute(50);
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    assert!(most.into_inner() <= 2);
+    assert_eq!(semaphore.permits(), 2);
+    assert!(semaphore.acquire_for(SHORT) && semaphore.try_acquire());
+    assert!(semaphore.try_permit().is_none() && !semaphore.acquire_for(SHORT));
+    semaphore.release(Semaphore::MOST);
+    assert!(panic_of(|| semaphore.release(1)).contains("cannot count so many permits"));
+    assert_eq!(semaphore.permits(), Semaphore::MOST);
+}
+
+/// One release of several permits, and several of one, wake as many.
+#[test]
+fn every_permit_finds_its_waiter() {
+    let _dog = Watchdog::new("every_permit_finds_its_waiter");
+    let semaphore = Semaphore::new(0);
+    for round in 0..300 {
+        thread::scope(|scope| {
+            let takers: Vec<_> = (0..4).map(|_| scope.spawn(|| semaphore.acquire())).collect();
+            match round % 2 {
+                0 => semaphore.release(4),
+                _ => (0..4).for_each(|_| semaphore.release(1)),
+            }
+            takers.into_iter().for_each(|taker| taker.join().unwrap());
+        });
+        assert_eq!(semaphore.permits(), 0);
+    }
+}
+
+#[test]
+fn barriers_separate_rounds() {
+    let _dog = Watchdog::new("barriers_separate_rounds");
+    const THREADS: u32 = 4;
+    let (barrier, count, leaders) = (Barrier::new(THREADS), AtomicU32::new(0), AtomicU32::new(0));
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for round in 1..=500 {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    leaders.fetch_add(barrier.wait().is_leader().into(), Ordering::Relaxed);
+                    assert_eq!(count.load(Ordering::Relaxed), round * THREADS);
+                    barrier.wait();
+                }
+            });
+        }
+    });
+    assert_eq!(leaders.into_inner(), 500);
+    assert!(barrier.wait_for(SHORT).is_none());
+    assert!(format!("{barrier:?}").contains("arrived: 0"), "who gave up has still arrived");
+    assert!(Barrier::new(0).wait().is_leader() && Barrier::new(1).wait().is_leader());
+    assert!(panic_of(|| _ = Barrier::new(1 << 16)).contains("cannot count so many threads"));
+}
+
+#[test]
+fn events_let_go() {
+    let _dog = Watchdog::new("events_let_go");
+    let event = Event::new();
+    assert!(!event.wait_for(SHORT) && !event.is_set());
+    thread::scope(|scope| {
+        let waiters: Vec<_> = (0..4).map(|_| scope.spawn(|| event.wait())).collect();
+        thread::sleep(GLANCE);
+        assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
+        event.set();
+    });
+    event.wait();
+    assert!(event.wait_for(Duration::ZERO) && event.clear() && !event.clear() && !event.is_set());
+}
+
+#[test]
+fn latches_open_once() {
+    let _dog = Watchdog::new("latches_open_once");
+    let latch = Latch::new(3);
+    assert!(!latch.is_open() && !latch.wait_for(SHORT));
+    thread::scope(|scope| {
+        scope.spawn(|| latch.wait());
+        scope.spawn(|| latch.arrive_and_wait());
+        thread::sleep(GLANCE);
+        assert!(panic_of(|| latch.count_down(4)).contains("below 0"));
+        latch.count_down(2);
+    });
+    assert!(latch.is_open());
+    assert!(panic_of(|| latch.count_down(1)).contains("below 0"));
+}
+
+#[test]
+fn once_is_once_and_may_be_tried_again() {
+    let _dog = Watchdog::new("once_is_once_and_may_be_tried_again");
+    let (once, runs) = (Once::new(), AtomicU32::new(0));
+    assert_eq!(panic_of(|| once.call_once(|| panic!("at first"))), "at first");
+    assert!(!once.is_completed());
+    thread::scope(|scope| {
+        scope.spawn(|| once.wait());
+        for _ in 0..4 {
+            scope.spawn(|| {
+                once.call_once(|| {
+                    thread::sleep(SHORT);
+                    runs.fetch_add(1, Ordering::Relaxed);
+                });
+                assert_eq!(runs.load(Ordering::Relaxed), 1);
+            });
+        }
+    });
+    assert!(once.is_completed());
+}
+
+#[test]
+fn once_locks() {
+    static CELL: OnceLock<String> = OnceLock::new();
+    assert_eq!((CELL.get(), format!("{CELL:?}")), (None, "OnceLock(<empty>)".to_owned()));
+    assert!(panic_of(|| _ = CELL.get_or_init(|| panic!("not yet"))).contains("not yet"));
+    assert_eq!(CELL.get_or_init(|| "one".to_owned()), "one");
+    assert_eq!(CELL.set("two".to_owned()), Err("two".to_owned()));
+    assert_eq!((CELL.wait().as_str(), CELL.clone()), ("one", OnceLock::from("one".to_owned())));
+    let counted = Arc::new(());
+    let mut own = OnceLock::from(Arc::clone(&counted));
+    assert_eq!(Arc::strong_count(own.get_mut().unwrap()), 2);
+    drop(own.take());
+    assert!(own.get().is_none() && Arc::strong_count(&counted) == 1);
+    own.set(Arc::clone(&counted)).unwrap();
+    drop(own);
+    assert_eq!(Arc::strong_count(&counted), 1);
+}
+
+#[test]
+fn lazy_locks() {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    static LAZY: LazyLock<u32> = LazyLock::new(|| RUNS.fetch_add(1, Ordering::Relaxed) + 41);
+    thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| assert_eq!(*LAZY, 41))));
+    assert_eq!((*LAZY, RUNS.load(Ordering::Relaxed)), (41, 1));
+    let poisoned: LazyLock<u32> = LazyLock::new(|| panic!("at first"));
+    assert_eq!(panic_of(|| _ = *poisoned), "at first");
+    assert!(panic_of(|| _ = *poisoned).contains("poisoned"));
+}

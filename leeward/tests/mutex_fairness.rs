@@ -1,0 +1,139 @@
+//! The mutex's bounded unfairness, event by event: a futex whose sleeps the test writes.
+
+#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
+#![allow(missing_docs)]
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use leeward::futex::{Changed, Deadline, Futex, Wait, WakeOp};
+use leeward::raw;
+
+/// A futex whose waits go as the test wants: everything happens on one thread, inside `wait`.
+struct Scripted;
+
+type Script = fn(&AtomicU32, u32, Option<Deadline>) -> Wait;
+
+thread_local! {
+    static SCRIPT: Cell<Script> = const { Cell::new(|_, _, _| panic!("nobody was to sleep")) };
+    static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static TURNS: Cell<u32> = const { Cell::new(0) };
+    static WAKES: Cell<u32> = const { Cell::new(0) };
+}
+
+// SAFETY: one thread: nothing happens between the comparison and the sleep.
+unsafe impl Futex for Scripted {
+    const SHARED: bool = false;
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
+        assert_eq!(word.load(Ordering::Relaxed), expected);
+        SCRIPT.get()(word, expected, deadline)
+    }
+
+    fn wake(_: *const AtomicU32, _: u32) -> u32 {
+        WAKES.set(WAKES.get() + 1);
+        // The script returns from `wait` as if woken.
+        1
+    }
+
+    unsafe fn requeue(_: *const AtomicU32, _: u32, _: u32, _: *const AtomicU32, _: u32) -> Result<u32, Changed> {
+        unreachable!("no condition variable here")
+    }
+
+    unsafe fn wake_op(_: *const AtomicU32, _: u32, _: *const AtomicU32, _: WakeOp, _: u32) -> u32 {
+        unreachable!("no condition variable here")
+    }
+
+    fn yield_now() {}
+
+    fn now() -> Deadline {
+        Deadline::at(NOW.get())
+    }
+}
+
+static PASSED_OVER: raw::Mutex<Scripted> = raw::Mutex::new();
+
+/// The holder unlocks, which wakes the waiter, and a newcomer comes first if it may: as often as it can.
+fn barge() -> bool {
+    // SAFETY: the script holds it.
+    unsafe { PASSED_OVER.unlock() };
+    let came_first = PASSED_OVER.try_lock();
+    TURNS.set(TURNS.get() + u32::from(came_first));
+    came_first
+}
+
+/// The bound on unfairness: so many wake-ups lost to newcomers, and the next is not.
+#[test]
+fn a_waiter_is_passed_over_a_bounded_number_of_times() {
+    PASSED_OVER.lock();
+    TURNS.set(0);
+    SCRIPT.set(|_, _, _| {
+        barge();
+        Wait::Woken
+    });
+    PASSED_OVER.lock();
+    // 32 losses may be; at the 33rd it asks, and the unlock after that is for it.
+    assert_eq!(TURNS.get(), 33);
+    // SAFETY: held.
+    unsafe { PASSED_OVER.unlock() };
+    assert!(PASSED_OVER.try_lock(), "reserved for nobody");
+    // SAFETY: held.
+    unsafe { PASSED_OVER.unlock() };
+
+    // One that has waited for a millisecond asks at its first loss.
+    PASSED_OVER.lock();
+    TURNS.set(0);
+    SCRIPT.set(|_, _, _| {
+        NOW.set(NOW.get() + Duration::from_millis(1));
+        barge();
+        Wait::Woken
+    });
+    PASSED_OVER.lock();
+    assert_eq!(TURNS.get(), 1);
+    // SAFETY: held.
+    unsafe { PASSED_OVER.unlock() };
+}
+
+static GIVEN_UP: raw::Mutex<Scripted> = raw::Mutex::new();
+
+/// One that has asked and gives up takes that back, or the lock would be reserved for nobody.
+#[test]
+fn whoever_asked_and_gives_up_leaves_no_reservation() {
+    GIVEN_UP.lock();
+    SCRIPT.set(|_, _, _| {
+        NOW.set(NOW.get() + Duration::from_millis(1));
+        TURNS.set(TURNS.get() + 1);
+        if TURNS.get() > 1 {
+            return Wait::TimedOut;
+        }
+        // SAFETY: the test holds it.
+        unsafe { GIVEN_UP.unlock() };
+        assert!(GIVEN_UP.try_lock());
+        Wait::Woken
+    });
+    TURNS.set(0);
+    assert!(!GIVEN_UP.try_lock_until(Deadline::at(Duration::ZERO)));
+    assert_eq!(TURNS.get(), 2);
+    // SAFETY: held.
+    unsafe { GIVEN_UP.unlock() };
+    assert!(GIVEN_UP.try_lock(), "reserved for nobody");
+    // Given to it while its time ran out: it has it.
+    TURNS.set(0);
+    SCRIPT.set(|_, _, _| {
+        NOW.set(NOW.get() + Duration::from_millis(1));
+        TURNS.set(TURNS.get() + 1);
+        // SAFETY: the test holds it.
+        unsafe { GIVEN_UP.unlock() };
+        if TURNS.get() > 1 {
+            assert!(!GIVEN_UP.try_lock(), "it is reserved");
+            return Wait::TimedOut;
+        }
+        assert!(GIVEN_UP.try_lock());
+        Wait::Woken
+    });
+    assert!(GIVEN_UP.try_lock_until(Deadline::at(Duration::ZERO)));
+    // SAFETY: held.
+    unsafe { GIVEN_UP.unlock() };
+    assert!(GIVEN_UP.try_lock());
+}

@@ -1,0 +1,160 @@
+//! Regions of shared memory: made once however many begin and whoever is killed, and in every state of disrepair.
+
+#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
+#![allow(missing_docs)]
+
+mod common;
+#[path = "common/processes.rs"]
+mod processes;
+
+use common::*;
+use processes::*;
+
+use std::ffi::CString;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use leeward::shared::{AnyBytes, Region, RegionError};
+
+/// A file of a name of its own, gone when the test ends.
+struct Name(CString);
+
+impl Name {
+    fn new(what: &str) -> Name {
+        Name(CString::new(format!("/dev/shm/leeward-test-{what}-{}", std::process::id())).unwrap())
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    fn open<T: AnyBytes + Sync>(&self, version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
+        // SAFETY: nobody but these tests uses it, and they keep to its layout.
+        unsafe { Region::open(&self.0, version, make) }
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.path());
+    }
+}
+
+#[test]
+fn many_processes_begin_at_once() {
+    let _dog = Watchdog::new("many_processes_begin_at_once");
+    for round in 0..10 {
+        let name = Name::new(&format!("race-{round}"));
+        let work = || {
+            let region = name.open::<[AtomicU64; 2]>(1, |values| {
+                *values[0].get_mut() += 1_000;
+                std::thread::sleep(Duration::from_millis(1));
+                *values[1].get_mut() += 1_000;
+            });
+            region.unwrap().iter().all(|value| value.fetch_add(1, Ordering::Relaxed) >= 1_000)
+        };
+        let children: Vec<_> = (0..8).map(|_| child(work)).collect();
+        assert!(children.into_iter().all(|child| status_of(child) == 0));
+        let values = name.open::<[AtomicU64; 2]>(1, |_| panic!("made twice")).unwrap();
+        assert!(values.iter().all(|value| value.load(Ordering::Relaxed) == 1_008));
+    }
+}
+
+#[test]
+fn a_maker_that_is_killed_in_the_middle() {
+    let _dog = Watchdog::new("a_maker_that_is_killed_in_the_middle");
+    let name = Name::new("killed");
+    let killed = child(|| {
+        let made = name.open::<[u64; 2]>(1, |values| {
+            values[0] = 77;
+            // SAFETY: ends this process at once.
+            unsafe { libc::raise(libc::SIGKILL) };
+        });
+        made.is_err()
+    });
+    assert_eq!(status_of(killed), libc::SIGKILL);
+    let region = name.open::<[u64; 2]>(1, |values| {
+        assert_eq!(*values, [0, 0], "what the dead one began is there");
+        values[1] = 5;
+    });
+    assert_eq!(*region.unwrap(), [0, 5]);
+    // And one that panics.
+    let name = Name::new("panicked");
+    assert_eq!(panic_of(|| _ = name.open::<u64>(1, |_| panic!("at first"))), "at first");
+    assert_eq!(*name.open::<u64>(1, |value| *value = 6).unwrap(), 6);
+}
+
+/// A child that was forked while the value was made has the file open, and with it the file's lock.
+#[test]
+fn a_child_forked_meanwhile() {
+    let _dog = Watchdog::new("a_child_forked_meanwhile");
+    let name = Name::new("forked");
+    let mut stays = 0;
+    let region = name.open::<u64>(1, |value| {
+        *value = 7;
+        stays = child(|| {
+            loop {
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        });
+    });
+    assert_eq!(*region.unwrap(), 7);
+    assert_eq!(*name.open::<u64>(1, |_| panic!("made twice")).unwrap(), 7);
+    // SAFETY: a child of ours that was not waited for.
+    unsafe { libc::kill(stays, libc::SIGKILL) };
+    assert_eq!(status_of(stays), libc::SIGKILL);
+}
+
+#[test]
+fn regions_that_are_not_this_programs() {
+    let name = Name::new("wrong");
+    drop(name.open::<u64>(3, |value| *value = 5).unwrap());
+    assert_eq!(*name.open::<u64>(3, |_| panic!("made twice")).unwrap(), 5);
+    let wrong = RegionError::WrongSize { found: 72, expected: 64 + 12 };
+    assert_eq!(name.open::<[u32; 3]>(3, |_| {}).unwrap_err(), wrong);
+    assert_eq!(wrong.to_string(), "the region has 72 bytes and this program's value needs 76");
+    let wrong = RegionError::WrongVersion { found: 3, expected: 4 };
+    assert_eq!(name.open::<u64>(4, |_| {}).unwrap_err(), wrong);
+    let mut bytes = std::fs::read(name.path()).unwrap();
+    bytes[4] ^= 2;
+    std::fs::write(name.path(), &bytes).unwrap();
+    assert_eq!(name.open::<u64>(3, |_| {}).unwrap_err(), RegionError::WrongLayout { found: 3 });
+    bytes[0] ^= 1;
+    std::fs::write(name.path(), &bytes).unwrap();
+    assert_eq!(name.open::<u64>(3, |_| {}).unwrap_err(), RegionError::NotARegion);
+    // Another program's file, whose beginning happens to be empty, is left alone.
+    bytes.fill(0);
+    bytes[70] = 1;
+    std::fs::write(name.path(), &bytes).unwrap();
+    assert_eq!(name.open::<u64>(3, |_| panic!("overwritten")).unwrap_err(), RegionError::NotARegion);
+    std::fs::write(name.path(), [0; 72]).unwrap();
+    assert_eq!(*name.open::<u64>(3, |value| *value = 6).unwrap(), 6);
+    // SAFETY: a name that is not there.
+    let none = unsafe { Region::<u64>::open(c"/dev/shm/no/such/folder", 1, |_| {}) };
+    assert_eq!(none.unwrap_err(), RegionError::System(libc::ENOENT));
+}
+
+#[test]
+fn regions_by_descriptor() {
+    let region = region::<AtomicU64>(|value| *value.get_mut() = 5);
+    let file = region.raw_fd().unwrap();
+    // SAFETY: open, and of the same type.
+    let again = unsafe { Region::<AtomicU64>::from_raw_fd(file, 1) }.unwrap();
+    again.fetch_add(1, Ordering::Relaxed);
+    assert_eq!(region.load(Ordering::Relaxed), 6);
+    // SAFETY: as above.
+    let other = unsafe { Region::<AtomicU64>::from_raw_fd(file, 2) };
+    assert_eq!(other.unwrap_err(), RegionError::WrongVersion { found: 1, expected: 2 });
+    // A file that anybody may make shorter.
+    let name = Name::new("unsealed");
+    drop(name.open::<AtomicU64>(1, |_| {}).unwrap());
+    let file = std::fs::File::options().read(true).write(true).open(name.path()).unwrap();
+    // SAFETY: open, and of the same type.
+    let unsealed = unsafe { Region::<AtomicU64>::from_raw_fd(std::os::fd::AsRawFd::as_raw_fd(&file), 1) };
+    assert_eq!(unsealed.unwrap_err(), RegionError::NotSealed);
+    let file = region.raw_fd().unwrap();
+    // Sealed: its size stays.
+    // SAFETY: takes numbers only.
+    assert_eq!(unsafe { libc::ftruncate(file, 0) }, -1);
+    assert_eq!(region.leak().load(Ordering::Relaxed), 6);
+}

@@ -1,0 +1,203 @@
+//! Killed at every instruction: a child is single-stepped by ptrace through lock, work and unlock, a step further each time, and killed there. The lock is
+//! never lost, whoever waits for it gets it, and half-written data is announced.
+
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    target_arch = "x86_64",
+    feature = "std",
+    not(leeward_loom),
+    not(leeward_symmetric)
+))]
+#![allow(missing_docs)]
+
+mod common;
+#[path = "common/robust.rs"]
+mod robust;
+#[path = "common/step.rs"]
+mod step;
+
+use common::{Watchdog, alone, eventually, patience};
+use robust::*;
+
+use std::sync::Mutex as Lock;
+use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
+use std::thread;
+use std::time::Duration;
+
+use leeward::robust::{Guard, LockError, Mutex};
+
+static ALONE: Lock<()> = Lock::new(());
+
+fn traced_child(work: impl FnOnce()) -> i32 {
+    let child = child(|| {
+        assert!(step::let_the_parent_trace());
+        work();
+        0
+    });
+    assert_eq!(step::wait(child).unwrap(), Some(libc::SIGSTOP));
+    child
+}
+
+/// So many instructions, then dead. False if it ended before.
+fn step_and_kill(child: i32, count: usize) -> bool {
+    let is_there = step::steps(child, count).unwrap();
+    if is_there {
+        kill(child);
+        reap(child);
+    }
+    is_there
+}
+
+/// Marks that processor and compiler leave where they stand among the lock's own accesses, as seen by a debugger.
+fn mark(word: &AtomicU32, value: u32) {
+    compiler_fence(Ordering::SeqCst);
+    word.store(value, Ordering::SeqCst);
+    compiler_fence(Ordering::SeqCst);
+}
+
+fn get(mutex: &'static Mutex<[u32; 2]>, at: usize) -> (Guard<[u32; 2]>, bool) {
+    match mutex.try_lock_for(Duration::from_millis(100)) {
+        Ok(guard) => (guard, false),
+        Err(LockError::OwnerDied(guard)) => (guard, true),
+        Err(error) => panic!("killed at instruction {at}: {error}"),
+    }
+}
+
+#[test]
+fn lock_work_unlock() {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::within("lock_work_unlock", 6 * patience());
+    let mutex = shared_mutex::<[u32; 2]>();
+    let inside = shared::<AtomicU32>();
+    let (mut told, mut at) = (0, 0);
+    loop {
+        at += 1;
+        mark(inside, 0);
+        let child = traced_child(|| {
+            // What is asked once a thread is asked before.
+            drop(mutex.lock().unwrap());
+            step::stop();
+            let mut guard = mutex.lock().unwrap();
+            mark(inside, 1);
+            guard.with(|record| {
+                // SAFETY: a place of ours; the compiler must not make one store of the two.
+                unsafe { (&raw mut record[0]).write_volatile(at as u32) };
+                // SAFETY: as above.
+                unsafe { (&raw mut record[1]).write_volatile(at as u32) };
+            });
+            mark(inside, 0);
+            drop(guard);
+        });
+        let killed = step_and_kill(child, at);
+        let (mut guard, died) = get(mutex, at);
+        let [one, other] = guard.get();
+        assert!(died || one == other, "killed at instruction {at}: half a record and no word of it");
+        assert!(died || value(inside) == 0, "killed at instruction {at}, inside: nobody was told");
+        guard.set([0, 0]);
+        guard.mark_consistent();
+        drop(guard);
+        assert!(!get(mutex, at).1);
+        told += u32::from(died);
+        if !killed {
+            break;
+        }
+    }
+    println!("{at} instructions, {told} of them with the lock held");
+    assert!(told > 10 && at > 100, "{told} of {at}");
+}
+
+/// The same on the way out, with somebody asleep.
+#[test]
+fn unlock_with_a_waiter() {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::within("unlock_with_a_waiter", 6 * patience());
+    let mutex = shared_mutex::<[u32; 2]>();
+    for at in 1.. {
+        let child = traced_child(|| {
+            let guard = mutex.lock().unwrap();
+            step::stop();
+            drop(guard);
+        });
+        let (name, through) = (AtomicU32::new(0), AtomicU32::new(0));
+        let killed = thread::scope(|scope| {
+            scope.spawn(|| {
+                name.store(gettid() as u32, Ordering::SeqCst);
+                drop(mutex.lock().or_else(|error| error.repair(|_| ())).unwrap());
+                through.store(1, Ordering::SeqCst);
+            });
+            eventually("it sleeps", || value(&name) != 0 && is_in_futex(value(&name) as i32));
+            let killed = step_and_kill(child, at);
+            let start = std::time::Instant::now();
+            while value(&through) == 0 {
+                if start.elapsed() > patience() {
+                    eprintln!("killed at instruction {at}: the waiter sleeps on");
+                    std::process::exit(101);
+                }
+                thread::sleep(Duration::from_micros(50));
+            }
+            killed
+        });
+        assert!(!get(mutex, at).1);
+        if !killed {
+            println!("{at} instructions");
+            assert!(at > 50);
+            return;
+        }
+    }
+}
+
+/// A waiter is killed at every instruction of its way to sleep; another sleeps already.
+#[test]
+fn waiter() {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::within("waiter", 6 * patience());
+    let mutex = shared_mutex::<[u32; 2]>();
+    let mut at = 0;
+    loop {
+        // Every third: the way is long, and spins.
+        at += 3;
+        let guard = mutex.lock().unwrap();
+        let second = child(|| {
+            drop(mutex.lock().or_else(|error| error.repair(|_| ())).unwrap());
+            0
+        });
+        eventually("it sleeps", || is_in_futex(second));
+        let first = traced_child(|| {
+            step::stop();
+            drop(mutex.lock().or_else(|error| error.repair(|_| ())).unwrap());
+        });
+        let mut asleep = false;
+        for _ in 0..at {
+            step::begin_step(first).unwrap();
+            let mut status = 0;
+            // SAFETY: `status` is ours to write.
+            while unsafe { libc::waitpid(first, &mut status, libc::WNOHANG | libc::__WALL) } == 0 {
+                if is_in_futex(first) {
+                    asleep = true;
+                    break;
+                }
+            }
+            if asleep {
+                break;
+            }
+        }
+        // Once before the release, once behind it.
+        if at % 2 == 0 {
+            kill(first);
+            drop(guard);
+        } else {
+            drop(guard);
+            kill(first);
+        }
+        reap(first);
+        must_end_well(second);
+        let (mut guard, _) = get(mutex, at);
+        guard.mark_consistent();
+        drop(guard);
+        if asleep {
+            println!("asleep after {at} instructions");
+            return;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The readers-writer lock over a futex of the test's own, in which a sleep is where the test goes on: what others do while
+//! somebody sleeps, step by step and on one thread.
+
+#![cfg(all(feature = "std", not(leeward_loom)))]
+#![allow(missing_docs)]
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use leeward::futex::{Changed, Deadline, Futex, Wait, WakeOp};
+use leeward::raw::RwLock;
+
+/// What happens while somebody sleeps, and how the sleep ends.
+type Sleep = Box<dyn FnOnce() -> Wait>;
+
+thread_local! { static SLEEPS: RefCell<VecDeque<Sleep>> = const { RefCell::new(VecDeque::new()) }; }
+
+#[derive(Debug)]
+enum Steered {}
+
+// SAFETY: the words are one thread's; nobody sleeps.
+unsafe impl Futex for Steered {
+    const SHARED: bool = false;
+
+    fn wait(_: &AtomicU32, _: u32, _: Option<Deadline>) -> Wait {
+        let sleep = SLEEPS.with_borrow_mut(VecDeque::pop_front);
+        sleep.expect("somebody sleeps whom the test did not expect to")()
+    }
+
+    fn wake(_: *const AtomicU32, _: u32) -> u32 {
+        0
+    }
+
+    unsafe fn requeue(_: *const AtomicU32, _: u32, _: u32, _: *const AtomicU32, _: u32) -> Result<u32, Changed> {
+        Err(Changed)
+    }
+
+    unsafe fn wake_op(_: *const AtomicU32, _: u32, on: *const AtomicU32, op: WakeOp, _: u32) -> u32 {
+        // SAFETY: the caller's promise.
+        op.apply_to(unsafe { &*on });
+        0
+    }
+
+    fn yield_now() {}
+
+    fn now() -> Deadline {
+        Deadline::at(Duration::ZERO)
+    }
+}
+
+/// The sleeps to come, in the order in which they begin.
+fn sleeps<const N: usize>(sleeps: [Sleep; N]) {
+    SLEEPS.with_borrow_mut(|queue| queue.extend(sleeps));
+}
+
+fn all_slept() -> bool {
+    SLEEPS.with_borrow(VecDeque::is_empty)
+}
+
+fn lock() -> &'static RwLock<Steered> {
+    Box::leak(Box::new(RwLock::new()))
+}
+
+/// A reader's turn has come, and another writer was quicker: no further one is.
+#[test]
+fn a_reader_that_was_passed_over() {
+    let lock = lock();
+    lock.lock_exclusive();
+    sleeps([
+        // The reader sleeps; a writer comes as well,
+        Box::new(move || {
+            assert!(!lock.lock_exclusive_until(Deadline::at(Duration::ZERO)));
+            Wait::Woken
+        }),
+        // and while that sleeps, the first leaves, which is the reader's turn, and a thief comes.
+        Box::new(move || {
+            // SAFETY: locked at the beginning.
+            unsafe { lock.unlock_exclusive() };
+            assert!(lock.try_lock_exclusive());
+            Wait::Woken
+        }),
+        Box::new(|| Wait::TimedOut),
+        // The reader has looked, and sleeps again.
+        Box::new(move || {
+            // SAFETY: by the thief.
+            unsafe { lock.unlock_exclusive() };
+            assert!(!lock.try_lock_exclusive(), "a writer passes a reader that was passed over before");
+            Wait::Woken
+        }),
+    ]);
+    lock.lock_shared();
+    assert!(all_slept());
+    // SAFETY: just locked.
+    unsafe { lock.unlock_shared() };
+    assert!(lock.try_lock_exclusive(), "the reader is still counted as passed over");
+}
+
+/// The same reader gives up instead: it is counted no longer.
+#[test]
+fn a_reader_that_was_passed_over_and_gives_up() {
+    let lock = lock();
+    lock.lock_exclusive();
+    sleeps([
+        Box::new(move || {
+            assert!(!lock.lock_exclusive_until(Deadline::at(Duration::ZERO)));
+            Wait::Woken
+        }),
+        Box::new(move || {
+            // SAFETY: locked at the beginning.
+            unsafe { lock.unlock_exclusive() };
+            assert!(lock.try_lock_exclusive());
+            Wait::Woken
+        }),
+        Box::new(|| Wait::TimedOut),
+        Box::new(|| Wait::TimedOut),
+    ]);
+    assert!(!lock.lock_shared_until(Deadline::at(Duration::ZERO)));
+    assert!(all_slept());
+    // SAFETY: by the thief.
+    unsafe { lock.unlock_exclusive() };
+    assert!(lock.try_lock_exclusive(), "a reader that gave up keeps writers out");
+}
