@@ -53,9 +53,49 @@ impl Tracked {
     }
 }
 
-/// In a model, somebody else runs now: a loop that only looks would be explored for ever.
-#[inline(always)]
-pub(crate) fn model_yield() {
-    #[cfg(leeward_loom)]
-    loom::thread::yield_now();
+/// How those who find a lock taken wait in a model: loom would explore for ever how several of them look in turn.
+/// Otherwise nothing: they look.
+#[cfg(not(leeward_loom))]
+pub(crate) struct Turn;
+
+#[cfg(not(leeward_loom))]
+impl Turn {
+    pub(crate) fn new() -> Turn {
+        Turn
+    }
+
+    /// One look: whether the lock was `free` and could be taken.
+    #[inline(always)]
+    pub(crate) fn look(&self, free: impl Fn() -> bool, take: impl Fn() -> bool) -> bool {
+        free() && take()
+    }
+
+    /// The lock was given up.
+    #[inline(always)]
+    pub(crate) fn pass(&self) {}
+}
+
+#[cfg(leeward_loom)]
+pub(crate) struct Turn(std::sync::Mutex<alloc::vec::Vec<loom::thread::Thread>>);
+
+#[cfg(leeward_loom)]
+impl Turn {
+    pub(crate) fn new() -> Turn {
+        Turn(std::sync::Mutex::new(alloc::vec::Vec::new()))
+    }
+
+    pub(crate) fn look(&self, _: impl Fn() -> bool, take: impl Fn() -> bool) -> bool {
+        self.0.lock().unwrap().push(loom::thread::current());
+        // An exchange: it sees the last value, so whoever gives the lock up later finds the thread in the list.
+        let taken = take();
+        if !taken {
+            loom::thread::park();
+        }
+        taken
+    }
+
+    pub(crate) fn pass(&self) {
+        let threads = core::mem::take(&mut *self.0.lock().unwrap());
+        threads.iter().for_each(loom::thread::Thread::unpark);
+    }
 }

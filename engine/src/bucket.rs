@@ -6,9 +6,10 @@
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
-use crate::atomic::{AtomicU32, Ordering, Tracked};
+use crate::atomic::{AtomicU32, Ordering, Tracked, Turn};
 use crate::batch::Batch;
 use crate::key::Key;
+use crate::mutant::mutated;
 use crate::waiter::{Handle, Links, Waiter};
 use crate::{Host, Priority, Space, table};
 
@@ -27,6 +28,7 @@ struct Gate {
     waiters: AtomicU32,
     /// 0 free, 1 taken.
     lock: AtomicU32,
+    turn: Turn,
     /// The table's: buckets are locked in this order, then by address.
     rank: u32,
 }
@@ -65,7 +67,7 @@ impl<H: Host> Bucket<H> {
     pub(crate) fn new(rank: u32) -> Bucket<H> {
         let chain = Chain { head: None, tail: None, next_number: 0, queued: 0, locked: 0 };
         Bucket {
-            gate: Gate { waiters: AtomicU32::new(0), lock: AtomicU32::new(FREE), rank },
+            gate: Gate { waiters: AtomicU32::new(0), lock: AtomicU32::new(FREE), turn: Turn::new(), rank },
             queue: Queue { chain: UnsafeCell::new(chain), tracked: Tracked::new() },
         }
     }
@@ -84,7 +86,8 @@ impl<H: Host> Bucket<H> {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: the fence before it orders it (pair W).
-        self.gate.waiters.load(Ordering::Relaxed) == 0
+        let waiters = self.gate.waiters.load(Ordering::Relaxed);
+        waiters == 0 || (mutated!(moved_mark) && waiters == MOVED)
     }
 
     /// How many wait, or are about to: an estimate.
@@ -126,7 +129,8 @@ impl<H: Host> Bucket<H> {
     #[inline]
     fn try_lock(&self) -> bool {
         // Acquire: what was done under the lock before; partner: `Locked::drop`. Relaxed on failure: nothing learnt.
-        self.gate.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        let order = if mutated!(lock_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
+        self.gate.lock.compare_exchange(FREE, TAKEN, order, Ordering::Relaxed).is_ok()
     }
 
     #[cold]
@@ -135,10 +139,10 @@ impl<H: Host> Bucket<H> {
         let mut tries = 0_u32;
         loop {
             host.spin(tries);
-            crate::atomic::model_yield();
             tries = tries.saturating_add(1);
             // Relaxed: `try_lock` acquires.
-            if self.gate.lock.load(Ordering::Relaxed) == FREE && self.try_lock() {
+            let free = || self.gate.lock.load(Ordering::Relaxed) == FREE;
+            if self.gate.turn.look(free, || self.try_lock()) {
                 return;
             }
         }
@@ -155,7 +159,9 @@ pub(crate) struct Locked<'a, H: Host> {
 impl<H: Host> Drop for Locked<'_, H> {
     fn drop(&mut self) {
         // Release: what was done under the lock; partner: `Bucket::try_lock`.
-        self.bucket.gate.lock.store(FREE, Ordering::Release);
+        let order = if mutated!(lock_release) { Ordering::Relaxed } else { Ordering::Release };
+        self.bucket.gate.lock.store(FREE, order);
+        self.bucket.gate.turn.pass();
         self.host.preempt_on();
     }
 }
@@ -194,7 +200,7 @@ impl<'a, H: Host> Locked<'a, H> {
         links.handle = Some(handle);
         links.key = key;
         node.queued();
-        if self.is_stray(&key) {
+        if self.is_stray(&key) && !mutated!(stray_hold) {
             self.space.add_stray();
         }
         self.append(NonNull::from(node));

@@ -5,6 +5,7 @@ use core::ptr::NonNull;
 use crate::atomic::{Ordering, fence};
 use crate::bucket::{Bucket, Locked};
 use crate::key::Key;
+use crate::mutant::mutated;
 use crate::space::{Home, Stray};
 use crate::stats::Stats;
 use crate::table::{self, Table};
@@ -263,7 +264,7 @@ impl<'a, H: Host> Call<'a, H> {
         let stray = self.stay(key);
         loop {
             let locked = self.bucket(key).lock(self.host, self.space);
-            if !locked.bucket().has_moved() {
+            if !locked.bucket().has_moved() || mutated!(moved_recheck) {
                 return Held { locked, _stray: stray };
             }
         }
@@ -277,9 +278,11 @@ impl<'a, H: Host> Call<'a, H> {
             let before = bucket.enter();
             let entry = Entry { bucket };
             // Pair W, the waiter's half: `waiters` was raised; the word is read next.
-            fence(Ordering::SeqCst);
+            if !mutated!(wait_fence) {
+                fence(Ordering::SeqCst);
+            }
             let locked = bucket.lock(self.host, self.space);
-            if !bucket.has_moved() {
+            if !bucket.has_moved() || mutated!(moved_recheck) {
                 return Entered { locked, entry, before, _stray: stray };
             }
         }

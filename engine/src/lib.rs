@@ -34,6 +34,9 @@ mod engine;
 mod errno;
 mod host;
 mod key;
+#[cfg(all(test, leeward_loom))]
+mod loom_tests;
+mod mutant;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
 mod requeue;

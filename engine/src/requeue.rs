@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::engine::{Call, HeldTwo};
 use crate::key::Key;
+use crate::mutant::mutated;
 use crate::{Access, Engine, Errno, Fault, Host, Word};
 
 /// Wakes and moves: any waiter, whatever its bitset.
@@ -45,8 +46,10 @@ impl<H: Host> Engine<H> {
         loop {
             let from_key = call.key(from, Access::Read)?;
             let to_key = call.key(to, Access::Read)?;
+            let outside = if mutated!(compare_inside) { expected.map(|_| host.load(from.address)) } else { None };
             let held = call.lock_two(&from_key, &to_key);
-            match expected.map(|_| host.load(from.address)) {
+            let value = if mutated!(compare_inside) { outside } else { expected.map(|_| host.load(from.address)) };
+            match value {
                 Some(Err(Fault)) => {
                     drop(held);
                     host.fault_in(from.address, Access::Read)?;

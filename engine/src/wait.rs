@@ -4,6 +4,7 @@ use core::pin::{Pin, pin};
 
 use crate::engine::Call;
 use crate::key::Key;
+use crate::mutant::mutated;
 use crate::waiter::{Handle, Waiter};
 use crate::{Access, Deadline, Engine, Errno, Host, ParkEnd, Scope, Word};
 
@@ -80,7 +81,7 @@ impl<H: Host> Call<'_, H> {
             let handle = handle();
             let entered = self.enter(&key);
             match self.host.load(word.address) {
-                Ok(value) if value == expected => {
+                Ok(value) if value == expected || mutated!(check_outside) => {
                     // SAFETY: pinned, idle until now, and its owner takes it out before it goes (`Queued`, `WaitAsync`).
                     let before = unsafe { entered.queue(node.get_ref(), handle, key) };
                     self.fit_waiters(&key, before);
@@ -102,13 +103,16 @@ impl<H: Host> Call<'_, H> {
     pub(crate) fn leave(&self, node: Pin<&Waiter<H>>) -> bool {
         let node = node.get_ref();
         if !node.decide_to_leave() {
-            return false;
+            return mutated!(leave_decision);
+        }
+        if mutated!(unlink_left) {
+            return true;
         }
         // A requeue or a larger table may change the bucket until its lock is held.
         while let Some(bucket) = node.bucket() {
             // SAFETY: a bucket of the engine or of the space, both of which this borrows.
             let mut locked = unsafe { bucket.as_ref() }.lock(self.host, self.space);
-            if node.bucket() == Some(bucket) {
+            if node.bucket() == Some(bucket) || mutated!(leave_recheck) {
                 locked.remove(core::ptr::NonNull::from(node));
                 return true;
             }

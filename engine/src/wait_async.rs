@@ -5,6 +5,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use crate::engine::Call;
+use crate::mutant::mutated;
 use crate::waiter::{Handle, Waiter};
 use crate::{Engine, Errno, Host, Wait, Word};
 
@@ -99,7 +100,8 @@ impl<H: Host> Call<'_, H> {
             if node.bucket() == Some(bucket) && !node.is_woken() {
                 // SAFETY: in the list of a bucket whose lock is held.
                 let links = unsafe { &mut *node.links() };
-                let old = core::mem::replace(&mut links.handle, new.take());
+                let old =
+                    if mutated!(new_waker) { new.take() } else { core::mem::replace(&mut links.handle, new.take()) };
                 drop(locked);
                 // Behind the lock: the executor's code.
                 drop(old);
@@ -116,7 +118,7 @@ impl<H: Host> Drop for WaitAsync<'_, H> {
         // SAFETY: pinned when it was queued; and it is not moved here.
         let node = unsafe { Pin::new_unchecked(node) };
         let call = Call::new(self.engine, self.host);
-        if !call.leave(node) && node.is_woken() {
+        if !call.leave(node) && node.is_woken() && !mutated!(pass_on) {
             // SAFETY: woken: the links are its owner's.
             let links = unsafe { &*node.get_ref().links() };
             call.wake(&links.key, 1, links.woken_by);

@@ -9,6 +9,7 @@ use core::task::Waker;
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering, Tracked};
 use crate::bucket::Bucket;
 use crate::key::Key;
+use crate::mutant::mutated;
 use crate::{Flag, Host, Priority};
 
 /// Not queued yet.
@@ -125,7 +126,8 @@ impl<H: Host> Waiter<H> {
     pub(crate) fn decide_to_wake(&self) -> bool {
         // Release: what the waker did, to the links too, happens before the wait's return; partner: `is_woken`,
         // `is_waiting`, `decide_to_leave`. Relaxed on failure: nothing was learnt.
-        self.flag.0.compare_exchange(QUEUED, WOKEN, Ordering::Release, Ordering::Relaxed).is_ok()
+        let order = if mutated!(wake_release) { Ordering::Relaxed } else { Ordering::Release };
+        self.flag.0.compare_exchange(QUEUED, WOKEN, order, Ordering::Relaxed).is_ok()
     }
 
     /// It is in `bucket`'s list from now on, whose lock the caller holds.
