@@ -247,6 +247,23 @@ fn a_requeue_that_compares_leaves_no_waiter_of_the_old_value() {
 }
 
 #[test]
+fn a_requeue_that_compares_moves_no_waiter_of_another_value() {
+    explore(2, || {
+        let case = Case::new(2);
+        let waiter = case.spawn(|case| {
+            case.store(FROM);
+            case.engine.wait(&case.host, FROM, 1, ANY, None).unwrap()
+        });
+        let moved = case.engine.requeue(&case.host, FROM, TO, 0, 1, Some(0)).unwrap();
+        assert!(matches!(moved, Requeue::Done(0) | Requeue::Changed), "{moved:?}");
+        while case.wake(FROM, 1) == 0 {
+            thread::yield_now();
+        }
+        assert_eq!(waiter.join().unwrap(), Wait::Woken);
+    });
+}
+
+#[test]
 fn a_wait_and_a_wake_while_the_table_grows() {
     explore(2, || {
         let case = Case::new(1);
