@@ -33,6 +33,8 @@ mod bucket;
 mod engine;
 mod errno;
 mod host;
+#[cfg(all(test, not(leeward_loom)))]
+mod hostile_tests;
 mod key;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;

@@ -1,6 +1,9 @@
 //! A host with memory of which parts are missing, read-only, or mapped twice: the process's own pages, at their own
 //! addresses, so that the kernel can be asked the same.
 
+// Each test program uses its part.
+#![allow(dead_code)]
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use leeward_engine::parking::{self, Parked};
