@@ -5,6 +5,7 @@ use core::pin::pin;
 use core::task::{Context, Waker};
 use std::boxed::Box;
 use std::future::Future;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::vec::Vec;
 
@@ -167,7 +168,7 @@ fn a_private_wait_and_a_wake_without_a_table() {
 fn what_was_done_before_the_wake_is_seen_after_the_wait() {
     explore(3, || {
         let case = Case::new(1);
-        let data = Arc::new(Tracked::new());
+        let data = Rc::new(Tracked::new());
         let written = data.clone();
         let waker = case.spawn(move |case| {
             written.touch();

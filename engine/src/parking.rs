@@ -308,3 +308,14 @@ impl ParkingLot {
         (&self.engine, &self.process)
     }
 }
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiters_and_futures_are_as_large_as_is_said() {
+        assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 104);
+        assert_eq!(size_of::<crate::WaitAsync<'_, Process>>(), 152);
+    }
+}
