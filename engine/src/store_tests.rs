@@ -171,3 +171,25 @@ fn a_fault_that_cannot_be_served_leaves_nothing_behind() {
     assert_eq!(engine.wait(&host, Word::private(0), 0, 0, None), Err(Errno::EINVAL));
     assert_eq!(host.space().stats(&host).waiters + engine.stats(&host).waiters, 0);
 }
+
+#[test]
+fn urgent_waiters_come_first_and_equals_in_their_order_also_when_moved() {
+    let (engine, host) = (usual(), host(2, 10));
+    let mut context = Context::from_waker(Waker::noop());
+    let mut waiters: Vec<_> = [5, 9, 5, 1, 9]
+        .into_iter()
+        .map(|priority| {
+            host.priority.set(priority);
+            let mut waiter = Box::pin(engine.wait_async(&host, Word::private(0), 0, ANY));
+            assert!(waiter.as_mut().poll(&mut context).is_pending());
+            waiter
+        })
+        .collect();
+    assert!(engine.requeue(&host, Word::private(0), Word::private(4), 1, 9, Some(0)).is_ok());
+    assert_eq!(waiters[3].as_mut().poll(&mut context), Poll::Ready(Ok(Wait::Woken)));
+    for i in [0, 2, 1, 4] {
+        assert!(waiters[i].as_mut().poll(&mut context).is_pending());
+        assert_eq!(engine.wake(&host, Word::private(4), 1, ANY), Ok(1));
+        assert_eq!(waiters[i].as_mut().poll(&mut context), Poll::Ready(Ok(Wait::Woken)), "waiter {i}");
+    }
+}

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::vec::Vec;
 
-use crate::{Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Memory, ParkEnd, SharedKey, Space};
+use crate::{
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Memory, ParkEnd, Priority, SharedKey, Space,
+};
 
 /// The heap, as often as it is allowed to answer.
 #[derive(Clone)]
@@ -40,6 +42,7 @@ pub(crate) struct Nowhere {
     pub(crate) words: Vec<Cell<u32>>,
     pub(crate) end: Cell<ParkEnd>,
     pub(crate) threads: Cell<u32>,
+    pub(crate) priority: Cell<u32>,
 }
 
 impl Nowhere {
@@ -49,6 +52,7 @@ impl Nowhere {
             words: (0..words).map(|_| Cell::new(0)).collect(),
             end: Cell::new(ParkEnd::TimedOut),
             threads: Cell::new(1),
+            priority: Cell::new(u32::MAX),
         }
     }
 
@@ -88,6 +92,9 @@ impl Host for Nowhere {
     }
     fn resolve_shared(&self, address: Address, _: Access) -> Result<SharedKey, Errno> {
         Ok(SharedKey::Object { object: 5, offset: address })
+    }
+    fn priority(&self) -> Priority {
+        Priority(self.priority.get())
     }
     fn task(&self, _: &Flag) {}
     fn park(&self, _: &Flag, _: Option<Deadline>) -> ParkEnd {

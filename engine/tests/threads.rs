@@ -111,7 +111,9 @@ impl Script {
                 let wait = [guest.address(page) + 4 * word, 9 | flag, 0, 0, 0, u64::from(*bits)];
                 let ask = &ask;
                 threads.spawn(move || waiter.run(|| ask(wait)));
+                let start = Instant::now();
                 while waiter.settled() != Some(true) {
+                    assert!(start.elapsed() < Duration::from_secs(20), "a waiter does not go to sleep");
                     std::thread::yield_now();
                 }
             }
