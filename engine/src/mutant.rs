@@ -1,7 +1,7 @@
 //! Mutants: one fence, check or step taken out at a time, to show that some model or test notices.
 //!
 //! In an ordinary build [`mutated!`] is the constant `false`. With `--cfg leeward_mutants` the environment variable
-//! `LEEWARD_MUTANT` names the one that is active; `ci/model` demands that each one dies.
+//! `LEEWARD_ENGINE_MUTANT` names the one that is active; `ci/model` demands that each one dies.
 
 /// The names, in one place: `name: what is taken out`.
 #[cfg(leeward_mutants)]
@@ -28,9 +28,9 @@ pub(crate) const ALL: &[(&str, &str)] = &[
 pub(crate) fn is(name: &str) -> bool {
     static ACTIVE: std::sync::OnceLock<std::string::String> = std::sync::OnceLock::new();
     let active = ACTIVE.get_or_init(|| {
-        let active = std::env::var("LEEWARD_MUTANT").unwrap_or_default();
+        let active = std::env::var("LEEWARD_ENGINE_MUTANT").unwrap_or_default();
         let known = active.is_empty() || ALL.iter().any(|(name, _)| *name == active);
-        assert!(known, "LEEWARD_MUTANT={active}: there is no such mutant");
+        assert!(known, "LEEWARD_ENGINE_MUTANT={active}: there is no such mutant");
         active
     });
     debug_assert!(ALL.iter().any(|(known, _)| *known == name), "{name} is not listed");
