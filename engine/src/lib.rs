@@ -13,6 +13,10 @@
 //! | REQUEUE, CMP_REQUEUE | [`Engine::requeue`] | [`Engine::futex`] |
 //! | WAKE_OP | [`Engine::wake_op`] | [`Engine::futex`] |
 //!
+//! # Porting
+//! `examples/kernel_host.rs` is a whole host with its explanation: a kernel small enough to be an example, and what takes the place of each part in
+//! a real one.
+//!
 //! # Features
 //! `std` (Linux): the `parking` module, a host made of a process's own threads.
 //!
