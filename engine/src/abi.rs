@@ -1,0 +1,42 @@
+//! Linux's numbers: operations, flags, and the numbers of the calls by architecture.
+
+/// Sleep if the word holds the value; relative time on the monotonic clock.
+pub const FUTEX_WAIT: u32 = 0;
+/// Wake so many.
+pub const FUTEX_WAKE: u32 = 1;
+/// Wake some and move others, whatever the word holds.
+pub const FUTEX_REQUEUE: u32 = 3;
+/// Wake some and move others, if the word holds the value.
+pub const FUTEX_CMP_REQUEUE: u32 = 4;
+/// Change a second word, wake on the first, and on the second if its old value says so.
+pub const FUTEX_WAKE_OP: u32 = 5;
+/// [`FUTEX_WAIT`] with a bitset and a point in time.
+pub const FUTEX_WAIT_BITSET: u32 = 9;
+/// [`FUTEX_WAKE`] with a bitset.
+pub const FUTEX_WAKE_BITSET: u32 = 10;
+
+/// The words belong to one address space.
+pub const FUTEX_PRIVATE_FLAG: u32 = 128;
+/// The time is on the real-time clock.
+pub const FUTEX_CLOCK_REALTIME: u32 = 256;
+/// What is left without these two is the operation.
+pub const FUTEX_CMD_MASK: u32 = !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+
+/// Every bit: what operations without a bitset use.
+pub const FUTEX_BITSET_MATCH_ANY: u32 = u32::MAX;
+
+/// The numbers of the calls on one architecture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Numbers {
+    /// `futex`, with 64-bit times.
+    pub futex: u64,
+}
+
+impl Numbers {
+    /// x86-64.
+    pub const X86_64: Numbers = Numbers { futex: 202 };
+    /// 64-bit Arm, RISC-V, LoongArch: the table that new architectures share.
+    pub const GENERIC: Numbers = Numbers { futex: 98 };
+    /// 64-bit POWER.
+    pub const POWERPC64: Numbers = Numbers { futex: 221 };
+}

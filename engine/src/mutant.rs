@@ -1,0 +1,52 @@
+//! Mutants: one fence, check or step taken out at a time, to show that some model or test notices.
+//!
+//! In an ordinary build [`mutated!`] is the constant `false`. With `--cfg leeward_mutants` the environment variable
+//! `LEEWARD_ENGINE_MUTANT` names the one that is active; `ci/model` demands that each one dies.
+
+/// The names, in one place: `name: what is taken out`.
+#[cfg(leeward_mutants)]
+pub(crate) const ALL: &[(&str, &str)] = &[
+    ("wait_fence", "the waiter's fence between its count and its look at the word (pair W)"),
+    ("wake_fence", "the waker's fence between the word and the count (pair W)"),
+    ("check_outside", "the look at the word under the bucket's lock"),
+    ("leave_recheck", "the second look at the waiter's bucket, when its lock is held"),
+    ("leave_decision", "who leaves asking whether it was woken before"),
+    ("unlink_left", "who left taking itself out of the list"),
+    ("moved_recheck", "the second look whether the bucket has moved, when its lock is held"),
+    ("moved_mark", "the mark in the count of a bucket that has moved, as a wake without a lock sees it"),
+    ("stray_hold", "holding a space in the global table as long as a waiter is there"),
+    ("pass_on", "passing on the wake of a dropped future"),
+    ("new_waker", "telling the context that polled last"),
+    ("compare_inside", "the comparison of a requeue under the locks"),
+    ("lock_acquire", "the acquire of a bucket's lock"),
+    ("lock_release", "the release of a bucket's lock"),
+    ("wake_release", "the release of the decision to wake"),
+];
+
+/// Whether the named mutant is the active one.
+#[cfg(leeward_mutants)]
+pub(crate) fn is(name: &str) -> bool {
+    static ACTIVE: std::sync::OnceLock<std::string::String> = std::sync::OnceLock::new();
+    let active = ACTIVE.get_or_init(|| {
+        let active = std::env::var("LEEWARD_ENGINE_MUTANT").unwrap_or_default();
+        let known = active.is_empty() || ALL.iter().any(|(name, _)| *name == active);
+        assert!(known, "LEEWARD_ENGINE_MUTANT={active}: there is no such mutant");
+        active
+    });
+    debug_assert!(ALL.iter().any(|(known, _)| *known == name), "{name} is not listed");
+    active == name
+}
+
+#[cfg(leeward_mutants)]
+macro_rules! mutated {
+    ($name:ident) => {
+        $crate::mutant::is(stringify!($name))
+    };
+}
+#[cfg(not(leeward_mutants))]
+macro_rules! mutated {
+    ($name:ident) => {
+        false
+    };
+}
+pub(crate) use mutated;
