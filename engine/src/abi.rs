@@ -25,18 +25,46 @@ pub const FUTEX_CMD_MASK: u32 = !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
 /// Every bit: what operations without a bitset use.
 pub const FUTEX_BITSET_MATCH_ANY: u32 = u32::MAX;
 
+/// futex2: a word of 32 bits.
+pub const FUTEX2_SIZE_U32: u32 = 2;
+/// futex2: where a word's size is told.
+pub const FUTEX2_SIZE_MASK: u32 = 3;
+/// futex2: the word belongs to one address space.
+pub const FUTEX2_PRIVATE: u32 = FUTEX_PRIVATE_FLAG;
+/// The most words of `futex_waitv`.
+pub const FUTEX_WAITV_MAX: u32 = crate::waitv::MOST_WORDS as u32;
+/// Bytes of `struct futex_waitv`.
+pub const WAITV_SIZE: usize = 24;
+/// The time of day.
+pub const CLOCK_REALTIME: u32 = 0;
+/// The clock that only goes forward.
+pub const CLOCK_MONOTONIC: u32 = 1;
+
 /// The numbers of the calls on one architecture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbers {
     /// `futex`, with 64-bit times.
     pub futex: u64,
+    /// `futex_waitv`.
+    pub futex_waitv: u64,
+    /// `futex_wake`.
+    pub futex_wake: u64,
+    /// `futex_wait`.
+    pub futex_wait: u64,
+    /// `futex_requeue`.
+    pub futex_requeue: u64,
 }
 
 impl Numbers {
+    /// With the numbers that all architectures share.
+    const fn with_futex(futex: u64) -> Numbers {
+        Numbers { futex, futex_waitv: 449, futex_wake: 454, futex_wait: 455, futex_requeue: 456 }
+    }
+
     /// x86-64.
-    pub const X86_64: Numbers = Numbers { futex: 202 };
+    pub const X86_64: Numbers = Numbers::with_futex(202);
     /// 64-bit Arm, RISC-V, LoongArch: the table that new architectures share.
-    pub const GENERIC: Numbers = Numbers { futex: 98 };
+    pub const GENERIC: Numbers = Numbers::with_futex(98);
     /// 64-bit POWER.
-    pub const POWERPC64: Numbers = Numbers { futex: 221 };
+    pub const POWERPC64: Numbers = Numbers::with_futex(221);
 }

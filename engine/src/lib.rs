@@ -12,6 +12,7 @@
 //! | WAKE, WAKE_BITSET | [`Engine::wake`] | [`Engine::futex`] |
 //! | REQUEUE, CMP_REQUEUE | [`Engine::requeue`] | [`Engine::futex`] |
 //! | WAKE_OP | [`Engine::wake_op`] | [`Engine::futex`] |
+//! | waitv, and futex2's wait, wake, requeue | [`Engine::waitv`] and the above | [`Engine::futex2`] |
 //!
 //! # Features
 //! `std` (Linux): the `parking` module, a host made of a process's own threads.
@@ -32,6 +33,7 @@ mod batch;
 mod bucket;
 mod engine;
 mod errno;
+mod futex2;
 mod host;
 #[cfg(all(test, not(leeward_loom)))]
 mod hostile_tests;
@@ -53,6 +55,7 @@ mod test_host;
 mod wait;
 mod wait_async;
 mod waiter;
+mod waitv;
 mod wake;
 mod wake_op;
 
@@ -65,4 +68,5 @@ pub use space::Space;
 pub use stats::Stats;
 pub use wait::Wait;
 pub use wait_async::WaitAsync;
+pub use waitv::{MOST_WORDS, Place, WaitAny};
 pub use wake_op::{Comparison, WakeOp};

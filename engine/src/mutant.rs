@@ -21,6 +21,8 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("lock_acquire", "the acquire of a bucket's lock"),
     ("lock_release", "the release of a bucket's lock"),
     ("wake_release", "the release of the decision to wake"),
+    ("group_flag", "telling the flag of a group that one of it is woken"),
+    ("group_settle", "waiting for the decision of the waker that told the group's flag"),
 ];
 
 /// Whether the named mutant is the active one.

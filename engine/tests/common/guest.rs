@@ -159,13 +159,37 @@ impl Host for Guest {
     }
 }
 
-/// The kernel's answer.
+/// The kernel's answer to `futex`.
 pub fn kernel(arguments: [u64; 6]) -> i64 {
+    system(libc::SYS_futex as u64, arguments)
+}
+
+/// The kernel's answer to a call by number.
+pub fn system(number: u64, arguments: [u64; 6]) -> i64 {
     let [a, b, c, d, e, f] = arguments;
-    // SAFETY: writes into our pages at most, where WAKE_OP's second word is one of them.
-    let answer = unsafe { libc::syscall(libc::SYS_futex, a, b, c, d, e, f) };
+    // SAFETY: futex calls, which write into our pages at most, where a word that is written is in one of them.
+    let answer = unsafe { libc::syscall(number as libc::c_long, a, b, c, d, e, f) };
     if answer >= 0 {
         return answer;
     }
     -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap())
+}
+
+/// Stores a number of 64 bits.
+pub fn put(guest: &Guest, at: Address, value: u64) {
+    guest.store(at, value as u32);
+    guest.store(at + 4, (value >> 32) as u32);
+}
+
+/// An element of waitv's array: value, address, flags and what must be 0.
+pub type Element = (u64, u64, u32, u32);
+
+/// Stores an array for waitv.
+pub fn put_waitv(guest: &Guest, array: Address, elements: &[Element]) {
+    for (i, (value, address, flags, reserved)) in elements.iter().enumerate() {
+        let at = array + 24 * i as u64;
+        put(guest, at, *value);
+        put(guest, at + 8, *address);
+        put(guest, at + 16, u64::from(*flags) | u64::from(*reserved) << 32);
+    }
 }
