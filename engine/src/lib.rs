@@ -13,6 +13,7 @@
 //! | REQUEUE, CMP_REQUEUE | [`Engine::requeue`] | [`Engine::futex`] |
 //! | WAKE_OP | [`Engine::wake_op`] | [`Engine::futex`] |
 //! | waitv, and futex2's wait, wake, requeue | [`Engine::waitv`] and the above | [`Engine::futex2`] |
+//! | robust lists, the walk at a thread's exit | [`Engine::exit_robust`] | [`Engine::robust_syscall`] |
 //!
 //! # Features
 //! `std` (Linux): the `parking` module, a host made of a process's own threads.
@@ -44,6 +45,7 @@ mod mutant;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
 mod requeue;
+mod robust;
 mod space;
 mod stats;
 #[cfg(all(test, not(leeward_loom)))]
@@ -64,6 +66,7 @@ pub use errno::Errno;
 pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Priority};
 pub use key::{Address, Scope, SharedKey, Word};
 pub use requeue::Requeue;
+pub use robust::{ROBUST_LIST_LIMIT, RobustExit, RobustHost, WalkEnd};
 pub use space::Space;
 pub use stats::Stats;
 pub use wait::Wait;

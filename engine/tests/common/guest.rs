@@ -7,7 +7,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use leeward_engine::parking::{self, Parked};
-use leeward_engine::{Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, SharedKey, Space};
+use leeward_engine::{
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, RobustHost, SharedKey, Space,
+};
 
 pub const PAGE: usize = 4096;
 
@@ -84,6 +86,11 @@ impl Guest {
     /// What a test writes into a writable word.
     pub fn store(&self, address: Address, value: u32) {
         self.word(address).store(value, Ordering::SeqCst);
+    }
+
+    /// What a word that can be read holds.
+    pub fn value(&self, address: Address) -> u32 {
+        self.word(address).load(Ordering::SeqCst)
     }
 
     /// All of the memory that can be read.
@@ -191,5 +198,33 @@ pub fn put_waitv(guest: &Guest, array: Address, elements: &[Element]) {
         put(guest, at, *value);
         put(guest, at + 8, *address);
         put(guest, at + 16, u64::from(*flags) | u64::from(*reserved) << 32);
+    }
+}
+
+thread_local! {
+    static HEAD: std::cell::Cell<Address> = const { std::cell::Cell::new(0) };
+}
+
+impl RobustHost for Guest {
+    fn thread_id(&self) -> u32 {
+        // SAFETY: no arguments.
+        unsafe { libc::gettid() as u32 }
+    }
+    fn robust_head(&self, thread: u32) -> Result<Address, Errno> {
+        if thread == 0 || thread == self.thread_id() { Ok(HEAD.get()) } else { Err(Errno::ESRCH) }
+    }
+    fn set_robust_head(&self, head: Address) {
+        HEAD.set(head);
+    }
+    fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
+        for (i, byte) in from.iter().enumerate() {
+            let place = address.wrapping_add(i as u64);
+            self.check(place, Access::Write)?;
+            let word = self.word(place & !3);
+            let mut bytes = word.load(Ordering::SeqCst).to_ne_bytes();
+            bytes[place as usize & 3] = *byte;
+            word.store(u32::from_ne_bytes(bytes), Ordering::SeqCst);
+        }
+        Ok(())
     }
 }
