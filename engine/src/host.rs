@@ -108,6 +108,17 @@ impl Flag {
         self.0.load(Ordering::Acquire) == Flag::WAITING
     }
 
+    /// One for a group of waiters, which waits.
+    pub(crate) fn new_group() -> Flag {
+        Flag(AtomicU32::new(Flag::WAITING))
+    }
+
+    /// One of the group is about to be woken, under its bucket's lock.
+    pub(crate) fn tell_group(&self) {
+        // Release: the waiter's bucket, whose lock the group's owner takes next, is seen; partner: `is_waiting`.
+        self.0.store(0, Ordering::Release);
+    }
+
     /// The word itself, to sleep on. Only the engine writes it.
     #[inline]
     pub fn word(&self) -> &AtomicU32 {

@@ -12,6 +12,8 @@
 //! | WAKE, WAKE_BITSET | [`Engine::wake`] | [`Engine::futex`] |
 //! | REQUEUE, CMP_REQUEUE | [`Engine::requeue`] | [`Engine::futex`] |
 //! | WAKE_OP | [`Engine::wake_op`] | [`Engine::futex`] |
+//! | waitv, and futex2's wait, wake, requeue | [`Engine::waitv`] and the above | [`Engine::futex2`] |
+//! | robust lists, the walk at a thread's exit | [`Engine::exit_robust`] | [`Engine::robust_syscall`] |
 //!
 //! # Porting
 //! `examples/kernel_host.rs` is a whole host with its explanation: a kernel small enough to be an example, and what takes the place of each part in
@@ -36,6 +38,7 @@ mod batch;
 mod bucket;
 mod engine;
 mod errno;
+mod futex2;
 mod host;
 #[cfg(all(test, not(leeward_loom)))]
 mod hostile_tests;
@@ -46,6 +49,7 @@ mod mutant;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
 mod requeue;
+mod robust;
 mod space;
 mod stats;
 #[cfg(all(test, not(leeward_loom)))]
@@ -57,6 +61,7 @@ mod test_host;
 mod wait;
 mod wait_async;
 mod waiter;
+mod waitv;
 mod wake;
 mod wake_op;
 
@@ -65,8 +70,10 @@ pub use errno::Errno;
 pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Priority};
 pub use key::{Address, Scope, SharedKey, Word};
 pub use requeue::Requeue;
+pub use robust::{ROBUST_LIST_LIMIT, RobustExit, RobustHost, WalkEnd};
 pub use space::Space;
 pub use stats::Stats;
 pub use wait::Wait;
 pub use wait_async::WaitAsync;
+pub use waitv::{MOST_WORDS, Place, WaitAny};
 pub use wake_op::{Comparison, WakeOp};
