@@ -12,6 +12,7 @@
 //! | WAKE, WAKE_BITSET | [`Engine::wake`] | [`Engine::futex`] |
 //! | REQUEUE, CMP_REQUEUE | [`Engine::requeue`] | [`Engine::futex`] |
 //! | WAKE_OP | [`Engine::wake_op`] | [`Engine::futex`] |
+//! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
 //!
 //! # Features
 //! `std` (Linux): the `parking` module, a host made of a process's own threads.
@@ -56,6 +57,11 @@ mod waiter;
 mod wake;
 mod wake_op;
 
+mod membarrier;
+#[cfg(all(test, not(leeward_loom)))]
+mod membarrier_tests;
+mod processors;
+
 pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;
 pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Priority};
@@ -66,3 +72,5 @@ pub use stats::Stats;
 pub use wait::Wait;
 pub use wait_async::WaitAsync;
 pub use wake_op::{Comparison, WakeOp};
+
+pub use processors::{Abilities, Interrupt, Processors};

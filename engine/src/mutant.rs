@@ -21,6 +21,10 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("lock_acquire", "the acquire of a bucket's lock"),
     ("lock_release", "the release of a bucket's lock"),
     ("wake_release", "the release of the decision to wake"),
+    ("barrier_before", "membarrier's barrier before its interrupts (1)"),
+    ("barrier_after", "membarrier's barrier after its acknowledgments (6)"),
+    ("barrier_wait", "membarrier waiting for acknowledgments"),
+    ("barrier_singly_wait", "the same where it has no memory for the mask"),
 ];
 
 /// Whether the named mutant is the active one.

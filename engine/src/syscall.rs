@@ -15,10 +15,17 @@ impl<H: Host> Engine<H> {
     /// A system call by its number: what it returns, an error as its negative number. `None` if the number is not one of
     /// this engine's calls.
     pub fn syscall(&self, host: &H, numbers: &Numbers, number: u64, arguments: [u64; 6]) -> Option<i64> {
-        if number != numbers.futex {
+        let [first, second, third, ..] = arguments;
+        let answer = if number == numbers.futex {
+            self.futex(host, arguments)
+        } else if number == numbers.membarrier {
+            self.membarrier(host, first as u32, second as u32, third as i32)
+        } else if Some(number) == numbers.membarrier_2010 {
+            self.membarrier_2010(host, first as u32)
+        } else {
             return None;
-        }
-        Some(match self.futex(host, arguments) {
+        };
+        Some(match answer {
             Ok(count) => i64::from(count),
             Err(errno) => errno.answer(),
         })
