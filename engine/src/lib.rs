@@ -15,7 +15,7 @@
 //! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
 //!
 //! # Features
-//! `std` (Linux): the `parking` module, a host made of a process's own threads.
+//! `std` (Linux): the `parking` module, a host made of a process's own threads. `simulation`: a machine to try a kernel on.
 //!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
@@ -24,7 +24,7 @@
 #![no_std]
 
 extern crate alloc;
-#[cfg(any(feature = "std", test, leeward_loom))]
+#[cfg(any(feature = "std", feature = "simulation", test, leeward_loom))]
 extern crate std;
 
 pub mod abi;
@@ -61,6 +61,8 @@ mod membarrier;
 #[cfg(all(test, not(leeward_loom)))]
 mod membarrier_tests;
 mod processors;
+#[cfg(all(feature = "simulation", not(leeward_loom)))]
+pub mod simulation;
 
 pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;
