@@ -69,19 +69,67 @@ pub struct Numbers {
     pub set_robust_list: u64,
     /// `get_robust_list`.
     pub get_robust_list: u64,
+    /// `membarrier`.
+    pub membarrier: u64,
+    /// The call with the flags of 2010, for systems that have it: it never had a number on Linux.
+    pub membarrier_2010: Option<u64>,
 }
 
 impl Numbers {
     /// With the numbers that all architectures share.
-    const fn new(futex: u64, set_robust_list: u64, get_robust_list: u64) -> Numbers {
+    const fn new(futex: u64, set_robust_list: u64, get_robust_list: u64, membarrier: u64) -> Numbers {
         let (futex_waitv, futex_wake, futex_wait, futex_requeue) = (449, 454, 455, 456);
-        Numbers { futex, futex_waitv, futex_wake, futex_wait, futex_requeue, set_robust_list, get_robust_list }
+        Numbers {
+            futex,
+            futex_waitv,
+            futex_wake,
+            futex_wait,
+            futex_requeue,
+            set_robust_list,
+            get_robust_list,
+            membarrier,
+            membarrier_2010: None,
+        }
     }
 
     /// x86-64.
-    pub const X86_64: Numbers = Numbers::new(202, 273, 274);
+    pub const X86_64: Numbers = Numbers::new(202, 273, 274, 324);
     /// 64-bit Arm, RISC-V, LoongArch: the table that new architectures share.
-    pub const GENERIC: Numbers = Numbers::new(98, 99, 100);
+    pub const GENERIC: Numbers = Numbers::new(98, 99, 100, 283);
     /// 64-bit POWER.
-    pub const POWERPC64: Numbers = Numbers::new(221, 300, 299);
+    pub const POWERPC64: Numbers = Numbers::new(221, 300, 299, 365);
 }
+
+/// membarrier: which commands there are.
+pub const MEMBARRIER_CMD_QUERY: u32 = 0;
+/// Every thread of every space; waits for a grace period.
+pub const MEMBARRIER_CMD_GLOBAL: u32 = 1 << 0;
+/// Every thread of the spaces that are registered for it; interrupts.
+pub const MEMBARRIER_CMD_GLOBAL_EXPEDITED: u32 = 1 << 1;
+/// Be reached by that.
+pub const MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: u32 = 1 << 2;
+/// The space's own threads; interrupts.
+pub const MEMBARRIER_CMD_PRIVATE_EXPEDITED: u32 = 1 << 3;
+/// Must come first.
+pub const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED: u32 = 1 << 4;
+/// [`MEMBARRIER_CMD_PRIVATE_EXPEDITED`] that also serializes instruction streams.
+pub const MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE: u32 = 1 << 5;
+/// Must come first.
+pub const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE: u32 = 1 << 6;
+/// [`MEMBARRIER_CMD_PRIVATE_EXPEDITED`] that also restarts restartable sequences.
+pub const MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ: u32 = 1 << 7;
+/// Must come first.
+pub const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ: u32 = 1 << 8;
+/// What the space is registered for.
+pub const MEMBARRIER_CMD_GET_REGISTRATIONS: u32 = 1 << 9;
+/// A flag of [`MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ`]: on one processor alone.
+pub const MEMBARRIER_CMD_FLAG_CPU: u32 = 1 << 0;
+
+/// The flags of 2010 that must be understood.
+pub const MEMBARRIER_MANDATORY: u32 = 0xffff;
+/// 2010: interrupts.
+pub const MEMBARRIER_EXPEDITED: u32 = 1 << 0;
+/// 2010: waits for a grace period.
+pub const MEMBARRIER_DELAYED: u32 = 1 << 1;
+/// 2010, optional: answers whether the rest is supported, and does nothing.
+pub const MEMBARRIER_QUERY: u32 = 1 << 16;

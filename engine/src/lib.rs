@@ -14,13 +14,14 @@
 //! | WAKE_OP | [`Engine::wake_op`] | [`Engine::futex`] |
 //! | waitv, and futex2's wait, wake, requeue | [`Engine::waitv`] and the above | [`Engine::futex2`] |
 //! | robust lists, the walk at a thread's exit | [`Engine::exit_robust`] | [`Engine::robust_syscall`] |
+//! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
 //!
 //! # Porting
 //! `examples/kernel_host.rs` is a whole host with its explanation: a kernel small enough to be an example, and what takes the place of each part in
 //! a real one.
 //!
 //! # Features
-//! `std` (Linux): the `parking` module, a host made of a process's own threads.
+//! `std` (Linux): the `parking` module, a host made of a process's own threads. `simulation`: a machine to try a kernel on.
 //!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
@@ -29,7 +30,7 @@
 #![no_std]
 
 extern crate alloc;
-#[cfg(any(feature = "std", test, leeward_loom))]
+#[cfg(any(feature = "std", feature = "simulation", test, leeward_loom))]
 extern crate std;
 
 pub mod abi;
@@ -65,6 +66,13 @@ mod waitv;
 mod wake;
 mod wake_op;
 
+mod membarrier;
+#[cfg(all(test, not(leeward_loom)))]
+mod membarrier_tests;
+mod processors;
+#[cfg(all(feature = "simulation", not(leeward_loom)))]
+pub mod simulation;
+
 pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;
 pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Priority};
@@ -77,3 +85,5 @@ pub use wait::Wait;
 pub use wait_async::WaitAsync;
 pub use waitv::{MOST_WORDS, Place, WaitAny};
 pub use wake_op::{Comparison, WakeOp};
+
+pub use processors::{Abilities, Interrupt, Processors};

@@ -28,6 +28,10 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("death_owner", "asking whether the dying thread owns a lock"),
     ("death_waiters", "keeping the waiters bit of a dead owner's lock"),
     ("group_settle", "waiting for the decision of the waker that told the group's flag"),
+    ("barrier_before", "membarrier's barrier before its interrupts (1)"),
+    ("barrier_after", "membarrier's barrier after its acknowledgments (6)"),
+    ("barrier_wait", "membarrier waiting for acknowledgments"),
+    ("barrier_singly_wait", "the same where it has no memory for the mask"),
 ];
 
 /// Whether the named mutant is the active one.

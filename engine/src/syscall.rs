@@ -15,8 +15,13 @@ impl<H: Host> Engine<H> {
     /// A system call by its number: what it returns, an error as its negative number. `None` if the number is not one of
     /// this engine's calls.
     pub fn syscall(&self, host: &H, numbers: &Numbers, number: u64, arguments: [u64; 6]) -> Option<i64> {
+        let [first, second, third, ..] = arguments;
         let answer = if number == numbers.futex {
             self.futex(host, arguments)
+        } else if number == numbers.membarrier {
+            self.membarrier(host, first as u32, second as u32, third as i32)
+        } else if Some(number) == numbers.membarrier_2010 {
+            self.membarrier_2010(host, first as u32)
         } else {
             self.futex2(host, numbers, number, arguments)?
         };
