@@ -3,7 +3,7 @@
 //!
 //! Not compared: calls to which the kernel answers EINTR (see there). `LEEWARD_SEQUENCES=N` and `LEEWARD_SEED=N` as in `differential.rs`.
 
-#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
 
 #[path = "common/guest.rs"]
