@@ -275,7 +275,8 @@ fn heads_are_set_and_told_as_by_the_kernel() {
         })
     };
     let (theirs, ours) = (run(&system), run(&ours));
-    // Some of Linux 6.18's answers to bad addresses are EINTR, for no reason that is documented: not compared.
+    // Linux 6.18 answers some of the calls with bad addresses EINTR, to a thread that is not the first and has no signal: undocumented, and
+    // not compared.
     let excused = |line: i64| line == -i64::from(libc::EINTR);
     let mut both = theirs.iter().zip(&ours);
     let differs = both.position(|(theirs, ours)| theirs != ours && !excused(theirs.2));
