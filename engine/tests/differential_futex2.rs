@@ -3,7 +3,7 @@
 //! `LEEWARD_SEQUENCES=N` and `LEEWARD_SEED=N` as in `differential.rs`. What is not compared:
 //! - words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`): the engine refuses them.
 
-#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
 
 #[path = "common/guest.rs"]

@@ -3,7 +3,7 @@
 //!
 //! Not compared: calls to which the kernel answers EINTR (see there). `LEEWARD_SEQUENCES=N` and `LEEWARD_SEED=N` as in `differential.rs`.
 
-#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
 
 #[path = "common/guest.rs"]
@@ -145,7 +145,7 @@ impl Waiter {
 /// What is left behind: the memory, the thread's own id shown as 1; how many of each waited-for word's waiters were left.
 fn run(guest: &Guest, seed: u64, ask: impl Fn(u64, [u64; 6]) -> i64 + Sync, exit: impl Fn() + Sync) -> String {
     let mut random = Random(seed);
-    let list = List { guest, offset: random.pick(&[8_u64, 16, 4, 0_u64.wrapping_sub(32), 0_u64.wrapping_sub(4)]) };
+    let list = List { guest, offset: random.pick(&[8_u64, 16, 24, 0_u64.wrapping_sub(32), 0_u64.wrapping_sub(4)]) };
     let (thread, die) = (AtomicU32::new(0), AtomicBool::new(false));
     std::thread::scope(|threads| {
         let dying = threads.spawn(|| {
@@ -183,18 +183,20 @@ fn run(guest: &Guest, seed: u64, ask: impl Fn(u64, [u64; 6]) -> i64 + Sync, exit
             dying.join().unwrap();
             let woken: Vec<_> = waiters.iter().map(Waiter::settled).collect();
             let left: Vec<_> = waiters.iter().map(|waiter| ask(202, [waiter.word, 1, 99, 0, 0, 0])).collect();
-            let memory: Vec<_> = guest
-                .contents()
-                .into_iter()
-                .enumerate()
-                .filter(|(_, word)| *word != 0)
-                .map(|(at, word)| match word & 0x3fff_ffff {
-                    owner if owner == thread => format!("{at}: me+{:x}", word >> 30),
-                    owner if owner == thread ^ 1 => format!("{at}: other+{:x}", word >> 30),
-                    _ => format!("{at}: {word:#x}"),
+            // The ids differ from run to run, and may look like halves of pointers: shown where they are owners.
+            let locks: Vec<_> = (0..SLOTS)
+                .map(|slot| {
+                    let word = guest.value(list.lock(slot));
+                    guest.store(list.lock(slot), 0);
+                    match word & 0x3fff_ffff {
+                        owner if owner == thread => format!("me+{:x}", word >> 30),
+                        owner if owner == thread ^ 1 => format!("other+{:x}", word >> 30),
+                        _ => format!("{word:#x}"),
+                    }
                 })
                 .collect();
-            format!("slots {slots:?}, woken {woken:?}, left {left:?}\n{}", memory.join("\n"))
+            let memory: Vec<_> = guest.contents().into_iter().enumerate().filter(|(_, word)| *word != 0).collect();
+            format!("slots {slots:?}, woken {woken:?}, left {left:?}, locks {locks:?}\n{memory:x?}")
         })
     })
 }
@@ -275,7 +277,8 @@ fn heads_are_set_and_told_as_by_the_kernel() {
         })
     };
     let (theirs, ours) = (run(&system), run(&ours));
-    // Some of Linux 6.18's answers to bad addresses are EINTR, for no reason that is documented: not compared.
+    // Linux 6.18 answers some of the calls with bad addresses EINTR, to a thread that is not the first and has no signal: undocumented, and
+    // not compared.
     let excused = |line: i64| line == -i64::from(libc::EINTR);
     let mut both = theirs.iter().zip(&ours);
     let differs = both.position(|(theirs, ours)| theirs != ours && !excused(theirs.2));
