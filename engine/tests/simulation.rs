@@ -80,8 +80,9 @@ fn contended(wake: bool) -> Machine {
 fn a_lock_on_shared_words_under_many_schedules() {
     let mut waited = 0;
     for seed in 0..40 {
-        let run = contended(true).run(seed, 100_000);
-        assert_eq!(run.end, End::Over, "seed {seed}");
+        let machine = contended(true);
+        let run = machine.run(seed, 100_000);
+        assert_eq!(run.end, End::Over, "seed {seed}: {}", machine.tell_run(&run));
         assert_eq!(run.results.iter().max(), Some(&Some(15)), "seed {seed}");
         waited = waited.max(run.schedule.len());
     }
