@@ -265,3 +265,28 @@ fn calls_by_number() {
     assert_eq!(call(&without, 324, 0), Some(-38));
     assert_eq!(call(&without, 1000, 1), Some(-38));
 }
+
+#[test]
+fn any_arguments_end_in_a_number() {
+    let (engine, host) = setup(ALL, i64::MAX);
+    let numbers = Numbers { membarrier_2010: Some(1000), ..Numbers::X86_64 };
+    let mut random = 1_u64;
+    let mut any = || {
+        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        match random >> 62 {
+            0 => random,
+            1 => 1 << (random >> 32 & 63),
+            2 => random >> 32 & 3,
+            _ => 0,
+        }
+    };
+    for round in 0..20_000 {
+        let arguments = [any(), any(), any(), any(), any(), any()];
+        let number = if round % 2 == 0 { numbers.membarrier } else { 1000 };
+        let answer = engine.syscall(&host, &numbers, number, arguments);
+        assert!(matches!(answer, Some(-22 | -1 | 0..=0x3ff)), "{answer:?} for {arguments:#x?}");
+        let told = told(&host);
+        let pins = told.iter().filter(|told| **told == Pin).count();
+        assert_eq!(pins, told.iter().filter(|told| **told == Unpin).count());
+    }
+}

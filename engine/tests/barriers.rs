@@ -1,7 +1,7 @@
 //! membarrier on the simulated machine: the engine's own code, every schedule, four memory models. With all barriers no shape shows both sides stale;
 //! without any one of them some does, under the models where that must show.
 
-use leeward_engine::simulation::{Case, Cut, Model, cases, missing_barrier};
+use leeward_engine::simulation::{Case, Cut, Model, Situation, cases, missing_barrier};
 
 const ALL: [Model; 4] = [Model::Sc, Model::Tso, Model::Pso, Model::Weak];
 const BUT_WEAK: &[Model] = &[Model::Sc, Model::Tso, Model::Pso];
@@ -41,7 +41,9 @@ fn private_with_all_barriers_holds_where_there_is_no_memory_for_the_mask() {
 
 #[test]
 fn private_with_all_barriers_holds_in_the_weakest_model() {
-    hold("private", false, &[Model::Weak], |case| !case.situation().moves());
+    // The largest of those in which nobody moves, in one shape only.
+    let small = |case: &Case| case.situation() != Situation::Second || case.shape() == "store buffering";
+    hold("private", false, &[Model::Weak], |case| small(case) && !case.situation().moves());
 }
 
 #[test]

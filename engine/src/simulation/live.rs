@@ -1,5 +1,6 @@
 //! One schedule, from a seed: the programs run on threads of their own, one at a time.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::string::String;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::vec::Vec;
@@ -7,7 +8,7 @@ use std::vec::Vec;
 use super::kernel::{Request, Task};
 use super::machine::{Machine, Next, Node, Programs, State, Step};
 use super::thread::{Line, Thread};
-use super::unfold::Unfold;
+use super::unfold::{Stop, Unfold};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,9 +104,12 @@ impl Machine {
                 live.next.push(Next::Ask(Request::Yield));
                 scope.spawn(move || {
                     let program = &self.setup.threads[number].program;
-                    let result = program(&Thread::new(self, number as u8, Line::Live(asks.clone(), answered)));
-                    // Nobody listens any more where the run was cut short.
-                    let _ = asks.send(Next::Done(result));
+                    let thread = Thread::new(self, number as u8, Line::Live(asks.clone(), answered));
+                    match catch_unwind(AssertUnwindSafe(|| program(&thread))) {
+                        Ok(result) => drop(asks.send(Next::Done(result))),
+                        Err(why) if why.is::<Stop>() => {}
+                        Err(why) => resume_unwind(why),
+                    }
                 });
                 live.listen(number);
             }

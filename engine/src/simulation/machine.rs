@@ -67,12 +67,18 @@ pub(crate) struct Layout {
     spaces: u8,
     threads: u8,
     objects: At,
+    nodes: u8,
     pub(crate) cuts: Vec<Cut>,
 }
 
 impl Layout {
     pub(crate) fn cut(&self, cut: Cut) -> bool {
         self.cuts.contains(&cut)
+    }
+
+    /// A processor's node.
+    pub(crate) fn node(&self, processor: u8) -> u32 {
+        u32::from(processor) * u32::from(self.nodes) / u32::from(self.processors)
     }
 
     fn wide(&self) -> At {
@@ -237,6 +243,7 @@ impl Machine {
             spaces: count(setup.spaces.len(), "spaces"),
             threads: count(setup.threads.len(), "threads"),
             objects,
+            nodes: setup.nodes,
             cuts: setup.cuts.clone(),
         };
         let spaces = (0..u64::from(layout.spaces)).map(|i| Space::new(i + 1, i, setup.bank.clone())).collect();

@@ -11,6 +11,25 @@
 //! trees, and a place in a tree is a part of the machine's state. Programs that are explored must therefore do the same whenever they
 //! get the same answers: membarrier calls do, futex calls (which change tables and queues of the engine's own) do not. Those run by seeds.
 //!
+//! ```
+//! use leeward_engine::simulation::{Machine, Model, Setup, Spawn, Start};
+//!
+//! // Each thread stores one word and loads the other's: may both loads be stale?
+//! let both_stale = |model| {
+//!     let mut setup = Setup::new(&[Start::Runs(0), Start::Runs(1)]);
+//!     setup.model = model;
+//!     for (own, other) in [(0, 4), (4, 0)] {
+//!         setup.threads.push(Spawn::new("side", 0, move |thread| {
+//!             thread.set(own, 1);
+//!             thread.get(other).into()
+//!         }));
+//!     }
+//!     Machine::new(setup).explore(10_000, &|results, _| results == [0, 0]).found
+//! };
+//! assert!(both_stale(Model::Sc).is_none());
+//! assert!(both_stale(Model::Tso).is_some());
+//! ```
+//!
 //! # Memory models
 //! | model | what may pass what |
 //! |---|---|

@@ -234,6 +234,9 @@ impl Case {
             threads[1].only_on = Some(if ours { 2 } else { 1 });
         }
         threads[2].only_on = Some(1);
+        if self.situation.moves() {
+            threads.truncate(2);
+        }
         threads
     }
 

@@ -9,7 +9,7 @@ use super::kernel::{Kick, Request, User};
 use super::machine::{Layout, Machine};
 use super::setup::{Bank, Cut, PAGE};
 use super::steps::{FAULT, INTERRUPTED, TIMED_OUT};
-use super::unfold::Replay;
+use super::unfold::{Replay, Stop};
 use crate::{
     Abilities, Access, Address, Clock, Deadline, Errno, Fault, Flag, Host, Interrupt, ParkEnd, Processors, SharedKey,
     Space,
@@ -64,7 +64,7 @@ impl Thread {
                 match from.recv() {
                     Ok(answer) if sent.is_ok() => answer,
                     _ if std::thread::panicking() => 0,
-                    _ => std::panic::resume_unwind(std::boxed::Box::new(())),
+                    _ => std::panic::resume_unwind(std::boxed::Box::new(Stop)),
                 }
             }
         }
@@ -80,6 +80,13 @@ impl Thread {
     /// Its number.
     pub fn number(&self) -> u8 {
         self.number
+    }
+
+    /// The node of the processor that it runs on at this moment.
+    pub fn node(&self) -> u32 {
+        let processor = self.ask(Request::Pin) as u8;
+        self.ask(Request::Unpin);
+        self.layout.node(processor)
     }
 
     /// Loads a word; its page is there.

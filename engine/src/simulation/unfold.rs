@@ -18,8 +18,8 @@ pub(crate) struct Replay {
     asked: Cell<Option<Request>>,
 }
 
-/// Ends a program that has asked something new.
-struct Stop;
+/// Ends a program: it has asked something new, or nobody listens any more.
+pub(crate) struct Stop;
 
 impl Replay {
     pub(crate) fn ask(&self, request: Request) -> u64 {
