@@ -44,6 +44,7 @@ fn json_has_every_finding() {
         "futex.waitv",
         "futex.futex2",
         "futex.private_hash",
+        "futex.pi",
         "thread.rseq",
         "thread.robust_list",
         "fence.strategy",

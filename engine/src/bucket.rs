@@ -381,8 +381,12 @@ impl<H: Host> Chain<H> {
         self.unlink(node);
         let links = self.links(node);
         links.woken_by = bits;
-        // Before the decision, with which the node is its owner's.
+        // Before the decision, with which the node is its owner's, and the group gone too perhaps.
         let handle = links.handle.take();
+        if let Some(group) = links.group.filter(|_| !mutated!(group_flag)) {
+            // SAFETY: on the frame of the node's owner, which needs this bucket's lock to go, unless the node was woken.
+            unsafe { group.as_ref() }.tell_group();
+        }
         if self.waiter(node).decide_to_wake() {
             return handle;
         }

@@ -131,6 +131,11 @@ impl<H: Host> Engine<H> {
         stats
     }
 
+    /// Where its memory comes from.
+    pub(crate) fn memory(&self) -> &H::Memory {
+        &self.memory
+    }
+
     fn tables(&self) -> impl Iterator<Item = &Table<H>> {
         // SAFETY: freed with the engine.
         self.nodes.iter().flatten().map(|table| unsafe { table.as_ref() })

@@ -8,7 +8,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use crate::atomic::{AtomicU32, Ordering};
-use crate::{Address, Errno, SharedKey, Space};
+use crate::{Address, Errno, Processors, SharedKey, Space};
 
 /// User memory is not there, or not so: the access would have to sleep, or cannot be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,6 +106,17 @@ impl Flag {
         // Acquire: what was done before the wake happens before the wait's return; partner: the waker's exchange
         // (`Chain::claim`).
         self.0.load(Ordering::Acquire) == Flag::WAITING
+    }
+
+    /// One for a group of waiters, which waits.
+    pub(crate) fn new_group() -> Flag {
+        Flag(AtomicU32::new(Flag::WAITING))
+    }
+
+    /// One of the group is about to be woken, under its bucket's lock.
+    pub(crate) fn tell_group(&self) {
+        // Release: the waiter's bucket, whose lock the group's owner takes next, is seen; partner: `is_waiting`.
+        self.0.store(0, Ordering::Release);
     }
 
     /// The word itself, to sleep on. Only the engine writes it.
@@ -229,6 +240,11 @@ pub trait Host: Sized {
     /// own one away after some.
     fn spin(&self, _tries: u32) {
         core::hint::spin_loop();
+    }
+
+    /// The machine's processors, for membarrier. Without: `ENOSYS`.
+    fn processors(&self) -> Option<&dyn Processors<Self>> {
+        None
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::abi::Numbers;
 use crate::test_host::{Nowhere, Rationed};
-use crate::{Config, Engine, Host};
+use crate::{Config, Engine, Errno, Host};
 
 /// splitmix64.
 fn random(state: &mut u64) -> u64 {
@@ -34,7 +34,8 @@ fn any_arguments_end_in_a_number() {
         for round in 0..200_000_u32 {
             host.threads.set(round % 70);
             let arguments = core::array::from_fn(|_| argument(&mut state));
-            let answer = engine.syscall(&host, &Numbers::X86_64, 202, arguments).unwrap();
+            let number = [202, 449, 454, 455, 456][round as usize % 5];
+            let answer = engine.syscall(&host, &Numbers::X86_64, number, arguments).unwrap();
             assert!((-133..=0).contains(&answer), "{answer} for {arguments:#x?}");
         }
         // Would hang if a lock were held.
@@ -48,4 +49,11 @@ fn a_table_is_no_larger_than_the_most_however_many_threads_there_are() {
     let host = Nowhere::new(4, Rationed::new(10));
     engine.reserve(&host, u32::MAX);
     assert_eq!(host.space().stats(&host).buckets, crate::MOST_BUCKETS);
+}
+
+#[test]
+fn waitv_without_memory_for_its_places_is_an_errno() {
+    let engine = Engine::new(Config::for_processors(1, 1), Rationed::new(1)).unwrap();
+    let host = Nowhere::new(64, Rationed::new(i64::MAX));
+    assert_eq!(engine.syscall(&host, &Numbers::X86_64, 449, [64, 1, 0, 0, 0, 0]), Some(Errno::ENOMEM.answer()));
 }

@@ -13,8 +13,8 @@ use loom::thread;
 
 use crate::atomic::{AtomicU32, Ordering, Tracked};
 use crate::{
-    Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, Requeue, SharedKey,
-    Space, Wait, Word,
+    Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, Place, Requeue,
+    SharedKey, Space, Wait, WaitAny, Word,
 };
 
 const ANY: u32 = u32::MAX;
@@ -353,6 +353,59 @@ fn a_future_polled_anew_tells_the_last_context() {
             }
         }
         waker.join().unwrap();
+        assert!(case.is_empty());
+    });
+}
+
+fn waitv(case: &Case, until: Option<Deadline>) -> WaitAny {
+    let mut places = [Place::new(FROM, 0), Place::new(TO, 0)];
+    case.engine.waitv(&case.host, &mut places, until).unwrap()
+}
+
+#[test]
+fn a_wait_on_two_words_and_a_wake_of_one() {
+    explore(3, || {
+        let case = Case::new(2);
+        let waiter = case.spawn(|case| waitv(case, None));
+        case.store(TO);
+        let woken = case.wake(TO, 1);
+        assert_eq!(waiter.join().unwrap(), if woken == 1 { WaitAny::Woken(1) } else { WaitAny::Changed });
+        assert!(case.is_empty());
+    });
+}
+
+#[test]
+fn a_wait_on_two_words_and_a_wake_of_each() {
+    explore(2, || {
+        let case = Case::new(2);
+        let waiter = case.spawn(|case| waitv(case, None));
+        let other = case.spawn(|case| {
+            case.store(FROM);
+            case.wake(FROM, 1)
+        });
+        case.store(TO);
+        let woken = case.wake(TO, 1);
+        let end = waiter.join().unwrap();
+        match (other.join().unwrap(), woken) {
+            (0, 0) => assert_eq!(end, WaitAny::Changed),
+            (1, 0) => assert_eq!(end, WaitAny::Woken(0)),
+            _ => assert_eq!(end, WaitAny::Woken(1)),
+        }
+        assert!(case.is_empty());
+    });
+}
+
+#[test]
+fn a_wait_on_two_words_that_times_out_eats_no_wake() {
+    explore(2, || {
+        let case = Case::new(2);
+        let timed = case.spawn(|case| waitv(case, SOON));
+        let waiter = case.spawn(|case| case.wait(TO, None));
+        case.store(TO);
+        let woken = case.wake(TO, 2);
+        let by_group = timed.join().unwrap() == WaitAny::Woken(1);
+        let by_waiter = waiter.join().unwrap() == Wait::Woken;
+        assert_eq!(woken, u32::from(by_group) + u32::from(by_waiter));
         assert!(case.is_empty());
     });
 }

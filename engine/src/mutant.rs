@@ -21,6 +21,17 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("lock_acquire", "the acquire of a bucket's lock"),
     ("lock_release", "the release of a bucket's lock"),
     ("wake_release", "the release of the decision to wake"),
+    ("group_flag", "telling the flag of a group that one of it is woken"),
+    ("entry_mask", "masking the low bit of a robust list's pointers"),
+    ("cap_off_by_one", "the cap of a robust list, by one"),
+    ("next_after_death", "reading the next entry before a lock is given up"),
+    ("death_owner", "asking whether the dying thread owns a lock"),
+    ("death_waiters", "keeping the waiters bit of a dead owner's lock"),
+    ("group_settle", "waiting for the decision of the waker that told the group's flag"),
+    ("barrier_before", "membarrier's barrier before its interrupts (1)"),
+    ("barrier_after", "membarrier's barrier after its acknowledgments (6)"),
+    ("barrier_wait", "membarrier waiting for acknowledgments"),
+    ("barrier_singly_wait", "the same where it has no memory for the mask"),
 ];
 
 /// Whether the named mutant is the active one.

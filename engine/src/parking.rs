@@ -315,7 +315,8 @@ mod tests {
 
     #[test]
     fn waiters_and_futures_are_as_large_as_is_said() {
-        assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 104);
-        assert_eq!(size_of::<crate::WaitAsync<'_, Process>>(), 152);
+        assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 112);
+        assert_eq!(size_of::<crate::WaitAsync<'_, Process>>(), 160);
+        assert_eq!(size_of::<crate::Place<Process>>(), 144);
     }
 }

@@ -26,6 +26,8 @@ pub struct Space<H: Host> {
     number: u64,
     seed: u64,
     memory: H::Memory,
+    /// What it is registered for with membarrier: the bits of the registering commands.
+    pub(crate) registered: AtomicU32,
 }
 
 /// What `home` says.
@@ -55,6 +57,7 @@ impl<H: Host> Space<H> {
             number,
             seed,
             memory,
+            registered: AtomicU32::new(0),
         }
     }
 

@@ -15,10 +15,17 @@ impl<H: Host> Engine<H> {
     /// A system call by its number: what it returns, an error as its negative number. `None` if the number is not one of
     /// this engine's calls.
     pub fn syscall(&self, host: &H, numbers: &Numbers, number: u64, arguments: [u64; 6]) -> Option<i64> {
-        if number != numbers.futex {
-            return None;
-        }
-        Some(match self.futex(host, arguments) {
+        let [first, second, third, ..] = arguments;
+        let answer = if number == numbers.futex {
+            self.futex(host, arguments)
+        } else if number == numbers.membarrier {
+            self.membarrier(host, first as u32, second as u32, third as i32)
+        } else if Some(number) == numbers.membarrier_2010 {
+            self.membarrier_2010(host, first as u32)
+        } else {
+            self.futex2(host, numbers, number, arguments)?
+        };
+        Some(match answer {
             Ok(count) => i64::from(count),
             Err(errno) => errno.answer(),
         })
@@ -85,13 +92,21 @@ impl<H: Host> Engine<H> {
         }
     }
 
-    /// A `timespec` of user memory as a point in time.
+    /// A `timespec` of user memory as WAIT (relative) or WAIT_BITSET understands it.
     fn deadline(&self, host: &H, command: u32, realtime: bool, time: Address) -> Result<Deadline, Errno> {
+        let clock = if realtime { Clock::Realtime } else { Clock::Monotonic };
+        let length = self.time(host, time)?.unwrap_or(END_OF_TIME);
+        let at = match command {
+            FUTEX_WAIT => host.now(clock).saturating_add(length),
+            _ => length,
+        };
+        Ok(Deadline { clock, at: if at >= END_OF_TIME { u64::MAX } else { at } })
+    }
+
+    /// A `timespec` of user memory in nanoseconds; `None` if it is at the end of time or later.
+    pub(crate) fn time(&self, host: &H, time: Address) -> Result<Option<u64>, Errno> {
         let mut bytes = [0_u8; 16];
-        if !host.in_range(time) {
-            return Err(Errno::EFAULT);
-        }
-        host.read(time, &mut bytes).map_err(|_| Errno::EFAULT)?;
+        self.read_user(host, time, &mut bytes)?;
         let mut number = [0_u8; 8];
         number.copy_from_slice(&bytes[..8]);
         let seconds = i64::from_ne_bytes(number);
@@ -100,18 +115,20 @@ impl<H: Host> Engine<H> {
         if seconds < 0 || nanos >= NANOS {
             return Err(Errno::EINVAL);
         }
-        let length = (seconds as u64).saturating_mul(NANOS).saturating_add(nanos).min(END_OF_TIME);
-        let clock = if realtime { Clock::Realtime } else { Clock::Monotonic };
-        let at = match command {
-            // WAIT's is relative.
-            FUTEX_WAIT => host.now(clock).saturating_add(length),
-            _ => length,
-        };
-        Ok(Deadline { clock, at: if at >= END_OF_TIME { u64::MAX } else { at } })
+        let length = (seconds as u64).saturating_mul(NANOS).saturating_add(nanos);
+        Ok((length < END_OF_TIME).then_some(length))
+    }
+
+    /// Reads what an argument points to.
+    pub(crate) fn read_user(&self, host: &H, address: Address, to: &mut [u8]) -> Result<(), Errno> {
+        if !host.in_range(address) {
+            return Err(Errno::EFAULT);
+        }
+        host.read(address, to).map_err(|_| Errno::EFAULT)
     }
 }
 
-fn answer(wait: Wait) -> Result<u32, Errno> {
+pub(crate) fn answer(wait: Wait) -> Result<u32, Errno> {
     match wait {
         Wait::Woken => Ok(0),
         Wait::Changed => Err(Errno::EAGAIN),

@@ -43,6 +43,7 @@ pub(crate) struct Nowhere {
     pub(crate) end: Cell<ParkEnd>,
     pub(crate) threads: Cell<u32>,
     pub(crate) priority: Cell<u32>,
+    pub(crate) processors: Option<crate::membarrier_tests::Recorder>,
 }
 
 impl Nowhere {
@@ -53,6 +54,7 @@ impl Nowhere {
             end: Cell::new(ParkEnd::TimedOut),
             threads: Cell::new(1),
             priority: Cell::new(u32::MAX),
+            processors: None,
         }
     }
 
@@ -103,5 +105,8 @@ impl Host for Nowhere {
     fn unpark(&self, (): ()) {}
     fn now(&self, _: Clock) -> u64 {
         0
+    }
+    fn processors(&self) -> Option<&dyn crate::Processors<Nowhere>> {
+        self.processors.as_ref().map(|processors| processors as _)
     }
 }

@@ -6,7 +6,7 @@ use crate::engine::Call;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::waiter::{Handle, Waiter};
-use crate::{Access, Deadline, Engine, Errno, Host, ParkEnd, Scope, Word};
+use crate::{Access, Deadline, Engine, Errno, Fault, Host, ParkEnd, Scope, Word};
 
 /// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,20 +76,9 @@ impl<H: Host> Call<'_, H> {
         handle: impl Fn() -> Handle<H>,
     ) -> Result<bool, Errno> {
         loop {
-            self.fit(&key);
-            // Made before the lock is taken: it is the host's code, or the executor's.
-            let handle = handle();
-            let entered = self.enter(&key);
-            match self.host.load(word.address) {
-                Ok(value) if value == expected || mutated!(check_outside) => {
-                    // SAFETY: pinned, idle until now, and its owner takes it out before it goes (`Queued`, `WaitAsync`).
-                    let before = unsafe { entered.queue(node.get_ref(), handle, key) };
-                    self.fit_waiters(&key, before);
-                    return Ok(true);
-                }
-                Ok(_) => return Ok(false),
-                Err(_) => {
-                    drop(entered);
+            match self.queue_once(node, word, expected, key, handle()) {
+                Ok(queued) => return Ok(queued),
+                Err(Fault) => {
                     self.host.fault_in(word.address, Access::Read)?;
                     if word.scope == Scope::Shared {
                         key = self.key(word, Access::Read)?;
@@ -97,6 +86,28 @@ impl<H: Host> Call<'_, H> {
                 }
             }
         }
+    }
+
+    /// Queues a node if the word holds `expected`; whether it did.
+    pub(crate) fn queue_once(
+        &self,
+        node: Pin<&Waiter<H>>,
+        word: Word,
+        expected: u32,
+        key: Key,
+        // Made before the lock is taken: it is the host's code, or the executor's.
+        handle: Handle<H>,
+    ) -> Result<bool, Fault> {
+        self.fit(&key);
+        let entered = self.enter(&key);
+        let value = self.host.load(word.address)?;
+        if value != expected && !mutated!(check_outside) {
+            return Ok(false);
+        }
+        // SAFETY: pinned, idle until now, and its owner takes it out before it goes (`Queued`, `WaitAsync`, `Group`).
+        let before = unsafe { entered.queue(node.get_ref(), handle, key) };
+        self.fit_waiters(&key, before);
+        Ok(true)
     }
 
     /// Takes a node that is queued, or was, out of whatever bucket it is in now; false if it was woken.

@@ -55,6 +55,8 @@ pub(crate) struct Links<H: Host> {
     pub(crate) handle: Option<Handle<H>>,
     /// The bitset of the wake that chose it.
     pub(crate) woken_by: u32,
+    /// The flag of the group that it waits with (waitv), on its owner's frame too.
+    pub(crate) group: Option<NonNull<Flag>>,
 }
 
 /// A node. Pinned from when it is queued until it was woken or has left.
@@ -84,7 +86,17 @@ unsafe impl<H: Host> Sync for Waiter<H> where H::Task: Send {}
 
 impl<H: Host> Waiter<H> {
     pub(crate) fn new(key: Key, bitset: u32, priority: Priority) -> Waiter<H> {
-        let links = Links { next: None, previous: None, key, bitset, priority, number: 0, handle: None, woken_by: 0 };
+        let links = Links {
+            next: None,
+            previous: None,
+            key,
+            bitset,
+            priority,
+            number: 0,
+            handle: None,
+            woken_by: 0,
+            group: None,
+        };
         Waiter {
             flag: Flag(AtomicU32::new(IDLE)),
             bucket: AtomicPtr::new(core::ptr::null_mut()),
@@ -92,6 +104,13 @@ impl<H: Host> Waiter<H> {
             tracked: Tracked::new(),
             _pinned: PhantomPinned,
         }
+    }
+
+    /// One of several that one thread waits with, and of which any ends its wait: it parks on the group's flag.
+    pub(crate) fn in_group(key: Key, bitset: u32, priority: Priority, group: &Flag) -> Waiter<H> {
+        let mut node = Waiter::new(key, bitset, priority);
+        node.links.get_mut().group = Some(NonNull::from(group));
+        node
     }
 
     /// Where its owner parks.

@@ -18,8 +18,8 @@ fn main() {
         let mut guard = accounts.lock().expect("the first one");
         guard.with(|accounts| {
             accounts[0] -= 30;
-            // In this order: the compiler may otherwise keep the first half back until the second, since nobody else can look.
-            std::hint::black_box(&mut *accounts);
+            // Nobody else can see it, so the compiler might keep it to itself until later.
+            std::hint::black_box(&mut accounts[0]);
             // SAFETY: ends this process, as `kill -9` would, before the other half is written.
             unsafe { libc::raise(libc::SIGKILL) };
             accounts[1] += 30;

@@ -36,6 +36,8 @@ mod atomic;
 mod bytes;
 pub mod fence;
 pub mod futex;
+#[cfg(all(test, leeward_loom))]
+mod models;
 #[cfg_attr(leeward_mutants, doc(hidden))]
 #[cfg(leeward_mutants)]
 pub mod mutant;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use leeward::raw::{Plain, Requeue, Scheme, WakeOp};
 use leeward::shared::{AnyBytes, Barrier, Condvar, Event, Latch, Mutex, Once, Region, RwLock, Semaphore};
 
-const ROUNDS: u64 = 20_000;
+const ROUNDS: u64 = 2_000;
 
 #[test]
 fn mutexes() {

@@ -16,6 +16,7 @@ pub enum Advice {
     NewerKernelForWaitv,
     NewerKernelForFutex2,
     NewerKernelForPrivateHash,
+    NoInheritance,
     NoRseq,
     NoRobustList,
 }
@@ -37,6 +38,7 @@ impl Advice {
             Advice::NewerKernelForWaitv => "newer-kernel-for-waitv",
             Advice::NewerKernelForFutex2 => "newer-kernel-for-futex2",
             Advice::NewerKernelForPrivateHash => "newer-kernel-for-private-hash",
+            Advice::NoInheritance => "no-inheritance",
             Advice::NoRseq => "no-rseq",
             Advice::NoRobustList => "no-robust-list",
         }
@@ -82,6 +84,9 @@ impl Advice {
             }
             Advice::NewerKernelForPrivateHash => {
                 "The kernel keeps the futexes of all processes in one table, so that strangers' collisions can delay a wake: Linux 6.16 has a table for each process."
+            }
+            Advice::NoInheritance => {
+                "The kernel was built without CONFIG_FUTEX_PI, or a sandbox refuses FUTEX_LOCK_PI: allow it, or use sync::Mutex and keep threads of different priorities apart."
             }
             Advice::NoRseq => {
                 "Restartable sequences are not registered: the C library (glibc 2.35) or GLIBC_TUNABLES=glibc.pthread.rseq=1 does it."

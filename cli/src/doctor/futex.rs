@@ -12,12 +12,16 @@ const WAIT: libc::c_long = 455;
 const REQUEUE: libc::c_long = 456;
 
 pub fn findings() -> Vec<Finding> {
-    vec![waitv(), futex2(), private_hash()]
+    vec![waitv(), futex2(), private_hash(), inheritance()]
 }
 
 fn waitv() -> Finding {
     let has = ask(|| is_call(WAITV)).is_yes();
-    let means = if has { "one thread can sleep on several words" } else { "a thread can sleep on one word at a time" };
+    let means = if has {
+        "one thread can sleep on several words: Event::wait_any"
+    } else {
+        "Event::wait_any sleeps on its first event, and looks at the others now and then"
+    };
     Finding::yes_or_no("futex.waitv", "futex_waitv (5.16)", has, means).advise(!has, Advice::NewerKernelForWaitv)
 }
 
@@ -44,6 +48,21 @@ fn private_hash() -> Finding {
     };
     Finding::new("futex.private_hash", "private futex hash (6.16)", found, slots, means)
         .advise(!has, Advice::NewerKernelForPrivateHash)
+}
+
+fn inheritance() -> Finding {
+    let has = ask(|| {
+        let mut word = 0_u32;
+        let word = &raw mut word;
+        // SAFETY: a word of our own; free, it is taken and given back.
+        let taken = unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_TRYLOCK_PI | libc::FUTEX_PRIVATE_FLAG) };
+        // SAFETY: as above.
+        taken == 0
+            && unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_UNLOCK_PI | libc::FUTEX_PRIVATE_FLAG) } == 0
+    })
+    .is_yes();
+    let means = if has { "pi::Mutex lends its owner the priority of who waits" } else { "pi::Mutex refuses to lock" };
+    Finding::yes_or_no("futex.pi", "priority inheritance (2.6.18)", has, means).advise(!has, Advice::NoInheritance)
 }
 
 /// Whether the kernel has the call: it is asked with flags that no kernel knows, so that nothing happens.

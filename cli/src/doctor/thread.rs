@@ -53,9 +53,11 @@ fn robust_list() -> Finding {
     let (found, means) = match (allowed, offset) {
         (false, _) => ("no".to_string(), "locks cannot be told that their owner died"),
         (true, None) => {
-            ("not registered".to_string(), "locks cannot be told that their owner died unless a list is registered")
+            ("not registered".to_string(), "robust::Mutex registers one of its own at a thread's first lock")
         }
-        (true, Some(offset)) => (format!("yes, offset {offset}"), "locks of this thread can survive its death"),
+        (true, Some(offset)) => {
+            (format!("yes, offset {offset}"), "robust::Mutex joins it: locks of this thread survive its death")
+        }
     };
     Finding::new("thread.robust_list", "robust list", found, offset, means)
         .advise(offset.is_none(), Advice::NoRobustList)

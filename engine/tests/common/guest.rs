@@ -7,7 +7,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use leeward_engine::parking::{self, Parked};
-use leeward_engine::{Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, SharedKey, Space};
+use leeward_engine::{
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, RobustHost, SharedKey, Space,
+};
 
 pub const PAGE: usize = 4096;
 
@@ -86,6 +88,11 @@ impl Guest {
         self.word(address).store(value, Ordering::SeqCst);
     }
 
+    /// What a word that can be read holds.
+    pub fn value(&self, address: Address) -> u32 {
+        self.word(address).load(Ordering::SeqCst)
+    }
+
     /// All of the memory that can be read.
     pub fn contents(&self) -> Vec<u32> {
         let pages = [Page::Writable, Page::ReadOnly, Page::Object];
@@ -159,13 +166,65 @@ impl Host for Guest {
     }
 }
 
-/// The kernel's answer.
+/// The kernel's answer to `futex`.
 pub fn kernel(arguments: [u64; 6]) -> i64 {
+    system(libc::SYS_futex as u64, arguments)
+}
+
+/// The kernel's answer to a call by number.
+pub fn system(number: u64, arguments: [u64; 6]) -> i64 {
     let [a, b, c, d, e, f] = arguments;
-    // SAFETY: writes into our pages at most, where WAKE_OP's second word is one of them.
-    let answer = unsafe { libc::syscall(libc::SYS_futex, a, b, c, d, e, f) };
+    // SAFETY: futex calls, which write into our pages at most, where a word that is written is in one of them.
+    let answer = unsafe { libc::syscall(number as libc::c_long, a, b, c, d, e, f) };
     if answer >= 0 {
         return answer;
     }
     -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap())
+}
+
+/// Stores a number of 64 bits.
+pub fn put(guest: &Guest, at: Address, value: u64) {
+    guest.store(at, value as u32);
+    guest.store(at + 4, (value >> 32) as u32);
+}
+
+/// An element of waitv's array: value, address, flags and what must be 0.
+pub type Element = (u64, u64, u32, u32);
+
+/// Stores an array for waitv.
+pub fn put_waitv(guest: &Guest, array: Address, elements: &[Element]) {
+    for (i, (value, address, flags, reserved)) in elements.iter().enumerate() {
+        let at = array + 24 * i as u64;
+        put(guest, at, *value);
+        put(guest, at + 8, *address);
+        put(guest, at + 16, u64::from(*flags) | u64::from(*reserved) << 32);
+    }
+}
+
+thread_local! {
+    static HEAD: std::cell::Cell<Address> = const { std::cell::Cell::new(0) };
+}
+
+impl RobustHost for Guest {
+    fn thread_id(&self) -> u32 {
+        // SAFETY: no arguments.
+        unsafe { libc::gettid() as u32 }
+    }
+    fn robust_head(&self, thread: u32) -> Result<Address, Errno> {
+        if thread == 0 || thread == self.thread_id() { Ok(HEAD.get()) } else { Err(Errno::ESRCH) }
+    }
+    fn set_robust_head(&self, head: Address) {
+        HEAD.set(head);
+    }
+    fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
+        for (i, byte) in from.iter().enumerate() {
+            let place = address.wrapping_add(i as u64);
+            self.check(place, Access::Write)?;
+            let word = self.word(place & !3);
+            let mut bytes = word.load(Ordering::SeqCst).to_ne_bytes();
+            bytes[place as usize & 3] = *byte;
+            word.store(u32::from_ne_bytes(bytes), Ordering::SeqCst);
+        }
+        Ok(())
+    }
 }

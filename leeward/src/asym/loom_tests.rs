@@ -2,50 +2,24 @@
 //! seen by the next, and no lost wake-up (a deadlock, which loom reports). `ci/model` runs them, and demands that the
 //! mutants die that it lists. Light and heavy fences are full ones here: see `atomic.rs`.
 
-use std::println;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize as Count, Ordering::Relaxed};
-use std::time::{Duration, Instant};
-use std::vec::Vec;
+use std::time::Duration;
 
 use loom::cell::UnsafeCell;
-use loom::thread;
 
 use super::{RawMutex, RawRwLock, local};
 use crate::atomic::AtomicU32;
 use crate::fence;
 use crate::futex::Deadline;
+use crate::models::{self, together};
 
-/// Tries every schedule with at most `preemptions` preemptions.
 fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
-    let begun = Instant::now();
-    let executions = Arc::new(Count::new(0));
-    let counted = executions.clone();
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-    builder.max_branches = 5_000;
-    builder.check(move || {
-        // Relaxed: a count.
-        counted.fetch_add(1, Relaxed);
-        // Whoever comes second to one of loom's statics synchronizes with whoever made it: made before threads are.
+    let set_up = || {
         fence::light();
         crate::futex::wake(&AtomicU32::new(0), 1);
         local::mine();
         let _ = &*SHARED;
-        model();
-    });
-    let name = std::thread::current().name().unwrap_or_default().replace("asym::loom_tests::", "");
-    let bound = builder.preemption_bound.unwrap_or_default();
-    println!("{name}: {} executions, at most {bound} preemptions, {:.1?}", executions.load(Relaxed), begun.elapsed());
-}
-
-/// Runs them all, the last on the calling thread.
-fn together<const N: usize>(works: [fn(); N]) {
-    let mut works: Vec<_> = works.into_iter().collect();
-    let last = works.pop().unwrap();
-    let others: Vec<_> = works.into_iter().map(thread::spawn).collect();
-    last();
-    others.into_iter().for_each(|other| other.join().unwrap());
+    };
+    models::explore(preemptions, set_up, model);
 }
 
 /// A time that has come as soon as others have had their chance.

@@ -3,10 +3,6 @@
 //!
 //! Two holders at a time are a data race on a cell that loom watches; a lost wake-up is a deadlock.
 
-use std::println;
-use std::sync::Arc as Plainly;
-use std::sync::atomic::{AtomicUsize as Count, Ordering::Relaxed};
-use std::time::Instant;
 use std::vec::Vec;
 
 use core::time::Duration;
@@ -17,26 +13,14 @@ use loom::thread;
 use super::{Condvar, LightMutex, Lock, Mutex, Plain, Requeue, Scheme, WakeOp};
 use crate::atomic::AtomicU32;
 use crate::futex::{Deadline, Private};
+use crate::models;
 
-/// Tries every schedule with at most `preemptions` preemptions.
 fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
-    let begun = Instant::now();
-    let executions = Plainly::new(Count::new(0));
-    let counted = executions.clone();
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-    builder.max_branches = 5_000;
-    builder.check(move || {
-        // Relaxed: a count.
-        counted.fetch_add(1, Relaxed);
-        // Loom's statics are made before a second thread is there.
+    let set_up = || {
         crate::fence::light();
         crate::futex::wake(&AtomicU32::new(0), 1);
-        model();
-    });
-    let name = std::thread::current().name().unwrap_or_default().replace("raw::mutex_loom_tests::", "");
-    let bound = builder.preemption_bound.unwrap_or_default();
-    println!("{name}: {} executions, at most {bound} preemptions, {:.1?}", executions.load(Relaxed), begun.elapsed());
+    };
+    models::explore(preemptions, set_up, model);
 }
 
 /// A deadline that passes at once.

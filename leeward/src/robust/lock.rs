@@ -10,9 +10,10 @@ use core::time::Duration;
 use super::list::{Entry, OFFSET};
 use super::this::{This, this};
 use super::{ListError, is_alive};
-use crate::atomic::{AtomicU32, Ordering, spin_hint};
+use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{self, Deadline, Futex, Shared, Wait};
 use crate::mutant::mutated;
+use crate::raw::Patience as Looks;
 
 /// Somebody may sleep.
 const WAITERS: u32 = 1 << 31;
@@ -149,7 +150,7 @@ impl Lock {
     /// Looks, then yields, then sleeps. `pending` names this lock throughout: whoever is killed between being woken and
     /// taking it has the kernel wake another.
     fn contend(&self, id: u32, patience: Patience) -> Result<Taken, Refusal> {
-        let mut looks = 0;
+        let mut looks = Looks::new();
         loop {
             // Acquire: partner of the release in `unlock`: what stands in the state was written before it.
             let word = self.word.load(Ordering::Acquire);
@@ -165,7 +166,7 @@ impl Lock {
             if let Patience::None = patience {
                 return Err(Refusal::WouldBlock);
             }
-            if look_again(&mut looks) {
+            if looks.pause::<Shared>() {
                 continue;
             }
             let announced = (word | WAITERS) & !SETTLING;
@@ -174,7 +175,7 @@ impl Lock {
                 || self.word.compare_exchange(word, announced, Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
                 self.sleep(announced, patience)?;
-                looks = 0;
+                looks = Looks::new();
             }
         }
     }
@@ -332,20 +333,4 @@ impl Lock {
         // Relaxed: as in `take`.
         is_free(word) && word & OWNER_DIED != 0 && self.state.load(Ordering::Relaxed) == UNRECOVERABLE
     }
-}
-
-/// Whether to look again before sleeping. An owner with a processor is soon done; one without needs ours.
-fn look_again(looks: &mut u32) -> bool {
-    const SPINS: u32 = 7;
-    const YIELDS: u32 = 3;
-    if *looks >= SPINS + YIELDS {
-        return false;
-    }
-    if *looks < SPINS {
-        (0..1_u32 << *looks).for_each(|_| spin_hint());
-    } else {
-        Shared::yield_now();
-    }
-    *looks += 1;
-    true
 }

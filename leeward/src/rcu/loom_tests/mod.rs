@@ -8,10 +8,6 @@
 
 mod worker;
 
-use std::println;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize as Count, Ordering::Relaxed};
-use std::time::Instant;
 use std::vec::Vec;
 
 use loom::cell::UnsafeCell;
@@ -20,6 +16,7 @@ use loom::thread;
 use super::{Domain, RcuCell, Reader, qsbr};
 use crate::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::fence;
+use crate::models;
 use crate::raw::Mutex;
 
 crate::rcu_domain! {
@@ -27,23 +24,8 @@ crate::rcu_domain! {
     struct Model;
 }
 
-/// Tries every schedule with at most `preemptions` preemptions.
 fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
-    let begun = Instant::now();
-    let executions = Arc::new(Count::new(0));
-    let counted = executions.clone();
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-    builder.max_branches = 5_000;
-    builder.check(move || {
-        // Relaxed: a count.
-        counted.fetch_add(1, Relaxed);
-        set_up();
-        model();
-    });
-    let name = std::thread::current().name().unwrap_or_default().replace("rcu::loom_tests::", "");
-    let bound = builder.preemption_bound.unwrap_or_default();
-    println!("{name}: {} executions, at most {bound} preemptions, {:.1?}", executions.load(Relaxed), begun.elapsed());
+    models::explore(preemptions, set_up, model);
 }
 
 /// Whoever comes second to one of loom's statics synchronizes with whoever made it: all are made before a second
