@@ -7,7 +7,7 @@ use super::slots::Slot;
 use crate::fence;
 use crate::futex::{Deadline, Private, Wait};
 use crate::mutant::mutated;
-use crate::raw::Patience;
+use crate::raw::patience::Patience;
 
 /// Returns true when no slot is the lock's any more; false when `deadline` comes first. `slots` gives the same ones each
 /// time.

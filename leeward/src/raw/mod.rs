@@ -16,7 +16,7 @@ mod mutex;
 #[cfg(all(test, leeward_loom))]
 mod mutex_loom_tests;
 mod once;
-mod patience;
+pub(crate) mod patience;
 mod rwlock;
 #[cfg(not(leeward_loom))]
 mod rwlock_api;
@@ -37,7 +37,5 @@ pub use light_mutex::LightMutex;
 pub use lock::Lock;
 pub use mutex::Mutex;
 pub use once::Once;
-#[cfg(any(feature = "std", leeward_loom))]
-pub(crate) use patience::Patience;
 pub use rwlock::RwLock;
 pub use semaphore::{Permit, Semaphore};

@@ -13,7 +13,7 @@ use super::{ListError, is_alive};
 use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{self, Deadline, Futex, Shared, Wait};
 use crate::mutant::mutated;
-use crate::raw::Patience as Looks;
+use crate::raw::patience::Patience as Looks;
 
 /// Somebody may sleep.
 const WAITERS: u32 = 1 << 31;
