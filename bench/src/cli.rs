@@ -29,7 +29,9 @@ pub enum Table {
     /// RCU: every scheme of ours and every peer, readers and writers flat out; then the figures of the target table
     Rcu(Rcu),
     /// Locks and condition variables: every kind of ours and every peer, and the cost of futex calls
-    Locks(Locks),
+    Locks(Contests),
+    /// The embedded futex engine on a process's threads, beside the kernel's futex and parking_lot_core
+    Engine(Contests),
     /// Read rate and grace-period time for 1 to 64 readers and for 1 to 10,000 idle ones, as JSON and as a picture
     RcuScaling(Scaling),
     #[command(hide = true)]
@@ -52,7 +54,7 @@ pub struct Rcu {
 }
 
 #[derive(Args)]
-pub struct Locks {
+pub struct Contests {
     /// Write the tables as Markdown to this file, as the README shows them (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<String>,
@@ -121,12 +123,12 @@ fn sentence(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             format!(
-                "There is no table `{}`: the tables are `rcu`, `rcu-scaling` and `locks`.",
+                "There is no table `{}`: the tables are `rcu`, `rcu-scaling`, `locks` and `engine`.",
                 said(ContextKind::InvalidSubcommand)
             )
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "Name a table: `cargo compare rcu`, `cargo compare rcu-scaling` or `cargo compare locks` (`cargo compare --help` tells more)."
+            "Name a table: `cargo compare rcu`, `cargo compare rcu-scaling`, `cargo compare locks` or `cargo compare engine` (`cargo compare --help` tells more)."
                 .to_string()
         }
         ErrorKind::UnknownArgument => {

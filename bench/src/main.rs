@@ -1,8 +1,9 @@
 //! `cargo compare TABLE`: leeward beside every peer, in one run. What is taken, and how, is in README.md beside this crate.
-//! `rcu` and `locks` are the tables; what they share is here.
+//! `rcu`, `locks` and `engine` are the tables; what they share is here.
 
 mod cli;
 mod crew;
+mod engine;
 mod figure;
 mod locks;
 mod machine;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
             Table::Rcu(options) => rcu::compare(&options),
             Table::RcuScaling(options) => rcu::scale(&options),
             Table::Locks(options) => locks::compare(&options),
+            Table::Engine(options) => engine::compare(&options),
             Table::MemoryChild { row, case, seconds } => {
                 rcu::figures::memory::child(&row, case, seconds).map(|()| true)
             }

@@ -14,6 +14,8 @@
 //! `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`], `LEEWARD_FENCE`,
 //! stall reports on standard error. Without it the crate is `no_std` with `alloc`: handles ([`rcu::Reader`],
 //! [`rcu::qsbr::Reader`]), cells, grace periods and polling, with callbacks run by `barrier` and at the limit.
+//! `engine`: `futex::Hosted`, the locks on `leeward-engine` instead of the kernel's futexes, and (with `std`) `futex::Parking`, which is that
+//! engine on this process's own threads.
 //!
 //! # Safety
 //! Everything that is safe to call is sound: in any order, from any thread, with guards leaked, in signal handlers

@@ -5,19 +5,24 @@
 #![allow(missing_docs)]
 
 mod common;
+#[macro_use]
+#[path = "common/futexes.rs"]
+mod futexes;
 
 use common::*;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use leeward::futex::{Private, Shared};
+use leeward::futex::{Futex, Hosted, Parking, Private, Shared};
 use leeward::raw::{self, Lock, Plain, Requeue, Scheme, WakeOp};
-use leeward::sync::{Condvar, Mutex};
+use leeward::sync::Condvar;
 use lock_api::RawMutex;
 
+type Mutex<F, T> = lock_api::Mutex<raw::Mutex<F>, T>;
+
 /// Tokens that are given and taken, each with one notification: each must be taken, or somebody sleeps for ever.
-fn tokens<S: Scheme, R: RawMutex + Lock<Private> + Sync>(held: bool)
+fn tokens<S: Scheme, F: Futex, R: RawMutex + Lock<F> + Sync>(held: bool)
 where
     R::GuardMarker: Sync,
 {
@@ -25,7 +30,7 @@ where
     const EACH: u64 = 2_000;
     let _dog = Watchdog::new("tokens");
     let tokens = lock_api::Mutex::<R, u64>::new(0);
-    let condition = Condvar::<S>::with_scheme();
+    let condition = Condvar::<S, F>::with_scheme();
     std::thread::scope(|scope| {
         for taker in 0..TAKERS {
             let (tokens, condition) = (&tokens, &condition);
@@ -81,24 +86,32 @@ macro_rules! schemes {
         mod $name {
             use super::*;
 
-            #[test]
-            fn held() {
-                tokens::<$scheme, raw::Mutex>(true);
+            on_every_futex! {
+                held;
+                free;
+                everybody;
+                moved_and_out_of_time;
             }
 
-            #[test]
-            fn free() {
-                tokens::<$scheme, raw::Mutex>(false);
+            fn held<F: Futex>() {
+                tokens::<$scheme, F, raw::Mutex<F>>(true);
+            }
+
+            fn free<F: Futex>() {
+                tokens::<$scheme, F, raw::Mutex<F>>(false);
+            }
+
+            fn everybody<F: Futex>() {
+                super::everybody::<$scheme, F>();
+            }
+
+            fn moved_and_out_of_time<F: Futex>() {
+                super::moved_and_out_of_time::<$scheme, F>();
             }
 
             #[test]
             fn light_mutex() {
-                tokens::<$scheme, raw::LightMutex>(true);
-            }
-
-            #[test]
-            fn everybody() {
-                super::everybody::<$scheme>();
+                tokens::<$scheme, Private, raw::LightMutex>(true);
             }
 
             #[test]
@@ -115,12 +128,23 @@ schemes! {
     wake_op: WakeOp;
 }
 
+on_every_futex! {
+    time_is_up;
+}
+
+/// Where the words are one process's.
+#[test]
+fn two_mutexes_are_refused() {
+    refuses_two_mutexes::<Private>();
+    refuses_two_mutexes::<Hosted<Parking>>();
+}
+
 /// `notify_all` with the lock held by the notifier, with waiters that are all there, and what it returns.
-fn everybody<S: Scheme>() {
+fn everybody<S: Scheme, F: Futex>() {
     const WAITERS: usize = 8;
     let _dog = Watchdog::new("everybody");
-    let mutex = Mutex::new((0, 0));
-    let condition = Condvar::<S>::with_scheme();
+    let mutex = Mutex::<F, _>::new((0, 0));
+    let condition = Condvar::<S, F>::with_scheme();
     for round in 1..=50 {
         std::thread::scope(|scope| {
             for _ in 0..WAITERS {
@@ -141,10 +165,9 @@ fn everybody<S: Scheme>() {
     }
 }
 
-#[test]
-fn time_is_up() {
+fn time_is_up<F: Futex>() {
     let _dog = Watchdog::new("time_is_up");
-    let (mutex, condition) = (Mutex::new(0), Condvar::new());
+    let (mutex, condition) = (Mutex::<F, _>::new(0), Condvar::<Requeue, F>::with_scheme());
     let mut guard = mutex.lock();
     assert!(condition.wait_for(&mut guard, Duration::ZERO).timed_out());
     assert!(condition.wait_until(&mut guard, Instant::now() - Duration::from_millis(1)).timed_out());
@@ -165,11 +188,10 @@ fn time_is_up() {
 }
 
 /// A waiter whose time runs out while it is moved to the lock has been notified, and takes no wake-up along.
-#[test]
-fn moved_and_out_of_time() {
+fn moved_and_out_of_time<S: Scheme, F: Futex>() {
     let _dog = Watchdog::new("moved_and_out_of_time");
-    for _ in 0..50 {
-        let (mutex, condition) = (Mutex::new(0), Condvar::new());
+    for _ in 0..20 {
+        let (mutex, condition) = (Mutex::<F, _>::new(0), Condvar::<S, F>::with_scheme());
         std::thread::scope(|scope| {
             for waiter in 0..4 {
                 let (mutex, condition) = (&mutex, &condition);
@@ -194,10 +216,10 @@ fn moved_and_out_of_time() {
     }
 }
 
-#[test]
-fn two_mutexes_are_refused() {
+fn refuses_two_mutexes<F: Futex>() {
     let _dog = Watchdog::new("two_mutexes_are_refused");
-    let (first, second, condition) = (Mutex::new(false), Mutex::new(()), Condvar::new());
+    let (first, second) = (Mutex::<F, _>::new(false), Mutex::<F, _>::new(()));
+    let condition = Condvar::<Requeue, F>::with_scheme();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut guard = first.lock();

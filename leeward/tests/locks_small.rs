@@ -1,9 +1,12 @@
-//! The readers-writer lock and the small ones, through their faces.
+//! The readers-writer lock and the small ones, on every futex.
 
 #![cfg(all(feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;
+#[macro_use]
+#[path = "common/futexes.rs"]
+mod futexes;
 
 use common::*;
 
@@ -13,22 +16,37 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use leeward::sync::{Barrier, Event, Latch, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard, Semaphore};
+use leeward::futex::Futex;
+use leeward::raw::{self, Barrier, Event, Latch, Once, Semaphore};
+use leeward::sync::{LazyLock, Mutex, OnceLock};
+use lock_api::RwLockWriteGuard;
 
 const SHORT: Duration = Duration::from_millis(2);
 
 mod rwlock {
     use super::*;
 
-    fn shows(lock: &RwLock<impl Sized>, what: &str) -> bool {
+    type RwLock<F, T> = lock_api::RwLock<raw::RwLock<F>, T>;
+
+    on_every_futex! {
+        readers_share_and_a_writer_is_alone;
+        #[cfg_attr(leeward_symmetric, ignore = "where waiting is looking again nobody knows who waits")]
+        phases_alternate;
+        a_writer_that_gives_up_lets_readers_in;
+        nobody_starves;
+        counts_right_under_load;
+        conditions;
+        too_many_readers;
+    }
+
+    fn shows<F: Futex>(lock: &RwLock<F, impl Sized>, what: &str) -> bool {
         // SAFETY: only shown.
         format!("{:?}", unsafe { lock.raw() }).contains(what)
     }
 
-    #[test]
-    fn readers_share_and_a_writer_is_alone() {
+    fn readers_share_and_a_writer_is_alone<F: Futex>() {
         let _dog = Watchdog::new("readers_share_and_a_writer_is_alone");
-        let lock = RwLock::new(1);
+        let lock = RwLock::<F, _>::new(1);
         let (one, two) = (lock.read(), lock.read());
         assert_eq!(*one + *two, 2);
         assert!(lock.try_write().is_none());
@@ -49,11 +67,9 @@ mod rwlock {
     }
 
     /// A reader that waits goes in when the writer leaves, before a writer that waits as well; one that comes later does not.
-    #[test]
-    #[cfg_attr(leeward_symmetric, ignore = "where waiting is looking again nobody knows who waits")]
-    fn phases_alternate() {
+    fn phases_alternate<F: Futex>() {
         let _dog = Watchdog::new("phases_alternate");
-        let lock = RwLock::new(());
+        let lock = RwLock::<F, _>::new(());
         let order = Mutex::new(Vec::new());
         let (leave, told) = channel::<()>();
         thread::scope(|scope| {
@@ -85,10 +101,9 @@ mod rwlock {
     }
 
     /// A writer that gives up no longer keeps readers out, who may wait for a reader that stays.
-    #[test]
-    fn a_writer_that_gives_up_lets_readers_in() {
+    fn a_writer_that_gives_up_lets_readers_in<F: Futex>() {
         let _dog = Watchdog::new("a_writer_that_gives_up_lets_readers_in");
-        let lock = RwLock::new(());
+        let lock = RwLock::<F, _>::new(());
         let _stays = lock.read();
         thread::scope(|scope| {
             let writer = scope.spawn(|| lock.try_write_for(Duration::from_millis(50)).is_none());
@@ -100,10 +115,9 @@ mod rwlock {
     }
 
     /// Readers that overlap do not starve a writer, nor writers a reader.
-    #[test]
-    fn nobody_starves() {
+    fn nobody_starves<F: Futex>() {
         let _dog = Watchdog::new("nobody_starves");
-        let lock = RwLock::new(0_u64);
+        let lock = RwLock::<F, _>::new(0_u64);
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             let _stop = Raise(&stop);
@@ -131,10 +145,9 @@ mod rwlock {
         });
     }
 
-    #[test]
-    fn counts_right_under_load() {
+    fn counts_right_under_load<F: Futex>() {
         let _dog = Watchdog::new("counts_right_under_load");
-        let lock = RwLock::new((0_u64, 0_u64));
+        let lock = RwLock::<F, _>::new((0_u64, 0_u64));
         let until = Instant::now() + duration(0.5);
         let written = AtomicU64::new(0);
         thread::scope(|scope| {
@@ -174,10 +187,9 @@ mod rwlock {
     }
 
     /// Writers wait for a condition with the lock.
-    #[test]
-    fn conditions() {
+    fn conditions<F: Futex>() {
         let _dog = Watchdog::new("conditions");
-        let (lock, condition) = (RwLock::new(0), leeward::raw::Condvar::<leeward::raw::Requeue>::new());
+        let (lock, condition) = (RwLock::<F, _>::new(0), raw::Condvar::<raw::Requeue, F>::new());
         thread::scope(|scope| {
             for turn in 1..=3 {
                 let (lock, condition) = (&lock, &condition);
@@ -201,9 +213,8 @@ mod rwlock {
         assert_eq!(lock.into_inner(), 4);
     }
 
-    #[test]
-    fn too_many_readers() {
-        let lock = RwLock::new(());
+    fn too_many_readers<F: Futex>() {
+        let lock = RwLock::<F, _>::new(());
         for _ in 0..(1 << 20) - 2 {
             std::mem::forget(lock.read());
         }
@@ -212,10 +223,18 @@ mod rwlock {
     }
 }
 
-#[test]
-fn semaphores_bound() {
+on_every_futex! {
+    semaphores_bound;
+    every_permit_finds_its_waiter;
+    barriers_separate_rounds;
+    events_let_go;
+    latches_open_once;
+    once_is_once_and_may_be_tried_again;
+}
+
+fn semaphores_bound<F: Futex>() {
     let _dog = Watchdog::new("semaphores_bound");
-    let (semaphore, inside, most) = (Semaphore::new(2), AtomicU32::new(0), AtomicU32::new(0));
+    let (semaphore, inside, most) = (Semaphore::<F>::new(2), AtomicU32::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
@@ -232,16 +251,15 @@ fn semaphores_bound() {
     assert_eq!(semaphore.permits(), 2);
     assert!(semaphore.acquire_for(SHORT) && semaphore.try_acquire());
     assert!(semaphore.try_permit().is_none() && !semaphore.acquire_for(SHORT));
-    semaphore.release(Semaphore::MOST);
+    semaphore.release(Semaphore::<F>::MOST);
     assert!(panic_of(|| semaphore.release(1)).contains("cannot count so many permits"));
-    assert_eq!(semaphore.permits(), Semaphore::MOST);
+    assert_eq!(semaphore.permits(), Semaphore::<F>::MOST);
 }
 
 /// One release of several permits, and several of one, wake as many.
-#[test]
-fn every_permit_finds_its_waiter() {
+fn every_permit_finds_its_waiter<F: Futex>() {
     let _dog = Watchdog::new("every_permit_finds_its_waiter");
-    let semaphore = Semaphore::new(0);
+    let semaphore = Semaphore::<F>::new(0);
     for round in 0..300 {
         thread::scope(|scope| {
             let takers: Vec<_> = (0..4).map(|_| scope.spawn(|| semaphore.acquire())).collect();
@@ -255,11 +273,10 @@ fn every_permit_finds_its_waiter() {
     }
 }
 
-#[test]
-fn barriers_separate_rounds() {
+fn barriers_separate_rounds<F: Futex>() {
     let _dog = Watchdog::new("barriers_separate_rounds");
     const THREADS: u32 = 4;
-    let (barrier, count, leaders) = (Barrier::new(THREADS), AtomicU32::new(0), AtomicU32::new(0));
+    let (barrier, count, leaders) = (Barrier::<F>::new(THREADS), AtomicU32::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
@@ -275,14 +292,13 @@ fn barriers_separate_rounds() {
     assert_eq!(leaders.into_inner(), 500);
     assert!(barrier.wait_for(SHORT).is_none());
     assert!(format!("{barrier:?}").contains("arrived: 0"), "who gave up has still arrived");
-    assert!(Barrier::new(0).wait().is_leader() && Barrier::new(1).wait().is_leader());
-    assert!(panic_of(|| _ = Barrier::new(1 << 16)).contains("cannot count so many threads"));
+    assert!(Barrier::<F>::new(0).wait().is_leader() && Barrier::<F>::new(1).wait().is_leader());
+    assert!(panic_of(|| _ = Barrier::<F>::new(1 << 16)).contains("cannot count so many threads"));
 }
 
-#[test]
-fn events_let_go() {
+fn events_let_go<F: Futex>() {
     let _dog = Watchdog::new("events_let_go");
-    let event = Event::new();
+    let event = Event::<F>::new();
     assert!(!event.wait_for(SHORT) && !event.is_set());
     thread::scope(|scope| {
         let waiters: Vec<_> = (0..4).map(|_| scope.spawn(|| event.wait())).collect();
@@ -294,10 +310,9 @@ fn events_let_go() {
     assert!(event.wait_for(Duration::ZERO) && event.clear() && !event.clear() && !event.is_set());
 }
 
-#[test]
-fn latches_open_once() {
+fn latches_open_once<F: Futex>() {
     let _dog = Watchdog::new("latches_open_once");
-    let latch = Latch::new(3);
+    let latch = Latch::<F>::new(3);
     assert!(!latch.is_open() && !latch.wait_for(SHORT));
     thread::scope(|scope| {
         scope.spawn(|| latch.wait());
@@ -310,10 +325,9 @@ fn latches_open_once() {
     assert!(panic_of(|| latch.count_down(1)).contains("below 0"));
 }
 
-#[test]
-fn once_is_once_and_may_be_tried_again() {
+fn once_is_once_and_may_be_tried_again<F: Futex>() {
     let _dog = Watchdog::new("once_is_once_and_may_be_tried_again");
-    let (once, runs) = (Once::new(), AtomicU32::new(0));
+    let (once, runs) = (Once::<F>::new(), AtomicU32::new(0));
     assert_eq!(panic_of(|| once.call_once(|| panic!("at first"))), "at first");
     assert!(!once.is_completed());
     thread::scope(|scope| {

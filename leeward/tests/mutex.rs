@@ -6,6 +6,9 @@
 mod common;
 #[path = "common/contention.rs"]
 mod contention;
+#[macro_use]
+#[path = "common/futexes.rs"]
+mod futexes;
 
 use common::*;
 use contention::{exclusion, hand_to_hand};
@@ -13,30 +16,30 @@ use contention::{exclusion, hand_to_hand};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use leeward::futex::{Private, Shared};
+use leeward::futex::{Futex, Shared};
 use leeward::raw::{self, Lock};
-use leeward::sync::{LightMutex, Mutex, MutexGuard};
+use leeward::sync::{LightMutex, Mutex};
+use lock_api::MutexGuard;
 
-#[test]
-fn exclusion_private() {
-    exclusion::<raw::Mutex<Private>>(2);
-    exclusion::<raw::Mutex<Private>>(8);
+on_every_futex! {
+    exclusion_of_few_and_many;
+    sleeping_mutex;
+    time_is_up;
+    unlocking_fairly;
 }
 
-#[test]
-fn exclusion_shared() {
-    exclusion::<raw::Mutex<Shared>>(4);
+fn exclusion_of_few_and_many<F: Futex>() {
+    exclusion::<raw::Mutex<F>>(2);
+    exclusion::<raw::Mutex<F>>(8);
 }
 
-#[test]
-fn sleeping_mutex() {
-    hand_to_hand::<raw::Mutex>(1_000);
+fn sleeping_mutex<F: Futex>() {
+    hand_to_hand::<raw::Mutex<F>>(1_000);
 }
 
-#[test]
-fn time_is_up() {
+fn time_is_up<F: Futex>() {
     let _dog = Watchdog::new("time_is_up");
-    let (mutex, light) = (Mutex::new(0), LightMutex::new(0));
+    let (mutex, light) = (lock_api::Mutex::<raw::Mutex<F>, _>::new(0), LightMutex::new(0));
     let (guard, light_guard) = (mutex.lock(), light.lock());
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -63,10 +66,9 @@ fn time_is_up() {
 }
 
 /// A fair unlock gives the lock to the sleeper, and to nobody else; with nobody asleep it frees it.
-#[test]
-fn unlocking_fairly() {
+fn unlocking_fairly<F: Futex>() {
     let _dog = Watchdog::new("unlocking_fairly");
-    let mutex = Mutex::new(0);
+    let mutex = lock_api::Mutex::<raw::Mutex<F>, _>::new(0);
     MutexGuard::unlock_fair(mutex.lock());
     assert!(mutex.try_lock().is_some());
     for _ in 0..100 {

@@ -23,13 +23,13 @@ const LOOKED_AT: u32 = 1_000;
 
 /// What is done with one kind, compiled for it.
 #[derive(Clone, Copy)]
-struct Jobs {
+pub struct Jobs {
     ping_pong: fn(&Plan, processors: usize) -> Result<f64, Trouble>,
     broadcast: fn(&Plan) -> Result<f64, Trouble>,
     nobody: fn() -> Result<Vec<f64>, Trouble>,
 }
 
-const fn entrant<M: Monitor>(name: &'static str) -> Entrant<Jobs> {
+pub const fn entrant<M: Monitor>(name: &'static str) -> Entrant<Jobs> {
     let jobs = Jobs { ping_pong: ping_pong::<M>, broadcast: broadcast::<M>, nobody: nobody::<M> };
     Entrant::new(name, jobs)
 }
@@ -48,7 +48,7 @@ fn all() -> Vec<Entrant<Jobs>> {
 }
 
 /// Ways to signal; the first is the base line.
-fn schemes() -> [Entrant<Jobs>; 3] {
+pub fn schemes() -> [Entrant<Jobs>; 3] {
     [
         entrant::<Ours<Plain>>("leeward plain"),
         entrant::<Ours<Requeue>>("leeward requeue"),
@@ -86,16 +86,21 @@ fn rates(plan: &Plan, job: &str, entrants: &[Entrant<Jobs>], rate: impl Fn(&Jobs
 }
 
 /// The original benchmark: one processor, the lock held while signalling. The times that a hand-over takes compare as 1 : 0.79 : 0.58 in 2005.
-fn in_three_ways(plan: &Plan, outcome: &mut Outcome) {
+pub fn in_three_ways(plan: &Plan, outcome: &mut Outcome) {
     let what = "Condvar, two threads hand over on one processor, the lock held while signalling";
-    let job = [(what.to_string(), "us")];
-    let boards = contest(plan, 3 * plan.rounds, &job, &schemes(), |jobs| Ok(vec![1e6 / (jobs.ping_pong)(plan, 1)?]));
-    outcome.add(&boards[0]);
+    let board = hand_overs(plan, what, &schemes());
+    outcome.add(&board);
     for (scheme, then) in [("requeue", 0.79), ("wake-op", 0.58)] {
         let (id, what) = (format!("condvar.scheme.{scheme}"), format!("{what}: {scheme} beside plain (2005: {then})"));
         let title = Title::new(&id, what, "us", Some("leeward plain"), Target::Open);
-        outcome.figures.push(boards[0].figure(&format!("leeward {scheme}"), title));
+        outcome.figures.push(board.figure(&format!("leeward {scheme}"), title));
     }
+}
+
+/// The time of a hand-over on one processor.
+pub fn hand_overs(plan: &Plan, what: &str, entrants: &[Entrant<Jobs>]) -> Board {
+    let job = [(what.to_string(), "us")];
+    contest(plan, 3 * plan.rounds, &job, entrants, |jobs| Ok(vec![1e6 / (jobs.ping_pong)(plan, 1)?])).remove(0)
 }
 
 /// Two threads that hand the turn to each other, each waiting at a condition variable of its own: hand-overs a second.

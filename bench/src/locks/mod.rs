@@ -2,25 +2,25 @@
 //! owner, and what the kernel's part costs.
 
 mod alone;
-mod conditions;
+pub mod conditions;
 mod contended;
-mod contest;
+pub mod contest;
 mod exits;
 mod mapped;
-mod monitors;
+pub mod monitors;
 mod mutexes;
-mod processors;
+pub mod processors;
 mod pthread;
 mod readers;
 mod robust;
 mod rows;
 mod rwlocks;
 mod silent;
-mod syscalls;
+pub mod syscalls;
 
 use contest::{Outcome, Row};
 
-use crate::cli::Locks;
+use crate::cli::Contests;
 use crate::figure::Figure;
 use crate::plan::Plan;
 use crate::rcu::roster;
@@ -29,26 +29,8 @@ use crate::versions::{self, Versions};
 use crate::{markdown, report};
 
 /// Whether everything could be measured.
-pub fn compare(options: &Locks) -> Result<bool, Trouble> {
-    let plan = options.common.plan(6, 2);
-    let (rows, figures) = all(&plan);
-    plan.done();
-    let versions = peers();
-    let head = report::head(&plan, &versions, "locks; threads as each line says");
-    report::show(&options.common, &format!("{head}{}{}", rows::text(&rows), report::figures(&figures)));
-    if let Some(file) = &options.common.json {
-        report::write(file, &report::object(&versions, &figures, &rows))?;
-    }
-    if let Some(file) = &options.markdown {
-        let parts = [markdown::head(&plan, &versions), markdown::figures(&figures), rows::markdown(&rows)];
-        markdown::write(file, &parts)?;
-    }
-    Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.trouble.is_none()))
-}
-
-/// Everything, in the target table's order.
-fn all(plan: &Plan) -> (Vec<Row>, Vec<Figure>) {
-    let groups: [fn(&Plan) -> Outcome; 7] = [
+pub fn compare(options: &Contests) -> Result<bool, Trouble> {
+    let groups: [Contest; 7] = [
         alone::outcome,
         readers::outcome,
         contended::outcome,
@@ -57,6 +39,37 @@ fn all(plan: &Plan) -> (Vec<Row>, Vec<Figure>) {
         exits::outcome,
         syscalls::outcome,
     ];
+    present(options, "locks", "locks; threads as each line says", &groups, &peers())
+}
+
+/// Some contests, in the target table's order.
+pub type Contest = fn(&Plan) -> Outcome;
+
+/// Holds a table's contests and shows what came of them; whether everything could be measured.
+pub fn present(
+    options: &Contests,
+    table: &str,
+    what: &str,
+    groups: &[Contest],
+    versions: &Versions,
+) -> Result<bool, Trouble> {
+    let plan = options.common.plan(6, 2);
+    let (rows, figures) = all(&plan, table, groups);
+    plan.done();
+    let head = report::head(&plan, versions, what);
+    report::show(&options.common, &format!("{head}{}{}", rows::text(&rows), report::figures(&figures)));
+    if let Some(file) = &options.common.json {
+        report::write(file, &report::object(versions, &figures, &rows))?;
+    }
+    if let Some(file) = &options.markdown {
+        let parts = [markdown::head(&plan, versions), markdown::figures(&figures), rows::markdown(&rows)];
+        markdown::write(file, &parts)?;
+    }
+    Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.trouble.is_none()))
+}
+
+/// Everything, in the groups' order.
+fn all(plan: &Plan, table: &str, groups: &[Contest]) -> (Vec<Row>, Vec<Figure>) {
     let (mut rows, mut figures) = (Vec::new(), Vec::new());
     plan.expect(groups.len());
     for group in groups {
@@ -65,7 +78,7 @@ fn all(plan: &Plan) -> (Vec<Row>, Vec<Figure>) {
         figures.extend(outcome.figures);
         plan.step();
     }
-    figures.iter_mut().for_each(|figure| figure.id.insert_str(0, "locks."));
+    figures.iter_mut().for_each(|figure| figure.id.insert_str(0, &format!("{table}.")));
     (rows, figures)
 }
 

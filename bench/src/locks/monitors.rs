@@ -137,3 +137,21 @@ monitor!(
         guard
     }
 );
+
+/// Ours, on the embedded engine.
+type Hosted = leeward::futex::Hosted<leeward::futex::Parking>;
+type HostedMutex = leeward::raw::Mutex<Hosted>;
+
+monitor!(
+    OnEngine<S: leeward::raw::Scheme>,
+    lock_api::Mutex<HostedMutex, State>,
+    leeward::sync::Condvar<S, Hosted>,
+    lock_api::MutexGuard<'a, HostedMutex, State>,
+    Default::default(),
+    leeward::sync::Condvar::with_scheme(),
+    |mutex| mutex.lock(),
+    |condvar, mut guard| {
+        condvar.wait(&mut guard);
+        guard
+    }
+);

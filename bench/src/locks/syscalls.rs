@@ -96,7 +96,7 @@ fn futex(word: &Word, operation: i32) {
 /// A call and nothing else: neither errno nor a wrapper.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn system_call(number: libc::c_long, arguments: [usize; 4]) -> isize {
+pub fn system_call(number: libc::c_long, arguments: [usize; 4]) -> isize {
     let [first, second, third, fourth] = arguments;
     let answer;
     // SAFETY: only the calls above are made so: they read a word of ours at most.
@@ -110,7 +110,7 @@ fn system_call(number: libc::c_long, arguments: [usize; 4]) -> isize {
 /// A call through libc's wrapper, the same for all of them.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-fn system_call(number: libc::c_long, arguments: [usize; 4]) -> isize {
+pub fn system_call(number: libc::c_long, arguments: [usize; 4]) -> isize {
     let [first, second, third, fourth] = arguments;
     // SAFETY: only the calls above are made so: they read a word of ours at most.
     unsafe { libc::syscall(number, first, second, third, fourth) as isize }

@@ -17,10 +17,18 @@ mod backend;
 #[path = "portable.rs"]
 mod backend;
 mod deadline;
+#[cfg(all(feature = "engine", not(leeward_loom)))]
+mod hosted;
+#[cfg(all(feature = "engine", feature = "std", target_os = "linux", not(leeward_loom)))]
+mod parking;
 mod wait_any;
 mod wake_op;
 
 pub use deadline::Deadline;
+#[cfg(all(feature = "engine", not(leeward_loom)))]
+pub use hosted::{Embedding, Hosted};
+#[cfg(all(feature = "engine", feature = "std", target_os = "linux", not(leeward_loom)))]
+pub use parking::Parking;
 pub use wait_any::{MOST as WAIT_ANY_MOST, WaitAny, WrongCount, wait_any};
 pub use wake_op::{Argument, Comparison, Operation, OutOfRange, WakeOp};
 
@@ -52,7 +60,8 @@ impl core::fmt::Display for Changed {
 
 impl core::error::Error for Changed {}
 
-/// Where threads sleep, as a type. Implemented by [`Private`] and [`Shared`]; by whoever brings a futex of his own.
+/// Where threads sleep, as a type. Implemented by [`Private`] and [`Shared`]; by `Hosted` (feature `engine`) for
+/// whatever system `leeward-engine` is built into; by whoever brings a futex of his own.
 ///
 /// Words that are only woken are given by pointer: a woken thread may have freed its word already, and a wake must not
 /// claim that it is still there. (Waking whoever sleeps there by then is a wake without reason, which every waiter

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use lock_api::{MutexGuard, RawMutex};
 
-use crate::futex::{Deadline, Private};
+use crate::futex::{Deadline, Futex, Private};
 use crate::raw;
 
 /// Whether a timed wait ended because its time was up.
@@ -51,8 +51,8 @@ impl WaitTimeoutResult {
 ///     assert!(*ready);
 /// });
 /// ```
-pub struct Condvar<S: raw::Scheme = raw::Requeue> {
-    raw: raw::Condvar<S>,
+pub struct Condvar<S: raw::Scheme = raw::Requeue, F: Futex = Private> {
+    raw: raw::Condvar<S, F>,
 }
 
 impl Condvar {
@@ -62,7 +62,7 @@ impl Condvar {
     }
 }
 
-impl<S: raw::Scheme> Condvar<S> {
+impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     /// One that notifies as its type says.
     ///
     /// ```
@@ -78,14 +78,14 @@ impl<S: raw::Scheme> Condvar<S> {
     ///
     /// # Panics
     /// If others wait with another mutex, as all waits do.
-    pub fn wait<R: RawMutex + raw::Lock<Private>, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>) {
+    pub fn wait<R: RawMutex + raw::Lock<F>, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>) {
         self.wait_raw(guard, None);
     }
 
     /// Waits for as long as the condition holds.
     pub fn wait_while<R, T, C>(&self, guard: &mut MutexGuard<'_, R, T>, mut condition: C)
     where
-        R: RawMutex + raw::Lock<Private>,
+        R: RawMutex + raw::Lock<F>,
         T: ?Sized,
         C: FnMut(&mut T) -> bool,
     {
@@ -97,19 +97,19 @@ impl<S: raw::Scheme> Condvar<S> {
     /// As [`wait`](Self::wait), no longer than `limit` (and the time that it takes to lock the mutex again).
     pub fn wait_for<R, T>(&self, guard: &mut MutexGuard<'_, R, T>, limit: Duration) -> WaitTimeoutResult
     where
-        R: RawMutex + raw::Lock<Private>,
+        R: RawMutex + raw::Lock<F>,
         T: ?Sized,
     {
-        self.wait_raw(guard, Some(Deadline::after::<Private>(limit)))
+        self.wait_raw(guard, Some(Deadline::after::<F>(limit)))
     }
 
     /// As [`wait`](Self::wait), until `instant` at most (and the time that it takes to lock the mutex again).
     pub fn wait_until<R, T>(&self, guard: &mut MutexGuard<'_, R, T>, instant: Instant) -> WaitTimeoutResult
     where
-        R: RawMutex + raw::Lock<Private>,
+        R: RawMutex + raw::Lock<F>,
         T: ?Sized,
     {
-        self.wait_raw(guard, Some(raw::deadline::<Private>(instant)))
+        self.wait_raw(guard, Some(raw::deadline::<F>(instant)))
     }
 
     /// Waits for as long as the condition holds, no longer than `limit`.
@@ -120,11 +120,11 @@ impl<S: raw::Scheme> Condvar<S> {
         limit: Duration,
     ) -> WaitTimeoutResult
     where
-        R: RawMutex + raw::Lock<Private>,
+        R: RawMutex + raw::Lock<F>,
         T: ?Sized,
         C: FnMut(&mut T) -> bool,
     {
-        let deadline = Deadline::after::<Private>(limit);
+        let deadline = Deadline::after::<F>(limit);
         let mut result = WaitTimeoutResult(false);
         while !result.timed_out() && condition(&mut **guard) {
             result = self.wait_raw(guard, Some(deadline));
@@ -132,7 +132,7 @@ impl<S: raw::Scheme> Condvar<S> {
         WaitTimeoutResult(result.timed_out() && condition(&mut **guard))
     }
 
-    fn wait_raw<R: RawMutex + raw::Lock<Private>, T: ?Sized>(
+    fn wait_raw<R: RawMutex + raw::Lock<F>, T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
         deadline: Option<Deadline>,
@@ -155,13 +155,13 @@ impl<S: raw::Scheme> Condvar<S> {
     }
 }
 
-impl<S: raw::Scheme> Default for Condvar<S> {
+impl<S: raw::Scheme, F: Futex> Default for Condvar<S, F> {
     fn default() -> Self {
         Condvar::with_scheme()
     }
 }
 
-impl<S: raw::Scheme> core::fmt::Debug for Condvar<S> {
+impl<S: raw::Scheme, F: Futex> core::fmt::Debug for Condvar<S, F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.raw.fmt(f)
     }

@@ -1,0 +1,116 @@
+//! Many waiters at one word: woken all at once, and moved all at once.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::site::{self, ALL, CORE, ENGINE, KERNEL, Open, Site};
+use crate::crew::{Post, Task, during};
+use crate::figure::{Target, Title};
+use crate::locks::contest::{Entrant, Outcome, contest};
+use crate::plan::Plan;
+use crate::rounds::median;
+use crate::trouble::Trouble;
+
+/// Turns of one round, of which the median is taken.
+const TURNS: usize = 5;
+
+pub fn outcome(plan: &Plan) -> Outcome {
+    let entrants: [Entrant<Open>; 3] =
+        [Entrant::new(ENGINE, site::engine), Entrant::new(KERNEL, site::kernel), Entrant::new(CORE, site::core)];
+    let mut outcome = Outcome::default();
+    for waiters in [10, 100, 1_000] {
+        let quantities = [
+            ("wake", format!("wake-all of {waiters} waiters, the call, a waiter")),
+            ("come", format!("wake-all of {waiters} waiters, until all have run, a waiter")),
+            ("requeue", format!("requeue of {waiters} waiters, a waiter")),
+        ];
+        let jobs = quantities.clone().map(|(_, what)| (what, "ns"));
+        let boards = contest(plan, plan.rounds, &jobs, &entrants, |open| times(open()?.as_ref(), waiters));
+        for (board, (id, what)) in boards.iter().zip(quantities) {
+            outcome.add(board);
+            let title = Title::new(&format!("{id}.{waiters}"), what, "ns", Some(KERNEL), Target::RatioAtMost(1.1));
+            outcome.figures.push(board.figure(ENGINE, title));
+        }
+    }
+    outcome
+}
+
+/// What the waiters share.
+#[derive(Default)]
+struct Crowd {
+    /// The turn: waiters sleep while it is theirs.
+    turn: AtomicU32,
+    /// Where they are moved to.
+    aside: AtomicU32,
+    going_to_sleep: AtomicU64,
+    come: AtomicU64,
+}
+
+fn wait_in_turn(site: &dyn Site, crowd: &Crowd, post: &Post<'_>) {
+    post.ready();
+    // Acquire, here and below: what was done before the turn ended.
+    let mut mine = crowd.turn.load(Ordering::Acquire);
+    while !post.stopped() {
+        crowd.going_to_sleep.fetch_add(1, Ordering::Relaxed);
+        while crowd.turn.load(Ordering::Acquire) == mine {
+            site.wait(&crowd.turn, mine);
+        }
+        crowd.come.fetch_add(1, Ordering::Release);
+        mine = mine.wrapping_add(1);
+    }
+}
+
+/// The times of a wake-all's call, of all having come, and of a requeue: nanoseconds a waiter.
+fn times(site: &dyn Site, waiters: u64) -> Result<Vec<f64>, Trouble> {
+    let crowd = Crowd::default();
+    let tasks: Vec<Task<'_>> = (0..waiters).map(|_| Task::new(|post| wait_in_turn(site, &crowd, post))).collect();
+    let mut taken = [const { Vec::new() }; 3];
+    during(&tasks, |crew| {
+        let mut turns = 0;
+        for turn in 0..2 * TURNS {
+            turns += 1;
+            all_asleep(&crowd, waiters * turns);
+            let mine = crowd.turn.load(Ordering::Relaxed);
+            let began = Instant::now();
+            let count = if turn % 2 == 0 {
+                crowd.turn.store(mine.wrapping_add(1), Ordering::Release);
+                site.wake(&crowd.turn, ALL)
+            } else {
+                site.requeue(&crowd.turn, mine, &crowd.aside)
+            };
+            let call = began.elapsed();
+            if turn % 2 == 1 {
+                crowd.turn.store(mine.wrapping_add(1), Ordering::Release);
+            } else {
+                taken[1].push(until_come(site, &crowd, began, waiters * turns) / waiters as f64);
+            }
+            until_come(site, &crowd, began, waiters * turns);
+            taken[turn % 2 * 2].push(call.as_nanos() as f64 / f64::from(count.max(1)));
+        }
+        all_asleep(&crowd, waiters * (turns + 1));
+        crew.dismiss();
+        crowd.turn.fetch_add(1, Ordering::Release);
+        until_come(site, &crowd, Instant::now(), waiters * (turns + 1));
+    })?;
+    taken.iter().map(|times| median(times).ok_or_else(|| Trouble::new("nothing was measured"))).collect()
+}
+
+/// Waits until so many went to sleep; and a while, in which they do.
+fn all_asleep(crowd: &Crowd, count: u64) {
+    while crowd.going_to_sleep.load(Ordering::Relaxed) < count {
+        thread::sleep(Duration::from_micros(200));
+    }
+    thread::sleep(Duration::from_millis(5));
+}
+
+/// Waits until so many have come, waking whoever still sleeps at either word; the time since `began`, in nanoseconds.
+fn until_come(site: &dyn Site, crowd: &Crowd, began: Instant, count: u64) -> f64 {
+    // Acquire: partner: the waiters' count.
+    while crowd.come.load(Ordering::Acquire) < count {
+        thread::yield_now();
+        site.wake(&crowd.aside, ALL);
+        site.wake(&crowd.turn, ALL);
+    }
+    began.elapsed().as_nanos() as f64
+}

@@ -1,0 +1,75 @@
+//! Two threads that pass a turn on, each asleep until it comes.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use super::site::{self, ALL, CORE, ENGINE, KERNEL, Open, Site};
+use crate::crew::{Post, Task, during};
+use crate::figure::{Target, Title};
+use crate::locks::contest::{Entrant, Outcome, contest};
+use crate::locks::processors;
+use crate::plan::Plan;
+use crate::trouble::Trouble;
+
+pub fn outcome(plan: &Plan) -> Outcome {
+    let entrants: [Entrant<Open>; 3] =
+        [Entrant::new(ENGINE, site::engine), Entrant::new(KERNEL, site::kernel), Entrant::new(CORE, site::core)];
+    let mut outcome = Outcome::default();
+    for (count, id, on) in [(1, "park.1p", "one processor"), (2, "park.2p", "two processors")] {
+        let job = format!("park and unpark: two threads pass a turn on, {on}");
+        let board = contest(plan, plan.rounds, &[(job.clone(), "/s")], &entrants, |open| {
+            Ok(vec![rate(plan, open()?.as_ref(), count)?])
+        })
+        .remove(0);
+        outcome.add(&board);
+        let title = Title::new(id, job, "/s", Some(CORE), Target::RatioAtLeast(1.0));
+        outcome.figures.push(board.figure(ENGINE, title));
+    }
+    outcome
+}
+
+/// Hand-overs a second.
+fn rate(plan: &Plan, site: &dyn Site, processors: usize) -> Result<f64, Trouble> {
+    let (turn, over) = (AtomicU32::new(0), AtomicBool::new(false));
+    let tasks: Vec<Task<'_>> = [0, 1]
+        .map(|me| {
+            Task::counting({
+                let (turn, over) = (&turn, &over);
+                move |post| play(site, turn, over, me, post)
+            })
+        })
+        .into();
+    let rates = processors::on(processors, || {
+        during(&tasks, |crew| {
+            let rates = crew.rates(plan.slice());
+            over.store(true, Ordering::Relaxed);
+            // Whoever looks at the word again sees `over`.
+            turn.fetch_add(2, Ordering::Release);
+            site.wake(&turn, ALL);
+            rates
+        })
+    })??;
+    Ok(rates.iter().sum())
+}
+
+fn play(site: &dyn Site, turn: &AtomicU32, over: &AtomicBool, me: u32, post: &Post<'_>) {
+    post.ready();
+    let mut done = 0;
+    loop {
+        loop {
+            // Acquire: what the other did before.
+            let now = turn.load(Ordering::Acquire);
+            if over.load(Ordering::Relaxed) {
+                return;
+            }
+            if now % 2 == me {
+                break;
+            }
+            site.wait(turn, now);
+        }
+        // Release: partner: the load above.
+        turn.fetch_add(1, Ordering::Release);
+        site.wake(turn, 1);
+        done += 1;
+        post.tally.store(done, Ordering::Relaxed);
+    }
+}

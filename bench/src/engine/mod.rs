@@ -1,0 +1,21 @@
+//! The table of the engine: `leeward-engine` on a process's own threads (its parking lot) beside the kernel's futex and parking_lot_core.
+
+mod calls;
+mod conditions;
+mod crowd;
+mod hand_over;
+mod many;
+mod site;
+
+use crate::cli::Contests;
+use crate::locks::{self, Contest};
+use crate::trouble::Trouble;
+use crate::versions;
+
+/// Whether everything could be measured.
+pub fn compare(options: &Contests) -> Result<bool, Trouble> {
+    let groups: [Contest; 5] = [calls::outcome, crowd::outcome, hand_over::outcome, many::outcome, conditions::outcome];
+    let core = "parking_lot_core";
+    let peers = vec![(core, versions::built(core).map(str::to_string))];
+    locks::present(options, "engine", "the futex engine; threads as each line says", &groups, &peers)
+}

@@ -1,0 +1,299 @@
+//! A kernel with futexes: port it to yours in an afternoon.
+//!
+//! What follows is a whole host, for a kernel small enough to be an example: processes with pages that come when they are first touched, memory that two of them map at
+//! different addresses, threads that sleep and get signals. Above each part is what takes its place in a kernel. In this order:
+//!
+//! 1. **A `Space` in your process**, beside its page table (`Process`). Its number is never used again. Threads of one process share it.
+//! 2. **One `Engine` in the kernel**, made at boot (`main`). `Memory` is your allocator; an answer of "none" is survived.
+//! 3. **A `Host` for the calling thread** (`Thread`): in a kernel often a type without fields that asks for `current`.
+//!    | method | in a kernel |
+//!    |---|---|
+//!    | `load`, `compare_exchange` | user accesses with an exception-table entry and page faults off; never sleep |
+//!    | `fault_in` | fault the page in, as a user access would; sleeps |
+//!    | `read` | `copy_from_user` |
+//!    | `resolve_shared` | look up the mapping: anonymous, or object and offset |
+//!    | `task`, `park`, `unpark` | a counted reference to the thread; "sleep unless woken"; "make runnable" |
+//!    | `preempt_off`, `preempt_on` | that; with interrupts, if you wake from handlers |
+//!    | `spin` | `cpu_relax` (here the holder of a lock may have lost its processor, so others are let run) |
+//! 4. **One line in the system call table**: `engine.syscall(&host, &Numbers::..., number, arguments)` (`Thread::call`). On `EINTR` your signal code returns or restarts.
+//! 5. **At the creation of a thread** `engine.reserve(&host, threads)`: the table is there before anybody waits. (It may be left out.)
+//!
+//! What the engine promises back: it holds no lock when it calls what may sleep, waiters lie on their threads' stacks, and whatever a program passes ends in an errno.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use leeward_engine::abi::{FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAKE, Numbers};
+use leeward_engine::{
+    Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, SharedKey, Space,
+};
+
+const PAGE: u64 = 4096;
+const PAGES: usize = 8;
+
+struct Page([AtomicU32; PAGE as usize / 4]);
+
+impl Page {
+    fn zeroed() -> Arc<Page> {
+        Arc::new(Page([const { AtomicU32::new(0) }; PAGE as usize / 4]))
+    }
+}
+
+/// What is mapped at a page's place. In a kernel: the tree of mappings.
+enum Area {
+    Nothing,
+    /// Zeroes, when it is first touched.
+    Anonymous,
+    /// A page of a shared object. Its number is never given to another one.
+    Object {
+        number: u64,
+        index: u64,
+        page: Arc<Page>,
+        writable: bool,
+    },
+}
+
+/// A process: here with two tables, one of what is mapped, and one of what is there.
+struct Process {
+    space: Space<Thread>,
+    areas: [Area; PAGES],
+    present: [OnceLock<Arc<Page>>; PAGES],
+    threads: AtomicU32,
+}
+
+impl Process {
+    fn new(number: u64, mut area: impl FnMut(usize) -> Area) -> Arc<Process> {
+        Arc::new(Process {
+            // The seed is a random number in earnest.
+            space: Space::new(number, 0x1ee_4a2d ^ number, Heap),
+            areas: core::array::from_fn(&mut area),
+            present: [const { OnceLock::new() }; PAGES],
+            threads: AtomicU32::new(1),
+        })
+    }
+
+    /// The word at an address, if its page is there: what a page table walk does. Never sleeps.
+    fn word(&self, address: Address) -> Result<&AtomicU32, Fault> {
+        let page = self.present.get((address / PAGE) as usize).and_then(OnceLock::get).ok_or(Fault)?;
+        Ok(&page.0[(address % PAGE / 4) as usize])
+    }
+
+    fn area(&self, address: Address) -> &Area {
+        self.areas.get((address / PAGE) as usize).unwrap_or(&Area::Nothing)
+    }
+}
+
+/// The calling thread. In a kernel: nothing, or what `current` answers.
+struct Thread {
+    process: Arc<Process>,
+    /// A signal is to be handled.
+    signal: Arc<AtomicBool>,
+}
+
+impl Host for Thread {
+    /// A counted reference: may be unparked when the wait is long over.
+    type Task = thread::Thread;
+    type Memory = Heap;
+
+    fn space(&self) -> &Space<Thread> {
+        &self.process.space
+    }
+
+    fn threads(&self) -> u32 {
+        self.process.threads.load(Ordering::Relaxed)
+    }
+
+    fn in_range(&self, address: Address) -> bool {
+        address >> 47 == 0
+    }
+
+    fn load(&self, address: Address) -> Result<u32, Fault> {
+        Ok(self.process.word(address)?.load(Ordering::Relaxed))
+    }
+
+    fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
+        let word = self.process.word(address)?;
+        if matches!(self.process.area(address), Area::Object { writable: false, .. }) {
+            return Err(Fault);
+        }
+        // SeqCst: full ordering is asked for.
+        let (Ok(was) | Err(was)) = word.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
+        Ok(was)
+    }
+
+    fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault> {
+        for (place, byte) in (address..).zip(to) {
+            if self.process.word(place).is_err() {
+                self.fault_in(place, Access::Read).map_err(|_| Fault)?;
+            }
+            *byte = self.process.word(place)?.load(Ordering::Relaxed).to_ne_bytes()[(place % 4) as usize];
+        }
+        Ok(())
+    }
+
+    fn fault_in(&self, address: Address, access: Access) -> Result<(), Errno> {
+        let page = match self.process.area(address) {
+            Area::Nothing => return Err(Errno::EFAULT),
+            Area::Object { writable: false, .. } if access == Access::Write => return Err(Errno::EFAULT),
+            Area::Object { page, .. } => Arc::clone(page),
+            Area::Anonymous => Page::zeroed(),
+        };
+        // Another thread may have been faster.
+        self.process.present[(address / PAGE) as usize].get_or_init(|| page);
+        Ok(())
+    }
+
+    fn resolve_shared(&self, address: Address, _: Access) -> Result<SharedKey, Errno> {
+        match self.process.area(address) {
+            Area::Nothing => Err(Errno::EFAULT),
+            Area::Anonymous => Ok(SharedKey::Anonymous),
+            Area::Object { number, index, .. } => {
+                Ok(SharedKey::Object { object: *number, offset: index * PAGE + address % PAGE })
+            }
+        }
+    }
+
+    fn task(&self, _: &Flag) -> thread::Thread {
+        thread::current()
+    }
+
+    fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
+        if self.signal.load(Ordering::Relaxed) {
+            return ParkEnd::Interrupted;
+        }
+        // An unpark that comes between this look and the sleep ends the sleep at once. In a kernel: mark yourself asleep,
+        // look, then give the processor away.
+        if !flag.is_waiting() {
+            return ParkEnd::Unparked;
+        }
+        match until {
+            None | Some(Deadline { at: u64::MAX, .. }) => thread::park(),
+            Some(Deadline { clock, at }) => match at.checked_sub(self.now(clock)) {
+                None | Some(0) => return ParkEnd::TimedOut,
+                Some(left) => thread::park_timeout(Duration::from_nanos(left)),
+            },
+        }
+        // Perhaps early: the engine looks at the flag and calls again.
+        ParkEnd::Unparked
+    }
+
+    fn unpark(&self, task: thread::Thread) {
+        task.unpark();
+    }
+
+    fn now(&self, clock: Clock) -> u64 {
+        static BOOT: OnceLock<Instant> = OnceLock::new();
+        match clock {
+            Clock::Monotonic => BOOT.get_or_init(Instant::now).elapsed().as_nanos() as u64,
+            Clock::Realtime => SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos() as u64),
+        }
+    }
+
+    fn spin(&self, _: u32) {
+        thread::yield_now();
+    }
+}
+
+impl Thread {
+    fn of(process: &Arc<Process>) -> Thread {
+        Thread { process: Arc::clone(process), signal: Arc::default() }
+    }
+
+    /// The system call's entry.
+    fn call(&self, kernel: &Engine<Thread>, number: u64, arguments: [u64; 6]) -> i64 {
+        kernel.syscall(self, &Numbers::X86_64, number, arguments).unwrap_or(Errno::ENOSYS.answer())
+    }
+
+    fn futex(&self, kernel: &Engine<Thread>, word: Address, operation: u32, value: u64, time: Address) -> i64 {
+        self.call(kernel, Numbers::X86_64.futex, [word, u64::from(operation), value, time, 0, 0])
+    }
+
+    /// What the program itself does to its memory.
+    fn user(&self, address: Address) -> &AtomicU32 {
+        if self.process.word(address).is_err() {
+            self.fault_in(address, Access::Write).expect("a mapped address");
+        }
+        self.process.word(address).expect("faulted in")
+    }
+}
+
+/// Two processes pass a turn on, each through its own address of one word.
+fn ping_pong(kernel: &Engine<Thread>, one: &Arc<Process>, other: &Arc<Process>) {
+    thread::scope(|scope| {
+        // The object is at pages 2 and 5.
+        for (me, process, turn) in [(0, one, 2 * PAGE + 8), (1, other, 5 * PAGE + 8)] {
+            scope.spawn(move || {
+                let thread = Thread::of(process);
+                let word = thread.user(turn);
+                for round in 0..1_000 {
+                    let mine = 2 * round + me;
+                    loop {
+                        // Acquire: what the other did before it passed the turn on.
+                        let now = word.load(Ordering::Acquire);
+                        if now == mine {
+                            break;
+                        }
+                        thread.futex(kernel, turn, FUTEX_WAIT, u64::from(now), 0);
+                    }
+                    // Release: partner: the load above.
+                    word.store(mine + 1, Ordering::Release);
+                    thread.futex(kernel, turn, FUTEX_WAKE, 1, 0);
+                }
+            });
+        }
+    });
+    println!("two processes passed the turn on 2000 times, by two addresses");
+}
+
+/// A thread that sleeps until a signal comes.
+fn interrupted(kernel: &Engine<Thread>, process: &Arc<Process>) -> i64 {
+    let thread = Thread::of(process);
+    let signal = Arc::clone(&thread.signal);
+    process.threads.fetch_add(1, Ordering::Relaxed);
+    kernel.reserve(&thread, process.threads.load(Ordering::Relaxed));
+    thread::scope(|scope| {
+        let sleeper = scope.spawn(move || thread.futex(kernel, 0, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0));
+        signal.store(true, Ordering::Relaxed);
+        sleeper.thread().unpark();
+        sleeper.join().expect("it returns")
+    })
+}
+
+fn main() {
+    let kernel = Engine::new(Config::for_processors(2, 0x5eed), Heap).expect("memory at boot");
+    let shared = Page::zeroed();
+    let object = |writable| Area::Object { number: 7, index: 0, page: Arc::clone(&shared), writable };
+    let one = Process::new(1, |page| match page {
+        0 | 1 => Area::Anonymous,
+        2 => object(true),
+        3 => object(false),
+        _ => Area::Nothing,
+    });
+    let other = Process::new(2, |page| if page == 5 { object(true) } else { Area::Nothing });
+    ping_pong(&kernel, &one, &other);
+
+    let thread = Thread::of(&one);
+    let private = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
+    // A time of no seconds and a million nanoseconds, relative.
+    let time = PAGE + 16;
+    thread.user(time + 8).store(1_000_000, Ordering::Relaxed);
+    let wake_op_on_read_only = [0, 5, 1, 1, 3 * PAGE, 1 << 28];
+    let answers = [
+        ("wait, another value, on a page that nobody has touched", thread.futex(&kernel, 64, private, 1, 0), -11),
+        ("wait for a millisecond", thread.futex(&kernel, 64, private, 0, time), -110),
+        ("wait, interrupted by a signal", interrupted(&kernel, &one), -4),
+        ("wait at an address where nothing is", thread.futex(&kernel, 6 * PAGE, private, 0, 0), -14),
+        ("wake-op on memory that may only be read", thread.call(&kernel, 202, wake_op_on_read_only), -14),
+        ("wake at a misaligned address", thread.futex(&kernel, 3, FUTEX_WAKE, 1, 0), -22),
+        ("an operation that there is not", thread.futex(&kernel, 64, 99, 0, 0), -38),
+    ];
+    for (what, answer, expected) in answers {
+        println!("{answer:>5}  {what}");
+        assert_eq!(answer, expected, "{what}");
+    }
+    let (own, global) = (one.space.stats(&thread), kernel.stats(&thread));
+    println!("private waits in the first process's own table: {}; in the kernel's: {}", own.queued, global.queued);
+    assert!(own.queued >= 1 && own.waiters + global.waiters == 0);
+}

@@ -1,0 +1,101 @@
+//! The seam between the engine and what an atomic is: core's, or loom's when built with `--cfg leeward_loom`.
+//!
+//! Every other module takes its atomics from here, so that the code that ships is the code that loom explores. The
+//! only place, beside the hosts and `mod` lines, where a `cfg` stands.
+
+#[cfg(not(leeward_loom))]
+pub use core::sync::atomic::AtomicU32;
+#[cfg(not(leeward_loom))]
+pub(crate) use core::sync::atomic::{AtomicPtr, fence};
+
+#[cfg(leeward_loom)]
+pub(crate) use loom::sync::atomic::AtomicPtr;
+#[cfg(leeward_loom)]
+pub use loom::sync::atomic::AtomicU32;
+
+pub(crate) use core::sync::atomic::Ordering;
+
+/// Loom changes threads before accesses only, not before fences: without an access of its own, a store and the fence
+/// behind it would be one step. Relaxed, so that it orders nothing that the fence does not.
+#[cfg(leeward_loom)]
+pub(crate) fn fence(order: Ordering) {
+    loom::lazy_static! { static ref FENCES: AtomicU32 = AtomicU32::new(0); }
+    FENCES.fetch_or(0, Ordering::Relaxed);
+    loom::sync::atomic::fence(order);
+}
+
+/// What a lock guards, for loom to see: in a model each [`touch`](Self::touch) is a plain write, so that two which no
+/// lock and no ordering keeps apart are reported as the race that they are. Otherwise nothing.
+#[cfg(not(leeward_loom))]
+pub(crate) struct Tracked;
+
+#[cfg(not(leeward_loom))]
+impl Tracked {
+    pub(crate) fn new() -> Tracked {
+        Tracked
+    }
+
+    #[inline(always)]
+    pub(crate) fn touch(&self) {}
+}
+
+#[cfg(leeward_loom)]
+pub(crate) struct Tracked(loom::cell::UnsafeCell<()>);
+
+#[cfg(leeward_loom)]
+impl Tracked {
+    pub(crate) fn new() -> Tracked {
+        Tracked(loom::cell::UnsafeCell::new(()))
+    }
+
+    pub(crate) fn touch(&self) {
+        self.0.with_mut(|_| ());
+    }
+}
+
+/// How those who find a lock taken wait in a model: loom would explore for ever how several of them look in turn.
+/// Otherwise nothing: they look.
+#[cfg(not(leeward_loom))]
+pub(crate) struct Turn;
+
+#[cfg(not(leeward_loom))]
+impl Turn {
+    pub(crate) fn new() -> Turn {
+        Turn
+    }
+
+    /// One look: whether the lock was `free` and could be taken.
+    #[inline(always)]
+    pub(crate) fn look(&self, free: impl Fn() -> bool, take: impl Fn() -> bool) -> bool {
+        free() && take()
+    }
+
+    /// The lock was given up.
+    #[inline(always)]
+    pub(crate) fn pass(&self) {}
+}
+
+#[cfg(leeward_loom)]
+pub(crate) struct Turn(std::sync::Mutex<alloc::vec::Vec<loom::thread::Thread>>);
+
+#[cfg(leeward_loom)]
+impl Turn {
+    pub(crate) fn new() -> Turn {
+        Turn(std::sync::Mutex::new(alloc::vec::Vec::new()))
+    }
+
+    pub(crate) fn look(&self, _: impl Fn() -> bool, take: impl Fn() -> bool) -> bool {
+        self.0.lock().unwrap().push(loom::thread::current());
+        // An exchange: it sees the last value, so whoever gives the lock up later finds the thread in the list.
+        let taken = take();
+        if !taken {
+            loom::thread::park();
+        }
+        taken
+    }
+
+    pub(crate) fn pass(&self) {
+        let threads = core::mem::take(&mut *self.0.lock().unwrap());
+        threads.iter().for_each(loom::thread::Thread::unpark);
+    }
+}

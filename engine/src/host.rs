@@ -1,0 +1,285 @@
+//! What the engine asks of the system that it is built into.
+//!
+//! A value of a [`Host`] stands for the calling thread: every operation takes one. A kernel makes it of nothing (its
+//! `current`), a sandbox of its thread and its process, a runtime of its instance. So the engine needs no
+//! thread-local storage, and one engine serves any number of address spaces.
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use crate::atomic::{AtomicU32, Ordering};
+use crate::{Address, Errno, Processors, SharedKey, Space};
+
+/// User memory is not there, or not so: the access would have to sleep, or cannot be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fault;
+
+/// What is going to be done to a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Read, or looked up only.
+    Read,
+    /// Written.
+    Write,
+}
+
+/// A clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// One that only goes forward.
+    Monotonic,
+    /// The time of day, which may be set.
+    Realtime,
+}
+
+/// A point in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Deadline {
+    /// On which clock.
+    pub clock: Clock,
+    /// Nanoseconds since the clock's beginning; `u64::MAX` never comes.
+    pub at: u64,
+}
+
+/// Why [`Host::park`] returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParkEnd {
+    /// Unparked; or for no reason. The engine looks at the flag.
+    Unparked,
+    /// The deadline has come.
+    TimedOut,
+    /// A signal is to be handled, or the thread is to die.
+    Interrupted,
+}
+
+/// A waiting thread's place in the queue: lower numbers are woken first, equal ones in the order in which they came.
+///
+/// Linux puts real-time threads before all others by their priority, and all others behind them as equals.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Priority(pub u32);
+
+impl Priority {
+    /// A thread like most.
+    pub const NORMAL: Priority = Priority(u32::MAX);
+}
+
+/// What is done to a word by WAKE_OP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arithmetic {
+    /// The argument is stored.
+    Set,
+    /// The argument is added; wraps around.
+    Add,
+    /// The argument's bits are set.
+    Or,
+    /// The argument's bits are cleared.
+    AndNot,
+    /// The argument's bits are turned over.
+    Xor,
+}
+
+impl Arithmetic {
+    /// What the word becomes.
+    pub const fn apply(self, old: u32, argument: u32) -> u32 {
+        match self {
+            Arithmetic::Set => argument,
+            Arithmetic::Add => old.wrapping_add(argument),
+            Arithmetic::Or => old | argument,
+            Arithmetic::AndNot => old & !argument,
+            Arithmetic::Xor => old ^ argument,
+        }
+    }
+}
+
+/// The word by which a waiter learns that it need wait no longer. It lies in the waiter, which is gone when its wait
+/// has returned: a [`Task`](Host::Task) may keep its address, never a reference.
+#[repr(transparent)]
+pub struct Flag(pub(crate) AtomicU32);
+
+impl Flag {
+    /// What the word holds as long as there is reason to wait. A host that can sleep on a word sleeps while it is this.
+    pub const WAITING: u32 = 1;
+
+    /// Whether there is reason to wait.
+    #[inline]
+    pub fn is_waiting(&self) -> bool {
+        // Acquire: what was done before the wake happens before the wait's return; partner: the waker's exchange
+        // (`Chain::claim`).
+        self.0.load(Ordering::Acquire) == Flag::WAITING
+    }
+
+    /// One for a group of waiters, which waits.
+    pub(crate) fn new_group() -> Flag {
+        Flag(AtomicU32::new(Flag::WAITING))
+    }
+
+    /// One of the group is about to be woken, under its bucket's lock.
+    pub(crate) fn tell_group(&self) {
+        // Release: the waiter's bucket, whose lock the group's owner takes next, is seen; partner: `is_waiting`.
+        self.0.store(0, Ordering::Release);
+    }
+
+    /// The word itself, to sleep on. Only the engine writes it.
+    #[inline]
+    pub fn word(&self) -> &AtomicU32 {
+        &self.0
+    }
+}
+
+impl core::fmt::Debug for Flag {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("Flag").field(&self.is_waiting()).finish()
+    }
+}
+
+/// How often [`Host::fetch_op`] tries, under the locks of two buckets, before it gives way.
+const TRIES: u32 = 64;
+
+/// The calling thread, and the system around it.
+///
+/// # No lock is held
+/// when [`fault_in`](Self::fault_in), [`read`](Self::read), [`resolve_shared`](Self::resolve_shared),
+/// [`park`](Self::park), [`unpark`](Self::unpark) or a [`Memory`] is called: these may sleep. The lock of a bucket (or
+/// of two) may be held, between [`preempt_off`](Self::preempt_off) and [`preempt_on`](Self::preempt_on), when
+/// [`load`](Self::load), [`compare_exchange`](Self::compare_exchange) and [`fetch_op`](Self::fetch_op) are called:
+/// these must not sleep, and must not call the engine.
+///
+/// A host that breaks a rule breaks its own waits; it cannot make the engine touch memory that it must not.
+pub trait Host: Sized {
+    /// A handle by which a parked thread is woken. It may be used after that thread's wait has returned, or the thread
+    /// has ended: then unparking it does nothing, or ends some other park early. An address, a number or a counted
+    /// reference.
+    type Task: Send + 'static;
+
+    /// Where tables come from.
+    type Memory: Memory;
+
+    /// The calling thread's address space.
+    fn space(&self) -> &Space<Self>;
+
+    /// How many threads the space has; tables are sized by it. An estimate will do.
+    fn threads(&self) -> u32;
+
+    /// Whether user memory can be at `address`: false for the kernel's part. Nothing is looked up.
+    fn in_range(&self, address: Address) -> bool;
+
+    /// Reads a word, in one access. Must not sleep: a page that is not there is a [`Fault`].
+    ///
+    /// # Errors
+    /// [`Fault`].
+    fn load(&self, address: Address) -> Result<u32, Fault>;
+
+    /// Stores `new` if the word is `old`, in one step with full ordering; what it was. Must not sleep.
+    ///
+    /// # Errors
+    /// [`Fault`], also where the page cannot be written.
+    fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault>;
+
+    /// Does `op` to a word in one step with full ordering; what it was, or `None` where others were too busy with it:
+    /// the engine gives up its locks and tries again. Must not sleep.
+    ///
+    /// # Errors
+    /// [`Fault`], also where the page cannot be written.
+    fn fetch_op(&self, address: Address, op: Arithmetic, argument: u32) -> Result<Option<u32>, Fault> {
+        let mut old = self.load(address)?;
+        for _ in 0..TRIES {
+            let now = self.compare_exchange(address, old, op.apply(old, argument))?;
+            if now == old {
+                return Ok(Some(old));
+            }
+            old = now;
+        }
+        Ok(None)
+    }
+
+    /// Reads user memory; may sleep.
+    ///
+    /// # Errors
+    /// [`Fault`] if any of it is not there.
+    fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault>;
+
+    /// Makes the page of a word accessible; may sleep. After a success the engine tries its access again, however
+    /// often that takes.
+    ///
+    /// # Errors
+    /// `EFAULT` where it cannot be; whatever else ends the operation.
+    fn fault_in(&self, address: Address, access: Access) -> Result<(), Errno>;
+
+    /// What is mapped at a shared word; may sleep.
+    ///
+    /// # Errors
+    /// `EFAULT` where nothing is, and for memory of this space alone that may only be read, as on Linux.
+    fn resolve_shared(&self, address: Address, access: Access) -> Result<SharedKey, Errno>;
+
+    /// The calling thread's place in a queue.
+    fn priority(&self) -> Priority {
+        Priority::NORMAL
+    }
+
+    /// A handle of the calling thread, which is about to [`park`](Self::park) with this flag.
+    fn task(&self, flag: &Flag) -> Self::Task;
+
+    /// Sleeps until unparked, or until the deadline, or a signal: as long as `flag` says that there is reason to. An
+    /// [`unpark`](Self::unpark) that comes before the sleep must end it, or the flag must be looked at after the point
+    /// from which an unpark would. May end early. A deadline that has passed ends it at once.
+    fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd;
+
+    /// Ends a thread's [`park`](Self::park).
+    fn unpark(&self, task: Self::Task);
+
+    /// Nanoseconds since the clock's beginning.
+    fn now(&self, clock: Clock) -> u64;
+
+    /// A bucket's lock is about to be taken: a kernel turns preemption off (and interrupts, if it wakes from handlers).
+    fn preempt_off(&self) {}
+
+    /// A bucket's lock was given up.
+    fn preempt_on(&self) {}
+
+    /// A bucket's lock was found taken so many times in a row. Where its holder may have lost its processor, give the
+    /// own one away after some.
+    fn spin(&self, _tries: u32) {
+        core::hint::spin_loop();
+    }
+
+    /// The machine's processors, for membarrier. Without: `ENOSYS`.
+    fn processors(&self) -> Option<&dyn Processors<Self>> {
+        None
+    }
+}
+
+/// Where tables come from.
+///
+/// # Safety
+/// [`allocate`](Self::allocate) answers memory of that layout that nobody else uses until it is freed.
+pub unsafe trait Memory: Clone + Send + Sync {
+    /// Memory, near the processors of `node` where that is given; `None` if there is none, which is no calamity: the
+    /// table that is there goes on serving.
+    fn allocate(&self, layout: Layout, node: Option<u32>) -> Option<NonNull<u8>>;
+
+    /// Gives it back.
+    ///
+    /// # Safety
+    /// `block` came from `allocate` of this or of its clone, with `layout`, and was not freed since.
+    unsafe fn free(&self, block: NonNull<u8>, layout: Layout);
+}
+
+/// Rust's global allocator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Heap;
+
+// SAFETY: the global allocator does that; no layout of ours is empty.
+unsafe impl Memory for Heap {
+    fn allocate(&self, layout: Layout, _: Option<u32>) -> Option<NonNull<u8>> {
+        if layout.size() == 0 {
+            return None;
+        }
+        // SAFETY: not empty.
+        NonNull::new(unsafe { alloc::alloc::alloc(layout) })
+    }
+
+    unsafe fn free(&self, block: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { alloc::alloc::dealloc(block.as_ptr(), layout) };
+    }
+}

@@ -1,0 +1,135 @@
+//! What a futex is known by. Three kinds, which never match one another.
+
+/// An address of the calling thread's space, as it came: any 64 bits.
+pub type Address = u64;
+
+/// Who uses a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// One address space: the word is known by its address, and nothing is looked up.
+    Private,
+    /// Perhaps several: the word is known by what is mapped there, which the host looks up.
+    Shared,
+}
+
+/// A futex word as an operation names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Word {
+    /// Where the calling thread sees it.
+    pub address: Address,
+    /// Who uses it.
+    pub scope: Scope,
+}
+
+impl Word {
+    /// A word of one address space.
+    pub const fn private(address: Address) -> Word {
+        Word { address, scope: Scope::Private }
+    }
+
+    /// A word that several address spaces may map.
+    pub const fn shared(address: Address) -> Word {
+        Word { address, scope: Scope::Shared }
+    }
+}
+
+/// What is mapped at a shared word's address, as the host looked it up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SharedKey {
+    /// Memory that only this space has (anonymous, not shared): the space and the address.
+    Anonymous,
+    /// A file or a shared memory object: its number, which is never given to another object while the engine
+    /// lives, and the offset into it.
+    Object {
+        /// Which.
+        object: u64,
+        /// Where in it, in bytes.
+        offset: u64,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Private,
+    Anonymous,
+    Object,
+}
+
+/// The identity of a futex.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Key {
+    /// Space or object.
+    owner: u64,
+    /// Address or offset.
+    place: u64,
+    kind: Kind,
+}
+
+impl Key {
+    pub(crate) const fn private(space: u64, address: Address) -> Key {
+        Key { owner: space, place: address, kind: Kind::Private }
+    }
+
+    pub(crate) const fn shared(space: u64, address: Address, what: SharedKey) -> Key {
+        match what {
+            SharedKey::Anonymous => Key { owner: space, place: address, kind: Kind::Anonymous },
+            SharedKey::Object { object, offset } => Key { owner: object, place: offset, kind: Kind::Object },
+        }
+    }
+
+    pub(crate) const fn is_private(&self) -> bool {
+        matches!(self.kind, Kind::Private)
+    }
+
+    /// Spreads keys over buckets. The seed keeps whoever chooses addresses from choosing buckets; the kind is left
+    /// out, since keys that differ in it alone are rare and are told apart by comparison.
+    #[inline]
+    pub(crate) const fn hash(&self, seed: u64) -> u64 {
+        let owner = fold(self.owner ^ seed, 0x9e37_79b9_7f4a_7c15);
+        // Words are aligned to 4 bytes: the low two bits say nothing.
+        fold(owner ^ (self.place >> 2), 0xd6e8_feb8_6659_fd93 ^ seed.rotate_left(32))
+    }
+}
+
+/// Both halves of the product of two numbers, one upon the other.
+#[inline]
+const fn fold(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(all(test, not(leeward_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_kinds_never_match_one_another() {
+        let keys = [
+            Key::private(7, 64),
+            Key::shared(7, 64, SharedKey::Anonymous),
+            Key::shared(9, 4096, SharedKey::Object { object: 7, offset: 64 }),
+        ];
+        for (i, a) in keys.iter().enumerate() {
+            for (j, b) in keys.iter().enumerate() {
+                assert_eq!(a == b, i == j, "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_object_is_the_same_from_every_space() {
+        let what = SharedKey::Object { object: 3, offset: 8 };
+        assert_eq!(Key::shared(1, 4096, what), Key::shared(2, 8192, what));
+    }
+
+    #[test]
+    fn neighbouring_words_spread_over_a_small_table() {
+        for seed in [0, 1, 0x1234_5678_9abc_def0] {
+            let mut seen = [0_u32; 16];
+            for word in 0..1024 {
+                seen[Key::private(1, 0x7f00_0000_0000 + 4 * word).hash(seed) as usize & 15] += 1;
+            }
+            assert!(seen.iter().all(|&count| (32..=96).contains(&count)), "{seed:#x}: {seen:?}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The kernel's half of futexes as a library, for whoever serves them to others: kernels, library OSes, sandboxes,
+//! emulators, wasm and green-thread runtimes.
+//!
+//! `no_std`, no dependency, no global state, no thread-local storage. The system that it is built into is a [`Host`];
+//! a value of it stands for the calling thread. An [`Engine`] has the table that all address spaces share; a
+//! [`Space`] has one of its own for private futexes. Waiters lie where they wait: on a stack ([`Engine::wait`]) or in a future
+//! ([`Engine::wait_async`]), in one queue.
+//!
+//! | operation | here | decoded from |
+//! |---|---|---|
+//! | WAIT, WAIT_BITSET | [`Engine::wait`], [`Engine::wait_async`] | [`Engine::futex`] |
+//! | WAKE, WAKE_BITSET | [`Engine::wake`] | [`Engine::futex`] |
+//! | REQUEUE, CMP_REQUEUE | [`Engine::requeue`] | [`Engine::futex`] |
+//! | WAKE_OP | [`Engine::wake_op`] | [`Engine::futex`] |
+//! | waitv, and futex2's wait, wake, requeue | [`Engine::waitv`] and the above | [`Engine::futex2`] |
+//! | robust lists, the walk at a thread's exit | [`Engine::exit_robust`] | [`Engine::robust_syscall`] |
+//! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
+//!
+//! # Porting
+//! `examples/kernel_host.rs` is a whole host with its explanation: a kernel small enough to be an example, and what takes the place of each part in
+//! a real one.
+//!
+//! # Features
+//! `std` (Linux): the `parking` module, a host made of a process's own threads. `simulation`: a machine to try a kernel on.
+//!
+//! # Bad input
+//! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
+//! at most one pass over the waiters of that bucket.
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(any(feature = "std", feature = "simulation", test, leeward_loom))]
+extern crate std;
+
+pub mod abi;
+mod atomic;
+mod batch;
+mod bucket;
+mod engine;
+mod errno;
+mod futex2;
+mod host;
+#[cfg(all(test, not(leeward_loom)))]
+mod hostile_tests;
+mod key;
+#[cfg(all(test, leeward_loom))]
+mod loom_tests;
+mod mutant;
+#[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
+pub mod parking;
+mod requeue;
+mod robust;
+mod space;
+mod stats;
+#[cfg(all(test, not(leeward_loom)))]
+mod store_tests;
+mod syscall;
+mod table;
+#[cfg(all(test, not(leeward_loom)))]
+mod test_host;
+mod wait;
+mod wait_async;
+mod waiter;
+mod waitv;
+mod wake;
+mod wake_op;
+
+mod membarrier;
+#[cfg(all(test, not(leeward_loom)))]
+mod membarrier_tests;
+mod processors;
+#[cfg(all(feature = "simulation", not(leeward_loom)))]
+pub mod simulation;
+
+pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
+pub use errno::Errno;
+pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Priority};
+pub use key::{Address, Scope, SharedKey, Word};
+pub use requeue::Requeue;
+pub use robust::{ROBUST_LIST_LIMIT, RobustExit, RobustHost, WalkEnd};
+pub use space::Space;
+pub use stats::Stats;
+pub use wait::Wait;
+pub use wait_async::WaitAsync;
+pub use waitv::{MOST_WORDS, Place, WaitAny};
+pub use wake_op::{Comparison, WakeOp};
+
+pub use processors::{Abilities, Interrupt, Processors};

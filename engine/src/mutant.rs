@@ -1,0 +1,63 @@
+//! Mutants: one fence, check or step taken out at a time, to show that some model or test notices.
+//!
+//! In an ordinary build [`mutated!`] is the constant `false`. With `--cfg leeward_mutants` the environment variable
+//! `LEEWARD_ENGINE_MUTANT` names the one that is active; `ci/model` demands that each one dies.
+
+/// The names, in one place: `name: what is taken out`.
+#[cfg(leeward_mutants)]
+pub(crate) const ALL: &[(&str, &str)] = &[
+    ("wait_fence", "the waiter's fence between its count and its look at the word (pair W)"),
+    ("wake_fence", "the waker's fence between the word and the count (pair W)"),
+    ("check_outside", "the look at the word under the bucket's lock"),
+    ("leave_recheck", "the second look at the waiter's bucket, when its lock is held"),
+    ("leave_decision", "who leaves asking whether it was woken before"),
+    ("unlink_left", "who left taking itself out of the list"),
+    ("moved_recheck", "the second look whether the bucket has moved, when its lock is held"),
+    ("moved_mark", "the mark in the count of a bucket that has moved, as a wake without a lock sees it"),
+    ("stray_hold", "holding a space in the global table as long as a waiter is there"),
+    ("pass_on", "passing on the wake of a dropped future"),
+    ("new_waker", "telling the context that polled last"),
+    ("compare_inside", "the comparison of a requeue under the locks"),
+    ("lock_acquire", "the acquire of a bucket's lock"),
+    ("lock_release", "the release of a bucket's lock"),
+    ("wake_release", "the release of the decision to wake"),
+    ("group_flag", "telling the flag of a group that one of it is woken"),
+    ("entry_mask", "masking the low bit of a robust list's pointers"),
+    ("cap_off_by_one", "the cap of a robust list, by one"),
+    ("next_after_death", "reading the next entry before a lock is given up"),
+    ("death_owner", "asking whether the dying thread owns a lock"),
+    ("death_waiters", "keeping the waiters bit of a dead owner's lock"),
+    ("group_settle", "waiting for the decision of the waker that told the group's flag"),
+    ("barrier_before", "membarrier's barrier before its interrupts (1)"),
+    ("barrier_after", "membarrier's barrier after its acknowledgments (6)"),
+    ("barrier_wait", "membarrier waiting for acknowledgments"),
+    ("barrier_singly_wait", "the same where it has no memory for the mask"),
+];
+
+/// Whether the named mutant is the active one.
+#[cfg(leeward_mutants)]
+pub(crate) fn is(name: &str) -> bool {
+    static ACTIVE: std::sync::OnceLock<std::string::String> = std::sync::OnceLock::new();
+    let active = ACTIVE.get_or_init(|| {
+        let active = std::env::var("LEEWARD_ENGINE_MUTANT").unwrap_or_default();
+        let known = active.is_empty() || ALL.iter().any(|(name, _)| *name == active);
+        assert!(known, "LEEWARD_ENGINE_MUTANT={active}: there is no such mutant");
+        active
+    });
+    debug_assert!(ALL.iter().any(|(known, _)| *known == name), "{name} is not listed");
+    active == name
+}
+
+#[cfg(leeward_mutants)]
+macro_rules! mutated {
+    ($name:ident) => {
+        $crate::mutant::is(stringify!($name))
+    };
+}
+#[cfg(not(leeward_mutants))]
+macro_rules! mutated {
+    ($name:ident) => {
+        false
+    };
+}
+pub(crate) use mutated;

@@ -1,0 +1,84 @@
+//! REQUEUE and CMP_REQUEUE: wake some of a word's waiters, and have others wait on another word.
+
+use crate::batch::Batch;
+use crate::engine::{Call, HeldTwo};
+use crate::key::Key;
+use crate::mutant::mutated;
+use crate::{Access, Engine, Errno, Fault, Host, Word};
+
+/// Wakes and moves: any waiter, whatever its bitset.
+const ANY: u32 = u32::MAX;
+
+/// What a requeue did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Requeue {
+    /// So many were woken or moved.
+    Done(u32),
+    /// The word did not hold the value: `EAGAIN`.
+    Changed,
+}
+
+impl<H: Host> Engine<H> {
+    /// If `from` holds `expected` (or whatever it holds, without): wakes up to `wake` of its waiters, in order, and has
+    /// up to `requeue` others wait on `to`, behind those that do. They keep their bitsets and deadlines. The comparison is made
+    /// under the lock of `from`'s bucket, so no waiter comes between it and the move. `to` is not read.
+    ///
+    /// # Cost
+    /// Two locks; they are held for one pass over `from`'s bucket. Each 16 that are woken cost another hold.
+    ///
+    /// # Errors
+    /// `EINVAL`: a misaligned word, words of different scope. `EFAULT`: nothing is there, for `from` with `expected` and for
+    /// shared words.
+    pub fn requeue(
+        &self,
+        host: &H,
+        from: Word,
+        to: Word,
+        wake: u32,
+        requeue: u32,
+        expected: Option<u32>,
+    ) -> Result<Requeue, Errno> {
+        // A private waiter's space must outlive it where it waits.
+        if from.scope != to.scope {
+            return Err(Errno::EINVAL);
+        }
+        let call = Call::new(self, host);
+        loop {
+            let from_key = call.key(from, Access::Read)?;
+            let to_key = call.key(to, Access::Read)?;
+            let outside = if mutated!(compare_inside) { expected.map(|_| host.load(from.address)) } else { None };
+            let held = call.lock_two(&from_key, &to_key);
+            let value = if mutated!(compare_inside) { outside } else { expected.map(|_| host.load(from.address)) };
+            match value {
+                Some(Err(Fault)) => {
+                    drop(held);
+                    host.fault_in(from.address, Access::Read)?;
+                }
+                Some(Ok(value)) if Some(value) != expected => return Ok(Requeue::Changed),
+                _ => return Ok(Requeue::Done(call.requeue(held, &from_key, &to_key, wake, requeue))),
+            }
+        }
+    }
+}
+
+impl<'a, H: Host> Call<'a, H> {
+    fn requeue(&self, mut held: HeldTwo<'a, H>, from: &Key, to: &Key, wake: u32, requeue: u32) -> u32 {
+        // As on Linux, which counts both together.
+        let most = wake.saturating_add(requeue);
+        let mut batch = Batch::new();
+        let horizon = held.first.chain().next_number;
+        let mut woken = 0;
+        loop {
+            woken += held.first.wake(from, ANY, wake - woken, horizon, &mut batch);
+            if woken == wake || !batch.is_full() {
+                let moved = held.first.requeue(held.second.as_mut(), from, to, most - woken, horizon);
+                drop(held);
+                batch.unpark(self.host);
+                return woken + moved;
+            }
+            drop(held);
+            batch.unpark(self.host);
+            held = self.lock_two(from, to);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! The machine: its description made ready, its state, and where everything lies in its memory.
+
+use std::string::String;
+use std::sync::Arc;
+use std::vec::Vec;
+
+use super::Thread;
+use super::kernel::{Kick, Request, Task};
+use super::memory::{At, Memory};
+use super::setup::{Cut, Setup, Start, WORDS};
+use crate::Space;
+
+/// One thing that happens. Numbers are places in lists of what is possible at that moment.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Step {
+    /// A processor's buffered store reaches memory.
+    Commit {
+        /// Which processor.
+        processor: u8,
+        /// Which of its stores.
+        index: u8,
+    },
+    /// A processor does the next thing of its handler, its switch or its thread.
+    Go {
+        /// Which processor.
+        processor: u8,
+        /// Which value a load reads (0: the newest), or how a park ends.
+        choice: u8,
+    },
+    /// An interrupt that was sent arrives.
+    Arrive {
+        /// Where.
+        processor: u8,
+        /// Which of those on their way.
+        index: u8,
+    },
+    /// The scheduler takes the processor from its thread and gives it to another, or to none.
+    Switch {
+        /// Which processor.
+        processor: u8,
+        /// To whom.
+        to: Option<u8>,
+    },
+    /// A lazy processor is told that the mappings it still has loaded have changed.
+    Shootdown {
+        /// Which processor.
+        processor: u8,
+    },
+    /// A page is taken away until somebody asks for it.
+    PageOut {
+        /// Whose.
+        space: u8,
+        /// Which.
+        page: u8,
+    },
+    /// A signal for a thread.
+    Signal {
+        /// Which.
+        thread: u8,
+    },
+}
+
+/// Where everything lies, and what is left out.
+#[derive(Clone)]
+pub(crate) struct Layout {
+    pub(crate) processors: u8,
+    spaces: u8,
+    threads: u8,
+    objects: At,
+    nodes: u8,
+    pub(crate) cuts: Vec<Cut>,
+}
+
+impl Layout {
+    pub(crate) fn cut(&self, cut: Cut) -> bool {
+        self.cuts.contains(&cut)
+    }
+
+    /// A processor's node.
+    pub(crate) fn node(&self, processor: u8) -> u32 {
+        u32::from(processor) * u32::from(self.nodes) / u32::from(self.processors)
+    }
+
+    fn wide(&self) -> At {
+        At::from(self.processors)
+    }
+
+    /// A processor's run-queue lock.
+    pub(crate) fn queue(&self, processor: u8) -> At {
+        At::from(processor)
+    }
+
+    /// The space of the thread that a processor runs, and one; 0: none.
+    pub(crate) fn current(&self, processor: u8) -> At {
+        (1 + self.wide()) * self.wide() + At::from(processor)
+    }
+
+    /// The number of the last interrupt of `from` that `by` has done.
+    pub(crate) fn acknowledged(&self, from: u8, by: u8) -> At {
+        self.wide() + At::from(from) * self.wide() + At::from(by)
+    }
+
+    /// A processor's bit in a space's mask: a word of its own.
+    pub(crate) fn bit(&self, space: u8, processor: u8) -> At {
+        (2 + self.wide()) * self.wide() + At::from(space) * self.wide() + At::from(processor)
+    }
+
+    /// 1: some processor has not finished with the thread.
+    pub(crate) fn on_processor(&self, thread: u8) -> At {
+        (2 + self.wide() + At::from(self.spaces)) * self.wide() + At::from(thread)
+    }
+
+    /// A word of an object.
+    pub(crate) fn word(&self, object: u16, word: u16) -> At {
+        self.on_processor(self.threads) + object * WORDS + word
+    }
+
+    fn words(&self) -> usize {
+        usize::from(self.word(self.objects, 0))
+    }
+
+    /// A word's name.
+    pub(crate) fn name(&self, at: At) -> String {
+        let (wide, user) = (self.wide(), self.word(0, 0));
+        let of = |what: &str, base: At| std::format!("{what}[{}]", at - base);
+        if at >= user {
+            let (object, word) = ((at - user) / WORDS, (at - user) % WORDS);
+            return match (object, word) {
+                (0, 0) => "x".into(),
+                (0, 1) => "y".into(),
+                _ => std::format!("object {object} word {word}"),
+            };
+        }
+        match at {
+            at if at < wide => of("run queue", 0),
+            at if at >= self.current(0) && at < self.bit(0, 0) => of("current", self.current(0)),
+            at if at < self.current(0) => {
+                let pair = at - wide;
+                std::format!("ack[cpu {} of cpu {}]", pair % wide, pair / wide)
+            }
+            at if at < self.on_processor(0) => {
+                let pair = at - (2 + wide) * wide;
+                std::format!("mask of space {}[cpu {}]", pair / wide, pair % wide)
+            }
+            at => std::format!("on_cpu[thread {}]", at - self.on_processor(0)),
+        }
+    }
+}
+
+/// A place in a program: a node of its tree.
+pub(crate) type Node = u32;
+
+/// What a program does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    Ask(Request),
+    /// It has ended, with this.
+    Done(u64),
+}
+
+/// The programs that a machine runs, as the machine sees them.
+pub(crate) trait Programs {
+    fn thread(&mut self, thread: u8, node: Node) -> Next;
+    fn answer_thread(&mut self, thread: u8, node: Node, answer: u64) -> Node;
+    fn task(&mut self, task: Task, node: Node) -> Next;
+    fn answer_task(&mut self, task: Task, node: Node, answer: u64) -> Node;
+}
+
+/// An interrupt on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Sent {
+    pub(crate) from: u8,
+    pub(crate) number: u32,
+    pub(crate) kick: Kick,
+}
+
+/// A processor.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Processor {
+    pub(crate) running: Option<u8>,
+    /// Whose page tables are loaded.
+    pub(crate) active: Option<u8>,
+    pub(crate) lazy: bool,
+    /// Its bit was cleared while it was lazy.
+    pub(crate) cleared: bool,
+    /// What it does of the kernel's own.
+    pub(crate) work: Option<(Task, Node)>,
+    pub(crate) arriving: Vec<Sent>,
+    /// The number of the last interrupt that it sent, by processor.
+    pub(crate) sent: Vec<u32>,
+    /// Locks that its thread holds.
+    pub(crate) locks: u8,
+}
+
+/// A thread.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Runner {
+    pub(crate) node: Node,
+    pub(crate) on: Option<u8>,
+    pub(crate) pinned: u8,
+    /// It was unparked.
+    pub(crate) token: bool,
+    pub(crate) signal: bool,
+    pub(crate) ended: Option<u64>,
+}
+
+/// All that decides what can happen.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct State {
+    pub(crate) memory: Memory,
+    pub(crate) processors: Vec<Processor>,
+    pub(crate) threads: Vec<Runner>,
+    /// (Space, page)s that were taken away.
+    pub(crate) absent: Vec<(u8, u8)>,
+    pub(crate) switches: u8,
+    pub(crate) shootdowns: u8,
+    pub(crate) page_outs: u8,
+    pub(crate) signals: u8,
+    /// Nanoseconds; stands still where all schedules are tried.
+    pub(crate) now: u64,
+}
+
+/// A machine, ready to run.
+pub struct Machine {
+    pub(crate) setup: Setup,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) spaces: Arc<[Space<Thread>]>,
+}
+
+impl Machine {
+    /// A machine.
+    ///
+    /// # Panics
+    /// If the description names a space or a thread that there is not, or has no or too many processors, or more than one processor runs a
+    /// thread.
+    pub fn new(setup: Setup) -> Machine {
+        let count = |len: usize, what: &str| u8::try_from(len).unwrap_or_else(|_| panic!("too many {what}"));
+        let processors = count(setup.start.len(), "processors");
+        assert!((1..=64).contains(&processors), "a machine has 1 to 64 processors");
+        let objects = setup.spaces.iter().flatten().flatten().map(|page| page.object + 1).max().unwrap_or(0);
+        let layout = Layout {
+            processors,
+            spaces: count(setup.spaces.len(), "spaces"),
+            threads: count(setup.threads.len(), "threads"),
+            objects,
+            nodes: setup.nodes,
+            cuts: setup.cuts.clone(),
+        };
+        let spaces = (0..u64::from(layout.spaces)).map(|i| Space::new(i + 1, i, setup.bank.clone())).collect();
+        Machine { layout: Arc::new(layout), setup, spaces }
+    }
+
+    /// A thread's own view of the machine, to call the engine with before it runs: only what asks nothing of the machine.
+    pub fn outside(&self, thread: u8) -> Thread {
+        Thread::new(self, thread, super::thread::Line::Outside)
+    }
+
+    /// A space.
+    pub fn space(&self, space: u8) -> &Space<Thread> {
+        &self.spaces[usize::from(space)]
+    }
+
+    pub(crate) fn start(&self) -> State {
+        let wide = self.setup.start.len();
+        let mut memory = Memory::new(self.layout.words(), self.layout.current(0), wide);
+        let idle = Runner { node: 0, on: None, pinned: 0, token: false, signal: false, ended: None };
+        let mut threads = std::vec![idle; self.setup.threads.len()];
+        let mut processors = Vec::new();
+        for (here, start) in (0_u8..).zip(&self.setup.start) {
+            let (running, active) = match *start {
+                Start::Idle => (None, None),
+                Start::Lazy(space) => (None, Some(space)),
+                Start::Runs(thread) => (Some(thread), Some(self.setup.threads[usize::from(thread)].space)),
+            };
+            if let Some(space) = active {
+                memory.set(self.layout.bit(space, here), 1);
+            }
+            if let (Some(thread), Some(space)) = (running, active) {
+                memory.set(self.layout.current(here), u32::from(space) + 1);
+                memory.set(self.layout.on_processor(thread), 1);
+                let before = threads[usize::from(thread)].on.replace(here);
+                assert_eq!(before, None, "a thread runs on one processor");
+            }
+            processors.push(Processor {
+                running,
+                active,
+                lazy: running.is_none() && active.is_some(),
+                cleared: false,
+                work: None,
+                arriving: Vec::new(),
+                sent: std::vec![0; wide],
+                locks: 0,
+            });
+        }
+        let Setup { switches, shootdowns, page_outs, signals, .. } = self.setup;
+        State { memory, processors, threads, absent: Vec::new(), switches, shootdowns, page_outs, signals, now: 0 }
+    }
+}
+
+impl core::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Setup { start, model, cuts, .. } = &self.setup;
+        f.debug_struct("Machine")
+            .field("start", start)
+            .field("model", model)
+            .field("cuts", cuts)
+            .finish_non_exhaustive()
+    }
+}

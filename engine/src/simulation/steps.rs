@@ -1,0 +1,354 @@
+//! Which steps a state allows, and what a step makes of it.
+
+use std::vec::Vec;
+
+use super::kernel::{Kick, Request, Task, User};
+use super::machine::{Machine, Next, Processor, Programs, Sent, State, Step};
+use super::memory::At;
+use super::setup::{PAGE, Page};
+use crate::{Access, Clock, Errno};
+
+/// The answer to an access that faults, and to a park.
+pub(crate) const FAULT: u64 = 1 << 32;
+pub(crate) const UNPARKED: u8 = 0;
+pub(crate) const TIMED_OUT: u8 = 1;
+pub(crate) const INTERRUPTED: u8 = 2;
+
+impl Machine {
+    /// What the processor would do next, and for which thread (`None`: the kernel).
+    pub(crate) fn next(&self, state: &State, programs: &mut dyn Programs, here: usize) -> Option<(Next, Option<u8>)> {
+        let processor = &state.processors[here];
+        if let Some((task, node)) = processor.work {
+            return Some((programs.task(task, node), None));
+        }
+        let thread = processor.running?;
+        let runner = &state.threads[usize::from(thread)];
+        if runner.ended.is_some() {
+            return None;
+        }
+        Some((programs.thread(thread, runner.node), Some(thread)))
+    }
+
+    /// All steps that are possible.
+    pub(crate) fn steps(&self, state: &State, programs: &mut dyn Programs) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for processor in 0..self.layout.processors {
+            let here = usize::from(processor);
+            for index in 0..state.memory.buffered(here).len() {
+                if state.memory.may_commit(self.setup.model, here, index) {
+                    steps.push(Step::Commit { processor, index: index as u8 });
+                }
+            }
+            if let Some((Next::Ask(request), thread)) = self.next(state, programs, here) {
+                let add = |choice| steps.push(Step::Go { processor, choice });
+                self.choices(state, here, thread, request, add);
+            }
+            self.events(state, processor, &mut steps);
+        }
+        if state.page_outs > 0 {
+            for (space, pages) in (0..).zip(&self.setup.spaces) {
+                let there = |page: u8| pages[usize::from(page)].is_some() && !state.absent.contains(&(space, page));
+                let pages = (0..pages.len() as u8).filter(|page| there(*page));
+                steps.extend(pages.map(|page| Step::PageOut { space, page }));
+            }
+        }
+        if state.signals > 0 {
+            let alive = (0..).zip(&state.threads).filter(|(_, runner)| runner.ended.is_none() && !runner.signal);
+            steps.extend(alive.map(|(thread, _)| Step::Signal { thread }));
+        }
+        steps
+    }
+
+    /// What can happen to a processor.
+    fn events(&self, state: &State, processor: u8, steps: &mut Vec<Step>) {
+        let this = &state.processors[usize::from(processor)];
+        if this.work.is_some() || this.locks > 0 {
+            return;
+        }
+        let pinned = this.running.is_some_and(|thread| state.threads[usize::from(thread)].pinned > 0);
+        for (index, sent) in (0..).zip(&this.arriving) {
+            if sent.kick != Kick::Schedule || !pinned {
+                steps.push(Step::Arrive { processor, index });
+            }
+        }
+        if this.running.is_none() && this.lazy && !this.cleared && state.shootdowns > 0 {
+            steps.push(Step::Shootdown { processor });
+        }
+        let stays = this.running.is_some_and(|thread| self.setup.threads[usize::from(thread)].stays);
+        if pinned || stays || state.switches == 0 {
+            return;
+        }
+        if this.running.is_some() {
+            steps.push(Step::Switch { processor, to: None });
+        }
+        for (to, (spawn, runner)) in (0..).zip(self.setup.threads.iter().zip(&state.threads)) {
+            let may = spawn.only_on.is_none_or(|only| only == processor);
+            // Where all schedules are tried, a thread that asks nothing at all runs for ever.
+            let idles = runner.node == 0 && state.switches != u8::MAX;
+            let runs = runner.ended.is_none() || idles;
+            if may && runs && runner.on.is_none() {
+                steps.push(Step::Switch { processor, to: Some(to) });
+            }
+        }
+    }
+
+    /// The ways in which a request can be met now.
+    fn choices(&self, state: &State, here: usize, thread: Option<u8>, request: Request, mut add: impl FnMut(u8)) {
+        let memory = &state.memory;
+        let all = |at| 0..memory.choices(here, at);
+        match request {
+            Request::Load { at } => all(at).for_each(add),
+            Request::Await { at, value } => all(at).filter(|c| memory.peek(here, at, *c) == value).for_each(add),
+            Request::Acknowledged { by } => {
+                let (at, last) = self.acknowledged(state, here, by);
+                all(at).filter(|c| memory.peek(here, at, *c) == last).for_each(add);
+            }
+            Request::Lock { at } => {
+                if memory.may_modify(self.setup.model, here, at) && memory.get(at) == 0 {
+                    add(0);
+                }
+            }
+            Request::Fence => {
+                if memory.is_drained(here) {
+                    add(0);
+                }
+            }
+            Request::User { address, access } => match (self.user(state, thread, address, access), access) {
+                (Some(at), User::Load) => all(at).for_each(add),
+                (Some(_), User::Exchange { .. }) if !memory.is_drained(here) => {}
+                _ => add(0),
+            },
+            Request::Park { until } => {
+                let runner = thread.map(|thread| &state.threads[usize::from(thread)]);
+                if runner.is_some_and(|runner| runner.token) {
+                    add(UNPARKED);
+                }
+                if until.is_some_and(|until| until.at != u64::MAX) {
+                    add(TIMED_OUT);
+                }
+                if runner.is_some_and(|runner| runner.signal) {
+                    add(INTERRUPTED);
+                }
+            }
+            _ => add(0),
+        }
+    }
+
+    /// Where the last interrupt to a processor is acknowledged, and its number.
+    fn acknowledged(&self, state: &State, here: usize, by: u8) -> (At, u32) {
+        (self.layout.acknowledged(here as u8, by), state.processors[here].sent[usize::from(by)])
+    }
+
+    /// The page of an address, in a thread's space.
+    pub(crate) fn page(&self, thread: u8, address: u64) -> Option<(u8, u8, Page)> {
+        let space = self.setup.threads[usize::from(thread)].space;
+        let number = u8::try_from(address / PAGE).ok()?;
+        let page = *self.setup.spaces[usize::from(space)].get(usize::from(number))?;
+        page.map(|page| (space, number, page))
+    }
+
+    /// The word of an access to user memory, if it does not fault.
+    pub(crate) fn user(&self, state: &State, thread: Option<u8>, address: u64, access: User) -> Option<At> {
+        let (space, number, page) = self.page(thread?, address)?;
+        if (access != User::Load && !page.writable) || state.absent.contains(&(space, number)) {
+            return None;
+        }
+        Some(self.layout.word(page.object, (address % PAGE / 4) as At))
+    }
+
+    /// Takes a step that [`steps`](Self::steps) allows.
+    pub(crate) fn apply(&self, state: &mut State, step: Step, programs: &mut dyn Programs) {
+        match step {
+            Step::Commit { processor, index } => {
+                state.memory.commit(self.setup.model, usize::from(processor), usize::from(index));
+            }
+            Step::Go { processor, choice } => self.go(state, usize::from(processor), choice, programs),
+            Step::Arrive { processor, index } => {
+                let this = &mut state.processors[usize::from(processor)];
+                let Sent { from, number, kick } = this.arriving.remove(usize::from(index));
+                this.work = Some((Task::Handler { here: processor, from, number, kick }, 0));
+            }
+            Step::Switch { processor, to } => {
+                if state.switches != u8::MAX {
+                    state.switches -= 1;
+                }
+                let this = &mut state.processors[usize::from(processor)];
+                let Processor { active, lazy, running: from, .. } = *this;
+                let space = |thread: u8| (thread, self.setup.threads[usize::from(thread)].space);
+                this.work = Some((Task::Switch { here: processor, active, lazy, from, to: to.map(space) }, 0));
+                if let Some(to) = to {
+                    state.threads[usize::from(to)].on = Some(processor);
+                }
+            }
+            Step::Shootdown { processor } => {
+                state.shootdowns -= 1;
+                let this = &mut state.processors[usize::from(processor)];
+                if let Some(active) = this.active {
+                    this.work = Some((Task::Shootdown { here: processor, active }, 0));
+                }
+            }
+            Step::PageOut { space, page } => {
+                state.page_outs -= 1;
+                state.absent.push((space, page));
+                state.absent.sort_unstable();
+            }
+            Step::Signal { thread } => {
+                state.signals -= 1;
+                state.threads[usize::from(thread)].signal = true;
+            }
+        }
+        self.settle(state, programs);
+    }
+
+    /// A processor's next request is met.
+    fn go(&self, state: &mut State, here: usize, choice: u8, programs: &mut dyn Programs) {
+        let Some((Next::Ask(request), thread)) = self.next(state, programs, here) else { return };
+        let answer = match thread {
+            Some(thread) => self.perform_thread(state, here, thread, request, choice),
+            None => None,
+        };
+        let answer = answer.unwrap_or_else(|| self.perform(state, here, request, choice));
+        match (thread, state.processors[here].work) {
+            (Some(thread), _) => {
+                let node = state.threads[usize::from(thread)].node;
+                state.threads[usize::from(thread)].node = programs.answer_thread(thread, node, answer);
+            }
+            (None, Some((task, node))) => {
+                state.processors[here].work = Some((task, programs.answer_task(task, node, answer)));
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// What concerns memory and interrupts.
+    fn perform(&self, state: &mut State, here: usize, request: Request, choice: u8) -> u64 {
+        let model = self.setup.model;
+        match request {
+            Request::Load { at } => u64::from(state.memory.load(here, at, choice, false)),
+            Request::Await { at, .. } => u64::from(state.memory.load(here, at, choice, true)),
+            Request::Acknowledged { by } => {
+                let (at, _) = self.acknowledged(state, here, by);
+                u64::from(state.memory.load(here, at, choice, false))
+            }
+            Request::Store { at, value, release } => {
+                state.memory.store(model, here, at, value, release);
+                0
+            }
+            Request::Lock { at } => {
+                state.memory.modify(model, here, at, 1);
+                0
+            }
+            Request::Unlock { at } => {
+                state.memory.store(model, here, at, 0, true);
+                0
+            }
+            Request::Fence => {
+                state.memory.fence(here);
+                0
+            }
+            Request::Send { to, kick } => {
+                let number = &mut state.processors[here].sent[usize::from(to)];
+                *number += 1;
+                let sent = Sent { from: here as u8, number: *number, kick };
+                state.processors[usize::from(to)].arriving.push(sent);
+                0
+            }
+            _ => 0,
+        }
+    }
+
+    /// What concerns the thread itself; `None`: the rest.
+    fn perform_thread(&self, state: &mut State, here: usize, thread: u8, request: Request, choice: u8) -> Option<u64> {
+        let model = self.setup.model;
+        let runner = &mut state.threads[usize::from(thread)];
+        match request {
+            Request::Lock { .. } => state.processors[here].locks += 1,
+            Request::Unlock { .. } => state.processors[here].locks -= 1,
+            Request::Pin => {
+                runner.pinned += 1;
+                return Some(here as u64);
+            }
+            Request::Unpin => runner.pinned -= 1,
+            Request::Unpark { thread } => state.threads[usize::from(thread)].token = true,
+            Request::Now { clock } => return Some(state.now + if clock == Clock::Realtime { 1 << 50 } else { 0 }),
+            Request::Park { until } => {
+                match choice {
+                    UNPARKED => runner.token = false,
+                    TIMED_OUT => {
+                        let at = until.map_or(0, |until| match until.clock {
+                            Clock::Monotonic => until.at,
+                            Clock::Realtime => until.at.saturating_sub(1 << 50),
+                        });
+                        state.now = state.now.max(at);
+                    }
+                    _ => runner.signal = false,
+                }
+                return Some(u64::from(choice));
+            }
+            Request::User { address, access } => {
+                let Some(at) = self.user(state, Some(thread), address, access) else { return Some(FAULT) };
+                return Some(match access {
+                    User::Load => u64::from(state.memory.load(here, at, choice, false)),
+                    User::Store(value) => {
+                        state.memory.store(model, here, at, value, false);
+                        0
+                    }
+                    User::Exchange { old, new } => {
+                        let was = state.memory.get(at);
+                        if was == old {
+                            state.memory.modify(model, here, at, new);
+                        }
+                        state.memory.fence(here);
+                        u64::from(was)
+                    }
+                });
+            }
+            Request::FaultIn { address, access } => {
+                let fault = Some(u64::from(Errno::EFAULT.number()));
+                let Some((space, number, page)) = self.page(thread, address) else { return fault };
+                if access == Access::Write && !page.writable {
+                    return fault;
+                }
+                state.absent.retain(|absent| *absent != (space, number));
+                return Some(0);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Programs that have come to their end.
+    fn settle(&self, state: &mut State, programs: &mut dyn Programs) {
+        for here in 0..state.processors.len() {
+            match self.next(state, programs, here) {
+                Some((Next::Done(result), Some(thread))) => state.threads[usize::from(thread)].ended = Some(result),
+                Some((Next::Done(_), None)) => finish(state, here),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether nothing more can come of it: all threads have ended, and what they stored is in memory.
+    pub(crate) fn is_over(&self, state: &State) -> bool {
+        let quiet = (0..state.processors.len()).all(|here| state.memory.is_drained(here));
+        quiet && state.threads.iter().all(|runner| runner.ended.is_some())
+    }
+}
+
+/// A task of a processor's has ended.
+fn finish(state: &mut State, here: usize) {
+    let this = &mut state.processors[here];
+    match this.work.take() {
+        Some((Task::Switch { from, to, active, .. }, _)) => {
+            this.running = to.map(|(thread, _)| thread);
+            this.active = to.map_or(active, |(_, space)| Some(space));
+            this.lazy = to.is_none() && active.is_some();
+            this.cleared = false;
+            if let Some(from) = from {
+                state.threads[usize::from(from)].on = None;
+            }
+        }
+        Some((Task::Shootdown { .. }, _)) => this.cleared = true,
+        _ => {}
+    }
+}

@@ -1,0 +1,144 @@
+//! Programs as trees: what one asks next, given the answers so far. It is run again from its beginning for each place that is new.
+
+use std::boxed::Box;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::vec::Vec;
+
+use super::kernel::{self, Request, Task};
+use super::machine::{Machine, Next, Node, Programs};
+use super::thread::{Line, Thread};
+
+/// The answers that a program gets, until it asks what has no answer yet.
+pub(crate) struct Replay {
+    answers: Vec<u64>,
+    given: Cell<usize>,
+    asked: Cell<Option<Request>>,
+}
+
+/// Ends a program: it has asked something new, or nobody listens any more.
+pub(crate) struct Stop;
+
+impl Replay {
+    pub(crate) fn ask(&self, request: Request) -> u64 {
+        let given = self.given.get();
+        if let Some(answer) = self.answers.get(given) {
+            self.given.set(given + 1);
+            return *answer;
+        }
+        // What is cleaned up while it ends asks too, and is not heard.
+        if !std::thread::panicking() {
+            self.asked.set(Some(request));
+            resume_unwind(Box::new(Stop));
+        }
+        0
+    }
+
+    fn run(answers: Vec<u64>, program: impl FnOnce(Rc<Replay>) -> u64) -> Next {
+        let replay = Rc::new(Replay { answers, given: Cell::new(0), asked: Cell::new(None) });
+        match catch_unwind(AssertUnwindSafe(|| program(Rc::clone(&replay)))) {
+            Ok(result) => Next::Done(result),
+            Err(panic) => match replay.asked.get() {
+                Some(request) if panic.is::<Stop>() => Next::Ask(request),
+                _ => resume_unwind(panic),
+            },
+        }
+    }
+}
+
+/// A program's tree, as far as it is known.
+#[derive(Default)]
+struct Tree {
+    /// Parent, and the answer that leads from it here.
+    places: Vec<(Node, u64)>,
+    next: Vec<Next>,
+    children: HashMap<(Node, u64), Node>,
+}
+
+impl Tree {
+    fn path(&self, mut node: Node) -> Vec<u64> {
+        let mut answers = Vec::new();
+        while node != 0 {
+            let (parent, answer) = self.places[node as usize];
+            answers.push(answer);
+            node = parent;
+        }
+        answers.reverse();
+        answers
+    }
+
+    fn next(&mut self, node: Node, run: impl FnOnce(Vec<u64>) -> Next) -> Next {
+        if self.places.is_empty() {
+            self.places.push((0, 0));
+        }
+        // Places are looked at in the order in which they are made.
+        if self.next.len() == node as usize {
+            let next = run(self.path(node));
+            self.next.push(next);
+        }
+        self.next[node as usize]
+    }
+
+    fn child(&mut self, node: Node, answer: u64, run: impl FnOnce(Vec<u64>) -> Next) -> Node {
+        if let Some(child) = self.children.get(&(node, answer)) {
+            return *child;
+        }
+        let child = self.places.len() as Node;
+        self.places.push((node, answer));
+        self.children.insert((node, answer), child);
+        self.next(child, run);
+        child
+    }
+}
+
+/// A machine's programs, unfolded.
+pub(crate) struct Unfold<'m> {
+    machine: &'m Machine,
+    threads: HashMap<u8, Tree>,
+    tasks: HashMap<Task, Tree>,
+}
+
+impl<'m> Unfold<'m> {
+    pub(crate) fn new(machine: &'m Machine) -> Self {
+        Unfold { machine, threads: HashMap::new(), tasks: HashMap::new() }
+    }
+
+    fn run_thread(machine: &Machine, thread: u8, answers: Vec<u64>) -> Next {
+        let program = &machine.setup.threads[usize::from(thread)].program;
+        Replay::run(answers, |replay| program(&Thread::new(machine, thread, Line::Replay(replay))))
+    }
+
+    fn run_task(machine: &Machine, task: Task, answers: Vec<u64>) -> Next {
+        Replay::run(answers, |replay| {
+            kernel::run(task, &machine.layout, &|request| replay.ask(request));
+            0
+        })
+    }
+}
+
+impl Programs for Unfold<'_> {
+    fn thread(&mut self, thread: u8, node: Node) -> Next {
+        let machine = self.machine;
+        let tree = self.threads.entry(thread).or_default();
+        tree.next(node, |answers| Self::run_thread(machine, thread, answers))
+    }
+
+    fn answer_thread(&mut self, thread: u8, node: Node, answer: u64) -> Node {
+        let machine = self.machine;
+        let tree = self.threads.entry(thread).or_default();
+        tree.child(node, answer, |answers| Self::run_thread(machine, thread, answers))
+    }
+
+    fn task(&mut self, task: Task, node: Node) -> Next {
+        let machine = self.machine;
+        self.tasks.entry(task).or_default().next(node, |answers| Self::run_task(machine, task, answers))
+    }
+
+    fn answer_task(&mut self, task: Task, node: Node, answer: u64) -> Node {
+        let machine = self.machine;
+        let tree = self.tasks.entry(task).or_default();
+        tree.child(node, answer, |answers| Self::run_task(machine, task, answers))
+    }
+}

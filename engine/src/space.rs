@@ -1,0 +1,247 @@
+//! An address space: its number, and its own table of buckets, once it has one. A host keeps it with its own idea of an
+//! address space (process, container, instance).
+//!
+//! Private futexes touch nothing but this: no lock, count or line that another space uses.
+
+use core::ptr::NonNull;
+
+use crate::Host;
+use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
+use crate::stats::Stats;
+use crate::table::Table;
+
+/// One address space. Belongs to one engine at a time.
+pub struct Space<H: Host> {
+    /// Where private waiters are:
+    ///
+    /// | low bit | the rest | meaning |
+    /// |---|---|---|
+    /// | 1 | count of waiters and calls | in the global table: the space has none of its own (yet), and gets none as long as the count is not 0 |
+    /// | 0 | address | in this table, or the ones that take over from it |
+    home: AtomicPtr<Table<H>>,
+    /// 1: somebody enlarges the table.
+    growing: AtomicU32,
+    /// How often there was no memory for a table.
+    refused: AtomicU32,
+    number: u64,
+    seed: u64,
+    memory: H::Memory,
+    /// What it is registered for with membarrier: the bits of the registering commands.
+    pub(crate) registered: AtomicU32,
+}
+
+/// What `home` says.
+pub(crate) enum Home<'a, H: Host> {
+    Own(&'a Table<H>),
+    /// The global table, which so many waiters and calls of the space use.
+    Global(usize),
+}
+
+const fn is_count(address: usize) -> bool {
+    address & 1 == 1
+}
+
+/// `home` for so many strays.
+fn strays<H: Host>(count: usize) -> *mut Table<H> {
+    core::ptr::without_provenance_mut(count << 1 | 1)
+}
+
+impl<H: Host> Space<H> {
+    /// A space without a table. `number` is never another space's while the engine lives; `seed` is a random number
+    /// that its threads do not know: it keeps them from choosing buckets. Allocates nothing.
+    pub fn new(number: u64, seed: u64, memory: H::Memory) -> Space<H> {
+        Space {
+            home: AtomicPtr::new(strays(0)),
+            growing: AtomicU32::new(0),
+            refused: AtomicU32::new(0),
+            number,
+            seed,
+            memory,
+            registered: AtomicU32::new(0),
+        }
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Where its tables come from.
+    pub fn memory(&self) -> &H::Memory {
+        &self.memory
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    #[inline]
+    pub(crate) fn home(&self) -> Home<'_, H> {
+        // Acquire: the table's contents; partners: the exchanges in `adopt_first` and `adopt`.
+        let home = self.home.load(Ordering::Acquire);
+        if is_count(home.addr()) {
+            return Home::Global(home.addr() >> 1);
+        }
+        // SAFETY: not a count, so a table; it is freed with the space.
+        Home::Own(unsafe { &*home })
+    }
+
+    /// Changes the count by `change`, unless there is a table.
+    fn change_strays(&self, change: impl Fn(usize) -> usize) -> bool {
+        // Relaxed: the exchange decides.
+        let mut home = self.home.load(Ordering::Relaxed);
+        while is_count(home.addr()) {
+            let changed = strays(change(home.addr() >> 1));
+            // Release: a table that comes after the last one left sees what it did; Acquire, also on failure: the table's
+            // contents are read next. Partner: `adopt_first`.
+            match self.home.compare_exchange(home, changed, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(now) => home = now,
+            }
+        }
+        false
+    }
+
+    /// A call is going to use the global table for this space, which gets no table meanwhile; `None` if it has one.
+    pub(crate) fn stray(&self) -> Option<Stray<'_, H>> {
+        self.change_strays(|count| count + 1).then_some(Stray(self))
+    }
+
+    /// A waiter is queued in the global table, by a call that holds a [`Stray`].
+    pub(crate) fn add_stray(&self) {
+        self.change_strays(|count| count + 1);
+    }
+
+    /// So many are not any more.
+    pub(crate) fn remove_strays(&self, count: u32) {
+        // Saturating: wrong for spaces with one number only, which breaks their waits and nothing else.
+        self.change_strays(|strays| strays.saturating_sub(count as usize));
+    }
+
+    /// A first table, if nobody is in the global one.
+    fn adopt_first(&self, table: NonNull<Table<H>>) -> bool {
+        // Release: the table's contents; partner: `home`. Acquire: what the last stray did. Relaxed on failure.
+        self.home.compare_exchange(strays(0), table.as_ptr(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Sees to it that the table has at least `len` buckets, if there is memory and nobody is in the way. Waits and wakes go on.
+    pub(crate) fn fit(&self, host: &H, len: usize) {
+        let enough = match self.home() {
+            Home::Own(table) => table.len() >= len,
+            // They would be in the way: no table yet.
+            Home::Global(strays) => strays != 0,
+        };
+        if !enough {
+            self.grow(host, len);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&self, host: &H, len: usize) {
+        // Acquire: what the last one to enlarge it did; partner: the store below. Relaxed on failure: somebody is at it.
+        if self.growing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return;
+        }
+        self.grow_alone(host, len);
+        // Release: partner: the exchange above.
+        self.growing.store(0, Ordering::Release);
+    }
+
+    fn grow_alone(&self, host: &H, len: usize) {
+        let old = match self.home() {
+            Home::Own(table) if table.len() >= len => return,
+            Home::Own(table) => Some(table),
+            Home::Global(_) => None,
+        };
+        let rank = old.map_or(crate::table::GLOBAL, Table::rank) + 1;
+        let Some(new) = Table::allocate(&self.memory, len, None, rank, old.map(NonNull::from)) else {
+            // Relaxed: a statistic.
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        match old {
+            None => {
+                if !self.adopt_first(new) {
+                    // SAFETY: ours, and nobody else has seen it.
+                    unsafe { Table::free(new, &self.memory) };
+                }
+            }
+            Some(old) => {
+                old.set_next(new);
+                self.hand_over(host, old);
+                // Release: the table's contents; partner: `home`.
+                self.home.store(new.as_ptr(), Ordering::Release);
+            }
+        }
+    }
+
+    /// Moves the waiters of `old` to its successor, bucket by bucket. Whoever comes meanwhile finds a bucket as it was, or closed, and then
+    /// goes to the successor; so each key has one bucket at any time, and nobody waits for more than a bucket's lock.
+    fn hand_over(&self, host: &H, old: &Table<H>) {
+        let Some(new) = old.next() else { return };
+        for (i, bucket) in old.buckets().enumerate() {
+            let mut from = bucket.lock(host, self);
+            // A wake in several steps goes on by numbers: they must not go back.
+            for j in (i..new.len()).step_by(old.len()) {
+                let mut to = new.bucket(j).lock(host, self);
+                to.chain().next_number = from.chain().next_number;
+            }
+            let mut taken = 0;
+            while let Some((node, key)) = from.pop() {
+                new.bucket(key.hash(self.seed) as usize).lock(host, self).adopt(node);
+                taken += 1;
+            }
+            from.close(taken);
+        }
+    }
+
+    /// How many wait in the space's own table, or are about to.
+    pub(crate) fn waiters(&self) -> usize {
+        match self.home() {
+            Home::Own(table) => table.buckets().map(|bucket| bucket.waiters() as usize).sum(),
+            Home::Global(_) => 0,
+        }
+    }
+
+    /// What its own table did. Takes each bucket's lock in turn.
+    pub fn stats(&self, host: &H) -> Stats {
+        // Relaxed: a statistic.
+        let mut stats = Stats { refused: u64::from(self.refused.load(Ordering::Relaxed)), ..Stats::default() };
+        let mut table = match self.home() {
+            Home::Own(table) => Some(table),
+            Home::Global(_) => None,
+        };
+        stats.buckets = table.map_or(0, Table::len);
+        while let Some(this) = table {
+            stats.add_table(this, host, self);
+            table = this.older();
+        }
+        stats
+    }
+}
+
+impl<H: Host> Drop for Space<H> {
+    fn drop(&mut self) {
+        if let Home::Own(table) = self.home() {
+            let table = NonNull::from(table);
+            // SAFETY: ours; whoever used it borrowed the space.
+            unsafe { Table::free(table, &self.memory) };
+        }
+    }
+}
+
+impl<H: Host> core::fmt::Debug for Space<H> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Space").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+/// A call that uses the global table for a space.
+pub(crate) struct Stray<'a, H: Host>(&'a Space<H>);
+
+impl<H: Host> Drop for Stray<'_, H> {
+    fn drop(&mut self) {
+        self.0.remove_strays(1);
+    }
+}

@@ -1,0 +1,37 @@
+//! What a store did, for tests and operators: counted under the buckets' locks, so that counting costs no line of its own.
+
+use crate::table::Table;
+use crate::{Host, Space};
+
+/// What a store (a space's own, or the engine's global one) did since it was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Waits that were queued in it.
+    pub queued: u64,
+    /// Times that one of its locks was taken.
+    pub locked: u64,
+    /// Waiters that are in it.
+    pub waiters: u64,
+    /// Buckets that serve.
+    pub buckets: usize,
+    /// Bytes of its tables, those that were replaced included.
+    pub bytes: usize,
+    /// Times that there was no memory for a larger table.
+    pub refused: u64,
+}
+
+impl Stats {
+    /// Adds what one table did.
+    pub(crate) fn add_table<H: Host>(&mut self, table: &Table<H>, host: &H, space: &Space<H>) {
+        self.bytes += table.bytes();
+        for bucket in table.buckets() {
+            let mut locked = bucket.lock(host, space);
+            let chain = locked.chain();
+            // The look itself is not counted.
+            chain.locked -= 1;
+            self.queued += chain.queued;
+            self.locked += chain.locked;
+            self.waiters += u64::from(bucket.waiters());
+        }
+    }
+}

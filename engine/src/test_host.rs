@@ -1,0 +1,112 @@
+//! The smallest host there is, for unit tests: a few words of memory, one thread that never sleeps.
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::vec::Vec;
+
+use crate::{
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Memory, ParkEnd, Priority, SharedKey, Space,
+};
+
+/// The heap, as often as it is allowed to answer.
+#[derive(Clone)]
+pub(crate) struct Rationed(pub(crate) Arc<AtomicI64>);
+
+impl Rationed {
+    pub(crate) fn new(blocks: i64) -> Rationed {
+        Rationed(Arc::new(AtomicI64::new(blocks)))
+    }
+}
+
+// SAFETY: the heap's.
+unsafe impl Memory for Rationed {
+    fn allocate(&self, layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+        if self.0.fetch_sub(1, Ordering::Relaxed) <= 0 {
+            return None;
+        }
+        Heap.allocate(layout, node)
+    }
+
+    unsafe fn free(&self, block: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { Heap.free(block, layout) };
+    }
+}
+
+/// Words at addresses 0, 4, 8...; waits end at once as `end` says.
+pub(crate) struct Nowhere {
+    space: Space<Nowhere>,
+    pub(crate) words: Vec<Cell<u32>>,
+    pub(crate) end: Cell<ParkEnd>,
+    pub(crate) threads: Cell<u32>,
+    pub(crate) priority: Cell<u32>,
+    pub(crate) processors: Option<crate::membarrier_tests::Recorder>,
+}
+
+impl Nowhere {
+    pub(crate) fn new(words: usize, memory: Rationed) -> Nowhere {
+        Nowhere {
+            space: Space::new(1, 7, memory),
+            words: (0..words).map(|_| Cell::new(0)).collect(),
+            end: Cell::new(ParkEnd::TimedOut),
+            threads: Cell::new(1),
+            priority: Cell::new(u32::MAX),
+            processors: None,
+        }
+    }
+
+    fn word(&self, address: Address) -> Result<&Cell<u32>, Fault> {
+        self.words.get(address as usize / 4).ok_or(Fault)
+    }
+}
+
+impl Host for Nowhere {
+    type Task = ();
+    type Memory = Rationed;
+
+    fn space(&self) -> &Space<Nowhere> {
+        &self.space
+    }
+    fn threads(&self) -> u32 {
+        self.threads.get()
+    }
+    fn in_range(&self, address: Address) -> bool {
+        address >> 47 == 0
+    }
+    fn load(&self, address: Address) -> Result<u32, Fault> {
+        self.word(address).map(Cell::get)
+    }
+    fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
+        let word = self.word(address)?;
+        if word.get() == old {
+            return Ok(word.replace(new));
+        }
+        Ok(word.get())
+    }
+    fn read(&self, _: Address, _: &mut [u8]) -> Result<(), Fault> {
+        Err(Fault)
+    }
+    fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
+        Err(Errno::EFAULT)
+    }
+    fn resolve_shared(&self, address: Address, _: Access) -> Result<SharedKey, Errno> {
+        Ok(SharedKey::Object { object: 5, offset: address })
+    }
+    fn priority(&self) -> Priority {
+        Priority(self.priority.get())
+    }
+    fn task(&self, _: &Flag) {}
+    fn park(&self, _: &Flag, _: Option<Deadline>) -> ParkEnd {
+        self.end.get()
+    }
+    fn unpark(&self, (): ()) {}
+    fn now(&self, _: Clock) -> u64 {
+        0
+    }
+    fn processors(&self) -> Option<&dyn crate::Processors<Nowhere>> {
+        self.processors.as_ref().map(|processors| processors as _)
+    }
+}

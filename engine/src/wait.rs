@@ -1,0 +1,165 @@
+//! WAIT and WAIT_BITSET: sleep while a word holds a value.
+
+use core::pin::{Pin, pin};
+
+use crate::engine::Call;
+use crate::key::Key;
+use crate::mutant::mutated;
+use crate::waiter::{Handle, Waiter};
+use crate::{Access, Deadline, Engine, Errno, Fault, Host, ParkEnd, Scope, Word};
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// A wake (or a requeue's) chose this waiter.
+    Woken,
+    /// The word did not hold the value: `EAGAIN`.
+    Changed,
+    /// The time is up: `ETIMEDOUT`. No wake chose this waiter.
+    TimedOut,
+    /// A signal came: `EINTR`, or the host calls again. No wake chose this waiter.
+    Interrupted,
+}
+
+impl<H: Host> Engine<H> {
+    /// Sleeps while `word` holds `expected`, until a wake that has a bit of `bitset` in common chooses this waiter, or
+    /// until the deadline, or a signal. The comparison and the queueing are one step: a wake that begins after another
+    /// thread stored to the word finds the waiter, or the waiter finds the store.
+    ///
+    /// Memory ordering: what was done before the wake happens before a return with [`Wait::Woken`].
+    ///
+    /// # Errors
+    /// `EINVAL`: a bitset of 0, a misaligned word. `EFAULT`: nothing is there. What the host answers.
+    pub fn wait(
+        &self,
+        host: &H,
+        word: Word,
+        expected: u32,
+        bitset: u32,
+        until: Option<Deadline>,
+    ) -> Result<Wait, Errno> {
+        let call = Call::new(self, host);
+        let Some(key) = call.key_to_wait(word, expected, bitset)? else { return Ok(Wait::Changed) };
+        let node = pin!(Waiter::new(key, bitset, host.priority()));
+        let node = node.into_ref();
+        // Before the node can be queued: whatever happens, it is taken out.
+        let queued = Queued { call, node };
+        if !call.queue(node, word, expected, key, || Handle::Task(host.task(node.get_ref().flag())))? {
+            return Ok(Wait::Changed);
+        }
+        queued.park(until)
+    }
+}
+
+impl<H: Host> Call<'_, H> {
+    /// Checks a wait's arguments, and looks at the word once before anything is locked: `None` if it has another value.
+    pub(crate) fn key_to_wait(&self, word: Word, expected: u32, bitset: u32) -> Result<Option<Key>, Errno> {
+        if bitset == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let key = self.key(word, Access::Read)?;
+        match self.host.load(word.address) {
+            Ok(value) if value != expected => Ok(None),
+            // A fault is for `queue` to serve.
+            _ => Ok(Some(key)),
+        }
+    }
+
+    /// Queues a node if the word holds `expected`; whether it did. Faults are served with nothing locked, and then it begins again from
+    /// the key.
+    pub(crate) fn queue(
+        &self,
+        node: Pin<&Waiter<H>>,
+        word: Word,
+        expected: u32,
+        mut key: Key,
+        handle: impl Fn() -> Handle<H>,
+    ) -> Result<bool, Errno> {
+        loop {
+            match self.queue_once(node, word, expected, key, handle()) {
+                Ok(queued) => return Ok(queued),
+                Err(Fault) => {
+                    self.host.fault_in(word.address, Access::Read)?;
+                    if word.scope == Scope::Shared {
+                        key = self.key(word, Access::Read)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Queues a node if the word holds `expected`; whether it did.
+    pub(crate) fn queue_once(
+        &self,
+        node: Pin<&Waiter<H>>,
+        word: Word,
+        expected: u32,
+        key: Key,
+        // Made before the lock is taken: it is the host's code, or the executor's.
+        handle: Handle<H>,
+    ) -> Result<bool, Fault> {
+        self.fit(&key);
+        let entered = self.enter(&key);
+        let value = self.host.load(word.address)?;
+        if value != expected && !mutated!(check_outside) {
+            return Ok(false);
+        }
+        // SAFETY: pinned, idle until now, and its owner takes it out before it goes (`Queued`, `WaitAsync`, `Group`).
+        let before = unsafe { entered.queue(node.get_ref(), handle, key) };
+        self.fit_waiters(&key, before);
+        Ok(true)
+    }
+
+    /// Takes a node that is queued, or was, out of whatever bucket it is in now; false if it was woken.
+    pub(crate) fn leave(&self, node: Pin<&Waiter<H>>) -> bool {
+        let node = node.get_ref();
+        if !node.decide_to_leave() {
+            return mutated!(leave_decision);
+        }
+        if mutated!(unlink_left) {
+            return true;
+        }
+        // A requeue or a larger table may change the bucket until its lock is held.
+        while let Some(bucket) = node.bucket() {
+            // SAFETY: a bucket of the engine or of the space, both of which this borrows.
+            let mut locked = unsafe { bucket.as_ref() }.lock(self.host, self.space);
+            if node.bucket() == Some(bucket) || mutated!(leave_recheck) {
+                locked.remove(core::ptr::NonNull::from(node));
+                return true;
+            }
+        }
+        // A waker had it out of its list already, and then found that it had left.
+        true
+    }
+}
+
+/// A node that may be queued: taken out when this ends.
+struct Queued<'a, H: Host> {
+    call: Call<'a, H>,
+    node: Pin<&'a Waiter<H>>,
+}
+
+impl<H: Host> Queued<'_, H> {
+    fn park(&self, until: Option<Deadline>) -> Result<Wait, Errno> {
+        let flag = self.node.get_ref().flag();
+        loop {
+            if !flag.is_waiting() {
+                return Ok(Wait::Woken);
+            }
+            let end = match self.call.host.park(flag, until) {
+                ParkEnd::Unparked => continue,
+                ParkEnd::TimedOut => Wait::TimedOut,
+                ParkEnd::Interrupted => Wait::Interrupted,
+            };
+            // Whoever was chosen first says so: a wake is never lost.
+            return Ok(if self.call.leave(self.node) { end } else { Wait::Woken });
+        }
+    }
+}
+
+impl<H: Host> Drop for Queued<'_, H> {
+    fn drop(&mut self) {
+        // Does something where the host panicked; else it is idle, woken or has left.
+        self.call.leave(self.node);
+    }
+}

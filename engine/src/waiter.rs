@@ -1,0 +1,181 @@
+//! A waiter: the node that a waiting thread or future places itself, on its stack or in its task. Nothing is allocated
+//! to wait. Made by `wait` and `wait_async`, linked by `bucket`.
+
+use core::cell::UnsafeCell;
+use core::marker::PhantomPinned;
+use core::ptr::NonNull;
+use core::task::Waker;
+
+use crate::atomic::{AtomicPtr, AtomicU32, Ordering, Tracked};
+use crate::bucket::Bucket;
+use crate::key::Key;
+use crate::mutant::mutated;
+use crate::{Flag, Host, Priority};
+
+/// Not queued yet.
+const IDLE: u32 = 0;
+/// In a bucket's list, or about to leave it.
+const QUEUED: u32 = Flag::WAITING;
+/// A waker chose it; never in a list.
+const WOKEN: u32 = 2;
+/// It chose to go; wakers pass it over, and it takes itself out of the list.
+const LEFT: u32 = 3;
+
+/// How a waiter is told.
+pub(crate) enum Handle<H: Host> {
+    /// A thread that parks.
+    Task(H::Task),
+    /// A future that is polled.
+    Waker(Waker),
+}
+
+impl<H: Host> Handle<H> {
+    /// No lock is held: this runs the host's code or the executor's.
+    pub(crate) fn unpark(self, host: &H) {
+        match self {
+            Handle::Task(task) => host.unpark(task),
+            Handle::Waker(waker) => waker.wake(),
+        }
+    }
+}
+
+/// What belongs to whoever holds the lock of the bucket that the waiter is in; before it is queued, and after it was
+/// woken or has left, to its owner.
+pub(crate) struct Links<H: Host> {
+    pub(crate) next: Option<NonNull<Waiter<H>>>,
+    pub(crate) previous: Option<NonNull<Waiter<H>>>,
+    /// Changed by requeue.
+    pub(crate) key: Key,
+    /// Kept by requeue.
+    pub(crate) bitset: u32,
+    pub(crate) priority: Priority,
+    /// The bucket's count when it came.
+    pub(crate) number: u64,
+    /// Taken by the waker that chose it.
+    pub(crate) handle: Option<Handle<H>>,
+    /// The bitset of the wake that chose it.
+    pub(crate) woken_by: u32,
+    /// The flag of the group that it waits with (waitv), on its owner's frame too.
+    pub(crate) group: Option<NonNull<Flag>>,
+}
+
+/// A node. Pinned from when it is queued until it was woken or has left.
+pub(crate) struct Waiter<H: Host> {
+    /// | state | from | by |
+    /// |---|---|---|
+    /// | idle | | |
+    /// | queued | idle | its owner, under the bucket's lock |
+    /// | woken | queued | a waker, under the bucket's lock: one compare-exchange |
+    /// | left | queued | its owner, at a time-out or signal or when dropped: one compare-exchange, no lock |
+    ///
+    /// As soon as it is woken its owner may return, and the node be gone. One that has left is still in its bucket's list, until its
+    /// owner has taken it out; that owner needs the lock for it, so whoever holds the lock may touch what it finds there.
+    flag: Flag,
+    /// The bucket whose list it is in; null in none. Changed under that bucket's lock only (requeue: both buckets').
+    bucket: AtomicPtr<Bucket<H>>,
+    links: UnsafeCell<Links<H>>,
+    tracked: Tracked,
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: what is not atomic belongs to one thread at a time, by the bucket's lock and by the state; keys are numbers, and
+// handles may be sent.
+unsafe impl<H: Host> Send for Waiter<H> where H::Task: Send {}
+// SAFETY: as above.
+unsafe impl<H: Host> Sync for Waiter<H> where H::Task: Send {}
+
+impl<H: Host> Waiter<H> {
+    pub(crate) fn new(key: Key, bitset: u32, priority: Priority) -> Waiter<H> {
+        let links = Links {
+            next: None,
+            previous: None,
+            key,
+            bitset,
+            priority,
+            number: 0,
+            handle: None,
+            woken_by: 0,
+            group: None,
+        };
+        Waiter {
+            flag: Flag(AtomicU32::new(IDLE)),
+            bucket: AtomicPtr::new(core::ptr::null_mut()),
+            links: UnsafeCell::new(links),
+            tracked: Tracked::new(),
+            _pinned: PhantomPinned,
+        }
+    }
+
+    /// One of several that one thread waits with, and of which any ends its wait: it parks on the group's flag.
+    pub(crate) fn in_group(key: Key, bitset: u32, priority: Priority, group: &Flag) -> Waiter<H> {
+        let mut node = Waiter::new(key, bitset, priority);
+        node.links.get_mut().group = Some(NonNull::from(group));
+        node
+    }
+
+    /// Where its owner parks.
+    pub(crate) fn flag(&self) -> &Flag {
+        &self.flag
+    }
+
+    /// Never queued.
+    pub(crate) fn is_idle(&self) -> bool {
+        // Relaxed: only its owner changes that.
+        self.flag.0.load(Ordering::Relaxed) == IDLE
+    }
+
+    pub(crate) fn is_woken(&self) -> bool {
+        // Acquire: as in `Flag::is_waiting`.
+        self.flag.0.load(Ordering::Acquire) == WOKEN
+    }
+
+    /// Decides that it leaves; false: it was woken.
+    pub(crate) fn decide_to_leave(&self) -> bool {
+        // Relaxed on success: tells wakers to pass it over, nothing else. Acquire on failure: as in `Flag::is_waiting`.
+        self.flag.0.compare_exchange(QUEUED, LEFT, Ordering::Relaxed, Ordering::Acquire).is_ok()
+    }
+
+    /// Whether it decided to leave: to be passed over. Out of date at once, so `decide_to_wake` decides.
+    pub(crate) fn has_left(&self) -> bool {
+        // Relaxed: as above.
+        self.flag.0.load(Ordering::Relaxed) == LEFT
+    }
+
+    /// Decides that it is woken; after that it may be gone. False: it had left.
+    pub(crate) fn decide_to_wake(&self) -> bool {
+        // Release: what the waker did, to the links too, happens before the wait's return; partner: `is_woken`,
+        // `is_waiting`, `decide_to_leave`. Relaxed on failure: nothing was learnt.
+        let order = if mutated!(wake_release) { Ordering::Relaxed } else { Ordering::Release };
+        self.flag.0.compare_exchange(QUEUED, WOKEN, order, Ordering::Relaxed).is_ok()
+    }
+
+    /// It is in `bucket`'s list from now on, whose lock the caller holds.
+    pub(crate) fn put_into(&self, bucket: &Bucket<H>) {
+        // Release: a pointer that its owner follows; partner: `bucket`.
+        self.bucket.store(core::ptr::from_ref(bucket).cast_mut(), Ordering::Release);
+    }
+
+    /// It is in no list from now on; the caller holds the lock of the bucket that it was in, and touches it no more.
+    pub(crate) fn taken_out(&self) {
+        // Release: the caller's last touch happens before its owner's return; partner: `bucket`.
+        self.bucket.store(core::ptr::null_mut(), Ordering::Release);
+    }
+
+    /// Its owner queues it: before the bucket's lock is given up.
+    pub(crate) fn queued(&self) {
+        // Relaxed: wakers find it under the lock, and its owner knows.
+        self.flag.0.store(QUEUED, Ordering::Relaxed);
+    }
+
+    /// The bucket whose list it is in, which may change until the lock of it is held.
+    pub(crate) fn bucket(&self) -> Option<NonNull<Bucket<H>>> {
+        // Acquire: partners: `put_into`, `taken_out`.
+        NonNull::new(self.bucket.load(Ordering::Acquire))
+    }
+
+    /// The links, to whom they belong (see [`Links`]).
+    pub(crate) fn links(&self) -> *mut Links<H> {
+        self.tracked.touch();
+        self.links.get()
+    }
+}

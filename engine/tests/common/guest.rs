@@ -1,0 +1,230 @@
+//! A host with memory of which parts are missing, read-only, or mapped twice: the process's own pages, at their own
+//! addresses, so that the kernel can be asked the same.
+
+// Each test program uses its part.
+#![allow(dead_code)]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use leeward_engine::parking::{self, Parked};
+use leeward_engine::{
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, RobustHost, SharedKey, Space,
+};
+
+pub const PAGE: usize = 4096;
+
+/// A page of the arena, in their order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Page {
+    /// Anonymous.
+    Writable,
+    /// Anonymous.
+    ReadOnly,
+    Missing,
+    /// A shared memory object's first page,
+    Object,
+    /// and the same once more.
+    Alias,
+}
+
+const PAGES: [Page; 5] = [Page::Writable, Page::ReadOnly, Page::Missing, Page::Object, Page::Alias];
+
+pub struct Guest {
+    space: Space<Guest>,
+    base: usize,
+}
+
+impl Guest {
+    pub fn new() -> Guest {
+        let (any, both) = (libc::MAP_ANONYMOUS | libc::MAP_PRIVATE, libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: a new mapping.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), PAGES.len() * PAGE, both, any, -1, 0) };
+        assert_ne!(base, libc::MAP_FAILED);
+        let guest = Guest { space: Space::new(1, 99, Heap), base: base.expose_provenance() };
+        guest.store(guest.address(Page::ReadOnly), 5);
+        // SAFETY: a name.
+        let object = unsafe { libc::memfd_create(c"leeward".as_ptr(), 0) };
+        // SAFETY: a file of ours.
+        assert_eq!(unsafe { libc::ftruncate(object, PAGE as libc::off_t) }, 0);
+        for page in [Page::Object, Page::Alias] {
+            let place = std::ptr::with_exposed_provenance_mut(guest.address(page) as usize);
+            // SAFETY: over a part of our mapping that nobody uses yet.
+            let there = unsafe { libc::mmap(place, PAGE, both, libc::MAP_SHARED | libc::MAP_FIXED, object, 0) };
+            assert_eq!(there, place);
+        }
+        for (page, access) in [(Page::ReadOnly, libc::PROT_READ), (Page::Missing, libc::PROT_NONE)] {
+            let place = std::ptr::with_exposed_provenance_mut(guest.address(page) as usize);
+            // SAFETY: a part of our mapping.
+            assert_eq!(unsafe { libc::mprotect(place, PAGE, access) }, 0);
+        }
+        guest
+    }
+
+    pub fn address(&self, page: Page) -> Address {
+        let place = PAGES.iter().position(|there| *there == page).unwrap();
+        (self.base + place * PAGE) as Address
+    }
+
+    fn page(&self, address: Address) -> Option<Page> {
+        let offset = (address as usize).checked_sub(self.base)?;
+        PAGES.get(offset / PAGE).copied()
+    }
+
+    fn word(&self, address: Address) -> &AtomicU32 {
+        let word = std::ptr::with_exposed_provenance_mut(address as usize);
+        // SAFETY: the callers have looked: a word of our pages, aligned.
+        unsafe { AtomicU32::from_ptr(word) }
+    }
+
+    fn check(&self, address: Address, access: Access) -> Result<(), Fault> {
+        match (self.page(address), access) {
+            (None | Some(Page::Missing), _) | (Some(Page::ReadOnly), Access::Write) => Err(Fault),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a test writes into a writable word.
+    pub fn store(&self, address: Address, value: u32) {
+        self.word(address).store(value, Ordering::SeqCst);
+    }
+
+    /// What a word that can be read holds.
+    pub fn value(&self, address: Address) -> u32 {
+        self.word(address).load(Ordering::SeqCst)
+    }
+
+    /// All of the memory that can be read.
+    pub fn contents(&self) -> Vec<u32> {
+        let pages = [Page::Writable, Page::ReadOnly, Page::Object];
+        let words = |page| (0..PAGE as u64 / 4).map(move |i| self.address(page) + 4 * i);
+        pages.into_iter().flat_map(words).map(|word| self.word(word).load(Ordering::SeqCst)).collect()
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // SAFETY: our mapping; the guest is gone.
+        unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(self.base), PAGES.len() * PAGE) };
+    }
+}
+
+impl Host for Guest {
+    type Task = Parked;
+    type Memory = Heap;
+
+    fn space(&self) -> &Space<Guest> {
+        &self.space
+    }
+    fn threads(&self) -> u32 {
+        8
+    }
+    fn in_range(&self, address: Address) -> bool {
+        address < (1 << 47) - PAGE as u64
+    }
+    fn load(&self, address: Address) -> Result<u32, Fault> {
+        self.check(address, Access::Read)?;
+        Ok(self.word(address).load(Ordering::SeqCst))
+    }
+    fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
+        self.check(address, Access::Write)?;
+        let (Ok(was) | Err(was)) = self.word(address).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
+        Ok(was)
+    }
+    fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault> {
+        for (i, byte) in to.iter_mut().enumerate() {
+            let place = address.wrapping_add(i as u64);
+            self.check(place, Access::Read)?;
+            *byte = self.word(place & !3).load(Ordering::SeqCst).to_ne_bytes()[place as usize & 3];
+        }
+        Ok(())
+    }
+    fn fault_in(&self, address: Address, access: Access) -> Result<(), Errno> {
+        self.check(address, access).map_err(|_| Errno::EFAULT)
+    }
+    fn resolve_shared(&self, address: Address, access: Access) -> Result<SharedKey, Errno> {
+        self.check(address, access).map_err(|_| Errno::EFAULT)?;
+        match self.page(address) {
+            Some(Page::Object | Page::Alias) => Ok(SharedKey::Object { object: 1, offset: address % PAGE as u64 }),
+            Some(Page::Writable) => Ok(SharedKey::Anonymous),
+            _ => Err(Errno::EFAULT),
+        }
+    }
+    fn task(&self, flag: &Flag) -> Parked {
+        Parked::with(flag)
+    }
+    fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
+        parking::park(flag, until)
+    }
+    fn unpark(&self, task: Parked) {
+        task.unpark();
+    }
+    fn now(&self, clock: Clock) -> u64 {
+        parking::now(clock)
+    }
+    fn spin(&self, tries: u32) {
+        parking::spin(tries);
+    }
+}
+
+/// The kernel's answer to `futex`.
+pub fn kernel(arguments: [u64; 6]) -> i64 {
+    system(libc::SYS_futex as u64, arguments)
+}
+
+/// The kernel's answer to a call by number.
+pub fn system(number: u64, arguments: [u64; 6]) -> i64 {
+    let [a, b, c, d, e, f] = arguments;
+    // SAFETY: futex calls, which write into our pages at most, where a word that is written is in one of them.
+    let answer = unsafe { libc::syscall(number as libc::c_long, a, b, c, d, e, f) };
+    if answer >= 0 {
+        return answer;
+    }
+    -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap())
+}
+
+/// Stores a number of 64 bits.
+pub fn put(guest: &Guest, at: Address, value: u64) {
+    guest.store(at, value as u32);
+    guest.store(at + 4, (value >> 32) as u32);
+}
+
+/// An element of waitv's array: value, address, flags and what must be 0.
+pub type Element = (u64, u64, u32, u32);
+
+/// Stores an array for waitv.
+pub fn put_waitv(guest: &Guest, array: Address, elements: &[Element]) {
+    for (i, (value, address, flags, reserved)) in elements.iter().enumerate() {
+        let at = array + 24 * i as u64;
+        put(guest, at, *value);
+        put(guest, at + 8, *address);
+        put(guest, at + 16, u64::from(*flags) | u64::from(*reserved) << 32);
+    }
+}
+
+thread_local! {
+    static HEAD: std::cell::Cell<Address> = const { std::cell::Cell::new(0) };
+}
+
+impl RobustHost for Guest {
+    fn thread_id(&self) -> u32 {
+        // SAFETY: no arguments.
+        unsafe { libc::gettid() as u32 }
+    }
+    fn robust_head(&self, thread: u32) -> Result<Address, Errno> {
+        if thread == 0 || thread == self.thread_id() { Ok(HEAD.get()) } else { Err(Errno::ESRCH) }
+    }
+    fn set_robust_head(&self, head: Address) {
+        HEAD.set(head);
+    }
+    fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
+        for (i, byte) in from.iter().enumerate() {
+            let place = address.wrapping_add(i as u64);
+            self.check(place, Access::Write)?;
+            let word = self.word(place & !3);
+            let mut bytes = word.load(Ordering::SeqCst).to_ne_bytes();
+            bytes[place as usize & 3] = *byte;
+            word.store(u32::from_ne_bytes(bytes), Ordering::SeqCst);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! The engine beside the kernel: the same calls, made from a seed, must answer the same and leave the same memory.
+//!
+//! `LEEWARD_SEQUENCES=N` runs N sequences (default 3,000 alone, 60 with threads), `LEEWARD_SEED=N` begins at another. A
+//! disagreement is made as short as it gets and printed as a script.
+//!
+//! Where Linux's own answer is unspecified, nothing is compared:
+//! - the order of waiters that were moved to a word on which others waited already: Linux leaves them where they were if both words
+//!   happen to share a bucket, and puts them behind the others if not. So nothing is moved to a word that was waited on.
+
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![allow(missing_docs)]
+
+#[path = "common/guest.rs"]
+mod guest;
+
+use guest::{Guest, PAGE, Page, kernel};
+use leeward_engine::abi::Numbers;
+use leeward_engine::{Config, Engine, Heap};
+
+/// splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.next() as usize % from.len()]
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.next() % 100 < percent
+    }
+}
+
+fn setting(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+fn engine() -> Engine<Guest> {
+    Engine::new(Config::for_processors(1, 11), Heap).unwrap()
+}
+
+fn ask(engine: &Engine<Guest>, guest: &Guest, arguments: [u64; 6]) -> i64 {
+    engine.syscall(guest, &Numbers::X86_64, Numbers::X86_64.futex, arguments).unwrap()
+}
+
+/// Where the times are, in the writable page: seconds and nanoseconds.
+const TIMES: [(i64, i64); 8] =
+    [(0, 0), (0, 100_000), (1, 0), (-1, 0), (0, -1), (0, 1_000_000_000), (0, 999_999_999_999), (i64::MIN, i64::MIN)];
+/// Of these, the ones with which a relative wait ends at once or soon; points in time, all of them are past.
+const SHORT: usize = 2;
+const TIMES_AT: u64 = 2048;
+
+fn time(guest: &Guest, i: usize) -> u64 {
+    guest.address(Page::Writable) + TIMES_AT + 16 * i as u64
+}
+
+/// Fills the memory as each sequence finds it.
+fn prepare(guest: &Guest) {
+    for page in [Page::Writable, Page::Object] {
+        for i in 0..PAGE as u64 / 4 {
+            guest.store(guest.address(page) + 4 * i, i as u32 & 3);
+        }
+    }
+    for (i, (seconds, nanos)) in TIMES.into_iter().enumerate() {
+        for (j, half) in [seconds as u64, nanos as u64].into_iter().enumerate() {
+            guest.store(time(guest, i) + 8 * j as u64, half as u32);
+            guest.store(time(guest, i) + 8 * j as u64 + 4, (half >> 32) as u32);
+        }
+    }
+}
+
+fn address(random: &mut Random, guest: &Guest) -> u64 {
+    let word = 4 * random.pick(&[0, 1, 2, 3, 4, 511]);
+    match random.next() % 20 {
+        0..8 => guest.address(Page::Writable) + word,
+        8..11 => guest.address(Page::Object) + word,
+        11..13 => guest.address(Page::Alias) + word,
+        13..15 => guest.address(Page::ReadOnly) + word,
+        15..17 => guest.address(Page::Missing) + word,
+        17 => guest.address(Page::Writable) + random.pick(&[1, 2, 3, 6]),
+        18 => random.pick(&[0, 4, 0xffff_8000_0000_0000, u64::MAX - 3, u64::MAX]),
+        _ => 0xffff_ffff_8100_0000 + word,
+    }
+}
+
+const COUNTS: [u64; 10] = [0, 1, 2, 3, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, u64::MAX, 1 << 32, 5];
+
+/// Any call that ends by itself, but for the operations that are not built.
+fn call(random: &mut Random, guest: &Guest) -> [u64; 6] {
+    const COMMANDS: [u64; 16] = [0, 0, 1, 3, 4, 4, 5, 5, 5, 9, 9, 10, 2, 14, 99, 127];
+    let command = random.pick(&COMMANDS);
+    let mut flags = random.pick(&[0, 128, 128, 128, 256, 384]);
+    if random.chance(3) {
+        flags |= random.pick(&[512, 1 << 31, 1 << 32, 1 << 12]);
+    }
+    let (word, second) = (address(random, guest), address(random, guest));
+    let value = if random.chance(50) { random.next() & 3 } else { random.pick(&COUNTS) };
+    let waits = command == 0 || command == 9;
+    let fourth = if waits {
+        match random.next() % 10 {
+            0 => random.pick(&[8, guest.address(Page::Missing), u64::MAX, 0xffff_8000_0000_0000]),
+            1 => time(guest, SHORT + random.next() as usize % (TIMES.len() - SHORT)),
+            _ => time(guest, random.next() as usize % SHORT),
+        }
+    } else {
+        random.pick(&COUNTS)
+    };
+    // A relative time of a second is for points in time only.
+    let fourth = if command == 0 && fourth == time(guest, SHORT) { time(guest, 1) } else { fourth };
+    let third = match command {
+        5 => random.next() & 0xff00_3003 | random.pick(&[0, 0x0080_0800, 0x00ff_f000, 0xfff]),
+        4 => random.next() & 3,
+        _ => random.pick(&[0, 1, 2, u64::MAX, 0xffff_ffff, 1 << 32]),
+    };
+    [word, command | flags, value, fourth, second, third]
+}
+
+/// Where the kernel and the engine answer differently: which call, and what.
+fn disagreement(guest: &Guest, calls: &[[u64; 6]]) -> Option<String> {
+    prepare(guest);
+    let theirs: Vec<_> = calls.iter().map(|call| (kernel(*call), guest.contents())).collect();
+    prepare(guest);
+    let engine = engine();
+    for (i, (call, (answer, contents))) in calls.iter().zip(theirs).enumerate() {
+        let ours = ask(&engine, guest, *call);
+        if ours != answer {
+            return Some(format!("call {i}: the kernel answers {answer}, the engine {ours}"));
+        }
+        let now = guest.contents();
+        if let Some(at) = (0..now.len()).find(|&at| now[at] != contents[at]) {
+            return Some(format!("call {i}: word {at} is {:#x} by the kernel, {:#x} here", contents[at], now[at]));
+        }
+    }
+    None
+}
+
+/// Takes calls out as long as there is a disagreement.
+fn shortened<T: Clone>(mut calls: Vec<T>, differs: impl Fn(&[T]) -> bool) -> Vec<T> {
+    let mut i = 0;
+    while i < calls.len() {
+        let mut fewer = calls.clone();
+        fewer.remove(i);
+        if differs(&fewer) {
+            calls = fewer;
+        } else {
+            i += 1;
+        }
+    }
+    calls
+}
+
+#[test]
+fn one_thread_gets_the_kernels_answers() {
+    let guest = Guest::new();
+    let first = setting("LEEWARD_SEED", 1);
+    let count = setting("LEEWARD_SEQUENCES", 3000);
+    let mut answers = std::collections::BTreeMap::<i64, u64>::new();
+    for seed in first..first + count {
+        let mut random = Random(seed);
+        let calls: Vec<_> = (0..12).map(|_| call(&mut random, &guest)).collect();
+        if disagreement(&guest, &calls).is_some() {
+            let calls = shortened(calls, |calls| disagreement(&guest, calls).is_some());
+            let why = disagreement(&guest, &calls).unwrap_or_default();
+            let script: Vec<_> = calls.iter().map(|call| format!("  futex{call:#x?}").replace('\n', "")).collect();
+            panic!("seed {seed}: {why}\n{}\n  pages at {:#x}", script.join("\n"), guest.address(Page::Writable));
+        }
+        let engine = engine();
+        prepare(&guest);
+        for call in &calls {
+            *answers.entry(ask(&engine, &guest, *call)).or_default() += 1;
+        }
+    }
+    println!("{count} sequences, {} calls agree; answers: {answers:?}", 12 * count);
+    // The generator reaches them all.
+    let all = [0, -libc::EAGAIN, -libc::EFAULT, -libc::EINVAL, -libc::ENOSYS, -libc::ETIMEDOUT];
+    if count >= 1000 {
+        assert!(all.iter().all(|answer| answers.contains_key(&i64::from(*answer))), "{answers:?}");
+    }
+}

@@ -1,0 +1,280 @@
+//! The futex2 calls beside the kernel's: the same calls, made from a seed, must answer the same; and who is woken among threads that wait.
+//!
+//! `LEEWARD_SEQUENCES=N` and `LEEWARD_SEED=N` as in `differential.rs`. What is not compared:
+//! - words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`): the engine refuses them.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(missing_docs)]
+
+#[path = "common/guest.rs"]
+mod guest;
+
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use guest::{Element, Guest, PAGE, Page, put, put_waitv, system};
+use leeward_engine::abi::Numbers;
+use leeward_engine::{Config, Engine, Heap};
+
+const WAITV: u64 = 449;
+const WAKE: u64 = 454;
+const WAIT: u64 = 455;
+const REQUEUE: u64 = 456;
+
+/// splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.next() as usize % from.len()]
+    }
+}
+
+fn setting(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+fn engine() -> Engine<Guest> {
+    Engine::new(Config::for_processors(1, 11), Heap).unwrap()
+}
+
+fn ours(engine: &Engine<Guest>, guest: &Guest, number: u64, arguments: [u64; 6]) -> i64 {
+    engine.syscall(guest, &Numbers::X86_64, number, arguments).unwrap()
+}
+
+/// Where arrays and times are, in the writable page.
+const ARRAY_AT: u64 = 1024;
+const TIMES_AT: u64 = 512;
+/// All of the good ones are past.
+const TIMES: [(u64, u64); 6] = [(0, 0), (0, 100_000), (1, 0), (u64::MAX, 0), (0, 1_000_000_000), (1 << 63, 5)];
+
+fn put_array(guest: &Guest, elements: &[Element]) -> u64 {
+    let array = guest.address(Page::Writable) + ARRAY_AT;
+    put_waitv(guest, array, elements);
+    array
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    number: u64,
+    arguments: [u64; 6],
+    elements: Vec<Element>,
+}
+
+fn address(random: &mut Random, guest: &Guest) -> u64 {
+    let word = 4 * random.pick(&[0, 1, 2, 3]);
+    match random.next() % 24 {
+        0..11 => guest.address(Page::Writable) + word,
+        11..16 => guest.address(Page::Object) + word,
+        16..18 => guest.address(Page::Alias) + word,
+        18 => guest.address(Page::ReadOnly) + word,
+        19 => guest.address(Page::Missing) + word,
+        20 => guest.address(Page::Writable) + random.pick(&[1, 2, 3, 6]),
+        _ => random.pick(&[0, 4, 0xffff_8000_0000_0000, u64::MAX - 3]),
+    }
+}
+
+fn flags(random: &mut Random) -> u32 {
+    const ODD: [u32; 9] = [0, 1, 3, 128, 2 | 16, 2 | 64, 2 | 256, 2 | 1 << 31, 130 | 512];
+    if random.next() % 8 == 0 { random.pick(&ODD) } else { random.pick(&[2, 130, 130]) }
+}
+
+fn value(random: &mut Random) -> u64 {
+    if random.next() % 10 == 0 { random.pick(&[1 << 32, u64::MAX, 0xffff_ffff]) } else { random.next() & 3 }
+}
+
+fn step(random: &mut Random, guest: &Guest) -> Step {
+    let number = random.pick(&[WAITV, WAITV, WAKE, WAIT, REQUEUE, REQUEUE]);
+    let length = if number == REQUEUE { 2 } else { random.pick(&[1, 2, 3, 5]) };
+    let same = random.pick(&[2, 130]);
+    let elements: Vec<Element> = (0..length)
+        .map(|_| {
+            let flags = if random.next() % 3 != 0 { same } else { flags(random) };
+            let reserved = if random.next() % 20 == 0 { 1 << (random.next() & 31) } else { 0 };
+            // Mostly the value that is there.
+            let address = address(random, guest);
+            let value = if random.next() % 4 != 0 { (address / 4) & 3 } else { value(random) };
+            (value, address, flags, reserved)
+        })
+        .collect();
+    let mut array = guest.address(Page::Writable) + ARRAY_AT;
+    if random.next() % 12 == 0 {
+        let missing = guest.address(Page::Missing);
+        array = random.pick(&[0, 8, missing, missing - 12, u64::MAX - 7, 0xffff_8000_0000_0000, array + 4]);
+    }
+    let time = match random.next() % 8 {
+        0 => random.pick(&[8, guest.address(Page::Missing), u64::MAX]),
+        1 => guest.address(Page::Writable) + TIMES_AT + 16 * (random.next() % TIMES.len() as u64),
+        _ => guest.address(Page::Writable) + TIMES_AT + 16 * (random.next() % 3),
+    };
+    let clock = if random.next() % 10 == 0 { random.pick(&[2, 7, u64::MAX, 1 << 32]) } else { random.next() & 1 };
+    let zero = if random.next() % 16 == 0 { random.pick(&[1, 1 << 31, 1 << 32]) } else { 0 };
+    let count = |random: &mut Random| random.pick(&[0, 1, 2, u64::MAX, 0x8000_0000, 1 << 32, 0x7fff_ffff]);
+    let arguments = match number {
+        WAITV => {
+            let length = if random.next() % 10 == 0 { random.pick(&[0, 129, u64::MAX]) } else { length };
+            [array, length, zero, time, clock, 0]
+        }
+        WAKE => [address(random, guest), value(random), count(random), u64::from(flags(random)), 0, 0],
+        WAIT => [address(random, guest), value(random), value(random), u64::from(flags(random)), time, clock],
+        _ => [array, zero, count(random), count(random), 0, 0],
+    };
+    Step { number, arguments, elements }
+}
+
+fn prepare(guest: &Guest) {
+    for page in [Page::Writable, Page::Object] {
+        for i in 0..PAGE as u64 / 4 {
+            guest.store(guest.address(page) + 4 * i, i as u32 & 3);
+        }
+    }
+    for (i, (seconds, nanos)) in TIMES.into_iter().enumerate() {
+        let at = guest.address(Page::Writable) + TIMES_AT + 16 * i as u64;
+        put(guest, at, seconds);
+        put(guest, at + 8, nanos);
+    }
+}
+
+fn disagreement(guest: &Guest, engine: &Engine<Guest>, step: &Step) -> Option<String> {
+    prepare(guest);
+    put_array(guest, &step.elements);
+    let (theirs, memory) = (system(step.number, step.arguments), guest.contents());
+    let ours = ours(engine, guest, step.number, step.arguments);
+    if theirs != ours {
+        return Some(format!("{step:#x?}: the kernel answers {theirs}, the engine {ours}"));
+    }
+    (memory != guest.contents()).then(|| format!("{step:#x?}: memory was written"))
+}
+
+#[test]
+fn one_thread_gets_the_kernels_answers() {
+    if system(WAIT, [0; 6]) == -i64::from(libc::ENOSYS) || system(WAITV, [0; 6]) == -i64::from(libc::ENOSYS) {
+        println!("skipped: the system has no futex2 calls");
+        return;
+    }
+    let guest = Guest::new();
+    let engine = engine();
+    let (first, count) = (setting("LEEWARD_SEED", 1), 4 * setting("LEEWARD_SEQUENCES", 5000));
+    let mut answers = std::collections::BTreeMap::<i64, u64>::new();
+    for seed in first..first + count {
+        let mut random = Random(seed);
+        let step = step(&mut random, &guest);
+        if let Some(why) = disagreement(&guest, &engine, &step) {
+            panic!("seed {seed}: {why}\n  pages at {:#x}", guest.address(Page::Writable));
+        }
+        *answers.entry(ours(&engine, &guest, step.number, step.arguments)).or_default() += 1;
+    }
+    println!("{count} calls agree; answers: {answers:?}");
+    let all = [0, -libc::EAGAIN, -libc::EFAULT, -libc::EINVAL, -libc::ETIMEDOUT];
+    assert!(all.iter().all(|answer| answers.contains_key(&i64::from(*answer))), "{answers:?}");
+}
+
+const NONE: i64 = i64::MIN;
+
+/// A thread in `waitv`.
+struct Waiter {
+    words: Vec<u64>,
+    thread: AtomicI32,
+    answer: AtomicI64,
+}
+
+impl Waiter {
+    /// Its answer, or nothing if it sleeps; waits for either.
+    fn settled(&self) -> Option<i64> {
+        let start = Instant::now();
+        loop {
+            let answer = self.answer.load(Ordering::SeqCst);
+            if answer != NONE {
+                return Some(answer);
+            }
+            let thread = self.thread.load(Ordering::SeqCst);
+            let call = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).unwrap_or_default();
+            let asleep = [libc::SYS_futex as u64, WAITV].iter().any(|number| call.starts_with(&format!("{number} ")));
+            if asleep && self.answer.load(Ordering::SeqCst) == NONE {
+                return None;
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "a thread does not settle");
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Threads that wait on several words each, and wakes and requeues one after another; what is to be the same, line by line.
+fn run(guest: &Guest, seed: u64, ask: impl Fn(u64, [u64; 6]) -> i64 + Sync) -> Vec<String> {
+    let mut random = Random(seed);
+    let flag = random.pick(&[2_u32, 130]);
+    let page = if flag == 2 { Page::Object } else { Page::Writable };
+    let at = |word: u64| guest.address(page) + 4 * word;
+    (0..8).for_each(|word| guest.store(at(word), 0));
+    let waiters: Vec<_> = (0..3)
+        .map(|_| {
+            let words = (0..random.pick(&[1, 2, 3, 7])).map(|_| random.next() % 4).collect();
+            Waiter { words, thread: AtomicI32::new(0), answer: AtomicI64::new(NONE) }
+        })
+        .collect();
+    let mut lines = Vec::new();
+    std::thread::scope(|threads| {
+        for waiter in &waiters {
+            let elements: Vec<Element> = waiter.words.iter().map(|word| (0, at(*word), flag, 0)).collect();
+            let (array, ask) = (put_array(guest, &elements), &ask);
+            threads.spawn(move || {
+                // SAFETY: no arguments.
+                waiter.thread.store(unsafe { libc::gettid() }, Ordering::SeqCst);
+                let answer = ask(WAITV, [array, elements.len() as u64, 0, 0, 0, 0]);
+                waiter.answer.store(answer, Ordering::SeqCst);
+            });
+            assert_eq!(waiter.settled(), None, "{:?} does not go to sleep", waiter.words);
+        }
+        let mut targets = vec![4, 5];
+        for last in 0..9 {
+            let word = random.next() % 4;
+            let line = match random.next() % 3 {
+                _ if last >= 5 => format!("{}", ask(WAKE, [at(last - 5), u64::MAX >> 32, 99, u64::from(flag), 0, 0])),
+                0 if !targets.is_empty() => {
+                    // To a word that nobody waits on: see `differential.rs`.
+                    let to = targets.pop().unwrap();
+                    let array = put_array(guest, &[(0, at(word), flag, 0), (0, at(to), flag, 0)]);
+                    let moved = ask(REQUEUE, [array, 0, random.next() & 1, random.next() & 3, 0, 0]);
+                    let still: Vec<_> = waiters.iter().map(Waiter::settled).collect();
+                    let woken = ask(WAKE, [at(to), 1, 1, u64::from(flag), 0, 0]);
+                    format!("moved {moved} {still:?}, woken {woken}")
+                }
+                _ => format!("{}", ask(WAKE, [at(word), 1, random.next() & 3, u64::from(flag), 0, 0])),
+            };
+            let states: Vec<_> = waiters.iter().map(Waiter::settled).collect();
+            lines.push(format!("{word}: {line}, {states:?}"));
+        }
+        // Whoever was moved and not woken.
+        for word in [4, 5] {
+            let woken = ask(WAKE, [at(word), 1, 99, u64::from(flag), 0, 0]);
+            let states: Vec<_> = waiters.iter().map(Waiter::settled).collect();
+            lines.push(format!("{word}: {woken}, {states:?}"));
+        }
+    });
+    lines
+}
+
+#[test]
+fn threads_get_the_kernels_wakes() {
+    if system(WAIT, [0; 6]) == -i64::from(libc::ENOSYS) || system(WAITV, [0; 6]) == -i64::from(libc::ENOSYS) {
+        println!("skipped: the system has no futex2 calls");
+        return;
+    }
+    let guest = Guest::new();
+    let (first, count) = (setting("LEEWARD_SEED", 1), setting("LEEWARD_SEQUENCES", 60));
+    for seed in first..first + count {
+        let theirs = run(&guest, seed, system);
+        let engine = engine();
+        let ours = run(&guest, seed, |number, arguments| ours(&engine, &guest, number, arguments));
+        assert!(theirs == ours, "seed {seed}:\nthe kernel:\n{}\nthe engine:\n{}", theirs.join("\n"), ours.join("\n"));
+    }
+    println!("{count} scripts of 3 threads in waitv agree");
+}

@@ -1,0 +1,56 @@
+//! The raw locks, unmodified, on the embedded engine instead of the kernel's futexes. Run with `--features engine`.
+//!
+//! A mutex, a condition variable, a readers-writer lock and a barrier share one parking lot; at the end it tells how many waits it queued.
+
+use leeward::futex::{Hosted, Parking};
+use leeward::raw::{self, WakeOp};
+use leeward::sync::Condvar;
+
+type Here = Hosted<Parking>;
+type Mutex<T> = lock_api::Mutex<raw::Mutex<Here>, T>;
+type RwLock<T> = lock_api::RwLock<raw::RwLock<Here>, T>;
+
+const WORKERS: u32 = 4;
+const EACH: u64 = 5_000;
+
+fn main() {
+    let queue = Mutex::new(Vec::new());
+    let filled = Condvar::<WakeOp, Here>::with_scheme();
+    let sums = RwLock::new(vec![0; WORKERS as usize]);
+    let start = raw::Barrier::<Here>::new(WORKERS + 1);
+    std::thread::scope(|scope| {
+        for worker in 0..WORKERS as usize {
+            let (queue, filled, sums, start) = (&queue, &filled, &sums, &start);
+            scope.spawn(move || {
+                start.wait();
+                loop {
+                    let mut items = queue.lock();
+                    filled.wait_while(&mut items, |items| items.is_empty());
+                    let Some(item) = items.pop().flatten() else { return };
+                    drop(items);
+                    sums.write()[worker] += item;
+                }
+            });
+        }
+        start.wait();
+        for item in 1..=u64::from(WORKERS) * EACH {
+            queue.lock().push(Some(item));
+            filled.notify_one();
+        }
+        // The last ones, below all others: the end.
+        let mut items = queue.lock();
+        items.splice(0..0, (0..WORKERS).map(|_| None));
+        filled.notify_all();
+    });
+    let count = u64::from(WORKERS) * EACH;
+    let sum: u64 = sums.read().iter().sum();
+    let (own, global) = (Parking::lot().stats(), Parking::lot().global_stats());
+    println!("{WORKERS} workers took {count} items; their sum is {sum}");
+    println!(
+        "the engine queued {} waits: {} in its own table, {} before it had one",
+        own.queued + global.queued,
+        own.queued,
+        global.queued
+    );
+    assert_eq!(sum, count * (count + 1) / 2);
+}

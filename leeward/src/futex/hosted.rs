@@ -1,0 +1,162 @@
+//! Futexes of an embedded engine: [`Hosted`], for locks where the kernel's futex is not, or is not wanted.
+//!
+//! The locks of [`raw`](crate::raw) run on it as they are. [`Parking`](super::Parking) is an embedding that is ready: the engine on this process's threads.
+
+use core::marker::PhantomData;
+use core::time::Duration;
+
+use leeward_engine::abi::FUTEX_BITSET_MATCH_ANY as ANY;
+use leeward_engine::{Clock, Engine, Host, Word};
+
+use super::{Changed, Deadline, Futex, Wait, WakeOp};
+use crate::atomic::AtomicU32;
+
+/// Where an engine is embedded: which engine serves, and who calls. Implemented for a marker type, which then names a place to sleep:
+/// [`Hosted<E>`](Hosted).
+///
+/// ```
+/// use leeward::futex::{Embedding, Hosted, Parking};
+/// use leeward::raw::Mutex;
+/// use leeward_engine::Engine;
+///
+/// /// The engine of some subsystem: here, that of the process's parking lot.
+/// enum Own {}
+/// // SAFETY: `Parking`'s, which keeps the promise.
+/// unsafe impl Embedding for Own {
+///     type Host = <Parking as Embedding>::Host;
+///     fn with<R>(work: impl FnOnce(&Engine<Self::Host>, &Self::Host) -> R) -> R {
+///         Parking::with(work)
+///     }
+/// }
+///
+/// static LOCK: Mutex<Hosted<Own>> = Mutex::new();
+/// assert!(LOCK.try_lock());
+/// ```
+///
+/// # Safety
+/// The host takes an address of this program for what it is: its [`load`](Host::load), [`compare_exchange`](Host::compare_exchange) and
+/// [`fetch_op`](Host::fetch_op) do to the word there what they say, in one step, and its other methods nothing. All threads that use one
+/// word get the same engine, and hosts of one space (or, where it is [`SHARED`](Self::SHARED), hosts that look up the same thing): else they
+/// would not find each other.
+pub unsafe trait Embedding: Send + Sync + 'static {
+    /// The system that the engine is built into.
+    type Host: Host;
+
+    /// Whether words are looked up as shared ([`Scope::Shared`](leeward_engine::Scope)), and may be used by several spaces.
+    const SHARED: bool = false;
+
+    /// Calls `work` with the engine and the calling thread's host. `work` may sleep.
+    fn with<R>(work: impl FnOnce(&Engine<Self::Host>, &Self::Host) -> R) -> R;
+
+    /// Lets another thread run.
+    fn yield_now() {
+        // A host gives its processor away once it has looked often enough.
+        Self::with(|_, host| host.spin(u32::MAX));
+    }
+}
+
+/// The futexes of an embedded engine, as a place to sleep.
+///
+/// What it costs is the engine's cost and the host's: an uncontended lock never comes here, and a wake that finds nobody takes no lock. Where the host refuses a
+/// call, waiting is looking again.
+///
+/// ```
+/// use leeward::futex::{Hosted, Parking};
+/// type Mutex<T> = lock_api::Mutex<leeward::raw::Mutex<Hosted<Parking>>, T>;
+/// static TOTAL: Mutex<u64> = Mutex::new(0);
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| *TOTAL.lock() += 1);
+///     }
+/// });
+/// assert_eq!(*TOTAL.lock(), 4);
+/// ```
+pub struct Hosted<E: Embedding>(PhantomData<fn() -> E>);
+
+impl<E: Embedding> Hosted<E> {
+    /// The word as the engine knows it.
+    fn word(word: *const AtomicU32) -> Word {
+        let address = word.expose_provenance() as u64;
+        if E::SHARED { Word::shared(address) } else { Word::private(address) }
+    }
+
+    /// The host refused a wait: nothing is lost but the sleep.
+    #[cold]
+    fn refused(deadline: Option<Deadline>) -> Wait {
+        E::yield_now();
+        match deadline {
+            Some(deadline) if deadline.has_passed::<Self>() => Wait::TimedOut,
+            _ => Wait::Woken,
+        }
+    }
+}
+
+// SAFETY: the engine compares under the lock of the bucket in which it queues (pair W); it reads `from`'s word and changes `on`'s through the
+// host, whose implementer promised to do no more.
+unsafe impl<E: Embedding> Futex for Hosted<E> {
+    const SHARED: bool = E::SHARED;
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
+        let until = deadline.map(in_nanos);
+        match E::with(|engine, host| engine.wait(host, Self::word(word), expected, ANY, until)) {
+            Ok(leeward_engine::Wait::Woken | leeward_engine::Wait::Interrupted) => Wait::Woken,
+            Ok(leeward_engine::Wait::Changed) => Wait::Changed,
+            Ok(leeward_engine::Wait::TimedOut) => Wait::TimedOut,
+            Err(_) => Self::refused(deadline),
+        }
+    }
+
+    fn wake(word: *const AtomicU32, count: u32) -> u32 {
+        // Refused where nothing can be looked up, and so nobody sleeps.
+        E::with(|engine, host| engine.wake(host, Self::word(word), count, ANY)).unwrap_or(0)
+    }
+
+    unsafe fn requeue(
+        from: *const AtomicU32,
+        expected: u32,
+        wake: u32,
+        to: *const AtomicU32,
+        requeue: u32,
+    ) -> Result<u32, Changed> {
+        let (first, second) = (Self::word(from), Self::word(to));
+        match E::with(|engine, host| engine.requeue(host, first, second, wake, requeue, Some(expected))) {
+            Ok(leeward_engine::Requeue::Done(count)) => Ok(count),
+            Ok(leeward_engine::Requeue::Changed) => Err(Changed),
+            // What is woken needs not be moved.
+            Err(_) => Ok(Self::wake(from, wake.saturating_add(requeue))),
+        }
+    }
+
+    unsafe fn wake_op(word: *const AtomicU32, wake: u32, on: *const AtomicU32, op: WakeOp, wake_on: u32) -> u32 {
+        let (first, second) = (Self::word(word), Self::word(on));
+        let answer = leeward_engine::WakeOp::decode(op.encoded())
+            .and_then(|op| E::with(|engine, host| engine.wake_op(host, first, wake, second, op, wake_on)));
+        answer.unwrap_or_else(|_| {
+            // Nothing has happened: in three steps.
+            // SAFETY: the caller's promise.
+            let old = op.apply_to(unsafe { &*on });
+            let woken = Self::wake(word, wake);
+            woken + if op.holds(old) { Self::wake(on, wake_on) } else { 0 }
+        })
+    }
+
+    fn yield_now() {
+        E::yield_now();
+    }
+
+    fn now() -> Deadline {
+        Deadline::at(Duration::from_nanos(E::with(|_, host| host.now(Clock::Monotonic))))
+    }
+}
+
+impl<E: Embedding> core::fmt::Debug for Hosted<E> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Hosted")
+    }
+}
+
+/// As the engine counts time; what it cannot count never comes.
+fn in_nanos(deadline: Deadline) -> leeward_engine::Deadline {
+    let at = u64::try_from(deadline.since_beginning().as_nanos()).unwrap_or(u64::MAX);
+    leeward_engine::Deadline { clock: Clock::Monotonic, at }
+}

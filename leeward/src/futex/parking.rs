@@ -1,0 +1,78 @@
+//! The embedding that is ready: one parking lot for this process, made when a thread first sleeps or wakes.
+
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use leeward_engine::Engine;
+use leeward_engine::parking::{ParkingLot, Process};
+
+use super::Embedding;
+
+/// This process's parking lot as a place to sleep: `Hosted<Parking>`.
+///
+/// Threads sleep on the kernel's futex, each on a word of its own; who sleeps on what is the engine's business. In the child of a fork the lot is
+/// a new and empty one: the threads that slept in the old one are not there.
+///
+/// Not async-signal-safe: a handler that wakes may find a bucket locked by the thread that it interrupted.
+#[derive(Debug)]
+pub enum Parking {}
+
+/// The lot; null: none yet in this process. A lot is never freed.
+static LOT: AtomicPtr<ParkingLot> = AtomicPtr::new(core::ptr::null_mut());
+
+impl Parking {
+    /// The lot itself: for futures that wait beside threads ([`ParkingLot::wait_async`]), and for what it counts.
+    ///
+    /// Out of memory, it ends as other allocations do. Call it early to be spared that when a thread goes to sleep.
+    #[inline]
+    pub fn lot() -> &'static ParkingLot {
+        // Acquire: the lot's contents; partner: the exchange in `make`.
+        let lot = LOT.load(Ordering::Acquire);
+        if lot.is_null() {
+            return make();
+        }
+        // SAFETY: not null, so from `make`, and never freed.
+        unsafe { &*lot }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn make() -> &'static ParkingLot {
+    let threads = std::thread::available_parallelism().map_or(2, |count| count.get() as u32);
+    let Ok(lot) = ParkingLot::new(threads) else {
+        alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<ParkingLot>());
+    };
+    let new = alloc::boxed::Box::into_raw(alloc::boxed::Box::new(lot));
+    // Before anybody can sleep there. Twice if two threads come at once, which is no matter.
+    // SAFETY: a handler without arguments that lives as long as the code does. It fails for lack of memory only: then a child keeps the lot.
+    let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    // Release: the lot's contents; partner: `lot`. Acquire on failure: the other's.
+    match LOT.compare_exchange(core::ptr::null_mut(), new, Ordering::Release, Ordering::Acquire) {
+        // SAFETY: made above, and never freed from now on.
+        Ok(_) => unsafe { &*new },
+        Err(other) => {
+            // SAFETY: made above, and nobody else has seen it.
+            drop(unsafe { alloc::boxed::Box::from_raw(new) });
+            // SAFETY: as in `lot`.
+            unsafe { &*other }
+        }
+    }
+}
+
+/// Runs in the child, on its only thread. The old lot may have locks that are held by threads that are not there, and lists that lead to their stacks:
+/// it is left alone.
+extern "C" fn in_child() {
+    // Relaxed: one thread.
+    LOT.store(core::ptr::null_mut(), Ordering::Relaxed);
+}
+
+// SAFETY: the host's accesses are atomic ones to the words themselves, and there is one lot.
+unsafe impl Embedding for Parking {
+    type Host = Process;
+
+    fn with<R>(work: impl FnOnce(&Engine<Process>, &Process) -> R) -> R {
+        // SAFETY: words come from `Hosted`, whose callers borrow those that are accessed, or promise that they live.
+        let (engine, process) = unsafe { Parking::lot().parts() };
+        work(engine, process)
+    }
+}
