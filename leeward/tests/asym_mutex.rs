@@ -172,11 +172,13 @@ fn no_slot_is_free() {
     drop(guard);
     assert!(is_biased(&mutex));
     *mutex.lock() += 1;
-    // Not the first slot.
-    let _reads = locks[0].read();
+    // Its first slot alone: the ordinary lock again, and the bias comes back with the unlock.
+    let reads = locks[0].read();
     let guard = mutex.lock();
-    assert!(is_biased(&mutex) && elsewhere(|| mutex.try_lock().is_none()));
+    drop(reads);
+    assert!(mutex.try_lock().is_none() && elsewhere(|| mutex.try_lock().is_none()));
     drop(guard);
+    assert!(is_biased(&mutex));
     assert_eq!(elsewhere(|| *mutex.lock()), 2);
 }
 
@@ -276,4 +278,20 @@ fn it_is_small_and_constant() {
     static MUTEX: Mutex<()> = Mutex::new(());
     assert!(MUTEX.try_lock().is_some());
     assert!(size_of::<RawMutex>() <= 40);
+}
+
+/// The fast path looks at the first slot only: it must not let the owner in again who is inside by another one.
+#[test]
+fn its_owner_is_inside_once_whatever_slots_are_free() {
+    let (mutex, other) = (Mutex::new(0), RwLock::new(()));
+    for _ in 0..3 {
+        drop(mutex.lock());
+        drop(other.read());
+    }
+    let outer = other.read();
+    let guard = mutex.lock();
+    drop(outer);
+    assert!(mutex.try_lock().is_none() && mutex.try_lock_for(SHORT).is_none(), "locked twice");
+    drop(guard);
+    assert!(mutex.try_lock().is_some());
 }

@@ -21,8 +21,9 @@
 //! # Slots
 //! A thread has four slots, in a block of its own that is registered when it first needs one (which may allocate, so that
 //! these locks do not serve inside a global allocator) and given back when it exits. A slot says which lock its thread is
-//! inside of. Whoever is inside of four such locks takes further ones by way of the ordinary lock in each; so does a
-//! thread past its thread-local destructors, and one for whose block there is no memory.
+//! inside of. Whoever is inside of four such locks takes further ones by way of the ordinary lock in each; so does the
+//! owner of a [`Mutex`] that locks it while its first slot is another lock's, a thread past its thread-local
+//! destructors, and one for whose block there is no memory.
 //!
 //! # Guards
 //! They belong to their thread (`!Send`). One that is leaked keeps its lock taken for ever, also when its thread has
@@ -124,9 +125,10 @@ pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
 /// 65,536 locks at most. An owner that exits leaves its bias to be revoked (or to the next thread that is given its slots).
 ///
 /// # Cost
-/// By its owner: a store into a slot of the thread and a look at the lock, and to unlock a store and a look at the slot; no
-/// fence, no locked instruction. Revoking: a [`heavy`](crate::fence::heavy) fence, and waiting for the owner to leave.
-/// Otherwise: what an ordinary lock costs and some nanoseconds more.
+/// By its owner: a store into the thread's first slot and a look at the lock, and to unlock a store and a look at the slot;
+/// no fence, no locked instruction. Inside of another of these locks the owner, too, takes the ordinary one. Revoking: a
+/// [`heavy`](crate::fence::heavy) fence, and waiting for the owner to leave. Otherwise: what an ordinary lock costs and
+/// some nanoseconds more.
 ///
 /// # Fairness
 /// Whoever revokes waits for the owner to leave once; then as [`raw::Mutex`](crate::raw::Mutex).

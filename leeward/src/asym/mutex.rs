@@ -80,6 +80,8 @@ impl RawMutex {
         self.enter_at_once() || self.lock_slow(How::Until(deadline))
     }
 
+    /// Enters by the calling thread's first slot, if that is free and the thread is the owner. By no other slot: here we
+    /// see of one slot only that we are not inside already.
     #[inline(always)]
     fn enter_at_once(&self) -> bool {
         let block = local::mine();
@@ -87,7 +89,6 @@ impl RawMutex {
         slot.is_free() && self.enter(block, slot)
     }
 
-    /// Enters by a slot of the calling thread that is free, if it is the owner.
     #[inline(always)]
     fn enter(&self, block: &Block, slot: &Slot) -> bool {
         // Pair I, light half, in `announce`: the slot is stored before the look at `owner`. Partner: the heavy fence in
@@ -107,14 +108,10 @@ impl RawMutex {
     fn lock_slow(&self, how: How) -> bool {
         let name = self.name.give(true);
         if let Some(block) = local::registered() {
-            if block.find(name).is_some() {
-                assert!(
-                    !matches!(how, How::Wait),
-                    "leeward: a thread locks an asym::Mutex that it holds: it would wait for itself for ever"
-                );
-            } else if self.is_owner(block) && block.unused().is_some_and(|slot| self.enter(block, slot)) {
-                return true;
-            }
+            assert!(
+                !matches!(how, How::Wait) || block.find(name).is_none(),
+                "leeward: a thread locks an asym::Mutex that it holds: it would wait for itself for ever"
+            );
         }
         let is_contended = !self.lock.try_lock();
         if is_contended {
@@ -131,23 +128,18 @@ impl RawMutex {
         true
     }
 
-    fn is_owner(&self, block: &Block) -> bool {
-        // Relaxed: looked at again where it matters.
-        ptr::eq(self.owner.load(Ordering::Relaxed), block)
-    }
-
     fn is_biased(&self) -> bool {
         // Relaxed: written under the lock.
         !self.owner.load(Ordering::Relaxed).is_null()
     }
 
-    /// The owner's slots. Live for ever, as all do.
-    fn owners_slots(&self) -> impl Iterator<Item = &'static Slot> + Clone + use<> {
+    /// The slot by which its owner enters. Lives for ever, as all do.
+    fn owners_slot(&self) -> Option<&'static Slot> {
         // Relaxed: only its address was handed over; the slots were there before.
         let owner = self.owner.load(Ordering::Relaxed);
         // SAFETY: null, or stored by `unlock_slow`, from a block of the registry, which lives for ever.
         let owner: Option<&'static Block> = unsafe { owner.as_ref() };
-        owner.into_iter().flat_map(Block::slots)
+        owner.map(Block::first)
     }
 
     /// Takes the lock away from its owner, who is waited for. The caller has the ordinary one; if this fails, not any
@@ -156,27 +148,27 @@ impl RawMutex {
     #[inline(never)]
     fn revoke(&self, how: How) -> bool {
         let name = self.name.get();
-        let slots = self.owners_slots();
+        let slot = self.owners_slot();
         // Relaxed, here and below: under the lock.
         let owner = self.owner.load(Ordering::Relaxed);
-        let is_held = || slots.clone().any(|slot| slot.is_held_for(name));
+        let is_held = || slot.is_some_and(|slot| slot.is_held_for(name));
         if matches!(how, How::Try) && is_held() {
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
             return false;
         }
-        // The owner itself may come here, for want of a free slot.
+        // The owner itself comes here when its first slot is another lock's.
         let is_own = ptr::eq(owner, local::mine());
         // Relaxed: ordered by the fence.
         self.owner.store(ptr::null_mut(), Ordering::Relaxed);
         if !is_own && !mutated!(asym_bias_heavy) {
-            // Pair I, heavy half: the bias is taken away before the look at the slots. Partner: the light fence in
+            // Pair I, heavy half: the bias is taken away before the look at the slot. Partner: the light fence in
             // `enter`.
             fence::heavy();
         }
         let has_left = match how {
-            How::Wait => drain::wait(|| slots.clone(), name, None),
-            How::Until(deadline) => drain::wait(|| slots.clone(), name, Some(deadline)),
+            How::Wait => drain::wait(|| slot.into_iter(), name, None),
+            How::Until(deadline) => drain::wait(|| slot.into_iter(), name, Some(deadline)),
             How::Try => !is_held(),
         };
         if !has_left {
@@ -236,7 +228,7 @@ impl RawMutex {
     /// Whether anybody holds it; out of date when it is returned.
     pub fn is_locked(&self) -> bool {
         let name = self.name.get();
-        self.lock.is_locked() || self.owners_slots().any(|slot| slot.is_held_for(name))
+        self.lock.is_locked() || self.owners_slot().is_some_and(|slot| slot.is_held_for(name))
     }
 }
 
