@@ -165,9 +165,10 @@ impl RawRwLock {
         if self.is_open() || (at != 0 && !(local::is_due() && now() >= at)) {
             return;
         }
-        // Release: partner of the acquire in `enter`. (No mutant: loom's light fence, a full one, hides it.) Other readers
-        // may store the same.
-        self.open.store(name, Ordering::Release);
+        let order = if mutated!(asym_open_release) { Ordering::Relaxed } else { Ordering::Release };
+        // Release: what writers wrote is seen by who enters by a slot. Partner: the acquire in `enter`. Other readers may
+        // store the same.
+        self.open.store(name, order);
     }
 
     /// Unlocks it for reading.
