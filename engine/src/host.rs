@@ -119,10 +119,18 @@ impl Flag {
         self.0.store(0, Ordering::Release);
     }
 
-    /// The word itself, to sleep on. Only the engine writes it.
+    /// The word's address, to sleep on. Only the engine writes it: what it says decides whether the waiter may go, so it is not
+    /// handed out as something that safe code could store to.
+    ///
+    /// ```compile_fail
+    /// # use std::sync::atomic::Ordering;
+    /// fn lie(flag: &leeward_engine::Flag) {
+    ///     flag.word().store(2, Ordering::Relaxed);
+    /// }
+    /// ```
     #[inline]
-    pub fn word(&self) -> &AtomicU32 {
-        &self.0
+    pub fn word(&self) -> *const u32 {
+        core::ptr::from_ref(self).cast()
     }
 }
 
