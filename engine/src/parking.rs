@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn waiters_and_futures_are_as_large_as_is_said() {
         assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 112);
-        assert_eq!(size_of::<crate::WaitAsync<'_, Process>>(), 160);
+        assert_eq!(size_of::<crate::WaitAsync<'_, Process>>(), 168);
         assert_eq!(size_of::<crate::Place<Process>>(), 144);
     }
 }
