@@ -15,7 +15,7 @@ use std::task::{Context, Waker};
 
 use leeward_engine::{
     Access, Address, Arithmetic, Clock, Comparison, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, Memory,
-    ParkEnd, Priority, SharedKey, Space, WaitAsync, WakeOp, Word,
+    ParkEnd, Place, Priority, SharedKey, Space, WaitAsync, WakeOp, Word,
 };
 
 const ANY: u32 = u32::MAX;
@@ -325,6 +325,20 @@ fn a_wait_that_is_woken_or_moved() {
                 _ = case.engine.wait(&case.host, from, 0, ANY, None);
             });
         }
+    });
+}
+
+#[test]
+fn a_wait_on_several_words() {
+    quietly(|| {
+        each_kind("waitv", 40, |case, word| {
+            let mut places = Box::new([8, 12, 16].map(|address| Place::new(word(address), 0)));
+            case.host.missing.set(true);
+            _ = case.engine.waitv(&case.host, &mut *places, None);
+            // The second is not as expected: the first is taken out.
+            case.host.words[3].set(1);
+            _ = case.engine.waitv(&case.host, &mut *places, None);
+        });
     });
 }
 
