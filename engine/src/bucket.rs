@@ -10,6 +10,7 @@ use crate::atomic::{AtomicU32, Ordering, Tracked, Turn};
 use crate::batch::Batch;
 use crate::key::Key;
 use crate::mutant::mutated;
+use crate::unwind::Off;
 use crate::waiter::{Handle, Links, Waiter};
 use crate::{Host, Priority, Space, table};
 
@@ -117,11 +118,11 @@ impl<H: Host> Bucket<H> {
 
     /// Takes the lock.
     pub(crate) fn lock<'a>(&'a self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
-        host.preempt_off();
+        let off = Off::new(host);
         if !self.try_lock() {
             self.lock_contended(host);
         }
-        let mut locked = Locked { bucket: self, host, space };
+        let mut locked = Locked { bucket: self, space, _off: off };
         locked.chain().locked += 1;
         locked
     }
@@ -152,8 +153,9 @@ impl<H: Host> Bucket<H> {
 /// A bucket whose lock is held. Nothing is called meanwhile that may sleep.
 pub(crate) struct Locked<'a, H: Host> {
     bucket: &'a Bucket<H>,
-    host: &'a H,
     space: &'a Space<H>,
+    // Preemption is on again when the lock was given up.
+    _off: Off<'a, H>,
 }
 
 impl<H: Host> Drop for Locked<'_, H> {
@@ -162,7 +164,6 @@ impl<H: Host> Drop for Locked<'_, H> {
         let order = if mutated!(lock_release) { Ordering::Relaxed } else { Ordering::Release };
         self.bucket.gate.lock.store(FREE, order);
         self.bucket.gate.turn.pass();
-        self.host.preempt_on();
     }
 }
 

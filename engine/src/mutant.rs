@@ -32,6 +32,8 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("barrier_after", "membarrier's barrier after its acknowledgments (6)"),
     ("barrier_wait", "membarrier waiting for acknowledgments"),
     ("barrier_singly_wait", "the same where it has no memory for the mask"),
+    ("group_count", "counting a group's node before it is queued"),
+    ("leave_resumed", "going on with leaving where the host panicked"),
 ];
 
 /// Whether the named mutant is the active one.
