@@ -263,7 +263,7 @@ fn threads_get_the_kernels_wakes() {
     if there_is_none() {
         return;
     }
-    let (guest, seeds) = (Guest::new(), seeds(500));
+    let (guest, seeds) = (Guest::new(), seeds(200));
     for seed in seeds.clone() {
         agree(seed, &waits(&mut Random(seed)), |script| {
             let engine = engine();

@@ -203,7 +203,7 @@ impl Death {
 
 #[test]
 fn a_thread_leaves_behind_what_the_kernel_leaves() {
-    let (guest, seeds) = (Guest::new(), seeds(2000));
+    let (guest, seeds) = (Guest::new(), seeds(500));
     let ends = std::sync::Mutex::new([0; 4]);
     for seed in seeds.clone() {
         agree(seed, &death(&mut Random(seed)), |death| {

@@ -133,7 +133,7 @@ fn left(waiters: &[Waiter]) -> Vec<usize> {
 
 #[test]
 fn threads_get_the_kernels_wakes() {
-    let (guest, seeds) = (Guest::new(), seeds(500));
+    let (guest, seeds) = (Guest::new(), seeds(200));
     let mut woken = 0;
     for seed in seeds.clone() {
         let script = script(seed);
