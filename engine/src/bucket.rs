@@ -283,6 +283,9 @@ impl<'a, H: Host> Locked<'a, H> {
                 continue;
             }
             chain.links(node).key = *key;
+            if mutated!(requeue_bitset) {
+                chain.links(node).bitset = u32::MAX;
+            }
             chain.unlink(node);
             match &mut to {
                 // Appended behind the horizon: the loop does not meet it again as one of `from`.
@@ -383,13 +386,15 @@ impl<H: Host> Chain<H> {
         let links = self.links(node);
         links.woken_by = bits;
         // Before the decision, with which the node is its owner's, and the group gone too perhaps.
-        let handle = links.handle.take();
+        let handle = if mutated!(handle_late) { None } else { links.handle.take() };
         if let Some(group) = links.group.filter(|_| !mutated!(group_flag)) {
             // SAFETY: on the frame of the node's owner, which needs this bucket's lock to go, unless the node was woken.
             unsafe { group.as_ref() }.tell_group();
         }
         if self.waiter(node).decide_to_wake() {
-            return handle;
+            // A second exchange, which fails: there loom has the owner go on.
+            let late = mutated!(handle_late) && !self.waiter(node).decide_to_wake();
+            return if late { self.links(node).handle.take() } else { handle };
         }
         // Given back, so that it is not dropped under the lock.
         self.links(node).handle = handle;

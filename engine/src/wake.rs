@@ -55,6 +55,9 @@ impl<H: Host> Call<'_, H> {
             let mut held = self.lock(key);
             let below = *horizon.get_or_insert(held.locked.chain().next_number);
             woken += held.locked.wake(key, bits, count - woken, below, &mut batch);
+            if mutated!(unpark_inside) {
+                batch.unpark(self.host);
+            }
             drop(held);
             if !batch.unpark(self.host) {
                 break;
