@@ -10,6 +10,18 @@ pub const FUTEX_REQUEUE: u32 = 3;
 pub const FUTEX_CMP_REQUEUE: u32 = 4;
 /// Change a second word, wake on the first, and on the second if its old value says so.
 pub const FUTEX_WAKE_OP: u32 = 5;
+/// Take a lock that inherits priorities; a point in time on the real-time clock.
+pub const FUTEX_LOCK_PI: u32 = 6;
+/// Give it up.
+pub const FUTEX_UNLOCK_PI: u32 = 7;
+/// Take it if it is free.
+pub const FUTEX_TRYLOCK_PI: u32 = 8;
+/// [`FUTEX_WAIT_BITSET`] of any bit, to be moved to such a lock.
+pub const FUTEX_WAIT_REQUEUE_PI: u32 = 11;
+/// Move such waiters there.
+pub const FUTEX_CMP_REQUEUE_PI: u32 = 12;
+/// [`FUTEX_LOCK_PI`] with the clock that the flag names.
+pub const FUTEX_LOCK_PI2: u32 = 13;
 /// [`FUTEX_WAIT`] with a bitset and a point in time.
 pub const FUTEX_WAIT_BITSET: u32 = 9;
 /// [`FUTEX_WAKE`] with a bitset.

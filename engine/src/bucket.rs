@@ -10,9 +10,10 @@ use crate::atomic::{AtomicU32, Ordering, Tracked, Turn};
 use crate::batch::Batch;
 use crate::key::Key;
 use crate::mutant::mutated;
+use crate::pi_graph::Claim;
 use crate::unwind::Off;
 use crate::waiter::{Handle, Links, Waiter};
-use crate::{Host, Priority, Space, table};
+use crate::{Errno, Host, Priority, Space, table};
 
 /// The bucket's waiters were moved into a larger table.
 const MOVED: u32 = 1 << 31;
@@ -199,6 +200,17 @@ impl<'a, H: Host> Locked<'a, H> {
         // SAFETY: idle: the links are its owner's, which is the caller.
         let links = unsafe { &mut *node.links() };
         links.handle = Some(handle);
+        // SAFETY: the caller's promise.
+        unsafe { self.place(node, key) };
+    }
+
+    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere.
+    ///
+    /// # Safety
+    /// The same.
+    pub(crate) unsafe fn place(&mut self, node: &Waiter<H>, key: Key) {
+        // SAFETY: as above.
+        let links = unsafe { &mut *node.links() };
         links.key = key;
         node.queued();
         if self.is_stray(&key) && !mutated!(stray_hold) {
@@ -219,6 +231,11 @@ impl<'a, H: Host> Locked<'a, H> {
         chain.waiter(node).put_into(bucket);
     }
 
+    /// The key of a node of this list.
+    pub(crate) fn key(&mut self, node: NonNull<Waiter<H>>) -> Key {
+        self.chain().links(node).key
+    }
+
     /// Takes a node of this list out of it: its owner, which has decided to leave, does.
     pub(crate) fn remove(&mut self, node: NonNull<Waiter<H>>) {
         let chain = self.chain();
@@ -228,18 +245,30 @@ impl<'a, H: Host> Locked<'a, H> {
         self.exit(&key, 1);
     }
 
-    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as the batch has room.
-    pub(crate) fn wake(&mut self, key: &Key, bits: u32, most: u32, horizon: u64, batch: &mut Batch<H>) -> u32 {
-        let mut woken = 0;
+    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as the batch has room. One that waits
+    /// for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`.
+    pub(crate) fn wake(
+        &mut self,
+        key: &Key,
+        bits: u32,
+        most: u32,
+        horizon: u64,
+        batch: &mut Batch<H>,
+    ) -> Result<u32, Errno> {
+        let mut woken = Ok(0);
         let mut taken = 0;
         let chain = self.chain();
         let mut cursor = chain.head;
         while let Some(node) = cursor {
-            if woken == most || batch.is_full() {
+            if woken == Ok(most) || batch.is_full() {
                 break;
             }
             let links = chain.links(node);
             cursor = links.next;
+            if links.key == *key && links.claim().is_some() {
+                woken = Err(Errno::EINVAL);
+                break;
+            }
             let matches = links.key == *key && links.bitset & bits != 0 && links.number < horizon;
             if !matches || chain.waiter(node).has_left() {
                 continue;
@@ -247,7 +276,7 @@ impl<'a, H: Host> Locked<'a, H> {
             taken += 1;
             if let Some(handle) = chain.claim(node, bits) {
                 batch.push(handle);
-                woken += 1;
+                woken = woken.map(|woken| woken + 1);
             }
         }
         if taken != 0 {
@@ -257,7 +286,7 @@ impl<'a, H: Host> Locked<'a, H> {
     }
 
     /// Gives up to `most` waiters of `from` another key, in this bucket or in that of `to`; how many. Equal keys: counted, and left
-    /// where they are.
+    /// where they are. `EINVAL` as for [`wake`](Self::wake).
     pub(crate) fn requeue(
         &mut self,
         mut to: Option<&mut Locked<'_, H>>,
@@ -265,7 +294,7 @@ impl<'a, H: Host> Locked<'a, H> {
         key: &Key,
         most: u32,
         horizon: u64,
-    ) -> u32 {
+    ) -> Result<u32, Errno> {
         let mut moved = 0;
         let mut cursor = self.chain().head;
         while let Some(node) = cursor {
@@ -275,29 +304,39 @@ impl<'a, H: Host> Locked<'a, H> {
             let chain = self.chain();
             let links = chain.links(node);
             cursor = links.next;
+            let inherits = links.claim().is_some();
             if links.key != *from || links.number >= horizon || chain.waiter(node).has_left() {
                 continue;
+            }
+            if inherits {
+                return Err(Errno::EINVAL);
             }
             moved += 1;
             if from == key {
                 continue;
             }
-            chain.links(node).key = *key;
-            if mutated!(requeue_bitset) {
-                chain.links(node).bitset = u32::MAX;
-            }
-            chain.unlink(node);
-            match &mut to {
-                // Appended behind the horizon: the loop does not meet it again as one of `from`.
-                None => self.append(node),
-                Some(to) => {
-                    to.bucket.enter();
-                    to.append(node);
-                    self.bucket.exit(1);
-                }
+            self.give(to.as_deref_mut(), node, key);
+        }
+        Ok(moved)
+    }
+
+    /// Gives a waiter of this bucket another key, in this bucket or in that of `to`, behind those that are there.
+    pub(crate) fn give(&mut self, to: Option<&mut Locked<'_, H>>, node: NonNull<Waiter<H>>, key: &Key) {
+        let chain = self.chain();
+        chain.links(node).key = *key;
+        if mutated!(requeue_bitset) {
+            chain.links(node).bitset = u32::MAX;
+        }
+        chain.unlink(node);
+        match to {
+            // Appended behind the horizon: a loop over the list does not meet it again as one of its old key.
+            None => self.append(node),
+            Some(to) => {
+                to.bucket.enter();
+                to.append(node);
+                self.bucket.exit(1);
             }
         }
-        moved
     }
 
     /// Takes the first node out of the list, to be appended elsewhere before the lock is given up; with its key.
@@ -325,6 +364,13 @@ impl<'a, H: Host> Locked<'a, H> {
     }
 }
 
+/// A waiter of a list.
+pub(crate) struct Found<H: Host> {
+    pub(crate) node: NonNull<Waiter<H>>,
+    pub(crate) next: Option<NonNull<Waiter<H>>>,
+    pub(crate) claim: Option<NonNull<Claim<H>>>,
+}
+
 impl<H: Host> Chain<H> {
     /// A node of the list, or one that is being put there.
     fn waiter(&mut self, node: NonNull<Waiter<H>>) -> &Waiter<H> {
@@ -337,6 +383,25 @@ impl<H: Host> Chain<H> {
         let links = self.waiter(node).links();
         // SAFETY: they belong to the lock's holder, and this borrows the chain.
         unsafe { &mut *links }
+    }
+
+    /// The first waiter with that key from a place in the list on: itself, who is behind it, and its claim if it inherits priorities.
+    pub(crate) fn seek(&mut self, from: Option<NonNull<Waiter<H>>>, key: &Key) -> Option<Found<H>> {
+        let mut cursor = from;
+        while let Some(node) = cursor {
+            let links = self.links(node);
+            let (next, claim, matches) = (links.next, links.claim(), links.key == *key);
+            if matches && !self.waiter(node).has_left() {
+                return Some(Found { node, next, claim });
+            }
+            cursor = next;
+        }
+        None
+    }
+
+    /// The first waiter with that key.
+    pub(crate) fn first(&mut self, key: &Key) -> Option<Found<H>> {
+        self.seek(self.head, key)
     }
 
     fn priority(&mut self, node: NonNull<Waiter<H>>) -> Priority {
@@ -387,7 +452,7 @@ impl<H: Host> Chain<H> {
         links.woken_by = bits;
         // Before the decision, with which the node is its owner's, and the group gone too perhaps.
         let handle = if mutated!(handle_late) { None } else { links.handle.take() };
-        if let Some(group) = links.group.filter(|_| !mutated!(group_flag)) {
+        if let Some(group) = links.group().filter(|_| !mutated!(group_flag)) {
             // SAFETY: on the frame of the node's owner, which needs this bucket's lock to go, unless the node was woken.
             unsafe { group.as_ref() }.tell_group();
         }

@@ -6,6 +6,7 @@ use crate::atomic::{Ordering, fence};
 use crate::bucket::{Bucket, Locked};
 use crate::key::Key;
 use crate::mutant::mutated;
+use crate::pi_graph::Graph;
 use crate::space::{Home, Stray};
 use crate::stats::Stats;
 use crate::table::{self, Table};
@@ -80,6 +81,7 @@ pub struct Engine<H: Host> {
     nodes: [Option<NonNull<Table<H>>>; MOST_NODES],
     config: Config,
     memory: H::Memory,
+    graph: Graph<H>,
 }
 
 // SAFETY: the tables may be sent and shared, and are the engine's.
@@ -98,7 +100,7 @@ impl<H: Host> Engine<H> {
         if nodes == 0 || nodes > MOST_NODES || !buckets_fit {
             return Err(NoEngine::Config);
         }
-        let mut engine = Engine { nodes: [None; MOST_NODES], config, memory };
+        let mut engine = Engine { nodes: [None; MOST_NODES], config, memory, graph: Graph::new() };
         for node in 0..nodes {
             let near = (nodes > 1).then_some(node as u32);
             let table = Table::allocate(&engine.memory, config.buckets, near, table::GLOBAL, None);
@@ -134,6 +136,11 @@ impl<H: Host> Engine<H> {
     /// Where its memory comes from.
     pub(crate) fn memory(&self) -> &H::Memory {
         &self.memory
+    }
+
+    /// Who waits for whom with priority inheritance.
+    pub(crate) fn graph(&self) -> &Graph<H> {
+        &self.graph
     }
 
     fn tables(&self) -> impl Iterator<Item = &Table<H>> {
@@ -354,7 +361,7 @@ impl<H: Host> Drop for Entry<'_, H> {
 /// An entered and locked bucket.
 pub(crate) struct Entered<'a, H: Host> {
     // In this order: lock, count, stray.
-    locked: Locked<'a, H>,
+    pub(crate) locked: Locked<'a, H>,
     entry: Entry<'a, H>,
     before: u32,
     _stray: Option<Stray<'a, H>>,
@@ -370,6 +377,18 @@ impl<H: Host> Entered<'_, H> {
         core::mem::forget(self.entry);
         // SAFETY: the caller's promise.
         unsafe { self.locked.queue(node, handle, key) };
+        self.before
+    }
+
+    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere.
+    ///
+    /// # Safety
+    /// The same.
+    pub(crate) unsafe fn place(mut self, node: &Waiter<H>, key: Key) -> u32 {
+        // The node has the place now.
+        core::mem::forget(self.entry);
+        // SAFETY: the caller's promise.
+        unsafe { self.locked.place(node, key) };
         self.before
     }
 }

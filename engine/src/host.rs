@@ -8,7 +8,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use crate::atomic::{AtomicU32, Ordering};
-use crate::{Address, Errno, Processors, SharedKey, Space};
+use crate::{Address, Errno, Inheritance, Processors, SharedKey, Space};
 
 /// User memory is not there, or not so: the access would have to sleep, or cannot be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -260,6 +260,11 @@ pub trait Host: Sized {
 
     /// The machine's processors, for membarrier. Without: `ENOSYS`.
     fn processors(&self) -> Option<&dyn Processors<Self>> {
+        None
+    }
+
+    /// Threads and their priorities, for locks that inherit priorities. Without: `ENOSYS`, and the compiler leaves the rest out.
+    fn inheritance(&self) -> Option<&dyn Inheritance<Self>> {
         None
     }
 }

@@ -13,6 +13,8 @@
 //! | REQUEUE, CMP_REQUEUE | [`Engine::requeue`] | [`Engine::futex`] |
 //! | WAKE_OP | [`Engine::wake_op`] | [`Engine::futex`] |
 //! | waitv, and futex2's wait, wake, requeue | [`Engine::waitv`] and the above | [`Engine::futex2`] |
+//! | LOCK_PI, LOCK_PI2, TRYLOCK_PI, UNLOCK_PI, where the host has [`Inheritance`] | [`Engine::lock_pi`], [`Engine::try_lock_pi`], [`Engine::unlock_pi`], [`Engine::exit_pi`] | [`Engine::futex`] |
+//! | WAIT_REQUEUE_PI, CMP_REQUEUE_PI | [`Engine::wait_requeue_pi`], [`Engine::requeue_pi`] | [`Engine::futex`] |
 //! | robust lists, the walk at a thread's exit | [`Engine::exit_robust`] | [`Engine::robust_syscall`] |
 //! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
 //!
@@ -43,12 +45,16 @@ mod futex2;
 mod host;
 #[cfg(all(test, not(leeward_loom)))]
 mod hostile_tests;
+mod inheritance;
 mod key;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 mod mutant;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
+mod pi;
+mod pi_graph;
+mod pi_requeue;
 mod requeue;
 mod robust;
 mod space;
@@ -87,4 +93,8 @@ pub use wait_async::WaitAsync;
 pub use waitv::{MOST_WORDS, Place, WaitAny};
 pub use wake_op::{Comparison, WakeOp};
 
+pub use inheritance::{Inheritance, Owner, Thread};
+pub use pi::LockPi;
+pub use pi_graph::MOST_CHAIN;
+pub use pi_requeue::WaitPi;
 pub use processors::{Abilities, Interrupt, Processors};

@@ -27,7 +27,7 @@ impl<H: Host> Engine<H> {
     /// Two locks; they are held for one pass over `from`'s bucket. Each 16 that are woken cost another hold.
     ///
     /// # Errors
-    /// `EINVAL`: a misaligned word, words of different scope. `EFAULT`: nothing is there, for `from` with `expected` and for
+    /// `EINVAL`: a misaligned word, words of different scope, a waiter that waits for a lock with priority inheritance or to be moved to one. `EFAULT`: nothing is there, for `from` with `expected` and for
     /// shared words.
     pub fn requeue(
         &self,
@@ -55,26 +55,28 @@ impl<H: Host> Engine<H> {
                     host.fault_in(from.address, Access::Read)?;
                 }
                 Some(Ok(value)) if Some(value) != expected => return Ok(Requeue::Changed),
-                _ => return Ok(Requeue::Done(call.requeue(held, &from_key, &to_key, wake, requeue))),
+                _ => return call.requeue(held, &from_key, &to_key, wake, requeue).map(Requeue::Done),
             }
         }
     }
 }
 
 impl<'a, H: Host> Call<'a, H> {
-    fn requeue(&self, mut held: HeldTwo<'a, H>, from: &Key, to: &Key, wake: u32, requeue: u32) -> u32 {
+    fn requeue(&self, mut held: HeldTwo<'a, H>, from: &Key, to: &Key, wake: u32, requeue: u32) -> Result<u32, Errno> {
         // As on Linux, which counts both together.
         let most = wake.saturating_add(requeue);
         let mut batch = Batch::new();
         let horizon = held.first.chain().next_number;
         let mut woken = 0;
         loop {
-            woken += held.first.wake(from, ANY, wake - woken, horizon, &mut batch);
-            if woken == wake || !batch.is_full() {
-                let moved = held.first.requeue(held.second.as_mut(), from, to, most - woken, horizon);
+            let more = held.first.wake(from, ANY, wake - woken, horizon, &mut batch);
+            woken += *more.as_ref().unwrap_or(&0);
+            if more.is_err() || woken == wake || !batch.is_full() {
+                let moved =
+                    more.and_then(|_| held.first.requeue(held.second.as_mut(), from, to, most - woken, horizon));
                 drop(held);
                 batch.unpark(self.host);
-                return woken + moved;
+                return moved.map(|moved| woken + moved);
             }
             drop(held);
             batch.unpark(self.host);

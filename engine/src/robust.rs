@@ -132,7 +132,7 @@ impl<H: RobustHost> Engine<H> {
             }
         }
         self.write_user(host, pending, &0_u64.to_ne_bytes())?;
-        Ok(call.wake(&key, count, bitset))
+        call.wake(&key, count, bitset)
     }
 
     /// `set_robust_list`, `get_robust_list`, and `futex` with `FUTEX_ROBUST_UNLOCK`, by number: what a system call returns. `None` if it is another: ask
@@ -285,7 +285,8 @@ impl<H: RobustHost> Walk<'_, H> {
     /// Wakes one by the shared key: whether waiters are of this space alone, nobody told.
     fn wake(&mut self, address: Address) {
         if let Ok(key) = self.call.key(Word::shared(address), Access::Read) {
-            self.exit.woken += self.call.wake(&key, 1, u32::MAX);
+            // Where one waits with priority inheritance, nobody is to be woken so.
+            self.exit.woken += self.call.wake(&key, 1, u32::MAX).unwrap_or(0);
         }
     }
 }

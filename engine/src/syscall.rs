@@ -1,11 +1,12 @@
 //! Linux's `futex` call, decoded: for hosts that serve Linux programs.
 
 use crate::abi::{
-    FUTEX_BITSET_MATCH_ANY, FUTEX_CLOCK_REALTIME, FUTEX_CMD_MASK, FUTEX_CMP_REQUEUE, FUTEX_PRIVATE_FLAG, FUTEX_REQUEUE,
-    FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAKE, FUTEX_WAKE_BITSET, FUTEX_WAKE_OP, Numbers,
+    FUTEX_BITSET_MATCH_ANY, FUTEX_CLOCK_REALTIME, FUTEX_CMD_MASK, FUTEX_CMP_REQUEUE, FUTEX_CMP_REQUEUE_PI,
+    FUTEX_LOCK_PI, FUTEX_LOCK_PI2, FUTEX_PRIVATE_FLAG, FUTEX_REQUEUE, FUTEX_TRYLOCK_PI, FUTEX_UNLOCK_PI, FUTEX_WAIT,
+    FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI, FUTEX_WAKE, FUTEX_WAKE_BITSET, FUTEX_WAKE_OP, Numbers,
 };
 use crate::engine::Call;
-use crate::{Address, Clock, Deadline, Engine, Errno, Host, Requeue, Scope, Wait, WakeOp, Word};
+use crate::{Address, Clock, Deadline, Engine, Errno, Host, LockPi, Requeue, Scope, Wait, WaitPi, WakeOp, Word};
 
 /// A time that never comes: the kernel's clock ends here (292 years).
 const END_OF_TIME: u64 = i64::MAX as u64;
@@ -44,10 +45,15 @@ impl<H: Host> Engine<H> {
         let realtime = operation & FUTEX_CLOCK_REALTIME != 0;
         // In this order: the time is read before anything else is looked at.
         let until = match command {
-            FUTEX_WAIT | FUTEX_WAIT_BITSET if time != 0 => Some(self.deadline(host, command, realtime, time)?),
+            FUTEX_LOCK_PI | FUTEX_LOCK_PI2 | FUTEX_WAIT_REQUEUE_PI if host.inheritance().is_none() => {
+                return Err(Errno::ENOSYS);
+            }
+            FUTEX_WAIT | FUTEX_WAIT_BITSET | FUTEX_LOCK_PI | FUTEX_LOCK_PI2 | FUTEX_WAIT_REQUEUE_PI if time != 0 => {
+                Some(self.deadline(host, command, realtime || command == FUTEX_LOCK_PI, time)?)
+            }
             _ => None,
         };
-        if realtime && command != FUTEX_WAIT_BITSET {
+        if realtime && !matches!(command, FUTEX_WAIT_BITSET | FUTEX_LOCK_PI2 | FUTEX_WAIT_REQUEUE_PI) {
             return Err(Errno::ENOSYS);
         }
         let scope = if operation & FUTEX_PRIVATE_FLAG != 0 { Scope::Private } else { Scope::Shared };
@@ -69,7 +75,43 @@ impl<H: Host> Engine<H> {
                 }
             }
             FUTEX_WAKE_OP => self.wake_op_encoded(host, word, value, on, third, time as u32),
+            FUTEX_LOCK_PI | FUTEX_LOCK_PI2 => match self.lock_pi(host, word, until)? {
+                LockPi::Acquired => Ok(0),
+                LockPi::TimedOut => Err(Errno::ETIMEDOUT),
+                LockPi::Interrupted => Err(Errno::EINTR),
+            },
+            FUTEX_TRYLOCK_PI => self.try_lock_pi(host, word)?.then_some(0).ok_or(Errno::EAGAIN),
+            FUTEX_UNLOCK_PI => self.unlock_pi(host, word).map(|()| 0),
+            FUTEX_WAIT_REQUEUE_PI => match self.wait_requeue_pi(host, word, value, until, on)? {
+                WaitPi::Acquired => Ok(0),
+                WaitPi::Changed => Err(Errno::EAGAIN),
+                WaitPi::TimedOut => Err(Errno::ETIMEDOUT),
+                WaitPi::Interrupted => Err(Errno::EINTR),
+            },
+            FUTEX_CMP_REQUEUE_PI => self.requeue_pi_encoded(host, word, on, value, time as u32, third),
             _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    /// CMP_REQUEUE_PI, of which the wake count must be one.
+    fn requeue_pi_encoded(
+        &self,
+        host: &H,
+        word: Word,
+        lock: Word,
+        wake: u32,
+        requeue: u32,
+        expected: u32,
+    ) -> Result<u32, Errno> {
+        if host.inheritance().is_none() {
+            return Err(Errno::ENOSYS);
+        }
+        if wake != 1 || requeue >> 31 != 0 {
+            return Err(Errno::EINVAL);
+        }
+        match self.requeue_pi(host, word, lock, requeue, expected)? {
+            Requeue::Done(count) => Ok(count),
+            Requeue::Changed => Err(Errno::EAGAIN),
         }
     }
 

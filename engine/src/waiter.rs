@@ -10,6 +10,7 @@ use crate::atomic::{AtomicPtr, AtomicU32, Ordering, Tracked};
 use crate::bucket::Bucket;
 use crate::key::Key;
 use crate::mutant::mutated;
+use crate::pi_graph::Claim;
 use crate::{Flag, Host, Priority};
 
 /// Not queued yet.
@@ -20,6 +21,8 @@ const QUEUED: u32 = Flag::WAITING;
 const WOKEN: u32 = 2;
 /// It chose to go; wakers pass it over, and it takes itself out of the list.
 const LEFT: u32 = 3;
+/// It was handed the lock that it waits for by a thread that exits; still in its list.
+const HEIR: u32 = 4;
 
 /// How a waiter is told.
 pub(crate) enum Handle<H: Host> {
@@ -55,8 +58,21 @@ pub(crate) struct Links<H: Host> {
     pub(crate) handle: Option<Handle<H>>,
     /// The bitset of the wake that chose it.
     pub(crate) woken_by: u32,
-    /// The flag of the group that it waits with (waitv), on its owner's frame too.
-    pub(crate) group: Option<NonNull<Flag>>,
+    /// What it is part of, on its owner's frame too: the flag of a group (waitv), or its claim where it inherits.
+    part_of: Option<NonNull<()>>,
+    inherits: bool,
+}
+
+impl<H: Host> Links<H> {
+    /// The flag of the group that it waits with.
+    pub(crate) fn group(&self) -> Option<NonNull<Flag>> {
+        self.part_of.filter(|_| !self.inherits).map(NonNull::cast)
+    }
+
+    /// Its claim, where it inherits priorities.
+    pub(crate) fn claim(&self) -> Option<NonNull<Claim<H>>> {
+        self.part_of.filter(|_| self.inherits).map(NonNull::cast)
+    }
 }
 
 /// A node. Pinned from when it is queued until it was woken or has left.
@@ -67,6 +83,10 @@ pub(crate) struct Waiter<H: Host> {
     /// | queued | idle | its owner, under the bucket's lock |
     /// | woken | queued | a waker, under the bucket's lock: one compare-exchange |
     /// | left | queued | its owner, at a time-out or signal or when dropped: one compare-exchange, no lock |
+    /// | heir | queued | a thread that exits, under the graph's lock |
+    /// | woken | heir | its owner, under both |
+    ///
+    /// With a claim (`pi_graph`) it is woken and leaves under the lock of the bucket and of the graph: both.
     ///
     /// As soon as it is woken its owner may return, and the node be gone. One that has left is still in its bucket's list, until its
     /// owner has taken it out; that owner needs the lock for it, so whoever holds the lock may touch what it finds there.
@@ -95,7 +115,8 @@ impl<H: Host> Waiter<H> {
             number: 0,
             handle: None,
             woken_by: 0,
-            group: None,
+            part_of: None,
+            inherits: false,
         };
         Waiter {
             flag: Flag(AtomicU32::new(IDLE)),
@@ -109,8 +130,16 @@ impl<H: Host> Waiter<H> {
     /// One of several that one thread waits with, and of which any ends its wait: it parks on the group's flag.
     pub(crate) fn in_group(key: Key, bitset: u32, priority: Priority, group: &Flag) -> Waiter<H> {
         let mut node = Waiter::new(key, bitset, priority);
-        node.links.get_mut().group = Some(NonNull::from(group));
+        node.links.get_mut().part_of = Some(NonNull::from(group).cast());
         node
+    }
+
+    /// Its owner, before it is queued: it waits for a lock that inherits priorities, or to be moved to one.
+    pub(crate) fn inherit(&self, claim: NonNull<Claim<H>>) {
+        // SAFETY: idle: the links are its owner's, which is the caller.
+        let links = unsafe { &mut *self.links() };
+        links.part_of = Some(claim.cast());
+        links.inherits = true;
     }
 
     /// Where its owner parks.
@@ -139,6 +168,24 @@ impl<H: Host> Waiter<H> {
     pub(crate) fn has_left(&self) -> bool {
         // Relaxed: as above.
         self.flag.0.load(Ordering::Relaxed) == LEFT
+    }
+
+    /// Whether it was handed its lock by a thread that exits, and has to settle that.
+    pub(crate) fn is_heir(&self) -> bool {
+        // Acquire: as in `Flag::is_waiting`.
+        self.flag.0.load(Ordering::Acquire) == HEIR
+    }
+
+    /// Makes it the heir of its lock; under the graph's lock, with which it can change no more by others.
+    pub(crate) fn make_heir(&self) {
+        // Release: what the exiting thread did happens before the wait's return; partner: `is_heir`, `is_waiting`.
+        self.flag.0.store(HEIR, Ordering::Release);
+    }
+
+    /// Its owner, an heir, is out of its list.
+    pub(crate) fn settled(&self) {
+        // Relaxed: nobody else knows the node any more.
+        self.flag.0.store(WOKEN, Ordering::Relaxed);
     }
 
     /// Decides that it is woken; after that it may be gone. False: it had left.

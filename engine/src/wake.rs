@@ -18,7 +18,7 @@ impl<H: Host> Engine<H> {
     /// most one pass over its bucket's waiters. Waiters that come after it began are not woken.
     ///
     /// # Errors
-    /// `EINVAL`: a bitset of 0, a misaligned word. `EFAULT`: a shared word where nothing is. A private word where nothing is has no
+    /// `EINVAL`: a bitset of 0, a misaligned word, one that is a lock with priority inheritance for which threads wait. `EFAULT`: a shared word where nothing is. A private word where nothing is has no
     /// waiters.
     pub fn wake(&self, host: &H, word: Word, count: u32, bitset: u32) -> Result<u32, Errno> {
         if bitset == 0 {
@@ -26,20 +26,20 @@ impl<H: Host> Engine<H> {
         }
         let call = Call::new(self, host);
         let key = call.key(word, Access::Read)?;
-        Ok(call.wake(&key, count, bitset))
+        call.wake(&key, count, bitset)
     }
 }
 
 impl<H: Host> Call<'_, H> {
     /// Wakes by key.
     #[inline]
-    pub(crate) fn wake(&self, key: &Key, count: u32, bits: u32) -> u32 {
+    pub(crate) fn wake(&self, key: &Key, count: u32, bits: u32) -> Result<u32, Errno> {
         // Pair W, the waker's half: the word was stored to; `waiters` is read next.
         if !mutated!(wake_fence) {
             fence(Ordering::SeqCst);
         }
         if self.bucket(key).is_empty() {
-            return 0;
+            return Ok(0);
         }
         self.wake_some(key, count, bits, None, 0)
     }
@@ -47,22 +47,31 @@ impl<H: Host> Call<'_, H> {
     /// Wakes until `count` were, `woken` of them before; those below `horizon`, or that are there now.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wake_some(&self, key: &Key, count: u32, bits: u32, horizon: Option<u64>, woken: u32) -> u32 {
+    pub(crate) fn wake_some(
+        &self,
+        key: &Key,
+        count: u32,
+        bits: u32,
+        horizon: Option<u64>,
+        woken: u32,
+    ) -> Result<u32, Errno> {
         let mut horizon = horizon;
         let mut woken = woken;
         let mut batch = Batch::new();
         while woken < count {
             let mut held = self.lock(key);
             let below = *horizon.get_or_insert(held.locked.chain().next_number);
-            woken += held.locked.wake(key, bits, count - woken, below, &mut batch);
+            let more = held.locked.wake(key, bits, count - woken, below, &mut batch);
             if mutated!(unpark_inside) {
                 batch.unpark(self.host);
             }
             drop(held);
-            if !batch.unpark(self.host) {
+            let full = batch.unpark(self.host);
+            woken += more?;
+            if !full {
                 break;
             }
         }
-        woken
+        Ok(woken)
     }
 }

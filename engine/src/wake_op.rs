@@ -92,7 +92,7 @@ impl<H: Host> Engine<H> {
     /// value says so; how many. Under both locks, so no waiter comes between. `word` is not read.
     ///
     /// # Errors
-    /// `EINVAL`: a misaligned word. `EFAULT`: `on` cannot be written, or a shared word is not there. `ENOSYS`: there is no such comparison; `on`
+    /// `EINVAL`: a misaligned word, a waiter that waits with priority inheritance. `EFAULT`: `on` cannot be written, or a shared word is not there. `ENOSYS`: there is no such comparison; `on`
     /// has changed, and nobody was woken.
     pub fn wake_op(&self, host: &H, word: Word, wake: u32, on: Word, op: WakeOp, wake_on: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);
@@ -103,7 +103,7 @@ impl<H: Host> Engine<H> {
             match host.fetch_op(on.address, op.arithmetic, op.argument) {
                 Ok(Some(old)) => {
                     let both = op.holds(old)?;
-                    return Ok(call.wake_two(held, keys, wake, if both { wake_on } else { 0 }));
+                    return call.wake_two(held, keys, wake, if both { wake_on } else { 0 });
                 }
                 Ok(None) => {
                     drop(held);
@@ -121,20 +121,23 @@ impl<H: Host> Engine<H> {
 
 impl<H: Host> Call<'_, H> {
     /// Wakes of both keys: as many as a batch holds at once, the rest as two wakes of those that waited by then.
-    fn wake_two(&self, mut held: HeldTwo<'_, H>, keys: (Key, Key), wake: u32, wake_on: u32) -> u32 {
+    fn wake_two(&self, mut held: HeldTwo<'_, H>, keys: (Key, Key), wake: u32, wake_on: u32) -> Result<u32, Errno> {
         let mut batch = Batch::new();
         let horizon = held.first.chain().next_number;
         let first = held.first.wake(&keys.0, ANY, wake, horizon, &mut batch);
         let first_full = batch.is_full();
         let second = held.second.as_mut().unwrap_or(&mut held.first);
         let horizon_on = second.chain().next_number;
-        let second = second.wake(&keys.1, ANY, wake_on, horizon_on, &mut batch);
+        // One that inherits priorities ends it, as on Linux.
+        let second = first.and_then(|_| second.wake(&keys.1, ANY, wake_on, horizon_on, &mut batch));
         drop(held);
-        if !batch.unpark(self.host) {
-            return first + second;
+        let full = batch.unpark(self.host);
+        let (first, second) = (first?, second?);
+        if !full {
+            return Ok(first + second);
         }
-        let first = if first_full { self.wake_some(&keys.0, wake, ANY, Some(horizon), first) } else { first };
-        first + self.wake_some(&keys.1, wake_on, ANY, Some(horizon_on), second)
+        let first = if first_full { self.wake_some(&keys.0, wake, ANY, Some(horizon), first)? } else { first };
+        Ok(first + self.wake_some(&keys.1, wake_on, ANY, Some(horizon_on), second)?)
     }
 }
 

@@ -4,11 +4,14 @@
 // Each test program uses its part.
 #![allow(dead_code)]
 
+use std::collections::HashSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use leeward_engine::parking::{self, Parked};
 use leeward_engine::{
-    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, RobustHost, SharedKey, Space,
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Owner, ParkEnd, Priority,
+    RobustHost, SharedKey, Space, Thread,
 };
 
 pub const PAGE: usize = 4096;
@@ -32,6 +35,7 @@ const PAGES: [Page; 5] = [Page::Writable, Page::ReadOnly, Page::Missing, Page::O
 pub struct Guest {
     space: Space<Guest>,
     base: usize,
+    exiting: Mutex<HashSet<u32>>,
 }
 
 impl Guest {
@@ -40,7 +44,7 @@ impl Guest {
         // SAFETY: a new mapping.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), PAGES.len() * PAGE, both, any, -1, 0) };
         assert_ne!(base, libc::MAP_FAILED);
-        let guest = Guest { space: Space::new(1, 99, Heap), base: base.expose_provenance() };
+        let guest = Guest { space: Space::new(1, 99, Heap), base: base.expose_provenance(), exiting: Mutex::default() };
         guest.store(guest.address(Page::ReadOnly), 5);
         // SAFETY: a name.
         let object = unsafe { libc::memfd_create(c"leeward".as_ptr(), 0) };
@@ -91,6 +95,16 @@ impl Guest {
     /// What a word that can be read holds.
     pub fn value(&self, address: Address) -> u32 {
         self.word(address).load(Ordering::SeqCst)
+    }
+
+    /// The calling thread has begun; its number may have been another's.
+    pub fn begins(&self) {
+        self.exiting.lock().unwrap().remove(&gettid());
+    }
+
+    /// The calling thread is about to exit.
+    pub fn exits(&self) {
+        self.exiting.lock().unwrap().insert(gettid());
     }
 
     /// All of the memory that can be read.
@@ -166,6 +180,40 @@ impl Host for Guest {
     fn spin(&self, tries: u32) {
         parking::spin(tries);
     }
+    fn inheritance(&self) -> Option<&dyn Inheritance<Guest>> {
+        Some(self)
+    }
+}
+
+/// The calling thread's number.
+pub fn gettid() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// Threads of this machine; nobody's priority is another's.
+impl Inheritance<Guest> for Guest {
+    fn current(&self) -> Thread {
+        Thread { id: u64::from(gettid()), number: gettid() }
+    }
+    fn find(&self, number: u32) -> Owner {
+        if self.exiting.lock().unwrap().contains(&number) {
+            return Owner::Nobody;
+        }
+        // The name, which may hold anything, ends with the last parenthesis; then come the state and, as the seventh, the flags.
+        let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        let fields: Vec<_> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        match fields.as_slice() {
+            [] | ["Z" | "X", ..] => Owner::Nobody,
+            [_, _, _, _, _, _, flags, ..] if flags.parse::<u64>().unwrap() & 0x20_0000 != 0 => Owner::Forbidden,
+            _ if std::fs::exists(format!("/proc/self/task/{number}")).unwrap() => Owner::Thread(u64::from(number)),
+            _ => Owner::Outside(u64::from(number)),
+        }
+    }
+    fn priority(&self, _: u64) -> Priority {
+        Priority::NORMAL
+    }
+    fn lend(&self, _: u64, _: Option<Priority>) {}
 }
 
 /// The kernel's answer to `futex`.
@@ -209,8 +257,7 @@ thread_local! {
 
 impl RobustHost for Guest {
     fn thread_id(&self) -> u32 {
-        // SAFETY: no arguments.
-        unsafe { libc::gettid() as u32 }
+        gettid()
     }
     fn robust_head(&self, thread: u32) -> Result<Address, Errno> {
         if thread == 0 || thread == self.thread_id() { Ok(HEAD.get()) } else { Err(Errno::ESRCH) }

@@ -1,0 +1,483 @@
+//! LOCK_PI, LOCK_PI2, TRYLOCK_PI and UNLOCK_PI: locks whose word names their owner, and whose owner runs as urgently as the most urgent thread that waits for
+//! it. After Ingo Molnar and Thomas Gleixner's PI futexes (Linux 2.6.18, 2006).
+//!
+//! The word: 0, or the owner's number, [`FUTEX_WAITERS`](crate::abi::FUTEX_WAITERS) (unlocking needs a call), [`FUTEX_OWNER_DIED`](crate::abi::FUTEX_OWNER_DIED).
+
+use core::pin::{Pin, pin};
+use core::ptr::NonNull;
+
+use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
+use crate::bucket::Locked;
+use crate::engine::Call;
+use crate::key::Key;
+use crate::mutant::mutated;
+use crate::pi_graph::{Claimant, Waits};
+use crate::waiter::Waiter;
+use crate::{Access, Address, Deadline, Engine, Errno, Fault, Host, Inheritance, Owner, ParkEnd, Thread, Word};
+
+/// How often a call begins again because others changed the word, or because its page went, before it is `EAGAIN`.
+const TRIES: u32 = 10_000;
+
+/// How a wait for a lock ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockPi {
+    /// The calling thread owns the lock. If the word has the owner-died bit, its owner has died with it.
+    Acquired,
+    /// The time is up: `ETIMEDOUT`. The thread does not own the lock, and nobody will hand it to it.
+    TimedOut,
+    /// A signal came: `EINTR`, or the host calls again, as Linux always does. As above.
+    Interrupted,
+}
+
+impl<H: Host> Engine<H> {
+    /// Takes a lock, and sleeps for it while another owns it: until it is handed to the calling thread, or until the deadline, or a signal.
+    /// Meanwhile its owner runs at least as urgently, and if that waits too, the owner of what it waits for, and so on. The most urgent waiter is handed the lock, of
+    /// equals the one that came first.
+    ///
+    /// Memory ordering: what the former owner did before it unlocked happens before this returns with [`LockPi::Acquired`].
+    ///
+    /// # Cost
+    /// Free: a bucket's lock and a compare-exchange. Else also the engine's one lock for inheritance, under which are passed over: the claims to the
+    /// locks of each owner in the chain, of 1,024 owners at most, so at worst all threads that wait with priority inheritance, once for each owner.
+    ///
+    /// # Errors
+    /// `ENOSYS`: the host has no [`Inheritance`]. `EDEADLK`: the thread owns the lock, or its owner waits, directly or not, for the thread (or through more
+    /// than 1,024 others). `ESRCH`: the word names nobody. `EPERM`: it names one that may not own locks. `EAGAIN`: its owner is exiting (what
+    /// [`Inheritance::await_exit`] answers); or others changed the word 10,000 times. `EINVAL`: a misaligned word; somebody waits for it otherwise; the
+    /// word does not name the owner for whom others wait. `EFAULT`: the word cannot be written.
+    pub fn lock_pi(&self, host: &H, word: Word, until: Option<Deadline>) -> Result<LockPi, Errno> {
+        self.acquire_pi(host, word, until, false)
+    }
+
+    /// Takes a lock if nobody owns it; whether it did. Also where the word has the owner-died bit or the waiters bit and no owner, which a compare-exchange
+    /// by the program itself would not take.
+    ///
+    /// # Errors
+    /// As [`lock_pi`](Self::lock_pi), but for circles of more than one thread.
+    pub fn try_lock_pi(&self, host: &H, word: Word) -> Result<bool, Errno> {
+        match self.acquire_pi(host, word, None, true) {
+            Ok(end) => Ok(end == LockPi::Acquired),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn acquire_pi(&self, host: &H, word: Word, until: Option<Deadline>, only_try: bool) -> Result<LockPi, Errno> {
+        let inheritance = host.inheritance().ok_or(Errno::ENOSYS)?;
+        let call = Call::new(self, host);
+        let me = inheritance.current();
+        let key = call.key(word, Access::Write)?;
+        let claimant = pin!(Claimant::new(key, inheritance.priority(me.id), me, None));
+        let claimant = claimant.into_ref();
+        // Before the node can be queued: whatever happens, it is taken out.
+        let claiming = Claiming { call, inheritance, claimant, lock: word };
+        claimant.tie(host.task(claimant.get_ref().node.flag()));
+        let mut tries = 0;
+        loop {
+            let key = call.key(word, Access::Write)?;
+            call.fit(&key);
+            let mut entered = call.enter(&key);
+            match call.look(&mut entered.locked, &key, word.address, me, false, inheritance) {
+                Ok(Look::Taken) => return Ok(LockPi::Acquired),
+                // The word had the owner-died bit and no owner, which is not so. As on Linux: the thread has the lock.
+                Ok(Look::Owned { owner, .. }) if owner.id == me.id => return Ok(LockPi::Acquired),
+                Ok(Look::Owned { .. }) if only_try => return Ok(LockPi::TimedOut),
+                Ok(Look::Owned { owner, settled, mut waits }) => {
+                    if waits.would_circle(me.id, owner.id) {
+                        return Err(Errno::EDEADLK);
+                    }
+                    waits.add(claimant.claim(), &key, owner, settled, inheritance);
+                    // SAFETY: pinned, idle until now, and `claiming` takes it out before it goes.
+                    let before = unsafe { entered.place(&claimant.get_ref().node, key) };
+                    waits.lend(owner.id, inheritance);
+                    drop(waits);
+                    call.fit_waiters(&key, before);
+                    break;
+                }
+                Err(stop) => {
+                    drop(entered);
+                    call.serve(stop, word.address, &mut tries, inheritance)?;
+                }
+            }
+        }
+        claiming.park(until).map(|(end, _)| end)
+    }
+
+    /// Gives a lock up that the calling thread owns: to the most urgent thread that waits for it, whose number the word holds then, with the waiters bit (as
+    /// on Linux, also where nobody else waits); or the word becomes 0. What the thread was lent through it is over.
+    ///
+    /// Memory ordering: as [`lock_pi`](Self::lock_pi).
+    ///
+    /// # Errors
+    /// `ENOSYS`: the host has no [`Inheritance`]. `EPERM`: the word names another. `EINVAL`: a misaligned word; somebody waits for it otherwise, or for another owner;
+    /// the word changed to another's meanwhile. `EAGAIN`: it changed, and nobody waits. `EFAULT`: it cannot be written.
+    pub fn unlock_pi(&self, host: &H, word: Word) -> Result<(), Errno> {
+        let inheritance = host.inheritance().ok_or(Errno::ENOSYS)?;
+        let call = Call::new(self, host);
+        let me = inheritance.current();
+        let mut tries = 0;
+        loop {
+            // As on Linux: who may unlock is asked before the address is.
+            let mut bytes = [0; 4];
+            self.read_user(host, word.address, &mut bytes)?;
+            let value = u32::from_ne_bytes(bytes);
+            if value & OWNER != me.number && !mutated!(unlock_owner) {
+                return Err(Errno::EPERM);
+            }
+            let key = call.key(word, Access::Write)?;
+            match call.unlock(&key, word.address, value, me, inheritance) {
+                Ok(handle) => {
+                    if let Some(handle) = handle {
+                        host.unpark(handle);
+                    }
+                    return Ok(());
+                }
+                Err(stop) => call.serve(stop, word.address, &mut tries, inheritance)?,
+            }
+        }
+    }
+
+    /// The calling thread exits, or becomes another program, and its robust list was walked: each lock that it owns and that somebody waits for is handed to the most
+    /// urgent of those, which writes its own number into the word, with the waiters and the owner-died bit; how many. What the thread was lent is over. Locks
+    /// that nobody waits for are not known here: those in the robust list are marked by its walk.
+    ///
+    /// The host sees to it beforehand that [`Inheritance::find`] does not answer the thread as an owner any more. Does not touch user memory.
+    ///
+    /// # Cost
+    /// For each lock one hold of the engine's lock for inheritance, for a pass over the claims to locks of the thread.
+    pub fn exit_pi(&self, host: &H) -> u32 {
+        let Some(inheritance) = host.inheritance() else { return 0 };
+        let me = inheritance.current();
+        let mut count = 0;
+        loop {
+            let mut waits = self.graph().lock(host, host.space());
+            let Some(key) = waits.lock_of(me.id) else { return count };
+            let handle = bequeath(&mut waits, me.id, &key, inheritance);
+            drop(waits);
+            if let Some(handle) = handle {
+                host.unpark(handle);
+            }
+            count += 1;
+        }
+    }
+
+    /// The own priority of a thread has changed, which may be waiting: it gets its place among those who wait for the same lock (of equals, by when it came),
+    /// and the lock's owner is lent what it is lent now.
+    pub fn reprioritize(&self, host: &H, thread: u64) {
+        if let Some(inheritance) = host.inheritance() {
+            self.graph().lock(host, host.space()).reprioritize(thread, inheritance);
+        }
+    }
+}
+
+/// Hands a lock of a thread that cannot write its word to its heir, which will, in its own call; the heir's handle.
+fn bequeath<H: Host>(
+    waits: &mut Waits<'_, H>,
+    owner: u64,
+    key: &Key,
+    inheritance: &dyn Inheritance<H>,
+) -> Option<H::Task> {
+    let heir = waits.heir(owner, key)?;
+    let handed = waits.hand_over(heir, false);
+    // SAFETY: its owner needs the graph's lock to go.
+    unsafe { handed.node?.as_ref() }.make_heir();
+    waits.lend(owner, inheritance);
+    waits.lend(handed.thread.id, inheritance);
+    handed.handle
+}
+
+/// What a look at a lock led to.
+pub(crate) enum Look<'a, H: Host> {
+    /// It was free, and is the thread's.
+    Taken,
+    /// It is another's. The graph's lock is held since before that was asked: the owner's exit has not begun, or waits for it.
+    Owned { owner: Thread, settled: bool, waits: Waits<'a, H> },
+}
+
+/// Why an operation ends or begins again.
+pub(crate) enum Stop {
+    /// The word's page is not there.
+    Fault,
+    /// The word changed meanwhile.
+    Changed,
+    /// The owner, a number, is exiting.
+    Exiting(u32),
+    Errno(Errno),
+}
+
+impl From<Fault> for Stop {
+    fn from(_: Fault) -> Stop {
+        Stop::Fault
+    }
+}
+
+impl From<Errno> for Stop {
+    fn from(errno: Errno) -> Stop {
+        Stop::Errno(errno)
+    }
+}
+
+impl<'a, H: Host> Call<'a, H> {
+    /// Locks the graph; buckets' locks may be held.
+    pub(crate) fn waits(&self) -> Waits<'a, H> {
+        self.engine.graph().lock(self.host, self.space)
+    }
+
+    /// Takes the lock with that key for `who`, if it is free; otherwise tells its owner, having set the waiters bit. `waiters` sets it also where the lock was free.
+    pub(crate) fn look(
+        &self,
+        locked: &mut Locked<'a, H>,
+        key: &Key,
+        address: Address,
+        who: Thread,
+        waiters: bool,
+        inheritance: &dyn Inheritance<H>,
+    ) -> Result<Look<'a, H>, Stop> {
+        let value = self.host.load(address)?;
+        if value & OWNER == who.number {
+            return Err(Errno::EDEADLK.into());
+        }
+        let Some(first) = locked.chain().first(key) else {
+            if value & OWNER == 0 {
+                let waiters = if waiters { WAITERS } else { 0 };
+                self.exchange(address, value, value & OWNER_DIED | waiters | who.number)?;
+                return Ok(Look::Taken);
+            }
+            self.exchange(address, value, value | WAITERS)?;
+            let waits = self.waits();
+            return match inheritance.find(value & OWNER) {
+                Owner::Outside(_) if key.is_private() => Err(Errno::EPERM.into()),
+                Owner::Thread(id) | Owner::Outside(id) => {
+                    let owner = Thread { id, number: value & OWNER };
+                    Ok(Look::Owned { owner, settled: true, waits })
+                }
+                Owner::Exiting => Err(Stop::Exiting(value & OWNER)),
+                Owner::Forbidden => Err(Errno::EPERM.into()),
+                // Its exit has marked the word since, or there is none.
+                Owner::Nobody if self.host.load(address)? != value | WAITERS => Err(Stop::Changed),
+                Owner::Nobody => Err(Errno::ESRCH.into()),
+            };
+        };
+        // Somebody who waits otherwise.
+        let claim = first.claim.ok_or(Errno::EINVAL)?;
+        let mut waits = self.waits();
+        let (owner, settled) = waits.owner(claim).ok_or(Errno::EINVAL)?;
+        // The owner's robust list may have been walked, with its locks not handed over yet.
+        let died = value & OWNER == 0 && value & OWNER_DIED != 0;
+        if settled && value & OWNER != owner.number && !died {
+            return Err(Errno::EINVAL.into());
+        }
+        Ok(Look::Owned { owner, settled, waits })
+    }
+
+    fn exchange(&self, address: Address, old: u32, new: u32) -> Result<(), Stop> {
+        if self.host.compare_exchange(address, old, new)? == old { Ok(()) } else { Err(Stop::Changed) }
+    }
+
+    /// Does what has to be done, with no lock held, before a call begins again.
+    pub(crate) fn serve(
+        &self,
+        stop: Stop,
+        address: Address,
+        tries: &mut u32,
+        inheritance: &dyn Inheritance<H>,
+    ) -> Result<(), Errno> {
+        *tries += 1;
+        if *tries == TRIES {
+            return Err(Errno::EAGAIN);
+        }
+        match stop {
+            Stop::Fault => self.host.fault_in(address, Access::Write),
+            Stop::Changed => {
+                self.host.spin(*tries);
+                Ok(())
+            }
+            Stop::Exiting(number) => inheritance.await_exit(number),
+            Stop::Errno(errno) => Err(errno),
+        }
+    }
+
+    /// One try to give a lock up whose word held `value`, which names `me`; the handle of who has it now.
+    fn unlock(
+        &self,
+        key: &Key,
+        address: Address,
+        value: u32,
+        me: Thread,
+        inheritance: &dyn Inheritance<H>,
+    ) -> Result<Option<H::Task>, Stop> {
+        let mut held = self.lock(key);
+        let Some(first) = held.locked.chain().first(key) else {
+            return match self.host.compare_exchange(address, value, 0)? == value {
+                true => Ok(None),
+                false => Err(Errno::EAGAIN.into()),
+            };
+        };
+        let claim = first.claim.ok_or(Errno::EINVAL)?;
+        let mut waits = self.waits();
+        match waits.owner(claim) {
+            Some((owner, _)) if owner.id == me.id => {}
+            _ => return Err(Errno::EINVAL.into()),
+        }
+        // None: the first is the heir of a thread that exits, and not this one's.
+        let heir = waits.heir(me.id, key).ok_or(Errno::EINVAL)?;
+        let waiters = if mutated!(hand_over_waiters) { 0 } else { WAITERS };
+        let now = self.host.compare_exchange(address, value, waiters | waits.thread(heir).number)?;
+        if now != value {
+            // Without the waiters bit: a waiter has set it meanwhile.
+            return Err(if now & OWNER == value { Stop::Changed } else { Errno::EINVAL.into() });
+        }
+        let handed = waits.hand_over(heir, true);
+        waits.lend(me.id, inheritance);
+        waits.lend(handed.thread.id, inheritance);
+        if let Some(node) = handed.node {
+            wake(&mut held.locked, node);
+        }
+        Ok(handed.handle)
+    }
+}
+
+/// Wakes a waiter of this bucket, which is not in the graph, and whose handle was taken; the graph's lock is held. It may be gone from now on.
+pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) {
+    locked.remove(node);
+    // SAFETY: in no list, but its owner needs the graph's lock to go, unless it was woken.
+    unsafe { node.as_ref() }.decide_to_wake();
+}
+
+/// A claimant that may be queued: taken out when this ends.
+pub(crate) struct Claiming<'a, H: Host> {
+    pub(crate) call: Call<'a, H>,
+    pub(crate) inheritance: &'a dyn Inheritance<H>,
+    pub(crate) claimant: Pin<&'a Claimant<H>>,
+    /// The lock's word.
+    pub(crate) lock: Word,
+}
+
+/// How a claimant was found when its owner wanted it to leave.
+enum Left {
+    /// It has left; whether it waited for a lock already.
+    Gone { claimed: bool },
+    /// It was woken: the lock is its.
+    Woken,
+    /// The lock is its, and the word does not say so.
+    Heir,
+}
+
+impl<H: Host> Claiming<'_, H> {
+    fn node(&self) -> &Waiter<H> {
+        &self.claimant.get_ref().node
+    }
+
+    /// Sleeps; how it ended, and where the thread has not the lock, whether it waited for it (or still to be moved to it).
+    pub(crate) fn park(&self, until: Option<Deadline>) -> Result<(LockPi, bool), Errno> {
+        let flag = self.node().flag();
+        loop {
+            let end = if flag.is_waiting() { self.call.host.park(flag, until) } else { ParkEnd::Unparked };
+            let left = match end {
+                ParkEnd::Unparked if flag.is_waiting() => continue,
+                ParkEnd::Unparked if self.node().is_woken() => Left::Woken,
+                ParkEnd::Unparked => Left::Heir,
+                ParkEnd::TimedOut | ParkEnd::Interrupted => self.leave(),
+            };
+            let end = if end == ParkEnd::TimedOut { LockPi::TimedOut } else { LockPi::Interrupted };
+            return match left {
+                Left::Gone { claimed } => Ok((end, claimed)),
+                Left::Woken => Ok((LockPi::Acquired, true)),
+                Left::Heir => self.settle().map(|()| (LockPi::Acquired, true)),
+            };
+        }
+    }
+
+    /// The lock of the bucket that the node is in; `None`: it is in none.
+    fn lock(&self) -> Option<Locked<'_, H>> {
+        let node = self.node();
+        // A requeue or a larger table may change the bucket until its lock is held.
+        while let Some(bucket) = node.bucket() {
+            // SAFETY: a bucket of the engine or of the space, both of which the call borrows.
+            let locked = unsafe { bucket.as_ref() }.lock(self.call.host, self.call.space);
+            if node.bucket() == Some(bucket) {
+                return Some(locked);
+            }
+        }
+        None
+    }
+
+    /// Takes it out of its list and of the graph, unless the lock is its by now.
+    fn leave(&self) -> Left {
+        let node = self.node();
+        let locked = self.lock();
+        // Whoever wakes it holds the graph's lock until it has.
+        let mut waits = self.call.waits();
+        if node.is_woken() && !mutated!(pi_leave_decision) {
+            return Left::Woken;
+        }
+        if node.is_heir() && !mutated!(pi_leave_decision) {
+            return Left::Heir;
+        }
+        let owner = waits.remove(self.claimant.claim());
+        if let Some(mut locked) = locked {
+            node.decide_to_leave();
+            locked.remove(NonNull::from(node));
+        }
+        if let Some(owner) = owner {
+            waits.lend(owner.id, self.inheritance);
+        }
+        Left::Gone { claimed: owner.is_some() }
+    }
+
+    /// The heir of a thread that exited writes its number into the word. If it cannot, the lock goes to the next.
+    fn settle(&self) -> Result<(), Errno> {
+        let mut tries = 0;
+        loop {
+            match self.settle_once() {
+                Ok(()) => return Ok(()),
+                Err(stop) => {
+                    if let Err(errno) = self.call.serve(stop, self.lock.address, &mut tries, self.inheritance) {
+                        self.renounce();
+                        return Err(errno);
+                    }
+                }
+            }
+        }
+    }
+
+    fn settle_once(&self) -> Result<(), Stop> {
+        let me = self.claimant.get_ref().thread();
+        let locked = self.lock();
+        let value = self.call.host.load(self.lock.address)?;
+        self.call.exchange(self.lock.address, value, OWNER_DIED | WAITERS | me.number)?;
+        let mut waits = self.call.waits();
+        if let Some(mut locked) = locked {
+            waits.settle(me.id, &locked.key(NonNull::from(self.node())));
+            locked.remove(NonNull::from(self.node()));
+        }
+        self.node().settled();
+        Ok(())
+    }
+
+    /// An heir that cannot write the word hands the lock on.
+    fn renounce(&self) {
+        let Some(mut locked) = self.lock() else { return };
+        let key = locked.key(NonNull::from(self.node()));
+        locked.remove(NonNull::from(self.node()));
+        self.node().settled();
+        let mut waits = self.call.waits();
+        let handle = bequeath(&mut waits, self.claimant.get_ref().thread().id, &key, self.inheritance);
+        drop(waits);
+        drop(locked);
+        if let Some(handle) = handle {
+            self.call.host.unpark(handle);
+        }
+    }
+}
+
+impl<H: Host> Drop for Claiming<'_, H> {
+    fn drop(&mut self) {
+        // Does something where the host panicked; else it is idle, woken or has left.
+        if self.node().flag().is_waiting() {
+            self.leave();
+        }
+        if self.node().is_heir() {
+            self.renounce();
+        }
+    }
+}
