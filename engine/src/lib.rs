@@ -40,6 +40,8 @@ mod bucket;
 mod engine;
 mod errno;
 mod futex2;
+mod gate;
+mod growth;
 mod host;
 #[cfg(all(test, not(leeward_loom)))]
 mod hostile_tests;
@@ -52,6 +54,7 @@ pub mod parking;
 mod requeue;
 mod robust;
 mod space;
+mod spot;
 mod stats;
 #[cfg(all(test, not(leeward_loom)))]
 mod store_tests;

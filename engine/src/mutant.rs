@@ -32,6 +32,10 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("barrier_after", "membarrier's barrier after its acknowledgments (6)"),
     ("barrier_wait", "membarrier waiting for acknowledgments"),
     ("barrier_singly_wait", "the same where it has no memory for the mask"),
+    ("requeue_tag", "the tag of the waiters that a requeue moved, in the gate of where they are"),
+    ("requeue_fence", "the fence of a requeue between the gate and whatever its caller reads next (pair W)"),
+    ("adopt_tag", "the tag of waiters that came with a larger table"),
+    ("retag", "looking at those who wait when the gate's tags are put together anew"),
 ];
 
 /// Whether the named mutant is the active one.

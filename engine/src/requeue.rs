@@ -1,5 +1,6 @@
 //! REQUEUE and CMP_REQUEUE: wake some of a word's waiters, and have others wait on another word.
 
+use crate::atomic::{Ordering, fence};
 use crate::batch::Batch;
 use crate::engine::{Call, HeldTwo};
 use crate::key::Key;
@@ -73,6 +74,11 @@ impl<'a, H: Host> Call<'a, H> {
             if woken == wake || !batch.is_full() {
                 let moved = held.first.requeue(held.second.as_mut(), from, to, most - woken, horizon);
                 drop(held);
+                // A wake of `to` that is called when the caller has looked at `to`'s word, after this, finds those that were moved: the gate has the tag;
+                // the word is read next. Pair W: as a waiter.
+                if moved != 0 && !mutated!(requeue_fence) {
+                    fence(Ordering::SeqCst);
+                }
                 batch.unpark(self.host);
                 return woken + moved;
             }
