@@ -196,7 +196,7 @@ impl<'a, H: Host> Locked<'a, H> {
 
     /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as the batch has room.
     /// Whoever finds nobody sees to it that the next does so at the gate.
-    pub(crate) fn wake(&mut self, key: &Key, bits: u32, most: u32, horizon: u64, batch: &mut Batch<H>) -> u32 {
+    pub(crate) fn wake(&mut self, key: &Key, bits: u32, most: u32, horizon: u64, batch: &mut Batch<'_, H>) -> u32 {
         let mut woken = 0;
         let mut taken = 0;
         let chain = self.chain();

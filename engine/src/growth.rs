@@ -1,9 +1,9 @@
 //! Larger tables: when one is too small, and how its waiters come into the next. Readers are not stopped, and leave no trace that they read.
 //!
-//! A table is crowded when more than 3 of 8 of its buckets have waiters: then a bucket has one in two on average, and each second wake
-//! walks past a stranger. Nobody counts waiters where all threads would have to: a bucket that looks crowded has the gates beside its own looked at, and if those
+//! A table is crowded when more than half of its buckets have waiters: then as a rule there are 7 waiters to 10 buckets, and one wake in three walks
+//! past a stranger. Nobody counts waiters where all threads would have to: a bucket that looks crowded has the gates beside its own looked at, and if those
 //! are too, all of them, once for so many such looks that it costs each 256 gates at most. Since as many wait at least as buckets have
-//! waiters, a table that is twice as large has fewer than six buckets for each of them, whoever chooses the words.
+//! waiters, a table that is twice as large has fewer than four buckets for each of them, whoever chooses the words.
 
 use core::ptr::NonNull;
 
@@ -79,7 +79,7 @@ impl Growth {
     pub(crate) fn is_crowded<H: Host>(&self, table: &Table<H>, number: usize) -> bool {
         let crowded = |from: usize, count: usize| {
             let occupied = (from..from + count).filter(|&gate| table.gate(gate).is_occupied()).count();
-            8 * occupied > 3 * count
+            2 * occupied > count
         };
         let sample = if table.plan().dense { SAMPLE } else { SPREAD_SAMPLE };
         if table.len() <= sample {

@@ -78,7 +78,7 @@ pub mod simulation;
 
 pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;
-pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Priority};
+pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Part, Priority};
 pub use key::{Address, Scope, SharedKey, Word};
 pub use requeue::Requeue;
 pub use robust::{ROBUST_LIST_LIMIT, RobustExit, RobustHost, WalkEnd};

@@ -66,7 +66,7 @@ impl<'a, H: Host> Call<'a, H> {
     fn requeue(&self, mut held: HeldTwo<'a, H>, from: &Key, to: &Key, wake: u32, requeue: u32) -> u32 {
         // As on Linux, which counts both together.
         let most = wake.saturating_add(requeue);
-        let mut batch = Batch::new();
+        let mut batch = Batch::new(self.host);
         let horizon = held.first.chain().next_number;
         let mut woken = 0;
         loop {
@@ -79,11 +79,11 @@ impl<'a, H: Host> Call<'a, H> {
                 if moved != 0 && !mutated!(requeue_fence) {
                     fence(Ordering::SeqCst);
                 }
-                batch.unpark(self.host);
+                batch.unpark(false);
                 return woken + moved;
             }
             drop(held);
-            batch.unpark(self.host);
+            batch.unpark(true);
             held = self.lock_two(from, to);
         }
     }

@@ -1,5 +1,6 @@
 //! Where a key is: its bucket and its gate. Found by `table`.
 
+use crate::atomic::prefetch;
 use crate::bucket::{Bucket, Locked};
 use crate::gate::Gate;
 use crate::{Host, Space};
@@ -35,6 +36,8 @@ impl<'a, H: Host> Spot<'a, H> {
     }
 
     fn lock_with(self, host: &'a H, space: &'a Space<H>, tag: u32) -> Locked<'a, H> {
+        // Both lines come at once.
+        prefetch(self.bucket);
         host.preempt_off();
         let sign = self.gate.lock(host, tag);
         Locked::new(self, sign, host, space)

@@ -111,10 +111,10 @@ fn a_table_grows_with_the_words_that_are_waited_for() {
             waiting.extend(crowd(&engine, &host, waiting.len() as u64..most, scope));
             let stats = if scope == crate::Scope::Private { host.space().stats(&host) } else { engine.stats(&host) };
             assert_eq!(stats.waiters, most);
-            // Two for each as a rule; fewer than six, whoever chooses the words.
-            assert!((most..6 * most).contains(&(stats.buckets as u64)), "{stats:?}");
+            // Two for each as a rule; fewer than four, whoever chooses the words.
+            assert!((most..4 * most).contains(&(stats.buckets as u64)), "{stats:?}");
             // With the tables that were replaced, which are as many together: 64 and 4 a bucket, 128 where they are few.
-            assert!(stats.bytes as u64 <= most * 6 * 2 * 68 + 16 * 1024, "{stats:?}");
+            assert!(stats.bytes as u64 <= most * 4 * 2 * 68 + 16 * 1024, "{stats:?}");
         }
         for (word, future) in waiting.iter_mut().enumerate() {
             assert_eq!(engine.wake(&host, Word { address: 4 * word as u64, scope }, 1, ANY), Ok(1));

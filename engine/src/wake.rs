@@ -84,13 +84,13 @@ impl<H: Host> Call<'_, H> {
     pub(crate) fn wake_some(&self, key: &Key, count: u32, bits: u32, horizon: Option<u64>, woken: u32) -> u32 {
         let mut horizon = horizon;
         let mut woken = woken;
-        let mut batch = Batch::new();
+        let mut batch = Batch::new(self.host);
         while woken < count {
             let mut held = self.lock(key);
             let below = *horizon.get_or_insert(held.locked.chain().next_number);
             woken += held.locked.wake(key, bits, count - woken, below, &mut batch);
             drop(held);
-            if !batch.unpark(self.host) {
+            if !batch.unpark(woken < count) {
                 break;
             }
         }

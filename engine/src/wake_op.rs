@@ -122,7 +122,7 @@ impl<H: Host> Engine<H> {
 impl<H: Host> Call<'_, H> {
     /// Wakes of both keys: as many as a batch holds at once, the rest as two wakes of those that waited by then.
     fn wake_two(&self, mut held: HeldTwo<'_, H>, keys: (Key, Key), wake: u32, wake_on: u32) -> u32 {
-        let mut batch = Batch::new();
+        let mut batch = Batch::new(self.host);
         let horizon = held.first.chain().next_number;
         let first = held.first.wake(&keys.0, ANY, wake, horizon, &mut batch);
         let first_full = batch.is_full();
@@ -130,7 +130,7 @@ impl<H: Host> Call<'_, H> {
         let horizon_on = second.chain().next_number;
         let second = second.wake(&keys.1, ANY, wake_on, horizon_on, &mut batch);
         drop(held);
-        if !batch.unpark(self.host) {
+        if !batch.unpark(false) {
             return first + second;
         }
         let first = if first_full { self.wake_some(&keys.0, wake, ANY, Some(horizon), first) } else { first };
