@@ -24,6 +24,35 @@ pub(crate) fn fence(order: Ordering) {
     loom::sync::atomic::fence(order);
 }
 
+/// A full fence behind an exchange of the calling thread's: on x86 every exchange is one.
+#[cfg(all(not(leeward_loom), target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn fence_after_exchange() {
+    // SeqCst: the compiler's half; the locked instruction before it is the processor's.
+    core::sync::atomic::compiler_fence(Ordering::SeqCst);
+}
+
+/// A full fence behind an exchange of the calling thread's: elsewhere than on x86 an exchange is none.
+#[cfg(not(all(not(leeward_loom), target_arch = "x86_64")))]
+#[inline(always)]
+pub(crate) fn fence_after_exchange() {
+    // SeqCst: pair W.
+    fence(Ordering::SeqCst);
+}
+
+/// The line of `place` is going to be read soon.
+#[cfg(all(not(leeward_loom), target_arch = "x86_64", target_feature = "sse"))]
+#[inline(always)]
+pub(crate) fn prefetch<T>(place: *const T) {
+    // SAFETY: a hint; no address is wrong.
+    unsafe { core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(place.cast()) };
+}
+
+/// The line of `place` is going to be read soon.
+#[cfg(not(all(not(leeward_loom), target_arch = "x86_64", target_feature = "sse")))]
+#[inline(always)]
+pub(crate) fn prefetch<T>(_: *const T) {}
+
 /// What a lock guards, for loom to see: in a model each [`touch`](Self::touch) is a plain write, so that two which no
 /// lock and no ordering keeps apart are reported as the race that they are. Otherwise nothing.
 #[cfg(not(leeward_loom))]
@@ -64,10 +93,10 @@ impl Turn {
         Turn
     }
 
-    /// One look: whether the lock was `free` and could be taken.
+    /// One look: what was taken, if the lock was `free`.
     #[inline(always)]
-    pub(crate) fn look(&self, free: impl Fn() -> bool, take: impl Fn() -> bool) -> bool {
-        free() && take()
+    pub(crate) fn look<T>(&self, free: impl Fn() -> bool, take: impl Fn() -> Option<T>) -> Option<T> {
+        if free() { take() } else { None }
     }
 
     /// The lock was given up.
@@ -84,11 +113,11 @@ impl Turn {
         Turn(std::sync::Mutex::new(alloc::vec::Vec::new()))
     }
 
-    pub(crate) fn look(&self, _: impl Fn() -> bool, take: impl Fn() -> bool) -> bool {
+    pub(crate) fn look<T>(&self, _: impl Fn() -> bool, take: impl Fn() -> Option<T>) -> Option<T> {
         self.0.lock().unwrap().push(loom::thread::current());
         // An exchange: it sees the last value, so whoever gives the lock up later finds the thread in the list.
         let taken = take();
-        if !taken {
+        if taken.is_none() {
             loom::thread::park();
         }
         taken

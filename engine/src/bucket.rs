@@ -1,44 +1,31 @@
-//! A bucket: some futexes' waiters behind one lock, oldest first. Found by `store`, changed by the operations.
-//!
-//! The lock word and the list are on different cache lines: threads that look at the lock while somebody holds it do
-//! not take the line that its holder works on. The count of waiters lies beside the lock: whoever queues changes both.
+//! A bucket: some futexes' waiters behind one lock, oldest first. Found by `store`, changed by the operations. Its lock is its gate's (`gate`),
+//! on another cache line.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
-use crate::atomic::{AtomicU32, Ordering, Tracked, Turn};
+use crate::atomic::Tracked;
 use crate::batch::Batch;
+use crate::gate::{self, Gate, Sign};
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi_graph::Claim;
-use crate::unwind::Off;
+use crate::spot::Spot;
+use crate::table::{self, Table};
 use crate::waiter::{Handle, Links, Waiter};
-use crate::{Errno, Host, Priority, Space, table};
+use crate::{Errno, Host, Priority, Space};
 
-/// The bucket's waiters were moved into a larger table.
-const MOVED: u32 = 1 << 31;
+/// A bucket with so many waiters makes the engine ask whether the table is too small.
+const CROWDED: usize = 2;
 
-const FREE: u32 = 0;
-const TAKEN: u32 = 1;
-
+/// One of a table's: the list, on a cache line of its own.
 #[repr(align(64))]
-struct Gate {
-    /// | bits | meaning |
-    /// |---|---|
-    /// | 0-30 | waiters: those in the list, and those that are about to lock the bucket to get there |
-    /// | 31 | the list moved to the table's successor, and stays empty |
-    waiters: AtomicU32,
-    /// 0 free, 1 taken.
-    lock: AtomicU32,
-    turn: Turn,
-    /// The table's: buckets are locked in this order, then by address.
-    rank: u32,
-}
-
-#[repr(align(64))]
-struct Queue<H: Host> {
+pub(crate) struct Bucket<H: Host> {
     chain: UnsafeCell<Chain<H>>,
     tracked: Tracked,
+    /// Of the same table, whose allocation all of these are in.
+    gate: NonNull<Gate>,
+    table: NonNull<Table<H>>,
 }
 
 /// What the lock guards.
@@ -47,17 +34,12 @@ pub(crate) struct Chain<H: Host> {
     tail: Option<NonNull<Waiter<H>>>,
     /// The number that the next waiter gets. Never goes back, not even in the table that comes after.
     pub(crate) next_number: u64,
+    /// Waiters in the list.
+    pub(crate) waiters: usize,
     /// How many waiters were queued here by a wait.
     pub(crate) queued: u64,
     /// How often the lock was taken.
     pub(crate) locked: u64,
-}
-
-/// One of a table's.
-#[repr(C)]
-pub(crate) struct Bucket<H: Host> {
-    gate: Gate,
-    queue: Queue<H>,
 }
 
 // SAFETY: the chain is reached by the lock's holder only; tasks in it may be sent.
@@ -66,149 +48,118 @@ unsafe impl<H: Host> Send for Bucket<H> where H::Task: Send {}
 unsafe impl<H: Host> Sync for Bucket<H> where H::Task: Send {}
 
 impl<H: Host> Bucket<H> {
-    pub(crate) fn new(rank: u32) -> Bucket<H> {
-        let chain = Chain { head: None, tail: None, next_number: 0, queued: 0, locked: 0 };
-        Bucket {
-            gate: Gate { waiters: AtomicU32::new(0), lock: AtomicU32::new(FREE), turn: Turn::new(), rank },
-            queue: Queue { chain: UnsafeCell::new(chain), tracked: Tracked::new() },
-        }
+    /// A bucket of `table`, with its gate there, both of which outlive it.
+    pub(crate) fn new(table: NonNull<Table<H>>, gate: NonNull<Gate>) -> Bucket<H> {
+        let chain = Chain { head: None, tail: None, next_number: 0, waiters: 0, queued: 0, locked: 0 };
+        Bucket { chain: UnsafeCell::new(chain), tracked: Tracked::new(), gate, table }
     }
 
-    /// In which order two buckets are locked.
-    pub(crate) fn order(&self) -> (u32, usize) {
-        (self.gate.rank, core::ptr::from_ref(self).addr())
+    fn gate(&self) -> &Gate {
+        // SAFETY: freed together with this.
+        unsafe { self.gate.as_ref() }
     }
 
-    /// The table's rank.
-    pub(crate) fn rank(&self) -> u32 {
-        self.gate.rank
+    pub(crate) fn table(&self) -> &Table<H> {
+        // SAFETY: as above.
+        unsafe { self.table.as_ref() }
     }
 
-    /// Whether nobody waits here nor is about to, and none were moved away: one look, so that nothing slips between two.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        // Relaxed: the fence before it orders it (pair W).
-        let waiters = self.gate.waiters.load(Ordering::Relaxed);
-        waiters == 0 || (mutated!(moved_mark) && waiters == MOVED)
-    }
-
-    /// How many wait, or are about to: an estimate.
-    #[inline]
-    pub(crate) fn waiters(&self) -> u32 {
-        // Relaxed: an estimate.
-        self.gate.waiters.load(Ordering::Relaxed) & !MOVED
-    }
-
-    #[inline]
-    pub(crate) fn has_moved(&self) -> bool {
-        // Acquire: the successor is there, with the waiters that were here; partner: `Locked::close`.
-        self.gate.waiters.load(Ordering::Acquire) & MOVED != 0
-    }
-
-    /// One more waiter; how many there were.
-    pub(crate) fn enter(&self) -> u32 {
-        // Relaxed: the fence behind it orders it (pair W).
-        self.gate.waiters.fetch_add(1, Ordering::Relaxed) & !MOVED
-    }
-
-    /// So many fewer.
-    pub(crate) fn exit(&self, count: u32) {
-        // Relaxed: a waker that sees the old number takes the lock needlessly.
-        self.gate.waiters.fetch_sub(count, Ordering::Relaxed);
+    fn spot(&self, tag: u32) -> Spot<'_, H> {
+        Spot { bucket: self, gate: self.gate(), tag }
     }
 
     /// Takes the lock.
     pub(crate) fn lock<'a>(&'a self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
-        let off = Off::new(host);
-        if !self.try_lock() {
-            self.lock_contended(host);
-        }
-        let mut locked = Locked { bucket: self, space, _off: off };
-        locked.chain().locked += 1;
-        locked
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        // Acquire: what was done under the lock before; partner: `Locked::drop`. Relaxed on failure: nothing learnt.
-        let order = if mutated!(lock_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
-        self.gate.lock.compare_exchange(FREE, TAKEN, order, Ordering::Relaxed).is_ok()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn lock_contended(&self, host: &H) {
-        let mut tries = 0_u32;
-        loop {
-            host.spin(tries);
-            tries = tries.saturating_add(1);
-            // Relaxed: `try_lock` acquires.
-            let free = || self.gate.lock.load(Ordering::Relaxed) == FREE;
-            if self.gate.turn.look(free, || self.try_lock()) {
-                return;
-            }
-        }
+        self.spot(0).lock(host, space)
     }
 }
 
 /// A bucket whose lock is held. Nothing is called meanwhile that may sleep.
 pub(crate) struct Locked<'a, H: Host> {
-    bucket: &'a Bucket<H>,
+    spot: Spot<'a, H>,
+    held: gate::Held<'a, H>,
     space: &'a Space<H>,
-    // Preemption is on again when the lock was given up.
-    _off: Off<'a, H>,
-}
-
-impl<H: Host> Drop for Locked<'_, H> {
-    fn drop(&mut self) {
-        // Release: what was done under the lock; partner: `Bucket::try_lock`.
-        let order = if mutated!(lock_release) { Ordering::Relaxed } else { Ordering::Release };
-        self.bucket.gate.lock.store(FREE, order);
-        self.bucket.gate.turn.pass();
-    }
 }
 
 impl<'a, H: Host> Locked<'a, H> {
-    pub(crate) fn bucket(&self) -> &'a Bucket<H> {
-        self.bucket
+    /// The lock has just been taken, by the gate.
+    pub(crate) fn new(spot: Spot<'a, H>, held: gate::Held<'a, H>, space: &'a Space<H>) -> Locked<'a, H> {
+        let mut locked = Locked { spot, held, space };
+        locked.chain().locked += 1;
+        locked
     }
 
     pub(crate) fn chain(&mut self) -> &mut Chain<H> {
-        self.bucket.queue.tracked.touch();
+        self.spot.bucket.tracked.touch();
         // SAFETY: the lock is held, and this borrows the guard.
-        unsafe { &mut *self.bucket.queue.chain.get() }
+        unsafe { &mut *self.spot.bucket.chain.get() }
+    }
+
+    /// What the gate says when the lock is given up.
+    pub(crate) fn sign(&self) -> Sign {
+        self.held.sign
     }
 
     /// A private waiter in the global table, where its space counts it.
     fn is_stray(&self, key: &Key) -> bool {
-        key.is_private() && self.bucket.rank() == table::GLOBAL
+        key.is_private() && table::is_global(self.spot.bucket.table().rank())
     }
 
-    /// So many waiters with that key fewer.
-    fn exit(&self, key: &Key, count: u32) {
-        self.bucket.exit(count);
+    /// So many waiters more.
+    fn enter(&mut self, tag: u32, count: usize) {
+        self.held.sign = self.held.sign.with(tag);
+        self.chain().waiters += count;
+    }
+
+    /// So many fewer.
+    fn exit(&mut self, count: u32) {
+        let chain = self.chain();
+        chain.waiters -= count as usize;
+        if chain.waiters == 0 {
+            self.held.sign = self.held.sign.of(0);
+        }
+    }
+
+    /// Waiters with that key went, and wait nowhere any more.
+    fn discharge(&mut self, key: &Key, count: u32) {
+        self.exit(count);
         if self.is_stray(key) {
             self.space.remove_strays(count);
         }
     }
 
-    /// Queues a node whose owner entered the bucket, and holds a stray's place in the space if it is one.
+    /// Nobody was found: the tags of those who wait are put together anew, without those of who is gone.
+    fn retag(&mut self) {
+        let table = self.spot.bucket.table();
+        let mut tags = 0;
+        let chain = self.chain();
+        let mut cursor = chain.head.filter(|_| !mutated!(retag));
+        while let Some(node) = cursor {
+            let links = chain.links(node);
+            cursor = links.next;
+            tags |= table.tag(&links.key);
+        }
+        self.held.sign = self.held.sign.of(tags);
+    }
+
+    /// Queues a node whose owner entered the bucket, and holds a stray's place in the space if it is one. Whether the bucket looks crowded: it has 3
+    /// waiters, 5, 9 and so on, and not all of one word.
     ///
     /// # Safety
     /// It is idle, and stays where it is until it was woken or has been taken out.
-    pub(crate) unsafe fn queue(&mut self, node: &Waiter<H>, handle: Handle<H>, key: Key) {
+    pub(crate) unsafe fn queue(&mut self, node: &Waiter<H>, handle: Handle<H>, key: Key) -> bool {
         // SAFETY: idle: the links are its owner's, which is the caller.
         let links = unsafe { &mut *node.links() };
         links.handle = Some(handle);
         // SAFETY: the caller's promise.
-        unsafe { self.place(node, key) };
+        unsafe { self.place(node, key) }
     }
 
     /// [`queue`](Self::queue) for a node that keeps its handle elsewhere.
     ///
     /// # Safety
     /// The same.
-    pub(crate) unsafe fn place(&mut self, node: &Waiter<H>, key: Key) {
+    pub(crate) unsafe fn place(&mut self, node: &Waiter<H>, key: Key) -> bool {
         // SAFETY: as above.
         let links = unsafe { &mut *node.links() };
         links.key = key;
@@ -216,13 +167,19 @@ impl<'a, H: Host> Locked<'a, H> {
         if self.is_stray(&key) && !mutated!(stray_hold) {
             self.space.add_stray();
         }
+        let tag = self.spot.tag;
+        let chain = self.chain();
+        chain.queued += 1;
+        let before = chain.waiters;
+        let crowded = before >= CROWDED && before.is_power_of_two() && !chain.ends_with(&key);
+        self.enter(tag, 1);
         self.append(NonNull::from(node));
-        self.chain().queued += 1;
+        crowded
     }
 
     /// Puts a node into the list, behind those that are as urgent.
     pub(crate) fn append(&mut self, node: NonNull<Waiter<H>>) {
-        let bucket = self.bucket;
+        let bucket = self.spot.bucket;
         let chain = self.chain();
         let number = chain.next_number;
         chain.next_number += 1;
@@ -242,18 +199,19 @@ impl<'a, H: Host> Locked<'a, H> {
         chain.unlink(node);
         let key = chain.links(node).key;
         chain.waiter(node).taken_out();
-        self.exit(&key, 1);
+        self.discharge(&key, 1);
     }
 
     /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as the batch has room. One that waits
-    /// for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`.
+    /// for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`. Whoever finds nobody sees to it that the next does so at
+    /// the gate.
     pub(crate) fn wake(
         &mut self,
         key: &Key,
         bits: u32,
         most: u32,
         horizon: u64,
-        batch: &mut Batch<H>,
+        batch: &mut Batch<'_, H>,
     ) -> Result<u32, Errno> {
         let mut woken = Ok(0);
         let mut taken = 0;
@@ -280,7 +238,9 @@ impl<'a, H: Host> Locked<'a, H> {
             }
         }
         if taken != 0 {
-            self.exit(key, taken);
+            self.discharge(key, taken);
+        } else if cursor.is_none() {
+            self.retag();
         }
         woken
     }
@@ -322,6 +282,7 @@ impl<'a, H: Host> Locked<'a, H> {
 
     /// Gives a waiter of this bucket another key, in this bucket or in that of `to`, behind those that are there.
     pub(crate) fn give(&mut self, to: Option<&mut Locked<'_, H>>, node: NonNull<Waiter<H>>, key: &Key) {
+        let tag = if mutated!(requeue_tag) { 0 } else { self.spot.bucket.table().tag(key) };
         let chain = self.chain();
         chain.links(node).key = *key;
         if mutated!(requeue_bitset) {
@@ -330,11 +291,14 @@ impl<'a, H: Host> Locked<'a, H> {
         chain.unlink(node);
         match to {
             // Appended behind the horizon: a loop over the list does not meet it again as one of its old key.
-            None => self.append(node),
+            None => {
+                self.enter(tag, 0);
+                self.append(node);
+            }
             Some(to) => {
-                to.bucket.enter();
+                to.enter(tag, 1);
                 to.append(node);
-                self.bucket.exit(1);
+                self.exit(1);
             }
         }
     }
@@ -350,17 +314,18 @@ impl<'a, H: Host> Locked<'a, H> {
 
     /// Puts a node that another table's bucket had into the list, its number kept.
     pub(crate) fn adopt(&mut self, node: NonNull<Waiter<H>>) {
-        let bucket = self.bucket;
-        bucket.enter();
+        let bucket = self.spot.bucket;
+        self.enter(if mutated!(adopt_tag) { 0 } else { self.spot.tag }, 1);
         let chain = self.chain();
         chain.insert(node);
         chain.waiter(node).put_into(bucket);
     }
 
-    /// The list, from which so many were taken, stays empty from now on: its successor's buckets serve.
-    pub(crate) fn close(&mut self, taken: u32) {
-        // Release: the successor, and the waiters in it, are seen by whoever sees the mark; partner: `has_moved`.
-        self.bucket.gate.waiters.fetch_add(MOVED.wrapping_sub(taken), Ordering::Release);
+    /// The list, whose waiters were all taken, stays empty from now on: its successor's buckets serve. They, and the waiters in them, are seen
+    /// by whoever sees the mark.
+    pub(crate) fn close(&mut self) {
+        self.chain().waiters = 0;
+        self.held.sign = Sign::CLOSED;
     }
 }
 
@@ -402,6 +367,11 @@ impl<H: Host> Chain<H> {
     /// The first waiter with that key.
     pub(crate) fn first(&mut self, key: &Key) -> Option<Found<H>> {
         self.seek(self.head, key)
+    }
+
+    /// Whether the last one waits for `key`.
+    fn ends_with(&mut self, key: &Key) -> bool {
+        self.tail.is_some_and(|tail| self.links(tail).key == *key)
     }
 
     fn priority(&mut self, node: NonNull<Waiter<H>>) -> Priority {
@@ -473,9 +443,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lock_and_list_are_on_lines_of_their_own() {
-        assert_eq!(core::mem::offset_of!(Bucket<crate::test_host::Nowhere>, gate), 0);
-        assert_eq!(core::mem::offset_of!(Bucket<crate::test_host::Nowhere>, queue), 64);
-        assert_eq!(core::mem::size_of::<Bucket<crate::test_host::Nowhere>>(), 128);
+    fn a_list_is_a_cache_line() {
+        assert_eq!(core::mem::size_of::<Bucket<crate::test_host::Nowhere>>(), 64);
     }
 }

@@ -2,27 +2,27 @@
 
 use core::ptr::NonNull;
 
-use crate::atomic::{Ordering, fence};
-use crate::bucket::{Bucket, Locked};
+use crate::atomic::fence_after_exchange;
+use crate::bucket::Locked;
+use crate::growth::{self, Growth};
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi_graph::Graph;
 use crate::space::{Home, Stray};
+use crate::spot::Spot;
 use crate::stats::Stats;
-use crate::table::{self, Table};
+use crate::table::{self, Plan, Table};
 use crate::waiter::{Handle, Waiter};
 use crate::{Access, Address, Errno, Host, Scope, Space, Word};
 
 /// The most nodes that a machine is split into.
 pub const MOST_NODES: usize = 64;
 /// The most buckets of a table.
-pub const MOST_BUCKETS: usize = 1 << 16;
+pub const MOST_BUCKETS: usize = 1 << 18;
 /// A space's first table has at least so many.
 const FEWEST_BUCKETS: usize = 16;
 /// Buckets for a thread of a space.
 const BUCKETS_A_THREAD: usize = 4;
-/// A bucket with so many waiters makes the engine ask whether the table is too small.
-const CROWDED: u32 = 8;
 
 /// How an engine is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +31,9 @@ pub struct Config {
     pub nodes: u32,
     /// Buckets of the global table, for each node; a power of two up to [`MOST_BUCKETS`].
     pub buckets: usize,
+    /// To how many buckets the global table may grow, for each node, when there are more waiters than it is for; no more than `buckets`: it
+    /// does not.
+    pub most_buckets: usize,
     /// Spaces have tables of their own. Without, the global one serves all: for tiny systems.
     pub private_tables: bool,
     /// A random number that users do not know: it keeps them from choosing buckets.
@@ -40,13 +43,14 @@ pub struct Config {
 impl Config {
     /// For a machine with so many processors, in one node.
     pub const fn for_processors(processors: u32, seed: u64) -> Config {
-        let wanted = if processors > 256 { MOST_BUCKETS } else { 256 * processors as usize };
-        Config { nodes: 1, buckets: wanted.next_power_of_two(), private_tables: true, seed }
+        let wanted = if processors > 256 { 1 << 16 } else { 256 * processors as usize };
+        let buckets = wanted.next_power_of_two();
+        Config { nodes: 1, buckets, most_buckets: MOST_BUCKETS, private_tables: true, seed }
     }
 
-    /// For tiny systems: 16 buckets (2 KiB) for everybody.
+    /// For tiny systems: 16 buckets (2 KiB) for everybody, and never more.
     pub const fn small(seed: u64) -> Config {
-        Config { nodes: 1, buckets: 16, private_tables: false, seed }
+        Config { nodes: 1, buckets: 16, most_buckets: 16, private_tables: false, seed }
     }
 
     /// The same, with tables for spaces of their own.
@@ -67,7 +71,7 @@ pub enum NoEngine {
 impl core::fmt::Display for NoEngine {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
-            NoEngine::Config => "nodes must be 1 to 64, and buckets a power of two up to 65536",
+            NoEngine::Config => "nodes must be 1 to 64, and buckets a power of two up to 262144",
             NoEngine::Memory => "there is no memory for the global table",
         })
     }
@@ -78,7 +82,9 @@ impl core::error::Error for NoEngine {}
 /// A futex engine: what a kernel keeps of futexes, as a value. Any number of address spaces use it, and any number of
 /// engines may be.
 pub struct Engine<H: Host> {
+    /// The first table of each node.
     nodes: [Option<NonNull<Table<H>>>; MOST_NODES],
+    growth: Growth,
     config: Config,
     memory: H::Memory,
     graph: Graph<H>,
@@ -100,10 +106,12 @@ impl<H: Host> Engine<H> {
         if nodes == 0 || nodes > MOST_NODES || !buckets_fit {
             return Err(NoEngine::Config);
         }
-        let mut engine = Engine { nodes: [None; MOST_NODES], config, memory, graph: Graph::new() };
+        let mut engine =
+            Engine { nodes: [None; MOST_NODES], growth: Growth::new(), config, memory, graph: Graph::new() };
         for node in 0..nodes {
             let near = (nodes > 1).then_some(node as u32);
-            let table = Table::allocate(&engine.memory, config.buckets, near, table::GLOBAL, None);
+            let plan = Plan { len: config.buckets, dense: false, node: near, rank: table::GLOBAL, seed: config.seed };
+            let table = Table::allocate(&engine.memory, plan, None);
             engine.nodes[node] = Some(table.ok_or(NoEngine::Memory)?);
         }
         Ok(engine)
@@ -125,10 +133,10 @@ impl<H: Host> Engine<H> {
 
     /// What the global table did. Takes each bucket's lock in turn.
     pub fn stats(&self, host: &H) -> Stats {
-        let mut stats = Stats::default();
+        let mut stats = Stats { refused: self.growth.refused(), ..Stats::default() };
         for node in self.tables() {
             stats.buckets += node.len();
-            stats.add_table(node, host, host.space());
+            stats.add_tables(node, host, host.space());
         }
         stats
     }
@@ -143,26 +151,57 @@ impl<H: Host> Engine<H> {
         &self.graph
     }
 
+    /// The table that serves, node by node.
     fn tables(&self) -> impl Iterator<Item = &Table<H>> {
         // SAFETY: freed with the engine.
-        self.nodes.iter().flatten().map(|table| unsafe { table.as_ref() })
+        self.nodes.iter().flatten().map(|table| unsafe { table.as_ref() }.latest())
     }
 
-    /// The global table's bucket: the node by the hash's upper half, the bucket by the lower.
-    fn global(&self, key: &Key) -> &Bucket<H> {
-        let hash = key.hash(self.config.seed);
-        let node = (hash >> 32) % u64::from(self.config.nodes);
+    /// The first global table of a key's node: the node by the middle of the hash.
+    #[inline]
+    pub(crate) fn node(&self, hash: u64) -> &Table<H> {
+        let node = (u64::from((hash >> 16) as u32) * u64::from(self.config.nodes)) >> 32;
         let table = self.nodes[node as usize].expect("as many tables as nodes");
         // SAFETY: freed with the engine.
-        unsafe { table.as_ref() }.bucket(hash as usize)
+        unsafe { table.as_ref() }
+    }
+
+    /// Makes the global table of a key's node larger, where it is too small: the key's bucket looked crowded.
+    pub(crate) fn fit_global(&self, host: &H, key: &Key) {
+        let hash = key.hash(self.config.seed);
+        let first = self.node(hash);
+        let table = first.latest();
+        let len = 2 * table.len();
+        if len > self.config.most_buckets.min(MOST_BUCKETS) || !self.growth.is_crowded(table, hash as usize) {
+            return;
+        }
+        self.enlarge(host, first, len);
+    }
+
+    /// A larger table for a node, unless it has as many buckets by now.
+    pub(crate) fn enlarge(&self, host: &H, first: &Table<H>, len: usize) {
+        self.growth.alone(|| {
+            let old = first.latest();
+            if old.len() >= len {
+                return true;
+            }
+            let dense = len >= growth::GATES_A_LINE * self.config.buckets;
+            let new = growth::replace(host, host.space(), &self.memory, old, len, dense);
+            if let Some(new) = new {
+                first.set_latest(new);
+            }
+            new.is_some()
+        });
     }
 }
 
 impl<H: Host> Drop for Engine<H> {
     fn drop(&mut self) {
-        for table in self.nodes.iter_mut().filter_map(Option::take) {
-            // SAFETY: ours; whoever used it borrowed the engine.
-            unsafe { Table::free(table, &self.memory) };
+        for first in self.nodes.iter_mut().filter_map(Option::take) {
+            // SAFETY: freed here.
+            let latest = NonNull::from(unsafe { first.as_ref() }.latest());
+            // SAFETY: ours, with those that it replaced; whoever used it borrowed the engine.
+            unsafe { Table::free(latest, &self.memory) };
         }
     }
 }
@@ -174,7 +213,7 @@ impl<H: Host> core::fmt::Debug for Engine<H> {
 }
 
 /// How large a space's table is for so many threads.
-fn wanted(threads: u32) -> usize {
+pub(crate) fn wanted(threads: u32) -> usize {
     let buckets = (threads as usize).saturating_mul(BUCKETS_A_THREAD).min(MOST_BUCKETS);
     buckets.next_power_of_two().max(FEWEST_BUCKETS)
 }
@@ -242,28 +281,23 @@ impl<'a, H: Host> Call<'a, H> {
         Ok(())
     }
 
-    /// The bucket of a key, as far as that is known without a lock.
-    #[inline]
-    pub(crate) fn bucket(&self, key: &Key) -> &'a Bucket<H> {
-        if !key.is_private() {
-            return self.engine.global(key);
-        }
-        match self.space.home() {
-            Home::Global(_) => self.engine.global(key),
-            Home::Own(table) => {
-                let hash = key.hash(self.space.seed()) as usize;
-                let mut table = table;
-                loop {
-                    let bucket = table.bucket(hash);
-                    // In this order: what has moved has somewhere to go.
-                    if !bucket.has_moved() {
-                        return bucket;
-                    }
-                    let Some(next) = table.next() else { return bucket };
-                    table = next;
-                }
+    /// The table that a key is in, or was, and its hash there.
+    #[inline(always)]
+    pub(crate) fn table(&self, key: &Key) -> (&'a Table<H>, u64) {
+        if key.is_private() {
+            if let Home::Own(table) = self.space.home() {
+                return (table, key.hash(self.space.seed()));
             }
         }
+        let hash = key.hash(self.engine.config.seed);
+        (self.engine.node(hash).latest(), hash)
+    }
+
+    /// Where a key is, as far as that is known without a lock.
+    #[inline]
+    pub(crate) fn spot(&self, key: &Key) -> Spot<'a, H> {
+        let (table, hash) = self.table(key);
+        table.follow(hash)
     }
 
     /// Holds the space where it is, if its private waiters are in the global table.
@@ -275,27 +309,24 @@ impl<'a, H: Host> Call<'a, H> {
     pub(crate) fn lock(&self, key: &Key) -> Held<'a, H> {
         let stray = self.stay(key);
         loop {
-            let locked = self.bucket(key).lock(self.host, self.space);
-            if !locked.bucket().has_moved() || mutated!(moved_recheck) {
+            let locked = self.spot(key).lock(self.host, self.space);
+            if !locked.sign().has_moved() || mutated!(moved_recheck) {
                 return Held { locked, _stray: stray };
             }
         }
     }
 
-    /// Enters a key's bucket and locks it, to queue there; with the number of waiters that were there before.
+    /// Locks a key's bucket, in one step with telling wakers that somebody is about to queue there.
     pub(crate) fn enter(&self, key: &Key) -> Entered<'a, H> {
         let stray = self.stay(key);
         loop {
-            let bucket = self.bucket(key);
-            let before = bucket.enter();
-            let entry = Entry { bucket };
-            // Pair W, the waiter's half: `waiters` was raised; the word is read next.
-            if !mutated!(wait_fence) {
-                fence(Ordering::SeqCst);
-            }
-            let locked = bucket.lock(self.host, self.space);
-            if !bucket.has_moved() || mutated!(moved_recheck) {
-                return Entered { locked, entry, before, _stray: stray };
+            let locked = self.spot(key).enter(self.host, self.space);
+            if !locked.sign().has_moved() || mutated!(moved_recheck) {
+                // Pair W, the waiter's half: the gate has the tag; the word is read next.
+                if !mutated!(wait_fence) {
+                    fence_after_exchange();
+                }
+                return Entered { locked, _stray: stray };
             }
         }
     }
@@ -304,8 +335,8 @@ impl<'a, H: Host> Call<'a, H> {
     pub(crate) fn lock_two(&self, first: &Key, second: &Key) -> HeldTwo<'a, H> {
         let stray = self.stay(first).or_else(|| self.stay(second));
         loop {
-            let (a, b) = (self.bucket(first), self.bucket(second));
-            let lock = |bucket: &'a Bucket<H>| bucket.lock(self.host, self.space);
+            let (a, b) = (self.spot(first), self.spot(second));
+            let lock = |spot: Spot<'a, H>| spot.lock(self.host, self.space);
             let (first, second) = match a.order().cmp(&b.order()) {
                 core::cmp::Ordering::Equal => (lock(a), None),
                 core::cmp::Ordering::Less => {
@@ -317,7 +348,8 @@ impl<'a, H: Host> Call<'a, H> {
                     (lock(a), Some(second))
                 }
             };
-            if !a.has_moved() && !b.has_moved() {
+            let second_moved = second.as_ref().is_some_and(|second| second.sign().has_moved());
+            if !first.sign().has_moved() && !second_moved {
                 return HeldTwo { first, second, _stray: stray };
             }
         }
@@ -330,65 +362,31 @@ impl<'a, H: Host> Call<'a, H> {
             self.engine.reserve(self.host, self.host.threads());
         }
     }
-
-    /// So many waiters were in the bucket before: perhaps there are more than threads (futures wait too), and the table is too
-    /// small for them. At most four buckets for a waiter.
-    pub(crate) fn fit_waiters(&self, key: &Key, before: u32) {
-        let ask = before >= CROWDED && before.is_power_of_two();
-        if !ask || !key.is_private() || !self.engine.config.private_tables {
-            return;
-        }
-        if let Home::Own(table) = self.space.home() {
-            let len = table.len();
-            if self.space.waiters() > len && len < MOST_BUCKETS {
-                self.space.fit(self.host, (4 * len).min(MOST_BUCKETS));
-            }
-        }
-    }
-}
-
-/// A waiter's place in a bucket's count, given back unless it is used.
-struct Entry<'a, H: Host> {
-    bucket: &'a Bucket<H>,
-}
-
-impl<H: Host> Drop for Entry<'_, H> {
-    fn drop(&mut self) {
-        self.bucket.exit(1);
-    }
 }
 
 /// An entered and locked bucket.
 pub(crate) struct Entered<'a, H: Host> {
-    // In this order: lock, count, stray.
+    // In this order: lock, stray.
     pub(crate) locked: Locked<'a, H>,
-    entry: Entry<'a, H>,
-    before: u32,
     _stray: Option<Stray<'a, H>>,
 }
 
 impl<H: Host> Entered<'_, H> {
-    /// Queues a node; how many waiters there were before.
+    /// Queues a node; whether the bucket looks crowded. If it is not called, the tag is gone with this.
     ///
     /// # Safety
     /// It is idle, and stays where it is until it was woken or has been taken out.
-    pub(crate) unsafe fn queue(mut self, node: &Waiter<H>, handle: Handle<H>, key: Key) -> u32 {
-        // The node has the place now.
-        core::mem::forget(self.entry);
+    pub(crate) unsafe fn queue(mut self, node: &Waiter<H>, handle: Handle<H>, key: Key) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { self.locked.queue(node, handle, key) };
-        self.before
+        unsafe { self.locked.queue(node, handle, key) }
     }
 
     /// [`queue`](Self::queue) for a node that keeps its handle elsewhere.
     ///
     /// # Safety
     /// The same.
-    pub(crate) unsafe fn place(mut self, node: &Waiter<H>, key: Key) -> u32 {
-        // The node has the place now.
-        core::mem::forget(self.entry);
+    pub(crate) unsafe fn place(mut self, node: &Waiter<H>, key: Key) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { self.locked.place(node, key) };
-        self.before
+        unsafe { self.locked.place(node, key) }
     }
 }

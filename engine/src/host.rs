@@ -140,6 +140,17 @@ impl core::fmt::Debug for Flag {
     }
 }
 
+/// What [`Host::unpark_all`] is given of what one call of the engine wakes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// All of it.
+    All,
+    /// Some: more will follow.
+    Some,
+    /// What was left, perhaps nobody.
+    Rest,
+}
+
 /// How often [`Host::fetch_op`] tries, under the locks of two buckets, before it gives way.
 const TRIES: u32 = 64;
 
@@ -242,6 +253,13 @@ pub trait Host: Sized {
 
     /// Ends a thread's [`park`](Self::park).
     fn unpark(&self, task: Self::Task);
+
+    /// Ends several threads' [`park`](Self::park)s, which one call of the engine woke. If they are but [`Part::Some`] of what that call wakes, the
+    /// host may put it off until the [`Part::Rest`], which always comes. Must take all that `tasks` has: the iterator wakes futures that
+    /// are between the threads.
+    fn unpark_all(&self, tasks: impl Iterator<Item = Self::Task>, _part: Part) {
+        tasks.for_each(|task| self.unpark(task));
+    }
 
     /// Nanoseconds since the clock's beginning.
     fn now(&self, clock: Clock) -> u64;

@@ -42,6 +42,8 @@ mod bucket;
 mod engine;
 mod errno;
 mod futex2;
+mod gate;
+mod growth;
 mod host;
 #[cfg(all(test, not(leeward_loom)))]
 mod hostile_tests;
@@ -58,6 +60,7 @@ mod pi_requeue;
 mod requeue;
 mod robust;
 mod space;
+mod spot;
 mod stats;
 #[cfg(all(test, not(leeward_loom)))]
 mod store_tests;
@@ -82,7 +85,7 @@ mod unwind;
 
 pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;
-pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Priority};
+pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Part, Priority};
 pub use key::{Address, Scope, SharedKey, Word};
 pub use requeue::Requeue;
 pub use robust::{ROBUST_LIST_LIMIT, RobustExit, RobustHost, WalkEnd};

@@ -1,4 +1,5 @@
-//! The engine's own code under loom: waits, wakes, requeues, leaving, futures, and a table that grows meanwhile. A lost
+//! The engine's own code under loom: waits, wakes, requeues, leaving, futures; tables that grow meanwhile in a file of
+//! their own. A lost
 //! wake-up is a deadlock, which loom reports; a waiter touched when it may be gone, or a list without its lock, a race.
 
 use core::pin::pin;
@@ -16,6 +17,9 @@ use crate::{
     Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, Place, Requeue,
     SharedKey, Space, Wait, WaitAny, Word,
 };
+
+#[path = "loom_growth_tests.rs"]
+mod growth;
 
 const ANY: u32 = u32::MAX;
 
@@ -93,7 +97,7 @@ const SOON: Option<Deadline> = Some(Deadline { clock: Clock::Monotonic, at: 1 })
 impl Case {
     fn new(buckets: usize) -> Case {
         // A seed with which the two words are apart.
-        let config = Config { nodes: 1, buckets, private_tables: true, seed: 2 };
+        let config = Config { nodes: 1, buckets, most_buckets: buckets, private_tables: true, seed: 2 };
         let words = (0..4).map(|_| AtomicU32::new(0)).collect();
         let host = Model { space: Space::new(1, 2, Heap), words };
         Case { engine: Arc::new(Engine::new(config, Heap).unwrap()), host: Arc::new(host) }
@@ -136,7 +140,7 @@ fn the_two_words_have_two_buckets() {
         let bucket = |word| {
             let call = crate::engine::Call::new(&*case.engine, &*case.host);
             let key = call.key(word, Access::Read).unwrap();
-            core::ptr::from_ref(call.bucket(&key))
+            core::ptr::from_ref(call.spot(&key).bucket)
         };
         assert_ne!(bucket(FROM), bucket(TO));
     });
@@ -261,51 +265,6 @@ fn a_requeue_that_compares_moves_no_waiter_of_another_value() {
             thread::yield_now();
         }
         assert_eq!(waiter.join().unwrap(), Wait::Woken);
-    });
-}
-
-#[test]
-fn a_wait_and_a_wake_while_the_table_grows() {
-    explore(2, || {
-        let case = Case::new(1);
-        case.host.space.fit(&*case.host, 1);
-        let word = Word::private(0);
-        let waiter = case.spawn(move |case| case.wait(word, None));
-        let grower = case.spawn(|case| case.host.space.fit(&*case.host, 2));
-        case.store(word);
-        let woken = case.wake(word, 1);
-        grower.join().unwrap();
-        assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { Wait::Changed });
-        assert!(case.is_empty());
-    });
-}
-
-#[test]
-fn leaving_while_the_table_grows() {
-    explore(3, || {
-        let case = Case::new(1);
-        case.host.space.fit(&*case.host, 1);
-        let word = Word::private(0);
-        let waiter = case.spawn(move |case| case.wait(word, SOON));
-        case.host.space.fit(&*case.host, 2);
-        let woken = case.wake(word, 1);
-        assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { Wait::TimedOut });
-        assert!(case.is_empty());
-    });
-}
-
-#[test]
-fn a_wait_and_a_wake_while_the_space_gets_its_table() {
-    explore(2, || {
-        let case = Case::new(1);
-        let word = Word::private(0);
-        let waiter = case.spawn(move |case| case.wait(word, None));
-        let grower = case.spawn(|case| case.host.space.fit(&*case.host, 1));
-        case.store(word);
-        let woken = case.wake(word, 1);
-        grower.join().unwrap();
-        assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { Wait::Changed });
-        assert!(case.is_empty());
     });
 }
 

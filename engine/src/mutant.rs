@@ -37,6 +37,10 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("handle_late", "taking a waiter's handle before the decision to wake it, with which it may be gone"),
     ("unpark_inside", "unparking behind the bucket's lock"),
     ("requeue_bitset", "keeping a waiter's bitset when it is moved"),
+    ("requeue_tag", "the tag of the waiters that a requeue moved, in the gate of where they are"),
+    ("requeue_fence", "the fence of a requeue between the gate and whatever its caller reads next (pair W)"),
+    ("adopt_tag", "the tag of waiters that came with a larger table"),
+    ("retag", "looking at those who wait when the gate's tags are put together anew"),
 ];
 
 /// Whether the named mutant is the active one.

@@ -10,7 +10,7 @@ use core::sync::atomic::AtomicU32;
 use crate::abi::FUTEX_BITSET_MATCH_ANY;
 use crate::{
     Access, Address, Arithmetic, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, NoEngine, ParkEnd,
-    Requeue, SharedKey, Space, Stats, Wait, WakeOp, Word,
+    Part, Requeue, SharedKey, Space, Stats, Wait, WakeOp, Word,
 };
 
 const NANOS: u64 = 1_000_000_000;
@@ -30,9 +30,46 @@ impl Parked {
     /// Ends its park. If that has ended already and something else sleeps there by now, that is woken for no reason, as
     /// whoever sleeps on a futex has to expect.
     pub fn unpark(self) {
+        self.unpark_some(1);
+    }
+
+    fn unpark_some(self, count: u32) {
         let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
         // The kernel does not touch the word; where the memory is gone it answers so.
-        let _ = futex(self.0, operation, 1, core::ptr::null());
+        let _ = futex(self.0, operation, count, core::ptr::null());
+    }
+}
+
+/// Where threads are gathered that one call wakes, so that one system call wakes all of them. A word that is never read; any number of calls use it at a time.
+#[derive(Debug, Default)]
+pub struct Gathering(AtomicU32);
+
+impl Gathering {
+    /// As [`Parked::unpark`] for each, if they are many by one system call for all. For [`Host::unpark_all`].
+    ///
+    /// A thread that sleeps is moved from its flag to the gathering word, and is woken there with the [`Part::Rest`]. Nobody stays asleep there: whoever moves a thread there wakes
+    /// all that are there afterwards. One that was awake already is not moved; if something else sleeps on its flag's address by now, that
+    /// is woken for no reason, as whoever sleeps on a futex has to expect.
+    pub fn unpark_all(&self, tasks: impl Iterator<Item = Parked>, part: Part) {
+        if part == Part::All {
+            tasks.for_each(Parked::unpark);
+            return;
+        }
+        tasks.for_each(|task| self.gather(task));
+        if part == Part::Rest {
+            Parked(self.address()).unpark_some(i32::MAX as u32);
+        }
+    }
+
+    fn address(&self) -> usize {
+        core::ptr::from_ref(&self.0).addr()
+    }
+
+    fn gather(&self, task: Parked) {
+        let operation = libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
+        if futex_two(task.0, operation, 0, 1, self.address()).is_err() {
+            task.unpark();
+        }
     }
 }
 
@@ -63,14 +100,19 @@ pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
 
 /// The system's futex; errno is put back.
 fn futex(word: usize, operation: i32, value: u32, time: *const libc::timespec) -> Result<u32, i32> {
+    futex_two(word, operation, value, time.expose_provenance(), 0)
+}
+
+/// The same for operations on two words; the fourth argument is a time's address or a count.
+fn futex_two(word: usize, operation: i32, value: u32, fourth: usize, on: usize) -> Result<u32, i32> {
     // SAFETY: the calling thread's, valid as long as it lives.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
     let any = FUTEX_BITSET_MATCH_ANY;
-    // SAFETY: the kernel checks the address; the time is null or borrowed.
+    // SAFETY: the kernel checks the addresses; the time is null or borrowed.
     let answer = unsafe {
-        libc::syscall(libc::SYS_futex, word as c_long, operation, value, time, core::ptr::null::<u32>(), any)
+        libc::syscall(libc::SYS_futex, word as c_long, operation, value, fourth as c_long, on as c_long, any)
     };
     // SAFETY: as above.
     let why = unsafe { errno.read() };
@@ -106,6 +148,7 @@ pub fn spin(tries: u32) {
 pub struct Process {
     space: Space<Process>,
     threads: u32,
+    gathering: Gathering,
 }
 
 impl Process {
@@ -115,7 +158,7 @@ impl Process {
     /// Each address given to an operation with this host is that of an aligned word that lives as long as the call does, and that is
     /// accessed atomically meanwhile. (Of a word that is only woken, the address is not used.)
     pub unsafe fn new(threads: u32, seed: u64) -> Process {
-        Process { space: Space::new(1, seed, Heap), threads }
+        Process { space: Space::new(1, seed, Heap), threads, gathering: Gathering::default() }
     }
 
     /// The word at an address.
@@ -194,6 +237,10 @@ impl Host for Process {
 
     fn unpark(&self, task: Parked) {
         task.unpark();
+    }
+
+    fn unpark_all(&self, tasks: impl Iterator<Item = Parked>, part: Part) {
+        self.gathering.unpark_all(tasks, part);
     }
 
     fn now(&self, clock: Clock) -> u64 {
@@ -318,5 +365,34 @@ mod tests {
         assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 112);
         assert_eq!(size_of::<crate::WaitAsync<'_, Process>>(), 168);
         assert_eq!(size_of::<crate::Place<Process>>(), 144);
+    }
+
+    #[test]
+    fn a_stranger_who_sleeps_where_a_flag_was_is_woken_with_the_rest() {
+        use core::sync::atomic::Ordering::Relaxed;
+        let (word, ended) = (AtomicU32::new(1), AtomicU32::new(0));
+        let stranger = Parked(core::ptr::from_ref(&word).addr());
+        let gathering = Gathering::default();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while word.load(Relaxed) == 1 {
+                    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+                    let _ = futex(stranger.0, operation, 1, core::ptr::null());
+                }
+                ended.store(1, Relaxed);
+            });
+            let move_there =
+                || futex_two(stranger.0, libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG, 0, 1, gathering.address());
+            while move_there() != Ok(1) {
+                std::thread::yield_now();
+            }
+            // Its own waker does not find it there, as if it had been woken for no reason just before.
+            word.store(0, Relaxed);
+            stranger.unpark();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            assert_eq!(ended.load(Relaxed), 0);
+            gathering.unpark_all([Parked(8)].into_iter(), Part::Rest);
+        });
+        assert_eq!(ended.load(Relaxed), 1);
     }
 }

@@ -87,10 +87,12 @@ impl<H: Host> Engine<H> {
                     }
                     waits.add(claimant.claim(), &key, owner, settled, inheritance);
                     // SAFETY: pinned, idle until now, and `claiming` takes it out before it goes.
-                    let before = unsafe { entered.place(&claimant.get_ref().node, key) };
+                    let crowded = unsafe { entered.place(&claimant.get_ref().node, key) };
                     waits.lend(owner.id, inheritance);
                     drop(waits);
-                    call.fit_waiters(&key, before);
+                    if crowded {
+                        call.fit_waiters(&key);
+                    }
                     break;
                 }
                 Err(stop) => {
@@ -149,7 +151,7 @@ impl<H: Host> Engine<H> {
         let me = inheritance.current();
         let mut count = 0;
         loop {
-            let mut waits = self.graph().lock(host, host.space());
+            let mut waits = self.graph().lock(host);
             let Some(key) = waits.lock_of(me.id) else { return count };
             let handle = bequeath(&mut waits, me.id, &key, inheritance);
             drop(waits);
@@ -164,7 +166,7 @@ impl<H: Host> Engine<H> {
     /// and the lock's owner is lent what it is lent now.
     pub fn reprioritize(&self, host: &H, thread: u64) {
         if let Some(inheritance) = host.inheritance() {
-            self.graph().lock(host, host.space()).reprioritize(thread, inheritance);
+            self.graph().lock(host).reprioritize(thread, inheritance);
         }
     }
 }
@@ -219,7 +221,7 @@ impl From<Errno> for Stop {
 impl<'a, H: Host> Call<'a, H> {
     /// Locks the graph; buckets' locks may be held.
     pub(crate) fn waits(&self) -> Waits<'a, H> {
-        self.engine.graph().lock(self.host, self.space)
+        self.engine.graph().lock(self.host)
     }
 
     /// Takes the lock with that key for `who`, if it is free; otherwise tells its owner, having set the waiters bit. `waiters` sets it also where the lock was free.

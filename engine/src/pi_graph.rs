@@ -11,18 +11,16 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 
 use crate::atomic::Tracked;
-use crate::bucket::{Bucket, Locked};
+use crate::gate::{Gate, Held};
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::waiter::Waiter;
-use crate::{Host, Inheritance, Priority, Space, Thread};
+use crate::{Host, Inheritance, Priority, Thread};
 
 /// How many owners, each waiting for the next, are followed: a longer chain counts as a circle, as on Linux.
 pub const MOST_CHAIN: usize = 1024;
 /// Lists by thread and by owner: 1 KiB.
 const HEADS: usize = 64;
-/// A table's ranks are below: the graph is locked last.
-const RANK: u32 = u32::MAX;
 
 const BY_THREAD: usize = 0;
 const BY_OWNER: usize = 1;
@@ -106,8 +104,9 @@ impl<H: Host> Claimant<H> {
 
 /// The graph.
 pub(crate) struct Graph<H: Host> {
-    /// Its lock: a bucket's, in whose list nobody ever is.
-    gate: Bucket<H>,
+    /// Its lock.
+    gate: Gate,
+    tracked: Tracked,
     heads: UnsafeCell<Heads<H>>,
 }
 
@@ -124,11 +123,11 @@ unsafe impl<H: Host> Sync for Graph<H> where H::Task: Send {}
 impl<H: Host> Graph<H> {
     pub(crate) fn new() -> Graph<H> {
         let heads = Heads { lists: [[None; HEADS]; 2], arrivals: 0 };
-        Graph { gate: Bucket::new(RANK), heads: UnsafeCell::new(heads) }
+        Graph { gate: Gate::new(), tracked: Tracked::new(), heads: UnsafeCell::new(heads) }
     }
 
-    pub(crate) fn lock<'a>(&'a self, host: &'a H, space: &'a Space<H>) -> Waits<'a, H> {
-        Waits { graph: self, locked: self.gate.lock(host, space) }
+    pub(crate) fn lock<'a>(&'a self, host: &'a H) -> Waits<'a, H> {
+        Waits { graph: self, _held: self.gate.lock(host, 0) }
     }
 }
 
@@ -140,13 +139,12 @@ fn head(id: u64) -> usize {
 /// The graph, whose lock is held.
 pub(crate) struct Waits<'a, H: Host> {
     graph: &'a Graph<H>,
-    locked: Locked<'a, H>,
+    _held: Held<'a, H>,
 }
 
 impl<H: Host> Waits<'_, H> {
     fn heads(&mut self) -> &mut Heads<H> {
-        // Tracks the lock.
-        self.locked.chain();
+        self.graph.tracked.touch();
         // SAFETY: the lock is held, and this borrows the guard.
         unsafe { &mut *self.graph.heads.get() }
     }

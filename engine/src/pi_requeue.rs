@@ -67,8 +67,10 @@ impl<H: Host> Engine<H> {
                 return Err(Errno::EINVAL);
             }
             // SAFETY: pinned, idle until now, and `claiming` takes it out before it goes.
-            let before = unsafe { entered.place(&claimant.get_ref().node, key) };
-            call.fit_waiters(&key, before);
+            let crowded = unsafe { entered.place(&claimant.get_ref().node, key) };
+            if crowded {
+                call.fit_waiters(&key);
+            }
             break;
         }
         Ok(match claiming.park(until)? {

@@ -1,5 +1,6 @@
 //! REQUEUE and CMP_REQUEUE: wake some of a word's waiters, and have others wait on another word.
 
+use crate::atomic::{Ordering, fence};
 use crate::batch::Batch;
 use crate::engine::{Call, HeldTwo};
 use crate::key::Key;
@@ -65,7 +66,7 @@ impl<'a, H: Host> Call<'a, H> {
     fn requeue(&self, mut held: HeldTwo<'a, H>, from: &Key, to: &Key, wake: u32, requeue: u32) -> Result<u32, Errno> {
         // As on Linux, which counts both together.
         let most = wake.saturating_add(requeue);
-        let mut batch = Batch::new();
+        let mut batch = Batch::new(self.host);
         let horizon = held.first.chain().next_number;
         let mut woken = 0;
         loop {
@@ -75,11 +76,16 @@ impl<'a, H: Host> Call<'a, H> {
                 let moved =
                     more.and_then(|_| held.first.requeue(held.second.as_mut(), from, to, most - woken, horizon));
                 drop(held);
-                batch.unpark(self.host);
+                // A wake of `to` that is called when the caller has looked at `to`'s word, after this, finds those that were moved: the gate has the tag;
+                // the word is read next. Pair W: as a waiter.
+                if moved != Ok(0) && !mutated!(requeue_fence) {
+                    fence(Ordering::SeqCst);
+                }
+                batch.unpark(false);
                 return moved.map(|moved| woken + moved);
             }
             drop(held);
-            batch.unpark(self.host);
+            batch.unpark(true);
             held = self.lock_two(from, to);
         }
     }

@@ -7,8 +7,9 @@ use core::ptr::NonNull;
 
 use crate::Host;
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
+use crate::growth::{self, Growth};
 use crate::stats::Stats;
-use crate::table::Table;
+use crate::table::{self, Plan, Table};
 
 /// One address space. Belongs to one engine at a time.
 pub struct Space<H: Host> {
@@ -19,10 +20,7 @@ pub struct Space<H: Host> {
     /// | 1 | count of waiters and calls | in the global table: the space has none of its own (yet), and gets none as long as the count is not 0 |
     /// | 0 | address | in this table, or the ones that take over from it |
     home: AtomicPtr<Table<H>>,
-    /// 1: somebody enlarges the table.
-    growing: AtomicU32,
-    /// How often there was no memory for a table.
-    refused: AtomicU32,
+    growth: Growth,
     number: u64,
     seed: u64,
     memory: H::Memory,
@@ -52,8 +50,7 @@ impl<H: Host> Space<H> {
     pub fn new(number: u64, seed: u64, memory: H::Memory) -> Space<H> {
         Space {
             home: AtomicPtr::new(strays(0)),
-            growing: AtomicU32::new(0),
-            refused: AtomicU32::new(0),
+            growth: Growth::new(),
             number,
             seed,
             memory,
@@ -71,8 +68,13 @@ impl<H: Host> Space<H> {
         &self.memory
     }
 
+    #[inline]
     pub(crate) fn seed(&self) -> u64 {
         self.seed
+    }
+
+    pub(crate) fn growth(&self) -> &Growth {
+        &self.growth
     }
 
     #[inline]
@@ -84,6 +86,13 @@ impl<H: Host> Space<H> {
         }
         // SAFETY: not a count, so a table; it is freed with the space.
         Home::Own(unsafe { &*home })
+    }
+
+    /// Whether `table` is its own table now.
+    #[inline(always)]
+    pub(crate) fn is_at(&self, table: &Table<H>) -> bool {
+        // Relaxed: its contents are known.
+        core::ptr::eq(self.home.load(Ordering::Relaxed), table)
     }
 
     /// Changes the count by `change`, unless there is a table.
@@ -132,90 +141,40 @@ impl<H: Host> Space<H> {
             Home::Global(strays) => strays != 0,
         };
         if !enough {
-            self.grow(host, len);
+            self.enlarge(host, len, false);
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn grow(&self, host: &H, len: usize) {
-        // Acquire: what the last one to enlarge it did; partner: the store below. Relaxed on failure: somebody is at it.
-        if self.growing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return;
-        }
-        self.grow_alone(host, len);
-        // Release: partner: the exchange above.
-        self.growing.store(0, Ordering::Release);
-    }
-
-    fn grow_alone(&self, host: &H, len: usize) {
-        let old = match self.home() {
-            Home::Own(table) if table.len() >= len => return,
-            Home::Own(table) => Some(table),
-            Home::Global(_) => None,
-        };
-        let rank = old.map_or(crate::table::GLOBAL, Table::rank) + 1;
-        let Some(new) = Table::allocate(&self.memory, len, None, rank, old.map(NonNull::from)) else {
-            // Relaxed: a statistic.
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            return;
-        };
-        match old {
-            None => {
-                if !self.adopt_first(new) {
+    /// A table of `len` buckets, unless it has as many by now; gates side by side if `dense`.
+    pub(crate) fn enlarge(&self, host: &H, len: usize, dense: bool) {
+        self.growth.alone(|| match self.home() {
+            Home::Own(table) if table.len() >= len => true,
+            Home::Own(old) => {
+                let new = growth::replace(host, self, &self.memory, old, len, dense);
+                if let Some(new) = new {
+                    // Release: the table's contents; partner: `home`.
+                    self.home.store(new.as_ptr(), Ordering::Release);
+                }
+                new.is_some()
+            }
+            Home::Global(_) => {
+                let plan = Plan { len, dense, node: None, rank: table::PRIVATE, seed: self.seed };
+                let new = Table::allocate(&self.memory, plan, None);
+                if let Some(new) = new.filter(|&new| !self.adopt_first(new)) {
                     // SAFETY: ours, and nobody else has seen it.
                     unsafe { Table::free(new, &self.memory) };
                 }
+                new.is_some()
             }
-            Some(old) => {
-                old.set_next(new);
-                self.hand_over(host, old);
-                // Release: the table's contents; partner: `home`.
-                self.home.store(new.as_ptr(), Ordering::Release);
-            }
-        }
-    }
-
-    /// Moves the waiters of `old` to its successor, bucket by bucket. Whoever comes meanwhile finds a bucket as it was, or closed, and then
-    /// goes to the successor; so each key has one bucket at any time, and nobody waits for more than a bucket's lock.
-    fn hand_over(&self, host: &H, old: &Table<H>) {
-        let Some(new) = old.next() else { return };
-        for (i, bucket) in old.buckets().enumerate() {
-            let mut from = bucket.lock(host, self);
-            // A wake in several steps goes on by numbers: they must not go back.
-            for j in (i..new.len()).step_by(old.len()) {
-                let mut to = new.bucket(j).lock(host, self);
-                to.chain().next_number = from.chain().next_number;
-            }
-            let mut taken = 0;
-            while let Some((node, key)) = from.pop() {
-                new.bucket(key.hash(self.seed) as usize).lock(host, self).adopt(node);
-                taken += 1;
-            }
-            from.close(taken);
-        }
-    }
-
-    /// How many wait in the space's own table, or are about to.
-    pub(crate) fn waiters(&self) -> usize {
-        match self.home() {
-            Home::Own(table) => table.buckets().map(|bucket| bucket.waiters() as usize).sum(),
-            Home::Global(_) => 0,
-        }
+        });
     }
 
     /// What its own table did. Takes each bucket's lock in turn.
     pub fn stats(&self, host: &H) -> Stats {
-        // Relaxed: a statistic.
-        let mut stats = Stats { refused: u64::from(self.refused.load(Ordering::Relaxed)), ..Stats::default() };
-        let mut table = match self.home() {
-            Home::Own(table) => Some(table),
-            Home::Global(_) => None,
-        };
-        stats.buckets = table.map_or(0, Table::len);
-        while let Some(this) = table {
-            stats.add_table(this, host, self);
-            table = this.older();
+        let mut stats = Stats { refused: self.growth.refused(), ..Stats::default() };
+        if let Home::Own(table) = self.home() {
+            stats.buckets = table.len();
+            stats.add_tables(table, host, self);
         }
         stats
     }

@@ -21,8 +21,16 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Adds what one table did.
-    pub(crate) fn add_table<H: Host>(&mut self, table: &Table<H>, host: &H, space: &Space<H>) {
+    /// Adds what a table did, and those that it replaced.
+    pub(crate) fn add_tables<H: Host>(&mut self, table: &Table<H>, host: &H, space: &Space<H>) {
+        let mut table = Some(table);
+        while let Some(this) = table {
+            self.add_table(this, host, space);
+            table = this.older();
+        }
+    }
+
+    fn add_table<H: Host>(&mut self, table: &Table<H>, host: &H, space: &Space<H>) {
         self.bytes += table.bytes();
         for bucket in table.buckets() {
             let mut locked = bucket.lock(host, space);
@@ -31,7 +39,7 @@ impl Stats {
             chain.locked -= 1;
             self.queued += chain.queued;
             self.locked += chain.locked;
-            self.waiters += u64::from(bucket.waiters());
+            self.waiters += chain.waiters as u64;
         }
     }
 }

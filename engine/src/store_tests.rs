@@ -66,10 +66,95 @@ fn without_memory_the_global_table_serves() {
     assert_eq!(engine.wait(&host, Word::private(0), 0, ANY, None), Ok(Wait::TimedOut));
     assert_eq!(served(&engine, &host), (1, 0));
     assert_eq!(host.space().stats(&host).refused, 1);
-    // Where there is some again, the space gets its table.
+    // Where there is some again, the space gets its table, having passed over one wait.
     host.space().memory().0.store(1, std::sync::atomic::Ordering::Relaxed);
-    assert_eq!(engine.wait(&host, Word::private(0), 0, ANY, None), Ok(Wait::TimedOut));
-    assert_eq!(served(&engine, &host), (1, 1));
+    for served_by in [(2, 0), (2, 1)] {
+        assert_eq!(engine.wait(&host, Word::private(0), 0, ANY, None), Ok(Wait::TimedOut));
+        assert_eq!(served(&engine, &host), served_by);
+    }
+}
+
+#[test]
+fn memory_that_is_not_there_is_asked_for_less_and_less_often() {
+    let (engine, host) = (usual(), host(2, 0));
+    for _ in 0..10_000 {
+        assert_eq!(engine.wait(&host, Word::private(0), 0, ANY, None), Ok(Wait::TimedOut));
+    }
+    // At 1, 3, 7 and so on, and each 1,024 behind the tenth.
+    assert_eq!(host.space().stats(&host).refused, 18);
+}
+
+/// A future for each of so many words, that waits.
+fn crowd<'a>(
+    engine: &'a Engine<Nowhere>,
+    host: &'a Nowhere,
+    words: core::ops::Range<u64>,
+    scope: crate::Scope,
+) -> Vec<std::pin::Pin<Box<crate::WaitAsync<'a, Nowhere>>>> {
+    let wait = |word| {
+        let mut future = Box::pin(engine.wait_async(host, Word { address: 4 * word, scope }, 0, ANY));
+        assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        future
+    };
+    words.map(wait).collect()
+}
+
+#[test]
+fn a_table_grows_with_the_words_that_are_waited_for() {
+    for scope in [crate::Scope::Private, crate::Scope::Shared] {
+        let engine = engine(Config { nodes: 2, buckets: 16, ..Config::for_processors(1, 9) });
+        let host = Nowhere::new(8192, Rationed::new(100));
+        host.threads.set(2);
+        engine.reserve(&host, 2);
+        let mut waiting = Vec::new();
+        for most in [100_u64, 1000, 8192] {
+            waiting.extend(crowd(&engine, &host, waiting.len() as u64..most, scope));
+            let stats = if scope == crate::Scope::Private { host.space().stats(&host) } else { engine.stats(&host) };
+            assert_eq!(stats.waiters, most);
+            // Two for each as a rule; fewer than four, whoever chooses the words.
+            assert!((most..4 * most).contains(&(stats.buckets as u64)), "{stats:?}");
+            // With the tables that were replaced, which are as many together: 64 and 4 a bucket, 128 where they are few.
+            assert!(stats.bytes as u64 <= most * 4 * 2 * 68 + 16 * 1024, "{stats:?}");
+        }
+        for (word, future) in waiting.iter_mut().enumerate() {
+            assert_eq!(engine.wake(&host, Word { address: 4 * word as u64, scope }, 1, ANY), Ok(1));
+            assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+        }
+    }
+}
+
+#[test]
+fn a_crowd_at_one_word_makes_no_table_larger() {
+    let (engine, host) = (usual(), host(2, 10));
+    let _waiting: Vec<_> =
+        (0..1000).map(|_| crowd(&engine, &host, 3..4, crate::Scope::Private).pop().unwrap()).collect();
+    assert_eq!(host.space().stats(&host).buckets, 16);
+}
+
+#[test]
+fn a_wake_with_nobody_there_takes_a_lock_once_at_most_beside_waiters_of_other_words() {
+    let (engine, host) = (engine(Config::small(3)), host(1, 10));
+    let waiting = crowd(&engine, &host, 0..32, crate::Scope::Shared);
+    let mut gone = crowd(&engine, &host, 32..64, crate::Scope::Shared);
+    let wake_each = || -> u64 {
+        let before = engine.stats(&host).locked;
+        for word in 32..64 {
+            assert_eq!(engine.wake(&host, Word::shared(4 * word), 1, ANY), Ok(0));
+        }
+        engine.stats(&host).locked - before
+    };
+    gone.clear();
+    // Tags of those that are gone are there still; a look under the lock takes them away, but for those of others.
+    wake_each();
+    let rest = wake_each();
+    assert!(rest <= 8, "{rest} of 32 words have a tag of other waiters in their bucket");
+    assert_eq!(waiting.len() as u64, engine.stats(&host).waiters);
+    for word in 0..32 {
+        assert_eq!(engine.wake(&host, Word::shared(4 * word), 1, ANY), Ok(1));
+    }
+    let before = engine.stats(&host).locked;
+    wake_each();
+    assert_eq!(engine.stats(&host).locked, before);
 }
 
 #[test]
@@ -149,10 +234,10 @@ fn the_global_table_is_split_by_nodes() {
 #[test]
 fn configurations_that_cannot_be_are_refused() {
     let with = |nodes, buckets, blocks| {
-        let config = Config { nodes, buckets, private_tables: true, seed: 0 };
+        let config = Config { nodes, buckets, most_buckets: buckets, private_tables: true, seed: 0 };
         Engine::<Nowhere>::new(config, Rationed::new(blocks)).err()
     };
-    for (nodes, buckets) in [(0, 16), (65, 16), (1, 0), (1, 17), (1, 1 << 17)] {
+    for (nodes, buckets) in [(0, 16), (65, 16), (1, 0), (1, 17), (1, 1 << 19)] {
         assert_eq!(with(nodes, buckets, 100), Some(NoEngine::Config), "{nodes} {buckets}");
     }
     assert_eq!(with(4, 16, 3), Some(NoEngine::Memory));

@@ -1,22 +1,73 @@
 //! A table of buckets: one allocation, a power of two of them, never freed before its space or its engine is.
 
 use core::alloc::Layout;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use crate::atomic::{AtomicPtr, Ordering};
 use crate::bucket::Bucket;
+use crate::gate::{self, Gate};
+use crate::key::Key;
+use crate::spot::Spot;
 use crate::{Host, Memory};
 
-/// The rank of the tables that all spaces share. Private ones have higher ones: a larger table a higher one.
+/// The rank of the first table that all spaces share. A larger table that takes over has a higher rank.
 pub(crate) const GLOBAL: u32 = 0;
+/// The rank of a space's first table.
+pub(crate) const PRIVATE: u32 = 1 << 16;
+
+/// Whether all spaces share the tables of that rank.
+pub(crate) const fn is_global(rank: u32) -> bool {
+    rank < PRIVATE
+}
+
+/// What a cache line has.
+const LINE: usize = 64;
+
+/// How a table is made.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    /// How many buckets: a power of two.
+    pub(crate) len: usize,
+    /// Whether gates lie side by side, else each on a line of its own.
+    pub(crate) dense: bool,
+    /// Near the processors of that node.
+    pub(crate) node: Option<u32>,
+    pub(crate) rank: u32,
+    /// What its keys are hashed with.
+    pub(crate) seed: u64,
+}
+
+/// Where a table's gates are.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    gates: NonNull<u8>,
+    /// Bytes from gate to gate.
+    stride: usize,
+    mask: usize,
+    _table: PhantomData<&'a Gate>,
+}
+
+impl<'a> View<'a> {
+    /// The gate with that number, of any number.
+    #[inline(always)]
+    pub(crate) fn gate(self, number: usize) -> &'a Gate {
+        // SAFETY: the mask keeps it within the table.
+        let gate = unsafe { self.gates.add((number & self.mask) * self.stride) };
+        // SAFETY: initialised, and freed with the table only.
+        unsafe { gate.cast().as_ref() }
+    }
+}
 
 /// The head of a table.
 pub(crate) struct Table<H: Host> {
+    view: View<'static>,
     buckets: NonNull<Bucket<H>>,
-    mask: usize,
-    rank: u32,
+    plan: Plan,
     /// The larger one that takes over this one's waiters. Set once.
     next: AtomicPtr<Table<H>>,
+    /// Of a node's first table: the one that serves now; null: this.
+    latest: AtomicPtr<Table<H>>,
     /// The smaller one that this one replaced.
     older: Option<NonNull<Table<H>>>,
 }
@@ -26,33 +77,50 @@ unsafe impl<H: Host> Send for Table<H> where H::Task: Send {}
 // SAFETY: as above.
 unsafe impl<H: Host> Sync for Table<H> where H::Task: Send {}
 
+/// Where the parts of a table are in its allocation.
+struct Parts {
+    layout: Layout,
+    buckets: usize,
+    gates: usize,
+    stride: usize,
+}
+
 impl<H: Host> Table<H> {
-    /// The layout of a table, and where its buckets begin; `None` for lengths that no memory has.
-    fn layout(len: usize) -> Option<(Layout, usize)> {
-        let buckets = Layout::array::<Bucket<H>>(len).ok()?;
-        Layout::new::<Table<H>>().extend(buckets).ok()
+    /// `None` for lengths that no memory has.
+    fn parts(plan: &Plan) -> Option<Parts> {
+        let stride = if plan.dense { size_of::<Gate>() } else { size_of::<Gate>().next_multiple_of(LINE) };
+        let (layout, buckets) = Layout::new::<Table<H>>().extend(Layout::array::<Bucket<H>>(plan.len).ok()?).ok()?;
+        let gates = Layout::from_size_align(stride.checked_mul(plan.len)?, LINE).ok()?;
+        let (layout, gates) = layout.extend(gates).ok()?;
+        Some(Parts { layout, buckets, gates, stride })
     }
 
-    /// A table of `len` buckets, a power of two.
+    /// A table in which nobody waits.
     pub(crate) fn allocate(
         memory: &H::Memory,
-        len: usize,
-        node: Option<u32>,
-        rank: u32,
+        plan: Plan,
         older: Option<NonNull<Table<H>>>,
     ) -> Option<NonNull<Table<H>>> {
-        let (layout, offset) = Self::layout(len)?;
-        let block = memory.allocate(layout, node)?;
-        // SAFETY: within the block.
-        let buckets = unsafe { block.add(offset) }.cast::<Bucket<H>>();
-        for i in 0..len {
-            // SAFETY: within the block.
-            let place = unsafe { buckets.add(i) };
-            // SAFETY: ours, aligned, and nothing is there yet.
-            unsafe { place.write(Bucket::new(rank)) };
-        }
+        let parts = Self::parts(&plan)?;
+        let block = memory.allocate(parts.layout, plan.node)?;
         let table = block.cast::<Table<H>>();
-        let head = Table { buckets, mask: len - 1, rank, next: AtomicPtr::new(core::ptr::null_mut()), older };
+        // SAFETY: within the block.
+        let buckets = unsafe { block.add(parts.buckets) }.cast::<Bucket<H>>();
+        // SAFETY: as above.
+        let gates = unsafe { block.add(parts.gates) };
+        for i in 0..plan.len {
+            // SAFETY: as above.
+            let gate = unsafe { gates.add(i * parts.stride) }.cast::<Gate>();
+            // SAFETY: ours, aligned, and nothing is there yet.
+            unsafe { gate.write(Gate::new()) };
+            // SAFETY: within the block.
+            let bucket = unsafe { buckets.add(i) };
+            // SAFETY: ours, aligned, and nothing is there yet.
+            unsafe { bucket.write(Bucket::new(table, gate)) };
+        }
+        let nowhere = || AtomicPtr::new(core::ptr::null_mut());
+        let view = View { gates, stride: parts.stride, mask: plan.len - 1, _table: PhantomData };
+        let head = Table { view, buckets, plan, next: nowhere(), latest: nowhere(), older };
         // SAFETY: as above.
         unsafe { table.write(head) };
         Some(table)
@@ -67,30 +135,38 @@ impl<H: Host> Table<H> {
         while let Some(this) = table {
             // SAFETY: the caller's promise.
             let head = unsafe { this.read() };
-            for i in 0..=head.mask {
+            for i in 0..head.plan.len {
                 // SAFETY: one of its buckets.
                 let bucket = unsafe { head.buckets.add(i) };
                 // SAFETY: nobody uses it. Waiters that are in it still are futures that were leaked, which nobody touches.
                 unsafe { bucket.drop_in_place() };
+                // SAFETY: one of its gates.
+                let gate = unsafe { head.view.gates.add(i * head.view.stride) }.cast::<Gate>();
+                // SAFETY: nobody uses it.
+                unsafe { gate.drop_in_place() };
             }
-            if let Some((layout, _)) = Self::layout(head.mask + 1) {
+            if let Some(parts) = Self::parts(&head.plan) {
                 // SAFETY: the layout that it was allocated with.
-                unsafe { memory.free(this.cast(), layout) };
+                unsafe { memory.free(this.cast(), parts.layout) };
             }
             table = head.older;
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.mask + 1
+        self.plan.len
     }
 
     pub(crate) fn rank(&self) -> u32 {
-        self.rank
+        self.plan.rank
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        Self::layout(self.len()).map_or(0, |(layout, _)| layout.size())
+        Self::parts(&self.plan).map_or(0, |parts| parts.layout.size())
     }
 
     pub(crate) fn older(&self) -> Option<&Table<H>> {
@@ -98,17 +174,53 @@ impl<H: Host> Table<H> {
         self.older.map(|older| unsafe { older.as_ref() })
     }
 
+    #[inline(always)]
+    pub(crate) fn view(&self) -> View<'_> {
+        self.view
+    }
+
+    /// The gate with that number, of any number.
+    #[inline]
+    pub(crate) fn gate(&self, number: usize) -> &Gate {
+        self.view.gate(number)
+    }
+
     /// The bucket with that number, of any number.
     #[inline]
     pub(crate) fn bucket(&self, number: usize) -> &Bucket<H> {
         // SAFETY: the mask keeps it within the table.
-        let bucket = unsafe { self.buckets.add(number & self.mask) };
+        let bucket = unsafe { self.buckets.add(number & self.view.mask) };
         // SAFETY: initialised, and freed with the table only.
         unsafe { bucket.as_ref() }
     }
 
     pub(crate) fn buckets(&self) -> impl Iterator<Item = &Bucket<H>> {
         (0..self.len()).map(|i| self.bucket(i))
+    }
+
+    /// Where a key with that hash is in this table, or has been.
+    pub(crate) fn spot(&self, hash: u64) -> Spot<'_, H> {
+        let number = hash as usize;
+        Spot { bucket: self.bucket(number), gate: self.gate(number), tag: gate::tag(hash) }
+    }
+
+    /// Where a key with that hash is: here, or in the table that took over.
+    pub(crate) fn follow(&self, hash: u64) -> Spot<'_, H> {
+        let mut table = self;
+        loop {
+            let spot = table.spot(hash);
+            // In this order: what has moved has somewhere to go.
+            if !spot.gate.has_moved() {
+                return spot;
+            }
+            let Some(next) = table.next() else { return spot };
+            table = next;
+        }
+    }
+
+    /// What a key's waiters leave in the gate.
+    pub(crate) fn tag(&self, key: &Key) -> u32 {
+        gate::tag(key.hash(self.plan.seed))
     }
 
     /// The table that takes over this one's waiters.
@@ -122,5 +234,19 @@ impl<H: Host> Table<H> {
     pub(crate) fn set_next(&self, next: NonNull<Table<H>>) {
         // Release: the table's contents; partner: `next`.
         self.next.store(next.as_ptr(), Ordering::Release);
+    }
+
+    /// What serves in the place of a node's first table.
+    #[inline]
+    pub(crate) fn latest(&self) -> &Table<H> {
+        // Acquire: the table's contents; partner: `set_latest`.
+        let latest = self.latest.load(Ordering::Acquire);
+        // SAFETY: null, or a table that is freed together with this one.
+        unsafe { latest.as_ref() }.unwrap_or(self)
+    }
+
+    pub(crate) fn set_latest(&self, latest: NonNull<Table<H>>) {
+        // Release: the table's contents; partner: `latest`.
+        self.latest.store(latest.as_ptr(), Ordering::Release);
     }
 }

@@ -2,13 +2,13 @@
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::vec::Vec;
 
 use crate::{
-    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Memory, ParkEnd, Priority, SharedKey, Space,
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Memory, ParkEnd, Part, Priority, SharedKey, Space,
 };
 
 /// The heap, as often as it is allowed to answer.
@@ -43,6 +43,8 @@ pub(crate) struct Nowhere {
     pub(crate) end: Cell<ParkEnd>,
     pub(crate) threads: Cell<u32>,
     pub(crate) priority: Cell<u32>,
+    /// What `unpark_all` was told.
+    pub(crate) parts: RefCell<Vec<Part>>,
     pub(crate) processors: Option<crate::membarrier_tests::Recorder>,
 }
 
@@ -54,6 +56,7 @@ impl Nowhere {
             end: Cell::new(ParkEnd::TimedOut),
             threads: Cell::new(1),
             priority: Cell::new(u32::MAX),
+            parts: RefCell::default(),
             processors: None,
         }
     }
@@ -103,6 +106,10 @@ impl Host for Nowhere {
         self.end.get()
     }
     fn unpark(&self, (): ()) {}
+    fn unpark_all(&self, tasks: impl Iterator<Item = ()>, part: Part) {
+        self.parts.borrow_mut().push(part);
+        tasks.for_each(drop);
+    }
     fn now(&self, _: Clock) -> u64 {
         0
     }

@@ -105,8 +105,9 @@ impl<H: Host> Call<'_, H> {
             return Ok(false);
         }
         // SAFETY: pinned, idle until now, and its owner takes it out before it goes (`Queued`, `WaitAsync`, `Group`).
-        let before = unsafe { entered.queue(node.get_ref(), handle, key) };
-        self.fit_waiters(&key, before);
+        if unsafe { entered.queue(node.get_ref(), handle, key) } {
+            self.fit_waiters(&key);
+        }
         Ok(true)
     }
 

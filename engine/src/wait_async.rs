@@ -93,6 +93,9 @@ impl<H: Host> Call<'_, H> {
     /// Whether a node was woken; if not, its waker is this context's from now on.
     fn is_woken_else_tell(&self, node: Pin<&Waiter<H>>, context: &Context<'_>) -> bool {
         let node = node.get_ref();
+        if node.is_woken() {
+            return true;
+        }
         let mut new = Some(Handle::Waker(context.waker().clone()));
         while !node.is_woken() {
             // None: just now.

@@ -1,11 +1,13 @@
 //! WAKE and WAKE_BITSET.
 
-use crate::atomic::{Ordering, fence};
+use crate::atomic::{Ordering, fence, prefetch};
 use crate::batch::Batch;
 use crate::engine::Call;
+use crate::gate;
 use crate::key::Key;
 use crate::mutant::mutated;
-use crate::{Access, Engine, Errno, Host, Word};
+use crate::space::Home;
+use crate::{Access, Address, Engine, Errno, Host, Scope, Word};
 
 impl<H: Host> Engine<H> {
     /// Wakes up to `count` of the word's waiters that have a bit of `bitset` in common, the most urgent first, and the
@@ -26,22 +28,54 @@ impl<H: Host> Engine<H> {
         }
         let call = Call::new(self, host);
         let key = call.key(word, Access::Read)?;
-        call.wake(&key, count, bitset)
+        if call.is_deserted(&key) {
+            return Ok(0);
+        }
+        if word.scope == Scope::Private {
+            // By value: nothing of the call need be in memory as long as nobody waits.
+            return self.wake_private(host, word.address, count, bitset);
+        }
+        call.wake_some(&key, count, bitset, None, 0)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_private(&self, host: &H, address: Address, count: u32, bits: u32) -> Result<u32, Errno> {
+        let call = Call::new(self, host);
+        call.wake_some(&Key::private(call.space.number(), address), count, bits, None, 0)
     }
 }
 
 impl<H: Host> Call<'_, H> {
     /// Wakes by key.
-    #[inline]
     pub(crate) fn wake(&self, key: &Key, count: u32, bits: u32) -> Result<u32, Errno> {
-        // Pair W, the waker's half: the word was stored to; `waiters` is read next.
+        if self.is_deserted(key) { Ok(0) } else { self.wake_some(key, count, bits, None, 0) }
+    }
+
+    /// Whether nobody waits, for a waker: with its fence, without a lock. False also where only a look under the lock can say.
+    #[inline(always)]
+    fn is_deserted(&self, key: &Key) -> bool {
+        let own = match self.space.home() {
+            Home::Own(table) if key.is_private() => Some((table, table.view(), self.space.seed())),
+            _ => None,
+        };
+        // Pair W, the waker's half: the word was stored to; the gate is read next, and before it which gate it is.
         if !mutated!(wake_fence) {
             fence(Ordering::SeqCst);
         }
-        if self.bucket(key).is_empty() {
-            return Ok(0);
+        match own {
+            // What was read before the fence does not change; the processor computes with it while the fence waits for what was stored.
+            Some((table, view, seed)) => {
+                let hash = key.hash(seed);
+                let gate = view.gate(hash as usize);
+                prefetch(gate);
+                self.space.is_at(table) && gate.is_deserted(gate::tag(hash))
+            }
+            None => {
+                let (table, hash) = self.table(key);
+                table.gate(hash as usize).is_deserted(gate::tag(hash))
+            }
         }
-        self.wake_some(key, count, bits, None, 0)
     }
 
     /// Wakes until `count` were, `woken` of them before; those below `horizon`, or that are there now.
@@ -57,16 +91,16 @@ impl<H: Host> Call<'_, H> {
     ) -> Result<u32, Errno> {
         let mut horizon = horizon;
         let mut woken = woken;
-        let mut batch = Batch::new();
+        let mut batch = Batch::new(self.host);
         while woken < count {
             let mut held = self.lock(key);
             let below = *horizon.get_or_insert(held.locked.chain().next_number);
             let more = held.locked.wake(key, bits, count - woken, below, &mut batch);
             if mutated!(unpark_inside) {
-                batch.unpark(self.host);
+                batch.unpark(true);
             }
             drop(held);
-            let full = batch.unpark(self.host);
+            let full = batch.unpark(more.is_ok_and(|more| more < count - woken));
             woken += more?;
             if !full {
                 break;

@@ -122,7 +122,7 @@ impl<H: Host> Engine<H> {
 impl<H: Host> Call<'_, H> {
     /// Wakes of both keys: as many as a batch holds at once, the rest as two wakes of those that waited by then.
     fn wake_two(&self, mut held: HeldTwo<'_, H>, keys: (Key, Key), wake: u32, wake_on: u32) -> Result<u32, Errno> {
-        let mut batch = Batch::new();
+        let mut batch = Batch::new(self.host);
         let horizon = held.first.chain().next_number;
         let first = held.first.wake(&keys.0, ANY, wake, horizon, &mut batch);
         let first_full = batch.is_full();
@@ -131,7 +131,7 @@ impl<H: Host> Call<'_, H> {
         // One that inherits priorities ends it, as on Linux.
         let second = first.and_then(|_| second.wake(&keys.1, ANY, wake_on, horizon_on, &mut batch));
         drop(held);
-        let full = batch.unpark(self.host);
+        let full = batch.unpark(false);
         let (first, second) = (first?, second?);
         if !full {
             return Ok(first + second);

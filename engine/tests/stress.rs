@@ -139,3 +139,35 @@ fn wakes_and_waits_count_the_same() {
     let (_, process) = unsafe { lot.parts() };
     assert_eq!(process.space().stats(process).waiters, 0);
 }
+
+#[test]
+fn crowds_woken_by_two_at_once_while_some_time_out_are_all_there_again() {
+    const WAITERS: usize = 48;
+    const ROUNDS: u32 = 60;
+    let lot = ParkingLot::new(4).unwrap();
+    let turn = AtomicU32::new(0);
+    let there = AtomicUsize::new(0);
+    std::thread::scope(|threads| {
+        for i in 0..WAITERS {
+            let (lot, turn, there) = (&lot, &turn, &there);
+            threads.spawn(move || {
+                for mine in 0..ROUNDS {
+                    while turn.load(Ordering::Acquire) == mine {
+                        let until = if i % 3 == 0 { in_microseconds(100) } else { None };
+                        lot.wait(turn, mine, until);
+                    }
+                    there.fetch_add(1, Ordering::Release);
+                }
+            });
+        }
+        for round in 1..=ROUNDS {
+            turn.store(round, Ordering::Release);
+            threads.spawn(|| lot.wake(&turn, u32::MAX));
+            lot.wake(&turn, u32::MAX);
+            while there.load(Ordering::Acquire) < WAITERS * round as usize {
+                std::thread::yield_now();
+            }
+        }
+    });
+    assert_eq!(lot.stats().waiters, 0);
+}
