@@ -124,6 +124,7 @@ mutants! {
     asym_bias_heavy: "the heavy fence between taking a mutex's bias away and the look at its owner's slots (pair I)",
     asym_open_release: "the release of the store that opens an asymmetric rwlock to slots (relaxed instead)",
     asym_fork: "the child's clean-up of slots after fork",
+    mutex_ask_forgotten: "the requests of others, when one that asked for a mutex takes it",
     condvar_forked: "a condition variable's look whether its waiters, and so their mutex, are of this process",
     robust_fork_mark: "a robust guard's look whether it is of this process, and not of one that this was forked from",
 }

@@ -137,3 +137,61 @@ fn whoever_asked_and_gives_up_leaves_no_reservation() {
     unsafe { GIVEN_UP.unlock() };
     assert!(GIVEN_UP.try_lock());
 }
+
+static TWICE_ASKED: raw::Mutex<Scripted> = raw::Mutex::new();
+
+/// The second waiter, which comes while the first sleeps, having asked: with all its time, or none.
+fn second_waiter(has_time: bool) {
+    let has_it = if has_time {
+        TWICE_ASKED.lock();
+        true
+    } else {
+        TWICE_ASKED.try_lock_until(Deadline::at(Duration::ZERO))
+    };
+    assert_eq!(has_it, has_time);
+    // Its own, or still the first holder's.
+    // SAFETY: held.
+    unsafe { TWICE_ASKED.unlock() };
+    assert!(!TWICE_ASKED.try_lock(), "a newcomer came before one that had asked");
+}
+
+/// Of two that asked one gets the lock, or gives up, and takes its own request back: the lock is kept for the other still.
+#[test]
+fn two_that_asked() {
+    for has_time in [true, false] {
+        TWICE_ASKED.lock();
+        TURNS.set(0);
+        SCRIPT.set(if has_time { |_, _, _| two_scripted(true) } else { |_, _, _| two_scripted(false) });
+        TWICE_ASKED.lock();
+        assert_eq!(TURNS.get(), 4);
+        // SAFETY: held.
+        unsafe { TWICE_ASKED.unlock() };
+        assert!(TWICE_ASKED.try_lock(), "reserved for nobody");
+        // SAFETY: held.
+        unsafe { TWICE_ASKED.unlock() };
+    }
+}
+
+fn two_scripted(has_time: bool) -> Wait {
+    TURNS.set(TURNS.get() + 1);
+    NOW.set(NOW.get() + Duration::from_millis(1));
+    match TURNS.get() {
+        // The first loses to a newcomer, and asks;
+        1 => {
+            // SAFETY: the test holds it.
+            unsafe { TWICE_ASKED.unlock() };
+            assert!(TWICE_ASKED.try_lock(), "nobody has asked");
+        }
+        // while it sleeps again, the second comes;
+        2 => second_waiter(has_time),
+        // is woken for no reason, as any may be, and asks too.
+        3 => {}
+        4 if has_time => {
+            // SAFETY: the newcomer holds it.
+            unsafe { TWICE_ASKED.unlock() };
+            assert!(!TWICE_ASKED.try_lock(), "two have asked");
+        }
+        _ => return Wait::TimedOut,
+    }
+    Wait::Woken
+}

@@ -16,7 +16,10 @@ const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
 const CONTENDED: u32 = 2;
 const RESERVED: u32 = 4;
+/// One that has asked.
 const ASKED: u32 = 8;
+/// How many have.
+const ASKERS: u32 = !(ASKED - 1);
 
 const fn is_locked(word: u32) -> bool {
     word & LOCKED != 0
@@ -32,7 +35,12 @@ const fn is_reserved(word: u32) -> bool {
 }
 
 const fn is_asked_for(word: u32) -> bool {
-    word & ASKED != 0
+    word & ASKERS != 0
+}
+
+/// With one asker less. (None to be taken away: another process wrote to a shared one.)
+const fn without_asker(word: u32) -> u32 {
+    if is_asked_for(word) { word - ASKED } else { word }
 }
 
 /// How many wake-ups a waiter may lose to threads that came later before it asks for the lock,
@@ -51,7 +59,7 @@ const LONG: Duration = Duration::from_millis(1);
 /// A lock that was given up goes to whoever takes it first, so that a lock is not idle while a sleeper wakes. The bound:
 /// a waiter that lost more than 32 wake-ups, or one when it has waited for a millisecond, asks for the lock. From then
 /// until it has it, the lock is given only to threads that have slept for it, which are woken in the order in which they
-/// went to sleep: no newcomer comes first. [`unlock_fair`](Self::unlock_fair) does the same at once.
+/// went to sleep: no newcomer comes first, however many have asked. [`unlock_fair`](Self::unlock_fair) does the same at once.
 ///
 /// # Forks, signals, threads that end
 /// It has no owner: whoever ends while holding it leaves it locked (see `robust` locks for those that survive). Not
@@ -63,7 +71,7 @@ pub struct Mutex<F: Futex = Private> {
     /// | 0 | locked |
     /// | 1 | somebody may sleep: whoever unlocks wakes one |
     /// | 2 | not locked, but reserved for those that have slept |
-    /// | 3 | somebody who waits has asked for it: whoever unlocks reserves it. Whoever set this is still waiting, or this is not set |
+    /// | 3-31 | how many have asked for it: while any has, whoever unlocks reserves it. Each is waiting still: it leaves the count with the lock, or when it gives up |
     word: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
@@ -143,7 +151,8 @@ impl<F: Futex> Mutex<F> {
     /// One that was not leaves that to whoever was.
     fn take(&self, word: u32, waiter: &Waiter) -> bool {
         let mark = if waiter.patient && !mutated!(mutex_contended) { CONTENDED } else { 0 };
-        let asked = if waiter.asked { 0 } else { word & ASKED };
+        let others = if waiter.asked { without_asker(word) } else { word };
+        let asked = if mutated!(mutex_ask_forgotten) && waiter.asked { 0 } else { others & ASKERS };
         // Acquire: as in `try_lock`.
         self.word.compare_exchange(word, LOCKED | mark | asked, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
@@ -174,7 +183,8 @@ impl<F: Futex> Mutex<F> {
                 continue;
             }
             let starving = waiter.is_starving::<F>();
-            let marked = word | CONTENDED | if starving { ASKED } else { 0 };
+            let asks = starving && !waiter.asked;
+            let marked = (word | CONTENDED).wrapping_add(if asks { ASKED } else { 0 });
             // Relaxed, both: a mark; the kernel compares the word under its queue's lock.
             if marked != word && self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_err()
             {
@@ -208,7 +218,7 @@ impl<F: Futex> Mutex<F> {
             } else if !is_asked_for(word)
                 || mutated!(mutex_ask_kept)
                 // Relaxed, both: a mark.
-                || self.word.compare_exchange(word, word & !ASKED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+                || self.word.compare_exchange(word, without_asker(word), Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
                 return false;
             }
