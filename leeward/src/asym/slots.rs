@@ -349,8 +349,8 @@ impl Block {
 
 /// In the child of a fork, which has one thread.
 impl Block {
-    /// Whether it stays: the forking thread's, and those of threads that exited. In those of other threads, readers
-    /// are not there any more; but what a mutex guards may be half written, so that one stays locked.
+    /// Whether it stays: the forking thread's, and those of threads that exited, or are about to, with guards (which nobody
+    /// will drop here, nor can tell from leaked ones). In those of other threads, readers are not there any more; but what a mutex guards may be half written, so that one stays locked.
     pub(super) fn outlives_fork(&self, me: u64) -> bool {
         // Relaxed, all here and below: one thread.
         let owner = self.owner.load(Ordering::Relaxed);
