@@ -216,7 +216,8 @@ impl Slot {
 /// The writer's view.
 impl Slot {
     /// Whether the thread is inside of the lock, or looks whether it may enter. Not by way of the ordinary lock, which
-    /// the caller has.
+    /// the caller has. (No mutant sees `ORDINARY`: while a writer has the ordinary lock, no slot says that another reads by
+    /// way of it: it is said later, and taken back before.)
     #[inline]
     pub(super) fn is_held_for(&self, name: u64) -> bool {
         let order = if mutated!(asym_scan_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
