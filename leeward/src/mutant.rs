@@ -130,6 +130,7 @@ mutants! {
     asym_owner_restored: "giving the bias back when a revoker gives up",
     asym_open_restored: "opening an asymmetric rwlock again when a writer gives up",
     asym_row_of_one: "counting only what the same thread took in a row towards a mutex's bias",
+    mutex_lapse: "the lapse of requests for a mutex for which nobody comes",
     mutex_ask_forgotten: "the requests of others, when one that asked for a mutex takes it",
     condvar_forked: "a condition variable's look whether its waiters, and so their mutex, are of this process",
     robust_fork_mark: "a robust guard's look whether it is of this process, and not of one that this was forked from",

@@ -195,3 +195,55 @@ fn two_scripted(has_time: bool) -> Wait {
     }
     Wait::Woken
 }
+
+static NOBODY_COMES: raw::Mutex<Scripted> = raw::Mutex::new();
+
+/// Of one that asked and is not there when the lock is kept for it (a thread of a fork's parent; a process that was killed) the
+/// request lapses; if it was only slow, it asks again.
+#[test]
+fn who_asked_and_is_not_there() {
+    NOBODY_COMES.lock();
+    TURNS.set(0);
+    SCRIPT.set(|_, _, deadline| {
+        TURNS.set(TURNS.get() + 1);
+        NOW.set(NOW.get() + Duration::from_millis(1));
+        match TURNS.get() {
+            // It loses to a newcomer, and asks;
+            1 => {
+                // SAFETY: the test holds it.
+                unsafe { NOBODY_COMES.unlock() };
+                assert!(NOBODY_COMES.try_lock(), "nobody has asked");
+            }
+            // while it is not there, the lock is kept for it, and another comes,
+            2 => {
+                // SAFETY: the newcomer holds it.
+                unsafe { NOBODY_COMES.unlock() };
+                assert!(!NOBODY_COMES.try_lock(), "it is reserved");
+                NOBODY_COMES.lock();
+                // SAFETY: held.
+                unsafe { NOBODY_COMES.unlock() };
+                assert!(NOBODY_COMES.try_lock(), "the request has not lapsed");
+            }
+            // that does not wait for ever.
+            3 => {
+                let deadline = deadline.expect("it sleeps for as long as nobody comes");
+                assert!(deadline.since_beginning() <= NOW.get());
+                return Wait::TimedOut;
+            }
+            // Having asked again, it has the lock.
+            4 => {
+                assert_eq!(deadline, None);
+                // SAFETY: the newcomer holds it.
+                unsafe { NOBODY_COMES.unlock() };
+                assert!(!NOBODY_COMES.try_lock(), "it has asked again");
+            }
+            _ => unreachable!(),
+        }
+        Wait::Woken
+    });
+    NOBODY_COMES.lock();
+    assert_eq!(TURNS.get(), 4);
+    // SAFETY: held.
+    unsafe { NOBODY_COMES.unlock() };
+    assert!(NOBODY_COMES.try_lock(), "reserved for nobody");
+}

@@ -45,7 +45,7 @@ const fn without_asker(word: u32) -> u32 {
 
 /// How many wake-ups a waiter may lose to threads that came later before it asks for the lock,
 const LOSSES: u32 = 32;
-/// and after how long it asks when it loses one.
+/// and after how long it asks when it loses one. Also how long a lock is kept for those that asked, if none of them comes.
 const LONG: Duration = Duration::from_millis(1);
 
 /// A mutex of one word, over any futex; 4 bytes, valid when zeroed (unlocked).
@@ -62,8 +62,9 @@ const LONG: Duration = Duration::from_millis(1);
 /// went to sleep: no newcomer comes first, however many have asked. [`unlock_fair`](Self::unlock_fair) does the same at once.
 ///
 /// # Forks, signals, threads that end
-/// It has no owner: whoever ends while holding it leaves it locked (see `robust` locks for those that survive). Not
-/// async-signal-safe: a handler may have interrupted the holder.
+/// It has no owner: whoever ends while holding it leaves it locked (see `robust` locks for those that survive). Who ended while
+/// waiting, or waited in the parent of a fork, may have asked: if nobody comes for the lock within a millisecond, all requests
+/// lapse. Not async-signal-safe: a handler may have interrupted the holder.
 #[repr(transparent)]
 pub struct Mutex<F: Futex = Private> {
     /// | bit | meaning |
@@ -82,6 +83,8 @@ struct Waiter {
     patient: bool,
     /// It has asked.
     asked: bool,
+    /// It has seen the lock kept for those that asked, and none of them come.
+    lapsed: bool,
     /// Wake-ups that it lost.
     losses: u32,
     /// When it first went to sleep.
@@ -90,7 +93,7 @@ struct Waiter {
 
 impl Waiter {
     const fn new(patient: bool) -> Waiter {
-        Waiter { patient, asked: false, losses: 0, since: None }
+        Waiter { patient, asked: false, lapsed: false, losses: 0, since: None }
     }
 
     /// It was woken, and will look at the lock.
@@ -107,6 +110,13 @@ impl Waiter {
         let since = self.since.unwrap_or(Deadline::at(Duration::MAX)).since_beginning();
         self.losses > looks(LOSSES) || since.saturating_add(LONG) <= F::now().since_beginning()
     }
+}
+
+/// When somebody may take a lock that is kept for those that asked. They come at once, if they are there: in the child of a
+/// fork they are not, nor if their process was killed. (In a model they are.)
+fn kept_until<F: Futex>(word: u32) -> Option<Deadline> {
+    let lapses = is_reserved(word) && looks(1) != 0 && !mutated!(mutex_lapse);
+    lapses.then(|| Deadline::after::<F>(LONG))
 }
 
 impl<F: Futex> Mutex<F> {
@@ -152,7 +162,8 @@ impl<F: Futex> Mutex<F> {
     fn take(&self, word: u32, waiter: &Waiter) -> bool {
         let mark = if waiter.patient && !mutated!(mutex_contended) { CONTENDED } else { 0 };
         let others = if waiter.asked { without_asker(word) } else { word };
-        let asked = if mutated!(mutex_ask_forgotten) && waiter.asked { 0 } else { others & ASKERS };
+        let forget = waiter.lapsed || waiter.asked && mutated!(mutex_ask_forgotten);
+        let asked = if forget { 0 } else { others & ASKERS };
         // Acquire: as in `try_lock`.
         self.word.compare_exchange(word, LOCKED | mark | asked, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
@@ -183,7 +194,7 @@ impl<F: Futex> Mutex<F> {
                 continue;
             }
             let starving = waiter.is_starving::<F>();
-            let asks = starving && !waiter.asked;
+            let asks = starving && !(waiter.asked && is_asked_for(word));
             let marked = (word | CONTENDED).wrapping_add(if asks { ASKED } else { 0 });
             // Relaxed, both: a mark; the kernel compares the word under its queue's lock.
             if marked != word && self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_err()
@@ -194,10 +205,15 @@ impl<F: Futex> Mutex<F> {
             if waiter.since.is_none() {
                 waiter.since = Some(F::now());
             }
-            match F::wait(&self.word, marked, deadline) {
+            let lapse = kept_until::<F>(marked);
+            let until = [deadline, lapse].into_iter().flatten().min();
+            let outcome = F::wait(&self.word, marked, until);
+            waiter.lapsed = outcome == Wait::TimedOut && until != deadline;
+            match outcome {
                 Wait::Woken => waiter.woken(),
-                Wait::Changed => {}
+                Wait::TimedOut if waiter.lapsed => waiter.patient = true,
                 Wait::TimedOut => return self.give_up(&waiter),
+                Wait::Changed => {}
             }
             patience = Patience::new();
         }
