@@ -35,6 +35,11 @@ mod atomic;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod bytes;
 pub mod fence;
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
+mod fork_mark;
+#[cfg(any(not(target_os = "linux"), leeward_loom))]
+#[path = "no_fork_mark.rs"]
+mod fork_mark;
 pub mod futex;
 #[cfg(all(test, leeward_loom))]
 mod models;

@@ -124,6 +124,16 @@ mutants! {
     asym_bias_heavy: "the heavy fence between taking a mutex's bias away and the look at its owner's slots (pair I)",
     asym_open_release: "the release of the store that opens an asymmetric rwlock to slots (relaxed instead)",
     asym_fork: "the child's clean-up of slots after fork",
+    asym_owner_looks_again: "the order of the owner's announcement and its look whether the biased mutex is its own: looked first (pair I)",
+    asym_first_slot: "the owner's entering a biased mutex by its first slot only: by any that is free instead",
+    asym_foreign_owner: "whose bias it is that is revoked: taken for one's own, without fence and without price (pair I)",
+    asym_owner_restored: "giving the bias back when a revoker gives up",
+    asym_open_restored: "opening an asymmetric rwlock again when a writer gives up",
+    asym_row_of_one: "counting only what the same thread took in a row towards a mutex's bias",
+    mutex_lapse: "the lapse of requests for a mutex for which nobody comes",
+    mutex_ask_forgotten: "the requests of others, when one that asked for a mutex takes it",
+    condvar_forked: "a condition variable's look whether its waiters, and so their mutex, are of this process",
+    robust_fork_mark: "a robust guard's look whether it is of this process, and not of one that this was forked from",
 }
 
 /// Whether `mutant` is the active one.

@@ -7,11 +7,12 @@ mod common;
 
 use common::*;
 
-use std::sync::mpsc::channel;
+use std::cell::RefCell;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use leeward::asym::{Mutex, RwLock};
+use leeward::asym::{Mutex, RwLock, RwLockReadGuard};
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -85,4 +86,38 @@ fn what_stays_locked() {
     go.send(()).unwrap();
     other.join().unwrap();
     assert!(READ.try_write().is_some() && LOCKED.try_lock().is_some());
+}
+
+/// A guard whose thread is past its slots' destructor, and waits there until told.
+struct Late(RefCell<Option<(RwLockReadGuard<'static, u32>, Sender<()>, Receiver<()>)>>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        let Some((guard, exiting, told)) = self.0.take() else { return };
+        exiting.send(()).unwrap();
+        told.recv().unwrap();
+        drop(guard);
+    }
+}
+
+/// What a thread reads that is exiting, with the guard's destructor yet to run: the child cannot tell it from a leaked guard.
+#[test]
+fn what_an_exiting_thread_reads() {
+    let _dog = Watchdog::new("what_an_exiting_thread_reads");
+    static READ: RwLock<u32> = RwLock::new(1);
+    thread_local! { static LATE: Late = const { Late(RefCell::new(None)) }; }
+    drop(READ.read());
+    let ((exiting, is_exiting), (go, told)) = (channel(), channel());
+    let other = thread::spawn(move || {
+        // Registered before the slots, so destroyed after them.
+        LATE.with(|_| ());
+        let guard = READ.read();
+        LATE.with(|late| *late.0.borrow_mut() = Some((guard, exiting, told)));
+    });
+    is_exiting.recv().unwrap();
+    assert!(READ.is_locked());
+    assert!(in_child(|| READ.try_write_for(SHORT).is_none() && *READ.read() == 1));
+    go.send(()).unwrap();
+    other.join().unwrap();
+    assert!(READ.try_write().is_some());
 }

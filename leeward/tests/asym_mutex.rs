@@ -7,7 +7,6 @@ mod common;
 
 use common::*;
 
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -105,19 +104,39 @@ fn the_bias_is_earned() {
     }
     elsewhere(|| drop(mutex.lock()));
     assert!(takes_until_biased() < 70_000, "there is an upper bound");
-    // Two in turn: nobody's.
-    let turn = Barrier::new(2);
+}
+
+/// Two that take it in turn more often than one of them would have to: nobody's.
+#[test]
+fn the_bias_is_not_earned_in_turn() {
+    let _dog = Watchdog::new("the_bias_is_not_earned_in_turn");
+    const ENOUGH: u64 = 600;
+    let mutex = mine(0);
+    elsewhere(|| drop(mutex.lock()));
+    assert!(!is_biased(&mutex));
+    let (here, there) = (channel(), channel());
     thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                for _ in 0..10 {
-                    turn.wait();
-                    *mutex.lock() += 1;
-                }
-            });
+        let mutex = &mutex;
+        let (tell, told) = (here.0, there.1);
+        scope.spawn(move || {
+            for _ in 0..ENOUGH {
+                told.recv().unwrap();
+                assert!(!is_biased(mutex), "the bias was earned by two");
+                *mutex.lock() += 1;
+                tell.send(()).unwrap();
+            }
+        });
+        for _ in 0..ENOUGH {
+            *mutex.lock() += 1;
+            there.0.send(()).unwrap();
+            here.1.recv().unwrap();
+            assert!(!is_biased(mutex), "the bias was earned by two");
         }
     });
-    assert!(!is_biased(&mutex));
+    assert_eq!(*mutex.lock(), 2 * ENOUGH);
+    // By one of them alone it is.
+    (0..ENOUGH).for_each(|_| drop(mutex.lock()));
+    assert!(is_biased(&mutex));
 }
 
 #[test]

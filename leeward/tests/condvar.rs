@@ -295,6 +295,6 @@ fn two_processes<S: Scheme>() {
 /// The layout that processes share.
 #[test]
 fn layout() {
-    assert_eq!(size_of::<raw::Condvar<Requeue, Shared>>(), 24);
+    assert_eq!(size_of::<raw::Condvar<Requeue, Shared>>(), 32);
     assert_eq!(align_of::<raw::Condvar<Requeue, Shared>>(), 8);
 }

@@ -135,6 +135,12 @@ fn right_after_fork() {
             let is_known = free.lock().unwrap_err() == Error::Deadlock;
             drop(own);
             *guard = 1;
+            // The word names a thread of the parent, for whom a thread of the child cannot wait.
+            let refused = thread::scope(|scope| {
+                let waits = || [held.lock().map(drop), held.try_lock_for(Duration::from_secs(5)).map(drop)];
+                scope.spawn(waits).join().unwrap()
+            });
+            let is_known = is_known && refused == [Err(Error::OwnerGone); 2];
             drop(guard);
             is_known && held.lock().is_ok_and(|value| *value == 1) && held.try_lock().is_ok()
         };

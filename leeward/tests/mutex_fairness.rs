@@ -137,3 +137,113 @@ fn whoever_asked_and_gives_up_leaves_no_reservation() {
     unsafe { GIVEN_UP.unlock() };
     assert!(GIVEN_UP.try_lock());
 }
+
+static TWICE_ASKED: raw::Mutex<Scripted> = raw::Mutex::new();
+
+/// The second waiter, which comes while the first sleeps, having asked: with all its time, or none.
+fn second_waiter(has_time: bool) {
+    let has_it = if has_time {
+        TWICE_ASKED.lock();
+        true
+    } else {
+        TWICE_ASKED.try_lock_until(Deadline::at(Duration::ZERO))
+    };
+    assert_eq!(has_it, has_time);
+    // Its own, or still the first holder's.
+    // SAFETY: held.
+    unsafe { TWICE_ASKED.unlock() };
+    assert!(!TWICE_ASKED.try_lock(), "a newcomer came before one that had asked");
+}
+
+/// Of two that asked one gets the lock, or gives up, and takes its own request back: the lock is kept for the other still.
+#[test]
+fn two_that_asked() {
+    for has_time in [true, false] {
+        TWICE_ASKED.lock();
+        TURNS.set(0);
+        SCRIPT.set(if has_time { |_, _, _| two_scripted(true) } else { |_, _, _| two_scripted(false) });
+        TWICE_ASKED.lock();
+        assert_eq!(TURNS.get(), 4);
+        // SAFETY: held.
+        unsafe { TWICE_ASKED.unlock() };
+        assert!(TWICE_ASKED.try_lock(), "reserved for nobody");
+        // SAFETY: held.
+        unsafe { TWICE_ASKED.unlock() };
+    }
+}
+
+fn two_scripted(has_time: bool) -> Wait {
+    TURNS.set(TURNS.get() + 1);
+    NOW.set(NOW.get() + Duration::from_millis(1));
+    match TURNS.get() {
+        // The first loses to a newcomer, and asks;
+        1 => {
+            // SAFETY: the test holds it.
+            unsafe { TWICE_ASKED.unlock() };
+            assert!(TWICE_ASKED.try_lock(), "nobody has asked");
+        }
+        // while it sleeps again, the second comes;
+        2 => second_waiter(has_time),
+        // is woken for no reason, as any may be, and asks too.
+        3 => {}
+        4 if has_time => {
+            // SAFETY: the newcomer holds it.
+            unsafe { TWICE_ASKED.unlock() };
+            assert!(!TWICE_ASKED.try_lock(), "two have asked");
+        }
+        _ => return Wait::TimedOut,
+    }
+    Wait::Woken
+}
+
+static NOBODY_COMES: raw::Mutex<Scripted> = raw::Mutex::new();
+
+/// Of one that asked and is not there when the lock is kept for it (a thread of a fork's parent; a process that was killed) the
+/// request lapses; if it was only slow, it asks again.
+#[test]
+fn who_asked_and_is_not_there() {
+    NOBODY_COMES.lock();
+    TURNS.set(0);
+    SCRIPT.set(|_, _, deadline| {
+        TURNS.set(TURNS.get() + 1);
+        NOW.set(NOW.get() + Duration::from_millis(1));
+        match TURNS.get() {
+            // It loses to a newcomer, and asks;
+            1 => {
+                // SAFETY: the test holds it.
+                unsafe { NOBODY_COMES.unlock() };
+                assert!(NOBODY_COMES.try_lock(), "nobody has asked");
+            }
+            // while it is not there, the lock is kept for it, and another comes,
+            2 => {
+                // SAFETY: the newcomer holds it.
+                unsafe { NOBODY_COMES.unlock() };
+                assert!(!NOBODY_COMES.try_lock(), "it is reserved");
+                NOBODY_COMES.lock();
+                // SAFETY: held.
+                unsafe { NOBODY_COMES.unlock() };
+                assert!(NOBODY_COMES.try_lock(), "the request has not lapsed");
+            }
+            // that does not wait for ever.
+            3 => {
+                let deadline = deadline.expect("it sleeps for as long as nobody comes");
+                assert!(deadline.since_beginning() <= NOW.get());
+                return Wait::TimedOut;
+            }
+            // Having asked again, it has the lock.
+            4 => {
+                assert_eq!(deadline, None);
+                // SAFETY: the newcomer holds it.
+                unsafe { NOBODY_COMES.unlock() };
+                assert!(!NOBODY_COMES.try_lock(), "it has asked again");
+            }
+            _ => unreachable!(),
+        }
+        Wait::Woken
+    });
+    NOBODY_COMES.lock();
+    assert_eq!(TURNS.get(), 4);
+    // SAFETY: held.
+    unsafe { NOBODY_COMES.unlock() };
+    assert!(NOBODY_COMES.try_lock(), "reserved for nobody");
+}

@@ -235,9 +235,9 @@ fn layouts_are_as_documented() {
     assert_eq!(sizes::<Latch>(), (4, 4));
     assert_eq!(sizes::<Once>(), (4, 4));
     #[cfg(target_pointer_width = "64")]
-    assert_eq!(sizes::<Condvar>(), (24, 8));
+    assert_eq!(sizes::<Condvar>(), (32, 8));
     assert_eq!((offset_of!(Signals, latch), offset_of!(Signals, once)), (8, 12));
-    assert_eq!((offset_of!(Queue<Plain>, sent), offset_of!(Queue<WakeOp>, received)), (24, 48));
+    assert_eq!((offset_of!(Queue<Plain>, sent), offset_of!(Queue<WakeOp>, received)), (24, 56));
     // Where the bits are.
     fn words<T: AnyBytes + Sync, const N: usize>(region: &Region<T>) -> [u32; N] {
         assert_eq!(size_of::<T>(), 4 * N);
@@ -273,7 +273,7 @@ fn garbage_in_a_condition_variable() {
     let mut random = Rng::new(8);
     let mutex = region::<Mutex<()>>(|_| {});
     for _ in 0..300 {
-        let words = region::<[u64; 3]>(|words| {
+        let words = region::<[u64; 4]>(|words| {
             words.fill_with(|| random.next());
             words[0] <<= 32;
             // A few waiters, not two thousand million.

@@ -5,6 +5,9 @@
 #![allow(missing_docs)]
 
 mod common;
+#[macro_use]
+#[path = "common/auto_traits.rs"]
+mod auto_traits;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -142,27 +145,6 @@ fn what_must_not_compile() {
         workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect::<Vec<_>>()
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-}
-
-/// Does not compile if `$type` implements `$trait`: there would be two candidates for the function.
-macro_rules! assert_not {
-    ($trait:ident: $($type:ty),* $(,)?) => {$(
-        const _: fn() = || {
-            trait Ambiguous<A> { fn it() {} }
-            impl<T: ?Sized> Ambiguous<()> for T {}
-            impl<T: ?Sized + $trait> Ambiguous<u8> for T {}
-            <$type as Ambiguous<_>>::it();
-        };
-    )*};
-}
-
-macro_rules! assert_is {
-    ($trait:ident: $($type:ty),* $(,)?) => {$(
-        const _: fn() = || {
-            fn needs<T: ?Sized + $trait>() {}
-            needs::<$type>();
-        };
-    )*};
 }
 
 type NotSync = std::cell::Cell<u32>;

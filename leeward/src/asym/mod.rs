@@ -31,7 +31,8 @@
 //!
 //! # Forks and signals
 //! In the child of a fork, what other threads read by their slots is not locked any more: they are not there. Whatever else
-//! they had locked stays so, as with any lock. Not async-signal-safe.
+//! they had locked stays so, as with any lock; and what a thread read that was exiting just then, with a guard in a
+//! thread-local variable whose destructor was yet to run: its slots are taken for those of a leaked guard. Not async-signal-safe.
 
 mod drain;
 #[cfg(not(leeward_loom))]

@@ -87,6 +87,9 @@ impl RawMutex {
     fn enter_at_once(&self) -> bool {
         let block = local::mine();
         let slot = block.first();
+        if mutated!(asym_first_slot) {
+            return block.unused().is_some_and(|slot| self.enter(block, slot));
+        }
         slot.is_free() && self.enter(block, slot)
     }
 
@@ -94,14 +97,20 @@ impl RawMutex {
     fn enter(&self, block: &Block, slot: &Slot) -> bool {
         // Pair I, light half, in `announce`: the slot is stored before the look at `owner`. Partner: the heavy fence in
         // `revoke`. Either the revoker sees the slot and waits, or we see that we are not the owner any more.
+        let looked_before = mutated!(asym_owner_looks_again) && self.is_owned_by(block);
         slot.announce(self.name.get());
-        // Relaxed: only the owner makes itself one, or a revoker that gave up, having touched nothing; what others did
-        // under the lock happened before.
-        if ptr::eq(self.owner.load(Ordering::Relaxed), block) {
+        if looked_before || self.is_owned_by(block) {
             return true;
         }
         slot.retreat();
         false
+    }
+
+    #[inline(always)]
+    fn is_owned_by(&self, block: &Block) -> bool {
+        // Relaxed: only the owner makes itself one, or a revoker that gave up, having touched nothing; what others did
+        // under the lock happened before.
+        ptr::eq(self.owner.load(Ordering::Relaxed), block)
     }
 
     #[cold]
@@ -163,7 +172,7 @@ impl RawMutex {
             return false;
         }
         // The owner itself comes here when its first slot is another lock's.
-        let is_own = ptr::eq(owner, local::mine());
+        let is_own = ptr::eq(owner, local::mine()) || mutated!(asym_foreign_owner);
         // Relaxed: ordered by the fence.
         self.owner.store(ptr::null_mut(), Ordering::Relaxed);
         if !is_own && !mutated!(asym_bias_heavy) {
@@ -177,7 +186,9 @@ impl RawMutex {
             How::Try => !is_held(),
         };
         if !has_left {
-            self.set_owner(owner);
+            if !mutated!(asym_owner_restored) {
+                self.set_owner(owner);
+            }
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
         } else if !is_own {
@@ -191,7 +202,8 @@ impl RawMutex {
     fn count(&self, is_contended: bool) {
         let me = ptr::from_ref(local::mine()).cast_mut();
         // Relaxed, all: under the lock.
-        let is_again = ptr::eq(self.last.load(Ordering::Relaxed), me) && !is_contended;
+        let is_same = ptr::eq(self.last.load(Ordering::Relaxed), me) || mutated!(asym_row_of_one);
+        let is_again = is_same && !is_contended;
         let row = if is_again { self.row.load(Ordering::Relaxed).saturating_add(1) } else { 0 };
         self.row.store(row, Ordering::Relaxed);
         self.last.store(me, Ordering::Relaxed);

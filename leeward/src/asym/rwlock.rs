@@ -258,8 +258,10 @@ impl RawRwLock {
             has_left
         };
         if !has_left {
-            // Release: as in `reopen`: nothing was written now, but before.
-            self.open.store(name, Ordering::Release);
+            if !mutated!(asym_open_restored) {
+                // Release: as in `reopen`: nothing was written now, but before.
+                self.open.store(name, Ordering::Release);
+            }
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock_exclusive() };
         }

@@ -216,7 +216,8 @@ impl Slot {
 /// The writer's view.
 impl Slot {
     /// Whether the thread is inside of the lock, or looks whether it may enter. Not by way of the ordinary lock, which
-    /// the caller has.
+    /// the caller has. (No mutant sees `ORDINARY`: while a writer has the ordinary lock, no slot says that another reads by
+    /// way of it: it is said later, and taken back before.)
     #[inline]
     pub(super) fn is_held_for(&self, name: u64) -> bool {
         let order = if mutated!(asym_scan_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
@@ -349,8 +350,8 @@ impl Block {
 
 /// In the child of a fork, which has one thread.
 impl Block {
-    /// Whether it stays: the forking thread's, and those of threads that exited. In those of other threads, readers
-    /// are not there any more; but what a mutex guards may be half written, so that one stays locked.
+    /// Whether it stays: the forking thread's, and those of threads that exited, or are about to, with guards (which nobody
+    /// will drop here, nor can tell from leaked ones). In those of other threads, readers are not there any more; but what a mutex guards may be half written, so that one stays locked.
     pub(super) fn outlives_fork(&self, me: u64) -> bool {
         // Relaxed, all here and below: one thread.
         let owner = self.owner.load(Ordering::Relaxed);

@@ -13,6 +13,10 @@
 //! would give it to one that waits; but what the owner locked may be in other hands, so nobody has it again. Locks whose
 //! owner may die are [robust](https://man7.org/linux/man-pages/man2/get_robust_list.2.html) ones; these are not.
 //!
+//! In the child of a fork, a private lock that the forking thread held is that thread's copy: its guard unlocks it there, and until
+//! then the child's other threads get [`Error::OwnerGone`] where they would wait. One that another thread held stays locked, with the
+//! same error.
+//!
 //! ```
 //! use leeward::pi::{Error, Mutex};
 //! let count = Mutex::new(0);
@@ -34,7 +38,8 @@ pub use raw::RawMutex;
 pub enum Error {
     /// The caller holds it, or waits would go round in a circle.
     Deadlock,
-    /// The owner is no thread any more (or, of a shared lock, none of this pid namespace).
+    /// The owner is no thread of this process any more; in the child of a fork, the parent's thread that a copied lock's word
+    /// names never was one. (Of a shared lock: no thread of this pid namespace.)
     OwnerGone,
     /// The time is up; or, when trying: somebody holds it.
     TimedOut,

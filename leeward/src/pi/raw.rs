@@ -123,6 +123,9 @@ impl<const SHARED: bool> RawMutex<SHARED> {
                 Err(libc::ESRCH) => return Err(Error::OwnerGone),
                 Err(libc::EDEADLK) => return Err(Error::Deadlock),
                 Err(libc::ETIMEDOUT) => return Err(Error::TimedOut),
+                // The kernel lets nobody wait for a thread of another process. Or it was unlocked since.
+                Err(libc::EPERM) if !SHARED && self.owner() == FREE => {}
+                Err(libc::EPERM) if !SHARED && !is_of_this_process(self.owner()) => return Err(Error::OwnerGone),
                 Err(errno) => return Err(Error::Refused(errno)),
             }
             if self.take(tid::this()) {
@@ -168,8 +171,8 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     fn unlock_slow(&self) {
         // The kernel gives the lock to the waiter of the highest priority, with full ordering.
         if self.call(libc::FUTEX_UNLOCK_PI, None).is_err() && !SHARED {
-            // The child of a fork: this is a copy of its parent's lock, for which nobody waits here. (A shared one is its
-            // parent's still.)
+            // The child of a fork: this is a copy of its parent's lock. Its threads may have tried to wait for it, and the kernel
+            // refused them: nobody is to be woken. (A shared one is its parent's still.)
             // Release: as above.
             self.word.store(FREE, Ordering::Release);
         }
@@ -177,9 +180,25 @@ impl<const SHARED: bool> RawMutex<SHARED> {
 
     /// Whether somebody holds it; out of date when it is returned.
     pub fn is_locked(&self) -> bool {
-        // Relaxed: out of date anyway.
-        self.word.load(Ordering::Relaxed) & NUMBER != 0
+        self.owner() != FREE
     }
+
+    /// The number of the thread that holds it.
+    fn owner(&self) -> u32 {
+        // Relaxed: out of date anyway.
+        self.word.load(Ordering::Relaxed) & NUMBER
+    }
+}
+
+/// Whether there is a thread of that number in this process. True if nobody can tell.
+fn is_of_this_process(number: u32) -> bool {
+    let process = rustix::process::getpid().as_raw_nonzero().get();
+    let errno = sys::Errno::save();
+    // SAFETY: signal 0 is none: it is only looked whether there is such a thread.
+    let outcome = unsafe { libc::syscall(libc::SYS_tgkill, process, number as libc::pid_t, 0) };
+    let is_refused = outcome < 0 && sys::Errno::save().number() == libc::ESRCH;
+    errno.restore();
+    !is_refused
 }
 
 /// The same point in time on the clock that people set.

@@ -8,6 +8,7 @@ use core::ptr;
 
 use super::{Lock, Mutex};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
+use crate::fork_mark;
 use crate::futex::{ALL, Argument, Comparison, Deadline, Futex, Operation, Private, Wait};
 use crate::mutant::mutated;
 
@@ -75,8 +76,8 @@ const UNLOCK: crate::futex::WakeOp =
         Err(_) => panic!("0 and 1 fit"),
     };
 
-/// A condition variable; valid when zeroed. On 64-bit machines 24 bytes: inner lock, turn, counts, and where to move
-/// waiters (unused and 0 with a shared futex, since processes map memory at different addresses).
+/// A condition variable; valid when zeroed. On 64-bit machines 32 bytes: inner lock, turn, counts, where to move waiters,
+/// and in which process (these two unused and 0 with a shared futex, since processes map memory at different addresses).
 ///
 /// # Promise
 /// A notification wakes at least one (all) of the threads that wait when it is issued; one that comes to wait later does
@@ -89,6 +90,11 @@ const UNLOCK: crate::futex::WakeOp =
 ///
 /// # Lifetime
 /// It must live until each `wait` and `notify` has returned. Not async-signal-safe.
+///
+/// # Forks
+/// In the child of a fork threads that waited are not there, nor, perhaps, their mutexes: notifications wake plainly, and may
+/// count some of them, as long as any of them is counted; if another thread was inside a call just then, the child waits
+/// for ever.
 #[repr(C)]
 pub struct Condvar<S: Scheme = Requeue, F: Futex = Private> {
     /// Held to come, to notify, and to leave without a notification.
@@ -103,8 +109,11 @@ pub struct Condvar<S: Scheme = Requeue, F: Futex = Private> {
     /// The sum is the number of threads inside. Those notified never outnumber those that are on their way out, so where
     /// the first is 0, everybody is.
     counts: AtomicU64,
-    /// The mutex of those inside, if that takes moved waiters and is private.
+    /// The mutex of those inside, if that takes moved waiters and is private. Written by the first that comes,
     queue: AtomicPtr<Mutex<F>>,
+    /// with its process, by its `fork_mark`. In another one, who is counted may be a thread of the parent, whose mutex lay
+    /// on a stack that is gone: there the mutex is neither looked at nor demanded to be the same, until nobody is counted.
+    process: AtomicU32,
     scheme: PhantomData<fn() -> S>,
 }
 
@@ -118,6 +127,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
                 turn: AtomicU32::new(0),
                 counts: AtomicU64::new(0),
                 queue: AtomicPtr::new(ptr::null_mut()),
+                process: AtomicU32::new(0),
                 scheme: PhantomData,
             }
         }
@@ -154,15 +164,26 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         self.door.lock();
         // Relaxed, all: under the inner lock; whoever leaves only lowers the count.
         let nobody = self.counts.load(Ordering::Relaxed) == 0;
-        let same = nobody || self.queue.load(Ordering::Relaxed) == queue;
+        let same = nobody || self.queue.load(Ordering::Relaxed) == queue || !self.is_this_process();
         let turn = self.turn.load(Ordering::Relaxed);
-        if same {
+        if nobody {
             self.queue.store(queue, Ordering::Relaxed);
+            let process = if S::MOVES && !F::SHARED { fork_mark::now() } else { 0 };
+            self.process.store(process, Ordering::Relaxed);
+        }
+        if same {
             self.counts.fetch_add(WAITER, Ordering::Relaxed);
         }
         self.open();
         assert!(same, "a condition variable was waited upon with two mutexes at a time");
         turn
+    }
+
+    /// Whether all who are inside, of whom there are some, came in this process, or nobody asks.
+    fn is_this_process(&self) -> bool {
+        // Relaxed: under the inner lock.
+        let process = self.process.load(Ordering::Relaxed);
+        process == 0 || fork_mark::is_still(process) || mutated!(condvar_forked)
     }
 
     /// Sleeps until the turn ends or the time is up; whether there was a notification.
@@ -271,9 +292,10 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
             return count;
         }
         // Of other processes nothing is believed.
-        let stored = if F::SHARED { ptr::null_mut() } else { self.queue.load(Ordering::Relaxed) };
-        // SAFETY: null, or the lock of those inside; at least one is, and none can leave but with the inner lock or a signal,
-        // of which there are none for the last of them until `count_signals`.
+        let is_believed = !F::SHARED && self.is_this_process();
+        let stored = if is_believed { self.queue.load(Ordering::Relaxed) } else { ptr::null_mut() };
+        // SAFETY: null, or the lock of those inside, all of this process; at least one is, and none can leave but with the
+        // inner lock or a signal, of which there are none for the last of them until `count_signals`.
         let stored = unsafe { stored.as_ref() };
         match queue.or(stored) {
             Some(queue) if S::MOVES && (count > 1 || queue.is_locked()) => {

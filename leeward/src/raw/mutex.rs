@@ -16,7 +16,10 @@ const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
 const CONTENDED: u32 = 2;
 const RESERVED: u32 = 4;
+/// One that has asked.
 const ASKED: u32 = 8;
+/// How many have.
+const ASKERS: u32 = !(ASKED - 1);
 
 const fn is_locked(word: u32) -> bool {
     word & LOCKED != 0
@@ -32,12 +35,17 @@ const fn is_reserved(word: u32) -> bool {
 }
 
 const fn is_asked_for(word: u32) -> bool {
-    word & ASKED != 0
+    word & ASKERS != 0
+}
+
+/// With one asker less. (None to be taken away: another process wrote to a shared one.)
+const fn without_asker(word: u32) -> u32 {
+    if is_asked_for(word) { word - ASKED } else { word }
 }
 
 /// How many wake-ups a waiter may lose to threads that came later before it asks for the lock,
 const LOSSES: u32 = 32;
-/// and after how long it asks when it loses one.
+/// and after how long it asks when it loses one. Also how long a lock is kept for those that asked, if none of them comes.
 const LONG: Duration = Duration::from_millis(1);
 
 /// A mutex of one word, over any futex; 4 bytes, valid when zeroed (unlocked).
@@ -51,11 +59,12 @@ const LONG: Duration = Duration::from_millis(1);
 /// A lock that was given up goes to whoever takes it first, so that a lock is not idle while a sleeper wakes. The bound:
 /// a waiter that lost more than 32 wake-ups, or one when it has waited for a millisecond, asks for the lock. From then
 /// until it has it, the lock is given only to threads that have slept for it, which are woken in the order in which they
-/// went to sleep: no newcomer comes first. [`unlock_fair`](Self::unlock_fair) does the same at once.
+/// went to sleep: no newcomer comes first, however many have asked. [`unlock_fair`](Self::unlock_fair) does the same at once.
 ///
 /// # Forks, signals, threads that end
-/// It has no owner: whoever ends while holding it leaves it locked (see `robust` locks for those that survive). Not
-/// async-signal-safe: a handler may have interrupted the holder.
+/// It has no owner: whoever ends while holding it leaves it locked (see `robust` locks for those that survive). Who ended while
+/// waiting, or waited in the parent of a fork, may have asked: if nobody comes for the lock within a millisecond, all requests
+/// lapse. Not async-signal-safe: a handler may have interrupted the holder.
 #[repr(transparent)]
 pub struct Mutex<F: Futex = Private> {
     /// | bit | meaning |
@@ -63,7 +72,7 @@ pub struct Mutex<F: Futex = Private> {
     /// | 0 | locked |
     /// | 1 | somebody may sleep: whoever unlocks wakes one |
     /// | 2 | not locked, but reserved for those that have slept |
-    /// | 3 | somebody who waits has asked for it: whoever unlocks reserves it. Whoever set this is still waiting, or this is not set |
+    /// | 3-31 | how many have asked for it: while any has, whoever unlocks reserves it. Each is waiting still: it leaves the count with the lock, or when it gives up |
     word: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
@@ -74,6 +83,8 @@ struct Waiter {
     patient: bool,
     /// It has asked.
     asked: bool,
+    /// It has seen the lock kept for those that asked, and none of them come.
+    lapsed: bool,
     /// Wake-ups that it lost.
     losses: u32,
     /// When it first went to sleep.
@@ -82,7 +93,7 @@ struct Waiter {
 
 impl Waiter {
     const fn new(patient: bool) -> Waiter {
-        Waiter { patient, asked: false, losses: 0, since: None }
+        Waiter { patient, asked: false, lapsed: false, losses: 0, since: None }
     }
 
     /// It was woken, and will look at the lock.
@@ -99,6 +110,13 @@ impl Waiter {
         let since = self.since.unwrap_or(Deadline::at(Duration::MAX)).since_beginning();
         self.losses > looks(LOSSES) || since.saturating_add(LONG) <= F::now().since_beginning()
     }
+}
+
+/// When somebody may take a lock that is kept for those that asked. They come at once, if they are there: in the child of a
+/// fork they are not, nor if their process was killed. (In a model they are.)
+fn kept_until<F: Futex>(word: u32) -> Option<Deadline> {
+    let lapses = is_reserved(word) && looks(1) != 0 && !mutated!(mutex_lapse);
+    lapses.then(|| Deadline::after::<F>(LONG))
 }
 
 impl<F: Futex> Mutex<F> {
@@ -143,7 +161,9 @@ impl<F: Futex> Mutex<F> {
     /// One that was not leaves that to whoever was.
     fn take(&self, word: u32, waiter: &Waiter) -> bool {
         let mark = if waiter.patient && !mutated!(mutex_contended) { CONTENDED } else { 0 };
-        let asked = if waiter.asked { 0 } else { word & ASKED };
+        let others = if waiter.asked { without_asker(word) } else { word };
+        let forget = waiter.lapsed || waiter.asked && mutated!(mutex_ask_forgotten);
+        let asked = if forget { 0 } else { others & ASKERS };
         // Acquire: as in `try_lock`.
         self.word.compare_exchange(word, LOCKED | mark | asked, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
@@ -174,7 +194,8 @@ impl<F: Futex> Mutex<F> {
                 continue;
             }
             let starving = waiter.is_starving::<F>();
-            let marked = word | CONTENDED | if starving { ASKED } else { 0 };
+            let asks = starving && !(waiter.asked && is_asked_for(word));
+            let marked = (word | CONTENDED).wrapping_add(if asks { ASKED } else { 0 });
             // Relaxed, both: a mark; the kernel compares the word under its queue's lock.
             if marked != word && self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_err()
             {
@@ -184,10 +205,15 @@ impl<F: Futex> Mutex<F> {
             if waiter.since.is_none() {
                 waiter.since = Some(F::now());
             }
-            match F::wait(&self.word, marked, deadline) {
+            let lapse = kept_until::<F>(marked);
+            let until = [deadline, lapse].into_iter().flatten().min();
+            let outcome = F::wait(&self.word, marked, until);
+            waiter.lapsed = outcome == Wait::TimedOut && until != deadline;
+            match outcome {
                 Wait::Woken => waiter.woken(),
-                Wait::Changed => {}
+                Wait::TimedOut if waiter.lapsed => waiter.patient = true,
                 Wait::TimedOut => return self.give_up(&waiter),
+                Wait::Changed => {}
             }
             patience = Patience::new();
         }
@@ -208,7 +234,7 @@ impl<F: Futex> Mutex<F> {
             } else if !is_asked_for(word)
                 || mutated!(mutex_ask_kept)
                 // Relaxed, both: a mark.
-                || self.word.compare_exchange(word, word & !ASKED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+                || self.word.compare_exchange(word, without_asker(word), Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
                 return false;
             }

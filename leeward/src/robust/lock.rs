@@ -8,7 +8,7 @@
 use core::time::Duration;
 
 use super::list::{Entry, OFFSET};
-use super::this::{This, this};
+use super::this::{This, this, this_if};
 use super::{ListError, is_alive};
 use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{self, Deadline, Futex, Shared, Wait};
@@ -59,11 +59,20 @@ const _: () = assert!(
         == (core::mem::offset_of!(Lock, entry) + size_of::<usize>()) as isize + OFFSET
 );
 
+/// Who took a lock: a thread of a process. Nobody is, in the child of a fork, of what was taken before.
+#[derive(Clone, Copy)]
+pub(super) struct Owner {
+    /// The thread's number, as lock words have it. After its end others may have it.
+    pub(super) id: u32,
+    /// The process's `fork_mark`.
+    pub(super) process: u32,
+}
+
 /// What the taker of a lock is told.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
-    /// The calling thread's number.
-    pub(super) owner: u32,
+    /// The calling thread.
+    pub(super) owner: Owner,
     /// Its last owner died, or left it inconsistent.
     pub(super) owner_died: bool,
 }
@@ -84,6 +93,13 @@ pub(super) enum Patience {
     None,
     Until(Deadline),
     Endless,
+}
+
+impl Owner {
+    #[inline]
+    fn of(this: This) -> Owner {
+        Owner { id: this.id, process: this.process }
+    }
 }
 
 fn is_free(word: u32) -> bool {
@@ -118,7 +134,7 @@ impl Lock {
             return self.lock_slow(this, patience);
         }
         self.taken(this);
-        Ok(Taken { owner: this.id, owner_died: false })
+        Ok(Taken { owner: Owner::of(this), owner_died: false })
     }
 
     /// The word is this thread's: now the list.
@@ -139,7 +155,7 @@ impl Lock {
     #[cold]
     #[inline(never)]
     fn lock_slow(&'static self, this: This, patience: Patience) -> Result<Taken, Refusal> {
-        let outcome = self.contend(this.id, patience);
+        let outcome = self.contend(this, patience);
         match outcome {
             Ok(_) => self.taken(this),
             Err(_) => this.list.end(),
@@ -149,18 +165,18 @@ impl Lock {
 
     /// Looks, then yields, then sleeps. `pending` names this lock throughout: whoever is killed between being woken and
     /// taking it has the kernel wake another.
-    fn contend(&self, id: u32, patience: Patience) -> Result<Taken, Refusal> {
+    fn contend(&self, this: This, patience: Patience) -> Result<Taken, Refusal> {
         let mut looks = Looks::new();
         loop {
             // Acquire: partner of the release in `unlock`: what stands in the state was written before it.
             let word = self.word.load(Ordering::Acquire);
             if is_free(word) {
-                match self.take(word, id) {
+                match self.take(word, this) {
                     Some(outcome) => return outcome,
                     None => continue,
                 }
             }
-            if word & OWNER == id {
+            if word & OWNER == this.id {
                 return Err(Refusal::WouldDeadlock);
             }
             if let Patience::None = patience {
@@ -181,7 +197,7 @@ impl Lock {
     }
 
     /// Takes it as it is seen, free. None if it has changed.
-    fn take(&self, word: u32, id: u32) -> Option<Result<Taken, Refusal>> {
+    fn take(&self, word: u32, this: This) -> Option<Result<Taken, Refusal>> {
         // Relaxed: stored before the release that the caller's load acquired; it never changes back.
         if word & OWNER_DIED != 0 && self.state.load(Ordering::Relaxed) == UNRECOVERABLE {
             // The news is for all of them, and whoever was woken may die before it passes it on.
@@ -191,10 +207,10 @@ impl Lock {
             return Some(Err(Refusal::NotRecoverable));
         }
         // The bit stays while anybody may sleep.
-        let taken = id | word & WAITERS;
+        let taken = this.id | word & WAITERS;
         // Acquire: as in `lock`; a dead owner's stores come before the kernel's. Relaxed on failure: looked at again.
         self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed).ok()?;
-        Some(Ok(Taken { owner: id, owner_died: word & OWNER_DIED != 0 }))
+        Some(Ok(Taken { owner: Owner::of(this), owner_died: word & OWNER_DIED != 0 }))
     }
 
     /// Sleeps while the word, announced, is still that.
@@ -216,21 +232,18 @@ impl Lock {
     }
 
     /// Gives it up, for ever unusable if it `is_inconsistent`. Nothing happens if the caller is not `owner`: in the child of
-    /// a fork, a copied guard opens nothing.
+    /// a fork, a copied guard opens nothing, and the entry's links mean nothing.
     ///
     /// # Safety
     /// `owner`, if it is the calling thread, has taken it by [`lock`](Self::lock), and not given it up since.
     #[inline]
-    pub(super) unsafe fn unlock(&'static self, owner: u32, is_inconsistent: bool) {
-        let Ok(this) = this() else { return };
-        if this.id != owner {
-            return;
-        }
+    pub(super) unsafe fn unlock(&'static self, owner: Owner, is_inconsistent: bool) {
+        let Some(this) = this_if(owner) else { return };
         this.list.begin(&self.entry);
         // SAFETY: the caller's promise: linked when it was taken.
         unsafe { self.entry.unlink() };
         // Relaxed: only this thread stores its own number, and takes it away. Overwritten, it is left as it is: somebody may have taken it.
-        if self.word.load(Ordering::Relaxed) & OWNER != owner {
+        if self.word.load(Ordering::Relaxed) & OWNER != this.id {
             return this.list.end();
         }
         if mutated!(robust_pending_before_release) {

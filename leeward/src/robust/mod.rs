@@ -47,7 +47,8 @@
 //! - **Pid namespaces.** Owners are known by thread number, which is another in each namespace: two owners would look the same. All processes that share a
 //!   lock must be of one namespace.
 //! - **execve** ends the thread's hold: what it holds is told to have died, since the new program knows nothing of it. Unlock before.
-//! - **vfork**'s child shares its parent's memory, and may not lock. Children of `fork`, `_Fork` and raw `clone` may; guards that they were copied with open nothing there.
+//! - **vfork**'s child shares its parent's memory, and may not lock. Children of `fork`, `_Fork` and raw `clone` may; guards that they were copied with open
+//!   nothing there, also in a child that was given the dead owner's thread number.
 //! - **Kernels before 6.2** do not always wake another when a woken waiter is killed before it takes the lock: then the others look by themselves, every 30 seconds.
 //! - **musl** registers a list late and without asking: robust locks are refused there ([`ListError::Libc`]), as on any libc but glibc.
 //! - **Sandboxes**: a wait that has lasted 30 seconds, or is at its deadline, asks by `kill(owner, 0)` whether the owner exists.
@@ -61,8 +62,6 @@ mod this;
 mod this;
 
 mod error;
-#[cfg(feature = "std")]
-mod fork_mark;
 mod list;
 mod lock;
 mod mutex;

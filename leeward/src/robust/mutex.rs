@@ -5,7 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use super::lock::{Lock, Patience, Refusal, Taken};
+use super::lock::{Lock, Owner, Patience, Refusal, Taken};
 use super::this::is_caller;
 use super::{AnyBytes, ListError};
 use crate::futex::{Deadline, Shared};
@@ -132,7 +132,7 @@ impl<T: AnyBytes> Mutex<T> {
     }
 
     #[inline]
-    fn guard(&'static self, owner: u32, is_inconsistent: bool) -> Guard<T> {
+    fn guard(&'static self, owner: Owner, is_inconsistent: bool) -> Guard<T> {
         Guard { mutex: self, owner, is_inconsistent, thread: PhantomData }
     }
 
@@ -177,12 +177,13 @@ impl<T: AnyBytes> fmt::Debug for Mutex<T> {
 /// An open robust lock: its drop unlocks. It stays on its thread, by whose number the lock is held; if it is leaked, the lock is held until
 /// that thread ends, and its owner has died then.
 ///
-/// In the child of a fork a copy of the parent's guard opens nothing: its drop does nothing, and to ask it for the value is a panic.
+/// In the child of a fork a copy of the parent's guard opens nothing: its drop does nothing, and to ask it for the value is a panic. It knows
+/// its process as well as its thread, so that this holds whatever number the child's thread has.
 #[must_use = "the lock is given up when the guard is dropped"]
 pub struct Guard<T: AnyBytes> {
     mutex: &'static Mutex<T>,
-    /// The thread that took it.
-    owner: u32,
+    /// The thread that took it, and of which process.
+    owner: Owner,
     is_inconsistent: bool,
     thread: PhantomData<*const ()>,
 }
@@ -226,7 +227,7 @@ impl<T: AnyBytes> Guard<T> {
     #[inline]
     fn must_be_ours(&self) {
         if !is_caller(self.owner) {
-            not_ours(self.owner);
+            not_ours(self.owner.id);
         }
     }
 

@@ -6,46 +6,54 @@
 use core::cell::Cell;
 
 use super::ListError;
-use super::fork_mark::{self, NEVER};
 use super::list::List;
+use super::lock::Owner;
+use crate::fork_mark;
+use crate::mutant::mutated;
 
 /// The calling thread.
 #[derive(Clone, Copy)]
 pub(super) struct This {
     /// As lock words have it.
     pub(super) id: u32,
+    /// Its process's `fork_mark`.
+    pub(super) process: u32,
     pub(super) list: List,
 }
 
 std::thread_local! {
-    /// What was found, and in which process.
-    static KNOWN: Cell<(u32, Option<This>)> = const { Cell::new((NEVER, None)) };
+    /// What was found; of another process, if this one was forked since.
+    static KNOWN: Cell<Option<This>> = const { Cell::new(None) };
 }
 
 /// The calling thread.
 #[inline]
 pub(super) fn this() -> Result<This, ListError> {
     match KNOWN.with(Cell::get) {
-        (process, Some(this)) if fork_mark::is_still(process) => Ok(this),
+        Some(this) if fork_mark::is_still(this.process) => Ok(this),
         _ => look(),
     }
 }
 
-/// Whether that is the calling thread's number.
+/// The calling thread, if it is that owner. Not if a fork has come in between: a child may be given a dead owner's number.
 #[inline]
-pub(super) fn is_caller(id: u32) -> bool {
-    match KNOWN.with(Cell::get) {
-        (process, Some(this)) if fork_mark::is_still(process) => this.id == id,
-        // Nothing was taken, or a fork has come in between.
-        _ => false,
-    }
+pub(super) fn this_if(owner: Owner) -> Option<This> {
+    KNOWN.with(Cell::get).filter(|this| {
+        let is_same = this.process == owner.process || mutated!(robust_fork_mark);
+        this.id == owner.id && is_same && fork_mark::is_still(this.process)
+    })
+}
+
+/// Whether that is the calling thread.
+#[inline]
+pub(super) fn is_caller(owner: Owner) -> bool {
+    this_if(owner).is_some()
 }
 
 #[cold]
 #[inline(never)]
 fn look() -> Result<This, ListError> {
-    let process = fork_mark::now();
-    let this = This { id: super::number(), list: List::find()? };
-    KNOWN.with(|known| known.set((process, Some(this))));
+    let this = This { id: super::number(), process: fork_mark::now(), list: List::find()? };
+    KNOWN.with(|known| known.set(Some(this)));
     Ok(this)
 }

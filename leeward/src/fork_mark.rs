@@ -1,13 +1,13 @@
 //! Whether this process is still the one that looked: a number that a fork changes, whoever made it.
 //!
 //! It lies in a page that the kernel wipes in every child that has memory of its own (`MADV_WIPEONFORK`, Linux 4.14), so
-//! that children of `_Fork` and raw `clone` notice as well; on older kernels a fork handler clears it. Called by [`this`](super::this).
+//! that children of `_Fork` and raw `clone` notice as well; a fork handler wipes it too, for older kernels, and for
+//! emulators that say that they do. No process has the number of one that it was forked from. For what is kept across
+//! calls and means nothing in a child: who holds a robust lock, and where a condition variable's waiters have their mutex.
 
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::sys::Errno;
 
-/// What no thread has ever seen.
-pub(super) const NEVER: u32 = u32::MAX;
 /// Nobody has looked in this process yet.
 const WIPED: u32 = 0;
 
@@ -16,6 +16,8 @@ static PLACE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::from_ref(&NOWHERE
 static NOWHERE: AtomicU32 = AtomicU32::new(WIPED);
 /// Where it lies on kernels that wipe nothing.
 static HANDLED: AtomicU32 = AtomicU32::new(WIPED);
+/// The number of a process that forks.
+static FORKING: AtomicU32 = AtomicU32::new(WIPED);
 /// The last number given, in this process or in those that it was forked from.
 static LAST: AtomicU32 = AtomicU32::new(WIPED);
 
@@ -27,23 +29,28 @@ fn place() -> &'static AtomicU32 {
     unsafe { &*place }
 }
 
-/// Whether nothing was forked since `now` said so.
+/// Whether nothing was forked since `now` said so. A load of a pointer, and one of what it points to.
 #[inline]
-pub(super) fn is_still(number: u32) -> bool {
+pub(crate) fn is_still(number: u32) -> bool {
     // Relaxed: a thread's own number, which changes where there is one thread.
     place().load(Ordering::Relaxed) == number
 }
 
-/// This process's number.
-#[cold]
-pub(super) fn now() -> u32 {
+/// This process's number; never 0.
+pub(crate) fn now() -> u32 {
     if core::ptr::eq(place(), &NOWHERE) {
-        let place = wiped_page().unwrap_or_else(handled);
+        let place = wiped_page().unwrap_or(core::ptr::from_ref(&HANDLED).cast_mut());
         // AcqRel: partner of the acquire in `place`. Relaxed on failure: another thread was faster; a page is lost, once.
         let nowhere = core::ptr::from_ref(&NOWHERE).cast_mut();
         let _ = PLACE.compare_exchange(nowhere, place, Ordering::AcqRel, Ordering::Relaxed);
+        // SAFETY: handlers without arguments that live as long as the code does. It fails for lack of memory only.
+        let _ = unsafe { libc::pthread_atfork(Some(before), None, Some(in_child)) };
     }
     // Relaxed, all: the numbers stand for nothing but themselves.
+    let known = place().load(Ordering::Relaxed);
+    if known != WIPED {
+        return known;
+    }
     let fresh = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     match place().compare_exchange(WIPED, fresh, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => fresh,
@@ -64,13 +71,14 @@ fn wiped_page() -> Option<*mut AtomicU32> {
     wiped.then_some(page.cast())
 }
 
-/// A word that a fork handler wipes.
-fn handled() -> *mut AtomicU32 {
-    extern "C" fn in_child() {
-        // Relaxed: the child has one thread.
-        HANDLED.store(WIPED, Ordering::Relaxed);
-    }
-    // SAFETY: a handler without arguments that lives as long as the code does. It fails for lack of memory only.
-    let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    core::ptr::from_ref(&HANDLED).cast_mut()
+extern "C" fn before() {
+    // Relaxed, both: the same whoever forks.
+    FORKING.store(place().load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+/// Runs in the child, on its only thread. If the page was wiped, an earlier handler may have given the child its number.
+extern "C" fn in_child() {
+    // Relaxed, all: one thread.
+    let forked = FORKING.load(Ordering::Relaxed);
+    let _ = place().compare_exchange(forked, WIPED, Ordering::Relaxed, Ordering::Relaxed);
 }
