@@ -4,6 +4,8 @@
 //! [`ParkingLot`] is the whole, and safe. [`Process`] is the host alone, for engines that are used by address; [`park`]
 //! and [`Parked`] are its sleep, for hosts that have memory of their own.
 
+mod robust;
+
 use core::ffi::c_long;
 use core::sync::atomic::AtomicU32;
 
@@ -106,6 +108,7 @@ pub fn spin(tries: u32) {
 pub struct Process {
     space: Space<Process>,
     threads: u32,
+    heads: robust::Heads,
 }
 
 impl Process {
@@ -113,9 +116,10 @@ impl Process {
     ///
     /// # Safety
     /// Each address given to an operation with this host is that of an aligned word that lives as long as the call does, and that is
-    /// accessed atomically meanwhile. (Of a word that is only woken, the address is not used.)
+    /// accessed atomically meanwhile. (Of a word that is only woken, the address is not used.) A robust list, by the head that is set, holds such words, and pointers
+    /// from its head through its entries back to it, until its thread has walked it.
     pub unsafe fn new(threads: u32, seed: u64) -> Process {
-        Process { space: Space::new(1, seed, Heap), threads }
+        Process { space: Space::new(1, seed, Heap), threads, heads: robust::Heads::default() }
     }
 
     /// The word at an address.
