@@ -14,6 +14,7 @@
 //! | WAKE_OP | [`Engine::wake_op`] | [`Engine::futex`] |
 //! | waitv, and futex2's wait, wake, requeue | [`Engine::waitv`] and the above | [`Engine::futex2`] |
 //! | robust lists, the walk at a thread's exit | [`Engine::exit_robust`] | [`Engine::robust_syscall`] |
+//! | the same of 32-bit programs | [`Engine::exit_robust_compat`] | [`Engine::compat_robust_syscall`] |
 //! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
 //!
 //! # Porting
@@ -70,6 +71,7 @@ mod membarrier;
 #[cfg(all(test, not(leeward_loom)))]
 mod membarrier_tests;
 mod processors;
+mod robust_walk;
 #[cfg(all(feature = "simulation", not(leeward_loom)))]
 pub mod simulation;
 
