@@ -24,6 +24,16 @@
 //! # Features
 //! `std` (Linux): the `parking` module, a host made of a process's own threads. `simulation`: a machine to try a kernel on.
 //!
+//! # Memory
+//! On 64-bit systems, in bytes, with a task handle of one word:
+//!
+//! | what | bytes |
+//! |---|---|
+//! | a waiter | 112 on the waiting thread's stack; 160 in a future; 144 a word of waitv, in the caller's array |
+//! | a space | 40, and nothing else as long as its threads are one or nobody has waited |
+//! | a space's table | 64 and 128 a bucket: 16 buckets at first, later 4 a thread (or waiter) up to 65,536; all tables that it ever had are at most twice the last |
+//! | an engine | 536, and for each node a table: 256 buckets a processor, or 16 in the small configuration |
+//!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
 //! at most one pass over the waiters of that bucket.
@@ -46,7 +56,11 @@ mod host;
 mod hostile_tests;
 mod key;
 #[cfg(all(test, leeward_loom))]
+mod loom_host;
+#[cfg(all(test, leeward_loom))]
 mod loom_tests;
+#[cfg(all(test, leeward_loom))]
+mod loom_tests_several;
 mod mutant;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
