@@ -24,6 +24,19 @@ pub(crate) fn fence(order: Ordering) {
     loom::sync::atomic::fence(order);
 }
 
+/// The line of `place` is going to be read soon.
+#[cfg(all(not(leeward_loom), target_arch = "x86_64", target_feature = "sse"))]
+#[inline(always)]
+pub(crate) fn prefetch<T>(place: *const T) {
+    // SAFETY: a hint; no address is wrong.
+    unsafe { core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(place.cast()) };
+}
+
+/// The line of `place` is going to be read soon.
+#[cfg(not(all(not(leeward_loom), target_arch = "x86_64", target_feature = "sse")))]
+#[inline(always)]
+pub(crate) fn prefetch<T>(_: *const T) {}
+
 /// What a lock guards, for loom to see: in a model each [`touch`](Self::touch) is a plain write, so that two which no
 /// lock and no ordering keeps apart are reported as the race that they are. Otherwise nothing.
 #[cfg(not(leeward_loom))]

@@ -123,6 +123,7 @@ impl Process {
     }
 
     /// The word at an address.
+    #[inline]
     fn word(&self, address: Address) -> &AtomicU32 {
         let word = core::ptr::with_exposed_provenance_mut::<u32>(address as usize);
         // SAFETY: the promise of whoever made the host.
@@ -134,6 +135,7 @@ impl Host for Process {
     type Task = Parked;
     type Memory = Heap;
 
+    #[inline]
     fn space(&self) -> &Space<Process> {
         &self.space
     }
@@ -142,15 +144,18 @@ impl Host for Process {
         self.threads
     }
 
+    #[inline]
     fn in_range(&self, _: Address) -> bool {
         true
     }
 
+    #[inline]
     fn load(&self, address: Address) -> Result<u32, Fault> {
         // Relaxed: the engine's fences and locks order it.
         Ok(self.word(address).load(core::sync::atomic::Ordering::Relaxed))
     }
 
+    #[inline]
     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
         use core::sync::atomic::Ordering;
         // SeqCst, both: full ordering is what the trait promises.
@@ -171,6 +176,7 @@ impl Host for Process {
         }))
     }
 
+    #[inline]
     fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault> {
         let from = core::ptr::with_exposed_provenance::<u8>(address as usize);
         // SAFETY: the promise of whoever made the host.
@@ -183,6 +189,7 @@ impl Host for Process {
         Err(Errno::EFAULT)
     }
 
+    #[inline]
     fn resolve_shared(&self, _: Address, _: Access) -> Result<SharedKey, Errno> {
         // Shared by this process's threads and nobody else.
         Ok(SharedKey::Anonymous)

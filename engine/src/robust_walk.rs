@@ -5,9 +5,13 @@ use core::marker::PhantomData;
 
 use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
 use crate::engine::Call;
+use crate::key::Key;
 use crate::mutant::mutated;
 use crate::robust::TRIES;
 use crate::{Access, Address, Fault, RobustExit, RobustHost, WalkEnd, Word};
+
+/// So many locks that are waited for are marked before their waiters are woken: all behind one fence.
+const BATCH: usize = 16;
 
 /// The bit of an entry's pointer that says that its lock inherits priorities.
 const INHERITS: u64 = 1;
@@ -88,13 +92,17 @@ pub(crate) struct Walk<'a, H: RobustHost, L: Layout> {
     /// From an entry to its lock's word.
     offset: u64,
     exit: RobustExit,
+    /// Of the first so many one is still to be woken: words in the order in which they were marked.
+    keys: [Key; BATCH],
+    len: usize,
     layout: PhantomData<L>,
 }
 
 impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
     pub(crate) fn new(call: Call<'a, H>, head: Address) -> Walk<'a, H, L> {
         let exit = RobustExit::default();
-        Walk { call, head, thread: call.host.thread_id(), offset: 0, exit, layout: PhantomData }
+        let keys = [const { Key::private(0, 0) }; BATCH];
+        Walk { call, head, thread: call.host.thread_id(), offset: 0, exit, keys, len: 0, layout: PhantomData }
     }
 
     /// From the head on, up to `cap` entries.
@@ -102,6 +110,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         if self.list(cap).is_err() {
             self.exit.end = WalkEnd::Fault;
         }
+        self.flush();
         self.exit
     }
 
@@ -159,14 +168,18 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         if address & 3 != 0 || !host.in_range(address) {
             return Err(Fault);
         }
-        // The usual lock, at the first try: nothing pending, and the word holds still.
-        if let (false, Ok(value)) = (pending, host.load(address)) {
-            if value & OWNER != self.thread && !mutated!(death_owner) {
-                return Ok(());
-            }
-            if host.compare_exchange(address, value, Self::dead(value)) == Ok(value) {
-                self.marked(entry, value, address);
-                return Ok(());
+        // The usual lock, at the first try: nothing pending, the page there, and the word holds still.
+        if !pending {
+            if let Ok(value) = host.load(address) {
+                if value & OWNER != self.thread && !mutated!(death_owner) {
+                    return Ok(());
+                }
+                if let Ok(was) = host.compare_exchange(address, value, Self::dead(value)) {
+                    if was == value {
+                        self.marked(entry, value, address);
+                        return Ok(());
+                    }
+                }
             }
         }
         self.die_slowly(entry, address, pending)
@@ -191,6 +204,8 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
     #[cold]
     #[inline(never)]
     fn die_slowly(&mut self, entry: Entry, address: Address, pending: bool) -> Result<(), Fault> {
+        // The host may sleep for a page: nobody waits for that.
+        self.flush();
         let host = self.call.host;
         for tries in 0..TRIES {
             let Ok(value) = host.load(address) else {
@@ -217,10 +232,20 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         Err(Fault)
     }
 
-    /// Wakes one by the shared key: whether waiters are of this space alone, nobody told.
+    /// One is to be woken by the shared key: whether waiters are of this space alone, nobody told.
     fn wake(&mut self, address: Address) {
         if let Ok(key) = self.call.key(Word::shared(address), Access::Read) {
-            self.exit.woken += self.call.wake(&key, 1, u32::MAX);
+            self.keys[self.len] = key;
+            self.len += 1;
+            if self.len == BATCH {
+                self.flush();
+            }
         }
+    }
+
+    /// Wakes who is to be woken.
+    fn flush(&mut self) {
+        let len = core::mem::take(&mut self.len);
+        self.exit.woken += self.call.wake_each(&self.keys[..len]);
     }
 }

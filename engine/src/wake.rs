@@ -1,6 +1,6 @@
 //! WAKE and WAKE_BITSET.
 
-use crate::atomic::{Ordering, fence};
+use crate::atomic::{Ordering, fence, prefetch};
 use crate::batch::Batch;
 use crate::engine::Call;
 use crate::key::Key;
@@ -42,6 +42,21 @@ impl<H: Host> Call<'_, H> {
             return 0;
         }
         self.wake_some(key, count, bits, None, 0)
+    }
+
+    /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were stored to
+    /// before, and the lines of their buckets come together.
+    pub(crate) fn wake_each(&self, keys: &[Key]) -> u32 {
+        keys.iter().for_each(|key| prefetch(self.bucket(key)));
+        if keys.is_empty() {
+            return 0;
+        }
+        // Pair W, the waker's half, as in `wake`.
+        if !mutated!(wake_fence) {
+            fence(Ordering::SeqCst);
+        }
+        let wake = |key: &Key| if self.bucket(key).is_empty() { 0 } else { self.wake_some(key, 1, u32::MAX, None, 0) };
+        keys.iter().map(wake).sum()
     }
 
     /// Wakes until `count` were, `woken` of them before; those below `horizon`, or that are there now.
