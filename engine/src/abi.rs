@@ -45,6 +45,8 @@ pub const FUTEX_OWNER_DIED: u32 = 1 << 30;
 pub const FUTEX_TID_MASK: u32 = FUTEX_OWNER_DIED - 1;
 /// Bytes of `struct robust_list_head`.
 pub const ROBUST_HEAD_SIZE: u64 = 24;
+/// The same of a 32-bit program.
+pub const COMPAT_ROBUST_HEAD_SIZE: u64 = 12;
 
 /// Every bit: what operations without a bitset use.
 pub const FUTEX_BITSET_MATCH_ANY: u32 = u32::MAX;
@@ -118,6 +120,8 @@ impl Numbers {
     pub const GENERIC: Numbers = Numbers::new(98, 99, 100, 283);
     /// 64-bit POWER.
     pub const POWERPC64: Numbers = Numbers::new(221, 300, 299, 365);
+    /// 32-bit x86, for [`compat_robust_syscall`](crate::Engine::compat_robust_syscall); `futex` is `futex_time64`.
+    pub const I386: Numbers = Numbers::new(422, 311, 312, 375);
 }
 
 /// membarrier: which commands there are.

@@ -16,6 +16,7 @@
 //! | LOCK_PI, LOCK_PI2, TRYLOCK_PI, UNLOCK_PI, where the host has [`Inheritance`] | [`Engine::lock_pi`], [`Engine::try_lock_pi`], [`Engine::unlock_pi`], [`Engine::exit_pi`] | [`Engine::futex`] |
 //! | WAIT_REQUEUE_PI, CMP_REQUEUE_PI | [`Engine::wait_requeue_pi`], [`Engine::requeue_pi`] | [`Engine::futex`] |
 //! | robust lists, the walk at a thread's exit | [`Engine::exit_robust`] | [`Engine::robust_syscall`] |
+//! | the same of 32-bit programs | [`Engine::exit_robust_compat`] | [`Engine::compat_robust_syscall`] |
 //! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
 //!
 //! # Porting
@@ -24,6 +25,16 @@
 //!
 //! # Features
 //! `std` (Linux): the `parking` module, a host made of a process's own threads. `simulation`: a machine to try a kernel on.
+//!
+//! # Memory
+//! On 64-bit systems, in bytes, with a task handle of one word:
+//!
+//! | what | bytes |
+//! |---|---|
+//! | a waiter | 112 on the waiting thread's stack; 160 in a future; 144 a word of waitv, in the caller's array |
+//! | a space | 40, and nothing else as long as its threads are one or nobody has waited |
+//! | a space's table | 64 and 128 a bucket: 16 buckets at first, later 4 a thread (or waiter) up to 65,536; all tables that it ever had are at most twice the last |
+//! | an engine | 536, and for each node a table: 256 buckets a processor, or 16 in the small configuration |
 //!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
@@ -50,7 +61,11 @@ mod hostile_tests;
 mod inheritance;
 mod key;
 #[cfg(all(test, leeward_loom))]
+mod loom_host;
+#[cfg(all(test, leeward_loom))]
 mod loom_tests;
+#[cfg(all(test, leeward_loom))]
+mod loom_tests_several;
 mod mutant;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
@@ -79,6 +94,7 @@ mod membarrier;
 #[cfg(all(test, not(leeward_loom)))]
 mod membarrier_tests;
 mod processors;
+mod robust_walk;
 #[cfg(all(feature = "simulation", not(leeward_loom)))]
 pub mod simulation;
 mod unwind;

@@ -1,7 +1,7 @@
 //! Tables that grow while others wait, wake, move and leave; and what a gate says, under loom.
 
-use super::{ANY, Case, FROM, SOON, TO, explore};
 use crate::atomic::Ordering;
+use crate::loom_host::{ANY, Case, FROM, SOON, TO, explore};
 use crate::{Requeue, Wait, Word};
 
 #[test]

@@ -4,6 +4,8 @@
 //! [`ParkingLot`] is the whole, and safe. [`Process`] is the host alone, for engines that are used by address; [`park`]
 //! and [`Parked`] are its sleep, for hosts that have memory of their own.
 
+mod robust;
+
 use core::ffi::c_long;
 use core::sync::atomic::AtomicU32;
 
@@ -149,6 +151,7 @@ pub struct Process {
     space: Space<Process>,
     threads: u32,
     gathering: Gathering,
+    heads: robust::Heads,
 }
 
 impl Process {
@@ -156,12 +159,19 @@ impl Process {
     ///
     /// # Safety
     /// Each address given to an operation with this host is that of an aligned word that lives as long as the call does, and that is
-    /// accessed atomically meanwhile. (Of a word that is only woken, the address is not used.)
+    /// accessed atomically meanwhile. (Of a word that is only woken, the address is not used.) A robust list, by the head that is set, holds such words, and pointers
+    /// from its head through its entries back to it, until its thread has walked it.
     pub unsafe fn new(threads: u32, seed: u64) -> Process {
-        Process { space: Space::new(1, seed, Heap), threads, gathering: Gathering::default() }
+        Process {
+            space: Space::new(1, seed, Heap),
+            threads,
+            gathering: Gathering::default(),
+            heads: robust::Heads::default(),
+        }
     }
 
     /// The word at an address.
+    #[inline]
     fn word(&self, address: Address) -> &AtomicU32 {
         let word = core::ptr::with_exposed_provenance_mut::<u32>(address as usize);
         // SAFETY: the promise of whoever made the host.
@@ -173,6 +183,7 @@ impl Host for Process {
     type Task = Parked;
     type Memory = Heap;
 
+    #[inline]
     fn space(&self) -> &Space<Process> {
         &self.space
     }
@@ -181,15 +192,18 @@ impl Host for Process {
         self.threads
     }
 
+    #[inline]
     fn in_range(&self, _: Address) -> bool {
         true
     }
 
+    #[inline]
     fn load(&self, address: Address) -> Result<u32, Fault> {
         // Relaxed: the engine's fences and locks order it.
         Ok(self.word(address).load(core::sync::atomic::Ordering::Relaxed))
     }
 
+    #[inline]
     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
         use core::sync::atomic::Ordering;
         // SeqCst, both: full ordering is what the trait promises.
@@ -210,6 +224,7 @@ impl Host for Process {
         }))
     }
 
+    #[inline]
     fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault> {
         let from = core::ptr::with_exposed_provenance::<u8>(address as usize);
         // SAFETY: the promise of whoever made the host.
@@ -222,6 +237,7 @@ impl Host for Process {
         Err(Errno::EFAULT)
     }
 
+    #[inline]
     fn resolve_shared(&self, _: Address, _: Access) -> Result<SharedKey, Errno> {
         // Shared by this process's threads and nobody else.
         Ok(SharedKey::Anonymous)

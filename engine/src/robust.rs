@@ -1,18 +1,15 @@
-//! Robust lists: what a dying thread held is marked, so that whoever waits for it learns of the death. The list lies in user memory
-//! and is read as such: every pointer may lie, every word may change meanwhile, any page may be missing.
+//! Robust lists: what a dying thread held is marked, so that whoever waits for it learns of the death. The calls about them are here, the walk
+//! in `robust_walk`.
 
-use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
 use crate::engine::Call;
-use crate::mutant::mutated;
+use crate::robust_walk::{Compat, Native, Walk};
 use crate::{Access, Address, Arithmetic, Errno, Fault, Host, Scope, Word};
 use crate::{Engine, abi};
 
-/// The bit of an entry's pointer that says that its lock inherits priorities.
-const INHERITS: u64 = 1;
 /// How many entries Linux follows.
 pub const ROBUST_LIST_LIMIT: u32 = 2048;
 /// How often one word is tried that others change, or whose page comes and goes, before it counts as missing.
-const TRIES: u32 = 10_000;
+pub(crate) const TRIES: u32 = 10_000;
 
 /// What robust lists ask of a host, beside [`Host`].
 pub trait RobustHost: Host {
@@ -27,6 +24,22 @@ pub trait RobustHost: Host {
 
     /// Where the calling thread's list begins, from now on. A new thread has none.
     fn set_robust_head(&self, head: Address);
+
+    /// The same for the list of a 32-bit program on a 64-bit system, which a thread has beside the other.
+    ///
+    /// # Errors
+    /// As [`robust_head`](Self::robust_head). `ENOSYS`: the host serves no such programs.
+    fn compat_robust_head(&self, _thread: u32) -> Result<Address, Errno> {
+        Err(Errno::ENOSYS)
+    }
+
+    /// As [`set_robust_head`](Self::set_robust_head), for that list.
+    ///
+    /// # Errors
+    /// `ENOSYS`: the host serves no such programs.
+    fn set_compat_robust_head(&self, _head: Address) -> Result<(), Errno> {
+        Err(Errno::ENOSYS)
+    }
 
     /// Writes user memory; may sleep.
     ///
@@ -69,42 +82,31 @@ pub struct RobustExit {
     pub end: WalkEnd,
 }
 
-/// A list's entry, or its head's pointer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Entry {
-    address: Address,
-    inherits: bool,
-}
-
-impl Entry {
-    fn new(pointer: u64) -> Entry {
-        if mutated!(entry_mask) {
-            return Entry { address: pointer, inherits: false };
-        }
-        Entry { address: pointer & !INHERITS, inherits: pointer & INHERITS != 0 }
-    }
-}
-
 impl<H: RobustHost> Engine<H> {
     /// The calling thread exits, or becomes another program: each lock of its list that it still owns is marked ([owner died](crate::abi::FUTEX_OWNER_DIED) in
     /// place of the owner, the waiters bit kept), and one waiter woken if that bit was set; the pending one last. The
     /// list is forgotten.
     ///
     /// Trusts nothing that it reads. Follows up to `cap` entries ([`ROBUST_LIST_LIMIT`] is Linux's), and stops where the list goes round. The next entry is read before
-    /// a lock is given up, with which its memory may go. Of locks that inherit priorities only the word is marked.
+    /// a lock is given up, with which its memory may go. Who is woken is woken up to 16 locks later. Of locks that inherit priorities only the word is marked.
     ///
     /// # Cost
-    /// For each entry a read, a load and a compare-exchange, and a shared wake where somebody waits. No lock is held between entries. With
+    /// For each entry a read, a load and a compare-exchange, and a shared wake where somebody waits, 16 at a time behind one fence. No lock is held between entries. With
     /// threads that change the words meanwhile at most 10,000 tries a word.
     pub fn exit_robust(&self, host: &H, cap: u32) -> RobustExit {
         let Ok(head @ 1..) = host.robust_head(0) else { return RobustExit::default() };
         host.set_robust_head(0);
-        let mut walk =
-            Walk { call: Call::new(self, host), thread: host.thread_id(), offset: 0, exit: RobustExit::default() };
-        if walk.list(head, cap).is_err() {
-            walk.exit.end = WalkEnd::Fault;
+        Walk::<H, Native>::new(Call::new(self, host), head).whole(cap)
+    }
+
+    /// The same for the list of a 32-bit program, whose pointers have 32 bits: a host that serves such programs calls it after
+    /// [`exit_robust`](Self::exit_robust), as Linux does; a thread may have both lists.
+    pub fn exit_robust_compat(&self, host: &H, cap: u32) -> RobustExit {
+        let Ok(head @ 1..) = host.compat_robust_head(0) else { return RobustExit::default() };
+        if host.set_compat_robust_head(0).is_err() {
+            return RobustExit::default();
         }
-        walk.exit
+        Walk::<H, Compat>::new(Call::new(self, host), head).whole(cap)
     }
 
     /// Gives a robust lock up in one step as far as its owner's death goes: stores 0 to `word`, then 0 to the list's pending entry at
@@ -151,11 +153,40 @@ impl<H: RobustHost> Engine<H> {
         Some(answer.map_or_else(Errno::answer, i64::from))
     }
 
+    /// `set_robust_list` and `get_robust_list` of a 32-bit program, by number ([`Numbers::I386`](abi::Numbers::I386)): the head has 12 bytes, and what is told 4 each. `None` if
+    /// it is another call.
+    pub fn compat_robust_syscall(
+        &self,
+        host: &H,
+        numbers: &abi::Numbers,
+        number: u64,
+        arguments: [u64; 6],
+    ) -> Option<i64> {
+        // The upper halves mean nothing.
+        let [a, b, c, ..] = arguments.map(|argument| argument & u64::from(u32::MAX));
+        let answer = if number == numbers.set_robust_list {
+            self.set_compat_robust_list(host, a, b)
+        } else if number == numbers.get_robust_list {
+            self.get_compat_robust_list(host, a as u32, b, c)
+        } else {
+            return None;
+        };
+        Some(answer.map_or_else(Errno::answer, i64::from))
+    }
+
     fn set_robust_list(&self, host: &H, head: Address, length: u64) -> Result<u32, Errno> {
         if length != abi::ROBUST_HEAD_SIZE {
             return Err(Errno::EINVAL);
         }
         host.set_robust_head(head);
+        Ok(0)
+    }
+
+    fn set_compat_robust_list(&self, host: &H, head: Address, length: u64) -> Result<u32, Errno> {
+        if length != abi::COMPAT_ROBUST_HEAD_SIZE {
+            return Err(Errno::EINVAL);
+        }
+        host.set_compat_robust_head(head)?;
         Ok(0)
     }
 
@@ -166,6 +197,16 @@ impl<H: RobustHost> Engine<H> {
         let found = host.robust_head(thread)?;
         self.write_user(host, length, &abi::ROBUST_HEAD_SIZE.to_ne_bytes())?;
         self.write_user(host, head, &found.to_ne_bytes())?;
+        Ok(0)
+    }
+
+    fn get_compat_robust_list(&self, host: &H, thread: u32, head: Address, length: Address) -> Result<u32, Errno> {
+        if thread > i32::MAX as u32 {
+            return Err(Errno::ESRCH);
+        }
+        let found = host.compat_robust_head(thread)?;
+        self.write_user(host, length, &(abi::COMPAT_ROBUST_HEAD_SIZE as u32).to_ne_bytes())?;
+        self.write_user(host, head, &(found as u32).to_ne_bytes())?;
         Ok(0)
     }
 
@@ -188,105 +229,5 @@ impl<H: RobustHost> Engine<H> {
             return Err(Errno::EFAULT);
         }
         host.write(address, from).map_err(|_| Errno::EFAULT)
-    }
-}
-
-/// One thread's walk.
-struct Walk<'a, H: RobustHost> {
-    call: Call<'a, H>,
-    thread: u32,
-    /// From an entry to its lock's word.
-    offset: u64,
-    exit: RobustExit,
-}
-
-impl<H: RobustHost> Walk<'_, H> {
-    /// Head: first entry, offset, pending entry.
-    fn list(&mut self, head: Address, cap: u32) -> Result<(), Fault> {
-        let mut entry = Entry::new(self.number(head)?);
-        self.offset = self.number(head.wrapping_add(8))?;
-        let pending = Entry::new(self.number(head.wrapping_add(16))?);
-        // Cycles by Brent's method: an entry is remembered, a later one at each power of two, and met again (R. P. Brent, An improved Monte Carlo
-        // factorization algorithm, 1980).
-        let mut landmark = head;
-        while entry.address != head {
-            if entry.address == landmark {
-                self.exit.end = WalkEnd::Cycle;
-                break;
-            }
-            if self.exit.entries >= cap.saturating_add(u32::from(mutated!(cap_off_by_one))) {
-                self.exit.end = WalkEnd::Truncated;
-                break;
-            }
-            if self.exit.entries.is_power_of_two() {
-                landmark = entry.address;
-            }
-            self.exit.entries += 1;
-            // Before the lock is given up: with it the entry may be gone.
-            let early = if mutated!(next_after_death) { None } else { Some(self.number(entry.address)) };
-            if entry.address != pending.address {
-                self.die(entry, false)?;
-            }
-            let next = early.unwrap_or_else(|| self.number(entry.address));
-            entry = Entry::new(next?);
-        }
-        if pending.address != 0 {
-            self.die(pending, true)?;
-        }
-        Ok(())
-    }
-
-    /// A pointer or an offset.
-    fn number(&self, at: Address) -> Result<u64, Fault> {
-        if !self.call.host.in_range(at) {
-            return Err(Fault);
-        }
-        let mut bytes = [0; 8];
-        self.call.host.read(at, &mut bytes)?;
-        Ok(u64::from_ne_bytes(bytes))
-    }
-
-    /// The owner of an entry's lock has died, if it is this thread.
-    fn die(&mut self, entry: Entry, pending: bool) -> Result<(), Fault> {
-        let host = self.call.host;
-        let address = entry.address.wrapping_add(self.offset);
-        if address & 3 != 0 || !host.in_range(address) {
-            return Err(Fault);
-        }
-        for tries in 0..TRIES {
-            let Ok(value) = host.load(address) else {
-                host.fault_in(address, Access::Read).map_err(|_| Fault)?;
-                continue;
-            };
-            if pending && !entry.inherits && value & OWNER == 0 {
-                // Given up already, and perhaps nobody was woken yet.
-                self.wake(address);
-                return Ok(());
-            }
-            if value & OWNER != self.thread && !mutated!(death_owner) {
-                return Ok(());
-            }
-            let waiters = if mutated!(death_waiters) { 0 } else { value & WAITERS };
-            match host.compare_exchange(address, value, waiters | OWNER_DIED) {
-                Ok(was) if was == value => {
-                    self.exit.marked += 1;
-                    if !entry.inherits && value & WAITERS != 0 {
-                        self.wake(address);
-                    }
-                    return Ok(());
-                }
-                Ok(_) => host.spin(tries),
-                Err(Fault) => host.fault_in(address, Access::Write).map_err(|_| Fault)?,
-            }
-        }
-        Err(Fault)
-    }
-
-    /// Wakes one by the shared key: whether waiters are of this space alone, nobody told.
-    fn wake(&mut self, address: Address) {
-        if let Ok(key) = self.call.key(Word::shared(address), Access::Read) {
-            // Where one waits with priority inheritance, nobody is to be woken so.
-            self.exit.woken += self.call.wake(&key, 1, u32::MAX).unwrap_or(0);
-        }
     }
 }

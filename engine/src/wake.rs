@@ -78,6 +78,28 @@ impl<H: Host> Call<'_, H> {
         }
     }
 
+    /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were stored to before, and the lines of their gates come
+    /// together. Where one waits with priority inheritance, nobody is to be woken so.
+    pub(crate) fn wake_each(&self, keys: &[Key]) -> u32 {
+        let gate = |key: &Key| {
+            let (table, hash) = self.table(key);
+            (table.gate(hash as usize), gate::tag(hash))
+        };
+        keys.iter().for_each(|key| prefetch(gate(key).0));
+        if keys.is_empty() {
+            return 0;
+        }
+        // Pair W, the waker's half, as in `wake`.
+        if !mutated!(wake_fence) {
+            fence(Ordering::SeqCst);
+        }
+        let wake = |key: &Key| {
+            let (gate, tag) = gate(key);
+            if gate.is_deserted(tag) { 0 } else { self.wake_some(key, 1, u32::MAX, None, 0).unwrap_or(0) }
+        };
+        keys.iter().map(wake).sum()
+    }
+
     /// Wakes until `count` were, `woken` of them before; those below `horizon`, or that are there now.
     #[cold]
     #[inline(never)]

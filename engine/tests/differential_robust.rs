@@ -1,5 +1,5 @@
 //! The walk at a thread's exit beside the kernel's: threads die with lists made from a seed, and the words that are left, and who was woken, must
-//! be the same. Also `set_robust_list` and `get_robust_list`.
+//! be the same; lists of 32-bit programs too, where the kernel serves those. Also `set_robust_list` and `get_robust_list`.
 //!
 //! Not compared: calls to which the kernel answers EINTR (see there). How many there are is told in `differential.rs`.
 
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use differential::{Random, Script, Waiter, agree, seeds, summary, without_one};
 
-use guest::{Guest, PAGE, Page, put, system};
+use guest::{Guest, PAGE, Page, compat_system, put, serves_compat, system};
 use leeward_engine::abi::Numbers;
 use leeward_engine::{Config, Engine, Heap, ROBUST_LIST_LIMIT};
 
@@ -44,6 +44,8 @@ enum Owner {
 /// What a thread dies with. Entries are in slots of 64 bytes, in both writable pages; the head is in the first.
 #[derive(Clone, Debug)]
 struct Death {
+    /// The list is a 32-bit program's.
+    compat: bool,
     offset: u64,
     /// Each slot's lock: its owner, and the waiters bit.
     locks: Vec<(Owner, bool)>,
@@ -72,7 +74,8 @@ impl Script for Death {
 
 const BAD: usize = 7;
 
-fn death(random: &mut Random) -> Death {
+fn death(random: &mut Random, compat: bool) -> Death {
+    let compat = random.one_in(3) && compat;
     let offset = random.pick(&[8_u64, 16, 24, 0_u64.wrapping_sub(32), 0_u64.wrapping_sub(4)]);
     let owners = [Owner::Me, Owner::Me, Owner::Me, Owner::Another, Owner::Nobody, Owner::MeDead];
     let locks = (0..SLOTS).map(|_| (random.pick(&owners), random.one_in(2))).collect();
@@ -99,7 +102,7 @@ fn death(random: &mut Random) -> Death {
     let waits = waits.take(if random.one_in(3) { 2 } else { 1 }).collect();
     let list = slots.iter().map(|slot| (*slot, random.one_in(5))).collect();
     let (last, pending) = ((last, random.one_in(8)), (pending, random.one_in(8)));
-    Death { offset, locks, list, last, pending, waits }
+    Death { compat, offset, locks, list, last, pending, waits }
 }
 
 impl Death {
@@ -109,7 +112,13 @@ impl Death {
     }
 
     fn lock(&self, guest: &Guest, slot: u64) -> u64 {
-        Death::entry(guest, slot).wrapping_add(self.offset)
+        let lock = Death::entry(guest, slot).wrapping_add(self.offset);
+        if self.compat { u64::from(lock as u32) } else { lock }
+    }
+
+    /// Stores a pointer, or the offset.
+    fn put(&self, guest: &Guest, at: u64, value: u64) {
+        if self.compat { guest.store(at, value as u32) } else { put(guest, at, value) }
     }
 
     fn pointer(guest: &Guest, (pointer, inherits): (Pointer, bool)) -> u64 {
@@ -142,16 +151,23 @@ impl Death {
         let head = Death::pointer(guest, (Pointer::Head, false));
         let mut from = head;
         for (slot, inherits) in &self.list {
-            put(guest, from, Death::pointer(guest, (Pointer::Slot(*slot), *inherits)));
+            self.put(guest, from, Death::pointer(guest, (Pointer::Slot(*slot), *inherits)));
             from = Death::entry(guest, *slot);
         }
-        put(guest, from, Death::pointer(guest, self.last));
-        put(guest, head + 8, self.offset);
-        put(guest, head + 16, Death::pointer(guest, self.pending));
+        let size = if self.compat { 4 } else { 8 };
+        self.put(guest, from, Death::pointer(guest, self.last));
+        self.put(guest, head + size, self.offset);
+        self.put(guest, head + 2 * size, Death::pointer(guest, self.pending));
     }
 
     /// What is left behind: the memory, the thread's own id shown as such; how many of each waited-for word's waiters were left.
-    fn run(&self, guest: &Guest, ask: impl Fn(u64, [u64; 6]) -> i64 + Sync, exit: impl Fn() + Sync) -> String {
+    fn run(
+        &self,
+        guest: &Guest,
+        ask: impl Fn(u64, [u64; 6]) -> i64 + Sync,
+        compat: impl Fn(u64, [u64; 6]) -> i64 + Sync,
+        exit: impl Fn() + Sync,
+    ) -> String {
         let (thread, die) = (AtomicU32::new(0), AtomicBool::new(false));
         let head = Death::pointer(guest, (Pointer::Head, false));
         std::thread::scope(|threads| {
@@ -161,7 +177,9 @@ impl Death {
                 while !die.load(Ordering::SeqCst) {
                     std::thread::yield_now();
                 }
-                assert_eq!(ask(273, [head, 24, 0, 0, 0, 0]), 0);
+                let set =
+                    if self.compat { compat(311, [head, 12, 0, 0, 0, 0]) } else { ask(273, [head, 24, 0, 0, 0, 0]) };
+                assert_eq!(set, 0);
                 exit();
             });
             while thread.load(Ordering::SeqCst) == 0 {
@@ -203,33 +221,53 @@ impl Death {
 
 #[test]
 fn a_thread_leaves_behind_what_the_kernel_leaves() {
-    let (guest, seeds) = (Guest::new(), seeds(500));
+    let (guest, seeds, compat) = (Guest::low(), seeds(500), serves_compat());
     let ends = std::sync::Mutex::new([0; 4]);
     for seed in seeds.clone() {
-        agree(seed, &death(&mut Random(seed)), |death| {
-            let theirs = death.run(&guest, system, || ());
+        agree(seed, &death(&mut Random(seed), compat), |death| {
+            let theirs = death.run(&guest, system, compat_system, || ());
             let engine: Engine<Guest> = Engine::new(Config::for_processors(1, 11), Heap).unwrap();
             let ask = |number, arguments| {
                 let robust = engine.robust_syscall(&guest, &Numbers::X86_64, number, arguments);
                 robust.or_else(|| engine.syscall(&guest, &Numbers::X86_64, number, arguments)).unwrap()
             };
-            let ours = death.run(&guest, ask, || {
-                let exit = engine.exit_robust(&guest, ROBUST_LIST_LIMIT);
+            let compat =
+                |number, arguments| engine.compat_robust_syscall(&guest, &Numbers::I386, number, arguments).unwrap();
+            let ours = death.run(&guest, ask, compat, || {
+                let native = engine.exit_robust(&guest, ROBUST_LIST_LIMIT);
+                let compat = engine.exit_robust_compat(&guest, ROBUST_LIST_LIMIT);
+                let exit = if death.compat { compat } else { native };
                 ends.lock().unwrap()[exit.end as usize] += 1;
             });
             (theirs != ours).then(|| format!("they leave\n  kernel: {theirs}\n  engine: {ours}"))
         });
     }
     let (count, ends) = (seeds.end - seeds.start, ends.into_inner().unwrap());
-    summary(&format!("{count} deaths agree; the lists whole, cut, round, faulty: {ends:?}"));
+    let widths = if compat { "64 and 32 bits" } else { "64 bits (the kernel serves no 32-bit programs)" };
+    summary(&format!("{count} deaths with lists of {widths} agree; they were whole, cut, round, faulty: {ends:?}"));
     assert!(count < 100 || ends[0] > 0 && ends[2] > 0 && ends[3] > 0, "{ends:?}");
 }
 
 #[test]
 fn heads_are_set_and_told_as_by_the_kernel() {
-    let guest = Guest::new();
+    heads(false);
+    if serves_compat() {
+        heads(true);
+    }
+}
+
+fn heads(compat: bool) {
+    let guest = Guest::low();
     let engine: Engine<Guest> = Engine::new(Config::for_processors(1, 11), Heap).unwrap();
-    let ours = |number, arguments| engine.robust_syscall(&guest, &Numbers::X86_64, number, arguments).unwrap();
+    let (set, get, size) = if compat { (311, 312, 12) } else { (273, 274, 24) };
+    let ours = |number, arguments| {
+        match compat {
+            true => engine.compat_robust_syscall(&guest, &Numbers::I386, number, arguments),
+            false => engine.robust_syscall(&guest, &Numbers::X86_64, number, arguments),
+        }
+        .unwrap()
+    };
+    let theirs = |number, arguments| if compat { compat_system(number, arguments) } else { system(number, arguments) };
     let writable = guest.address(Page::Writable);
     let places = [
         writable,
@@ -251,15 +289,15 @@ fn heads_are_set_and_told_as_by_the_kernel() {
                 let mut random = Random(9);
                 let mut lines = Vec::new();
                 // So that both begin with the same.
-                ask(273, [0, 24, 0, 0, 0, 0]);
+                ask(set, [0, size, 0, 0, 0, 0]);
                 for _ in 0..4000 {
                     (0..8).for_each(|i| guest.store(writable + 4 * i, 0));
                     let call = if random.one_in(2) {
-                        let length = random.pick(&[24, 24, 24, 0, 12, 25, 24 | 1 << 32, u64::MAX]);
-                        (273, [random.pick(&places), length, 0, 0, 0, 0])
+                        let length = random.pick(&[size, size, size, 0, 36 - size, 25, size | 1 << 32, u64::MAX]);
+                        (set, [random.pick(&places), length, 0, 0, 0, 0])
                     } else {
                         let thread = random.pick(&[0, own, 0x7fff_fff0, u64::MAX, 1 << 31, 1 << 32]);
-                        (274, [thread, random.pick(&places), random.pick(&places), 0, 0, 0])
+                        (get, [thread, random.pick(&places), random.pick(&places), 0, 0, 0])
                     };
                     let line = ask(call.0, call.1);
                     let memory: Vec<_> = (0..8).map(|i| guest.value(writable + 4 * i)).collect();
@@ -271,13 +309,13 @@ fn heads_are_set_and_told_as_by_the_kernel() {
                         memory,
                     ));
                 }
-                ask(273, [0, 24, 0, 0, 0, 0]);
+                ask(set, [0, size, 0, 0, 0, 0]);
                 lines
             });
             thread.join().unwrap()
         })
     };
-    let (theirs, ours) = (run(&system), run(&ours));
+    let (theirs, ours) = (run(&theirs), run(&ours));
     // Linux 6.18 answers some of the calls with bad addresses EINTR, to a thread that is not the first and has no signal: undocumented, and
     // not compared.
     let excused = |line: i64| line == -i64::from(libc::EINTR);

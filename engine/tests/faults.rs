@@ -274,6 +274,8 @@ fn the_host_may_call_the_engine_while_it_serves_a_fault() {
     let engine = case.engine.clone();
     case.host.while_serving(move |host, address| {
         assert_eq!(engine.exit_robust(host, 100), RobustExit::default());
+        // Nobody waits for the page: who waited for the lock before was woken.
+        assert_eq!(engine.wake(host, Word::shared(LOCKS[0]), 9, ANY), Ok(0));
         assert_eq!(engine.wake(host, Word::shared(address), 1, ANY), Ok(0));
     });
     assert_eq!(case.exit().marked, 3);

@@ -86,6 +86,19 @@ fn a_million_locks_are_marked_when_the_cap_allows() {
 }
 
 #[test]
+fn one_waiter_of_each_lock_is_woken_however_many_locks_there_are() {
+    for locks in [1, 15, 16, 17, 100] {
+        let case = Case::new(locks);
+        (0..locks).for_each(|i| case.arena.set(lock(i), ME | WAITERS));
+        let mut waiters: Vec<_> = (0..2 * locks).map(|i| case.waiter(Word::shared(lock(i / 2)))).collect();
+        let exit = RobustExit { entries: locks as u32, marked: locks as u32, woken: locks as u32, end: WalkEnd::Whole };
+        assert_eq!(case.exit(), exit);
+        let woken: Vec<_> = waiters.iter_mut().map(|waiter| poll(waiter) == WOKEN).collect();
+        assert!(woken.chunks(2).all(|pair| pair == [true, false]), "{woken:?}");
+    }
+}
+
+#[test]
 fn a_long_list_is_cut_at_the_cap_and_the_pending_lock_marked_all_the_same() {
     for (locks, end) in [(2047, WalkEnd::Whole), (2048, WalkEnd::Whole), (2049, WalkEnd::Truncated)] {
         let case = Case::new(locks);

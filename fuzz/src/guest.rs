@@ -64,6 +64,7 @@ pub struct Guest {
     pub sleep: RefCell<Option<Sleep>>,
     pub thread: Cell<u32>,
     pub head: Cell<Address>,
+    pub compat_head: Cell<Address>,
 }
 
 impl Default for Guest {
@@ -82,6 +83,7 @@ impl Default for Guest {
             sleep: RefCell::default(),
             thread: Cell::new(77),
             head: Cell::new(0),
+            compat_head: Cell::new(0),
         }
     }
 }
@@ -296,6 +298,15 @@ impl RobustHost for Guest {
 
     fn set_robust_head(&self, head: Address) {
         self.head.set(head);
+    }
+
+    fn compat_robust_head(&self, _: u32) -> Result<Address, Errno> {
+        Ok(self.compat_head.get())
+    }
+
+    fn set_compat_robust_head(&self, head: Address) -> Result<(), Errno> {
+        self.compat_head.set(head);
+        Ok(())
     }
 
     fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {

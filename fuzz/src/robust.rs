@@ -21,7 +21,10 @@ fn walk(data: &[u8]) -> RobustExit {
     let guest = Guest::default();
     guest.thread.set([77, 77, 128, 0, 0x3fff_ffff, bytes.number() as u32][bytes.below(6)]);
     let cap = [2048, 2048, 64, 3, 0][bytes.below(5)];
-    let locks = list(bytes, &guest);
+    // A list of pointers of 64 bits or of 32.
+    let size = if bytes.byte() % 4 == 0 { 4 } else { 8 };
+    let (head, locks) = list(bytes, &guest, size);
+    if size == 4 { &guest.compat_head } else { &guest.head }.set(head);
     let engine = Engine::new(Config::small(3), Heap).expect("memory");
     let mut waiters = waiters(bytes, &engine, &guest, &locks);
     // Any memory, and then what others do meanwhile.
@@ -38,13 +41,13 @@ fn walk(data: &[u8]) -> RobustExit {
     plain.copy(&guest);
     guest.writes.take();
     guest.accesses.set(0);
-    let head = guest.head.get();
-    let exit = engine.exit_robust(&guest, cap);
+    let walk = if size == 4 { Engine::exit_robust_compat } else { Engine::exit_robust };
+    let exit = walk(&engine, &guest, cap);
     bounds(&guest, &exit, cap);
     let woken: Vec<bool> = waiters.iter_mut().map(|(_, waiter)| is_woken(waiter)).collect();
     assert_eq!(woken.iter().filter(|woken| **woken).count(), exit.woken as usize);
     if guest.meddling.borrow().is_empty() {
-        compare(&guest, &plain, &exit, (head, cap), waiters.iter().map(|(name, _)| *name).zip(woken).collect());
+        compare(&guest, &plain, &exit, (head, size, cap), waiters.iter().map(|(name, _)| *name).zip(woken).collect());
     }
     drop(waiters);
     assert_eq!(guest.space().stats(&guest).waiters + engine.stats(&guest).waiters, 0, "somebody is left in a list");
@@ -64,12 +67,18 @@ fn bounds(guest: &Guest, exit: &RobustExit, cap: u32) {
     for (address, old, new) in &*writes {
         assert_eq!((old & OWNER, *new), (thread, old & WAITERS | DIED), "{address:#x} held {old:#x}");
     }
-    assert_eq!(guest.head.get(), 0, "the list is forgotten");
+    assert_eq!((guest.head.get(), guest.compat_head.get()), (0, 0), "the list is forgotten");
 }
 
 /// The same from the same memory by a plain walk.
-fn compare(guest: &Guest, memory: &Guest, exit: &RobustExit, (head, cap): (u64, u32), waiters: Vec<(u64, bool)>) {
-    let mut plain = Plain { memory, thread: guest.thread.get(), offset: 0, waiters, marked: 0 };
+fn compare(
+    guest: &Guest,
+    memory: &Guest,
+    exit: &RobustExit,
+    (head, size, cap): (u64, u64, u32),
+    waiters: Vec<(u64, bool)>,
+) {
+    let mut plain = Plain { memory, size, thread: guest.thread.get(), offset: 0, waiters, marked: 0 };
     // Who sees that it goes round stops earlier (and may meet a fault after that, at the pending entry); as far as it went, all is the same.
     let round = exit.end == WalkEnd::Cycle;
     let end = match plain.walk(head, if round || exit.end == WalkEnd::Fault { exit.entries } else { cap }) {
@@ -87,6 +96,8 @@ fn compare(guest: &Guest, memory: &Guest, exit: &RobustExit, (head, cap): (u64, 
 /// A walk as it is written down first: a loop, and no thought of cycles.
 struct Plain<'a> {
     memory: &'a Guest,
+    /// Bytes of a pointer.
+    size: u64,
     thread: u32,
     offset: u64,
     /// What each waiter's word is known by, and whether it was woken, and not yet been counted.
@@ -100,13 +111,14 @@ impl Plain<'_> {
         if head == 0 {
             return Some(true);
         }
-        let mut entry = self.memory.number(head, 8)?;
-        self.offset = self.memory.number(head.wrapping_add(8), 8)?;
-        let pending = self.memory.number(head.wrapping_add(16), 8)?;
+        let size = self.size;
+        let mut entry = self.memory.number(head, size)?;
+        self.offset = self.memory.number(head.wrapping_add(size), size)?;
+        let pending = self.memory.number(head.wrapping_add(2 * size), size)?;
         let mut entries = 0;
         while entry & !1 != head && entries < cap {
             entries += 1;
-            let next = self.memory.number(entry & !1, 8);
+            let next = self.memory.number(entry & !1, size);
             if entry & !1 != pending & !1 {
                 self.die(entry, false)?;
             }
@@ -119,7 +131,7 @@ impl Plain<'_> {
     }
 
     fn die(&mut self, entry: u64, pending: bool) -> Option<()> {
-        let address = (entry & !1).wrapping_add(self.offset);
+        let address = (entry & !1).wrapping_add(self.offset) & (u64::MAX >> (64 - 8 * self.size));
         let inherits = entry & 1 == 1;
         if address % 4 != 0 {
             return None;
@@ -151,31 +163,38 @@ impl Plain<'_> {
     }
 }
 
-/// Mostly something like a list; where its locks are.
-fn list(bytes: &mut Bytes<'_>, guest: &Guest) -> Vec<u64> {
-    let head = if bytes.byte() == 255 { address(bytes) } else { HEAD };
-    guest.head.set(head);
+/// Mostly something like a list: where its head is, and its locks.
+fn list(bytes: &mut Bytes<'_>, guest: &Guest, size: u64) -> (u64, Vec<u64>) {
+    let limit = u64::MAX >> (64 - 8 * size);
+    let head = if bytes.byte() == 255 { address(bytes) & limit } else { HEAD };
     let offset = match bytes.byte() {
         255 => bytes.number(),
         byte => [8, 4, 12, 8_u64.wrapping_neg()][usize::from(byte) % 4],
     };
+    let put = |at: u64, value: u64| {
+        if size == 8 {
+            guest.put(at, value);
+        } else {
+            guest.cell(at).inspect(|word| word.set(value as u32));
+        }
+    };
     let mut locks = Vec::new();
     let mut from = head;
     for _ in 0..bytes.below(20) {
-        let entry = address(bytes) & !7;
-        guest.put(from, entry | u64::from(bytes.byte() % 8 == 0));
+        let entry = address(bytes) & limit & !7;
+        put(from, entry | u64::from(bytes.byte() % 8 == 0));
         let value = word(bytes, guest);
-        guest.cell(entry.wrapping_add(offset)).inspect(|word| word.set(value));
-        locks.push(entry.wrapping_add(offset));
+        let lock = entry.wrapping_add(offset) & limit;
+        guest.cell(lock).inspect(|word| word.set(value));
+        locks.push(lock);
         from = entry;
     }
-    let last = if bytes.byte() % 4 == 0 { address(bytes) } else { head };
-    guest.put(from, last);
-    guest.put(head.wrapping_add(8), offset);
+    put(from, if bytes.byte() % 4 == 0 { address(bytes) } else { head });
+    put(head.wrapping_add(size), offset);
     let pending = if bytes.byte() % 2 == 0 { 0 } else { address(bytes) | u64::from(bytes.byte() % 8 == 0) };
-    guest.put(head.wrapping_add(16), pending);
-    locks.push((pending & !1).wrapping_add(offset));
-    locks
+    put(head.wrapping_add(2 * size), pending);
+    locks.push((pending & !1).wrapping_add(offset) & limit);
+    (head, locks)
 }
 
 fn address(bytes: &mut Bytes<'_>) -> u64 {
@@ -232,11 +251,11 @@ mod tests {
     #[test]
     fn random_memory_is_walked_as_by_a_plain_walk() {
         let (mut ends, mut woken) = ([0; 4], 0);
-        for seed in 0..20_000 {
+        for seed in 0..8_000 {
             let exit = super::walk(&crate::bytes::random(seed, 400));
             ends[exit.end as usize] += 1;
             woken += exit.woken;
         }
-        assert!(ends.iter().all(|count| *count > 100) && woken > 100, "{ends:?}, {woken}");
+        assert!(ends.iter().all(|count| *count > 50) && woken > 50, "{ends:?}, {woken}");
     }
 }

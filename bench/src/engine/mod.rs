@@ -5,6 +5,7 @@ mod conditions;
 mod crowd;
 mod hand_over;
 mod many;
+mod robust;
 mod site;
 
 use crate::cli::Contests;
@@ -14,7 +15,8 @@ use crate::versions;
 
 /// Whether everything could be measured.
 pub fn compare(options: &Contests) -> Result<bool, Trouble> {
-    let groups: [Contest; 5] = [calls::outcome, crowd::outcome, hand_over::outcome, many::outcome, conditions::outcome];
+    let groups: [Contest; 6] =
+        [calls::outcome, crowd::outcome, hand_over::outcome, many::outcome, conditions::outcome, robust::outcome];
     let core = "parking_lot_core";
     let peers = vec![(core, versions::built(core).map(str::to_string))];
     locks::present(options, "engine", "the futex engine; threads as each line says", &groups, &peers)

@@ -20,6 +20,8 @@ pub struct Arena {
     words: Vec<AtomicU32>,
     pub thread: Cell<u32>,
     pub head: Cell<Address>,
+    /// Nothing: no 32-bit programs are served.
+    pub compat_head: Cell<Option<Address>>,
     /// Pages (addresses / 4096) that are not there, and that may only be read.
     pub missing: RefCell<HashSet<u64>>,
     pub read_only: RefCell<HashSet<u64>>,
@@ -36,6 +38,7 @@ impl Arena {
             words: (0..words).map(|_| AtomicU32::new(0)).collect(),
             thread: Cell::new(77),
             head: Cell::new(0),
+            compat_head: Cell::new(None),
             missing: RefCell::default(),
             read_only: RefCell::default(),
             after: RefCell::default(),
@@ -143,6 +146,15 @@ impl RobustHost for Arena {
     }
     fn set_robust_head(&self, head: Address) {
         self.head.set(head);
+    }
+    fn compat_robust_head(&self, thread: u32) -> Result<Address, Errno> {
+        self.robust_head(thread)?;
+        self.compat_head.get().ok_or(Errno::ENOSYS)
+    }
+    fn set_compat_robust_head(&self, head: Address) -> Result<(), Errno> {
+        self.compat_head.get().ok_or(Errno::ENOSYS)?;
+        self.compat_head.set(Some(head));
+        Ok(())
     }
     fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
         for (i, byte) in from.iter().enumerate() {

@@ -40,7 +40,17 @@ pub struct Guest {
 
 impl Guest {
     pub fn new() -> Guest {
-        let (any, both) = (libc::MAP_ANONYMOUS | libc::MAP_PRIVATE, libc::PROT_READ | libc::PROT_WRITE);
+        Guest::mapped(0)
+    }
+
+    /// One whose addresses have 32 bits.
+    #[cfg(target_arch = "x86_64")]
+    pub fn low() -> Guest {
+        Guest::mapped(libc::MAP_32BIT)
+    }
+
+    fn mapped(how: libc::c_int) -> Guest {
+        let (any, both) = (libc::MAP_ANONYMOUS | libc::MAP_PRIVATE | how, libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: a new mapping.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), PAGES.len() * PAGE, both, any, -1, 0) };
         assert_ne!(base, libc::MAP_FAILED);
@@ -232,6 +242,36 @@ pub fn system(number: u64, arguments: [u64; 6]) -> i64 {
     -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap())
 }
 
+/// The kernel's answer to a call of a 32-bit program's, with three arguments.
+#[cfg(target_arch = "x86_64")]
+pub fn compat_system(number: u64, [first, second, third, ..]: [u64; 6]) -> i64 {
+    let answer: i32;
+    // SAFETY: robust list calls, which write into our pages at most. What the gate does not keep is named; rbx is put back.
+    unsafe {
+        std::arch::asm!("xchg rsi, rbx", "int 0x80", "xchg rsi, rbx", inout("rsi") first => _,
+            inlateout("eax") number as i32 => answer, in("ecx") second as u32, in("edx") third as u32,
+            out("r8") _, out("r9") _, out("r10") _, out("r11") _);
+    }
+    i64::from(answer)
+}
+
+/// Whether the kernel serves 32-bit programs: a child tries, which dies of it if not.
+#[cfg(target_arch = "x86_64")]
+pub fn serves_compat() -> bool {
+    // SAFETY: the child makes one call and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // getpid.
+        let status = i32::from(compat_system(20, [0; 6]) <= 0);
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(status) };
+    }
+    let mut status = 1;
+    // SAFETY: our child.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    status == 0
+}
+
 /// Stores a number of 64 bits.
 pub fn put(guest: &Guest, at: Address, value: u64) {
     guest.store(at, value as u32);
@@ -253,6 +293,7 @@ pub fn put_waitv(guest: &Guest, array: Address, elements: &[Element]) {
 
 thread_local! {
     static HEAD: std::cell::Cell<Address> = const { std::cell::Cell::new(0) };
+    static COMPAT_HEAD: std::cell::Cell<Address> = const { std::cell::Cell::new(0) };
 }
 
 impl RobustHost for Guest {
@@ -264,6 +305,13 @@ impl RobustHost for Guest {
     }
     fn set_robust_head(&self, head: Address) {
         HEAD.set(head);
+    }
+    fn compat_robust_head(&self, thread: u32) -> Result<Address, Errno> {
+        if thread == 0 || thread == self.thread_id() { Ok(COMPAT_HEAD.get()) } else { Err(Errno::ESRCH) }
+    }
+    fn set_compat_robust_head(&self, head: Address) -> Result<(), Errno> {
+        COMPAT_HEAD.set(head);
+        Ok(())
     }
     fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
         for (i, byte) in from.iter().enumerate() {

@@ -1,0 +1,131 @@
+//! What the engine's models share: words, a host whose threads are loom's, and how far a model is explored.
+
+use std::sync::Arc;
+use std::vec::Vec;
+
+use loom::thread;
+
+use crate::atomic::{AtomicU32, Ordering};
+use crate::{
+    Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, SharedKey, Space, Wait,
+    Word,
+};
+
+pub(crate) const ANY: u32 = u32::MAX;
+
+/// Words that threads of a model share; a wait with a deadline times out as soon as it would sleep.
+pub(crate) struct Model {
+    pub(crate) space: Space<Model>,
+    words: Vec<AtomicU32>,
+}
+
+impl Host for Model {
+    type Task = thread::Thread;
+    type Memory = Heap;
+
+    fn space(&self) -> &Space<Model> {
+        &self.space
+    }
+    fn threads(&self) -> u32 {
+        // Tables are made by the models themselves.
+        1
+    }
+    fn in_range(&self, _: Address) -> bool {
+        true
+    }
+    fn load(&self, address: Address) -> Result<u32, Fault> {
+        // Relaxed: the engine promises no more.
+        Ok(self.words[address as usize / 4].load(Ordering::Relaxed))
+    }
+    fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
+        // AcqRel: as near as loom comes to full ordering.
+        let word = &self.words[address as usize / 4];
+        let (Ok(was) | Err(was)) = word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire);
+        Ok(was)
+    }
+    fn read(&self, _: Address, _: &mut [u8]) -> Result<(), Fault> {
+        Err(Fault)
+    }
+    fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
+        Err(Errno::EFAULT)
+    }
+    fn resolve_shared(&self, address: Address, _: Access) -> Result<SharedKey, Errno> {
+        Ok(SharedKey::Object { object: 1, offset: address })
+    }
+    fn task(&self, _: &Flag) -> thread::Thread {
+        thread::current()
+    }
+    fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
+        if until.is_some() {
+            return ParkEnd::TimedOut;
+        }
+        while flag.is_waiting() {
+            thread::park();
+        }
+        ParkEnd::Unparked
+    }
+    fn unpark(&self, task: thread::Thread) {
+        task.unpark();
+    }
+    fn now(&self, _: Clock) -> u64 {
+        0
+    }
+    fn spin(&self, _: u32) {}
+}
+
+#[derive(Clone)]
+pub(crate) struct Case {
+    pub(crate) engine: Arc<Engine<Model>>,
+    pub(crate) host: Arc<Model>,
+}
+
+/// Two words whose buckets are not the same.
+pub(crate) const FROM: Word = Word::shared(0);
+pub(crate) const TO: Word = Word::shared(4);
+pub(crate) const SOON: Option<Deadline> = Some(Deadline { clock: Clock::Monotonic, at: 1 });
+
+impl Case {
+    pub(crate) fn new(buckets: usize) -> Case {
+        // A seed with which the two words are apart.
+        let config = Config { nodes: 1, buckets, most_buckets: buckets, private_tables: true, seed: 2 };
+        let words = (0..4).map(|_| AtomicU32::new(0)).collect();
+        let host = Model { space: Space::new(1, 2, Heap), words };
+        Case { engine: Arc::new(Engine::new(config, Heap).unwrap()), host: Arc::new(host) }
+    }
+
+    pub(crate) fn wait(&self, word: Word, until: Option<Deadline>) -> Wait {
+        self.engine.wait(&self.host, word, 0, ANY, until).unwrap()
+    }
+
+    pub(crate) fn wake(&self, word: Word, count: u32) -> u32 {
+        self.engine.wake(&self.host, word, count, ANY).unwrap()
+    }
+
+    pub(crate) fn store(&self, word: Word) {
+        // Relaxed: the wake's fence is what orders it.
+        self.host.words[word.address as usize / 4].store(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn spawn<T: 'static>(&self, what: impl FnOnce(&Case) -> T + 'static) -> thread::JoinHandle<T> {
+        let case = self.clone();
+        thread::spawn(move || what(&case))
+    }
+
+    /// The waiter was woken if the wake says so, or else found what it says; and nobody is left.
+    #[track_caller]
+    pub(crate) fn ends_as_told(&self, waiter: thread::JoinHandle<Wait>, woken: u32, otherwise: Wait) {
+        assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { otherwise });
+        assert!(self.is_empty());
+    }
+
+    /// Nobody is left in any list.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.engine.stats(&self.host).waiters == 0 && self.host.space().stats(&self.host).waiters == 0
+    }
+}
+
+pub(crate) fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
+    builder.check(model);
+}

@@ -1,0 +1,57 @@
+//! What waiters, spaces and tables take: as many bytes as the crate's documentation says.
+
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![allow(missing_docs)]
+
+use leeward_engine::parking::Process;
+use leeward_engine::{Config, Engine, Heap, Host, MOST_BUCKETS, Place, Space, WaitAsync};
+
+/// A bucket, and what a table has beside its buckets.
+const BUCKET: usize = 128;
+const TABLE: usize = 64;
+
+fn process() -> Process {
+    // SAFETY: no word is named.
+    unsafe { Process::new(1, 7) }
+}
+
+#[test]
+fn waiters_spaces_and_engines() {
+    assert_eq!(size_of::<WaitAsync<'_, Process>>(), 160);
+    assert_eq!(size_of::<Place<Process>>(), 144);
+    assert_eq!(size_of::<Space<Process>>(), 40);
+    assert_eq!(size_of::<Engine<Process>>(), 536);
+}
+
+#[test]
+fn the_global_table() {
+    for (config, buckets) in [
+        (Config::small(1), 16),
+        (Config::for_processors(1, 1), 256),
+        (Config::for_processors(6, 1), 2048),
+        (Config::for_processors(100_000, 1), MOST_BUCKETS),
+    ] {
+        let (engine, process) = (Engine::new(config, Heap).unwrap(), process());
+        let stats = engine.stats(&process);
+        assert_eq!((stats.buckets, stats.bytes), (buckets, buckets * BUCKET + TABLE));
+    }
+}
+
+#[test]
+fn a_spaces_tables() {
+    let (engine, process) = (Engine::new(Config::for_processors(1, 1), Heap).unwrap(), process());
+    let bytes = || process.space().stats(&process).bytes;
+    // One thread needs none; nor does a space of which nobody waits.
+    engine.reserve(&process, 1);
+    assert_eq!(bytes(), 0);
+    let mut all = 0;
+    for (threads, buckets) in [(2, 16), (4, 0), (5, 32), (100, 512), (90, 0), (1_000_000, MOST_BUCKETS)] {
+        engine.reserve(&process, threads);
+        if buckets != 0 {
+            all += buckets * BUCKET + TABLE;
+        }
+        assert_eq!(bytes(), all, "{threads} threads");
+        // All of them together: at most twice the last.
+        assert!(all <= 2 * (process.space().stats(&process).buckets * BUCKET + TABLE));
+    }
+}

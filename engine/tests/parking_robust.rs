@@ -1,0 +1,87 @@
+//! Robust lists of a process's own threads.
+
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![allow(missing_docs)]
+
+mod common;
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use common::until;
+use leeward_engine::abi::{FUTEX_OWNER_DIED as DIED, FUTEX_WAITERS as WAITERS, Numbers};
+use leeward_engine::parking::Process;
+use leeward_engine::{Config, Engine, Errno, Heap, ROBUST_LIST_LIMIT, RobustExit, RobustHost, Wait, WalkEnd, Word};
+
+/// A list's head: the first entry, the offset to its lock, the pending entry.
+#[derive(Default)]
+#[repr(C)]
+struct Head([AtomicU64; 3]);
+
+#[derive(Default)]
+#[repr(C)]
+struct Lock {
+    next: AtomicU64,
+    word: AtomicU32,
+}
+
+fn at<T>(of: &T) -> u64 {
+    std::ptr::from_ref(of).expose_provenance() as u64
+}
+
+/// The calling thread takes the locks and lists them.
+fn take(process: &Process, head: &Head, locks: &[Lock]) {
+    let mut from = &head.0[0];
+    for lock in locks {
+        lock.word.store(process.thread_id(), Ordering::SeqCst);
+        from.store(at(lock), Ordering::SeqCst);
+        from = &lock.next;
+    }
+    from.store(at(head), Ordering::SeqCst);
+    head.0[1].store(std::mem::offset_of!(Lock, word) as u64, Ordering::SeqCst);
+    process.set_robust_head(at(head));
+}
+
+#[test]
+fn a_threads_locks_are_marked_at_its_end_and_another_threads_are_not() {
+    // SAFETY: words and lists live as long as the threads.
+    let process = unsafe { Process::new(4, 7) };
+    let engine = Engine::new(Config::for_processors(1, 3), Heap).unwrap();
+    let (heads, locks): ([Head; 2], [[Lock; 9]; 2]) = Default::default();
+    let exit = |entries, woken| RobustExit { entries, marked: entries, woken, end: WalkEnd::Whole };
+    std::thread::scope(|threads| {
+        take(&process, &heads[0], &locks[0]);
+        let word = &locks[1][4].word;
+        let dying = threads.spawn(|| {
+            take(&process, &heads[1], &locks[1]);
+            until(|| engine.stats(&process).waiters == 1);
+            engine.exit_robust(&process, ROBUST_LIST_LIMIT)
+        });
+        until(|| word.load(Ordering::SeqCst) != 0);
+        let held = word.fetch_or(WAITERS, Ordering::SeqCst) | WAITERS;
+        assert_eq!(engine.wait(&process, Word::shared(at(word)), held, u32::MAX, None), Ok(Wait::Woken));
+        assert_eq!(word.load(Ordering::SeqCst), DIED | WAITERS);
+        assert_eq!(dying.join().unwrap(), exit(9, 1));
+        let me = process.thread_id();
+        assert!(locks[0].iter().all(|lock| lock.word.load(Ordering::SeqCst) == me));
+        assert_eq!(engine.exit_robust(&process, ROBUST_LIST_LIMIT), exit(9, 0));
+        assert_eq!(engine.exit_robust(&process, ROBUST_LIST_LIMIT), RobustExit::default());
+    });
+}
+
+#[test]
+fn whose_head_it_is_is_known_by_the_threads_id() {
+    // SAFETY: as above.
+    let process = unsafe { Process::new(4, 7) };
+    let engine = Engine::new(Config::for_processors(1, 3), Heap).unwrap();
+    let (head, answer) = (Head::default(), [const { AtomicU64::new(9) }; 2]);
+    take(&process, &head, &[]);
+    let me = process.thread_id();
+    std::thread::scope(|threads| {
+        let other = threads.spawn(|| (process.robust_head(0), process.robust_head(me)));
+        assert_eq!(other.join().unwrap(), (Ok(0), Ok(at(&head))));
+    });
+    assert_eq!(process.robust_head(0x3fff_fff0), Err(Errno::ESRCH));
+    let call = [u64::from(me), at(&answer[0]), at(&answer[1]), 0, 0, 0];
+    assert_eq!(engine.robust_syscall(&process, &Numbers::X86_64, 274, call), Some(0));
+    assert_eq!(answer.map(AtomicU64::into_inner), [at(&head), 24]);
+}
