@@ -177,7 +177,7 @@ fn bequeath<H: Host>(
     inheritance: &dyn Inheritance<H>,
 ) -> Option<H::Task> {
     let heir = waits.heir(owner, key)?;
-    let handed = waits.hand_over(heir, false);
+    let handed = waits.hand_over(heir, mutated!(pi_unsettled));
     // SAFETY: its owner needs the graph's lock to go.
     unsafe { handed.node?.as_ref() }.make_heir();
     waits.lend(owner, inheritance);
@@ -243,8 +243,10 @@ impl<'a, H: Host> Call<'a, H> {
                 return Ok(Look::Taken);
             }
             self.exchange(address, value, value | WAITERS)?;
+            let early = if mutated!(find_inside) { Some(inheritance.find(value & OWNER)) } else { None };
+            // Before the owner is asked for: its exit either is seen, or finds the claim.
             let waits = self.waits();
-            return match inheritance.find(value & OWNER) {
+            return match early.unwrap_or_else(|| inheritance.find(value & OWNER)) {
                 Owner::Outside(_) if key.is_private() => Err(Errno::EPERM.into()),
                 Owner::Thread(id) | Owner::Outside(id) => {
                     let owner = Thread { id, number: value & OWNER };

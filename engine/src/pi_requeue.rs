@@ -7,6 +7,7 @@ use crate::abi::FUTEX_TID_MASK as OWNER;
 use crate::bucket::Found;
 use crate::engine::{Call, HeldTwo};
 use crate::key::Key;
+use crate::mutant::mutated;
 use crate::pi::{Claiming, LockPi, Look, Stop, wake};
 use crate::pi_graph::{Claimant, Waits};
 use crate::{Access, Deadline, Engine, Errno, Host, Inheritance, Requeue, Thread, Word};
@@ -183,7 +184,7 @@ impl<'a, H: Host> Moving<'a, H> {
         // SAFETY: its waiter is in the list of a bucket whose lock is held.
         let claim = unsafe { claim.as_ref() };
         // A waiter for the lock of `from` itself named none, or that.
-        if claim.target != Some(self.to) {
+        if claim.target != Some(self.to) && !mutated!(requeue_target) {
             return Err(Errno::EINVAL);
         }
         Ok(claim.thread)
