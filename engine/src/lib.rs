@@ -27,7 +27,8 @@
 //!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
-//! at most one pass over the waiters of that bucket.
+//! at most one pass over the waiters of that bucket; with priority inheritance also for one over the claims to locks of each owner in a chain
+//! (and in a requeue, once for each waiter that is moved).
 
 #![no_std]
 
