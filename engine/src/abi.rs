@@ -104,6 +104,14 @@ impl Numbers {
         }
     }
 
+    /// Whether Linux makes a wait anew that answered `EINTR` because of a signal whose handler was installed with `SA_RESTART`: futex2's waits, and
+    /// those of `futex` that have no time. With a time `futex` answers `EINTR` whatever the handler. (Where no handler
+    /// runs, as when a thread was only stopped, each is made anew, with what is left of a relative time.)
+    pub const fn restarts(&self, number: u64, arguments: [u64; 6]) -> bool {
+        let time = arguments[3];
+        number == self.futex_wait || number == self.futex_waitv || number == self.futex && time == 0
+    }
+
     /// x86-64.
     pub const X86_64: Numbers = Numbers::new(202, 273, 274, 324);
     /// 64-bit Arm, RISC-V, LoongArch: the table that new architectures share.

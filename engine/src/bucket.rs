@@ -11,6 +11,7 @@ use crate::batch::Batch;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi_graph::Claim;
+use crate::unwind::Off;
 use crate::waiter::{Handle, Links, Waiter};
 use crate::{Errno, Host, Priority, Space, table};
 
@@ -118,11 +119,11 @@ impl<H: Host> Bucket<H> {
 
     /// Takes the lock.
     pub(crate) fn lock<'a>(&'a self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
-        host.preempt_off();
+        let off = Off::new(host);
         if !self.try_lock() {
             self.lock_contended(host);
         }
-        let mut locked = Locked { bucket: self, host, space };
+        let mut locked = Locked { bucket: self, space, _off: off };
         locked.chain().locked += 1;
         locked
     }
@@ -153,8 +154,9 @@ impl<H: Host> Bucket<H> {
 /// A bucket whose lock is held. Nothing is called meanwhile that may sleep.
 pub(crate) struct Locked<'a, H: Host> {
     bucket: &'a Bucket<H>,
-    host: &'a H,
     space: &'a Space<H>,
+    // Preemption is on again when the lock was given up.
+    _off: Off<'a, H>,
 }
 
 impl<H: Host> Drop for Locked<'_, H> {
@@ -163,7 +165,6 @@ impl<H: Host> Drop for Locked<'_, H> {
         let order = if mutated!(lock_release) { Ordering::Relaxed } else { Ordering::Release };
         self.bucket.gate.lock.store(FREE, order);
         self.bucket.gate.turn.pass();
-        self.host.preempt_on();
     }
 }
 
@@ -323,6 +324,9 @@ impl<'a, H: Host> Locked<'a, H> {
     pub(crate) fn give(&mut self, to: Option<&mut Locked<'_, H>>, node: NonNull<Waiter<H>>, key: &Key) {
         let chain = self.chain();
         chain.links(node).key = *key;
+        if mutated!(requeue_bitset) {
+            chain.links(node).bitset = u32::MAX;
+        }
         chain.unlink(node);
         match to {
             // Appended behind the horizon: a loop over the list does not meet it again as one of its old key.
@@ -447,13 +451,15 @@ impl<H: Host> Chain<H> {
         let links = self.links(node);
         links.woken_by = bits;
         // Before the decision, with which the node is its owner's, and the group gone too perhaps.
-        let handle = links.handle.take();
+        let handle = if mutated!(handle_late) { None } else { links.handle.take() };
         if let Some(group) = links.group().filter(|_| !mutated!(group_flag)) {
             // SAFETY: on the frame of the node's owner, which needs this bucket's lock to go, unless the node was woken.
             unsafe { group.as_ref() }.tell_group();
         }
         if self.waiter(node).decide_to_wake() {
-            return handle;
+            // A second exchange, which fails: there loom has the owner go on.
+            let late = mutated!(handle_late) && !self.waiter(node).decide_to_wake();
+            return if late { self.links(node).handle.take() } else { handle };
         }
         // Given back, so that it is not dropped under the lock.
         self.links(node).handle = handle;

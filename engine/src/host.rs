@@ -119,10 +119,18 @@ impl Flag {
         self.0.store(0, Ordering::Release);
     }
 
-    /// The word itself, to sleep on. Only the engine writes it.
+    /// The word's address, to sleep on. Only the engine writes it: what it says decides whether the waiter may go, so it is not
+    /// handed out as something that safe code could store to.
+    ///
+    /// ```compile_fail
+    /// # use std::sync::atomic::Ordering;
+    /// fn lie(flag: &leeward_engine::Flag) {
+    ///     flag.word().store(2, Ordering::Relaxed);
+    /// }
+    /// ```
     #[inline]
-    pub fn word(&self) -> &AtomicU32 {
-        &self.0
+    pub fn word(&self) -> *const u32 {
+        core::ptr::from_ref(self).cast()
     }
 }
 
@@ -145,6 +153,14 @@ const TRIES: u32 = 64;
 /// these must not sleep, and must not call the engine. The same goes for most of [`Inheritance`].
 ///
 /// A host that breaks a rule breaks its own waits; it cannot make the engine touch memory that it must not.
+///
+/// # Panics
+/// A callback's panic passes through the call that it was made by. On its way the locks are given up, preemption is turned on again, and the call's
+/// waiters are taken out of their lists; if a wake had chosen one by then, the wake is used up. What the call did to others stays done. Should a callback
+/// panic once more meanwhile, that is a panic within a panic, which aborts: a waiter that stayed in a list would be found there by others when its
+/// memory is gone. A [`preempt_off`](Self::preempt_off) that panics counts as not done, a [`preempt_on`](Self::preempt_on) as done.
+///
+/// The same holds for an executor's waker, and where a future that waits is dropped.
 pub trait Host: Sized {
     /// A handle by which a parked thread is woken. It may be used after that thread's wait has returned, or the thread
     /// has ended: then unparking it does nothing, or ends some other park early. An address, a number or a counted

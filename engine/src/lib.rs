@@ -79,6 +79,7 @@ mod membarrier_tests;
 mod processors;
 #[cfg(all(feature = "simulation", not(leeward_loom)))]
 pub mod simulation;
+mod unwind;
 
 pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;

@@ -24,7 +24,7 @@ pub struct Parked(usize);
 impl Parked {
     /// The thread that is about to park with that flag.
     pub fn with(flag: &Flag) -> Parked {
-        Parked(core::ptr::from_ref(flag).addr())
+        Parked(flag.word().addr())
     }
 
     /// Ends its park. If that has ended already and something else sleeps there by now, that is woken for no reason, as
@@ -46,7 +46,7 @@ pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
         _ => 0,
     };
     let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG | realtime;
-    match futex(core::ptr::from_ref(flag).addr(), operation, Flag::WAITING, time) {
+    match futex(flag.word().addr(), operation, Flag::WAITING, time) {
         Err(libc::ETIMEDOUT) => ParkEnd::TimedOut,
         Err(libc::EINTR) => ParkEnd::Interrupted,
         Ok(_) | Err(libc::EAGAIN) => ParkEnd::Unparked,
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn waiters_and_futures_are_as_large_as_is_said() {
         assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 112);
-        assert_eq!(size_of::<crate::WaitAsync<'_, Process>>(), 160);
+        assert_eq!(size_of::<crate::WaitAsync<'_, Process>>(), 168);
         assert_eq!(size_of::<crate::Place<Process>>(), 144);
         assert_eq!(size_of::<crate::pi_graph::Claimant<Process>>(), 280);
         assert_eq!(size_of::<crate::pi_graph::Graph<Process>>(), 1216);

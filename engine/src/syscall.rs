@@ -34,7 +34,7 @@ impl<H: Host> Engine<H> {
 
     /// `futex(word, operation, value, time or second count, second word, third value)`: any arguments.
     ///
-    /// An `EINTR` has done nothing: a host that restarts calls makes this one again, with what is left of a relative time.
+    /// An `EINTR` has done nothing: a host that restarts calls makes this one again, where [`Numbers::restarts`] says so.
     ///
     /// # Errors
     /// Linux's.

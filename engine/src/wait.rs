@@ -110,10 +110,11 @@ impl<H: Host> Call<'_, H> {
         Ok(true)
     }
 
-    /// Takes a node that is queued, or was, out of whatever bucket it is in now; false if it was woken.
+    /// Takes a node that is queued, or was, out of whatever bucket it is in now; false if it was woken. Where the host panicked on
+    /// the way, calling it again goes on from there.
     pub(crate) fn leave(&self, node: Pin<&Waiter<H>>) -> bool {
         let node = node.get_ref();
-        if !node.decide_to_leave() {
+        if !node.decide_to_leave() && (!node.has_left() || mutated!(leave_resumed)) {
             return mutated!(leave_decision);
         }
         if mutated!(unlink_left) {
@@ -134,12 +135,17 @@ impl<H: Host> Call<'_, H> {
 }
 
 /// A node that may be queued: taken out when this ends.
-struct Queued<'a, H: Host> {
-    call: Call<'a, H>,
-    node: Pin<&'a Waiter<H>>,
+pub(crate) struct Queued<'a, H: Host> {
+    pub(crate) call: Call<'a, H>,
+    pub(crate) node: Pin<&'a Waiter<H>>,
 }
 
 impl<H: Host> Queued<'_, H> {
+    /// Takes it out; false if it was woken.
+    pub(crate) fn leave(self) -> bool {
+        self.call.leave(self.node)
+    }
+
     fn park(&self, until: Option<Deadline>) -> Result<Wait, Errno> {
         let flag = self.node.get_ref().flag();
         loop {
@@ -159,7 +165,8 @@ impl<H: Host> Queued<'_, H> {
 
 impl<H: Host> Drop for Queued<'_, H> {
     fn drop(&mut self) {
-        // Does something where the host panicked; else it is idle, woken or has left.
+        // Does something where the host panicked, and goes on where it panicked while leaving; else the node is idle, or in no list. A
+        // panic here is one within a panic, which aborts: the node would stay.
         self.call.leave(self.node);
     }
 }

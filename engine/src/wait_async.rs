@@ -6,6 +6,7 @@ use core::task::{Context, Poll};
 
 use crate::engine::Call;
 use crate::mutant::mutated;
+use crate::wait::Queued;
 use crate::waiter::{Handle, Waiter};
 use crate::{Engine, Errno, Host, Wait, Word};
 
@@ -22,8 +23,8 @@ enum Stage<H: Host> {
 /// A wait that is polled: see [`Engine::wait_async`].
 #[must_use = "a future waits only when it is polled"]
 pub struct WaitAsync<'a, H: Host> {
-    engine: &'a Engine<H>,
-    host: &'a H,
+    // With the space as it is now: none is asked of the host when this is dropped.
+    call: Call<'a, H>,
     word: Word,
     expected: u32,
     bitset: u32,
@@ -41,7 +42,7 @@ impl<H: Host> Engine<H> {
     /// # Errors
     /// As `wait`.
     pub fn wait_async<'a>(&'a self, host: &'a H, word: Word, expected: u32, bitset: u32) -> WaitAsync<'a, H> {
-        WaitAsync { engine: self, host, word, expected, bitset, stage: Stage::New }
+        WaitAsync { call: Call::new(self, host), word, expected, bitset, stage: Stage::New }
     }
 }
 
@@ -52,7 +53,7 @@ impl<H: Host> Future for WaitAsync<'_, H> {
         // SAFETY: the node is not moved: `start` puts it in place before it is queued, and it stays until `Done` replaces it, when it is
         // in no list.
         let this = unsafe { self.get_unchecked_mut() };
-        let call = Call::new(this.engine, this.host);
+        let call = this.call;
         let answer = match &this.stage {
             Stage::Queued(node) if !node.is_idle() => {
                 // SAFETY: as above.
@@ -62,7 +63,7 @@ impl<H: Host> Future for WaitAsync<'_, H> {
                 }
                 Ok(Wait::Woken)
             }
-            Stage::New => match this.start(call, context) {
+            Stage::New => match this.start(context) {
                 Ok(true) => return Poll::Pending,
                 Ok(false) => Ok(Wait::Changed),
                 Err(errno) => Err(errno),
@@ -77,9 +78,10 @@ impl<H: Host> Future for WaitAsync<'_, H> {
 
 impl<H: Host> WaitAsync<'_, H> {
     /// Queues the node; whether it is queued.
-    fn start(&mut self, call: Call<'_, H>, context: &mut Context<'_>) -> Result<bool, Errno> {
+    fn start(&mut self, context: &mut Context<'_>) -> Result<bool, Errno> {
+        let call = self.call;
         let Some(key) = call.key_to_wait(self.word, self.expected, self.bitset)? else { return Ok(false) };
-        self.stage = Stage::Queued(Waiter::new(key, self.bitset, self.host.priority()));
+        self.stage = Stage::Queued(Waiter::new(key, self.bitset, call.host.priority()));
         let Stage::Queued(node) = &self.stage else { unreachable!() };
         // SAFETY: the future is pinned, and the node is not moved out of it.
         let node = unsafe { Pin::new_unchecked(node) };
@@ -117,12 +119,12 @@ impl<H: Host> Drop for WaitAsync<'_, H> {
         let Stage::Queued(node) = &self.stage else { return };
         // SAFETY: pinned when it was queued; and it is not moved here.
         let node = unsafe { Pin::new_unchecked(node) };
-        let call = Call::new(self.engine, self.host);
-        if !call.leave(node) && node.is_woken() && !mutated!(pass_on) {
+        let queued = Queued { call: self.call, node };
+        if !queued.leave() && node.is_woken() && !mutated!(pass_on) {
             // SAFETY: woken: the links are its owner's.
             let links = unsafe { &*node.get_ref().links() };
             // An error: only locks with priority inheritance are left, which no wake is for.
-            _ = call.wake(&links.key, 1, links.woken_by);
+            _ = self.call.wake(&links.key, 1, links.woken_by);
         }
     }
 }

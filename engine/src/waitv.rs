@@ -1,6 +1,7 @@
 //! waitv: sleep until any of several words is woken. One waiter a word, each in its own bucket's list and decided by itself; what they
 //! share is the flag that their thread sleeps on.
 
+use core::ops::Range;
 use core::pin::Pin;
 
 use crate::engine::Call;
@@ -79,7 +80,7 @@ impl<H: Host> Engine<H> {
                 place.node = Some(Waiter::in_group(key, ANY, priority, &flag));
             }
             // From here on: whatever happens, they are taken out.
-            let mut group = Group { call, places, flag: &flag, queued: 0 };
+            let mut group = Group { call, places, flag: &flag, listed: 0..0 };
             match group.queue()? {
                 Queueing::Ended(end) => return Ok(end),
                 Queueing::Again => continue,
@@ -98,12 +99,13 @@ enum Queueing {
     Ended(WaitAny),
 }
 
-/// Nodes of which the first `queued` may be in lists: taken out when this ends.
+/// Nodes of which some may be in lists: taken out when this ends.
 struct Group<'a, H: Host> {
     call: Call<'a, H>,
     places: &'a [Place<H>],
     flag: &'a Flag,
-    queued: usize,
+    /// Those that may be.
+    listed: Range<usize>,
 }
 
 impl<H: Host> Group<'_, H> {
@@ -113,8 +115,13 @@ impl<H: Host> Group<'_, H> {
             let node = place.node();
             // SAFETY: idle: the links are its owner's.
             let key = unsafe { (*node.get_ref().links()).key };
+            // Before: the host may panic when it is queued already.
+            if !mutated!(group_count) {
+                self.listed.end += 1;
+            }
             match self.call.queue_once(node, place.word, place.expected, key, Handle::Task(host.task(self.flag))) {
-                Ok(true) => self.queued += 1,
+                Ok(true) if mutated!(group_count) => self.listed.end += 1,
+                Ok(true) => {}
                 Ok(false) => {
                     return Ok(Queueing::Ended(self.leave().map_or(WaitAny::Changed, WaitAny::Woken)));
                 }
@@ -169,13 +176,18 @@ impl<H: Host> Group<'_, H> {
         }
     }
 
-    /// Takes all of them out; the last one that was woken.
+    /// Takes all of them out; the last one that was woken. Where the host panicked on the way, calling it again goes on from there.
     fn leave(&mut self) -> Option<usize> {
         let mut woken = None;
-        for (index, place) in self.places[..core::mem::take(&mut self.queued)].iter().enumerate() {
-            if !self.call.leave(place.node()) {
+        while !self.listed.is_empty() {
+            let index = self.listed.start;
+            let node = self.places[index].node();
+            // The last may be idle: neither.
+            if !self.call.leave(node) && node.is_woken() {
                 woken = Some(index);
             }
+            // Behind it: until then it may be in a list.
+            self.listed.start += 1;
         }
         woken
     }
@@ -183,7 +195,7 @@ impl<H: Host> Group<'_, H> {
 
 impl<H: Host> Drop for Group<'_, H> {
     fn drop(&mut self) {
-        // Does something where the host panicked, or memory was not there; else none is queued.
+        // Does something where the host panicked; else none is queued. As in `Queued`.
         self.leave();
     }
 }

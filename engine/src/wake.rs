@@ -62,6 +62,9 @@ impl<H: Host> Call<'_, H> {
             let mut held = self.lock(key);
             let below = *horizon.get_or_insert(held.locked.chain().next_number);
             let more = held.locked.wake(key, bits, count - woken, below, &mut batch);
+            if mutated!(unpark_inside) {
+                batch.unpark(self.host);
+            }
             drop(held);
             let full = batch.unpark(self.host);
             woken += more?;

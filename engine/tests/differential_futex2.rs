@@ -1,17 +1,17 @@
 //! The futex2 calls beside the kernel's: the same calls, made from a seed, must answer the same; and who is woken among threads that wait.
 //!
-//! `LEEWARD_SEQUENCES=N` and `LEEWARD_SEED=N` as in `differential.rs`. What is not compared:
+//! How many there are is told in `differential.rs`. What is not compared:
 //! - words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`): the engine refuses them.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
 
+#[path = "common/differential.rs"]
+mod differential;
 #[path = "common/guest.rs"]
 mod guest;
 
-use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
-use std::time::{Duration, Instant};
-
+use differential::{Random, Script, Waiter, agree, difference, seeds, summary, without_one};
 use guest::{Element, Guest, PAGE, Page, put, put_waitv, system};
 use leeward_engine::abi::Numbers;
 use leeward_engine::{Config, Engine, Heap};
@@ -20,27 +20,6 @@ const WAITV: u64 = 449;
 const WAKE: u64 = 454;
 const WAIT: u64 = 455;
 const REQUEUE: u64 = 456;
-
-/// splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.next() as usize % from.len()]
-    }
-}
-
-fn setting(name: &str, usual: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
 
 fn engine() -> Engine<Guest> {
     Engine::new(Config::for_processors(1, 11), Heap).unwrap()
@@ -62,11 +41,26 @@ fn put_array(guest: &Guest, elements: &[Element]) -> u64 {
     array
 }
 
+fn there_is_none() -> bool {
+    let none = [WAIT, WAITV].iter().any(|number| system(*number, [0; 6]) == -i64::from(libc::ENOSYS));
+    if none {
+        summary("nothing: the system has no futex2 calls");
+    }
+    none
+}
+
+/// A call, and the array that it may read.
 #[derive(Clone, Debug)]
 struct Step {
     number: u64,
     arguments: [u64; 6],
     elements: Vec<Element>,
+}
+
+impl Script for Step {
+    fn shorter(&self) -> Vec<Step> {
+        without_one(&self.elements).map(|elements| Step { elements, ..self.clone() }).collect()
+    }
 }
 
 fn address(random: &mut Random, guest: &Guest) -> u64 {
@@ -149,132 +143,133 @@ fn disagreement(guest: &Guest, engine: &Engine<Guest>, step: &Step) -> Option<St
     let (theirs, memory) = (system(step.number, step.arguments), guest.contents());
     let ours = ours(engine, guest, step.number, step.arguments);
     if theirs != ours {
-        return Some(format!("{step:#x?}: the kernel answers {theirs}, the engine {ours}"));
+        let pages = guest.address(Page::Writable);
+        return Some(format!("the kernel answers {theirs}, the engine {ours} (pages at {pages:#x})"));
     }
-    (memory != guest.contents()).then(|| format!("{step:#x?}: memory was written"))
+    (memory != guest.contents()).then(|| "memory was written".into())
 }
 
 #[test]
 fn one_thread_gets_the_kernels_answers() {
-    if system(WAIT, [0; 6]) == -i64::from(libc::ENOSYS) || system(WAITV, [0; 6]) == -i64::from(libc::ENOSYS) {
-        println!("skipped: the system has no futex2 calls");
+    if there_is_none() {
         return;
     }
-    let guest = Guest::new();
-    let engine = engine();
-    let (first, count) = (setting("LEEWARD_SEED", 1), 4 * setting("LEEWARD_SEQUENCES", 5000));
+    let (guest, engine, seeds) = (Guest::new(), engine(), seeds(20_000));
     let mut answers = std::collections::BTreeMap::<i64, u64>::new();
-    for seed in first..first + count {
-        let mut random = Random(seed);
-        let step = step(&mut random, &guest);
-        if let Some(why) = disagreement(&guest, &engine, &step) {
-            panic!("seed {seed}: {why}\n  pages at {:#x}", guest.address(Page::Writable));
-        }
+    for seed in seeds.clone() {
+        let step = step(&mut Random(seed), &guest);
+        agree(seed, &step, |step| disagreement(&guest, &engine, step));
         *answers.entry(ours(&engine, &guest, step.number, step.arguments)).or_default() += 1;
     }
-    println!("{count} calls agree; answers: {answers:?}");
+    let count = seeds.end - seeds.start;
+    summary(&format!("{count} futex2 calls agree; answers: {answers:?}"));
     let all = [0, -libc::EAGAIN, -libc::EFAULT, -libc::EINVAL, -libc::ETIMEDOUT];
-    assert!(all.iter().all(|answer| answers.contains_key(&i64::from(*answer))), "{answers:?}");
+    assert!(count < 1000 || all.iter().all(|answer| answers.contains_key(&i64::from(*answer))), "{answers:?}");
 }
 
-const NONE: i64 = i64::MIN;
-
-/// A thread in `waitv`.
-struct Waiter {
-    words: Vec<u64>,
-    thread: AtomicI32,
-    answer: AtomicI64,
+/// Threads in waitv, and calls one after another.
+#[derive(Clone, Debug)]
+struct Waits {
+    shared: bool,
+    /// Each thread's words.
+    waits: Vec<Vec<u64>>,
+    calls: Vec<Call>,
 }
 
-impl Waiter {
-    /// Its answer, or nothing if it sleeps; waits for either.
-    fn settled(&self) -> Option<i64> {
-        let start = Instant::now();
-        loop {
-            let answer = self.answer.load(Ordering::SeqCst);
-            if answer != NONE {
-                return Some(answer);
-            }
-            let thread = self.thread.load(Ordering::SeqCst);
-            let call = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).unwrap_or_default();
-            let asleep = [libc::SYS_futex as u64, WAITV].iter().any(|number| call.starts_with(&format!("{number} ")));
-            if asleep && self.answer.load(Ordering::SeqCst) == NONE {
-                return None;
-            }
-            assert!(start.elapsed() < Duration::from_secs(20), "a thread does not settle");
-            std::thread::yield_now();
-        }
+#[derive(Clone, Debug)]
+enum Call {
+    Wake {
+        word: u64,
+        bits: u32,
+        count: u64,
+    },
+    /// To a word that nobody waits on (see `differential.rs`), which is then woken once.
+    Requeue {
+        from: u64,
+        to: u64,
+        wake: u64,
+        requeue: u64,
+    },
+}
+
+/// Words that are waited on, and those that waiters are moved to.
+const WORDS: u64 = 4;
+const TARGETS: [u64; 2] = [4, 5];
+
+impl Script for Waits {
+    fn shorter(&self) -> Vec<Waits> {
+        let calls = without_one(&self.calls).map(|calls| Waits { calls, ..self.clone() });
+        calls.chain(without_one(&self.waits).map(|waits| Waits { waits, ..self.clone() })).collect()
     }
 }
 
-/// Threads that wait on several words each, and wakes and requeues one after another; what is to be the same, line by line.
-fn run(guest: &Guest, seed: u64, ask: impl Fn(u64, [u64; 6]) -> i64 + Sync) -> Vec<String> {
-    let mut random = Random(seed);
-    let flag = random.pick(&[2_u32, 130]);
-    let page = if flag == 2 { Page::Object } else { Page::Writable };
-    let at = |word: u64| guest.address(page) + 4 * word;
-    (0..8).for_each(|word| guest.store(at(word), 0));
-    let waiters: Vec<_> = (0..3)
+fn waits(random: &mut Random) -> Waits {
+    let shared = random.one_in(2);
+    let words = |random: &mut Random| (0..random.pick(&[1, 2, 3, 7])).map(|_| random.below(WORDS)).collect();
+    let waits = (0..3).map(|_| words(random)).collect();
+    let mut targets = TARGETS.to_vec();
+    let mut calls: Vec<_> = (0..5)
         .map(|_| {
-            let words = (0..random.pick(&[1, 2, 3, 7])).map(|_| random.next() % 4).collect();
-            Waiter { words, thread: AtomicI32::new(0), answer: AtomicI64::new(NONE) }
+            let word = random.below(WORDS);
+            match random.one_in(3).then(|| targets.pop()).flatten() {
+                Some(to) => Call::Requeue { from: word, to, wake: random.below(2), requeue: random.below(4) },
+                None => Call::Wake { word, bits: 1, count: random.below(4) },
+            }
         })
         .collect();
-    let mut lines = Vec::new();
-    std::thread::scope(|threads| {
-        for waiter in &waiters {
-            let elements: Vec<Element> = waiter.words.iter().map(|word| (0, at(*word), flag, 0)).collect();
-            let (array, ask) = (put_array(guest, &elements), &ask);
-            threads.spawn(move || {
-                // SAFETY: no arguments.
-                waiter.thread.store(unsafe { libc::gettid() }, Ordering::SeqCst);
-                let answer = ask(WAITV, [array, elements.len() as u64, 0, 0, 0, 0]);
-                waiter.answer.store(answer, Ordering::SeqCst);
-            });
-            assert_eq!(waiter.settled(), None, "{:?} does not go to sleep", waiter.words);
-        }
-        let mut targets = vec![4, 5];
-        for last in 0..9 {
-            let word = random.next() % 4;
-            let line = match random.next() % 3 {
-                _ if last >= 5 => format!("{}", ask(WAKE, [at(last - 5), u64::MAX >> 32, 99, u64::from(flag), 0, 0])),
-                0 if !targets.is_empty() => {
-                    // To a word that nobody waits on: see `differential.rs`.
-                    let to = targets.pop().unwrap();
-                    let array = put_array(guest, &[(0, at(word), flag, 0), (0, at(to), flag, 0)]);
-                    let moved = ask(REQUEUE, [array, 0, random.next() & 1, random.next() & 3, 0, 0]);
-                    let still: Vec<_> = waiters.iter().map(Waiter::settled).collect();
-                    let woken = ask(WAKE, [at(to), 1, 1, u64::from(flag), 0, 0]);
-                    format!("moved {moved} {still:?}, woken {woken}")
+    calls.extend((0..WORDS).chain(TARGETS).map(|word| Call::Wake { word, bits: u32::MAX, count: 99 }));
+    Waits { shared, waits, calls }
+}
+
+impl Waits {
+    /// Runs it; what is to be the same, line by line.
+    fn run(&self, guest: &Guest, ask: impl Fn(u64, [u64; 6]) -> i64 + Sync) -> Vec<String> {
+        let (page, flag) = if self.shared { (Page::Object, 2) } else { (Page::Writable, 130_u32) };
+        let at = |word: u64| guest.address(page) + 4 * word;
+        (0..8).for_each(|word| guest.store(at(word), 0));
+        let wake = |word, bits: u32, count| ask(WAKE, [at(word), bits.into(), count, flag.into(), 0, 0]);
+        let waiters: Vec<_> = self.waits.iter().map(|_| Waiter::default()).collect();
+        let states = || waiters.iter().map(Waiter::settled).collect::<Vec<_>>();
+        std::thread::scope(|threads| {
+            for (waiter, words) in waiters.iter().zip(&self.waits) {
+                let elements: Vec<Element> = words.iter().map(|word| (0, at(*word), flag, 0)).collect();
+                let (array, ask) = (put_array(guest, &elements), &ask);
+                threads.spawn(move || waiter.run(|| ask(WAITV, [array, elements.len() as u64, 0, 0, 0, 0])));
+                assert_eq!(waiter.settled(), None, "{words:?} does not go to sleep");
+            }
+            let mut lines = Vec::new();
+            for call in &self.calls {
+                let answer = match *call {
+                    Call::Wake { word, bits, count } => wake(word, bits, count),
+                    Call::Requeue { from, to, wake, requeue } => {
+                        let array = put_array(guest, &[(0, at(from), flag, 0), (0, at(to), flag, 0)]);
+                        ask(REQUEUE, [array, 0, wake, requeue, 0, 0])
+                    }
+                };
+                lines.push(format!("{call:?}: {answer}, {:?}", states()));
+                if let Call::Requeue { to, .. } = *call {
+                    lines.push(format!("  one of them: {}, {:?}", wake(to, 1, 1), states()));
                 }
-                _ => format!("{}", ask(WAKE, [at(word), 1, random.next() & 3, u64::from(flag), 0, 0])),
-            };
-            let states: Vec<_> = waiters.iter().map(Waiter::settled).collect();
-            lines.push(format!("{word}: {line}, {states:?}"));
-        }
-        // Whoever was moved and not woken.
-        for word in [4, 5] {
-            let woken = ask(WAKE, [at(word), 1, 99, u64::from(flag), 0, 0]);
-            let states: Vec<_> = waiters.iter().map(Waiter::settled).collect();
-            lines.push(format!("{word}: {woken}, {states:?}"));
-        }
-    });
-    lines
+            }
+            // A script that was made shorter may leave somebody.
+            (0..WORDS).chain(TARGETS).for_each(|word| _ = wake(word, u32::MAX, 99));
+            lines
+        })
+    }
 }
 
 #[test]
 fn threads_get_the_kernels_wakes() {
-    if system(WAIT, [0; 6]) == -i64::from(libc::ENOSYS) || system(WAITV, [0; 6]) == -i64::from(libc::ENOSYS) {
-        println!("skipped: the system has no futex2 calls");
+    if there_is_none() {
         return;
     }
-    let guest = Guest::new();
-    let (first, count) = (setting("LEEWARD_SEED", 1), setting("LEEWARD_SEQUENCES", 60));
-    for seed in first..first + count {
-        let theirs = run(&guest, seed, system);
-        let engine = engine();
-        let ours = run(&guest, seed, |number, arguments| ours(&engine, &guest, number, arguments));
-        assert!(theirs == ours, "seed {seed}:\nthe kernel:\n{}\nthe engine:\n{}", theirs.join("\n"), ours.join("\n"));
+    let (guest, seeds) = (Guest::new(), seeds(200));
+    for seed in seeds.clone() {
+        agree(seed, &waits(&mut Random(seed)), |script| {
+            let engine = engine();
+            let ours = script.run(&guest, |number, arguments| ours(&engine, &guest, number, arguments));
+            difference(&script.run(&guest, system), &ours)
+        });
     }
-    println!("{count} scripts of 3 threads in waitv agree");
+    summary(&format!("{} scripts of 3 threads in waitv agree", seeds.end - seeds.start));
 }

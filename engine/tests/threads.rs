@@ -1,28 +1,28 @@
 //! The engine beside the kernel, with threads that wait: who is woken by each call, what the call and the waits answer.
 //!
-//! `LEEWARD_SEQUENCES=N` runs N scripts (default 60), `LEEWARD_SEED=N` begins at another seed. What Linux leaves unspecified is told in
-//! `differential.rs`.
+//! How many there are, and what Linux leaves unspecified, is told in `differential.rs`.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
 
+#[path = "common/differential.rs"]
+mod differential;
 #[path = "common/guest.rs"]
 mod guest;
 
-use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
-use std::time::{Duration, Instant};
-
+use differential::{Random, Script, Waiter, agree, difference, seeds, summary, without_one};
 use guest::{Guest, Page, kernel};
 use leeward_engine::abi::Numbers;
 use leeward_engine::{Config, Engine, Heap};
 
 const WAITERS: usize = 6;
 const WORDS: u64 = 4;
+const CALLS: usize = 5;
 const PRIVATE: u64 = 128;
 
 /// A script: who waits where, then what is called.
 #[derive(Clone, Debug)]
-struct Script {
+struct Waits {
     /// Word and bitset.
     waits: Vec<(u64, u32)>,
     calls: Vec<Call>,
@@ -36,24 +36,14 @@ enum Call {
     WakeOp { word: u64, on: u64, wake: u32, wake_on: u32, op: u32 },
 }
 
-struct Random(u64);
-impl Random {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % most
-    }
-}
-
-fn script(seed: u64) -> Script {
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+fn script(seed: u64) -> Waits {
+    let mut random = Random(seed);
     // The last words are not waited on: waiters are moved there.
     let waits = (0..WAITERS).map(|_| (random.below(WORDS - 2), [1, 2, 3, u32::MAX][random.below(4) as usize]));
     let waits = waits.collect();
     let mut targets = vec![WORDS - 1, WORDS - 2];
     let mut calls = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..CALLS {
         let (word, count) = (random.below(WORDS), random.below(4) as u32);
         calls.push(match random.below(4) {
             0 | 1 => Call::Wake { word, count, bits: [1, 2, 4, u32::MAX][random.below(4) as usize] },
@@ -72,10 +62,17 @@ fn script(seed: u64) -> Script {
             }
         });
     }
-    Script { waits, calls, shared: seed % 2 == 0 }
+    Waits { waits, calls, shared: seed % 2 == 0 }
 }
 
-impl Script {
+impl Script for Waits {
+    fn shorter(&self) -> Vec<Waits> {
+        let calls = without_one(&self.calls).map(|calls| Waits { calls, ..self.clone() });
+        calls.chain(without_one(&self.waits).map(|waits| Waits { waits, ..self.clone() })).collect()
+    }
+}
+
+impl Waits {
     fn arguments(&self, guest: &Guest, call: &Call) -> [u64; 6] {
         let at = |word| self.address(guest, word);
         let flag = if self.shared { 0 } else { PRIVATE };
@@ -111,11 +108,7 @@ impl Script {
                 let wait = [guest.address(page) + 4 * word, 9 | flag, 0, 0, 0, u64::from(*bits)];
                 let ask = &ask;
                 threads.spawn(move || waiter.run(|| ask(wait)));
-                let start = Instant::now();
-                while waiter.settled() != Some(true) {
-                    assert!(start.elapsed() < Duration::from_secs(20), "a waiter does not go to sleep");
-                    std::thread::yield_now();
-                }
+                assert_eq!(waiter.settled(), None, "a waiter does not go to sleep");
             }
             for call in &self.calls {
                 let answer = ask(self.arguments(guest, call));
@@ -127,94 +120,34 @@ impl Script {
                 lines.push(format!("at last {word} ({value}): {answer}, left: {:?}", left(&waiters)));
             }
         });
-        let answers: Vec<_> = waiters.iter().map(|waiter| waiter.answer.load(Ordering::SeqCst)).collect();
+        let answers: Vec<_> = waiters.iter().map(Waiter::answer).collect();
         lines.push(format!("the waits: {answers:?}"));
         lines
     }
 }
 
-const NONE: i64 = i64::MIN;
-
-struct Waiter {
-    thread: AtomicI32,
-    answer: AtomicI64,
-}
-
-impl Default for Waiter {
-    fn default() -> Waiter {
-        Waiter { thread: AtomicI32::new(0), answer: AtomicI64::new(NONE) }
-    }
-}
-
-impl Waiter {
-    fn run(&self, wait: impl Fn() -> i64) {
-        // SAFETY: no arguments.
-        self.thread.store(unsafe { libc::gettid() }, Ordering::SeqCst);
-        self.answer.store(wait(), Ordering::SeqCst);
-    }
-
-    /// Whether it sleeps on a futex (true) or has its answer (false); nothing if it is on its way.
-    fn settled(&self) -> Option<bool> {
-        let thread = self.thread.load(Ordering::SeqCst);
-        if self.answer.load(Ordering::SeqCst) != NONE {
-            return Some(false);
-        }
-        // The number of the call that a thread sleeps in comes first.
-        let call = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).unwrap_or_default();
-        // Between the two looks it may have got its answer, and sleep at its end.
-        let sleeps = call.starts_with(&format!("{} ", libc::SYS_futex));
-        (sleeps && self.answer.load(Ordering::SeqCst) == NONE).then_some(true)
-    }
-}
-
 /// Who still waits, when everybody has settled.
 fn left(waiters: &[Waiter]) -> Vec<usize> {
-    let start = Instant::now();
-    loop {
-        let states: Vec<_> = waiters.iter().map(Waiter::settled).collect();
-        if states.iter().all(Option::is_some) {
-            return (0..waiters.len()).filter(|&i| states[i] == Some(true)).collect();
-        }
-        assert!(start.elapsed() < Duration::from_secs(20), "the threads do not settle: {states:?}");
-        std::thread::yield_now();
-    }
+    (0..waiters.len()).filter(|&i| waiters[i].settled().is_none()).collect()
 }
 
 #[test]
 fn threads_get_the_kernels_wakes() {
-    let setting = |name, usual| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (first, count) = (setting("LEEWARD_SEED", 1_u64), setting("LEEWARD_SEQUENCES", 60_u64));
-    let guest = Guest::new();
+    let (guest, seeds) = (Guest::new(), seeds(200));
     let mut woken = 0;
-    for seed in first..first + count {
-        let mut script = script(seed);
-        let compare = |script: &Script| {
+    for seed in seeds.clone() {
+        let script = script(seed);
+        let theirs = |script: &Waits| script.run(&guest, kernel);
+        agree(seed, &script, |script| {
             let engine: Engine<Guest> = Engine::new(Config::for_processors(1, 5), Heap).unwrap();
             let ours = |call| engine.syscall(&guest, &Numbers::X86_64, Numbers::X86_64.futex, call).unwrap();
-            (script.run(&guest, kernel), script.run(&guest, ours))
-        };
-        let (theirs, ours) = compare(&script);
-        woken += theirs.iter().filter(|line| !line.starts_with("the") && !line.contains("= 0")).count();
-        // A thread that sleeps in the allocator's lock looks like one that waits: a difference must show again.
-        let again = || {
-            let (theirs, ours) = compare(&script);
-            theirs != ours
-        };
-        if theirs == ours || !(again() && again()) {
-            continue;
+            difference(&theirs(script), &script.run(&guest, ours))
+        });
+        if seed < seeds.start + 20 {
+            woken += theirs(&script).iter().filter(|line| !line.starts_with("at") && !line.contains("= 0")).count();
         }
-        // As short as it gets.
-        for i in (0..script.calls.len()).rev() {
-            let mut fewer = script.clone();
-            fewer.calls.remove(i);
-            let (theirs, ours) = compare(&fewer);
-            if theirs != ours {
-                script = fewer;
-            }
-        }
-        let (theirs, ours) = compare(&script);
-        panic!("seed {seed}: {script:#?}\nthe kernel:\n{}\nthe engine:\n{}", theirs.join("\n"), ours.join("\n"));
     }
-    println!("{count} scripts of {WAITERS} waiters agree");
+    let count = seeds.end - seeds.start;
+    summary(&format!("{count} scripts of {WAITERS} waiters and {CALLS} calls agree"));
     assert!(woken > 0);
 }

@@ -1,12 +1,16 @@
 //! A host of one thread that never sleeps: a few pages, of which some are missing, read-only, not there yet, or mapped twice.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
-use leeward_engine::{Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, SharedKey, Space};
+use leeward_engine::{
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, RobustHost, SharedKey, Space,
+};
 
 pub const PAGE: u64 = 4096;
 /// Words of a page that are there; the page's others are these again.
 pub const WORDS: usize = 64;
+/// The page of which all words are there.
+pub const WIDE: Address = 6 * PAGE;
 
 /// A page, by its number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,13 +24,29 @@ enum Page {
     /// and the same once more.
     Alias,
     Missing,
+    /// Anonymous, with all its words.
+    Wide,
 }
 
-const PAGES: [Page; 6] = [Page::Anonymous, Page::ReadOnly, Page::Late, Page::Object, Page::Alias, Page::Missing];
+const PAGES: [Page; 7] =
+    [Page::Anonymous, Page::ReadOnly, Page::Late, Page::Object, Page::Alias, Page::Missing, Page::Wide];
+
+/// A word that was written: where, what it held, what it holds.
+pub type Write = (Address, u32, u32);
+/// What others do at the guest's so many-th access: the late page goes, and a word gets a value.
+pub type Meddling = (u32, Address, u32);
+/// What others do while the thread sleeps.
+type Sleep = Box<dyn FnMut(&Guest)>;
+
+impl Page {
+    fn words(self) -> usize {
+        if self == Page::Wide { PAGE as usize / 4 } else { WORDS }
+    }
+}
 
 pub struct Guest {
     space: Space<Guest>,
-    words: Vec<[Cell<u32>; WORDS]>,
+    words: Vec<Vec<Cell<u32>>>,
     late: Cell<bool>,
     /// How the next sleeps end.
     pub end: Cell<ParkEnd>,
@@ -35,18 +55,33 @@ pub struct Guest {
     pub parks: Cell<u32>,
     /// Locks that are held.
     locks: Cell<i32>,
+    /// Accesses of any kind so far.
+    pub accesses: Cell<u32>,
+    /// The engine's writes of words.
+    pub writes: RefCell<Vec<Write>>,
+    pub meddling: RefCell<Vec<Meddling>>,
+    /// Happens in the next sleep, once.
+    pub sleep: RefCell<Option<Sleep>>,
+    pub thread: Cell<u32>,
+    pub head: Cell<Address>,
 }
 
 impl Default for Guest {
     fn default() -> Guest {
         Guest {
             space: Space::new(1, 7, Heap),
-            words: (0..PAGES.len()).map(|_| [const { Cell::new(0) }; WORDS]).collect(),
+            words: PAGES.iter().map(|page| vec![Cell::new(0); page.words()]).collect(),
             late: Cell::new(false),
             end: Cell::new(ParkEnd::TimedOut),
             threads: Cell::new(1),
             parks: Cell::new(0),
             locks: Cell::new(0),
+            accesses: Cell::new(0),
+            writes: RefCell::default(),
+            meddling: RefCell::default(),
+            sleep: RefCell::default(),
+            thread: Cell::new(77),
+            head: Cell::new(0),
         }
     }
 }
@@ -64,7 +99,60 @@ impl Guest {
             Page::Alias => 3,
             _ => (address / PAGE) as usize,
         };
-        Some(&self.words[page][(address / 4) as usize % WORDS])
+        let words = &self.words[page];
+        Some(&words[(address / 4) as usize % words.len()])
+    }
+
+    /// Fills words with what another guest's hold.
+    pub fn copy(&self, from: &Guest) {
+        for (to, from) in self.words.iter().flatten().zip(from.words.iter().flatten()) {
+            to.set(from.get());
+        }
+    }
+
+    /// All words.
+    pub fn contents(&self) -> Vec<u32> {
+        self.words.iter().flatten().map(Cell::get).collect()
+    }
+
+    /// A number of so many bytes, wherever it is; nothing where any of it is missing.
+    pub fn number(&self, address: Address, bytes: u64) -> Option<u64> {
+        let byte = |i: u64| {
+            let place = address.checked_add(i)?;
+            Some(u64::from(self.cell(place)?.get().to_ne_bytes()[place as usize % 4]))
+        };
+        (0..bytes).try_fold(0, |number, i| Some(number | byte(i)? << (8 * i)))
+    }
+
+    /// Stores a number of 64 bits, as far as there is memory.
+    pub fn put(&self, address: Address, value: u64) {
+        for (i, half) in [(0, value as u32), (4, (value >> 32) as u32)] {
+            self.cell(address.wrapping_add(i)).inspect(|word| word.set(half));
+        }
+    }
+
+    /// What a shared word is known by: a word of the object has one name, wherever it is mapped; the same for what differs.
+    pub fn name(address: Address) -> Option<u64> {
+        match Guest::page(address) {
+            Page::Missing => None,
+            Page::Object | Page::Alias => Some((1 << 60) | (address % PAGE)),
+            _ => Some(address),
+        }
+    }
+
+    pub fn is_writable(address: Address) -> bool {
+        !matches!(Guest::page(address), Page::Missing | Page::ReadOnly)
+    }
+
+    fn access(&self) {
+        let number = self.accesses.get() + 1;
+        self.accesses.set(number);
+        for (at, address, value) in &*self.meddling.borrow() {
+            if *at == number {
+                self.swap_out();
+                self.cell(*address).inspect(|word| word.set(*value));
+            }
+        }
     }
 
     fn word(&self, address: Address) -> Result<&Cell<u32>, Fault> {
@@ -102,20 +190,28 @@ impl Host for Guest {
 
     fn load(&self, address: Address) -> Result<u32, Fault> {
         assert_eq!(address % 4, 0, "the engine reads a misaligned word");
+        self.access();
         self.word(address).map(Cell::get)
     }
 
     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
         assert_eq!(address % 4, 0, "the engine writes a misaligned word");
+        self.access();
         let word = self.word(address)?;
         if Guest::page(address) == Page::ReadOnly {
             return Err(Fault);
         }
-        Ok(if word.get() == old { word.replace(new) } else { word.get() })
+        if word.get() == old {
+            word.set(new);
+            self.writes.borrow_mut().push((address, old, new));
+            return Ok(old);
+        }
+        Ok(word.get())
     }
 
     fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault> {
         self.may_sleep();
+        self.access();
         for (place, byte) in to.iter_mut().enumerate() {
             let place = address.checked_add(place as u64).ok_or(Fault)?;
             *byte = self.cell(place).ok_or(Fault)?.get().to_ne_bytes()[place as usize % 4];
@@ -125,6 +221,7 @@ impl Host for Guest {
 
     fn fault_in(&self, address: Address, access: Access) -> Result<(), Errno> {
         self.may_sleep();
+        self.access();
         match (Guest::page(address), access) {
             (Page::Missing, _) | (Page::ReadOnly, Access::Write) => Err(Errno::EFAULT),
             (Page::Late, _) => {
@@ -150,6 +247,9 @@ impl Host for Guest {
         self.may_sleep();
         let parks = self.parks.get() + 1;
         self.parks.set(parks);
+        if let Some(mut sleep) = self.sleep.take() {
+            sleep(self);
+        }
         // Nobody is there to wake it: early returns are bounded.
         if self.end.get() == ParkEnd::Unparked && parks % 8 != 0 { ParkEnd::Unparked } else { self.end_at_last() }
     }
@@ -171,7 +271,8 @@ impl Host for Guest {
     }
 
     fn spin(&self, _: u32) {
-        panic!("a lock is held by nobody");
+        // A word that others change is tried again; a lock, which is tried behind `preempt_off`, nobody can hold.
+        assert_eq!(self.locks.get(), 0, "a lock is held by nobody");
     }
 }
 
@@ -181,5 +282,32 @@ impl Guest {
             ParkEnd::Interrupted => ParkEnd::Interrupted,
             _ => ParkEnd::TimedOut,
         }
+    }
+}
+
+impl RobustHost for Guest {
+    fn thread_id(&self) -> u32 {
+        self.thread.get()
+    }
+
+    fn robust_head(&self, thread: u32) -> Result<Address, Errno> {
+        if thread == 0 || thread == self.thread.get() { Ok(self.head.get()) } else { Err(Errno::ESRCH) }
+    }
+
+    fn set_robust_head(&self, head: Address) {
+        self.head.set(head);
+    }
+
+    fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
+        self.may_sleep();
+        self.access();
+        for (place, byte) in from.iter().enumerate() {
+            let place = address.checked_add(place as u64).ok_or(Fault)?;
+            let word = self.cell(place).filter(|_| Guest::is_writable(place)).ok_or(Fault)?;
+            let mut bytes = word.get().to_ne_bytes();
+            bytes[place as usize % 4] = *byte;
+            word.set(u32::from_ne_bytes(bytes));
+        }
+        Ok(())
     }
 }

@@ -3,4 +3,6 @@
 pub mod bytes;
 pub mod decoder;
 pub mod guest;
+pub mod robust;
 pub mod scripts;
+pub mod waitv;

@@ -13,22 +13,23 @@ const PLACES: usize = 48;
 const STEPS: u32 = 400;
 
 /// One that waits.
-struct Waiting {
-    place: usize,
-    key: u64,
-    bitset: u32,
+pub struct Waiting {
+    pub place: usize,
+    pub key: u64,
+    pub bitset: u32,
 }
 
+/// Who waits where.
 #[derive(Default)]
-struct Model {
+pub struct Model {
     /// In the order in which they came, or were moved.
-    queue: Vec<Waiting>,
+    pub queue: Vec<Waiting>,
     /// Who was woken and has not been polled since: where it waited at last, and by which bits.
-    woken: Vec<(usize, u64, u32)>,
+    pub woken: Vec<(usize, u64, u32)>,
 }
 
 impl Model {
-    fn wake(&mut self, key: u64, count: u32, bits: u32) -> u32 {
+    pub fn wake(&mut self, key: u64, count: u32, bits: u32) -> u32 {
         let mut woken = 0;
         let mut at = 0;
         while at < self.queue.len() && woken < count {
@@ -44,7 +45,7 @@ impl Model {
         woken
     }
 
-    fn requeue(&mut self, from: u64, to: u64, wake: u32, requeue: u32) -> u32 {
+    pub fn requeue(&mut self, from: u64, to: u64, wake: u32, requeue: u32) -> u32 {
         let most = wake.saturating_add(requeue);
         let woken = self.wake(from, wake, u32::MAX);
         let waiting = self.queue.iter().filter(|this| this.key == from).count() as u32;

@@ -43,6 +43,7 @@ mod models;
 pub mod mutant;
 #[cfg(not(leeward_mutants))]
 mod mutant;
+mod no_unwind;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 pub mod pi;
 pub mod raw;

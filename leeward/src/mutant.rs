@@ -122,6 +122,7 @@ mutants! {
     asym_note_ordinary: "noting in a slot that the thread reads by way of the ordinary lock",
     asym_exit_drops_live_slots: "keeping the slots of a thread that exits inside of an asymmetric lock",
     asym_bias_heavy: "the heavy fence between taking a mutex's bias away and the look at its owner's slots (pair I)",
+    asym_open_release: "the release of the store that opens an asymmetric rwlock to slots (relaxed instead)",
     asym_fork: "the child's clean-up of slots after fork",
 }
 

@@ -200,13 +200,6 @@ fn conditions_are_waited_for() {
 }
 
 #[test]
-fn an_owner_that_locks_twice_is_told() {
-    let mutex = mine(());
-    let _guard = mutex.lock();
-    assert!(panic_of(|| drop(mutex.lock())).contains("a thread locks an asym::Mutex that it holds"));
-}
-
-#[test]
 fn panics_unlock() {
     let mutex = mine(1);
     let text = panic_of(|| {

@@ -182,7 +182,7 @@ enum Refusing {}
 unsafe impl Embedding for Refusing {
     type Host = Blind;
     const SHARED: bool = true;
-    fn with<R>(work: impl FnOnce(&Engine<Blind>, &Blind) -> R) -> R {
+    unsafe fn with<R>(work: impl FnOnce(&Engine<Blind>, &Blind) -> R) -> R {
         static PARTS: LazyLock<(Engine<Blind>, Blind)> =
             LazyLock::new(|| (Engine::new(Config::small(1), Heap).unwrap(), Blind(Space::new(1, 2, Heap))));
         work(&PARTS.0, &PARTS.1)

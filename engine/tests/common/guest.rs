@@ -167,7 +167,9 @@ impl Host for Guest {
         Parked::with(flag)
     }
     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
-        parking::park(flag, until)
+        // A sleep with a deadline is ended by every signal, whatever its handler: without, the kernel would begin it again by itself.
+        let far = || Deadline { clock: Clock::Monotonic, at: parking::now(Clock::Monotonic) + (1 << 60) };
+        parking::park(flag, Some(until.unwrap_or_else(far)))
     }
     fn unpark(&self, task: Parked) {
         task.unpark();

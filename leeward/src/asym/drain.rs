@@ -59,6 +59,6 @@ fn ask<'a>(slots: impl Iterator<Item = &'a Slot>, name: u64) {
     if asked && !mutated!(asym_heavy_before_sleep) {
         // Pairs H and J, heavy half: the request is before our next look at the slot. Partner: the light fence in
         // `Slot::leave`. Either the thread sees the request and wakes us, or we see that it left.
-        fence::heavy();
+        fence::heavy_or_abort();
     }
 }

@@ -87,9 +87,10 @@ enum How {
 /// Everything done under the lock by writers before happens before what a reader does, and what readers did before what a
 /// writer does after.
 ///
-/// # Panics
-/// Writing a lock that the calling thread reads, if a slot tells so (else it waits for ever); writing where no
-/// [heavy fence](crate::fence::heavy) is possible: then it stays locked.
+/// # Aborts
+/// Writing a lock that the calling thread reads, if a slot tells so (else it waits for ever). Not a panic: whoever caught
+/// it within `unlocked` would have a guard without the lock. Where no [heavy fence](crate::fence::heavy) is possible
+/// readers take the ordinary lock, always.
 ///
 /// The algorithm is BRAVO's (Dave Dice and Alex Kogan, 2019), with slots instead of a table, and an asymmetric fence.
 ///
@@ -136,9 +137,13 @@ pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
 /// # Memory ordering
 /// Everything done under the lock before happens before the return.
 ///
-/// # Panics
-/// Locking what the calling thread holds as its owner (in any other way it waits for ever); locking where no
-/// [heavy fence](crate::fence::heavy) is possible: then it stays locked.
+/// # Aborts
+/// Locking what the calling thread holds as its owner (in any other way it waits for ever). Not a panic: whoever caught it
+/// within `unlocked` would have a guard without the lock. Where no [heavy fence](crate::fence::heavy) is possible it has
+/// no owner, and is an ordinary lock.
+///
+/// # Debug
+/// Showing it locks it if that is possible at once: another thread's look takes the bias away.
 ///
 /// ```
 /// use leeward::asym::Mutex;

@@ -13,6 +13,7 @@ use crate::atomic::{AtomicPtr, AtomicU32, Ordering, const_fn, looks};
 use crate::fence;
 use crate::futex::{Deadline, Private};
 use crate::mutant::mutated;
+use crate::no_unwind::abort;
 use crate::raw;
 
 /// After its first revocation a lock is biased again to a thread that took it so many times in a row, uncontended: some
@@ -59,7 +60,7 @@ impl RawMutex {
 
     /// Locks it.
     ///
-    /// # Panics
+    /// # Aborts
     /// If the calling thread holds it as its owner: it would wait for itself.
     #[inline(always)]
     pub fn lock(&self) {
@@ -108,10 +109,9 @@ impl RawMutex {
     fn lock_slow(&self, how: How) -> bool {
         let name = self.name.give(true);
         if let Some(block) = local::registered() {
-            assert!(
-                !matches!(how, How::Wait) || block.find(name).is_none(),
-                "leeward: a thread locks an asym::Mutex that it holds: it would wait for itself for ever"
-            );
+            if matches!(how, How::Wait) && block.find(name).is_some() {
+                abort("a thread locks an asym::Mutex that it holds: it would wait for itself for ever");
+            }
         }
         let is_contended = !self.lock.try_lock();
         if is_contended {
@@ -135,11 +135,16 @@ impl RawMutex {
 
     /// The slot by which its owner enters. Lives for ever, as all do.
     fn owners_slot(&self) -> Option<&'static Slot> {
-        // Relaxed: only its address was handed over; the slots were there before.
-        let owner = self.owner.load(Ordering::Relaxed);
+        // Acquire: the slots, which may be newer than what we know; partner: the release in `set_owner`.
+        let owner = self.owner.load(Ordering::Acquire);
         // SAFETY: null, or stored by `unlock_slow`, from a block of the registry, which lives for ever.
         let owner: Option<&'static Block> = unsafe { owner.as_ref() };
         owner.map(Block::first)
+    }
+
+    fn set_owner(&self, owner: *mut Block) {
+        // Release: its slots were made before, for those who look at them without the lock; partner: `owners_slot`.
+        self.owner.store(owner, Ordering::Release);
     }
 
     /// Takes the lock away from its owner, who is waited for. The caller has the ordinary one; if this fails, not any
@@ -164,7 +169,7 @@ impl RawMutex {
         if !is_own && !mutated!(asym_bias_heavy) {
             // Pair I, heavy half: the bias is taken away before the look at the slot. Partner: the light fence in
             // `enter`.
-            fence::heavy();
+            fence::heavy_or_abort();
         }
         let has_left = match how {
             How::Wait => drain::wait(|| slot.into_iter(), name, None),
@@ -172,8 +177,7 @@ impl RawMutex {
             How::Try => !is_held(),
         };
         if !has_left {
-            // Relaxed: nothing was done under the lock.
-            self.owner.store(owner, Ordering::Relaxed);
+            self.set_owner(owner);
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
         } else if !is_own {
@@ -216,10 +220,9 @@ impl RawMutex {
         // Relaxed, all: under the lock.
         let last = self.last.load(Ordering::Relaxed);
         let is_earned = self.row.load(Ordering::Relaxed) >= self.needed.load(Ordering::Relaxed);
-        if is_earned && local::mine().unused().is_some() {
-            // The bias is given with the lock, not before: its owner could enter a second time. Relaxed: the caller reads
-            // it itself, and others under the lock.
-            self.owner.store(last, Ordering::Relaxed);
+        if is_earned && local::mine().unused().is_some() && fence::is_possible() {
+            // The bias is given with the lock, not before: its owner could enter a second time.
+            self.set_owner(last);
         }
         // SAFETY: the caller gives up a lock that no slot stands for: so it has the ordinary one.
         unsafe { self.lock.unlock() };

@@ -40,10 +40,10 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
     type Instant = Instant;
 
     fn try_lock_for(&self, limit: Duration) -> bool {
-        RawMutex::try_lock_until(self, Deadline::after::<Private>(limit))
+        RawMutex::try_lock(self) || RawMutex::try_lock_until(self, Deadline::after::<Private>(limit))
     }
 
     fn try_lock_until(&self, instant: Instant) -> bool {
-        RawMutex::try_lock_until(self, deadline::<Private>(instant))
+        RawMutex::try_lock(self) || RawMutex::try_lock_until(self, deadline::<Private>(instant))
     }
 }

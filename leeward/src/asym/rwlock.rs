@@ -11,6 +11,7 @@ use crate::atomic::{AtomicU64, Ordering, const_fn, looks};
 use crate::fence;
 use crate::futex::{Deadline, Private};
 use crate::mutant::mutated;
+use crate::no_unwind::abort;
 use crate::raw;
 
 /// `open` of a lock whose readers take the ordinary lock. No lock's name.
@@ -162,12 +163,13 @@ impl RawRwLock {
     fn reopen(&self, name: u64) {
         // Relaxed: written by writers, under the lock.
         let at = self.reopen_at.load(Ordering::Relaxed);
-        if self.is_open() || (at != 0 && !(local::is_due() && now() >= at)) {
+        if self.is_open() || (at != 0 && !(local::is_due() && now() >= at)) || !fence::is_possible() {
             return;
         }
-        // Release: partner of the acquire in `enter`. (No mutant: loom's light fence, a full one, hides it.) Other readers
-        // may store the same.
-        self.open.store(name, Ordering::Release);
+        let order = if mutated!(asym_open_release) { Ordering::Relaxed } else { Ordering::Release };
+        // Release: what writers wrote is seen by who enters by a slot. Partner: the acquire in `enter`. Other readers may
+        // store the same.
+        self.open.store(name, order);
     }
 
     /// Unlocks it for reading.
@@ -198,7 +200,7 @@ impl RawRwLock {
 
     /// Locks it for writing.
     ///
-    /// # Panics
+    /// # Aborts
     /// If the calling thread reads it: it would wait for itself. (Where it can tell: by a slot.)
     pub fn lock_exclusive(&self) {
         self.lock_exclusive_how(How::Wait);
@@ -217,11 +219,9 @@ impl RawRwLock {
     fn lock_exclusive_how(&self, how: How) -> bool {
         match how {
             How::Wait => {
-                let is_reader = local::mine().find(self.name.get()).is_some();
-                assert!(
-                    !is_reader,
-                    "leeward: a thread writes an asym::RwLock that it reads: it would wait for itself for ever"
-                );
+                if local::mine().find(self.name.get()).is_some() {
+                    abort("a thread writes an asym::RwLock that it reads: it would wait for itself for ever");
+                }
                 self.lock.lock_exclusive();
             }
             How::Until(deadline) if !self.lock.lock_exclusive_until(deadline) => return false,
@@ -245,7 +245,7 @@ impl RawRwLock {
             self.open.store(CLOSED, Ordering::Relaxed);
             if !mutated!(asym_revoke_heavy) {
                 // Pair G, heavy half: closed before the look at the slots. Partner: the light fence in `enter`.
-                fence::heavy();
+                fence::heavy_or_abort();
             }
             let cost = now() - begun;
             let has_left = match how {

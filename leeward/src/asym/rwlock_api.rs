@@ -80,11 +80,11 @@ unsafe impl lock_api::RawRwLockTimed for RawRwLock {
     type Instant = Instant;
 
     fn try_lock_shared_for(&self, timeout: Duration) -> bool {
-        self.lock_shared_until(Deadline::after::<Private>(timeout))
+        RawRwLock::try_lock_shared(self) || self.lock_shared_until(Deadline::after::<Private>(timeout))
     }
 
     fn try_lock_shared_until(&self, timeout: Instant) -> bool {
-        self.lock_shared_until(deadline::<Private>(timeout))
+        RawRwLock::try_lock_shared(self) || self.lock_shared_until(deadline::<Private>(timeout))
     }
 
     fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {

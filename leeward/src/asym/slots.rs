@@ -141,7 +141,8 @@ impl Slot {
     #[inline(always)]
     fn store(&self, word: u64) {
         // Release: whoever reads this while it looks for the lock that was here before synchronizes with the end of
-        // that one's section all the same. Partner: the acquire in `is_held_for`.
+        // that one's section all the same. Partner: the acquire in `is_held_for`. (No mutant: loom's light fence in `leave`,
+        // a full one, hides it, and thread sanitizer takes a thread's next store for part of its release.)
         self.name.store(word, Ordering::Release);
     }
 

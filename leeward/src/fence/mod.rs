@@ -61,6 +61,7 @@ mod visit;
 use core::fmt;
 
 use crate::atomic::{Ordering, fence};
+use crate::no_unwind::no_unwind;
 
 #[cfg(not(leeward_loom))]
 pub(crate) use strategy::after_fork;
@@ -189,7 +190,7 @@ pub fn light() {
 ///
 /// # Panics
 /// Where no strategy at all is possible ([`Error::NoStrategy`]): returning would break the promise. [`init`] tells
-/// beforehand.
+/// beforehand. (Inside of this library's locks the process ends instead: a guard must not outlive its lock.)
 ///
 /// # Async-signal-safety
 /// Safe with either membarrier strategy once [`init`] returned, unless the kernel refuses it later; not with
@@ -201,6 +202,16 @@ pub fn heavy() {
     strategy::run();
     // SeqCst: as above, for the accesses that follow.
     fence(Ordering::SeqCst);
+}
+
+/// [`heavy`] inside of a lock, where nothing may unwind.
+pub(crate) fn heavy_or_abort() {
+    no_unwind(heavy);
+}
+
+/// Whether a heavy fence is possible, as far as can be told beforehand.
+pub(crate) fn is_possible() -> bool {
+    strategy().is_some() || strategy::init() != Err(Error::NoStrategy)
 }
 
 /// Picks and prepares the strategy now, rather than at the first heavy fence, and says which.

@@ -55,6 +55,15 @@ pub(super) fn after_fork() {
     TURN.reset();
 }
 
+/// Whether the own threads can be listed and signalled, or the processors be visited.
+pub(super) fn is_allowed() -> bool {
+    let errno = crate::sys::Errno::save();
+    let may_signal = queue_signal(rustix::thread::gettid().as_raw_nonzero().get(), 0, 0).is_ok();
+    let is_allowed = may_signal && each_thread(&mut |_| ()) || visit::is_allowed();
+    errno.restore();
+    is_allowed
+}
+
 /// Interrupts every other thread of the process and returns when each has executed a full fence.
 pub(super) fn interrupt_all() -> Result<(), Errno> {
     let errno = crate::sys::Errno::save();

@@ -10,6 +10,11 @@
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
+/// Whether a thread may say where it runs: the mask that it has is set again.
+pub(super) fn is_allowed() -> bool {
+    sched_getaffinity(None).is_ok_and(|own| sched_setaffinity(None, &own).is_ok())
+}
+
 /// Visits every processor of the given threads' masks; all that exist where the threads cannot be listed (then
 /// threads that were put into another cpuset are not covered, nor can they be known). False if some processor could
 /// not be visited; then nothing is promised.

@@ -24,8 +24,9 @@ use crate::atomic::AtomicU32;
 /// // SAFETY: `Parking`'s, which keeps the promise.
 /// unsafe impl Embedding for Own {
 ///     type Host = <Parking as Embedding>::Host;
-///     fn with<R>(work: impl FnOnce(&Engine<Self::Host>, &Self::Host) -> R) -> R {
-///         Parking::with(work)
+///     unsafe fn with<R>(work: impl FnOnce(&Engine<Self::Host>, &Self::Host) -> R) -> R {
+///         // SAFETY: the caller's promise.
+///         unsafe { Parking::with(work) }
 ///     }
 /// }
 ///
@@ -46,12 +47,24 @@ pub unsafe trait Embedding: Send + Sync + 'static {
     const SHARED: bool = false;
 
     /// Calls `work` with the engine and the calling thread's host. `work` may sleep.
-    fn with<R>(work: impl FnOnce(&Engine<Self::Host>, &Self::Host) -> R) -> R;
+    ///
+    /// ```compile_fail
+    /// use leeward::futex::{Embedding, Parking};
+    /// use leeward_engine::Host;
+    /// // Whatever is at that address: not in safe code.
+    /// Parking::with(|_, host| host.load(64));
+    /// ```
+    ///
+    /// # Safety
+    /// Each address that `work` gives to the engine or to the host is that of an aligned word that lives as long as the call does, and that is
+    /// accessed atomically meanwhile. (Of a word that is only woken, the address is not used.)
+    unsafe fn with<R>(work: impl FnOnce(&Engine<Self::Host>, &Self::Host) -> R) -> R;
 
     /// Lets another thread run.
     fn yield_now() {
         // A host gives its processor away once it has looked often enough.
-        Self::with(|_, host| host.spin(u32::MAX));
+        // SAFETY: no word is named.
+        unsafe { Self::with(|_, host| host.spin(u32::MAX)) };
     }
 }
 
@@ -98,7 +111,9 @@ unsafe impl<E: Embedding> Futex for Hosted<E> {
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
         let until = deadline.map(in_nanos);
-        match E::with(|engine, host| engine.wait(host, Self::word(word), expected, ANY, until)) {
+        // SAFETY: borrowed.
+        let end = unsafe { E::with(|engine, host| engine.wait(host, Self::word(word), expected, ANY, until)) };
+        match end {
             Ok(leeward_engine::Wait::Woken | leeward_engine::Wait::Interrupted) => Wait::Woken,
             Ok(leeward_engine::Wait::Changed) => Wait::Changed,
             Ok(leeward_engine::Wait::TimedOut) => Wait::TimedOut,
@@ -107,8 +122,10 @@ unsafe impl<E: Embedding> Futex for Hosted<E> {
     }
 
     fn wake(word: *const AtomicU32, count: u32) -> u32 {
+        // SAFETY: only woken.
+        let woken = unsafe { E::with(|engine, host| engine.wake(host, Self::word(word), count, ANY)) };
         // Refused where nothing can be looked up, and so nobody sleeps.
-        E::with(|engine, host| engine.wake(host, Self::word(word), count, ANY)).unwrap_or(0)
+        woken.unwrap_or(0)
     }
 
     unsafe fn requeue(
@@ -119,7 +136,10 @@ unsafe impl<E: Embedding> Futex for Hosted<E> {
         requeue: u32,
     ) -> Result<u32, Changed> {
         let (first, second) = (Self::word(from), Self::word(to));
-        match E::with(|engine, host| engine.requeue(host, first, second, wake, requeue, Some(expected))) {
+        // SAFETY: the caller's promise.
+        let done =
+            unsafe { E::with(|engine, host| engine.requeue(host, first, second, wake, requeue, Some(expected))) };
+        match done {
             Ok(leeward_engine::Requeue::Done(count)) => Ok(count),
             Ok(leeward_engine::Requeue::Changed) => Err(Changed),
             // What is woken needs not be moved.
@@ -130,7 +150,8 @@ unsafe impl<E: Embedding> Futex for Hosted<E> {
     unsafe fn wake_op(word: *const AtomicU32, wake: u32, on: *const AtomicU32, op: WakeOp, wake_on: u32) -> u32 {
         let (first, second) = (Self::word(word), Self::word(on));
         let answer = leeward_engine::WakeOp::decode(op.encoded())
-            .and_then(|op| E::with(|engine, host| engine.wake_op(host, first, wake, second, op, wake_on)));
+            // SAFETY: the caller's promise.
+            .and_then(|op| unsafe { E::with(|engine, host| engine.wake_op(host, first, wake, second, op, wake_on)) });
         answer.unwrap_or_else(|_| {
             // Nothing has happened: in three steps.
             // SAFETY: the caller's promise.
@@ -145,7 +166,8 @@ unsafe impl<E: Embedding> Futex for Hosted<E> {
     }
 
     fn now() -> Deadline {
-        Deadline::at(Duration::from_nanos(E::with(|_, host| host.now(Clock::Monotonic))))
+        // SAFETY: no word is named.
+        Deadline::at(Duration::from_nanos(unsafe { E::with(|_, host| host.now(Clock::Monotonic)) }))
     }
 }
 

@@ -72,6 +72,7 @@ impl core::error::Error for Changed {}
 ///   after another thread stored to the word finds the caller, or the caller finds the store.
 /// - `wake`, `requeue` must not read or write through the pointers other than by comparing `from`'s word, and
 ///   `wake_op` must do to `on` exactly what its operation says, in one atomic step with full ordering.
+/// - None of them unwinds: locks are given up and taken again under guards that live.
 pub unsafe trait Futex: Send + Sync + 'static {
     /// Whether the words may be used by several processes.
     const SHARED: bool;

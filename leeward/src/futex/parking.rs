@@ -70,8 +70,8 @@ extern "C" fn in_child() {
 unsafe impl Embedding for Parking {
     type Host = Process;
 
-    fn with<R>(work: impl FnOnce(&Engine<Process>, &Process) -> R) -> R {
-        // SAFETY: words come from `Hosted`, whose callers borrow those that are accessed, or promise that they live.
+    unsafe fn with<R>(work: impl FnOnce(&Engine<Process>, &Process) -> R) -> R {
+        // SAFETY: the caller's promise.
         let (engine, process) = unsafe { Parking::lot().parts() };
         work(engine, process)
     }

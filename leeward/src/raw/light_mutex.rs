@@ -49,8 +49,9 @@ const fn is_raised(word: u32) -> bool {
 /// Unlike `Mutex`, the unlocking thread looks at the lock after others may have it: it must live until `unlock`
 /// returns. (Safe Rust cannot do otherwise; C's habit of destroying a lock that one has just taken can.)
 ///
-/// # Panics
-/// Locking, where a heavy fence is impossible; see [`fence::heavy`].
+/// # Aborts
+/// Waiting for it, where a heavy fence is impossible, which [`fence::init`] tells beforehand. Not a panic: whoever caught
+/// it within `unlocked` would have a guard without the lock.
 #[repr(C)]
 pub struct LightMutex {
     /// 0: unlocked; 1: locked.
@@ -197,7 +198,7 @@ impl LightMutex {
                         // Pair F: raised before the caller looks at the lock again; partner: the light fence in
                         // `unlock`. Whoever unlocks either sees the raised word, or we see the lock free. Those that come
                         // while this runs and sleep at once are woken by whoever has the lock next: by us, if it is free.
-                        fence::heavy();
+                        fence::heavy_or_abort();
                     }
                     return next;
                 }

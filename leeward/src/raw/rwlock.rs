@@ -69,7 +69,7 @@ impl<F: Futex> RwLock<F> {
 
     /// Locks it for reading.
     ///
-    /// # Panics
+    /// # Aborts
     /// With 1,048,574 readers inside (leaked guards).
     #[inline]
     pub fn lock_shared(&self) {
@@ -81,7 +81,7 @@ impl<F: Futex> RwLock<F> {
     /// Locks it for reading, by a thread that may hold it for reading already: waiting writers are passed as long
     /// as any reader is inside, who may starve them.
     ///
-    /// # Panics
+    /// # Aborts
     /// As [`lock_shared`](Self::lock_shared).
     #[inline]
     pub fn lock_shared_recursive(&self) {
@@ -92,7 +92,7 @@ impl<F: Futex> RwLock<F> {
 
     /// Locks it for reading by `deadline`; whether it did. Looks at least once.
     ///
-    /// # Panics
+    /// # Aborts
     /// As [`lock_shared`](Self::lock_shared).
     #[inline]
     pub fn lock_shared_until(&self, deadline: Deadline) -> bool {

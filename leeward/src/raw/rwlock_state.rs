@@ -1,6 +1,7 @@
 //! The state word of [`RwLock`](super::RwLock), and what a waiting reader knows of it. The table is on the field.
 
 use crate::mutant::mutated;
+use crate::no_unwind::abort;
 
 pub(super) const READER: u32 = 1;
 pub(super) const READERS: u32 = (1 << 20) - 1;
@@ -66,7 +67,9 @@ impl Waiting {
 
     /// The state with it inside.
     pub(super) fn entered(&self, state: u32) -> u32 {
-        assert!(has_room(state), "a RwLock has more readers than it can count");
+        if !has_room(state) {
+            abort("a RwLock has more readers than it can count");
+        }
         (state + READER).wrapping_sub(if self.is_counted { OVERDUE } else { 0 })
     }
 

@@ -16,18 +16,18 @@ unsafe impl<F: Futex> lock_api::RawRwLockTimed for RwLock<F> {
     type Instant = Instant;
 
     fn try_lock_shared_for(&self, timeout: Duration) -> bool {
-        self.lock_shared_until(Deadline::after::<F>(timeout))
+        RwLock::try_lock_shared(self) || self.lock_shared_until(Deadline::after::<F>(timeout))
     }
 
     fn try_lock_shared_until(&self, timeout: Instant) -> bool {
-        self.lock_shared_until(deadline::<F>(timeout))
+        RwLock::try_lock_shared(self) || self.lock_shared_until(deadline::<F>(timeout))
     }
 
     fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {
-        self.lock_exclusive_until(Deadline::after::<F>(timeout))
+        RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(Deadline::after::<F>(timeout))
     }
 
     fn try_lock_exclusive_until(&self, timeout: Instant) -> bool {
-        self.lock_exclusive_until(deadline::<F>(timeout))
+        RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(deadline::<F>(timeout))
     }
 }

@@ -50,7 +50,7 @@ impl<T: AnyBytes> Mutex<T> {
 
     /// Locks it within `limit`.
     pub fn try_lock_for(&self, limit: Duration) -> Option<MutexGuard<'_, T>> {
-        self.lock.try_lock_until(Deadline::after::<Shared>(limit)).then(|| self.guard())
+        (self.lock.try_lock() || self.lock.try_lock_until(Deadline::after::<Shared>(limit))).then(|| self.guard())
     }
 
     fn guard(&self) -> MutexGuard<'_, T> {
@@ -66,7 +66,7 @@ impl<T: AnyBytes> RwLock<T> {
 
     /// Locks it for reading.
     ///
-    /// # Panics
+    /// # Aborts
     /// With 1,048,574 readers inside.
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
@@ -82,7 +82,8 @@ impl<T: AnyBytes> RwLock<T> {
 
     /// Locks it for reading within `limit`.
     pub fn try_read_for(&self, limit: Duration) -> Option<RwLockReadGuard<'_, T>> {
-        self.lock.lock_shared_until(Deadline::after::<Shared>(limit)).then(|| self.reading())
+        (self.lock.try_lock_shared() || self.lock.lock_shared_until(Deadline::after::<Shared>(limit)))
+            .then(|| self.reading())
     }
 
     /// Locks it for writing.
@@ -100,7 +101,8 @@ impl<T: AnyBytes> RwLock<T> {
 
     /// Locks it for writing within `limit`.
     pub fn try_write_for(&self, limit: Duration) -> Option<RwLockWriteGuard<'_, T>> {
-        self.lock.lock_exclusive_until(Deadline::after::<Shared>(limit)).then(|| self.writing())
+        (self.lock.try_lock_exclusive() || self.lock.lock_exclusive_until(Deadline::after::<Shared>(limit)))
+            .then(|| self.writing())
     }
 
     fn reading(&self) -> RwLockReadGuard<'_, T> {

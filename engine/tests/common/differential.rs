@@ -1,0 +1,163 @@
+//! What the tests beside the kernel have in common: choices from a seed, how many scripts there are, how one that does not agree is made short and
+//! printed, and threads of which it is known whether they sleep.
+
+// Each test program uses its part.
+#![allow(dead_code)]
+
+use std::fmt::Debug;
+use std::io::Write;
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+/// splitmix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.next() as usize % from.len()]
+    }
+
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    pub fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+}
+
+fn setting(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// The scripts' seeds: `LEEWARD_SEQUENCES` of them (`usual` without), from `LEEWARD_SEED` (1) on.
+pub fn seeds(usual: u64) -> std::ops::Range<u64> {
+    let first = setting("LEEWARD_SEED", 1);
+    first..first + setting("LEEWARD_SEQUENCES", usual)
+}
+
+/// Tells what agreed; also where the tests' output is kept back.
+pub fn summary(line: &str) {
+    _ = writeln!(std::io::stderr(), "  beside the kernel: {line}");
+}
+
+/// What is run on the kernel and on the engine.
+pub trait Script: Clone + Debug {
+    /// The same with something left out, each in turn.
+    fn shorter(&self) -> Vec<Self>;
+}
+
+/// A list's parts, one left out each time.
+pub fn without_one<T: Clone>(list: &[T]) -> impl Iterator<Item = Vec<T>> + '_ {
+    (0..list.len()).map(|i| {
+        let mut fewer = list.to_vec();
+        fewer.remove(i);
+        fewer
+    })
+}
+
+/// Fails if `differs` says how the kernel and the engine differ, with a script that is as short as it gets.
+///
+/// What a busy machine did is not the engine's: a difference must show three times.
+pub fn agree<S: Script>(seed: u64, script: &S, differs: impl Fn(&S) -> Option<String>) {
+    let shows = |script: &S| (0..3).all(|_| differs(script).is_some());
+    if !shows(script) {
+        return;
+    }
+    let mut script = script.clone();
+    while let Some(shorter) = script.shorter().into_iter().find(shows) {
+        script = shorter;
+    }
+    let why = differs(&script).unwrap_or_else(|| "it does not show any more".into());
+    panic!("seed {seed}: {why}\nby this script:\n{script:x?}");
+}
+
+/// Two runs, line by line: where they differ.
+pub fn difference(theirs: &[String], ours: &[String]) -> Option<String> {
+    let lines = || {
+        theirs.iter().zip(ours).map(|(theirs, ours)| {
+            if theirs == ours { format!("  {theirs}") } else { format!("  kernel: {theirs}\n  engine: {ours}") }
+        })
+    };
+    (theirs != ours).then(|| format!("the answers differ\n{}", lines().collect::<Vec<_>>().join("\n")))
+}
+
+/// Whether a thread sleeps in a wait of a test's, or in a host's park. Not so if it sleeps in the kernel on the way there (for its memory map: that sleep is
+/// not interruptible), or in a lock of the allocator or of std (a futex that holds 2).
+fn sleeps_in_a_wait(thread: i32) -> bool {
+    let look = |file| std::fs::read_to_string(format!("/proc/self/task/{thread}/{file}")).unwrap_or_default();
+    let interruptible = || look("stat").rsplit(')').next().is_some_and(|rest| rest.starts_with(" S"));
+    // The call's number, and its arguments.
+    let call = look("syscall");
+    let mut parts = call.split(' ');
+    let number = parts.next().and_then(|number| number.parse().ok());
+    number.is_some_and(|number| SLEEPS.contains(&number))
+        && (number != Some(libc::SYS_futex) || parts.nth(2).is_some_and(|value| value != "0x2"))
+        && interruptible()
+        && call == look("syscall")
+}
+
+const NONE: i64 = i64::MIN;
+/// Calls in which a thread sleeps: futex, and futex2's waits.
+const SLEEPS: [i64; 3] = [libc::SYS_futex, 449, 455];
+
+/// A thread that waits, and its answer.
+pub struct Waiter {
+    thread: AtomicI32,
+    answer: AtomicI64,
+}
+
+impl Default for Waiter {
+    fn default() -> Waiter {
+        Waiter { thread: AtomicI32::new(0), answer: AtomicI64::new(NONE) }
+    }
+}
+
+impl Waiter {
+    /// On its own thread.
+    pub fn run(&self, wait: impl FnOnce() -> i64) {
+        // SAFETY: no arguments.
+        self.thread.store(unsafe { libc::gettid() }, Ordering::SeqCst);
+        self.answer.store(wait(), Ordering::SeqCst);
+    }
+
+    /// Its thread's id, once it runs.
+    pub fn thread(&self) -> i32 {
+        self.thread.load(Ordering::SeqCst)
+    }
+
+    /// Its answer, if it has one.
+    pub fn answer(&self) -> Option<i64> {
+        Some(self.answer.load(Ordering::SeqCst)).filter(|answer| *answer != NONE)
+    }
+
+    /// Its answer, or nothing if it sleeps; waits for either.
+    #[track_caller]
+    pub fn settled(&self) -> Option<i64> {
+        let start = Instant::now();
+        loop {
+            if let Some(answer) = self.answer() {
+                return Some(answer);
+            }
+            let sleeps = sleeps_in_a_wait(self.thread());
+            // Between the two looks it may have got its answer, and sleep at its end.
+            if sleeps && self.answer().is_none() {
+                return None;
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "a thread does not settle");
+            std::thread::yield_now();
+        }
+    }
+}

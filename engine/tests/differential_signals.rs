@@ -1,0 +1,210 @@
+//! Signals beside the kernel: a thread waits, and gets signals, wakes and requeues; whether its wait ends with EINTR, is made again where it was made first, or goes on.
+//!
+//! A host serves the engine's EINTR by its own signals' rules; that it can do as Linux does, with [`Numbers::restarts`], is shown here. How many
+//! scripts there are is told in `differential.rs`. What is not compared, since Linux leaves it open:
+//! - a signal and a wake at once: either may come first. Each of them has settled before the next.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(missing_docs)]
+
+#[path = "common/differential.rs"]
+mod differential;
+#[path = "common/guest.rs"]
+mod guest;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use differential::{Random, Script, Waiter, agree, difference, seeds, summary, without_one};
+use guest::{Guest, Page, put, put_waitv, system};
+use leeward_engine::abi::Numbers;
+use leeward_engine::parking::now;
+use leeward_engine::{Clock, Config, Engine, Heap};
+
+const FUTEX: u64 = 202;
+const WAITV: u64 = 449;
+const WAIT2: u64 = 455;
+const EINTR: i64 = -(libc::EINTR as i64);
+/// In the writable page.
+const TIME_AT: u64 = 512;
+const ARRAY_AT: u64 = 1024;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum How {
+    Wait,
+    WaitBitset,
+    Wait2,
+    Waitv,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Event {
+    Signal,
+    /// By the first word, or the one to which waiters are moved.
+    Wake(u64),
+    WakeOtherBits,
+    Change,
+    Requeue,
+}
+
+#[derive(Clone, Debug)]
+struct Signals {
+    how: How,
+    deadline: bool,
+    realtime: bool,
+    /// The handler was installed with `SA_RESTART`.
+    restart: bool,
+    shared: bool,
+    events: Vec<Event>,
+}
+
+impl Script for Signals {
+    fn shorter(&self) -> Vec<Signals> {
+        without_one(&self.events).map(|events| Signals { events, ..self.clone() }).collect()
+    }
+}
+
+fn script(random: &mut Random) -> Signals {
+    use Event::{Change, Requeue, Signal, Wake, WakeOtherBits};
+    let how = random.pick(&[How::Wait, How::WaitBitset, How::Wait2, How::Waitv]);
+    let events = [Signal, Signal, Signal, Wake(0), Wake(1), WakeOtherBits, Change, Requeue];
+    Signals {
+        how,
+        deadline: random.one_in(2),
+        realtime: how != How::Wait && random.one_in(2),
+        restart: !random.one_in(3),
+        shared: random.one_in(2),
+        events: (0..1 + random.below(4)).map(|_| random.pick(&events)).collect(),
+    }
+}
+
+static HANDLED: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn handler(_: libc::c_int) {
+    HANDLED.fetch_add(1, Ordering::SeqCst);
+}
+
+fn install(signal: libc::c_int, flags: libc::c_int) {
+    // SAFETY: zeroes are one.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as *const () as usize;
+    action.sa_flags = flags;
+    // SAFETY: a handler that may be called at any time.
+    assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
+}
+
+impl Signals {
+    fn address(&self, guest: &Guest, word: u64) -> u64 {
+        guest.address(if self.shared { Page::Object } else { Page::Writable }) + 4 * word
+    }
+
+    fn flag(&self) -> u64 {
+        if self.shared { 0 } else { 128 }
+    }
+
+    /// The call that waits, with its time and its array.
+    fn call(&self, guest: &Guest) -> (u64, [u64; 6]) {
+        let clock = if self.realtime { Clock::Realtime } else { Clock::Monotonic };
+        // Far enough not to come.
+        let begin = if self.how == How::Wait { 0 } else { now(clock) / 1_000_000_000 };
+        let time = guest.address(Page::Writable) + TIME_AT;
+        put(guest, time, begin + 1000);
+        put(guest, time + 8, 0);
+        let time = if self.deadline { time } else { 0 };
+        let (word, clock) = (self.address(guest, 0), u64::from(!self.realtime));
+        match self.how {
+            How::Wait => (FUTEX, [word, self.flag(), 0, time, 0, 0]),
+            How::WaitBitset => (FUTEX, [word, 9 | self.flag() | if self.realtime { 256 } else { 0 }, 0, time, 0, 1]),
+            How::Wait2 => (WAIT2, [word, 0, 1, 2 | self.flag(), time, clock]),
+            How::Waitv => {
+                let array = guest.address(Page::Writable) + ARRAY_AT;
+                let flag = 2 | self.flag() as u32;
+                put_waitv(guest, array, &[(0, self.address(guest, 2), flag, 0), (0, word, flag, 0)]);
+                (WAITV, [array, 2, 0, time, clock, 0])
+            }
+        }
+    }
+
+    /// Runs it; what is to be the same, line by line.
+    fn run(&self, guest: &Guest, ask: impl Fn(u64, [u64; 6]) -> i64 + Sync) -> Vec<String> {
+        let word = |word| self.address(guest, word);
+        (0..4).for_each(|at| guest.store(word(at), 0));
+        let (number, arguments) = self.call(guest);
+        let wake = |at, bits| ask(FUTEX, [word(at), 10 | self.flag(), 1, 0, 0, bits]);
+        let (waiter, mut lines) = (Waiter::default(), Vec::new());
+        std::thread::scope(|threads| {
+            threads.spawn(|| waiter.run(|| ask(number, arguments)));
+            assert_eq!(waiter.settled(), None, "it does not go to sleep");
+            for event in &self.events {
+                let answer = match *event {
+                    Event::Signal => self.signal(&waiter),
+                    Event::Wake(at) => wake(at, u64::from(u32::MAX)),
+                    Event::WakeOtherBits => wake(0, 2),
+                    Event::Change => {
+                        guest.store(word(0), 1);
+                        0
+                    }
+                    Event::Requeue => ask(FUTEX, [word(0), 3 | self.flag(), 0, 9, word(1), 0]),
+                };
+                lines.push(format!("{event:?}: {answer}, {:?}", waiter.settled()));
+            }
+            for at in 0..3 {
+                lines.push(format!("at last {}, {:?}", wake(at, u64::from(u32::MAX)), waiter.settled()));
+            }
+        });
+        lines
+    }
+
+    /// A signal to a thread that sleeps, whose handler runs.
+    fn signal(&self, waiter: &Waiter) -> i64 {
+        if waiter.answer().is_some() {
+            return 0;
+        }
+        let before = HANDLED.load(Ordering::SeqCst);
+        let signal = if self.restart { libc::SIGUSR2 } else { libc::SIGUSR1 };
+        let process = std::process::id();
+        // SAFETY: no memory is passed; a thread of this process that sleeps.
+        assert_eq!(unsafe { libc::syscall(libc::SYS_tgkill, process, waiter.thread(), signal) }, 0);
+        let start = Instant::now();
+        while HANDLED.load(Ordering::SeqCst) == before {
+            assert!(start.elapsed() < Duration::from_secs(20), "a signal does not arrive");
+            std::thread::yield_now();
+        }
+        1
+    }
+}
+
+#[test]
+fn signals_end_waits_or_have_them_made_again_as_by_the_kernel() {
+    if [WAIT2, WAITV].iter().any(|number| system(*number, [0; 6]) == -i64::from(libc::ENOSYS)) {
+        summary("nothing: the system has no futex2 calls");
+        return;
+    }
+    install(libc::SIGUSR1, 0);
+    install(libc::SIGUSR2, libc::SA_RESTART);
+    let (guest, seeds) = (Guest::new(), seeds(200));
+    let (interrupted, mut signals) = (std::cell::Cell::new(0), 0);
+    for seed in seeds.clone() {
+        let script = script(&mut Random(seed));
+        agree(seed, &script, |script| {
+            let engine: Engine<Guest> = Engine::new(Config::for_processors(1, 5), Heap).unwrap();
+            let ours = |number, arguments| {
+                loop {
+                    let answer = engine.syscall(&guest, &Numbers::X86_64, number, arguments).unwrap();
+                    // What a host does when the handler has returned.
+                    if answer != EINTR || !script.restart || !Numbers::X86_64.restarts(number, arguments) {
+                        return answer;
+                    }
+                }
+            };
+            let (theirs, ours) = (script.run(&guest, system), script.run(&guest, ours));
+            let ended = theirs.last().is_some_and(|line| line.contains(&EINTR.to_string()));
+            interrupted.set(interrupted.get() + u32::from(ended));
+            difference(&theirs, &ours)
+        });
+        signals += script.events.iter().filter(|event| **event == Event::Signal).count();
+    }
+    let count = seeds.end - seeds.start;
+    summary(&format!("{count} scripts with {signals} signals agree; {} waits ended with EINTR", interrupted.get()));
+    assert!(count < 100 || interrupted.get() > 0);
+}
