@@ -54,6 +54,7 @@ mod mutant;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
 mod pi;
+mod pi_claiming;
 mod pi_graph;
 mod pi_requeue;
 mod requeue;

@@ -288,6 +288,8 @@ impl Worker {
             for call in inbox {
                 there.started.store(true, Ordering::SeqCst);
                 let answer = ask(call);
+                // The signal that cleans up interrupts no others.
+                assert!(answer != -i64::from(libc::EINTR) || call[1] & !PRIVATE == 0, "{call:x?}");
                 there.answer.store(answer, Ordering::SeqCst);
             }
             at_exit();
@@ -475,7 +477,8 @@ fn ask_again(engine: &Engine<Guest>, guest: &Guest, call: [u64; 6]) -> i64 {
     }
     loop {
         let answer = ask(engine, guest, call);
-        if answer != -i64::from(libc::EINTR) || call[1] & !PRIVATE == 0 {
+        let again = Numbers::X86_64.restarts_always(Numbers::X86_64.futex, call);
+        if answer != -i64::from(libc::EINTR) || !again {
             return answer;
         }
     }

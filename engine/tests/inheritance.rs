@@ -467,3 +467,32 @@ fn dragonos_wait_requeue_pi_with_any_arguments_is_a_number() {
     }
     assert_eq!(crew.waiters(), 0);
 }
+
+#[test]
+fn a_host_that_panics_leaves_nobody_behind() {
+    let crew = Crew::new();
+    crew.own(1, 0);
+    for what in ["find", "priority", "lend", "park"] {
+        crew.panic_in(what);
+        let lock = || crew.lock(5, 0);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(lock)).is_err(), "{what}");
+        assert_eq!((crew.waiters(), crew.lent(1)), (0, None), "{what}");
+    }
+    // An heir is told all the same, by an unlock, an exit, a requeue.
+    let two = crew.wait_for(2, 0);
+    crew.panic_in("lend");
+    let unlock = || crew.unlock(1, 0);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(unlock)).is_err());
+    assert_eq!(end(two), LockPi::Acquired);
+    let three = crew.wait_for(3, 0);
+    crew.panic_in("lend");
+    let exit = || crew.exit(2);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(exit)).is_err());
+    assert_eq!(end(three), LockPi::Acquired);
+    let four = crew.wait_requeue(4, 8, 1);
+    crew.panic_in("lend");
+    let requeue = || crew.requeue(8, 1, 0);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(requeue)).is_err());
+    assert_eq!(four.join().unwrap(), Ok(WaitPi::Acquired));
+    assert_eq!(crew.waiters(), 0);
+}

@@ -38,6 +38,7 @@ struct States {
     owners: BTreeMap<u32, Owner>,
     missing: BTreeSet<Address>,
     gone: BTreeSet<Address>,
+    panics: Option<&'static str>,
 }
 
 pub struct World {
@@ -135,6 +136,11 @@ impl Crew {
         self.states().lent.get(&number).copied()
     }
 
+    /// The next time that a thread calls this, it panics.
+    pub fn panic_in(&self, what: &'static str) {
+        self.states().panics = Some(what);
+    }
+
     /// What a number names from now on.
     pub fn set_owner(&self, number: u32, owner: Owner) {
         self.states().owners.insert(number, owner);
@@ -175,6 +181,15 @@ impl Member {
     /// What may sleep is called with no lock held.
     fn may_sleep(&self) {
         assert_eq!(self.locks.load(Ordering::SeqCst), 0, "a lock is held");
+    }
+
+    fn may_panic(&self, what: &'static str) {
+        let mut states = self.states();
+        if states.panics == Some(what) {
+            states.panics = None;
+            drop(states);
+            std::panic::resume_unwind(Box::new(what));
+        }
     }
 
     fn word(&self, address: Address) -> Result<&AtomicU32, Fault> {
@@ -229,6 +244,7 @@ impl Host for Member {
     }
     fn park(&self, flag: &Flag, _: Option<Deadline>) -> ParkEnd {
         self.may_sleep();
+        self.may_panic("park");
         let told = &self.world.told[self.number as usize];
         let mut states = self.states();
         states.parked.insert(self.number);
@@ -280,13 +296,16 @@ impl Inheritance<Member> for Member {
         Thread { id: 1000 + u64::from(self.number), number: self.number }
     }
     fn find(&self, number: u32) -> Owner {
+        self.may_panic("find");
         let there = Owner::Thread(1000 + u64::from(number));
         self.states().owners.get(&number).copied().unwrap_or(if number < 2000 { there } else { Owner::Nobody })
     }
     fn priority(&self, thread: u64) -> Priority {
+        self.may_panic("priority");
         Priority(self.states().own.get(&(thread as u32 - 1000)).copied().unwrap_or(100))
     }
     fn lend(&self, thread: u64, priority: Option<Priority>) {
+        self.may_panic("lend");
         let mut states = self.states();
         match priority {
             Some(Priority(priority)) => states.lent.insert(thread as u32 - 1000, priority),
