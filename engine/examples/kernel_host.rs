@@ -17,6 +17,7 @@
 //!    | `spin` | `cpu_relax` (here the holder of a lock may have lost its processor, so others are let run) |
 //! 4. **One line in the system call table**: `engine.syscall(&host, &Numbers::..., number, arguments)` (`Thread::call`). On `EINTR` your signal code returns or restarts.
 //! 5. **At the creation of a thread** `engine.reserve(&host, threads)`: the table is there before anybody waits. (It may be left out.)
+//! 6. **Priority inheritance**, if your scheduler can lend priorities: `Inheritance`, answered by `Host::inheritance`, and `engine.exit_pi(&host)` where a thread exits. (It may be left out.)
 //!
 //! What the engine promises back: it holds no lock when it calls what may sleep, waiters lie on their threads' stacks, and whatever a program passes ends in an errno.
 

@@ -111,7 +111,15 @@ impl Numbers {
     /// runs, as when a thread was only stopped, each is made anew, with what is left of a relative time.)
     pub const fn restarts(&self, number: u64, arguments: [u64; 6]) -> bool {
         let time = arguments[3];
-        number == self.futex_wait || number == self.futex_waitv || number == self.futex && time == 0
+        let without = number == self.futex_wait || number == self.futex_waitv || number == self.futex && time == 0;
+        without || self.restarts_always(number, arguments)
+    }
+
+    /// Whether Linux makes a call anew that answered `EINTR`, whatever the signal's handler: those that wait for a lock that inherits priorities, whose times
+    /// are points.
+    pub const fn restarts_always(&self, number: u64, arguments: [u64; 6]) -> bool {
+        let command = arguments[1] as u32 & FUTEX_CMD_MASK;
+        number == self.futex && matches!(command, FUTEX_LOCK_PI | FUTEX_LOCK_PI2 | FUTEX_WAIT_REQUEUE_PI)
     }
 
     /// x86-64.

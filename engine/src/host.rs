@@ -161,7 +161,7 @@ const TRIES: u32 = 64;
 /// [`park`](Self::park), [`unpark`](Self::unpark) or a [`Memory`] is called: these may sleep. The lock of a bucket (or
 /// of two) may be held, between [`preempt_off`](Self::preempt_off) and [`preempt_on`](Self::preempt_on), when
 /// [`load`](Self::load), [`compare_exchange`](Self::compare_exchange) and [`fetch_op`](Self::fetch_op) are called:
-/// these must not sleep, and must not call the engine.
+/// these must not sleep, and must not call the engine. The same goes for most of [`Inheritance`].
 ///
 /// A host that breaks a rule breaks its own waits; it cannot make the engine touch memory that it must not.
 ///

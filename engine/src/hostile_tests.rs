@@ -44,6 +44,32 @@ fn any_arguments_end_in_a_number() {
 }
 
 #[test]
+fn any_arguments_to_locks_that_inherit_end_in_a_number() {
+    let mut state = 5;
+    let engine = Engine::new(Config::for_processors(1, 1), Rationed::new(i64::MAX)).unwrap();
+    let mut host = Nowhere::new(64, Rationed::new(i64::MAX));
+    for inherits in [false, true] {
+        host.inherits = inherits;
+        for round in 0..50_000_u32 {
+            host.priority.set(random(&mut state) as u32);
+            host.end.set(if round % 2 == 0 { crate::ParkEnd::TimedOut } else { crate::ParkEnd::Interrupted });
+            host.words[round as usize % 64].set(argument(&mut state) as u32 ^ round << 30);
+            let mut arguments: [u64; 6] = core::array::from_fn(|_| argument(&mut state));
+            arguments[1] = [6, 7, 8, 11, 12, 13][round as usize % 6] | arguments[1] & 0x180;
+            if round % 3 != 0 {
+                arguments[3] = 0;
+            }
+            let answer = engine.syscall(&host, &Numbers::X86_64, 202, arguments).unwrap();
+            assert!((-133..=0).contains(&answer), "{answer} for {arguments:#x?}");
+            assert!(inherits || answer == Errno::ENOSYS.answer());
+        }
+        // Would hang if a lock were held.
+        assert_eq!(engine.exit_pi(&host), 0);
+        assert_eq!(engine.stats(&host).waiters + host.space().stats(&host).waiters, 0);
+    }
+}
+
+#[test]
 fn a_table_is_no_larger_than_the_most_however_many_threads_there_are() {
     let engine = Engine::new(Config::for_processors(1, 1), Rationed::new(10)).unwrap();
     let host = Nowhere::new(4, Rationed::new(10));

@@ -32,6 +32,9 @@ pub enum Owner {
 /// [`find`](Self::find), [`priority`](Self::priority) and [`lend`](Self::lend) are called with a bucket's lock and the lock of all
 /// inheritance held: they must not sleep, and must not call the engine.
 ///
+/// # Panics
+/// As [`Host`]'s. A thread to which a lock was handed by then has it, and is woken.
+///
 /// # At a thread's end
 /// In this order: from now on `find` answers [`Owner::Exiting`]; the robust list's walk; [`exit_pi`](crate::Engine::exit_pi); from now on
 /// `find` answers [`Owner::Nobody`], and who sleeps in [`await_exit`](Self::await_exit) is woken. What waits for its locks has them then.

@@ -38,7 +38,8 @@
 //!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
-//! at most one pass over the waiters of that bucket.
+//! at most one pass over the waiters of that bucket; with priority inheritance also for one over the claims to locks of each owner in a chain
+//! (and in a requeue, once for each waiter that is moved).
 
 #![no_std]
 
@@ -70,6 +71,7 @@ mod mutant;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
 mod pi;
+mod pi_claiming;
 mod pi_graph;
 mod pi_requeue;
 mod requeue;

@@ -381,6 +381,8 @@ mod tests {
         assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 112);
         assert_eq!(size_of::<crate::WaitAsync<'_, Process>>(), 168);
         assert_eq!(size_of::<crate::Place<Process>>(), 144);
+        assert_eq!(size_of::<crate::pi_graph::Claimant<Process>>(), 280);
+        assert_eq!(size_of::<crate::pi_graph::Graph<Process>>(), 1216);
     }
 
     #[test]

@@ -3,17 +3,16 @@
 //!
 //! The word: 0, or the owner's number, [`FUTEX_WAITERS`](crate::abi::FUTEX_WAITERS) (unlocking needs a call), [`FUTEX_OWNER_DIED`](crate::abi::FUTEX_OWNER_DIED).
 
-use core::pin::{Pin, pin};
-use core::ptr::NonNull;
+use core::pin::pin;
 
 use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
 use crate::bucket::Locked;
 use crate::engine::Call;
 use crate::key::Key;
 use crate::mutant::mutated;
+use crate::pi_claiming::{Claiming, Told, bequeath, wake};
 use crate::pi_graph::{Claimant, Waits};
-use crate::waiter::Waiter;
-use crate::{Access, Address, Deadline, Engine, Errno, Fault, Host, Inheritance, Owner, ParkEnd, Thread, Word};
+use crate::{Access, Address, Deadline, Engine, Errno, Fault, Host, Inheritance, Owner, Thread, Word};
 
 /// How often a call begins again because others changed the word, or because its page went, before it is `EAGAIN`.
 const TRIES: u32 = 10_000;
@@ -126,13 +125,9 @@ impl<H: Host> Engine<H> {
                 return Err(Errno::EPERM);
             }
             let key = call.key(word, Access::Write)?;
-            match call.unlock(&key, word.address, value, me, inheritance) {
-                Ok(handle) => {
-                    if let Some(handle) = handle {
-                        host.unpark(handle);
-                    }
-                    return Ok(());
-                }
+            let mut told = Told::nobody(host);
+            match call.unlock(&key, word.address, value, me, inheritance, &mut told) {
+                Ok(()) => return Ok(()),
                 Err(stop) => call.serve(stop, word.address, &mut tries, inheritance)?,
             }
         }
@@ -151,13 +146,10 @@ impl<H: Host> Engine<H> {
         let me = inheritance.current();
         let mut count = 0;
         loop {
+            let mut told = Told::nobody(host);
             let mut waits = self.graph().lock(host);
             let Some(key) = waits.lock_of(me.id) else { return count };
-            let handle = bequeath(&mut waits, me.id, &key, inheritance);
-            drop(waits);
-            if let Some(handle) = handle {
-                host.unpark(handle);
-            }
+            bequeath(&mut waits, me.id, &key, inheritance, &mut told);
             count += 1;
         }
     }
@@ -169,22 +161,6 @@ impl<H: Host> Engine<H> {
             self.graph().lock(host).reprioritize(thread, inheritance);
         }
     }
-}
-
-/// Hands a lock of a thread that cannot write its word to its heir, which will, in its own call; the heir's handle.
-fn bequeath<H: Host>(
-    waits: &mut Waits<'_, H>,
-    owner: u64,
-    key: &Key,
-    inheritance: &dyn Inheritance<H>,
-) -> Option<H::Task> {
-    let heir = waits.heir(owner, key)?;
-    let handed = waits.hand_over(heir, false);
-    // SAFETY: its owner needs the graph's lock to go.
-    unsafe { handed.node?.as_ref() }.make_heir();
-    waits.lend(owner, inheritance);
-    waits.lend(handed.thread.id, inheritance);
-    handed.handle
 }
 
 /// What a look at a lock led to.
@@ -245,8 +221,10 @@ impl<'a, H: Host> Call<'a, H> {
                 return Ok(Look::Taken);
             }
             self.exchange(address, value, value | WAITERS)?;
+            let early = if mutated!(find_inside) { Some(inheritance.find(value & OWNER)) } else { None };
+            // Before the owner is asked for: its exit either is seen, or finds the claim.
             let waits = self.waits();
-            return match inheritance.find(value & OWNER) {
+            return match early.unwrap_or_else(|| inheritance.find(value & OWNER)) {
                 Owner::Outside(_) if key.is_private() => Err(Errno::EPERM.into()),
                 Owner::Thread(id) | Owner::Outside(id) => {
                     let owner = Thread { id, number: value & OWNER };
@@ -271,7 +249,7 @@ impl<'a, H: Host> Call<'a, H> {
         Ok(Look::Owned { owner, settled, waits })
     }
 
-    fn exchange(&self, address: Address, old: u32, new: u32) -> Result<(), Stop> {
+    pub(crate) fn exchange(&self, address: Address, old: u32, new: u32) -> Result<(), Stop> {
         if self.host.compare_exchange(address, old, new)? == old { Ok(()) } else { Err(Stop::Changed) }
     }
 
@@ -298,7 +276,7 @@ impl<'a, H: Host> Call<'a, H> {
         }
     }
 
-    /// One try to give a lock up whose word held `value`, which names `me`; the handle of who has it now.
+    /// One try to give a lock up whose word held `value`, which names `me`.
     fn unlock(
         &self,
         key: &Key,
@@ -306,11 +284,12 @@ impl<'a, H: Host> Call<'a, H> {
         value: u32,
         me: Thread,
         inheritance: &dyn Inheritance<H>,
-    ) -> Result<Option<H::Task>, Stop> {
+        told: &mut Told<'_, H>,
+    ) -> Result<(), Stop> {
         let mut held = self.lock(key);
         let Some(first) = held.locked.chain().first(key) else {
             return match self.host.compare_exchange(address, value, 0)? == value {
-                true => Ok(None),
+                true => Ok(()),
                 false => Err(Errno::EAGAIN.into()),
             };
         };
@@ -329,157 +308,12 @@ impl<'a, H: Host> Call<'a, H> {
             return Err(if now & OWNER == value { Stop::Changed } else { Errno::EINVAL.into() });
         }
         let handed = waits.hand_over(heir, true);
-        waits.lend(me.id, inheritance);
-        waits.lend(handed.thread.id, inheritance);
+        told.handle = handed.handle;
         if let Some(node) = handed.node {
             wake(&mut held.locked, node);
         }
-        Ok(handed.handle)
-    }
-}
-
-/// Wakes a waiter of this bucket, which is not in the graph, and whose handle was taken; the graph's lock is held. It may be gone from now on.
-pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) {
-    locked.remove(node);
-    // SAFETY: in no list, but its owner needs the graph's lock to go, unless it was woken.
-    unsafe { node.as_ref() }.decide_to_wake();
-}
-
-/// A claimant that may be queued: taken out when this ends.
-pub(crate) struct Claiming<'a, H: Host> {
-    pub(crate) call: Call<'a, H>,
-    pub(crate) inheritance: &'a dyn Inheritance<H>,
-    pub(crate) claimant: Pin<&'a Claimant<H>>,
-    /// The lock's word.
-    pub(crate) lock: Word,
-}
-
-/// How a claimant was found when its owner wanted it to leave.
-enum Left {
-    /// It has left; whether it waited for a lock already.
-    Gone { claimed: bool },
-    /// It was woken: the lock is its.
-    Woken,
-    /// The lock is its, and the word does not say so.
-    Heir,
-}
-
-impl<H: Host> Claiming<'_, H> {
-    fn node(&self) -> &Waiter<H> {
-        &self.claimant.get_ref().node
-    }
-
-    /// Sleeps; how it ended, and where the thread has not the lock, whether it waited for it (or still to be moved to it).
-    pub(crate) fn park(&self, until: Option<Deadline>) -> Result<(LockPi, bool), Errno> {
-        let flag = self.node().flag();
-        loop {
-            let end = if flag.is_waiting() { self.call.host.park(flag, until) } else { ParkEnd::Unparked };
-            let left = match end {
-                ParkEnd::Unparked if flag.is_waiting() => continue,
-                ParkEnd::Unparked if self.node().is_woken() => Left::Woken,
-                ParkEnd::Unparked => Left::Heir,
-                ParkEnd::TimedOut | ParkEnd::Interrupted => self.leave(),
-            };
-            let end = if end == ParkEnd::TimedOut { LockPi::TimedOut } else { LockPi::Interrupted };
-            return match left {
-                Left::Gone { claimed } => Ok((end, claimed)),
-                Left::Woken => Ok((LockPi::Acquired, true)),
-                Left::Heir => self.settle().map(|()| (LockPi::Acquired, true)),
-            };
-        }
-    }
-
-    /// The lock of the bucket that the node is in; `None`: it is in none.
-    fn lock(&self) -> Option<Locked<'_, H>> {
-        let node = self.node();
-        // A requeue or a larger table may change the bucket until its lock is held.
-        while let Some(bucket) = node.bucket() {
-            // SAFETY: a bucket of the engine or of the space, both of which the call borrows.
-            let locked = unsafe { bucket.as_ref() }.lock(self.call.host, self.call.space);
-            if node.bucket() == Some(bucket) {
-                return Some(locked);
-            }
-        }
-        None
-    }
-
-    /// Takes it out of its list and of the graph, unless the lock is its by now.
-    fn leave(&self) -> Left {
-        let node = self.node();
-        let locked = self.lock();
-        // Whoever wakes it holds the graph's lock until it has.
-        let mut waits = self.call.waits();
-        if node.is_woken() && !mutated!(pi_leave_decision) {
-            return Left::Woken;
-        }
-        if node.is_heir() && !mutated!(pi_leave_decision) {
-            return Left::Heir;
-        }
-        let owner = waits.remove(self.claimant.claim());
-        if let Some(mut locked) = locked {
-            node.decide_to_leave();
-            locked.remove(NonNull::from(node));
-        }
-        if let Some(owner) = owner {
-            waits.lend(owner.id, self.inheritance);
-        }
-        Left::Gone { claimed: owner.is_some() }
-    }
-
-    /// The heir of a thread that exited writes its number into the word. If it cannot, the lock goes to the next.
-    fn settle(&self) -> Result<(), Errno> {
-        let mut tries = 0;
-        loop {
-            match self.settle_once() {
-                Ok(()) => return Ok(()),
-                Err(stop) => {
-                    if let Err(errno) = self.call.serve(stop, self.lock.address, &mut tries, self.inheritance) {
-                        self.renounce();
-                        return Err(errno);
-                    }
-                }
-            }
-        }
-    }
-
-    fn settle_once(&self) -> Result<(), Stop> {
-        let me = self.claimant.get_ref().thread();
-        let locked = self.lock();
-        let value = self.call.host.load(self.lock.address)?;
-        self.call.exchange(self.lock.address, value, OWNER_DIED | WAITERS | me.number)?;
-        let mut waits = self.call.waits();
-        if let Some(mut locked) = locked {
-            waits.settle(me.id, &locked.key(NonNull::from(self.node())));
-            locked.remove(NonNull::from(self.node()));
-        }
-        self.node().settled();
+        waits.lend(me.id, inheritance);
+        waits.lend(handed.thread.id, inheritance);
         Ok(())
-    }
-
-    /// An heir that cannot write the word hands the lock on.
-    fn renounce(&self) {
-        let Some(mut locked) = self.lock() else { return };
-        let key = locked.key(NonNull::from(self.node()));
-        locked.remove(NonNull::from(self.node()));
-        self.node().settled();
-        let mut waits = self.call.waits();
-        let handle = bequeath(&mut waits, self.claimant.get_ref().thread().id, &key, self.inheritance);
-        drop(waits);
-        drop(locked);
-        if let Some(handle) = handle {
-            self.call.host.unpark(handle);
-        }
-    }
-}
-
-impl<H: Host> Drop for Claiming<'_, H> {
-    fn drop(&mut self) {
-        // Does something where the host panicked; else it is idle, woken or has left.
-        if self.node().flag().is_waiting() {
-            self.leave();
-        }
-        if self.node().is_heir() {
-            self.renounce();
-        }
     }
 }

@@ -265,7 +265,7 @@ impl<H: Host> Waits<'_, H> {
         }
         // SAFETY: with its claim, which is there.
         let heir = unsafe { node?.as_ref() }.is_heir();
-        heir.then_some((thread, false))
+        heir.then_some((thread, mutated!(pi_unsettled)))
     }
 
     /// Whether a thread would wait for itself, if it waited for this owner; the walk is of [`MOST_CHAIN`] steps at most.

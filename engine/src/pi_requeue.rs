@@ -7,7 +7,9 @@ use crate::abi::FUTEX_TID_MASK as OWNER;
 use crate::bucket::Found;
 use crate::engine::{Call, HeldTwo};
 use crate::key::Key;
-use crate::pi::{Claiming, LockPi, Look, Stop, wake};
+use crate::mutant::mutated;
+use crate::pi::{LockPi, Look, Stop};
+use crate::pi_claiming::{Claiming, Told, wake};
 use crate::pi_graph::{Claimant, Waits};
 use crate::{Access, Deadline, Engine, Errno, Host, Inheritance, Requeue, Thread, Word};
 
@@ -114,13 +116,9 @@ impl<H: Host> Engine<H> {
                 Ok(value) if value != expected => return Ok(Requeue::Changed),
                 Ok(_) => {}
             }
-            let mut moving = Moving { call, held, from, to, lock, inheritance, woken: None };
+            let mut moving = Moving { call, held, from, to, lock, inheritance, woken: Told::nobody(host) };
             let moved = moving.run(requeue);
-            let Moving { held, woken, .. } = moving;
-            drop(held);
-            if let Some(handle) = woken {
-                host.unpark(handle);
-            }
+            drop(moving);
             match moved {
                 Ok(count) => return Ok(Requeue::Done(count)),
                 Err(stop) => call.serve(stop, lock.address, &mut tries, inheritance)?,
@@ -137,8 +135,8 @@ struct Moving<'a, H: Host> {
     to: Key,
     lock: Word,
     inheritance: &'a dyn Inheritance<H>,
-    /// Of the one that got the lock.
-    woken: Option<H::Task>,
+    /// The one that got the lock. Last: behind the locks.
+    woken: Told<'a, H>,
 }
 
 impl<'a, H: Host> Moving<'a, H> {
@@ -158,7 +156,7 @@ impl<'a, H: Host> Moving<'a, H> {
             Look::Owned { owner, settled, waits } => (0, Some(first.node), owner, settled, waits),
             Look::Taken => {
                 let mut waits = call.waits();
-                self.woken = first.claim.and_then(|claim| waits.take_handle(claim));
+                self.woken.handle = first.claim.and_then(|claim| waits.take_handle(claim));
                 wake(&mut self.held.first, first.node);
                 (1, first.next, who, true, waits)
             }
@@ -185,7 +183,7 @@ impl<'a, H: Host> Moving<'a, H> {
         // SAFETY: its waiter is in the list of a bucket whose lock is held.
         let claim = unsafe { claim.as_ref() };
         // A waiter for the lock of `from` itself named none, or that.
-        if claim.target != Some(self.to) {
+        if claim.target != Some(self.to) && !mutated!(requeue_target) {
             return Err(Errno::EINVAL);
         }
         Ok(claim.thread)

@@ -88,7 +88,8 @@ impl<H: RobustHost> Engine<H> {
     /// list is forgotten.
     ///
     /// Trusts nothing that it reads. Follows up to `cap` entries ([`ROBUST_LIST_LIMIT`] is Linux's), and stops where the list goes round. The next entry is read before
-    /// a lock is given up, with which its memory may go. Who is woken is woken up to 16 locks later. Of locks that inherit priorities only the word is marked.
+    /// a lock is given up, with which its memory may go. Who is woken is woken up to 16 locks later. Of locks that inherit priorities only the word is
+    /// marked: [`exit_pi`](Engine::exit_pi), which comes next, hands them to those who wait.
     ///
     /// # Cost
     /// For each entry a read, a load and a compare-exchange, and a shared wake where somebody waits, 16 at a time behind one fence. No lock is held between entries. With

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::vec::Vec;
 
 use crate::{
-    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Memory, ParkEnd, Part, Priority, SharedKey, Space,
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Memory, Owner, ParkEnd, Part,
+    Priority, SharedKey, Space, Thread,
 };
 
 /// The heap, as often as it is allowed to answer.
@@ -46,6 +47,7 @@ pub(crate) struct Nowhere {
     /// What `unpark_all` was told.
     pub(crate) parts: RefCell<Vec<Part>>,
     pub(crate) processors: Option<crate::membarrier_tests::Recorder>,
+    pub(crate) inherits: bool,
 }
 
 impl Nowhere {
@@ -58,6 +60,7 @@ impl Nowhere {
             priority: Cell::new(u32::MAX),
             parts: RefCell::default(),
             processors: None,
+            inherits: false,
         }
     }
 
@@ -115,5 +118,32 @@ impl Host for Nowhere {
     }
     fn processors(&self) -> Option<&dyn crate::Processors<Nowhere>> {
         self.processors.as_ref().map(|processors| processors as _)
+    }
+    fn inheritance(&self) -> Option<&dyn Inheritance<Nowhere>> {
+        self.inherits.then_some(self)
+    }
+}
+
+/// Thread 3 of a system where each number names something else.
+impl Inheritance<Nowhere> for Nowhere {
+    fn current(&self) -> Thread {
+        Thread { id: 3, number: 3 }
+    }
+    fn find(&self, number: u32) -> Owner {
+        match number % 5 {
+            0 => Owner::Nobody,
+            1 => Owner::Exiting,
+            2 => Owner::Forbidden,
+            3 => Owner::Outside(u64::from(number)),
+            _ => Owner::Thread(u64::from(number)),
+        }
+    }
+    fn priority(&self, _: u64) -> Priority {
+        Priority(self.priority.get())
+    }
+    fn lend(&self, _: u64, _: Option<Priority>) {}
+    fn await_exit(&self, number: u32) -> Result<(), Errno> {
+        // Some exits are never over: the engine gives up.
+        if number % 2 == 0 { Ok(()) } else { Err(Errno::EAGAIN) }
     }
 }

@@ -176,6 +176,8 @@ fn one_thread_gets_the_kernels_answers() {
 const WORDS: u64 = 5;
 const WORKERS: usize = 4;
 const BUSY: i64 = i64::MIN;
+/// In place of an operation: the thread's robust list.
+const SET_LIST: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -221,6 +223,10 @@ enum Step {
         bits: u32,
     },
     Exit,
+    /// With the lock in its robust list.
+    ExitRobust {
+        word: u64,
+    },
 }
 
 fn steps(random: &mut Random) -> Vec<(usize, Step)> {
@@ -246,7 +252,8 @@ fn steps(random: &mut Random) -> Vec<(usize, Step)> {
                 owner: (random.next() % 3) as u8,
                 bits: random.pick(&[0, FUTEX_WAITERS, FUTEX_OWNER_DIED]),
             },
-            30 => Step::Exit,
+            30 if random.next() % 2 == 0 => Step::Exit,
+            28 | 30 => Step::ExitRobust { word: lock },
             _ => Step::Unlock { word: lock },
         }
     };
@@ -281,6 +288,8 @@ impl Worker {
             for call in inbox {
                 there.started.store(true, Ordering::SeqCst);
                 let answer = ask(call);
+                // The signal that cleans up interrupts no others.
+                assert!(answer != -i64::from(libc::EINTR) || call[1] & !PRIVATE == 0, "{call:x?}");
                 there.answer.store(answer, Ordering::SeqCst);
             }
             at_exit();
@@ -360,7 +369,7 @@ impl Run {
             Step::PlainWait { word } => [at(word), flag, u64::from(self.guest.value(at(word))), 0, 0, 0],
             Step::Wake { word } => [at(word), 1 | flag, 1, 0, 0, 0],
             Step::PlainRequeue { word, to } => [at(word), 3 | flag, 1, 2, at(to), 0],
-            Step::Store { .. } | Step::Exit => unreachable!(),
+            Step::Store { .. } | Step::Exit | Step::ExitRobust { .. } => unreachable!(),
         }
     }
 
@@ -368,6 +377,17 @@ impl Run {
         let worker = Worker::new(self.guest.clone(), self.ask.clone(), self.at_exit.clone());
         self.names.push(worker.number);
         worker
+    }
+
+    /// A list with a lock that inherits priorities; where it begins.
+    fn robust_list(&self, who: usize, word: u64) -> u64 {
+        let head = self.guest.address(Page::Writable) + 3072 + 64 * who as u64;
+        let entry = head + 32;
+        guest::put(&self.guest, head, entry | 1);
+        guest::put(&self.guest, head + 8, self.address(word).wrapping_sub(entry));
+        guest::put(&self.guest, head + 16, 0);
+        guest::put(&self.guest, entry, head);
+        head
     }
 
     fn step(&mut self, who: usize, step: Step, dead: u32) {
@@ -378,6 +398,12 @@ impl Run {
             Step::Store { word, owner, bits } => {
                 let owner = [0, self.workers[who].number, dead][owner as usize];
                 self.guest.store(self.address(word), owner | bits);
+            }
+            Step::ExitRobust { word } => {
+                let head = self.robust_list(who, word);
+                self.workers[who].start([head, SET_LIST, 0, 0, 0, 0]);
+                self.settle();
+                self.step(who, Step::Exit, dead);
             }
             Step::Exit => {
                 self.workers[who].end();
@@ -436,11 +462,23 @@ fn handle_signals() {
     assert_eq!(unsafe { libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()) }, 0);
 }
 
+fn kernel_or_list(call: [u64; 6]) -> i64 {
+    if call[1] == SET_LIST {
+        return guest::system(Numbers::X86_64.set_robust_list, [call[0], 24, 0, 0, 0, 0]);
+    }
+    kernel(call)
+}
+
 /// The engine as a system that begins interrupted calls again.
 fn ask_again(engine: &Engine<Guest>, guest: &Guest, call: [u64; 6]) -> i64 {
+    if call[1] == SET_LIST {
+        let set = Numbers::X86_64.set_robust_list;
+        return engine.robust_syscall(guest, &Numbers::X86_64, set, [call[0], 24, 0, 0, 0, 0]).unwrap();
+    }
     loop {
         let answer = ask(engine, guest, call);
-        if answer != -i64::from(libc::EINTR) || call[1] & !PRIVATE == 0 {
+        let again = Numbers::X86_64.restarts_always(Numbers::X86_64.futex, call);
+        if answer != -i64::from(libc::EINTR) || !again {
             return answer;
         }
     }
@@ -483,11 +521,12 @@ fn threads_get_the_kernels_locks() {
         let dead = dead();
         let compare = |script: &[(usize, Step)]| {
             let shared = seed % 2 == 0;
-            let theirs = run(&guest, script, shared, dead, Arc::new(kernel), Arc::new(|| ()));
+            let theirs = run(&guest, script, shared, dead, Arc::new(kernel_or_list), Arc::new(|| ()));
             let engine = Arc::new(new_engine());
             let (e, g) = (engine.clone(), guest.clone());
             let at_exit = Arc::new(move || {
                 g.exits();
+                e.exit_robust(&*g, 2048);
                 _ = e.exit_pi(&*g);
             });
             let (e, g) = (engine.clone(), guest.clone());

@@ -1,0 +1,196 @@
+//! A claimant: a thread that waits for a lock that inherits priorities, or to be moved to one, from when it is queued until it has the lock or has left. Used
+//! by `pi` and `pi_requeue`.
+
+use core::pin::Pin;
+use core::ptr::NonNull;
+
+use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_WAITERS as WAITERS};
+use crate::bucket::Locked;
+use crate::engine::Call;
+use crate::key::Key;
+use crate::mutant::mutated;
+use crate::pi::{LockPi, Stop};
+use crate::pi_graph::{Claimant, Waits};
+use crate::waiter::Waiter;
+use crate::{Deadline, Errno, Host, Inheritance, ParkEnd, Word};
+
+/// Hands a lock of a thread that cannot write its word to its heir, which will, in its own call.
+pub(crate) fn bequeath<H: Host>(
+    waits: &mut Waits<'_, H>,
+    owner: u64,
+    key: &Key,
+    inheritance: &dyn Inheritance<H>,
+    told: &mut Told<'_, H>,
+) {
+    let Some(heir) = waits.heir(owner, key) else { return };
+    let handed = waits.hand_over(heir, mutated!(pi_unsettled));
+    told.handle = handed.handle;
+    if let Some(node) = handed.node {
+        // SAFETY: its owner needs the graph's lock to go.
+        unsafe { node.as_ref() }.make_heir();
+    }
+    waits.lend(owner, inheritance);
+    waits.lend(handed.thread.id, inheritance);
+}
+
+/// Who is to be unparked when the locks were given up, also where the host panics meanwhile: declared before them.
+pub(crate) struct Told<'a, H: Host> {
+    host: &'a H,
+    pub(crate) handle: Option<H::Task>,
+}
+
+impl<'a, H: Host> Told<'a, H> {
+    pub(crate) fn nobody(host: &'a H) -> Told<'a, H> {
+        Told { host, handle: None }
+    }
+}
+
+impl<H: Host> Drop for Told<'_, H> {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.take() {
+            self.host.unpark(handle);
+        }
+    }
+}
+
+/// Wakes a waiter of this bucket, which is not in the graph, and whose handle was taken; the graph's lock is held. It may be gone from now on.
+pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) {
+    locked.remove(node);
+    // SAFETY: in no list, but its owner needs the graph's lock to go, unless it was woken.
+    unsafe { node.as_ref() }.decide_to_wake();
+}
+
+/// A claimant that may be queued: taken out when this ends.
+pub(crate) struct Claiming<'a, H: Host> {
+    pub(crate) call: Call<'a, H>,
+    pub(crate) inheritance: &'a dyn Inheritance<H>,
+    pub(crate) claimant: Pin<&'a Claimant<H>>,
+    /// The lock's word.
+    pub(crate) lock: Word,
+}
+
+/// How a claimant was found when its owner wanted it to leave.
+enum Left {
+    /// It has left; whether it waited for a lock already.
+    Gone { claimed: bool },
+    /// It was woken: the lock is its.
+    Woken,
+    /// The lock is its, and the word does not say so.
+    Heir,
+}
+
+impl<H: Host> Claiming<'_, H> {
+    fn node(&self) -> &Waiter<H> {
+        &self.claimant.get_ref().node
+    }
+
+    /// Sleeps; how it ended, and where the thread has not the lock, whether it waited for it (or still to be moved to it).
+    pub(crate) fn park(&self, until: Option<Deadline>) -> Result<(LockPi, bool), Errno> {
+        let flag = self.node().flag();
+        loop {
+            let end = if flag.is_waiting() { self.call.host.park(flag, until) } else { ParkEnd::Unparked };
+            let left = match end {
+                ParkEnd::Unparked if flag.is_waiting() => continue,
+                ParkEnd::Unparked if self.node().is_woken() => Left::Woken,
+                ParkEnd::Unparked => Left::Heir,
+                ParkEnd::TimedOut | ParkEnd::Interrupted => self.leave(),
+            };
+            let end = if end == ParkEnd::TimedOut { LockPi::TimedOut } else { LockPi::Interrupted };
+            return match left {
+                Left::Gone { claimed } => Ok((end, claimed)),
+                Left::Woken => Ok((LockPi::Acquired, true)),
+                Left::Heir => self.settle().map(|()| (LockPi::Acquired, true)),
+            };
+        }
+    }
+
+    /// The lock of the bucket that the node is in; `None`: it is in none.
+    fn lock(&self) -> Option<Locked<'_, H>> {
+        let node = self.node();
+        // A requeue or a larger table may change the bucket until its lock is held.
+        while let Some(bucket) = node.bucket() {
+            // SAFETY: a bucket of the engine or of the space, both of which the call borrows.
+            let locked = unsafe { bucket.as_ref() }.lock(self.call.host, self.call.space);
+            if node.bucket() == Some(bucket) {
+                return Some(locked);
+            }
+        }
+        None
+    }
+
+    /// Takes it out of its list and of the graph, unless the lock is its by now.
+    fn leave(&self) -> Left {
+        let node = self.node();
+        let locked = self.lock();
+        // Whoever wakes it holds the graph's lock until it has.
+        let mut waits = self.call.waits();
+        if node.is_woken() && !mutated!(pi_leave_decision) {
+            return Left::Woken;
+        }
+        if node.is_heir() && !mutated!(pi_leave_decision) {
+            return Left::Heir;
+        }
+        let owner = waits.remove(self.claimant.claim());
+        if let Some(mut locked) = locked {
+            node.decide_to_leave();
+            locked.remove(NonNull::from(node));
+        }
+        if let Some(owner) = owner {
+            waits.lend(owner.id, self.inheritance);
+        }
+        Left::Gone { claimed: owner.is_some() }
+    }
+
+    /// The heir of a thread that exited writes its number into the word. If it cannot, the lock goes to the next.
+    fn settle(&self) -> Result<(), Errno> {
+        let mut tries = 0;
+        loop {
+            match self.settle_once() {
+                Ok(()) => return Ok(()),
+                Err(stop) => {
+                    if let Err(errno) = self.call.serve(stop, self.lock.address, &mut tries, self.inheritance) {
+                        self.renounce();
+                        return Err(errno);
+                    }
+                }
+            }
+        }
+    }
+
+    fn settle_once(&self) -> Result<(), Stop> {
+        let me = self.claimant.get_ref().thread();
+        let locked = self.lock();
+        let value = self.call.host.load(self.lock.address)?;
+        self.call.exchange(self.lock.address, value, OWNER_DIED | WAITERS | me.number)?;
+        let mut waits = self.call.waits();
+        if let Some(mut locked) = locked {
+            waits.settle(me.id, &locked.key(NonNull::from(self.node())));
+            locked.remove(NonNull::from(self.node()));
+        }
+        self.node().settled();
+        Ok(())
+    }
+
+    /// An heir that cannot write the word hands the lock on.
+    fn renounce(&self) {
+        let mut told = Told::nobody(self.call.host);
+        let Some(mut locked) = self.lock() else { return };
+        let mut waits = self.call.waits();
+        let key = locked.key(NonNull::from(self.node()));
+        locked.remove(NonNull::from(self.node()));
+        self.node().settled();
+        bequeath(&mut waits, self.claimant.get_ref().thread().id, &key, self.inheritance, &mut told);
+    }
+}
+
+impl<H: Host> Drop for Claiming<'_, H> {
+    fn drop(&mut self) {
+        // Does something where the host panicked; else it is idle, woken or has left.
+        if self.node().flag().is_waiting() {
+            self.leave();
+        }
+        if self.node().is_heir() {
+            self.renounce();
+        }
+    }
+}
