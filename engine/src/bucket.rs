@@ -5,7 +5,6 @@ use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
 use crate::atomic::Tracked;
-use crate::batch::Batch;
 use crate::gate::{Gate, Sign};
 use crate::key::Key;
 use crate::mutant::mutated;
@@ -137,6 +136,8 @@ impl<'a, H: Host> Locked<'a, H> {
     }
 
     /// Nobody was found: the tags of those who wait are put together anew, without those of who is gone.
+    #[cold]
+    #[inline(never)]
     fn retag(&mut self) {
         let table = self.spot.bucket.table();
         let mut tags = 0;
@@ -194,15 +195,24 @@ impl<'a, H: Host> Locked<'a, H> {
         self.discharge(&key, 1);
     }
 
-    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as the batch has room.
-    /// Whoever finds nobody sees to it that the next does so at the gate.
-    pub(crate) fn wake(&mut self, key: &Key, bits: u32, most: u32, horizon: u64, batch: &mut Batch<'_, H>) -> u32 {
+    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as there is room: `take` answers whether
+    /// there is for another. Whoever finds nobody sees to it that the next does so at the gate.
+    #[inline]
+    pub(crate) fn wake(
+        &mut self,
+        key: &Key,
+        bits: u32,
+        most: u32,
+        horizon: u64,
+        mut take: impl FnMut(Handle<H>) -> bool,
+    ) -> u32 {
         let mut woken = 0;
         let mut taken = 0;
+        let mut room = true;
         let chain = self.chain();
         let mut cursor = chain.head;
         while let Some(node) = cursor {
-            if woken == most || batch.is_full() {
+            if woken == most || !room {
                 break;
             }
             let links = chain.links(node);
@@ -213,7 +223,7 @@ impl<'a, H: Host> Locked<'a, H> {
             }
             taken += 1;
             if let Some(handle) = chain.claim(node, bits) {
-                batch.push(handle);
+                room = take(handle);
                 woken += 1;
             }
         }

@@ -49,6 +49,7 @@ mod key;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 mod mutant;
+mod nodes;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
 mod requeue;
@@ -80,6 +81,7 @@ pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;
 pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Part, Priority};
 pub use key::{Address, Scope, SharedKey, Word};
+pub use nodes::{NO_NODE, Node, Nodes};
 pub use requeue::Requeue;
 pub use robust::{ROBUST_LIST_LIMIT, RobustExit, RobustHost, WalkEnd};
 pub use space::Space;

@@ -70,7 +70,7 @@ impl<'a, H: Host> Call<'a, H> {
         let horizon = held.first.chain().next_number;
         let mut woken = 0;
         loop {
-            woken += held.first.wake(from, ANY, wake - woken, horizon, &mut batch);
+            woken += held.first.wake(from, ANY, wake - woken, horizon, |handle| batch.push(handle));
             if woken == wake || !batch.is_full() {
                 let moved = held.first.requeue(held.second.as_mut(), from, to, most - woken, horizon);
                 drop(held);

@@ -4,7 +4,7 @@
 use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
 use crate::engine::Call;
 use crate::mutant::mutated;
-use crate::{Access, Address, Arithmetic, Errno, Fault, Host, Scope, Word};
+use crate::{Access, Address, Arithmetic, Errno, Fault, Host, Node, Scope, Word};
 use crate::{Engine, abi};
 
 /// The bit of an entry's pointer that says that its lock inherits priorities.
@@ -180,7 +180,7 @@ impl<H: RobustHost> Engine<H> {
             _ => return None,
         };
         let count = (count as i32).max(1) as u32;
-        Some(self.robust_unlock(host, Word { address, scope }, count, bitset, pending))
+        Some(self.robust_unlock(host, Word { address, scope, node: Node::Hashed }, count, bitset, pending))
     }
 
     fn write_user(&self, host: &H, address: Address, from: &[u8]) -> Result<(), Errno> {

@@ -114,7 +114,8 @@ impl<H: Host> Call<'_, H> {
     /// Takes a node that is queued, or was, out of whatever bucket it is in now; false if it was woken.
     pub(crate) fn leave(&self, node: Pin<&Waiter<H>>) -> bool {
         let node = node.get_ref();
-        if !node.decide_to_leave() {
+        // An exchange would find the same, and cost more.
+        if node.is_woken() || !node.decide_to_leave() {
             return mutated!(leave_decision);
         }
         if mutated!(unlink_left) {

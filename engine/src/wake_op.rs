@@ -124,11 +124,11 @@ impl<H: Host> Call<'_, H> {
     fn wake_two(&self, mut held: HeldTwo<'_, H>, keys: (Key, Key), wake: u32, wake_on: u32) -> u32 {
         let mut batch = Batch::new(self.host);
         let horizon = held.first.chain().next_number;
-        let first = held.first.wake(&keys.0, ANY, wake, horizon, &mut batch);
+        let first = held.first.wake(&keys.0, ANY, wake, horizon, |handle| batch.push(handle));
         let first_full = batch.is_full();
         let second = held.second.as_mut().unwrap_or(&mut held.first);
         let horizon_on = second.chain().next_number;
-        let second = second.wake(&keys.1, ANY, wake_on, horizon_on, &mut batch);
+        let second = second.wake(&keys.1, ANY, wake_on, horizon_on, |handle| batch.push(handle));
         drop(held);
         if !batch.unpark(false) {
             return first + second;
