@@ -128,7 +128,8 @@ impl<H: Host> Call<'_, H> {
         let first_full = batch.is_full();
         let second = held.second.as_mut().unwrap_or(&mut held.first);
         let horizon_on = second.chain().next_number;
-        let second = second.wake(&keys.1, ANY, wake_on, horizon_on, |handle| batch.push(handle));
+        let room = if first_full { 0 } else { wake_on };
+        let second = second.wake(&keys.1, ANY, room, horizon_on, |handle| batch.push(handle));
         drop(held);
         if !batch.unpark(false) {
             return first + second;
