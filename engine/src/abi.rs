@@ -57,6 +57,10 @@ pub const FUTEX2_SIZE_U32: u32 = 2;
 pub const FUTEX2_SIZE_MASK: u32 = 3;
 /// futex2: the word belongs to one address space.
 pub const FUTEX2_PRIVATE: u32 = FUTEX_PRIVATE_FLAG;
+/// The word's node is in the 32 bits behind it.
+pub const FUTEX2_NUMA: u32 = 4;
+/// The word's node is that of its memory policy.
+pub const FUTEX2_MPOL: u32 = 8;
 /// The most words of `futex_waitv`.
 pub const FUTEX_WAITV_MAX: u32 = crate::waitv::MOST_WORDS as u32;
 /// Bytes of `struct futex_waitv`.

@@ -29,10 +29,11 @@ impl<'a, H: Host> Batch<'a, H> {
         self.end == BATCH
     }
 
-    /// One more; there is room.
-    pub(crate) fn push(&mut self, handle: Handle<H>) {
+    /// One more, if there is room; whether there is for another.
+    pub(crate) fn push(&mut self, handle: Handle<H>) -> bool {
         self.handles[self.end].write(handle);
         self.end += 1;
+        !self.is_full()
     }
 
     fn pop(&mut self) -> Option<Handle<H>> {

@@ -5,7 +5,6 @@ use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
 use crate::atomic::Tracked;
-use crate::batch::Batch;
 use crate::gate::{self, Gate, Sign};
 use crate::key::Key;
 use crate::mutant::mutated;
@@ -129,6 +128,8 @@ impl<'a, H: Host> Locked<'a, H> {
     }
 
     /// Nobody was found: the tags of those who wait are put together anew, without those of who is gone.
+    #[cold]
+    #[inline(never)]
     fn retag(&mut self) {
         let table = self.spot.bucket.table();
         let mut tags = 0;
@@ -202,23 +203,25 @@ impl<'a, H: Host> Locked<'a, H> {
         self.discharge(&key, 1);
     }
 
-    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as the batch has room. One that waits
-    /// for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`. Whoever finds nobody sees to it that the next does so at
-    /// the gate.
+    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as there is room: `take` answers whether
+    /// there is for another. One that waits for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`. Whoever finds nobody
+    /// sees to it that the next does so at the gate.
+    #[inline]
     pub(crate) fn wake(
         &mut self,
         key: &Key,
         bits: u32,
         most: u32,
         horizon: u64,
-        batch: &mut Batch<'_, H>,
+        mut take: impl FnMut(Handle<H>) -> bool,
     ) -> Result<u32, Errno> {
         let mut woken = Ok(0);
         let mut taken = 0;
+        let mut room = true;
         let chain = self.chain();
         let mut cursor = chain.head;
         while let Some(node) = cursor {
-            if woken == Ok(most) || batch.is_full() {
+            if woken == Ok(most) || !room {
                 break;
             }
             let links = chain.links(node);
@@ -233,7 +236,7 @@ impl<'a, H: Host> Locked<'a, H> {
             }
             taken += 1;
             if let Some(handle) = chain.claim(node, bits) {
-                batch.push(handle);
+                room = take(handle);
                 woken = woken.map(|woken| woken + 1);
             }
         }

@@ -13,7 +13,7 @@ use crate::spot::Spot;
 use crate::stats::Stats;
 use crate::table::{self, Plan, Table};
 use crate::waiter::{Handle, Waiter};
-use crate::{Access, Address, Errno, Host, Scope, Space, Word};
+use crate::{Access, Errno, Host, Scope, Space, Word};
 
 /// The most nodes that a machine is split into.
 pub const MOST_NODES: usize = 64;
@@ -141,6 +141,14 @@ impl<H: Host> Engine<H> {
         stats
     }
 
+    /// What the global table's part at one node did; `None` if there is none with that number.
+    pub fn node_stats(&self, host: &H, node: u32) -> Option<Stats> {
+        let table = self.tables().nth(node as usize)?;
+        let mut stats = Stats { buckets: table.len(), ..Stats::default() };
+        stats.add_tables(table, host, host.space());
+        Some(stats)
+    }
+
     /// Where its memory comes from.
     pub(crate) fn memory(&self) -> &H::Memory {
         &self.memory
@@ -157,10 +165,11 @@ impl<H: Host> Engine<H> {
         self.nodes.iter().flatten().map(|table| unsafe { table.as_ref() }.latest())
     }
 
-    /// The first global table of a key's node: the node by the middle of the hash.
+    /// The first global table of a key's node: the one that the word names, else by the middle of the hash.
     #[inline]
-    pub(crate) fn node(&self, hash: u64) -> &Table<H> {
-        let node = (u64::from((hash >> 16) as u32) * u64::from(self.config.nodes)) >> 32;
+    pub(crate) fn node(&self, key: &Key, hash: u64) -> &Table<H> {
+        let hashed = || (u64::from((hash >> 16) as u32) * u64::from(self.config.nodes)) >> 32;
+        let node = key.node().map_or_else(hashed, u64::from);
         let table = self.nodes[node as usize].expect("as many tables as nodes");
         // SAFETY: freed with the engine.
         unsafe { table.as_ref() }
@@ -169,7 +178,7 @@ impl<H: Host> Engine<H> {
     /// Makes the global table of a key's node larger, where it is too small: the key's bucket looked crowded.
     pub(crate) fn fit_global(&self, host: &H, key: &Key) {
         let hash = key.hash(self.config.seed);
-        let first = self.node(hash);
+        let first = self.node(key, hash);
         let table = first.latest();
         let len = 2 * table.len();
         if len > self.config.most_buckets.min(MOST_BUCKETS) || !self.growth.is_crowded(table, hash as usize) {
@@ -254,14 +263,17 @@ impl<'a, H: Host> Call<'a, H> {
 
     /// What a word is known by. May sleep, for shared words.
     pub(crate) fn key(&self, word: Word, access: Access) -> Result<Key, Errno> {
-        self.check(word.address)?;
-        match word.scope {
-            Scope::Private => Ok(Key::private(self.space.number(), word.address)),
+        self.check(&word)?;
+        let node = self.named_node(&word)?;
+        let key = match word.scope {
+            Scope::Private => Key::private(self.space.number(), word.address),
             Scope::Shared => {
                 let what = self.host.resolve_shared(word.address, access)?;
-                Ok(Key::shared(self.space.number(), word.address, what))
+                Key::shared(self.space.number(), word.address, what)
             }
-        }
+        };
+        // At most 64 nodes.
+        Ok(node.map_or(key, |node| key.at((node % self.engine.config.nodes) as u8)))
     }
 
     /// What an operation on two words, of which the second is written, answers before it does anything.
@@ -271,11 +283,11 @@ impl<'a, H: Host> Call<'a, H> {
         Ok(())
     }
 
-    fn check(&self, address: Address) -> Result<(), Errno> {
-        if address & 3 != 0 {
+    fn check(&self, word: &Word) -> Result<(), Errno> {
+        if word.address & word.node.alignment_mask() != 0 {
             return Err(Errno::EINVAL);
         }
-        if !self.host.in_range(address) {
+        if !self.host.in_range(word.address) {
             return Err(Errno::EFAULT);
         }
         Ok(())
@@ -290,7 +302,7 @@ impl<'a, H: Host> Call<'a, H> {
             }
         }
         let hash = key.hash(self.engine.config.seed);
-        (self.engine.node(hash).latest(), hash)
+        (self.engine.node(key, hash).latest(), hash)
     }
 
     /// Where a key is, as far as that is known without a lock.
@@ -359,7 +371,12 @@ impl<'a, H: Host> Call<'a, H> {
     #[inline]
     pub(crate) fn fit(&self, key: &Key) {
         if key.is_private() {
-            self.engine.reserve(self.host, self.host.threads());
+            let threads = self.host.threads();
+            match self.space.home() {
+                // As a rule.
+                Home::Own(table) if table.len() >= (threads as usize).saturating_mul(BUCKETS_A_THREAD) => (),
+                _ => self.engine.reserve(self.host, threads),
+            }
         }
     }
 }

@@ -5,11 +5,11 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use crate::abi::{
-    CLOCK_MONOTONIC, CLOCK_REALTIME, FUTEX_WAITV_MAX, FUTEX2_PRIVATE, FUTEX2_SIZE_MASK, FUTEX2_SIZE_U32, Numbers,
-    WAITV_SIZE,
+    CLOCK_MONOTONIC, CLOCK_REALTIME, FUTEX_WAITV_MAX, FUTEX2_MPOL, FUTEX2_NUMA, FUTEX2_PRIVATE, FUTEX2_SIZE_MASK,
+    FUTEX2_SIZE_U32, Numbers, WAITV_SIZE,
 };
 use crate::{
-    Address, Clock, Deadline, Engine, Errno, Host, Memory, Place, Requeue, Scope, WaitAny, Word, syscall::answer,
+    Address, Clock, Deadline, Engine, Errno, Host, Memory, Node, Place, Requeue, Scope, WaitAny, Word, syscall::answer,
 };
 
 /// An element of the array that waitv and requeue read.
@@ -23,7 +23,8 @@ impl<H: Host> Engine<H> {
     /// The futex2 calls, by number; any arguments. `None` if it is another.
     ///
     /// # Errors
-    /// Linux's, and `EINVAL` for words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`), and `ENOMEM` from waitv.
+    /// Linux's, and `EINVAL` for words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`) where the host knows no
+    /// [`Nodes`](crate::Nodes), and `ENOMEM` from waitv.
     pub fn futex2(&self, host: &H, numbers: &Numbers, number: u64, arguments: [u64; 6]) -> Option<Result<u32, Errno>> {
         let [a, b, c, d, e, f] = arguments;
         Some(if number == numbers.futex_waitv {
@@ -68,17 +69,17 @@ impl<H: Host> Engine<H> {
 
     /// `futex_wake(word, mask, count, flags)`: none for a count of 0, one for a negative one.
     fn futex_wake(&self, host: &H, address: Address, mask: u64, count: i32, flags: u32) -> Result<u32, Errno> {
-        let word = Word { address, scope: scope(flags)? };
+        let word = word(host, address, flags)?;
         let count = if count < 0 { 1 } else { count as u32 };
         self.wake(host, word, count, small(mask)?)
     }
 
     /// `futex_wait(word, value, mask, flags, time, clock)`.
     fn futex_wait(&self, host: &H, [address, value, mask, flags, time, clock]: [u64; 6]) -> Result<u32, Errno> {
-        let scope = scope(flags as u32)?;
+        let word = word(host, address, flags as u32)?;
         let (value, mask) = (small(value)?, small(mask)?);
         let until = self.point(host, time, clock as u32)?;
-        answer(self.wait(host, Word { address, scope }, value, mask, until)?)
+        answer(self.wait(host, word, value, mask, until)?)
     }
 
     /// `futex_requeue(array of two, flags, wake, requeue)`.
@@ -111,11 +112,11 @@ impl<H: Host> Engine<H> {
             u32::from_ne_bytes(half)
         };
         let (value, address, flags, reserved) = (number(0), number(8), half(16), half(20));
-        let scope = scope(flags)?;
+        let word = word(host, address, flags)?;
         if reserved != 0 {
             return Err(Errno::EINVAL);
         }
-        Ok(Element { word: Word { address, scope }, value: small(value)? })
+        Ok(Element { word, value: small(value)? })
     }
 
     /// A point in time on a clock; an address of 0 is none, whatever the clock.
@@ -132,12 +133,21 @@ impl<H: Host> Engine<H> {
     }
 }
 
-/// A word's flags: 32 bits, private or not.
-fn scope(flags: u32) -> Result<Scope, Errno> {
-    if flags & !(FUTEX2_SIZE_MASK | FUTEX2_PRIVATE) != 0 || flags & FUTEX2_SIZE_MASK != FUTEX2_SIZE_U32 {
+/// A word with its flags: 32 bits, private or not; where the host knows nodes, with its node or a memory policy.
+fn word<H: Host>(host: &H, address: Address, flags: u32) -> Result<Word, Errno> {
+    const PLACES: u32 = FUTEX2_NUMA | FUTEX2_MPOL;
+    let known = FUTEX2_SIZE_MASK | FUTEX2_PRIVATE | if host.nodes().is_some() { PLACES } else { 0 };
+    if flags & !known != 0 || flags & FUTEX2_SIZE_MASK != FUTEX2_SIZE_U32 {
         return Err(Errno::EINVAL);
     }
-    Ok(if flags & FUTEX2_PRIVATE != 0 { Scope::Private } else { Scope::Shared })
+    let scope = if flags & FUTEX2_PRIVATE != 0 { Scope::Private } else { Scope::Shared };
+    let node = match flags & PLACES {
+        FUTEX2_NUMA => Node::Beside,
+        FUTEX2_MPOL => Node::Policy,
+        PLACES => Node::BesideOrPolicy,
+        _ => Node::Hashed,
+    };
+    Ok(Word { address, scope, node })
 }
 
 /// A 64-bit argument that must fit the word.

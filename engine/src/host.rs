@@ -8,7 +8,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use crate::atomic::{AtomicU32, Ordering};
-use crate::{Address, Errno, Inheritance, Processors, SharedKey, Space};
+use crate::{Address, Errno, Inheritance, Nodes, Processors, SharedKey, Space};
 
 /// User memory is not there, or not so: the access would have to sleep, or cannot be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -274,6 +274,11 @@ pub trait Host: Sized {
     /// own one away after some.
     fn spin(&self, _tries: u32) {
         core::hint::spin_loop();
+    }
+
+    /// The machine's nodes. Without: a space's table is wherever memory is, and words that name a node are refused.
+    fn nodes(&self) -> Option<&dyn Nodes> {
+        None
     }
 
     /// The machine's processors, for membarrier. Without: `ENOSYS`.

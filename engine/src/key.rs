@@ -1,5 +1,7 @@
 //! What a futex is known by. Three kinds, which never match one another.
 
+use crate::Node;
+
 /// An address of the calling thread's space, as it came: any 64 bits.
 pub type Address = u64;
 
@@ -19,17 +21,19 @@ pub struct Word {
     pub address: Address,
     /// Who uses it.
     pub scope: Scope,
+    /// At which of the machine's nodes it is waited for.
+    pub node: Node,
 }
 
 impl Word {
     /// A word of one address space.
     pub const fn private(address: Address) -> Word {
-        Word { address, scope: Scope::Private }
+        Word { address, scope: Scope::Private, node: Node::Hashed }
     }
 
     /// A word that several address spaces may map.
     pub const fn shared(address: Address) -> Word {
-        Word { address, scope: Scope::Shared }
+        Word { address, scope: Scope::Shared, node: Node::Hashed }
     }
 }
 
@@ -63,18 +67,36 @@ pub(crate) struct Key {
     /// Address or offset.
     place: u64,
     kind: Kind,
+    /// The node that the word names, of those that the engine has.
+    node: u8,
 }
+
+/// The word names no node.
+const ANY_NODE: u8 = u8::MAX;
 
 impl Key {
     pub(crate) const fn private(space: u64, address: Address) -> Key {
-        Key { owner: space, place: address, kind: Kind::Private }
+        Key { owner: space, place: address, kind: Kind::Private, node: ANY_NODE }
     }
 
     pub(crate) const fn shared(space: u64, address: Address, what: SharedKey) -> Key {
         match what {
-            SharedKey::Anonymous => Key { owner: space, place: address, kind: Kind::Anonymous },
-            SharedKey::Object { object, offset } => Key { owner: object, place: offset, kind: Kind::Object },
+            SharedKey::Anonymous => Key { owner: space, place: address, kind: Kind::Anonymous, node: ANY_NODE },
+            SharedKey::Object { object, offset } => {
+                Key { owner: object, place: offset, kind: Kind::Object, node: ANY_NODE }
+            }
         }
+    }
+
+    /// The same at a node that the word names, one of the engine's.
+    pub(crate) const fn at(self, node: u8) -> Key {
+        Key { node, ..self }
+    }
+
+    /// The node that the word names.
+    #[inline]
+    pub(crate) const fn node(&self) -> Option<u8> {
+        if self.node == ANY_NODE { None } else { Some(self.node) }
     }
 
     pub(crate) const fn is_private(&self) -> bool {

@@ -68,6 +68,7 @@ mod loom_tests;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests_several;
 mod mutant;
+mod nodes;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
 mod pi;
@@ -105,6 +106,7 @@ pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;
 pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Part, Priority};
 pub use key::{Address, Scope, SharedKey, Word};
+pub use nodes::{NO_NODE, Node, Nodes};
 pub use requeue::Requeue;
 pub use robust::{ROBUST_LIST_LIMIT, RobustExit, RobustHost, WalkEnd};
 pub use space::Space;

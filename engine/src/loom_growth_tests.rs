@@ -1,6 +1,7 @@
 //! Tables that grow while others wait, wake, move and leave; and what a gate says, under loom.
 
 use crate::atomic::Ordering;
+use crate::key::Key;
 use crate::loom_host::{ANY, Case, FROM, SOON, TO, explore};
 use crate::{Requeue, Wait, Word};
 
@@ -25,7 +26,7 @@ fn a_wait_and_a_wake_while_the_global_table_grows() {
     explore(2, || {
         let case = Case::new(1);
         let waiter = case.spawn(|case| case.wait(FROM, None));
-        let grower = case.spawn(|case| case.engine.enlarge(&case.host, case.engine.node(0), 2));
+        let grower = case.spawn(|case| case.engine.enlarge(&case.host, case.engine.node(&Key::private(0, 0), 0), 2));
         case.store(FROM);
         let woken = case.wake(FROM, 1);
         grower.join().unwrap();

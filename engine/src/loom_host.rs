@@ -16,7 +16,7 @@ pub(crate) const ANY: u32 = u32::MAX;
 /// Words that threads of a model share; a wait with a deadline times out as soon as it would sleep.
 pub(crate) struct Model {
     pub(crate) space: Space<Model>,
-    words: Vec<AtomicU32>,
+    pub(crate) words: Vec<AtomicU32>,
 }
 
 impl Host for Model {

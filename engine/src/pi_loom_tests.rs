@@ -119,7 +119,7 @@ const OTHER: Word = Word::shared(4);
 impl Member {
     /// The first thread, which owns the lock.
     fn owner() -> Member {
-        let config = Config { nodes: 1, buckets: 1, private_tables: true, seed: 2 };
+        let config = Config { nodes: 1, buckets: 1, most_buckets: 1, private_tables: true, seed: 2 };
         let shared = Shared {
             space: Space::new(1, 2, Heap),
             words: [1, 0].into_iter().map(AtomicU32::new).collect(),

@@ -70,7 +70,7 @@ impl<'a, H: Host> Call<'a, H> {
         let horizon = held.first.chain().next_number;
         let mut woken = 0;
         loop {
-            let more = held.first.wake(from, ANY, wake - woken, horizon, &mut batch);
+            let more = held.first.wake(from, ANY, wake - woken, horizon, |handle| batch.push(handle));
             woken += *more.as_ref().unwrap_or(&0);
             if more.is_err() || woken == wake || !batch.is_full() {
                 let moved =

@@ -3,7 +3,7 @@
 
 use crate::engine::Call;
 use crate::robust_walk::{Compat, Native, Walk};
-use crate::{Access, Address, Arithmetic, Errno, Fault, Host, Scope, Word};
+use crate::{Access, Address, Arithmetic, Errno, Fault, Host, Node, Scope, Word};
 use crate::{Engine, abi};
 
 /// How many entries Linux follows.
@@ -222,7 +222,7 @@ impl<H: RobustHost> Engine<H> {
             _ => return None,
         };
         let count = (count as i32).max(1) as u32;
-        Some(self.robust_unlock(host, Word { address, scope }, count, bitset, pending))
+        Some(self.robust_unlock(host, Word { address, scope, node: Node::Hashed }, count, bitset, pending))
     }
 
     fn write_user(&self, host: &H, address: Address, from: &[u8]) -> Result<(), Errno> {

@@ -5,11 +5,11 @@
 
 use core::ptr::NonNull;
 
-use crate::Host;
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::growth::{self, Growth};
 use crate::stats::Stats;
 use crate::table::{self, Plan, Table};
+use crate::{Host, Nodes};
 
 /// One address space. Belongs to one engine at a time.
 pub struct Space<H: Host> {
@@ -158,7 +158,8 @@ impl<H: Host> Space<H> {
                 new.is_some()
             }
             Home::Global(_) => {
-                let plan = Plan { len, dense, node: None, rank: table::PRIVATE, seed: self.seed };
+                let node = host.nodes().map(Nodes::local);
+                let plan = Plan { len, dense, node, rank: table::PRIVATE, seed: self.seed };
                 let new = Table::allocate(&self.memory, plan, None);
                 if let Some(new) = new.filter(|&new| !self.adopt_first(new)) {
                     // SAFETY: ours, and nobody else has seen it.

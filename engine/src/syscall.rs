@@ -6,7 +6,7 @@ use crate::abi::{
     FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI, FUTEX_WAKE, FUTEX_WAKE_BITSET, FUTEX_WAKE_OP, Numbers,
 };
 use crate::engine::Call;
-use crate::{Address, Clock, Deadline, Engine, Errno, Host, LockPi, Requeue, Scope, Wait, WaitPi, WakeOp, Word};
+use crate::{Address, Clock, Deadline, Engine, Errno, Host, LockPi, Node, Requeue, Scope, Wait, WaitPi, WakeOp, Word};
 
 /// A time that never comes: the kernel's clock ends here (292 years).
 const END_OF_TIME: u64 = i64::MAX as u64;
@@ -57,7 +57,8 @@ impl<H: Host> Engine<H> {
             return Err(Errno::ENOSYS);
         }
         let scope = if operation & FUTEX_PRIVATE_FLAG != 0 { Scope::Private } else { Scope::Shared };
-        let (word, on) = (Word { address, scope }, Word { address: second, scope });
+        let node = Node::Hashed;
+        let (word, on) = (Word { address, scope, node }, Word { address: second, scope, node });
         match command {
             FUTEX_WAIT => answer(self.wait(host, word, value, FUTEX_BITSET_MATCH_ANY, until)?),
             FUTEX_WAIT_BITSET => answer(self.wait(host, word, value, third, until)?),

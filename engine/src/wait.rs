@@ -115,7 +115,8 @@ impl<H: Host> Call<'_, H> {
     /// the way, calling it again goes on from there.
     pub(crate) fn leave(&self, node: Pin<&Waiter<H>>) -> bool {
         let node = node.get_ref();
-        if !node.decide_to_leave() && (!node.has_left() || mutated!(leave_resumed)) {
+        // An exchange would find the same, and cost more.
+        if node.is_woken() || !node.decide_to_leave() && (!node.has_left() || mutated!(leave_resumed)) {
             return mutated!(leave_decision);
         }
         if mutated!(unlink_left) {

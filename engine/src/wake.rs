@@ -7,7 +7,7 @@ use crate::gate;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::space::Home;
-use crate::{Access, Address, Engine, Errno, Host, Scope, Word};
+use crate::{Access, Address, Engine, Errno, Host, Node, Scope, Word};
 
 impl<H: Host> Engine<H> {
     /// Wakes up to `count` of the word's waiters that have a bit of `bitset` in common, the most urgent first, and the
@@ -31,25 +31,48 @@ impl<H: Host> Engine<H> {
         if call.is_deserted(&key) {
             return Ok(0);
         }
-        if word.scope == Scope::Private {
+        if word.scope == Scope::Private && word.node == Node::Hashed {
             // By value: nothing of the call need be in memory as long as nobody waits.
             return self.wake_private(host, word.address, count, bitset);
         }
-        call.wake_some(&key, count, bitset, None, 0)
+        call.wake_there(&key, count, bitset)
     }
 
     #[cold]
     #[inline(never)]
     fn wake_private(&self, host: &H, address: Address, count: u32, bits: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);
-        call.wake_some(&Key::private(call.space.number(), address), count, bits, None, 0)
+        call.wake_there(&Key::private(call.space.number(), address), count, bits)
     }
 }
 
 impl<H: Host> Call<'_, H> {
     /// Wakes by key.
     pub(crate) fn wake(&self, key: &Key, count: u32, bits: u32) -> Result<u32, Errno> {
-        if self.is_deserted(key) { Ok(0) } else { self.wake_some(key, count, bits, None, 0) }
+        if self.is_deserted(key) { Ok(0) } else { self.wake_there(key, count, bits) }
+    }
+
+    /// Wakes by key, where somebody may wait.
+    #[inline]
+    fn wake_there(&self, key: &Key, count: u32, bits: u32) -> Result<u32, Errno> {
+        if count == 1 { self.wake_one(key, bits) } else { self.wake_some(key, count, bits, None, 0) }
+    }
+
+    fn wake_one(&self, key: &Key, bits: u32) -> Result<u32, Errno> {
+        let mut held = self.lock(key);
+        let mut handle = None;
+        let woken = held.locked.wake(key, bits, 1, u64::MAX, |chosen| {
+            handle = Some(chosen);
+            false
+        });
+        if mutated!(unpark_inside) {
+            handle.take().into_iter().for_each(|handle| handle.unpark(self.host));
+        }
+        drop(held);
+        if let Some(handle) = handle {
+            handle.unpark(self.host);
+        }
+        woken
     }
 
     /// Whether nobody waits, for a waker: with its fence, without a lock. False also where only a look under the lock can say.
@@ -117,7 +140,7 @@ impl<H: Host> Call<'_, H> {
         while woken < count {
             let mut held = self.lock(key);
             let below = *horizon.get_or_insert(held.locked.chain().next_number);
-            let more = held.locked.wake(key, bits, count - woken, below, &mut batch);
+            let more = held.locked.wake(key, bits, count - woken, below, |handle| batch.push(handle));
             if mutated!(unpark_inside) {
                 batch.unpark(true);
             }

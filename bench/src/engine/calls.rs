@@ -126,7 +126,8 @@ fn calls(call: impl Fn(u32)) {
 
 #[inline(always)]
 fn named(word: &AtomicU32, scope: Scope) -> Word {
-    black_box(Word { address: word.as_ptr().expose_provenance() as u64, scope })
+    let address = word.as_ptr().expose_provenance() as u64;
+    black_box(if scope == P { Word::private(address) } else { Word::shared(address) })
 }
 
 fn wake(engine: &Engine<Process>, process: &Process, word: &AtomicU32, scope: Scope) {

@@ -67,7 +67,7 @@ pub(crate) struct Layout {
     spaces: u8,
     threads: u8,
     objects: At,
-    nodes: u8,
+    pub(crate) nodes: u8,
     pub(crate) cuts: Vec<Cut>,
 }
 

@@ -11,8 +11,8 @@ use super::setup::{Bank, Cut, PAGE};
 use super::steps::{FAULT, INTERRUPTED, TIMED_OUT};
 use super::unfold::{Replay, Stop};
 use crate::{
-    Abilities, Access, Address, Clock, Deadline, Errno, Fault, Flag, Host, Interrupt, ParkEnd, Processors, SharedKey,
-    Space,
+    Abilities, Access, Address, Clock, Deadline, Errno, Fault, Flag, Host, Interrupt, Nodes, ParkEnd, Processors,
+    SharedKey, Space,
 };
 
 /// How a thread asks its machine.
@@ -207,8 +207,22 @@ impl Host for Thread {
         self.ask(Request::Yield);
     }
 
+    fn nodes(&self) -> Option<&dyn Nodes> {
+        Some(self)
+    }
+
     fn processors(&self) -> Option<&dyn Processors<Thread>> {
         Some(self)
+    }
+}
+
+impl Nodes for Thread {
+    fn local(&self) -> u32 {
+        if matches!(self.line, Line::Outside) { 0 } else { self.node() }
+    }
+
+    fn has(&self, node: u32) -> bool {
+        node < u32::from(self.layout.nodes)
     }
 }
 

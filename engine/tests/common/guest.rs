@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use leeward_engine::parking::{self, Parked};
 use leeward_engine::{
-    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Owner, ParkEnd, Priority,
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Nodes, Owner, ParkEnd, Priority,
     RobustHost, SharedKey, Space, Thread,
 };
 
@@ -132,6 +132,16 @@ impl Drop for Guest {
     }
 }
 
+/// A machine of one node.
+impl Nodes for Guest {
+    fn local(&self) -> u32 {
+        0
+    }
+    fn has(&self, node: u32) -> bool {
+        node == 0
+    }
+}
+
 impl Host for Guest {
     type Task = Parked;
     type Memory = Heap;
@@ -186,6 +196,9 @@ impl Host for Guest {
     }
     fn now(&self, clock: Clock) -> u64 {
         parking::now(clock)
+    }
+    fn nodes(&self) -> Option<&dyn Nodes> {
+        Some(self)
     }
     fn spin(&self, tries: u32) {
         parking::spin(tries);
