@@ -50,6 +50,19 @@ fn a_private_wait_and_a_wake_without_a_table() {
 }
 
 #[test]
+fn a_wait_and_a_wake_of_each_of_several_keys() {
+    explore(3, || {
+        let case = Case::new(1);
+        let waiter = case.spawn(|case| case.wait(FROM, None));
+        case.store(FROM);
+        let call = crate::engine::Call::new(&*case.engine, &*case.host);
+        let keys = [TO, FROM].map(|word| call.key(word, Access::Read).unwrap());
+        let woken = call.wake_each(&keys);
+        case.ends_as_told(waiter, woken, Wait::Changed);
+    });
+}
+
+#[test]
 fn what_was_done_before_the_wake_is_seen_after_the_wait() {
     explore(3, || {
         let case = Case::new(1);
