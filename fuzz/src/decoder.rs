@@ -27,6 +27,7 @@ pub fn run(data: &[u8]) {
             let (place, value) = (address(bytes), bytes.number() as u32);
             guest.cell(place).inspect(|word| word.set(value));
         }
+        guest.thread.set(1 + bytes.below(9) as u32);
         let numbers = &NUMBERS[bytes.below(3)];
         let futex2 = [numbers.futex_waitv, numbers.futex_wake, numbers.futex_wait, numbers.futex_requeue];
         let number = match bytes.byte() {

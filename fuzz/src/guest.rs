@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 
 use leeward_engine::{
-    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, RobustHost, SharedKey, Space,
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Owner, ParkEnd, Priority,
+    RobustHost, SharedKey, Space, Thread,
 };
 
 pub const PAGE: u64 = 4096;
@@ -275,6 +276,42 @@ impl Host for Guest {
     fn spin(&self, _: u32) {
         // A word that others change is tried again; a lock, which is tried behind `preempt_off`, nobody can hold.
         assert_eq!(self.locks.get(), 0, "a lock is held by nobody");
+    }
+
+    fn inheritance(&self) -> Option<&dyn Inheritance<Guest>> {
+        Some(self)
+    }
+}
+
+/// Of the numbers in locks' words each fifth names nobody, and so on.
+impl Inheritance<Guest> for Guest {
+    fn current(&self) -> Thread {
+        Thread { id: u64::from(self.thread.get()), number: self.thread.get() }
+    }
+
+    fn find(&self, number: u32) -> Owner {
+        assert_ne!(self.locks.get(), 0, "an owner is asked for under locks");
+        match number % 5 {
+            0 => Owner::Nobody,
+            1 => Owner::Forbidden,
+            2 => Owner::Exiting,
+            3 => Owner::Outside(u64::from(number)),
+            _ => Owner::Thread(u64::from(number)),
+        }
+    }
+
+    fn priority(&self, thread: u64) -> Priority {
+        Priority(thread as u32 % 7)
+    }
+
+    fn lend(&self, _: u64, _: Option<Priority>) {
+        assert_ne!(self.locks.get(), 0, "priorities are lent under locks");
+    }
+
+    fn await_exit(&self, number: u32) -> Result<(), Errno> {
+        self.may_sleep();
+        // Some are never over.
+        if number % 64 == 2 { Ok(()) } else { Err(Errno::EAGAIN) }
     }
 }
 
