@@ -25,7 +25,7 @@
 //!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
-//! at most one pass over the waiters of that bucket.
+//! at most two passes over the waiters of that bucket.
 
 #![no_std]
 
