@@ -36,6 +36,8 @@ extern crate std;
 pub mod abi;
 mod atomic;
 mod batch;
+#[cfg(all(test, not(leeward_loom)))]
+mod batch_tests;
 mod bucket;
 mod engine;
 mod errno;
