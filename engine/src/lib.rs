@@ -31,14 +31,14 @@
 //!
 //! | what | bytes |
 //! |---|---|
-//! | a waiter | 112 on the waiting thread's stack; 160 in a future; 144 a word of waitv, in the caller's array |
-//! | a space | 40, and nothing else as long as its threads are one or nobody has waited |
-//! | a space's table | 64 and 128 a bucket: 16 buckets at first, later 4 a thread (or waiter) up to 65,536; all tables that it ever had are at most twice the last |
-//! | an engine | 536, and for each node a table: 256 buckets a processor, or 16 in the small configuration |
+//! | a waiter | 112 on the waiting thread's stack; 168 in a future; 144 a word of waitv, in the caller's array; 280 with priority inheritance |
+//! | a space | 48, and nothing else as long as its threads are one or nobody has waited |
+//! | a space's table | 128 and 128 a bucket: 16 buckets at first, later 4 a thread; 68 a bucket where waiters made it large, up to 262,144; all tables that it ever had are at most twice the last |
+//! | an engine | 1,608, and for each node a table: 256 buckets a processor, or 16 in the small configuration |
 //!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
-//! at most one pass over the waiters of that bucket; with priority inheritance also for one over the claims to locks of each owner in a chain
+//! at most two passes over the waiters of that bucket; with priority inheritance also for one over the claims to locks of each owner in a chain
 //! (and in a requeue, once for each waiter that is moved).
 
 #![no_std]
@@ -50,6 +50,8 @@ extern crate std;
 pub mod abi;
 mod atomic;
 mod batch;
+#[cfg(all(test, not(leeward_loom)))]
+mod batch_tests;
 mod bucket;
 mod engine;
 mod errno;

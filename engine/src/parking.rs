@@ -377,12 +377,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiters_and_futures_are_as_large_as_is_said() {
+    fn waiters_are_as_large_as_is_said() {
         assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 112);
-        assert_eq!(size_of::<crate::WaitAsync<'_, Process>>(), 168);
-        assert_eq!(size_of::<crate::Place<Process>>(), 144);
         assert_eq!(size_of::<crate::pi_graph::Claimant<Process>>(), 280);
-        assert_eq!(size_of::<crate::pi_graph::Graph<Process>>(), 1216);
     }
 
     #[test]

@@ -6,9 +6,9 @@
 use leeward_engine::parking::Process;
 use leeward_engine::{Config, Engine, Heap, Host, MOST_BUCKETS, Place, Space, WaitAsync};
 
-/// A bucket, and what a table has beside its buckets.
+/// A bucket with its gate, and what a table has beside its buckets.
 const BUCKET: usize = 128;
-const TABLE: usize = 64;
+const TABLE: usize = 128;
 
 fn process() -> Process {
     // SAFETY: no word is named.
@@ -17,10 +17,10 @@ fn process() -> Process {
 
 #[test]
 fn waiters_spaces_and_engines() {
-    assert_eq!(size_of::<WaitAsync<'_, Process>>(), 160);
+    assert_eq!(size_of::<WaitAsync<'_, Process>>(), 168);
     assert_eq!(size_of::<Place<Process>>(), 144);
-    assert_eq!(size_of::<Space<Process>>(), 40);
-    assert_eq!(size_of::<Engine<Process>>(), 536);
+    assert_eq!(size_of::<Space<Process>>(), 48);
+    assert_eq!(size_of::<Engine<Process>>(), 1608);
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn the_global_table() {
         (Config::small(1), 16),
         (Config::for_processors(1, 1), 256),
         (Config::for_processors(6, 1), 2048),
-        (Config::for_processors(100_000, 1), MOST_BUCKETS),
+        (Config::for_processors(100_000, 1), 65_536),
     ] {
         let (engine, process) = (Engine::new(config, Heap).unwrap(), process());
         let stats = engine.stats(&process);
