@@ -114,10 +114,9 @@ fn the_bias_is_not_earned_in_turn() {
     let mutex = mine(0);
     elsewhere(|| drop(mutex.lock()));
     assert!(!is_biased(&mutex));
-    let (here, there) = (channel(), channel());
     thread::scope(|scope| {
         let mutex = &mutex;
-        let (tell, told) = (here.0, there.1);
+        let ((tell, taken), (give, told)) = (channel(), channel());
         scope.spawn(move || {
             for _ in 0..ENOUGH {
                 told.recv().unwrap();
@@ -128,8 +127,8 @@ fn the_bias_is_not_earned_in_turn() {
         });
         for _ in 0..ENOUGH {
             *mutex.lock() += 1;
-            there.0.send(()).unwrap();
-            here.1.recv().unwrap();
+            give.send(()).unwrap();
+            taken.recv().unwrap();
             assert!(!is_biased(mutex), "the bias was earned by two");
         }
     });

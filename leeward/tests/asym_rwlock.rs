@@ -169,7 +169,8 @@ fn a_writer_that_gives_up_lets_readers_in() {
     let _stays = lock.read();
     thread::scope(|scope| {
         let writer = scope.spawn(|| lock.try_write_for(Duration::from_millis(30)).is_none());
-        eventually("the writer waits", || has_writer(&lock));
+        // On a busy machine it may have given up before anybody looked.
+        eventually("the writer waits", || has_writer(&lock) || writer.is_finished());
         scope.spawn(|| drop(lock.read()));
         assert!(writer.join().unwrap());
     });
