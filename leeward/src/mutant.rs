@@ -123,6 +123,8 @@ mutants! {
     asym_exit_drops_live_slots: "keeping the slots of a thread that exits inside of an asymmetric lock",
     asym_bias_heavy: "the heavy fence between taking a mutex's bias away and the look at its owner's slots (pair I)",
     asym_fork: "the child's clean-up of slots after fork",
+    robust_light_heavy: "the heavy fence of a light robust mutex's sleeper (pair K)",
+    robust_light_leaving: "a light robust mutex's owner saying that it is leaving (pair K)",
 }
 
 /// Whether `mutant` is the active one.

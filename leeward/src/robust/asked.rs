@@ -6,8 +6,7 @@ use super::list::List;
 /// The calling thread.
 #[derive(Clone, Copy)]
 pub(super) struct This {
-    /// As lock words have it.
-    pub(super) id: u32,
+    id: u32,
     pub(super) list: List,
 }
 
@@ -16,7 +15,22 @@ pub(super) fn this() -> Result<This, ListError> {
     Ok(This { id: super::number(), list: List::find()? })
 }
 
-/// Whether that is the calling thread's number.
-pub(super) fn is_caller(id: u32) -> bool {
-    super::number() == id
+impl This {
+    /// As lock words have it.
+    pub(super) fn id(self) -> u32 {
+        self.id
+    }
+
+    /// Never: with two system calls an unlock, what else it costs is no matter.
+    pub(super) fn is_reached(self) -> bool {
+        false
+    }
+
+    /// Whether the caller is the thread that asked.
+    pub(super) fn is_here(self) -> bool {
+        super::number() == self.id
+    }
+
+    /// Nothing to ask for.
+    pub(super) fn ask_to_be_reached(self) {}
 }

@@ -66,9 +66,12 @@ mod fork_mark;
 mod list;
 mod lock;
 mod mutex;
+mod sleepers;
+mod unlock;
 
 pub use error::ListError;
 pub use mutex::{Guard, LockError, Mutex};
+pub use unlock::{ByExchange, ByStore, LightMutex, Unlock};
 
 pub use crate::bytes::AnyBytes;
 use crate::sys::Errno;

@@ -8,36 +8,60 @@ use core::cell::Cell;
 use super::ListError;
 use super::fork_mark::{self, NEVER};
 use super::list::List;
+use crate::fence::processes;
 
-/// The calling thread.
+/// The calling thread: two words, so that it stays in registers.
 #[derive(Clone, Copy)]
 pub(super) struct This {
-    /// As lock words have it.
-    pub(super) id: u32,
+    /// | bits | meaning |
+    /// |---|---|
+    /// | 0-29 | its number, as lock words have it |
+    /// | 30 | heavy fences of all processes reach this one |
+    /// | 32-63 | in which process it was found |
+    name: u64,
     pub(super) list: List,
 }
 
+const NUMBER: u64 = (1 << 30) - 1;
+const REACHED: u64 = 1 << 30;
+const PROCESS_SHIFT: u32 = 32;
+
 std::thread_local! {
-    /// What was found, and in which process.
-    static KNOWN: Cell<(u32, Option<This>)> = const { Cell::new((NEVER, None)) };
+    static KNOWN: Cell<This> = const { Cell::new(This { name: (NEVER as u64) << PROCESS_SHIFT, list: List::NONE }) };
 }
 
 /// The calling thread.
 #[inline]
 pub(super) fn this() -> Result<This, ListError> {
-    match KNOWN.with(Cell::get) {
-        (process, Some(this)) if fork_mark::is_still(process) => Ok(this),
-        _ => look(),
-    }
+    let known = KNOWN.with(Cell::get);
+    if known.is_here() { Ok(known) } else { look() }
 }
 
-/// Whether that is the calling thread's number.
-#[inline]
-pub(super) fn is_caller(id: u32) -> bool {
-    match KNOWN.with(Cell::get) {
-        (process, Some(this)) if fork_mark::is_still(process) => this.id == id,
-        // Nothing was taken, or a fork has come in between.
-        _ => false,
+impl This {
+    /// As lock words have it.
+    #[inline]
+    pub(super) fn id(self) -> u32 {
+        (self.name & NUMBER) as u32
+    }
+
+    /// Whether heavy fences of all processes reach this one.
+    #[inline]
+    pub(super) fn is_reached(self) -> bool {
+        self.name & REACHED != 0
+    }
+
+    /// Whether the caller, the thread that asked or its copy in the child of a fork, is not the copy.
+    #[inline]
+    pub(super) fn is_here(self) -> bool {
+        fork_mark::is_still((self.name >> PROCESS_SHIFT) as u32)
+    }
+
+    /// Has heavy fences of all processes reach this one from the thread's next lock on, if the kernel will.
+    #[cold]
+    pub(super) fn ask_to_be_reached(self) {
+        if processes::join() {
+            KNOWN.with(|known| known.set(This { name: self.name | REACHED, ..self }));
+        }
     }
 }
 
@@ -45,7 +69,8 @@ pub(super) fn is_caller(id: u32) -> bool {
 #[inline(never)]
 fn look() -> Result<This, ListError> {
     let process = fork_mark::now();
-    let this = This { id: super::number(), list: List::find()? };
-    KNOWN.with(|known| known.set((process, Some(this))));
+    let name = u64::from(super::number()) | u64::from(process) << PROCESS_SHIFT;
+    let this = This { name, list: List::find()? };
+    KNOWN.with(|known| known.set(this));
     Ok(this)
 }
