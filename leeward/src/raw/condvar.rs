@@ -86,7 +86,8 @@ const UNLOCK: crate::futex::WakeOp =
 ///
 /// # Cost
 /// Notifying with nobody waiting is one load. Otherwise the inner lock and one system call; two if the lock was given up
-/// while its waiters were moved. Waiting takes the inner lock once, or twice if the time is up.
+/// while its waiters were moved. Waiting takes the inner lock once, or twice if the time is up; before it sleeps, a waiter looks for a
+/// moment, most of it with its processor offered to others: who is notified then, or is about to sleep, returns without sleeping.
 ///
 /// # Lifetime
 /// It must live until each `wait` and `notify` has returned. Not async-signal-safe.
