@@ -129,8 +129,11 @@ enum Leg {
 }
 
 const LEGS: [Leg; 4] = [Leg::Lock, Leg::Record, Leg::Unlock, Leg::AwaitedUnlock];
-/// A sweep goes over the legs so many times, to every so-many-th instruction and then to those between: what is wrong is found early.
+/// A sweep goes over the legs so many times for each kind of lock, to every so-many-th instruction and then to those between: what is wrong is
+/// found early.
 const STRIDE: usize = 4;
+/// The first two places: of one kind each.
+const KINDS: usize = 2;
 
 /// Where a sweep through the instructions has come to: all legs are gone through side by side.
 #[derive(Default)]
@@ -145,8 +148,8 @@ pub struct Sweep {
 
 impl Sweep {
     fn next_pass(&mut self) {
-        self.pass = (self.pass + 1) % STRIDE;
-        (self.instructions, self.is_ended) = (self.pass, Default::default());
+        self.pass = (self.pass + 1) % (STRIDE * KINDS);
+        (self.instructions, self.is_ended) = (self.pass / KINDS, Default::default());
         self.done += u64::from(self.pass == 0);
     }
 }
@@ -162,7 +165,7 @@ pub fn stepped(crew: &mut Crew, sweep: &mut Sweep, slice: Duration) -> io::Resul
                 return Ok(());
             }
             if !sweep.is_ended[leg] {
-                sweep.is_ended[leg] = !one_stepped(crew, name, sweep.instructions)?;
+                sweep.is_ended[leg] = !one_stepped(crew, sweep.pass % KINDS, name, sweep.instructions)?;
                 crew.tally.stepped += 1;
                 crew.audit();
             }
@@ -175,8 +178,8 @@ pub fn stepped(crew: &mut Crew, sweep: &mut Sweep, slice: Duration) -> io::Resul
 }
 
 /// False if the leg came to its end before.
-fn one_stepped(crew: &mut Crew, leg: Leg, instructions: usize) -> io::Result<bool> {
-    let child = crew.start(1, |worker| worker.in_legs(0))?;
+fn one_stepped(crew: &mut Crew, at: usize, leg: Leg, instructions: usize) -> io::Result<bool> {
+    let child = crew.start(1, |worker| worker.in_legs(at))?;
     let mut stopped = step::wait(child.process)?;
     let before = match leg {
         Leg::Lock => 0,
@@ -192,7 +195,7 @@ fn one_stepped(crew: &mut Crew, leg: Leg, instructions: usize) -> io::Result<boo
     }
     let mut waiter = None;
     if leg == Leg::AwaitedUnlock {
-        let child = crew.start(2, |worker| worker.once(0))?;
+        let child = crew.start(2, |worker| worker.once(at))?;
         await_sleep(crew, child);
         waiter = Some(child);
     }
