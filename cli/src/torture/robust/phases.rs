@@ -71,7 +71,8 @@ pub fn woken(crew: &mut Crew, slice: Duration) -> io::Result<()> {
 
 fn one_woken(crew: &mut Crew) -> io::Result<()> {
     let me = crew.me;
-    let Some(held) = me.enter(0, Way::For(crew.patience)) else {
+    let at = crew.random.below(KINDS as u64) as usize;
+    let Some(held) = me.enter(at, Way::For(crew.patience)) else {
         crew.audit();
         return Ok(());
     };
@@ -81,13 +82,13 @@ fn one_woken(crew: &mut Crew) -> io::Result<()> {
             if seat == 1 {
                 sys::run_when_idle();
             }
-            worker.once(0);
+            worker.once(at);
         })?;
         await_sleep(crew, child);
         children.push(child);
     }
     me.leave(held);
-    let thief = if crew.random.one_in(2) { me.enter(0, Way::Try) } else { None };
+    let thief = if crew.random.one_in(2) { me.enter(at, Way::Try) } else { None };
     (0..crew.random.below(50)).for_each(|_| std::hint::spin_loop());
     let victim = if crew.random.one_in(4) { crew.random.below(3) as usize } else { 0 };
     let victim = children.remove(victim);
