@@ -10,6 +10,8 @@ use crate::sys::Errno;
 
 /// Nobody has looked in this process yet.
 const WIPED: u32 = 0;
+/// No process's number.
+pub(crate) const NEVER: u32 = u32::MAX;
 
 /// Where the number lies: at first in a word that stays `WIPED`.
 static PLACE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::from_ref(&NOWHERE).cast_mut());

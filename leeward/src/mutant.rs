@@ -134,6 +134,8 @@ mutants! {
     mutex_ask_forgotten: "the requests of others, when one that asked for a mutex takes it",
     condvar_forked: "a condition variable's look whether its waiters, and so their mutex, are of this process",
     robust_fork_mark: "a robust guard's look whether it is of this process, and not of one that this was forked from",
+    robust_light_heavy: "the heavy fence of a light robust mutex's sleeper (pair K)",
+    robust_light_leaving: "a light robust mutex's owner saying that it is leaving (pair K)",
 }
 
 /// Whether `mutant` is the active one.

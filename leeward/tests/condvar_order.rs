@@ -213,7 +213,8 @@ fn a_later_waiter_takes_no_signal<S: Scheme>() {
             room.are_inside(3);
             eventually("the signal wakes one of the early ones", || room.is_out(0) || room.is_out(1));
             assert!(!room.is_out(2), "the late one took the signal");
-            // Two more wait now; each has its signal.
+            // Two more wait now; each has its signal. (Who does not sleep yet when another's comes may return with that one.)
+            room.sleep(2);
             assert!(room.condition.notify_one());
             assert!(room.condition.notify_one());
             assert!(!room.condition.notify_one(), "nobody is left");

@@ -1,5 +1,6 @@
 //! The protocol of `src/robust/lock.rs` and the kernel's part of it, searched completely: every interleaving of threads each of which may be killed
-//! between any two accesses. Sequentially consistent: all that is shared is one word, changed by read-modify-writes.
+//! between any two accesses. Sequentially consistent: all that is shared is one word, changed by read-modify-writes. And that of `src/robust/sleepers.rs`,
+//! whose plain stores wait in a buffer until they are seen, and whose heavy fence is executed by each thread at a time of its own.
 //!
 //! A small machine of its own: what is searched for here is not an ordering but a death.
 
@@ -7,12 +8,14 @@
 
 // Inline, so that the file lies in `tests/robust_model/` and is no test program of its own.
 mod robust_model {
+    pub mod light;
+    mod light_tests;
     pub mod state;
 }
 
 use std::collections::HashSet;
 
-use robust_model::state::{At, MOST, State, Thread, Word};
+use robust_model::state::{At, BUFFERED, MOST, State, Thread, Word};
 
 /// What is taken out of the protocol, or put instead of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,12 +38,31 @@ enum Cut {
     OldKernel,
     /// Sleepers look by themselves, after a long time.
     LongLook,
+    // Of the lock that is unlocked by a store:
+    /// The owner does not say that it is leaving.
+    Leaving,
+    /// A sleeper does not count itself,
+    Count,
+    /// issues no fence,
+    Heavy,
+    /// says that it has before it has,
+    FencedBefore,
+    /// does not look whether the owner is leaving.
+    LookAtOwner,
+    /// The word is lowered under sleepers.
+    Lowering,
+    /// Whom fences do not reach unlocks by a store as well.
+    Outsiders,
 }
 
 struct Machine<'a> {
     rounds: &'a [u8],
     deaths: u8,
     cuts: &'a [Cut],
+    /// Unlocked by a store.
+    light: bool,
+    /// Of that: threads of processes that fences do not reach, a bit each.
+    outsiders: u8,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,14 +85,14 @@ impl Machine<'_> {
         for (thread, rounds) in threads.iter_mut().zip(self.rounds) {
             *thread = Thread { rounds: *rounds, ..Thread::default() };
         }
-        State { word: Word::default(), threads, linked: None, inside: None, half_written: false, deaths: self.deaths }
+        State { threads, deaths: self.deaths, ..State::default() }
     }
 
     /// Wakes one, any of them: a state for each. One state if nobody sleeps.
     fn wake(&self, state: &State, me: usize, woken: At, nobody: At, into: &mut Vec<State>) {
         let mut found = false;
         for other in 0..state.threads.len() {
-            if state.threads[other].at == At::Asleep && !self.cut(Cut::Wake) {
+            if matches!(state.threads[other].at, At::Asleep | At::Nap) && !self.cut(Cut::Wake) {
                 let mut next = *state;
                 next.threads[other].at = At::Look;
                 next.threads[me].at = woken;
@@ -87,6 +109,9 @@ impl Machine<'_> {
 
     /// What the thread does next, if it can.
     fn step(&self, state: &State, me: usize, into: &mut Vec<State>) -> Result<(), Verdict> {
+        if self.waits_for_its_stores(state, me) {
+            return Ok(());
+        }
         let name = me as u8 + 1;
         let word = state.word;
         let mut next = *state;
@@ -106,27 +131,29 @@ impl Machine<'_> {
             }
             At::Fast if word == Word::default() => {
                 next.word.owner = name;
-                mine.at = At::Link;
+                mine.at = if self.light { At::Stay } else { At::Link };
             }
             At::Fast => mine.at = At::Look,
+            At::Look if word.owner == 0 => mine.at = At::Take(word),
             At::Look => {
-                let announced = word.waiters && (!word.died || self.cut(Cut::SleepOnSettling));
-                mine.at = match word.owner {
-                    0 => At::Take(word),
-                    _ if announced => At::Wait(word),
-                    _ => At::Announce(word),
-                };
+                mine.at = self.before_the_mark(state, me);
+                if !matches!(mine.at, At::Announce(_) | At::Wait(_)) {
+                    mine.found = word;
+                }
             }
             At::Take(seen) if seen == word => {
                 let waiters = word.waiters || self.cut(Cut::Classic) && mine.slept;
-                (mine.at, mine.told) = (At::Link, word.died);
+                (mine.at, mine.told) = (if self.light { At::Uncount } else { At::Link }, word.died);
                 next.word = Word { owner: name, waiters, died: false };
             }
             At::Announce(seen) if seen == word => {
                 next.word = Word { waiters: true, died: false, ..word };
                 mine.at = At::Wait(next.word);
             }
-            At::Wait(seen) if seen == word => (mine.at, mine.slept) = (At::Asleep, true),
+            At::Wait(seen) if seen == word => {
+                mine.at = if self.light && !mine.seen { At::Nap } else { At::Asleep };
+                mine.slept = true;
+            }
             At::Take(_) | At::Announce(_) | At::Wait(_) => mine.at = At::Look,
             At::Asleep if self.cut(Cut::LongLook) => mine.at = At::Look,
             At::Asleep | At::Done | At::Dead => return Ok(()),
@@ -167,23 +194,23 @@ impl Machine<'_> {
             }
             At::Name => (mine.pending, mine.at) = (true, At::Unlink),
             At::Unlink => {
-                mine.at = At::Release;
+                mine.at = if self.light { At::SayLeaving } else { At::Release };
                 next.linked = None;
             }
             At::Release if self.cut(Cut::PendingBeforeRelease) && mine.pending => mine.pending = false,
             At::Release => {
                 let keeps = !self.cut(Cut::WaitersDropped) && !self.cut(Cut::Classic);
-                mine.at = if word.waiters { At::WakeOne } else { At::EndGiving };
+                mine.at = if word.waiters { At::WakeOne } else { self.given() };
                 next.word = Word { owner: 0, waiters: word.waiters && keeps, died: false };
             }
             At::WakeOne if self.cut(Cut::PendingBeforeWake) && mine.pending => mine.pending = false,
             At::WakeOne => {
-                self.wake(state, me, At::EndGiving, At::Settle, into);
+                self.wake(state, me, self.given(), At::Settle, into);
                 return Ok(());
             }
             At::Settle => {
                 let free = Word { waiters: true, ..Word::default() };
-                mine.at = At::EndGiving;
+                mine.at = self.given();
                 if word == free && self.cut(Cut::SettleWithoutTaking) {
                     next.word = Word::default();
                 } else if word == free {
@@ -198,7 +225,7 @@ impl Machine<'_> {
             At::SettleClear => {
                 mine.at = At::SettleRelease;
                 if word == (Word { owner: name, waiters: true, died: true }) {
-                    mine.at = At::EndGiving;
+                    mine.at = self.given();
                     next.word = Word::default();
                 }
             }
@@ -207,7 +234,7 @@ impl Machine<'_> {
                 next.word = Word { waiters: true, ..Word::default() };
             }
             At::SettleWake => {
-                self.wake(state, me, At::EndGiving, At::EndGiving, into);
+                self.wake(state, me, self.given(), self.given(), into);
                 return Ok(());
             }
             At::EndGiving => {
@@ -218,9 +245,18 @@ impl Machine<'_> {
                 self.wake(state, me, At::Dead, At::Dead, into);
                 return Ok(());
             }
+            _ => {
+                self.light_step(state, me, into);
+                return Ok(());
+            }
         }
         into.push(next);
         Ok(())
+    }
+
+    /// Behind the release.
+    fn given(&self) -> At {
+        if self.light { At::Quieten } else { At::EndGiving }
     }
 
     /// Kills a thread; the kernel looks at its list and its pending entry.
@@ -231,13 +267,16 @@ impl Machine<'_> {
             return None;
         }
         let mut next = *state;
+        // What it stored becomes visible before the kernel looks.
+        (0..BUFFERED).for_each(|_| next.drain(me));
         next.deaths -= 1;
         let mut wakes = false;
         let is_listed = state.linked == Some(name);
-        if (is_listed || thread.pending) && state.word.owner == name {
-            wakes = state.word.waiters;
-            next.word = Word { owner: 0, died: true, ..state.word };
-        } else if thread.pending && state.word.owner == 0 {
+        let word = next.word;
+        if (is_listed || thread.pending) && word.owner == name {
+            wakes = word.waiters;
+            next.word = Word { owner: 0, died: true, ..word };
+        } else if thread.pending && word.owner == 0 {
             wakes = !self.cut(Cut::OldKernel);
         }
         if is_listed {
@@ -260,6 +299,11 @@ impl Machine<'_> {
                 if let Err(verdict) = self.step(&state, me, &mut steps) {
                     return (verdict, seen.len());
                 }
+                if !state.threads[me].has_stored_all() {
+                    let mut next = state;
+                    next.drain(me);
+                    steps.push(next);
+                }
             }
             let is_over = |thread: &Thread| matches!(thread.at, At::Done | At::Dead);
             if steps.is_empty() && !(state.threads.iter().all(is_over) && state.word.owner == 0) {
@@ -271,7 +315,7 @@ impl Machine<'_> {
             }
             steps.extend((0..state.threads.len()).filter_map(|me| self.die(&state, me)));
             for next in steps {
-                let next = next.sorted();
+                let next = if self.outsiders == 0 { next.sorted() } else { next };
                 if seen.insert(next) {
                     todo.push(next);
                 }
@@ -284,9 +328,17 @@ impl Machine<'_> {
 
 #[track_caller]
 fn expect(rounds: &[u8], deaths: u8, cuts: &[Cut], expected: Verdict) {
-    let (verdict, states) = Machine { rounds, deaths, cuts }.search();
-    println!("robust, rounds {rounds:?}, {deaths} deaths, without {cuts:?}: {states} states, {verdict:?}");
-    assert_eq!(verdict, expected, "rounds {rounds:?}, {deaths} deaths, without {cuts:?}");
+    search(&Machine { rounds, deaths, cuts, light: false, outsiders: 0 }, expected);
+}
+
+#[track_caller]
+fn search(machine: &Machine<'_>, expected: Verdict) {
+    let Machine { rounds, deaths, cuts, light, outsiders } = machine;
+    let kind = if *light { "robust, unlocked by a store" } else { "robust" };
+    let what = format!("{kind}, rounds {rounds:?}, {deaths} deaths, outsiders {outsiders:#b}, without {cuts:?}");
+    let (verdict, states) = machine.search();
+    println!("{what}: {states} states, {verdict:?}");
+    assert_eq!(verdict, expected, "{what}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 use std::thread;
 use std::time::Duration;
 
-use leeward::robust::{Guard, LockError, Mutex};
+use leeward::robust::{ByExchange, ByStore, Guard, LockError, Mutex, Unlock};
 
 static ALONE: Lock<()> = Lock::new(());
 
@@ -56,7 +56,7 @@ fn mark(word: &AtomicU32, value: u32) {
     compiler_fence(Ordering::SeqCst);
 }
 
-fn get(mutex: &'static Mutex<[u32; 2]>, at: usize) -> (Guard<[u32; 2]>, bool) {
+fn get<U: Unlock>(mutex: &'static Mutex<[u32; 2], U>, at: usize) -> (Guard<[u32; 2], U>, bool) {
     match mutex.try_lock_for(Duration::from_millis(100)) {
         Ok(guard) => (guard, false),
         Err(LockError::OwnerDied(guard)) => (guard, true),
@@ -64,11 +64,10 @@ fn get(mutex: &'static Mutex<[u32; 2]>, at: usize) -> (Guard<[u32; 2]>, bool) {
     }
 }
 
-#[test]
-fn lock_work_unlock() {
+fn lock_work_unlock<U: Unlock>() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::within("lock_work_unlock", 6 * patience());
-    let mutex = shared_mutex::<[u32; 2]>();
+    let mutex = shared_mutex_of::<[u32; 2], U>();
     let inside = shared::<AtomicU32>();
     let (mut told, mut at) = (0, 0);
     loop {
@@ -108,11 +107,10 @@ fn lock_work_unlock() {
 }
 
 /// The same on the way out, with somebody asleep.
-#[test]
-fn unlock_with_a_waiter() {
+fn unlock_with_a_waiter<U: Unlock>() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::within("unlock_with_a_waiter", 6 * patience());
-    let mutex = shared_mutex::<[u32; 2]>();
+    let mutex = shared_mutex_of::<[u32; 2], U>();
     for at in 1.. {
         let child = traced_child(|| {
             let guard = mutex.lock().unwrap();
@@ -148,15 +146,14 @@ fn unlock_with_a_waiter() {
 }
 
 /// A waiter is killed at every instruction of its way to sleep; another sleeps already.
-#[test]
-fn waiter() {
+fn waiter<U: Unlock>(stride: usize) {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::within("waiter", 6 * patience());
-    let mutex = shared_mutex::<[u32; 2]>();
+    let mutex = shared_mutex_of::<[u32; 2], U>();
     let mut at = 0;
     loop {
-        // Every third: the way is long, and spins.
-        at += 3;
+        // Not every one: the way is long, and spins.
+        at += stride;
         let guard = mutex.lock().unwrap();
         let second = child(|| {
             drop(mutex.lock().or_else(|error| error.repair(|_| ())).unwrap());
@@ -199,5 +196,95 @@ fn waiter() {
             println!("asleep after {at} instructions");
             return;
         }
+    }
+}
+
+/// Nobody is killed: the owner is stopped before each instruction of its unlock, somebody comes and goes to sleep, and the owner goes on.
+fn unlock_while_somebody_comes<U: Unlock>() {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::within("unlock_while_somebody_comes", 6 * patience());
+    for at in 1.. {
+        // A fresh one: nobody has slept there.
+        let mutex = shared_mutex_of::<[u32; 2], U>();
+        let child = traced_child(|| {
+            drop(mutex.lock().unwrap());
+            let guard = mutex.lock().unwrap();
+            step::stop();
+            drop(guard);
+            step::stop();
+        });
+        let is_inside = step::steps(child, at).unwrap();
+        let (name, through) = (AtomicU32::new(0), AtomicU32::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                name.store(gettid() as u32, Ordering::SeqCst);
+                drop(mutex.lock().unwrap());
+                through.store(1, Ordering::SeqCst);
+            });
+            eventually("it sleeps, or is through", || {
+                value(&through) != 0 || value(&name) != 0 && is_in_futex(value(&name) as i32)
+            });
+            if is_inside {
+                assert_eq!(step::go_on(child).unwrap(), Some(libc::SIGSTOP));
+            }
+            let start = std::time::Instant::now();
+            while value(&through) == 0 {
+                if start.elapsed() > patience() {
+                    eprintln!("stopped at instruction {at}: the waiter sleeps on");
+                    std::process::exit(101);
+                }
+                thread::sleep(Duration::from_micros(50));
+            }
+        });
+        kill(child);
+        reap(child);
+        if !is_inside {
+            println!("{at} instructions");
+            assert!(at > 20);
+            return;
+        }
+    }
+}
+
+mod by_exchange {
+    use super::*;
+
+    #[test]
+    fn lock_work_unlock() {
+        super::lock_work_unlock::<ByExchange>();
+    }
+
+    #[test]
+    fn unlock_with_a_waiter() {
+        super::unlock_with_a_waiter::<ByExchange>();
+    }
+
+    #[test]
+    fn waiter() {
+        super::waiter::<ByExchange>(3);
+    }
+}
+
+mod by_store {
+    use super::*;
+
+    #[test]
+    fn lock_work_unlock() {
+        super::lock_work_unlock::<ByStore>();
+    }
+
+    #[test]
+    fn unlock_with_a_waiter() {
+        super::unlock_with_a_waiter::<ByStore>();
+    }
+
+    #[test]
+    fn unlock_while_somebody_comes() {
+        super::unlock_while_somebody_comes::<ByStore>();
+    }
+
+    #[test]
+    fn waiter() {
+        super::waiter::<ByStore>(13);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use leeward::robust::{LockError, Mutex as Lock};
+use leeward::robust::{AnyBytes, ByExchange, ByStore, LockError, Mutex as Lock, Unlock};
 
 use super::alone::{self, Open, PTHREAD_ROBUST, entrant};
 use super::contended::{quantities, round};
@@ -15,11 +15,12 @@ use crate::plan::Plan;
 use crate::trouble::Trouble;
 
 pub const OURS: &str = "leeward robust, shared";
+const LIGHT: &str = "leeward robust LightMutex, shared";
 
 /// Ours, in a mapping that stays: it is used by reference for ever.
-pub struct Robust(&'static Lock<u64>);
+pub struct Robust<U: Unlock>(&'static Lock<u64, U>);
 
-impl Mutex for Robust {
+impl<U: Unlock> Mutex for Robust<U> {
     fn open() -> Self {
         // SAFETY: zeroes are an unlocked robust mutex around 0.
         Robust(Mapped::forever(unsafe { Mapped::zeroed() }))
@@ -36,7 +37,7 @@ impl Mutex for Robust {
 
 #[cold]
 #[inline(never)]
-fn unusable(error: &LockError<u64>) -> ! {
+fn unusable<T: AnyBytes, U: Unlock>(error: &LockError<T, U>) -> ! {
     panic!("compare: a robust lock of ours could not be taken: {error}")
 }
 
@@ -60,17 +61,27 @@ impl Field for Robusts {
 }
 
 pub fn outcome(plan: &Plan) -> Outcome {
-    let entrants: [Entrant<Open>; 2] = [entrant::<Robust>(OURS), entrant::<PthreadRobust>(PTHREAD_ROBUST)];
+    let entrants: [Entrant<Open>; 3] = [
+        entrant::<Robust<ByExchange>>(OURS),
+        entrant::<Robust<ByStore>>(LIGHT),
+        entrant::<PthreadRobust>(PTHREAD_ROBUST),
+    ];
     let mut outcome = Outcome::default();
-    let boards = alone::boards(plan, "robust lock + unlock, nobody else there", &entrants);
-    outcome.add(&boards[0]);
-    let what = "robust Mutex, shared: lock + unlock, nobody else there";
-    let title = Title::new("robust.alone", what, "ns", Some(PTHREAD_ROBUST), Target::RatioAtMost(0.65));
-    outcome.figures.push(alone::figure(&boards, OURS, title));
-    let what = "robust Mutex, shared, 2 threads on 2 processors, empty sections";
-    let boards = contest(plan, plan.rounds, &quantities(what), &entrants, |open| round(plan, &*open(), 2, 0));
-    boards.iter().for_each(|board| outcome.add(board));
-    let title = Title::new("robust.2t", what, "/s", Some(PTHREAD_ROBUST), Target::RatioAtLeast(2.0));
-    outcome.figures.push(boards[0].figure(OURS, title));
+    let alone = alone::boards(plan, "robust lock + unlock, nobody else there", &entrants);
+    outcome.add(&alone[0]);
+    let what = "2 threads on 2 processors, empty sections";
+    let two = quantities(&format!("robust Mutex, shared, {what}"));
+    let two = contest(plan, plan.rounds, &two, &entrants, |open| round(plan, &*open(), 2, 0));
+    two.iter().for_each(|board| outcome.add(board));
+    for (ours, id, kind) in [(OURS, "robust", "Mutex"), (LIGHT, "robust_light", "LightMutex")] {
+        let title = |row, what: &str, unit, target| {
+            let (id, what) = (format!("{id}.{row}"), format!("robust {kind}, shared{what}"));
+            Title::new(&id, what, unit, Some(PTHREAD_ROBUST), target)
+        };
+        let least = title("alone", ": lock + unlock, nobody else there", "ns", Target::RatioAtMost(0.65));
+        outcome.figures.push(alone::figure(&alone, ours, least));
+        let most = title("2t", &format!(", {what}"), "/s", Target::RatioAtLeast(2.0));
+        outcome.figures.push(two[0].figure(ours, most));
+    }
     outcome
 }

@@ -41,7 +41,7 @@ pub(super) fn has_global() -> bool {
 }
 
 /// The call, again while the kernel has no memory for it.
-fn persist(command: Command) -> Result<(), Errno> {
+pub(super) fn persist(command: Command) -> Result<(), Errno> {
     for _ in 1..ENOMEM_TRIES {
         match membarrier(command) {
             Err(Errno::NOMEM) => {

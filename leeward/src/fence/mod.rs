@@ -48,6 +48,8 @@
 mod membarrier;
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 mod probe;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", not(leeward_symmetric), not(leeward_loom)))]
+pub(crate) mod processes;
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 mod signal;
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
@@ -160,6 +162,8 @@ pub struct Counters {
     pub symmetric: u64,
     /// Calls that a strategy refused (`EPERM`, `ENOMEM`, ...) and that were tried again or handed to the next one.
     pub retries: u64,
+    /// Issued for threads of other processes (`membarrier(GLOBAL_EXPEDITED)`), by sleepers of `robust::LightMutex`. Not part of the total.
+    pub processes: u64,
 }
 
 impl Counters {

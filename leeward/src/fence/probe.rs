@@ -63,7 +63,9 @@ fn spawn_and_wait() -> bool {
 /// In the child: the calls that the parent means to make.
 fn ask_and_end() -> ! {
     let _ = super::membarrier::has_private();
-    for command in [Command::RegisterPrivateExpedited, Command::PrivateExpedited, Command::Global] {
+    let own = [Command::RegisterPrivateExpedited, Command::PrivateExpedited, Command::Global];
+    let others = [Command::RegisterGlobalExpedited, Command::GlobalExpedited];
+    for command in own.into_iter().chain(others) {
         // A refusal by an error number is survived, and is the strategy's to answer.
         let _ = rustix::thread::membarrier(command);
     }

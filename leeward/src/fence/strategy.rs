@@ -16,6 +16,7 @@ static PRIVATE: AtomicU64 = AtomicU64::new(0);
 static GLOBAL: AtomicU64 = AtomicU64::new(0);
 static SIGNAL: AtomicU64 = AtomicU64::new(0);
 static RETRIES: AtomicU64 = AtomicU64::new(0);
+static PROCESSES: AtomicU64 = AtomicU64::new(0);
 
 #[inline(always)]
 pub(super) fn light() {
@@ -44,6 +45,12 @@ pub(super) fn count_retry() {
     RETRIES.fetch_add(1, Ordering::Relaxed);
 }
 
+#[cfg(target_pointer_width = "64")]
+pub(super) fn count_processes() {
+    // Relaxed: a count.
+    PROCESSES.fetch_add(1, Ordering::Relaxed);
+}
+
 pub(super) fn counters() -> Counters {
     // Relaxed, all: counts.
     let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -53,6 +60,7 @@ pub(super) fn counters() -> Counters {
         signal: read(&SIGNAL),
         visits: signal::visits(),
         retries: read(&RETRIES),
+        processes: read(&PROCESSES),
         ..Counters::default()
     }
 }

@@ -6,6 +6,7 @@
 use core::marker::PhantomData;
 use core::ptr;
 
+use super::patience::Patience;
 use super::{Lock, Mutex};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
 use crate::fork_mark;
@@ -86,7 +87,8 @@ const UNLOCK: crate::futex::WakeOp =
 ///
 /// # Cost
 /// Notifying with nobody waiting is one load. Otherwise the inner lock and one system call; two if the lock was given up
-/// while its waiters were moved. Waiting takes the inner lock once, or twice if the time is up.
+/// while its waiters were moved. Waiting takes the inner lock once, or twice if the time is up; before it sleeps, a waiter looks for a
+/// moment, most of it with its processor offered to others: who is notified then, or is about to sleep, returns without sleeping.
 ///
 /// # Lifetime
 /// It must live until each `wait` and `notify` has returned. Not async-signal-safe.
@@ -146,13 +148,30 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         let turn = self.enter(lock.queue());
         // SAFETY: the caller's promise.
         unsafe { lock.unlock() };
-        let notified = self.sleep(turn, deadline);
-        if S::MOVES && !mutated!(condvar_lock_moved) {
+        let has_slept = !self.look(turn) && self.sleep(turn, deadline);
+        let notified = self.leave(turn);
+        // Whoever has not slept was not moved.
+        if S::MOVES && has_slept && !mutated!(condvar_lock_moved) {
             lock.lock_moved();
         } else {
             lock.lock();
         }
         notified
+    }
+
+    /// Whether the turn ended while the caller looked, as long as its patience lasts: then it need not sleep, and its notifier
+    /// finds nobody to move.
+    fn look(&self, turn: u32) -> bool {
+        let mut patience = Patience::new();
+        loop {
+            // Relaxed: `leave` acquires.
+            if self.turn.load(Ordering::Relaxed) != turn {
+                return true;
+            }
+            if !patience.pause_for_hand_over::<F>() {
+                return false;
+            }
+        }
     }
 
     /// Counts the caller as a waiter; the turn that it waits for the end of.
@@ -186,14 +205,16 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         process == 0 || fork_mark::is_still(process) || mutated!(condvar_forked)
     }
 
-    /// Sleeps until the turn ends or the time is up; whether there was a notification.
+    /// Sleeps until the turn ends or the time is up; whether it was asleep, and so perhaps moved.
     fn sleep(&self, turn: u32, deadline: Option<Deadline>) -> bool {
+        let mut has_slept = false;
         loop {
             let outcome = F::wait(&self.turn, turn, deadline);
+            has_slept |= outcome != Wait::Changed;
             // Relaxed: `leave` acquires.
             let ended = self.turn.load(Ordering::Relaxed) != turn;
             if ended || outcome == Wait::TimedOut {
-                return self.leave(turn);
+                return has_slept;
             }
         }
     }

@@ -2,16 +2,13 @@
 
 use super::ListError;
 use super::list::List;
-use super::lock::Owner;
 use crate::fork_mark;
 
 /// The calling thread.
 #[derive(Clone, Copy)]
 pub(super) struct This {
-    /// As lock words have it.
-    pub(super) id: u32,
-    /// Its process's `fork_mark`.
-    pub(super) process: u32,
+    id: u32,
+    process: u32,
     pub(super) list: List,
 }
 
@@ -20,12 +17,22 @@ pub(super) fn this() -> Result<This, ListError> {
     Ok(This { id: super::number(), process: fork_mark::now(), list: List::find()? })
 }
 
-/// The calling thread, if it is that owner. Not if a fork has come in between: a child may be given a dead owner's number.
-pub(super) fn this_if(owner: Owner) -> Option<This> {
-    fork_mark::is_still(owner.process).then(this)?.ok().filter(|this| this.id == owner.id)
-}
+impl This {
+    /// As lock words have it.
+    pub(super) fn id(self) -> u32 {
+        self.id
+    }
 
-/// Whether that is the calling thread.
-pub(super) fn is_caller(owner: Owner) -> bool {
-    fork_mark::is_still(owner.process) && super::number() == owner.id
+    /// Never: with two system calls an unlock, what else it costs is no matter.
+    pub(super) fn is_reached(self) -> bool {
+        false
+    }
+
+    /// Whether the caller is the thread that asked, and not one with its number in the child of a fork.
+    pub(super) fn is_here(self) -> bool {
+        fork_mark::is_still(self.process) && super::number() == self.id
+    }
+
+    /// Nothing to ask for.
+    pub(super) fn ask_to_be_reached(self) {}
 }

@@ -59,6 +59,10 @@ impl Entry {
 }
 
 impl List {
+    /// Nobody's: what stands where nothing was looked for yet.
+    #[cfg(feature = "std")]
+    pub(super) const NONE: List = List(NonNull::dangling());
+
     /// The calling thread's.
     #[cold]
     pub(super) fn find() -> Result<List, ListError> {

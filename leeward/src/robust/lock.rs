@@ -8,7 +8,9 @@
 use core::time::Duration;
 
 use super::list::{Entry, OFFSET};
-use super::this::{This, this, this_if};
+use super::sleepers::{Sleeper, Sleepers};
+use super::this::{This, this};
+use super::unlock::Unlock;
 use super::{ListError, is_alive};
 use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{self, Deadline, Futex, Shared, Wait};
@@ -35,7 +37,8 @@ const LONG: Duration = Duration::from_secs(30);
 /// |---|---|
 /// | 0 | the lock word |
 /// | 4 | the state |
-/// | 8 | nothing, 0 |
+/// | 8 | who sleeps, and whether the owner is leaving: 0 unless it is unlocked by a store |
+/// | 16 | nothing, 0 |
 /// | 24 | `prev` |
 /// | 32 | `next`, which the kernel's and glibc's pointers address |
 #[repr(C)]
@@ -50,7 +53,8 @@ pub(super) struct Lock {
     word: AtomicU32,
     /// `USABLE` or `UNRECOVERABLE`. Written by an owner before its release.
     state: AtomicU32,
-    nothing: [u32; 4],
+    sleepers: Sleepers,
+    nothing: [u32; 2],
     entry: Entry,
 }
 
@@ -59,20 +63,11 @@ const _: () = assert!(
         == (core::mem::offset_of!(Lock, entry) + size_of::<usize>()) as isize + OFFSET
 );
 
-/// Who took a lock: a thread of a process. Nobody is, in the child of a fork, of what was taken before.
-#[derive(Clone, Copy)]
-pub(super) struct Owner {
-    /// The thread's number, as lock words have it. After its end others may have it.
-    pub(super) id: u32,
-    /// The process's `fork_mark`.
-    pub(super) process: u32,
-}
-
 /// What the taker of a lock is told.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
     /// The calling thread.
-    pub(super) owner: Owner,
+    pub(super) this: This,
     /// Its last owner died, or left it inconsistent.
     pub(super) owner_died: bool,
 }
@@ -95,13 +90,6 @@ pub(super) enum Patience {
     Endless,
 }
 
-impl Owner {
-    #[inline]
-    fn of(this: This) -> Owner {
-        Owner { id: this.id, process: this.process }
-    }
-}
-
 fn is_free(word: u32) -> bool {
     word & OWNER == 0
 }
@@ -113,12 +101,18 @@ fn is_announced(word: u32) -> bool {
 
 impl Lock {
     pub(super) const fn new() -> Lock {
-        Lock { word: AtomicU32::new(FREE), state: AtomicU32::new(USABLE), nothing: [0; 4], entry: Entry::new() }
+        Lock {
+            word: AtomicU32::new(FREE),
+            state: AtomicU32::new(USABLE),
+            sleepers: Sleepers::new(),
+            nothing: [0; 2],
+            entry: Entry::new(),
+        }
     }
 
     /// Takes it. A compare-exchange and six stores, if it is free.
     #[inline]
-    pub(super) fn lock(&'static self, patience: Patience) -> Result<Taken, Refusal> {
+    pub(super) fn lock<U: Unlock>(&'static self, patience: Patience) -> Result<Taken, Refusal> {
         let this = match this() {
             Ok(this) => this,
             Err(error) => return Err(Refusal::NoList(error)),
@@ -130,16 +124,19 @@ impl Lock {
             this.list.link(&self.entry);
         }
         // Acquire: partner of the release in `unlock`. Relaxed on failure: the slow path looks again.
-        if self.word.compare_exchange(FREE, this.id, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return self.lock_slow(this, patience);
+        if self.word.compare_exchange(FREE, this.id(), Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return self.lock_slow::<U>(this, patience);
         }
-        self.taken(this);
-        Ok(Taken { owner: Owner::of(this), owner_died: false })
+        self.taken::<U>(this);
+        Ok(Taken { this, owner_died: false })
     }
 
     /// The word is this thread's: now the list.
     #[inline]
-    fn taken(&'static self, this: This) {
+    fn taken<U: Unlock>(&'static self, this: This) {
+        if U::STORES {
+            self.sleepers.owner_stays();
+        }
         if mutated!(robust_pending_late) {
             this.list.begin(&self.entry);
         }
@@ -154,10 +151,12 @@ impl Lock {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow(&'static self, this: This, patience: Patience) -> Result<Taken, Refusal> {
-        let outcome = self.contend(this, patience);
+    fn lock_slow<U: Unlock>(&'static self, this: This, patience: Patience) -> Result<Taken, Refusal> {
+        let mut sleeper = Sleeper::new();
+        let outcome = self.contend::<U>(this, patience, &mut sleeper);
+        sleeper.leave(&self.sleepers);
         match outcome {
-            Ok(_) => self.taken(this),
+            Ok(_) => self.taken::<U>(this),
             Err(_) => this.list.end(),
         }
         outcome
@@ -165,7 +164,7 @@ impl Lock {
 
     /// Looks, then yields, then sleeps. `pending` names this lock throughout: whoever is killed between being woken and
     /// taking it has the kernel wake another.
-    fn contend(&self, this: This, patience: Patience) -> Result<Taken, Refusal> {
+    fn contend<U: Unlock>(&self, this: This, patience: Patience, sleeper: &mut Sleeper) -> Result<Taken, Refusal> {
         let mut looks = Looks::new();
         loop {
             // Acquire: partner of the release in `unlock`: what stands in the state was written before it.
@@ -176,7 +175,7 @@ impl Lock {
                     None => continue,
                 }
             }
-            if word & OWNER == this.id {
+            if word & OWNER == this.id() {
                 return Err(Refusal::WouldDeadlock);
             }
             if let Patience::None = patience {
@@ -185,12 +184,14 @@ impl Lock {
             if looks.pause::<Shared>() {
                 continue;
             }
+            let nap = if U::STORES && !sleeper.is_seen(&self.sleepers) { Some(sleeper.nap()) } else { None };
             let announced = (word | WAITERS) & !SETTLING;
-            // Relaxed, both: the sleep compares the word again; whoever releases it finds the bit in its own read-modify-write.
+            // Relaxed, both: the sleep compares the word again; whoever releases it finds the bit in its own read-modify-write (or this is a
+            // nap).
             if is_announced(word)
                 || self.word.compare_exchange(word, announced, Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
-                self.sleep(announced, patience)?;
+                self.sleep(announced, patience, nap)?;
                 looks = Looks::new();
             }
         }
@@ -207,15 +208,15 @@ impl Lock {
             return Some(Err(Refusal::NotRecoverable));
         }
         // The bit stays while anybody may sleep.
-        let taken = this.id | word & WAITERS;
+        let taken = this.id() | word & WAITERS;
         // Acquire: as in `lock`; a dead owner's stores come before the kernel's. Relaxed on failure: looked at again.
         self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed).ok()?;
-        Some(Ok(Taken { owner: Owner::of(this), owner_died: word & OWNER_DIED != 0 }))
+        Some(Ok(Taken { this, owner_died: word & OWNER_DIED != 0 }))
     }
 
-    /// Sleeps while the word, announced, is still that.
-    fn sleep(&self, word: u32, patience: Patience) -> Result<(), Refusal> {
-        let long = Deadline::after::<Shared>(LONG);
+    /// Sleeps while the word, announced, is still that; for a nap only, if it may change without a wake.
+    fn sleep(&self, word: u32, patience: Patience, nap: Option<Duration>) -> Result<(), Refusal> {
+        let long = Deadline::after::<Shared>(nap.unwrap_or(LONG));
         let (until, is_end) = match patience {
             Patience::Until(deadline) if deadline <= long => (deadline, true),
             _ => (long, false),
@@ -231,37 +232,68 @@ impl Lock {
         if is_end { Err(Refusal::TimedOut) } else { Ok(()) }
     }
 
-    /// Gives it up, for ever unusable if it `is_inconsistent`. Nothing happens if the caller is not `owner`: in the child of
-    /// a fork, a copied guard opens nothing, and the entry's links mean nothing.
+    /// Gives it up, for ever unusable if it `is_inconsistent`. Nothing happens in the child of a fork: a copied guard opens nothing, and the
+    /// entry's links mean nothing.
     ///
     /// # Safety
-    /// `owner`, if it is the calling thread, has taken it by [`lock`](Self::lock), and not given it up since.
+    /// `this`, if it is the calling thread, has taken it by [`lock`](Self::lock), and not given it up since.
     #[inline]
-    pub(super) unsafe fn unlock(&'static self, owner: Owner, is_inconsistent: bool) {
-        let Some(this) = this_if(owner) else { return };
+    pub(super) unsafe fn unlock<U: Unlock>(&'static self, this: This, is_inconsistent: bool) {
+        if !this.is_here() {
+            return;
+        }
         this.list.begin(&self.entry);
         // SAFETY: the caller's promise: linked when it was taken.
         unsafe { self.entry.unlink() };
-        // Relaxed: only this thread stores its own number, and takes it away. Overwritten, it is left as it is: somebody may have taken it.
-        if self.word.load(Ordering::Relaxed) & OWNER != this.id {
-            return this.list.end();
-        }
         if mutated!(robust_pending_before_release) {
             this.list.end();
+        }
+        if is_inconsistent || !self.release::<U>(this.id(), this.is_reached()) {
+            return self.unlock_slow::<U>(this, is_inconsistent);
+        }
+        this.list.end();
+    }
+
+    /// Releases it, if that is all there is to do: nobody sleeps.
+    #[inline]
+    fn release<U: Unlock>(&self, id: u32, is_reached: bool) -> bool {
+        if U::STORES {
+            // Relaxed: only this thread stores its own number and takes it away; the mark of a sleeper is set by who is counted.
+            let may = is_reached && self.sleepers.owner_leaves() && self.word.load(Ordering::Relaxed) == id;
+            if may {
+                // Release: partner of the acquires in `lock` and `contend`. No mark is lost: see `sleepers`.
+                self.word.store(FREE, Ordering::Release);
+            }
+            return may;
+        }
+        // Release: partner of the acquires in `lock` and `contend`. Relaxed on failure: looked at again.
+        self.word.compare_exchange(id, FREE, Ordering::Release, Ordering::Relaxed).is_ok()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unlock_slow<U: Unlock>(&self, this: This, is_inconsistent: bool) {
+        // Relaxed: only this thread stores its own number, and takes it away. Overwritten, it is left as it is: somebody may have taken it.
+        if self.word.load(Ordering::Relaxed) & OWNER != this.id() {
+            return this.list.end();
         }
         if is_inconsistent {
             return self.unlock_inconsistent(this);
         }
         // Release: partner of the acquires in `lock` and `contend`. What is left is `WAITERS`, if it was there.
-        if self.word.fetch_sub(this.id, Ordering::Release) & WAITERS != 0 {
-            return self.pass_on(this);
+        if self.word.fetch_sub(this.id(), Ordering::Release) & WAITERS != 0 {
+            self.pass_on(this);
+        }
+        if U::STORES {
+            self.sleepers.quieten();
         }
         this.list.end();
+        if U::STORES && !this.is_reached() {
+            this.ask_to_be_reached();
+        }
     }
 
     /// Released with somebody asleep, perhaps: wakes one.
-    #[cold]
-    #[inline(never)]
     fn pass_on(&self, this: This) {
         if mutated!(robust_pending_before_wake) {
             this.list.end();
@@ -270,9 +302,8 @@ impl Lock {
             self.word.fetch_and(!WAITERS, Ordering::Relaxed);
         }
         if !mutated!(robust_wake) && Shared::wake(&self.word, 1) == 0 {
-            self.settle(this.id);
+            self.settle(this.id());
         }
-        this.list.end();
     }
 
     /// Nobody slept: takes the bit away, if nobody has come since.
@@ -305,7 +336,7 @@ impl Lock {
         // Relaxed: the release below publishes it. A death in between leaves `OWNER_DIED` as well.
         self.state.store(UNRECOVERABLE, Ordering::Relaxed);
         // Release: partner of the acquire in `contend`. Leaves `OWNER_DIED`, and `WAITERS` if it was there.
-        let old = self.word.fetch_sub(this.id.wrapping_sub(OWNER_DIED), Ordering::Release);
+        let old = self.word.fetch_sub(this.id().wrapping_sub(OWNER_DIED), Ordering::Release);
         if old & WAITERS != 0 {
             Shared::wake(&self.word, futex::ALL);
         }

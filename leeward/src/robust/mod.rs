@@ -32,7 +32,7 @@
 //! # How
 //! Each thread has a list of the robust locks that it holds, which the kernel walks when the thread is no more. libc registers one for
 //! each thread that it starts; it is joined, so that these locks mix with pthread's robust mutexes in any order. A thread made by raw `clone` is
-//! given one, and keeps a page for it. Sleeps are always on the *shared* futex, also in one process: that is where the kernel wakes.
+//! given one, and keeps a page for it. [`LightMutex`] is unlocked by a store; what that asks of sleepers is told there. Sleeps are always on the *shared* futex, also in one process: that is where the kernel wakes.
 //!
 //! # Limits, and what to do about them
 //! - **2,048 locks.** The kernel gives up after so many entries of a dying thread's list, pthread's among them; the rest stay locked. Hold
@@ -65,9 +65,12 @@ mod error;
 mod list;
 mod lock;
 mod mutex;
+mod sleepers;
+mod unlock;
 
 pub use error::ListError;
 pub use mutex::{Guard, LockError, Mutex};
+pub use unlock::{ByExchange, ByStore, LightMutex, Unlock};
 
 pub use crate::bytes::AnyBytes;
 use crate::sys::Errno;

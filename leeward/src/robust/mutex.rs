@@ -5,8 +5,9 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use super::lock::{Lock, Owner, Patience, Refusal, Taken};
-use super::this::is_caller;
+use super::lock::{Lock, Patience, Refusal, Taken};
+use super::this::This;
+use super::unlock::{ByExchange, Unlock};
 use super::{AnyBytes, ListError};
 use crate::futex::{Deadline, Shared};
 
@@ -17,7 +18,7 @@ use crate::futex::{Deadline, Shared};
 ///
 /// # Layout
 /// `repr(C)`; zeroed memory is an unlocked mutex around a zeroed `T`. The lock word at 0 (owner's thread id in bits 0-29, bit 30
-/// "owner died", bit 31 "somebody waits"), its state at 4, zeroes at 8, `prev` at 24, `next` at 32, the value at 40 or the
+/// "owner died", bit 31 "somebody waits"), its state at 4, zeroes at 8 (of a [`LightMutex`](super::LightMutex), who sleeps), zeroes at 16, `prev` at 24, `next` at 32, the value at 40 or the
 /// next multiple of its alignment. 64-bit systems only.
 ///
 /// # Where it may lie
@@ -26,7 +27,7 @@ use crate::futex::{Deadline, Shared};
 /// ([`Region::leak`](crate::shared::Region::leak), [`Mutex::at`]).
 ///
 /// # Cost
-/// Free: a compare-exchange to lock, a subtraction to unlock, a dozen plain loads and stores. Contended: some looks, three
+/// Free: a compare-exchange to lock, another to unlock, a dozen plain loads and stores. Contended: some looks, three
 /// yields, then the shared futex. A dying owner costs the kernel a few hundred nanoseconds a lock.
 ///
 /// # Memory ordering
@@ -34,22 +35,30 @@ use crate::futex::{Deadline, Shared};
 ///
 /// Not async-signal-safe: a handler that interrupts a lock or unlock of its own thread would take over its pending entry.
 #[repr(C)]
-pub struct Mutex<T: AnyBytes> {
+pub struct Mutex<T: AnyBytes, U: Unlock = ByExchange> {
     lock: Lock,
+    unlock: PhantomData<fn() -> U>,
     value: UnsafeCell<T>,
 }
 
 // SAFETY: the lock lets one thread at a time at the value.
-unsafe impl<T: AnyBytes> Sync for Mutex<T> {}
+unsafe impl<T: AnyBytes, U: Unlock> Sync for Mutex<T, U> {}
 
 // SAFETY: words, of which any bytes are one, addresses that mean something to the owner's process and are used by the owner alone, and the value;
 // `repr(C)`. In a region that is leaked: it is locked by a `'static` reference.
-unsafe impl<T: AnyBytes> AnyBytes for Mutex<T> {}
+unsafe impl<T: AnyBytes, U: Unlock> AnyBytes for Mutex<T, U> {}
 
 impl<T: AnyBytes> Mutex<T> {
     /// An unlocked one: for a static, or a box that is leaked. In a mapping, zeroes are one.
     pub const fn new(value: T) -> Mutex<T> {
-        Mutex { lock: Lock::new(), value: UnsafeCell::new(value) }
+        Mutex::with_unlock(value)
+    }
+}
+
+impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
+    /// An unlocked one that is unlocked in a way of one's choice; see [`new`](Mutex::new).
+    pub const fn with_unlock(value: T) -> Mutex<T, U> {
+        Mutex { lock: Lock::new(), unlock: PhantomData, value: UnsafeCell::new(value) }
     }
 
     /// The one that lies at `place`, in a mapping of shared memory.
@@ -58,18 +67,18 @@ impl<T: AnyBytes> Mutex<T> {
     /// If `place` is null or not aligned.
     ///
     /// # Safety
-    /// - There are `size_of::<Mutex<T>>()` bytes, readable and writable, at first zeroed or moved there from
+    /// - There are `size_of::<Mutex<T, U>>()` bytes, readable and writable, at first zeroed or moved there from
     ///   [`Mutex::new`], and since then written by mutexes of this type and layout only, in every process that maps them.
     /// - They stay mapped there as long as anything uses the mutex through the reference, as long as any thread of this process holds it
     ///   (through a forgotten guard, too), and until every call of lock and unlock on it has returned.
     /// - Processes that use it are of one pid namespace.
     /// - In [`Guard::with`] the reference stays on its thread: a process that is killed ends thread by thread, and another might use the
     ///   reference for a moment after the lock was given on.
-    pub unsafe fn at(place: *mut Mutex<T>) -> &'static Mutex<T> {
+    pub unsafe fn at(place: *mut Mutex<T, U>) -> &'static Mutex<T, U> {
         assert!(
             !place.is_null() && place.is_aligned(),
             "a robust mutex cannot lie at {place:?}: its address must be a multiple of {}",
-            align_of::<Mutex<T>>()
+            align_of::<Mutex<T, U>>()
         );
         // SAFETY: the caller's promise.
         unsafe { &*place }
@@ -94,7 +103,7 @@ impl<T: AnyBytes> Mutex<T> {
     /// assert_eq!(COUNTER.lock().unwrap().get(), 1);
     /// ```
     #[inline]
-    pub fn lock(&'static self) -> Result<Guard<T>, LockError<T>> {
+    pub fn lock(&'static self) -> Result<Guard<T, U>, LockError<T, U>> {
         self.with(Patience::Endless)
     }
 
@@ -103,7 +112,7 @@ impl<T: AnyBytes> Mutex<T> {
     /// # Errors
     /// As [`lock`](Self::lock); [`LockError::WouldBlock`] if it is held.
     #[inline]
-    pub fn try_lock(&'static self) -> Result<Guard<T>, LockError<T>> {
+    pub fn try_lock(&'static self) -> Result<Guard<T, U>, LockError<T, U>> {
         self.with(Patience::None)
     }
 
@@ -111,7 +120,7 @@ impl<T: AnyBytes> Mutex<T> {
     ///
     /// # Errors
     /// As [`try_lock_until`](Self::try_lock_until).
-    pub fn try_lock_for(&'static self, limit: Duration) -> Result<Guard<T>, LockError<T>> {
+    pub fn try_lock_for(&'static self, limit: Duration) -> Result<Guard<T, U>, LockError<T, U>> {
         self.try_lock_until(Deadline::after::<Shared>(limit))
     }
 
@@ -119,27 +128,27 @@ impl<T: AnyBytes> Mutex<T> {
     ///
     /// # Errors
     /// As [`lock`](Self::lock); [`LockError::TimedOut`], or [`LockError::OwnerLost`] if the time is up and there is no such thread as the owner.
-    pub fn try_lock_until(&'static self, deadline: Deadline) -> Result<Guard<T>, LockError<T>> {
+    pub fn try_lock_until(&'static self, deadline: Deadline) -> Result<Guard<T, U>, LockError<T, U>> {
         self.with(Patience::Until(deadline))
     }
 
     #[inline]
-    fn with(&'static self, patience: Patience) -> Result<Guard<T>, LockError<T>> {
-        match self.lock.lock(patience) {
-            Ok(Taken { owner, owner_died: false }) => Ok(self.guard(owner, false)),
+    fn with(&'static self, patience: Patience) -> Result<Guard<T, U>, LockError<T, U>> {
+        match self.lock.lock::<U>(patience) {
+            Ok(Taken { this, owner_died: false }) => Ok(self.guard(this, false)),
             other => Err(self.news(other)),
         }
     }
 
     #[inline]
-    fn guard(&'static self, owner: Owner, is_inconsistent: bool) -> Guard<T> {
+    fn guard(&'static self, owner: This, is_inconsistent: bool) -> Guard<T, U> {
         Guard { mutex: self, owner, is_inconsistent, thread: PhantomData }
     }
 
     #[cold]
-    fn news(&'static self, outcome: Result<Taken, Refusal>) -> LockError<T> {
+    fn news(&'static self, outcome: Result<Taken, Refusal>) -> LockError<T, U> {
         match outcome {
-            Ok(taken) => LockError::OwnerDied(self.guard(taken.owner, true)),
+            Ok(taken) => LockError::OwnerDied(self.guard(taken.this, true)),
             Err(Refusal::NotRecoverable) => LockError::NotRecoverable,
             Err(Refusal::WouldDeadlock) => LockError::WouldDeadlock,
             Err(Refusal::WouldBlock) => LockError::WouldBlock,
@@ -168,7 +177,7 @@ impl<T: AnyBytes> Mutex<T> {
     }
 }
 
-impl<T: AnyBytes> fmt::Debug for Mutex<T> {
+impl<T: AnyBytes, U: Unlock> fmt::Debug for Mutex<T, U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mutex").field("is_unrecoverable", &self.is_unrecoverable()).finish_non_exhaustive()
     }
@@ -180,15 +189,15 @@ impl<T: AnyBytes> fmt::Debug for Mutex<T> {
 /// In the child of a fork a copy of the parent's guard opens nothing: its drop does nothing, and to ask it for the value is a panic. It knows
 /// its process as well as its thread, so that this holds whatever number the child's thread has.
 #[must_use = "the lock is given up when the guard is dropped"]
-pub struct Guard<T: AnyBytes> {
-    mutex: &'static Mutex<T>,
+pub struct Guard<T: AnyBytes, U: Unlock = ByExchange> {
+    mutex: &'static Mutex<T, U>,
     /// The thread that took it, and of which process.
-    owner: Owner,
+    owner: This,
     is_inconsistent: bool,
     thread: PhantomData<*const ()>,
 }
 
-impl<T: AnyBytes> Guard<T> {
+impl<T: AnyBytes, U: Unlock> Guard<T, U> {
     /// The value, for as long as `work` takes: a reference that outlived a thread which leaked its guard and ended would be one to a lock that
     /// somebody else holds.
     ///
@@ -226,8 +235,8 @@ impl<T: AnyBytes> Guard<T> {
 
     #[inline]
     fn must_be_ours(&self) {
-        if !is_caller(self.owner) {
-            not_ours(self.owner.id);
+        if !self.owner.is_here() {
+            not_ours(self.owner.id());
         }
     }
 
@@ -248,15 +257,15 @@ fn not_ours(owner: u32) -> ! {
     panic!("this guard of a robust mutex is a fork's copy: thread {owner} of the parent holds the lock")
 }
 
-impl<T: AnyBytes> Drop for Guard<T> {
+impl<T: AnyBytes, U: Unlock> Drop for Guard<T, U> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard was made when its thread took the lock, and is dropped once.
-        unsafe { self.mutex.lock.unlock(self.owner, self.is_inconsistent) };
+        unsafe { self.mutex.lock.unlock::<U>(self.owner, self.is_inconsistent) };
     }
 }
 
-impl<T: AnyBytes> fmt::Debug for Guard<T> {
+impl<T: AnyBytes, U: Unlock> fmt::Debug for Guard<T, U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guard").field("is_inconsistent", &self.is_inconsistent).finish_non_exhaustive()
     }
@@ -264,10 +273,10 @@ impl<T: AnyBytes> fmt::Debug for Guard<T> {
 
 /// Why a lock was not simply taken.
 #[non_exhaustive]
-pub enum LockError<T: AnyBytes> {
+pub enum LockError<T: AnyBytes, U: Unlock = ByExchange> {
     /// It was taken, but its last owner died in it: the data may be half-written. Repair it and
     /// [mark it consistent](Guard::mark_consistent), or drop the guard and nobody uses the lock again.
-    OwnerDied(Guard<T>),
+    OwnerDied(Guard<T, U>),
     /// An owner died and the next one did not repair the data.
     NotRecoverable,
     /// The calling thread holds it already; or the word holds the thread's number for no good reason.
@@ -283,7 +292,7 @@ pub enum LockError<T: AnyBytes> {
     NoList(ListError),
 }
 
-impl<T: AnyBytes> LockError<T> {
+impl<T: AnyBytes, U: Unlock> LockError<T, U> {
     /// If the owner died: has `repair` mend the data and marks it consistent. Any other error stays. If `repair` panics, the lock is
     /// unusable from then on.
     ///
@@ -295,7 +304,7 @@ impl<T: AnyBytes> LockError<T> {
     ///
     /// # Errors
     /// What it was, unless the owner died.
-    pub fn repair(self, repair: impl FnOnce(&mut T)) -> Result<Guard<T>, LockError<T>> {
+    pub fn repair(self, repair: impl FnOnce(&mut T)) -> Result<Guard<T, U>, LockError<T, U>> {
         match self {
             LockError::OwnerDied(mut guard) => {
                 guard.with(repair);
@@ -307,13 +316,13 @@ impl<T: AnyBytes> LockError<T> {
     }
 }
 
-impl<T: AnyBytes> fmt::Debug for LockError<T> {
+impl<T: AnyBytes, U: Unlock> fmt::Debug for LockError<T, U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl<T: AnyBytes> fmt::Display for LockError<T> {
+impl<T: AnyBytes, U: Unlock> fmt::Display for LockError<T, U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LockError::OwnerDied(_) => f.write_str("the lock's last owner died: its data may be half-written"),
@@ -334,4 +343,4 @@ impl<T: AnyBytes> fmt::Display for LockError<T> {
     }
 }
 
-impl<T: AnyBytes> core::error::Error for LockError<T> {}
+impl<T: AnyBytes, U: Unlock> core::error::Error for LockError<T, U> {}

@@ -7,53 +7,72 @@ use core::cell::Cell;
 
 use super::ListError;
 use super::list::List;
-use super::lock::Owner;
-use crate::fork_mark;
+use crate::fence::processes;
+use crate::fork_mark::{self, NEVER};
 use crate::mutant::mutated;
 
-/// The calling thread.
+/// The calling thread: two words, so that it stays in registers.
 #[derive(Clone, Copy)]
 pub(super) struct This {
-    /// As lock words have it.
-    pub(super) id: u32,
-    /// Its process's `fork_mark`.
-    pub(super) process: u32,
+    /// | bits | meaning |
+    /// |---|---|
+    /// | 0-29 | its number, as lock words have it |
+    /// | 30 | heavy fences of all processes reach this one |
+    /// | 32-63 | in which process it was found |
+    name: u64,
     pub(super) list: List,
 }
 
+const NUMBER: u64 = (1 << 30) - 1;
+const REACHED: u64 = 1 << 30;
+const PROCESS_SHIFT: u32 = 32;
+
 std::thread_local! {
-    /// What was found; of another process, if this one was forked since.
-    static KNOWN: Cell<Option<This>> = const { Cell::new(None) };
+    static KNOWN: Cell<This> = const { Cell::new(This { name: (NEVER as u64) << PROCESS_SHIFT, list: List::NONE }) };
 }
 
 /// The calling thread.
 #[inline]
 pub(super) fn this() -> Result<This, ListError> {
-    match KNOWN.with(Cell::get) {
-        Some(this) if fork_mark::is_still(this.process) => Ok(this),
-        _ => look(),
+    let known = KNOWN.with(Cell::get);
+    if known.is_here() { Ok(known) } else { look() }
+}
+
+impl This {
+    /// As lock words have it.
+    #[inline]
+    pub(super) fn id(self) -> u32 {
+        (self.name & NUMBER) as u32
     }
-}
 
-/// The calling thread, if it is that owner. Not if a fork has come in between: a child may be given a dead owner's number.
-#[inline]
-pub(super) fn this_if(owner: Owner) -> Option<This> {
-    KNOWN.with(Cell::get).filter(|this| {
-        let is_same = this.process == owner.process || mutated!(robust_fork_mark);
-        this.id == owner.id && is_same && fork_mark::is_still(this.process)
-    })
-}
+    /// Whether heavy fences of all processes reach this one.
+    #[inline]
+    pub(super) fn is_reached(self) -> bool {
+        self.name & REACHED != 0
+    }
 
-/// Whether that is the calling thread.
-#[inline]
-pub(super) fn is_caller(owner: Owner) -> bool {
-    this_if(owner).is_some()
+    /// Whether the caller, the thread that asked or its copy in the child of a fork, is not the copy.
+    #[inline]
+    pub(super) fn is_here(self) -> bool {
+        fork_mark::is_still((self.name >> PROCESS_SHIFT) as u32)
+            || mutated!(robust_fork_mark) && super::number() == self.id()
+    }
+
+    /// Has heavy fences of all processes reach this one from the thread's next lock on, if the kernel will.
+    #[cold]
+    pub(super) fn ask_to_be_reached(self) {
+        if processes::join() {
+            KNOWN.with(|known| known.set(This { name: self.name | REACHED, ..self }));
+        }
+    }
 }
 
 #[cold]
 #[inline(never)]
 fn look() -> Result<This, ListError> {
-    let this = This { id: super::number(), process: fork_mark::now(), list: List::find()? };
-    KNOWN.with(|known| known.set(Some(this)));
+    let process = fork_mark::now();
+    let name = u64::from(super::number()) | u64::from(process) << PROCESS_SHIFT;
+    let this = This { name, list: List::find()? };
+    KNOWN.with(|known| known.set(this));
     Ok(this)
 }

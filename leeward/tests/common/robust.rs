@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use leeward::robust::{AnyBytes, Guard, LockError, Mutex};
+use leeward::robust::{AnyBytes, ByExchange, Guard, LockError, Mutex, Unlock};
 
 pub const WAITERS: u32 = 1 << 31;
 pub const OWNER_DIED: u32 = 1 << 30;
@@ -27,12 +27,17 @@ pub fn shared<T: Sync + AnyBytes>() -> &'static T {
 
 /// A mutex there.
 pub fn shared_mutex<T: AnyBytes>() -> &'static Mutex<T> {
+    shared_mutex_of::<T, ByExchange>()
+}
+
+/// One that is unlocked in a way of one's choice.
+pub fn shared_mutex_of<T: AnyBytes, U: Unlock>() -> &'static Mutex<T, U> {
     // SAFETY: zeroed, aligned to a page, never unmapped; children are of this pid namespace.
-    unsafe { Mutex::at(shared_memory(size_of::<Mutex<T>>()).cast()) }
+    unsafe { Mutex::at(shared_memory(size_of::<Mutex<T, U>>()).cast()) }
 }
 
 /// The lock word.
-pub fn word<T: AnyBytes>(mutex: &'static Mutex<T>) -> &'static AtomicU32 {
+pub fn word<T: AnyBytes, U: Unlock>(mutex: &'static Mutex<T, U>) -> &'static AtomicU32 {
     // SAFETY: the documented layout.
     unsafe { &*core::ptr::from_ref(mutex).cast::<AtomicU32>() }
 }
@@ -144,7 +149,7 @@ pub fn walk() -> Vec<usize> {
 }
 
 /// What came of a lock, in a word.
-pub fn outcome<T: AnyBytes>(result: Result<Guard<T>, LockError<T>>) -> &'static str {
+pub fn outcome<T: AnyBytes, U: Unlock>(result: Result<Guard<T, U>, LockError<T, U>>) -> &'static str {
     match result {
         Ok(_) => "ok",
         Err(LockError::OwnerDied(mut guard)) => {

@@ -40,7 +40,35 @@ pub enum At {
     /// Killed; the kernel still has one to wake.
     Dying,
     Dead,
+    // Of the lock that is unlocked by a store, beside all of the above.
+    /// Has taken it, and says that it stays.
+    Stay,
+    /// Says that it is leaving.
+    SayLeaving,
+    LookWhoIsCounted,
+    LookAtOwnWord,
+    StoreFree,
+    Quieten,
+    Count,
+    LookForFence,
+    /// The heavy fence: which threads have executed it.
+    Fence(u8),
+    SetFenced,
+    LookAtOwner,
+    /// Asleep for a while.
+    Nap,
+    Uncount,
 }
+
+/// A plain store that others do not see yet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Store {
+    Leaving(bool),
+    Free,
+}
+
+/// How many a thread has at most: stay, leaving, free.
+pub const BUFFERED: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Thread {
@@ -50,9 +78,16 @@ pub struct Thread {
     /// Was told of a death.
     pub told: bool,
     pub slept: bool,
+    /// The oldest first.
+    pub buffer: [Option<Store>; BUFFERED],
+    pub counted: bool,
+    /// The word, held, before all that a sleeper does.
+    pub found: Word,
+    /// Every unlock sees its mark.
+    pub seen: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct State {
     pub word: Word,
     pub threads: [Thread; MOST],
@@ -61,9 +96,28 @@ pub struct State {
     pub inside: Option<u8>,
     pub half_written: bool,
     pub deaths: u8,
+    /// The owner is, or was, leaving.
+    pub leaving: bool,
+    /// Sleepers, the killed ones among them.
+    pub count: u8,
+    /// Not all zeroes: unlocks are exchanges.
+    pub raised: bool,
+    pub fenced: bool,
 }
 
 impl State {
+    /// The thread's oldest store becomes visible.
+    pub fn drain(&mut self, me: usize) {
+        let buffer = &mut self.threads[me].buffer;
+        match buffer[0] {
+            None => return,
+            Some(Store::Leaving(whether)) => self.leaving = whether,
+            Some(Store::Free) => self.word = Word::default(),
+        }
+        buffer.rotate_left(1);
+        buffer[BUFFERED - 1] = None;
+    }
+
     /// The same state with its threads in an order of their own: none of them is special, so that what holds of one order holds of all.
     pub fn sorted(&self) -> State {
         let as_seen_by = |name: u8, owner: u8| u8::from(owner != 0) + u8::from(owner == name);
@@ -82,15 +136,30 @@ impl State {
     }
 }
 
+/// A set of threads, a bit each.
+fn renamed_set(set: u8, rename: impl Fn(u8) -> u8) -> u8 {
+    (1..=MOST as u8).filter(|name| set >> (name - 1) & 1 != 0).fold(0, |new, name| new | 1 << (rename(name) - 1))
+}
+
 impl Thread {
+    pub fn has_stored_all(&self) -> bool {
+        self.buffer[0].is_none()
+    }
+
+    pub fn store(&mut self, what: Store) {
+        let place = self.buffer.iter_mut().find(|place| place.is_none());
+        *place.expect("a release follows the third") = Some(what);
+    }
+
     fn renamed(self, rename: impl Fn(u8) -> u8) -> Thread {
         let seen = |word: Word| Word { owner: rename(word.owner), ..word };
         let at = match self.at {
             At::Take(word) => At::Take(seen(word)),
             At::Announce(word) => At::Announce(seen(word)),
             At::Wait(word) => At::Wait(seen(word)),
+            At::Fence(done) => At::Fence(renamed_set(done, &rename)),
             other => other,
         };
-        Thread { at, ..self }
+        Thread { at, found: seen(self.found), ..self }
     }
 }

@@ -111,12 +111,9 @@ impl Crew {
         self.table.finding.report(Kind::ChildFailed, 0, [number as u64, 0]);
     }
 
-    /// The lock word: at the mutex's beginning, as documented.
+    /// The lock word.
     pub fn word(&self, at: usize) -> u64 {
-        let mutex = &raw const self.table.places[at].mutex;
-        // SAFETY: the documented layout; it is changed by atomic accesses, and this is one.
-        let word = unsafe { &*mutex.cast::<std::sync::atomic::AtomicU32>() };
-        u64::from(word.load(Ordering::SeqCst))
+        u64::from(self.table.word(at).load(Ordering::SeqCst))
     }
 
     /// Every lock can be taken, and its record is whole or its owner's death is told.

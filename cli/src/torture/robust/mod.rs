@@ -3,6 +3,7 @@
 
 mod crew;
 mod finding;
+mod held;
 mod phases;
 mod step;
 mod table;

@@ -71,7 +71,8 @@ pub fn woken(crew: &mut Crew, slice: Duration) -> io::Result<()> {
 
 fn one_woken(crew: &mut Crew) -> io::Result<()> {
     let me = crew.me;
-    let Some(held) = me.enter(0, Way::For(crew.patience)) else {
+    let at = crew.random.below(KINDS as u64) as usize;
+    let Some(held) = me.enter(at, Way::For(crew.patience)) else {
         crew.audit();
         return Ok(());
     };
@@ -81,13 +82,13 @@ fn one_woken(crew: &mut Crew) -> io::Result<()> {
             if seat == 1 {
                 sys::run_when_idle();
             }
-            worker.once(0);
+            worker.once(at);
         })?;
         await_sleep(crew, child);
         children.push(child);
     }
     me.leave(held);
-    let thief = if crew.random.one_in(2) { me.enter(0, Way::Try) } else { None };
+    let thief = if crew.random.one_in(2) { me.enter(at, Way::Try) } else { None };
     (0..crew.random.below(50)).for_each(|_| std::hint::spin_loop());
     let victim = if crew.random.one_in(4) { crew.random.below(3) as usize } else { 0 };
     let victim = children.remove(victim);
@@ -129,8 +130,11 @@ enum Leg {
 }
 
 const LEGS: [Leg; 4] = [Leg::Lock, Leg::Record, Leg::Unlock, Leg::AwaitedUnlock];
-/// A sweep goes over the legs so many times, to every so-many-th instruction and then to those between: what is wrong is found early.
+/// A sweep goes over the legs so many times for each kind of lock, to every so-many-th instruction and then to those between: what is wrong is
+/// found early.
 const STRIDE: usize = 4;
+/// The first two places: of one kind each.
+const KINDS: usize = 2;
 
 /// Where a sweep through the instructions has come to: all legs are gone through side by side.
 #[derive(Default)]
@@ -145,8 +149,8 @@ pub struct Sweep {
 
 impl Sweep {
     fn next_pass(&mut self) {
-        self.pass = (self.pass + 1) % STRIDE;
-        (self.instructions, self.is_ended) = (self.pass, Default::default());
+        self.pass = (self.pass + 1) % (STRIDE * KINDS);
+        (self.instructions, self.is_ended) = (self.pass / KINDS, Default::default());
         self.done += u64::from(self.pass == 0);
     }
 }
@@ -162,7 +166,7 @@ pub fn stepped(crew: &mut Crew, sweep: &mut Sweep, slice: Duration) -> io::Resul
                 return Ok(());
             }
             if !sweep.is_ended[leg] {
-                sweep.is_ended[leg] = !one_stepped(crew, name, sweep.instructions)?;
+                sweep.is_ended[leg] = !one_stepped(crew, sweep.pass % KINDS, name, sweep.instructions)?;
                 crew.tally.stepped += 1;
                 crew.audit();
             }
@@ -175,8 +179,8 @@ pub fn stepped(crew: &mut Crew, sweep: &mut Sweep, slice: Duration) -> io::Resul
 }
 
 /// False if the leg came to its end before.
-fn one_stepped(crew: &mut Crew, leg: Leg, instructions: usize) -> io::Result<bool> {
-    let child = crew.start(1, |worker| worker.in_legs(0))?;
+fn one_stepped(crew: &mut Crew, at: usize, leg: Leg, instructions: usize) -> io::Result<bool> {
+    let child = crew.start(1, |worker| worker.in_legs(at))?;
     let mut stopped = step::wait(child.process)?;
     let before = match leg {
         Leg::Lock => 0,
@@ -192,7 +196,7 @@ fn one_stepped(crew: &mut Crew, leg: Leg, instructions: usize) -> io::Result<boo
     }
     let mut waiter = None;
     if leg == Leg::AwaitedUnlock {
-        let child = crew.start(2, |worker| worker.once(0))?;
+        let child = crew.start(2, |worker| worker.once(at))?;
         await_sleep(crew, child);
         waiter = Some(child);
     }

@@ -3,9 +3,11 @@
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use leeward::robust::Mutex;
+use leeward::robust::{LightMutex, Mutex};
 
 use super::finding::Finding;
+use super::held::{self, Outcome, Record, is_light};
+use super::worker::Way;
 
 pub const PLACES: usize = 3;
 /// The first is the parent's.
@@ -14,8 +16,9 @@ pub const SEATS: usize = 64;
 /// A lock, and what is behind it.
 #[repr(C)]
 pub struct Place {
-    /// Two numbers that are the same whenever nobody is inside.
-    pub mutex: Mutex<[u64; 2]>,
+    /// Two numbers that are the same whenever nobody is inside. Of the two locks one is used: [`is_light`].
+    pub mutex: Mutex<Record>,
+    light: LightMutex<Record>,
     /// The life that is inside, 0 if none; not part of what the lock protects, so that two may be found there.
     pub inside: AtomicU64,
     pub taken: AtomicU64,
@@ -66,6 +69,19 @@ impl Table {
 
     pub fn seat(&self, life: u64) -> &Seat {
         &self.seats[life as usize % SEATS]
+    }
+
+    pub fn ask(&'static self, at: usize, way: Way) -> Outcome {
+        let place = &self.places[at];
+        if is_light(at) { held::store(&place.light, way) } else { held::exchange(&place.mutex, way) }
+    }
+
+    /// The lock word: at the mutex's beginning, as documented.
+    pub fn word(&self, at: usize) -> &AtomicU32 {
+        let place = &self.places[at];
+        let word = if is_light(at) { (&raw const place.light).cast() } else { (&raw const place.mutex).cast() };
+        // SAFETY: a word that lives as long as the table.
+        unsafe { &*word }
     }
 
     pub fn is_over(&self) -> bool {

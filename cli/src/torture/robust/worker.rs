@@ -3,10 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use leeward::robust::{Guard, LockError};
-
 use super::super::random::Random;
 use super::finding::Kind;
+use super::held::{Held, Outcome, is_light};
 use super::step;
 use super::table::{Doing, PLACES, Table};
 
@@ -27,7 +26,7 @@ pub enum Way {
 
 /// A lock that was taken, and is left by [`Worker::leave`].
 pub struct Visit {
-    pub guard: Guard<[u64; 2]>,
+    pub guard: Held,
     at: usize,
 }
 
@@ -64,27 +63,20 @@ impl Worker {
 
     /// Takes it, and looks whether all is as it was told. None if it is held, or something was found.
     pub fn enter(self, at: usize, way: Way) -> Option<Visit> {
-        let mutex = &self.table.places[at].mutex;
         self.table.seat(self.life).does(Doing::Locking, at);
-        let outcome = match way {
-            Way::Wait => mutex.lock(),
-            Way::Try => mutex.try_lock(),
-            Way::For(limit) => mutex.try_lock_for(limit),
-        };
-        self.judge(at, outcome)
+        self.judge(at, self.table.ask(at, way))
     }
 
     fn judge(self, at: usize, outcome: Outcome) -> Option<Visit> {
         let (guard, told) = match outcome {
-            Ok(guard) => (guard, false),
-            Err(LockError::OwnerDied(guard)) => (guard, true),
-            Err(LockError::WouldBlock | LockError::TimedOut) => return None,
-            Err(LockError::OwnerLost(owner)) => {
+            Outcome::Taken(guard, told) => (guard, told),
+            Outcome::Held => return None,
+            Outcome::Lost(owner) => {
                 self.table.finding.report(Kind::OwnerLost, at, [owner.into(), 0]);
                 return None;
             }
-            Err(error) => {
-                self.table.finding.report(Kind::Refused, at, [number(&error), 0]);
+            Outcome::Refused(error) => {
+                self.table.finding.report(Kind::Refused, at, [error, 0]);
                 return None;
             }
         };
@@ -150,14 +142,14 @@ impl Worker {
 
     /// In three legs, each from one stop to the next, for who steps through one of them: lock, record, unlock.
     pub fn in_legs(self, at: usize) {
-        // What is asked once a thread is asked before.
-        self.once(at);
+        // What is asked once a thread is asked before; and a lock where somebody has slept is unlocked by an exchange for so long.
+        (0..if is_light(at) { 600 } else { 1 }).for_each(|_| self.once(at));
         if !step::let_the_parent_trace() {
             return;
         }
         self.table.seat(self.life).does(Doing::Locking, at);
         step::stop();
-        let outcome = self.table.places[at].mutex.lock();
+        let outcome = self.table.ask(at, Way::Wait);
         step::stop();
         let Some(mut visit) = self.judge(at, outcome) else { return };
         self.write_half(&mut visit, 0, self.life);
@@ -166,16 +158,5 @@ impl Worker {
         step::stop();
         drop(visit.guard);
         step::stop();
-    }
-}
-
-type Outcome = Result<Guard<[u64; 2]>, LockError<[u64; 2]>>;
-
-fn number(error: &LockError<[u64; 2]>) -> u64 {
-    match error {
-        LockError::NotRecoverable => 1,
-        LockError::WouldDeadlock => 2,
-        LockError::NoList(_) => 3,
-        _ => 4,
     }
 }
