@@ -219,8 +219,8 @@ mod rwlock {
         for _ in 0..(1 << 20) - 2 {
             std::mem::forget(lock.read());
         }
+        // And to wait for room ends the process: `locks_abort.rs`.
         assert!(lock.try_read().is_none());
-        assert!(panic_of(|| drop(lock.read())).contains("more readers than it can count"));
     }
 }
 

@@ -122,7 +122,7 @@ mod robust {
 
     #[test]
     fn guards_are_small() {
-        assert_eq!(size_of::<Guard<[u64; 9]>>(), 24);
+        assert_eq!(size_of::<Guard<[u64; 9]>>(), 32);
     }
 }
 
