@@ -63,9 +63,8 @@ fn lock() -> &'static RwLock<Steered> {
     Box::leak(Box::new(RwLock::new()))
 }
 
-/// A reader's turn has come, and another writer was quicker: no further one is.
-#[test]
-fn a_reader_that_was_passed_over() {
+/// A lock of which a reader is passed over: its turn has come, and another writer was quicker. What is done when it sleeps again.
+fn passed_over(then: impl FnOnce(&'static RwLock<Steered>) -> Wait + 'static) -> &'static RwLock<Steered> {
     let lock = lock();
     lock.lock_exclusive();
     sleeps([
@@ -83,13 +82,20 @@ fn a_reader_that_was_passed_over() {
         }),
         Box::new(|| Wait::TimedOut),
         // The reader has looked, and sleeps again.
-        Box::new(move || {
-            // SAFETY: by the thief.
-            unsafe { lock.unlock_exclusive() };
-            assert!(!lock.try_lock_exclusive(), "a writer passes a reader that was passed over before");
-            Wait::Woken
-        }),
+        Box::new(move || then(lock)),
     ]);
+    lock
+}
+
+/// No further writer is quicker.
+#[test]
+fn a_reader_that_was_passed_over() {
+    let lock = passed_over(|lock| {
+        // SAFETY: by the thief.
+        unsafe { lock.unlock_exclusive() };
+        assert!(!lock.try_lock_exclusive(), "a writer passes a reader that was passed over before");
+        Wait::Woken
+    });
     lock.lock_shared();
     assert!(all_slept());
     // SAFETY: just locked.
@@ -100,22 +106,7 @@ fn a_reader_that_was_passed_over() {
 /// The same reader gives up instead: it is counted no longer.
 #[test]
 fn a_reader_that_was_passed_over_and_gives_up() {
-    let lock = lock();
-    lock.lock_exclusive();
-    sleeps([
-        Box::new(move || {
-            assert!(!lock.lock_exclusive_until(Deadline::at(Duration::ZERO)));
-            Wait::Woken
-        }),
-        Box::new(move || {
-            // SAFETY: locked at the beginning.
-            unsafe { lock.unlock_exclusive() };
-            assert!(lock.try_lock_exclusive());
-            Wait::Woken
-        }),
-        Box::new(|| Wait::TimedOut),
-        Box::new(|| Wait::TimedOut),
-    ]);
+    let lock = passed_over(|_| Wait::TimedOut);
     assert!(!lock.lock_shared_until(Deadline::at(Duration::ZERO)));
     assert!(all_slept());
     // SAFETY: by the thief.

@@ -87,10 +87,9 @@ fn mutex_three_threads() {
 }
 
 /// Whoever gives up takes nobody's wake-up along.
-#[test]
-fn mutex_giving_up() {
-    explore(3, || {
-        let guarded = Guarded::new(Mutex::<Private>::new());
+fn one_gives_up<L: Lock<Private> + Send + Sync + 'static>(new: fn() -> L, try_until: fn(&L, Deadline) -> bool) {
+    explore(3, move || {
+        let guarded = Guarded::new(new());
         let other = {
             let guarded = guarded.clone();
             thread::spawn(move || guarded.locked())
@@ -98,7 +97,7 @@ fn mutex_giving_up() {
         let hasty = {
             let guarded = guarded.clone();
             thread::spawn(move || {
-                if guarded.lock.try_lock_until(Deadline::at(Duration::ZERO)) {
+                if try_until(&guarded.lock, Deadline::at(Duration::ZERO)) {
                     guarded.add();
                     // SAFETY: held.
                     unsafe { guarded.lock.unlock() };
@@ -109,6 +108,11 @@ fn mutex_giving_up() {
         other.join().unwrap();
         hasty.join().unwrap();
     });
+}
+
+#[test]
+fn mutex_giving_up() {
+    one_gives_up(Mutex::<Private>::new, |lock, deadline| lock.try_lock_until(deadline));
 }
 
 #[test]
@@ -142,26 +146,7 @@ fn light_mutex_three_threads() {
 
 #[test]
 fn light_mutex_giving_up() {
-    explore(3, || {
-        let guarded = Guarded::new(LightMutex::new());
-        let other = {
-            let guarded = guarded.clone();
-            thread::spawn(move || guarded.locked())
-        };
-        let hasty = {
-            let guarded = guarded.clone();
-            thread::spawn(move || {
-                if guarded.lock.try_lock_until(Deadline::at(Duration::ZERO)) {
-                    guarded.add();
-                    // SAFETY: held.
-                    unsafe { guarded.lock.unlock() };
-                }
-            })
-        };
-        guarded.locked();
-        other.join().unwrap();
-        hasty.join().unwrap();
-    });
+    one_gives_up(LightMutex::new, |lock, deadline| lock.try_lock_until(deadline));
 }
 
 /// A lock, a number of tokens under it, and a condition that there is one.
