@@ -24,7 +24,12 @@ pub struct Space<H: Host> {
     number: u64,
     seed: u64,
     memory: H::Memory,
-    /// What it is registered for with membarrier: the bits of the registering commands.
+    /// What it is registered for with membarrier:
+    ///
+    /// | bits | meaning |
+    /// |---|---|
+    /// | 0-15 | the bits of the registering commands that are complete |
+    /// | 16-31 | the same for those that were asked for: a superset |
     pub(crate) registered: AtomicU32,
 }
 
