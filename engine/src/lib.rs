@@ -95,6 +95,8 @@ mod waitv;
 mod wake;
 mod wake_op;
 
+#[cfg(all(test, leeward_loom))]
+mod loom_sound_tests;
 mod membarrier;
 #[cfg(all(test, not(leeward_loom)))]
 mod membarrier_tests;

@@ -40,6 +40,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("barrier_after", "membarrier's barrier after its acknowledgments (6)"),
     ("barrier_wait", "membarrier waiting for acknowledgments"),
     ("barrier_singly_wait", "the same where it has no memory for the mask"),
+    ("second_look", "looking once, in a call, where the space's private keys are"),
     ("group_count", "counting a group's node before it is queued"),
     ("leave_resumed", "going on with leaving where the host panicked"),
     ("handle_late", "taking a waiter's handle before the decision to wake it, with which it may be gone"),
