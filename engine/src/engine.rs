@@ -126,8 +126,12 @@ impl<H: Host> Engine<H> {
     /// larger one, before it is needed. Needs not be called; a wait does the same. Waiters of the space in the global
     /// table put it off.
     pub fn reserve(&self, host: &H, threads: u32) {
+        self.reserve_for(host, host.space(), threads);
+    }
+
+    fn reserve_for(&self, host: &H, space: &Space<H>, threads: u32) {
         if self.config.private_tables && threads > 1 {
-            host.space().fit(host, wanted(threads));
+            space.fit(host, wanted(threads));
         }
     }
 
@@ -208,7 +212,7 @@ impl<H: Host> Drop for Engine<H> {
     fn drop(&mut self) {
         for first in self.nodes.iter_mut().filter_map(Option::take) {
             // SAFETY: freed here.
-            let latest = NonNull::from(unsafe { first.as_ref() }.latest());
+            let latest = unsafe { first.as_ref() }.latest().block();
             // SAFETY: ours, with those that it replaced; whoever used it borrowed the engine.
             unsafe { Table::free(latest, &self.memory) };
         }
@@ -385,7 +389,7 @@ impl<'a, H: Host> Call<'a, H> {
             match self.space.home() {
                 // As a rule.
                 Home::Own(table) if table.len() >= (threads as usize).saturating_mul(BUCKETS_A_THREAD) => (),
-                _ => self.engine.reserve(self.host, threads),
+                _ => self.engine.reserve_for(self.host, self.space, threads),
             }
         }
     }

@@ -104,7 +104,7 @@ pub(crate) fn replace<H: Host>(
     dense: bool,
 ) -> Option<NonNull<Table<H>>> {
     let plan = Plan { len, dense, rank: old.rank() + 1, ..*old.plan() };
-    let new = Table::allocate(memory, plan, Some(NonNull::from(old)))?;
+    let new = Table::allocate(memory, plan, Some(old.block()))?;
     old.set_next(new);
     hand_over(host, space, old);
     Some(new)

@@ -105,6 +105,7 @@ mod robust_walk;
 #[cfg(all(feature = "simulation", not(leeward_loom)))]
 pub mod simulation;
 mod unwind;
+mod user;
 
 pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;

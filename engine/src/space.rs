@@ -204,7 +204,7 @@ impl<H: Host> Space<H> {
 impl<H: Host> Drop for Space<H> {
     fn drop(&mut self) {
         if let Home::Own(table) = self.home() {
-            let table = NonNull::from(table);
+            let table = table.block();
             // SAFETY: ours; whoever used it borrowed the space.
             unsafe { Table::free(table, &self.memory) };
         }

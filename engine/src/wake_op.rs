@@ -7,6 +7,8 @@ use crate::engine::{Call, HeldTwo};
 use crate::key::Key;
 use crate::{Access, Arithmetic, Engine, Errno, Host, Word};
 
+/// How often the word is tried that others change.
+const TRIES: u32 = 10_000;
 /// Any waiter, whatever its bitset.
 const ANY: u32 = u32::MAX;
 
@@ -93,7 +95,7 @@ impl<H: Host> Engine<H> {
     ///
     /// # Errors
     /// `EINVAL`: a misaligned word, a waiter that waits with priority inheritance. `EFAULT`: `on` cannot be written, or a shared word is not there. `ENOSYS`: there is no such comparison; `on`
-    /// has changed, and nobody was woken.
+    /// has changed, and nobody was woken. `EAGAIN`: in 10,000 tries the host found others too busy with `on`; nothing has happened.
     pub fn wake_op(&self, host: &H, word: Word, wake: u32, on: Word, op: WakeOp, wake_on: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);
         let mut tries = 0;
@@ -108,7 +110,10 @@ impl<H: Host> Engine<H> {
                 Ok(None) => {
                     drop(held);
                     host.spin(tries);
-                    tries = tries.saturating_add(1);
+                    tries += 1;
+                    if tries == TRIES {
+                        return Err(Errno::EAGAIN);
+                    }
                 }
                 Err(_) => {
                     drop(held);
