@@ -230,7 +230,8 @@ impl<'a, H: Host> Locked<'a, H> {
                 woken = Err(Errno::EINVAL);
                 break;
             }
-            let matches = links.key == *key && links.bitset & bits != 0 && links.number < horizon;
+            let matches =
+                links.key == *key && links.bitset & bits != 0 && (links.number < horizon || mutated!(horizon));
             if !matches || chain.waiter(node).has_left() {
                 continue;
             }

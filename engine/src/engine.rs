@@ -249,7 +249,7 @@ impl<H: Host> Copy for Call<'_, H> {}
 pub(crate) struct Held<'a, H: Host> {
     // First: given up before the stay is.
     pub(crate) locked: Locked<'a, H>,
-    _stay: Option<Stay<'a, H>>,
+    pub(crate) stay: Option<Stay<'a, H>>,
 }
 
 /// The locks of two keys' buckets, taken in order.
@@ -257,7 +257,7 @@ pub(crate) struct HeldTwo<'a, H: Host> {
     pub(crate) first: Locked<'a, H>,
     /// None where both keys have the same bucket.
     pub(crate) second: Option<Locked<'a, H>>,
-    _stay: Option<Stay<'a, H>>,
+    pub(crate) stay: Option<Stay<'a, H>>,
 }
 
 impl<'a, H: Host> Call<'a, H> {
@@ -337,7 +337,7 @@ impl<'a, H: Host> Call<'a, H> {
         loop {
             let locked = self.spot(stay.as_ref(), key).lock(self.host, self.space);
             if !locked.sign().has_moved() || mutated!(moved_recheck) {
-                return Held { locked, _stay: stay };
+                return Held { locked, stay };
             }
         }
     }
@@ -376,7 +376,7 @@ impl<'a, H: Host> Call<'a, H> {
             };
             let second_moved = second.as_ref().is_some_and(|second| second.sign().has_moved());
             if !first.sign().has_moved() && !second_moved {
-                return HeldTwo { first, second, _stay: stay };
+                return HeldTwo { first, second, stay };
             }
         }
     }

@@ -58,6 +58,7 @@ mod errno;
 mod futex2;
 mod gate;
 mod growth;
+mod horizon;
 mod host;
 #[cfg(all(test, not(leeward_loom)))]
 mod hostile_tests;

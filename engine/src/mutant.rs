@@ -49,6 +49,8 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("requeue_tag", "the tag of the waiters that a requeue moved, in the gate of where they are"),
     ("requeue_fence", "the fence of a requeue between the gate and whatever its caller reads next (pair W)"),
     ("adopt_tag", "the tag of waiters that came with a larger table"),
+    ("horizon_table", "asking whether a wake's numbers are still those of the table that it began in"),
+    ("horizon", "the number below which waiters are a call's"),
     ("retag", "looking at those who wait when the gate's tags are put together anew"),
 ];
 

@@ -4,6 +4,7 @@ use crate::atomic::{Ordering, fence, prefetch};
 use crate::batch::Batch;
 use crate::engine::Call;
 use crate::gate;
+use crate::horizon::Horizon;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::space::Home;
@@ -123,7 +124,7 @@ impl<H: Host> Call<'_, H> {
         keys.iter().map(wake).sum()
     }
 
-    /// Wakes until `count` were, `woken` of them before; those below `horizon`, or that are there now.
+    /// Wakes until `count` were, `woken` of them before; those within `horizon`, or that are there now.
     #[cold]
     #[inline(never)]
     pub(crate) fn wake_some(
@@ -131,7 +132,7 @@ impl<H: Host> Call<'_, H> {
         key: &Key,
         count: u32,
         bits: u32,
-        horizon: Option<u64>,
+        horizon: Option<Horizon>,
         woken: u32,
     ) -> Result<u32, Errno> {
         let mut horizon = horizon;
@@ -139,8 +140,14 @@ impl<H: Host> Call<'_, H> {
         let mut batch = Batch::new(self.host);
         while woken < count {
             let mut held = self.lock(key);
-            let below = *horizon.get_or_insert(held.locked.chain().next_number);
-            let more = held.locked.wake(key, bits, count - woken, below, |handle| batch.push(handle));
+            let now = held.horizon(key);
+            let begun = *horizon.get_or_insert(now);
+            if !begun.goes_on(now) {
+                drop(held);
+                batch.unpark(false);
+                break;
+            }
+            let more = held.locked.wake(key, bits, count - woken, begun.below, |handle| batch.push(handle));
             if mutated!(unpark_inside) {
                 batch.unpark(true);
             }
