@@ -307,13 +307,12 @@ impl<'a, H: Host> Locked<'a, H> {
         }
     }
 
-    /// Takes the first node out of the list, to be appended elsewhere before the lock is given up; with its key.
-    pub(crate) fn pop(&mut self) -> Option<(NonNull<Waiter<H>>, Key)> {
+    /// Takes the first node out of the list, to be adopted by another before anything else is done.
+    pub(crate) fn pop(&mut self) -> Option<NonNull<Waiter<H>>> {
         let chain = self.chain();
         let node = chain.head?;
-        let key = chain.links(node).key;
         chain.unlink(node);
-        Some((node, key))
+        Some(node)
     }
 
     /// Puts a node that another table's bucket had into the list, its number kept.
@@ -366,6 +365,12 @@ impl<H: Host> Chain<H> {
             cursor = next;
         }
         None
+    }
+
+    /// The first node's key.
+    pub(crate) fn first_key(&mut self) -> Option<Key> {
+        let node = self.head?;
+        Some(self.links(node).key)
     }
 
     /// The first waiter with that key.

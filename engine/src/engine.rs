@@ -166,7 +166,7 @@ impl<H: Host> Engine<H> {
     /// The table that serves, node by node.
     fn tables(&self) -> impl Iterator<Item = &Table<H>> {
         // SAFETY: freed with the engine.
-        self.nodes.iter().flatten().map(|table| unsafe { table.as_ref() }.latest())
+        self.nodes.iter().flatten().map(|table| unsafe { table.as_ref() }.latest().newest())
     }
 
     /// The first global table of a key's node: the one that the word names, else by the middle of the hash.
@@ -212,7 +212,7 @@ impl<H: Host> Drop for Engine<H> {
     fn drop(&mut self) {
         for first in self.nodes.iter_mut().filter_map(Option::take) {
             // SAFETY: freed here.
-            let latest = unsafe { first.as_ref() }.latest().block();
+            let latest = unsafe { first.as_ref() }.latest().newest().block();
             // SAFETY: ours, with those that it replaced; whoever used it borrowed the engine.
             unsafe { Table::free(latest, &self.memory) };
         }

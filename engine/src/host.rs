@@ -166,8 +166,9 @@ const TRIES: u32 = 64;
 /// A host that breaks a rule breaks its own waits; it cannot make the engine touch memory that it must not.
 ///
 /// # Panics
-/// A callback's panic passes through the call that it was made by. On its way the locks are given up, preemption is turned on again, and the call's
-/// waiters are taken out of their lists; if a wake had chosen one by then, the wake is used up. What the call did to others stays done. Should a callback
+/// A callback's panic passes through the call that it was made by. On its way the locks are given up, preemption is turned on again, the call's
+/// waiters are taken out of their lists (if a wake had chosen one by then, the wake is used up), those that it chose itself are unparked, and a bucket whose waiters are
+/// moving to a larger table is moved whole. What the call did to others stays done. Should a callback
 /// panic once more meanwhile, that is a panic within a panic, which aborts: a waiter that stayed in a list would be found there by others when its
 /// memory is gone. A [`preempt_off`](Self::preempt_off) that panics counts as not done, a [`preempt_on`](Self::preempt_on) as done.
 ///

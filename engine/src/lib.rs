@@ -101,6 +101,7 @@ mod loom_sound_tests;
 mod membarrier;
 #[cfg(all(test, not(leeward_loom)))]
 mod membarrier_tests;
+mod moving;
 mod processors;
 mod robust_walk;
 #[cfg(all(feature = "simulation", not(leeward_loom)))]

@@ -51,6 +51,8 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("adopt_tag", "the tag of waiters that came with a larger table"),
     ("horizon_table", "asking whether a wake's numbers are still those of the table that it began in"),
     ("horizon", "the number below which waiters are a call's"),
+    ("batch_rest", "unparking the rest where the host panicked"),
+    ("move_rest", "moving the rest of a bucket where the host panicked"),
     ("retag", "looking at those who wait when the gate's tags are put together anew"),
 ];
 

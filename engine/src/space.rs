@@ -194,6 +194,7 @@ impl<H: Host> Space<H> {
     pub fn stats(&self, host: &H) -> Stats {
         let mut stats = Stats { refused: self.growth.refused(), ..Stats::default() };
         if let Home::Own(table) = self.home() {
+            let table = table.newest();
             stats.buckets = table.len();
             stats.add_tables(table, host, self);
         }
@@ -204,7 +205,8 @@ impl<H: Host> Space<H> {
 impl<H: Host> Drop for Space<H> {
     fn drop(&mut self) {
         if let Home::Own(table) = self.home() {
-            let table = table.block();
+            // The next one, if it never took over wholly.
+            let table = table.newest().block();
             // SAFETY: ours; whoever used it borrowed the space.
             unsafe { Table::free(table, &self.memory) };
         }

@@ -238,6 +238,11 @@ impl<H: Host> Table<H> {
         unsafe { next.as_ref() }
     }
 
+    /// The one that takes over, also where it has not done so wholly.
+    pub(crate) fn newest(&self) -> &Table<H> {
+        self.next().unwrap_or(self)
+    }
+
     pub(crate) fn set_next(&self, next: NonNull<Table<H>>) {
         // Release: the table's contents; partner: `next`.
         self.next.store(next.as_ptr(), Ordering::Release);

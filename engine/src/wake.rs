@@ -1,7 +1,7 @@
 //! WAKE and WAKE_BITSET.
 
 use crate::atomic::{Ordering, fence, prefetch};
-use crate::batch::Batch;
+use crate::batch::{Batch, Chosen};
 use crate::engine::Call;
 use crate::gate;
 use crate::horizon::Horizon;
@@ -60,19 +60,17 @@ impl<H: Host> Call<'_, H> {
     }
 
     fn wake_one(&self, key: &Key, bits: u32) -> Result<u32, Errno> {
+        let mut one = Chosen::nobody(self.host);
         let mut held = self.lock(key);
-        let mut handle = None;
         let woken = held.locked.wake(key, bits, 1, u64::MAX, |chosen| {
-            handle = Some(chosen);
+            one.handle = Some(chosen);
             false
         });
         if mutated!(unpark_inside) {
-            handle.take().into_iter().for_each(|handle| handle.unpark(self.host));
+            one.unpark();
         }
         drop(held);
-        if let Some(handle) = handle {
-            handle.unpark(self.host);
-        }
+        one.unpark();
         woken
     }
 
