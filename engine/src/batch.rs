@@ -2,6 +2,7 @@
 
 use core::mem::MaybeUninit;
 
+use crate::mutant::mutated;
 use crate::waiter::Handle;
 use crate::{Host, Part};
 
@@ -82,8 +83,40 @@ impl<'a, H: Host> Batch<'a, H> {
 
 impl<H: Host> Drop for Batch<'_, H> {
     fn drop(&mut self) {
+        if mutated!(batch_rest) {
+            return;
+        }
         if self.next != self.end || self.more {
             self.unpark_all(false);
+        }
+    }
+}
+
+/// A batch of one at most, which is unparked when this goes, also where the host panics: declared before the lock is taken.
+pub(crate) struct Chosen<'a, H: Host> {
+    host: &'a H,
+    pub(crate) handle: Option<Handle<H>>,
+}
+
+impl<'a, H: Host> Chosen<'a, H> {
+    #[inline]
+    pub(crate) fn nobody(host: &'a H) -> Chosen<'a, H> {
+        Chosen { host, handle: None }
+    }
+
+    #[inline]
+    pub(crate) fn unpark(&mut self) {
+        if let Some(handle) = self.handle.take() {
+            handle.unpark(self.host);
+        }
+    }
+}
+
+impl<H: Host> Drop for Chosen<'_, H> {
+    #[inline]
+    fn drop(&mut self) {
+        if !mutated!(batch_rest) {
+            self.unpark();
         }
     }
 }

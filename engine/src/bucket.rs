@@ -1,4 +1,4 @@
-//! A bucket: some futexes' waiters behind one lock, oldest first. Found by `store`, changed by the operations. Its lock is its gate's (`gate`),
+//! A bucket: some futexes' waiters behind one lock, the most urgent first, oldest first among equals. Found by `table`, changed by the operations. Its lock is its gate's (`gate`),
 //! on another cache line.
 
 use core::cell::UnsafeCell;
@@ -180,13 +180,30 @@ impl<'a, H: Host> Locked<'a, H> {
 
     /// Puts a node into the list, behind those that are as urgent.
     pub(crate) fn append(&mut self, node: NonNull<Waiter<H>>) {
-        let bucket = self.spot.bucket;
+        self.number(node);
+        self.chain().insert(node);
+        self.put_into(node);
+    }
+
+    /// The same for one of several, the most urgent first: `last` is the one that was appended before. All of them together cost one pass over
+    /// the list.
+    fn append_behind(&mut self, last: &mut Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
+        self.number(node);
+        self.chain().insert_behind(*last, node);
+        *last = Some(node);
+        self.put_into(node);
+    }
+
+    fn number(&mut self, node: NonNull<Waiter<H>>) {
         let chain = self.chain();
         let number = chain.next_number;
         chain.next_number += 1;
         chain.links(node).number = number;
-        chain.insert(node);
-        chain.waiter(node).put_into(bucket);
+    }
+
+    fn put_into(&mut self, node: NonNull<Waiter<H>>) {
+        let bucket = self.spot.bucket;
+        self.chain().waiter(node).put_into(bucket);
     }
 
     /// The key of a node of this list.
@@ -230,7 +247,8 @@ impl<'a, H: Host> Locked<'a, H> {
                 woken = Err(Errno::EINVAL);
                 break;
             }
-            let matches = links.key == *key && links.bitset & bits != 0 && links.number < horizon;
+            let matches =
+                links.key == *key && links.bitset & bits != 0 && (links.number < horizon || mutated!(horizon));
             if !matches || chain.waiter(node).has_left() {
                 continue;
             }
@@ -249,7 +267,7 @@ impl<'a, H: Host> Locked<'a, H> {
     }
 
     /// Gives up to `most` waiters of `from` another key, in this bucket or in that of `to`; how many. Equal keys: counted, and left
-    /// where they are. `EINVAL` as for [`wake`](Self::wake).
+    /// where they are. One pass over each list: both are sorted, so the moved ones go to places ever further back. `EINVAL` as for [`wake`](Self::wake).
     pub(crate) fn requeue(
         &mut self,
         mut to: Option<&mut Locked<'_, H>>,
@@ -259,6 +277,7 @@ impl<'a, H: Host> Locked<'a, H> {
         horizon: u64,
     ) -> Result<u32, Errno> {
         let mut moved = 0;
+        let mut last = None;
         let mut cursor = self.chain().head;
         while let Some(node) = cursor {
             if moved == most {
@@ -278,13 +297,20 @@ impl<'a, H: Host> Locked<'a, H> {
             if from == key {
                 continue;
             }
-            self.give(to.as_deref_mut(), node, key);
+            self.give(to.as_deref_mut(), node, key, &mut last);
         }
         Ok(moved)
     }
 
-    /// Gives a waiter of this bucket another key, in this bucket or in that of `to`, behind those that are there.
-    pub(crate) fn give(&mut self, to: Option<&mut Locked<'_, H>>, node: NonNull<Waiter<H>>, key: &Key) {
+    /// Gives a waiter of this bucket another key, in this bucket or in that of `to`, behind those that are there. `last` is the one that was given
+    /// before, under the same locks, and no less urgent.
+    pub(crate) fn give(
+        &mut self,
+        to: Option<&mut Locked<'_, H>>,
+        node: NonNull<Waiter<H>>,
+        key: &Key,
+        last: &mut Option<NonNull<Waiter<H>>>,
+    ) {
         let tag = if mutated!(requeue_tag) { 0 } else { self.spot.bucket.table().tag(key) };
         let chain = self.chain();
         chain.links(node).key = *key;
@@ -296,32 +322,29 @@ impl<'a, H: Host> Locked<'a, H> {
             // Appended behind the horizon: a loop over the list does not meet it again as one of its old key.
             None => {
                 self.enter(tag, 0);
-                self.append(node);
+                self.append_behind(last, node);
             }
             Some(to) => {
                 to.enter(tag, 1);
-                to.append(node);
+                to.append_behind(last, node);
                 self.exit(1);
             }
         }
     }
 
-    /// Takes the first node out of the list, to be appended elsewhere before the lock is given up; with its key.
-    pub(crate) fn pop(&mut self) -> Option<(NonNull<Waiter<H>>, Key)> {
+    /// Takes the first node out of the list, to be adopted by another before anything else is done.
+    pub(crate) fn pop(&mut self) -> Option<NonNull<Waiter<H>>> {
         let chain = self.chain();
         let node = chain.head?;
-        let key = chain.links(node).key;
         chain.unlink(node);
-        Some((node, key))
+        Some(node)
     }
 
     /// Puts a node that another table's bucket had into the list, its number kept.
     pub(crate) fn adopt(&mut self, node: NonNull<Waiter<H>>) {
-        let bucket = self.spot.bucket;
         self.enter(if mutated!(adopt_tag) { 0 } else { self.spot.tag }, 1);
-        let chain = self.chain();
-        chain.insert(node);
-        chain.waiter(node).put_into(bucket);
+        self.chain().insert(node);
+        self.put_into(node);
     }
 
     /// The list, whose waiters were all taken, stays empty from now on: its successor's buckets serve. They, and the waiters in them, are seen
@@ -367,6 +390,12 @@ impl<H: Host> Chain<H> {
         None
     }
 
+    /// The first node's key.
+    pub(crate) fn first_key(&mut self) -> Option<Key> {
+        let node = self.head?;
+        Some(self.links(node).key)
+    }
+
     /// The first waiter with that key.
     pub(crate) fn first(&mut self, key: &Key) -> Option<Found<H>> {
         self.seek(self.head, key)
@@ -391,6 +420,28 @@ impl<H: Host> Chain<H> {
             }
             previous = self.links(other).previous;
         }
+        self.link(previous, node);
+    }
+
+    /// The same, looked for from `from` on, which is of the list and no less urgent; or from the head.
+    fn insert_behind(&mut self, from: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
+        let priority = self.priority(node);
+        let mut previous = self.tail;
+        if previous.is_some_and(|tail| self.priority(tail) > priority) {
+            previous = from;
+            loop {
+                let next = previous.map_or(self.head, |previous| self.links(previous).next);
+                match next {
+                    Some(next) if self.priority(next) <= priority => previous = Some(next),
+                    _ => break,
+                }
+            }
+        }
+        self.link(previous, node);
+    }
+
+    /// Links a node behind another, or at the head.
+    fn link(&mut self, previous: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
         let next = match previous {
             Some(previous) => self.links(previous).next.replace(node),
             None => self.head.replace(node),

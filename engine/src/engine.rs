@@ -8,7 +8,7 @@ use crate::growth::{self, Growth};
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi_graph::Graph;
-use crate::space::{Home, Stray};
+use crate::space::{Home, Stay};
 use crate::spot::Spot;
 use crate::stats::Stats;
 use crate::table::{self, Plan, Table};
@@ -126,8 +126,12 @@ impl<H: Host> Engine<H> {
     /// larger one, before it is needed. Needs not be called; a wait does the same. Waiters of the space in the global
     /// table put it off.
     pub fn reserve(&self, host: &H, threads: u32) {
+        self.reserve_for(host, host.space(), threads);
+    }
+
+    fn reserve_for(&self, host: &H, space: &Space<H>, threads: u32) {
         if self.config.private_tables && threads > 1 {
-            host.space().fit(host, wanted(threads));
+            space.fit(host, wanted(threads));
         }
     }
 
@@ -162,7 +166,7 @@ impl<H: Host> Engine<H> {
     /// The table that serves, node by node.
     fn tables(&self) -> impl Iterator<Item = &Table<H>> {
         // SAFETY: freed with the engine.
-        self.nodes.iter().flatten().map(|table| unsafe { table.as_ref() }.latest())
+        self.nodes.iter().flatten().map(|table| unsafe { table.as_ref() }.latest().newest())
     }
 
     /// The first global table of a key's node: the one that the word names, else by the middle of the hash.
@@ -208,7 +212,7 @@ impl<H: Host> Drop for Engine<H> {
     fn drop(&mut self) {
         for first in self.nodes.iter_mut().filter_map(Option::take) {
             // SAFETY: freed here.
-            let latest = NonNull::from(unsafe { first.as_ref() }.latest());
+            let latest = unsafe { first.as_ref() }.latest().newest().block();
             // SAFETY: ours, with those that it replaced; whoever used it borrowed the engine.
             unsafe { Table::free(latest, &self.memory) };
         }
@@ -243,9 +247,9 @@ impl<H: Host> Copy for Call<'_, H> {}
 
 /// A bucket's lock, and what keeps the bucket the right one.
 pub(crate) struct Held<'a, H: Host> {
-    // First: given up before the stray is.
+    // First: given up before the stay is.
     pub(crate) locked: Locked<'a, H>,
-    _stray: Option<Stray<'a, H>>,
+    pub(crate) stay: Option<Stay<'a, H>>,
 }
 
 /// The locks of two keys' buckets, taken in order.
@@ -253,7 +257,7 @@ pub(crate) struct HeldTwo<'a, H: Host> {
     pub(crate) first: Locked<'a, H>,
     /// None where both keys have the same bucket.
     pub(crate) second: Option<Locked<'a, H>>,
-    _stray: Option<Stray<'a, H>>,
+    pub(crate) stay: Option<Stay<'a, H>>,
 }
 
 impl<'a, H: Host> Call<'a, H> {
@@ -293,7 +297,7 @@ impl<'a, H: Host> Call<'a, H> {
         Ok(())
     }
 
-    /// The table that a key is in, or was, and its hash there.
+    /// The table that a key is in, or was, and its hash there: to be looked at, and no more.
     #[inline(always)]
     pub(crate) fn table(&self, key: &Key) -> (&'a Table<H>, u64) {
         if key.is_private() {
@@ -301,53 +305,63 @@ impl<'a, H: Host> Call<'a, H> {
                 return (table, key.hash(self.space.seed()));
             }
         }
+        self.global(key)
+    }
+
+    /// The global table of a key, and its hash there.
+    #[inline(always)]
+    fn global(&self, key: &Key) -> (&'a Table<H>, u64) {
         let hash = key.hash(self.engine.config.seed);
         (self.engine.node(key, hash).latest(), hash)
     }
 
-    /// Where a key is, as far as that is known without a lock.
-    #[inline]
-    pub(crate) fn spot(&self, key: &Key) -> Spot<'a, H> {
-        let (table, hash) = self.table(key);
-        table.follow(hash)
+    /// Where private keys are from now on; nothing for others.
+    fn stay(&self, key: &Key) -> Option<Stay<'a, H>> {
+        key.is_private().then(|| self.space.stay())
     }
 
-    /// Holds the space where it is, if its private waiters are in the global table.
-    fn stay(&self, key: &Key) -> Option<Stray<'a, H>> {
-        if key.is_private() { self.space.stray() } else { None }
+    /// Where a key is that is to be locked.
+    #[inline]
+    pub(crate) fn spot(&self, stay: Option<&Stay<'a, H>>, key: &Key) -> Spot<'a, H> {
+        let (table, hash) = match stay {
+            _ if mutated!(second_look) => self.table(key),
+            Some(&Stay::Own(table)) if key.is_private() => (table, key.hash(self.space.seed())),
+            _ => self.global(key),
+        };
+        table.follow(hash)
     }
 
     /// Locks a key's bucket.
     pub(crate) fn lock(&self, key: &Key) -> Held<'a, H> {
-        let stray = self.stay(key);
+        let stay = self.stay(key);
         loop {
-            let locked = self.spot(key).lock(self.host, self.space);
+            let locked = self.spot(stay.as_ref(), key).lock(self.host, self.space);
             if !locked.sign().has_moved() || mutated!(moved_recheck) {
-                return Held { locked, _stray: stray };
+                return Held { locked, stay };
             }
         }
     }
 
     /// Locks a key's bucket, in one step with telling wakers that somebody is about to queue there.
     pub(crate) fn enter(&self, key: &Key) -> Entered<'a, H> {
-        let stray = self.stay(key);
+        let stay = self.stay(key);
         loop {
-            let locked = self.spot(key).enter(self.host, self.space);
+            let locked = self.spot(stay.as_ref(), key).enter(self.host, self.space);
             if !locked.sign().has_moved() || mutated!(moved_recheck) {
                 // Pair W, the waiter's half: the gate has the tag; the word is read next.
                 if !mutated!(wait_fence) {
                     fence_after_exchange();
                 }
-                return Entered { locked, _stray: stray };
+                return Entered { locked, _stay: stay };
             }
         }
     }
 
     /// Locks two keys' buckets: smaller ranks first, then by address.
     pub(crate) fn lock_two(&self, first: &Key, second: &Key) -> HeldTwo<'a, H> {
-        let stray = self.stay(first).or_else(|| self.stay(second));
+        let stay = self.stay(first).or_else(|| self.stay(second));
         loop {
-            let (a, b) = (self.spot(first), self.spot(second));
+            let (a, b) = (self.spot(stay.as_ref(), first), self.spot(stay.as_ref(), second));
             let lock = |spot: Spot<'a, H>| spot.lock(self.host, self.space);
             let (first, second) = match a.order().cmp(&b.order()) {
                 core::cmp::Ordering::Equal => (lock(a), None),
@@ -362,7 +376,7 @@ impl<'a, H: Host> Call<'a, H> {
             };
             let second_moved = second.as_ref().is_some_and(|second| second.sign().has_moved());
             if !first.sign().has_moved() && !second_moved {
-                return HeldTwo { first, second, _stray: stray };
+                return HeldTwo { first, second, stay };
             }
         }
     }
@@ -375,7 +389,7 @@ impl<'a, H: Host> Call<'a, H> {
             match self.space.home() {
                 // As a rule.
                 Home::Own(table) if table.len() >= (threads as usize).saturating_mul(BUCKETS_A_THREAD) => (),
-                _ => self.engine.reserve(self.host, threads),
+                _ => self.engine.reserve_for(self.host, self.space, threads),
             }
         }
     }
@@ -383,9 +397,9 @@ impl<'a, H: Host> Call<'a, H> {
 
 /// An entered and locked bucket.
 pub(crate) struct Entered<'a, H: Host> {
-    // In this order: lock, stray.
+    // In this order: lock, stay.
     pub(crate) locked: Locked<'a, H>,
-    _stray: Option<Stray<'a, H>>,
+    _stay: Option<Stay<'a, H>>,
 }
 
 impl<H: Host> Entered<'_, H> {

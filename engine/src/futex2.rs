@@ -8,6 +8,7 @@ use crate::abi::{
     CLOCK_MONOTONIC, CLOCK_REALTIME, FUTEX_WAITV_MAX, FUTEX2_MPOL, FUTEX2_NUMA, FUTEX2_PRIVATE, FUTEX2_SIZE_MASK,
     FUTEX2_SIZE_U32, Numbers, WAITV_SIZE,
 };
+use crate::user;
 use crate::{
     Address, Clock, Deadline, Engine, Errno, Host, Memory, Node, Place, Requeue, Scope, WaitAny, Word, syscall::answer,
 };
@@ -101,17 +102,8 @@ impl<H: Host> Engine<H> {
     fn element(&self, host: &H, array: Address, index: u64) -> Result<Element, Errno> {
         let mut bytes = [0_u8; WAITV_SIZE];
         self.read_user(host, array.wrapping_add(WAITV_SIZE as u64 * index), &mut bytes)?;
-        let number = |at: usize| {
-            let mut number = [0_u8; 8];
-            number.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_ne_bytes(number)
-        };
-        let half = |at: usize| {
-            let mut half = [0_u8; 4];
-            half.copy_from_slice(&bytes[at..at + 4]);
-            u32::from_ne_bytes(half)
-        };
-        let (value, address, flags, reserved) = (number(0), number(8), half(16), half(20));
+        let (value, address) = (user::double(&bytes, 0), user::double(&bytes, 8));
+        let (flags, reserved) = (user::single(&bytes, 16), user::single(&bytes, 20));
         let word = word(host, address, flags)?;
         if reserved != 0 {
             return Err(Errno::EINVAL);

@@ -10,6 +10,7 @@ use core::ptr::NonNull;
 use crate::atomic::{AtomicU32, Ordering};
 use crate::engine::{Call, MOST_BUCKETS, wanted};
 use crate::key::Key;
+use crate::moving::Moving;
 use crate::space::Home;
 use crate::table::{Plan, Table};
 use crate::{Host, Space};
@@ -55,11 +56,12 @@ impl Growth {
     #[cold]
     #[inline(never)]
     pub(crate) fn alone(&self, make: impl FnOnce() -> bool) {
-        // Acquire: what the last one to enlarge it did; partner: the store below. Relaxed on failure: somebody is at it.
+        // Acquire: what the last one to enlarge it did; partner: `Growing::drop`. Relaxed on failure: somebody is at it.
         if self.growing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }
         // Relaxed, all: one thread at a time.
+        let _growing = Growing(&self.growing);
         let pause = self.pause.load(Ordering::Relaxed);
         if pause != 0 {
             self.pause.store(pause - 1, Ordering::Relaxed);
@@ -71,8 +73,6 @@ impl Growth {
             self.pause.store((1 << row) - 1, Ordering::Relaxed);
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
-        // Release: partner: the exchange above.
-        self.growing.store(0, Ordering::Release);
     }
 
     /// Whether a table is too small, of which the bucket with that number is crowded.
@@ -94,7 +94,18 @@ impl Growth {
     }
 }
 
-/// Makes a table that takes over from `old`; nothing if there is no memory.
+/// The right to enlarge: given back also where the host panics.
+struct Growing<'a>(&'a AtomicU32);
+
+impl Drop for Growing<'_> {
+    fn drop(&mut self) {
+        // Release: partner: the exchange in `alone`.
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+/// Makes a table that takes over from `old`; nothing if there is no memory. If there is one already, the host panicked while the waiters were on their
+/// way to it: the rest of them goes there.
 pub(crate) fn replace<H: Host>(
     host: &H,
     space: &Space<H>,
@@ -103,28 +114,32 @@ pub(crate) fn replace<H: Host>(
     len: usize,
     dense: bool,
 ) -> Option<NonNull<Table<H>>> {
+    if let Some(new) = old.next() {
+        hand_over(host, space, old, new);
+        return Some(new.block());
+    }
     let plan = Plan { len, dense, rank: old.rank() + 1, ..*old.plan() };
-    let new = Table::allocate(memory, plan, Some(NonNull::from(old)))?;
+    let new = Table::allocate(memory, plan, Some(old.block()))?;
     old.set_next(new);
-    hand_over(host, space, old);
+    // SAFETY: freed with the old one, which is borrowed.
+    hand_over(host, space, old, unsafe { new.as_ref() });
     Some(new)
 }
 
 /// Moves the waiters of `old` to its successor, bucket by bucket. Whoever comes meanwhile finds a bucket as it was, or closed, and then
 /// goes to the successor; so each key has one bucket at any time, and nobody waits for more than a bucket's lock.
-fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>) {
-    let Some(new) = old.next() else { return };
+fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) {
     for (i, bucket) in old.buckets().enumerate() {
         let mut from = bucket.lock(host, space);
+        if from.sign().has_moved() {
+            continue;
+        }
         // A wake in several steps goes on by numbers: they must not go back.
         for j in (i..new.len()).step_by(old.len()) {
             let mut to = new.bucket(j).lock(host, space);
             to.chain().next_number = from.chain().next_number;
         }
-        while let Some((node, key)) = from.pop() {
-            new.spot(key.hash(new.plan().seed)).lock(host, space).adopt(node);
-        }
-        from.close();
+        Moving::run(from, new, host, space);
     }
 }
 

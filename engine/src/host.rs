@@ -166,8 +166,9 @@ const TRIES: u32 = 64;
 /// A host that breaks a rule breaks its own waits; it cannot make the engine touch memory that it must not.
 ///
 /// # Panics
-/// A callback's panic passes through the call that it was made by. On its way the locks are given up, preemption is turned on again, and the call's
-/// waiters are taken out of their lists; if a wake had chosen one by then, the wake is used up. What the call did to others stays done. Should a callback
+/// A callback's panic passes through the call that it was made by. On its way the locks are given up, preemption is turned on again, the call's
+/// waiters are taken out of their lists (if a wake had chosen one by then, the wake is used up), those that it chose itself are unparked, and a bucket whose waiters are
+/// moving to a larger table is moved whole. What the call did to others stays done. Should a callback
 /// panic once more meanwhile, that is a panic within a panic, which aborts: a waiter that stayed in a list would be found there by others when its
 /// memory is gone. A [`preempt_off`](Self::preempt_off) that panics counts as not done, a [`preempt_on`](Self::preempt_on) as done.
 ///
@@ -187,7 +188,8 @@ pub trait Host: Sized {
     /// How many threads the space has; tables are sized by it. An estimate will do.
     fn threads(&self) -> u32;
 
-    /// Whether user memory can be at `address`: false for the kernel's part. Nothing is looked up.
+    /// Whether user memory can be at `address`: false for the kernel's part. Nothing is looked up. Of what is
+    /// read or written, the first and the last byte are asked for: what lies between two addresses that can be, can be too.
     fn in_range(&self, address: Address) -> bool;
 
     /// Reads a word, in one access. Must not sleep: a page that is not there is a [`Fault`].
@@ -203,7 +205,7 @@ pub trait Host: Sized {
     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault>;
 
     /// Does `op` to a word in one step with full ordering; what it was, or `None` where others were too busy with it:
-    /// the engine gives up its locks and tries again. Must not sleep.
+    /// the engine gives up its locks and tries again, 10,000 times at most. Must not sleep.
     ///
     /// # Errors
     /// [`Fault`], also where the page cannot be written.
@@ -219,7 +221,7 @@ pub trait Host: Sized {
         Ok(None)
     }
 
-    /// Reads user memory; may sleep.
+    /// Reads user memory, whose first and last byte are [in range](Self::in_range); may sleep.
     ///
     /// # Errors
     /// [`Fault`] if any of it is not there.
@@ -264,14 +266,16 @@ pub trait Host: Sized {
     /// Nanoseconds since the clock's beginning.
     fn now(&self, clock: Clock) -> u64;
 
-    /// A bucket's lock is about to be taken: a kernel turns preemption off (and interrupts, if it wakes from handlers).
+    /// A bucket's lock is about to be taken: a kernel turns preemption off (and interrupts, if it wakes from handlers). Calls nest, as a call may hold two
+    /// locks: preemption is on again with as many [`preempt_on`](Self::preempt_on). Must not sleep, nor call the engine.
     fn preempt_off(&self) {}
 
-    /// A bucket's lock was given up.
+    /// A bucket's lock was given up. Another may still be held, until the last of as many calls.
     fn preempt_on(&self) {}
 
-    /// A bucket's lock was found taken so many times in a row. Where its holder may have lost its processor, give the
-    /// own one away after some.
+    /// A bucket's lock was found taken so many times in a row: preemption is off, and another lock may be held; a kernel does nothing but pause. Where
+    /// [`preempt_off`](Self::preempt_off) turns nothing off, as for the threads of a process, the lock's holder may have lost its processor: give
+    /// the own one away after some tries. Must not call the engine. (Also called, with no lock held, where a word is fought for.)
     fn spin(&self, _tries: u32) {
         core::hint::spin_loop();
     }

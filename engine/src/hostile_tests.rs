@@ -25,21 +25,85 @@ fn argument(state: &mut u64) -> u64 {
     }
 }
 
+/// Memory that often means something: a time, an array of words to wait for, numbers.
+fn memory(host: &Nowhere, state: &mut u64) {
+    let put = |at: usize, number: u64| {
+        host.words[at].set(number as u32);
+        host.words[at + 1].set((number >> 32) as u32);
+    };
+    for at in (0..64).step_by(2) {
+        put(at, if random(state) % 4 == 0 { argument(state) } else { 0 });
+    }
+    // At 32: seconds, nanoseconds. From 64 on: value, address, flags and zeroes, six times.
+    put(8, random(state) % 3);
+    put(10, if random(state) % 4 == 0 { argument(state) } else { random(state) % 1_000_000_000 });
+    for element in 0..6 {
+        let at = 16 + 6 * element;
+        put(at, random(state) % 8 / 7);
+        put(at + 2, 4 * (random(state) % 4));
+        put(at + 4, if random(state) % 16 == 0 { argument(state) } else { 2 + 128 * (random(state) & 1) });
+    }
+}
+
 #[test]
 fn any_arguments_end_in_a_number() {
+    use std::collections::BTreeSet;
+    const NUMBERS: [u64; 6] = [202, 449, 454, 455, 456, 324];
     let mut state = 1;
+    let mut answers: [BTreeSet<i64>; NUMBERS.len()] = Default::default();
     for config in [Config::for_processors(1, 1), Config::small(2)] {
         let engine = Engine::new(config, Rationed::new(i64::MAX)).unwrap();
         let host = Nowhere::new(64, Rationed::new(i64::MAX));
         for round in 0..200_000_u32 {
             host.threads.set(round % 70);
-            let arguments = core::array::from_fn(|_| argument(&mut state));
-            let number = [202, 449, 454, 455, 456][round as usize % 5];
-            let answer = engine.syscall(&host, &Numbers::X86_64, number, arguments).unwrap();
+            if round % 16 == 0 {
+                memory(&host, &mut state);
+            }
+            let call = round as usize % NUMBERS.len();
+            let mut arguments: [u64; 6] = core::array::from_fn(|_| argument(&mut state));
+            // Half of them such that more than the checks is reached.
+            if random(&mut state) % 2 == 0 {
+                match NUMBERS[call] {
+                    202 => arguments[1] &= 0x8f,
+                    449 => arguments[..3].copy_from_slice(&[64, 1 + random(&mut state) % 6, 0]),
+                    454 => arguments[3] = 2,
+                    455 => arguments[2..4].copy_from_slice(&[1, 2]),
+                    _ => arguments[..2].copy_from_slice(&[64, 0]),
+                }
+                arguments[3] = if NUMBERS[call] == 449 { 32 * (random(&mut state) & 1) } else { arguments[3] };
+                arguments[4] = if matches!(NUMBERS[call], 449 | 455) { random(&mut state) & 1 } else { arguments[4] };
+            }
+            let answer = engine.syscall(&host, &Numbers::X86_64, NUMBERS[call], arguments).unwrap();
             assert!((-133..=0).contains(&answer), "{answer} for {arguments:#x?}");
+            answers[call].insert(answer);
         }
         // Would hang if a lock were held.
         assert_eq!(engine.stats(&host).waiters + host.space().stats(&host).waiters, 0);
+    }
+    // Each call got behind its checks, as the answers say that only what comes behind them gives.
+    let [again, past] = [Errno::EAGAIN, Errno::ETIMEDOUT].map(Errno::answer);
+    for (call, wanted) in [(0, again), (0, past), (0, 0), (1, again), (1, past), (2, 0), (3, past), (4, again), (4, 0)]
+    {
+        assert!(answers[call].contains(&wanted), "{} never answered {wanted}: {:?}", NUMBERS[call], answers[call]);
+    }
+}
+
+/// What reaches beyond the last address that can be is not read, wherever it begins.
+#[test]
+fn the_last_byte_is_asked_for_too() {
+    let engine = Engine::new(Config::for_processors(1, 1), Rationed::new(9)).unwrap();
+    let host = Nowhere::new(64, Rationed::new(9));
+    let end = 1_u64 << 47;
+    for (first, last) in [(end - 8, end - 17), (u64::MAX - 3, u64::MAX - 15)] {
+        for address in [first, last] {
+            // A time, an array of words to wait for, two words to move between.
+            for call in
+                [(202, [0, 0, 0, address, 0, 0]), (449, [address, 1, 0, 0, 0, 0]), (456, [address, 0, 1, 1, 0, 0])]
+            {
+                let answer = engine.syscall(&host, &Numbers::X86_64, call.0, call.1);
+                assert_eq!(answer, Some(Errno::EFAULT.answer()), "{call:x?}");
+            }
+        }
     }
 }
 

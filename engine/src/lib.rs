@@ -38,7 +38,7 @@
 //!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
-//! at most two passes over the waiters of that bucket; with priority inheritance also for one over the claims to locks of each owner in a chain
+//! at most two passes over the waiters of that bucket, the locks of two (requeue, wake-op) for those over both; with priority inheritance also for one over the claims to locks of each owner in a chain
 //! (and in a requeue, once for each waiter that is moved).
 
 #![no_std]
@@ -58,6 +58,7 @@ mod errno;
 mod futex2;
 mod gate;
 mod growth;
+mod horizon;
 mod host;
 #[cfg(all(test, not(leeward_loom)))]
 mod hostile_tests;
@@ -95,14 +96,18 @@ mod waitv;
 mod wake;
 mod wake_op;
 
+#[cfg(all(test, leeward_loom))]
+mod loom_sound_tests;
 mod membarrier;
 #[cfg(all(test, not(leeward_loom)))]
 mod membarrier_tests;
+mod moving;
 mod processors;
 mod robust_walk;
 #[cfg(all(feature = "simulation", not(leeward_loom)))]
 pub mod simulation;
 mod unwind;
+mod user;
 
 pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;

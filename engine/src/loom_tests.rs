@@ -22,7 +22,7 @@ fn the_two_words_have_two_buckets() {
         let bucket = |word| {
             let call = crate::engine::Call::new(&*case.engine, &*case.host);
             let key = call.key(word, Access::Read).unwrap();
-            core::ptr::from_ref(call.spot(&key).bucket)
+            core::ptr::from_ref(call.spot(None, &key).bucket)
         };
         assert_ne!(bucket(FROM), bucket(TO));
     });

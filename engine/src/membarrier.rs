@@ -17,6 +17,8 @@ use crate::{Abilities, Engine, Errno, Host, Interrupt, Memory, Processors, Space
 
 /// Processors in a word of a mask.
 const BITS: u32 = 64;
+/// In a space's registrations: from the bit of one that is complete to the one that it was asked for.
+const ASKED: u32 = 16;
 
 /// The commands that a system with these abilities has.
 const fn supported(abilities: Abilities) -> u32 {
@@ -111,20 +113,34 @@ impl<H: Host> Engine<H> {
 }
 
 impl<H: Host> Space<H> {
-    /// What the space is registered for: the bits of the registering commands.
+    /// What the space is registered for: the bits of the registering commands that have returned, or are about to.
     pub fn registrations(&self) -> u32 {
-        // Acquire: a barrier that counts on it comes later; partner: `add_registration`.
-        self.registered.load(Ordering::Acquire)
+        // Acquire: a barrier that counts on it comes later; partner: `complete_registration`.
+        self.registered.load(Ordering::Acquire) & ((1 << ASKED) - 1)
+    }
+
+    /// What it is registered for, and what is being registered ([`Processors::registered`] is under way, or has failed): what a context switch goes
+    /// by that does less for spaces without.
+    pub fn registrations_asked(&self) -> u32 {
+        // Relaxed: what comes behind it is for the host to order, which waits in `Processors::registered` for those switches that saw nothing.
+        self.registered.load(Ordering::Relaxed) >> ASKED
     }
 
     /// A space that is a copy of `parent` (`fork`) is registered as that is; one for a new program (`exec`) is not.
     pub fn inherit_registrations(&self, parent: &Space<H>) {
-        self.add_registration(parent.registrations());
+        let commands = parent.registrations();
+        self.ask_registration(commands);
+        self.complete_registration(commands);
     }
 
-    fn add_registration(&self, commands: u32) {
-        // AcqRel: what the host did for it; partner: `registrations`.
-        self.registered.fetch_or(commands, Ordering::AcqRel);
+    fn ask_registration(&self, commands: u32) {
+        // SeqCst, as near to a full barrier as an access is: the host looks next for switches that have not seen it.
+        self.registered.fetch_or(commands << ASKED, Ordering::SeqCst);
+    }
+
+    fn complete_registration(&self, commands: u32) {
+        // Release: what the host did for it; partner: `registrations`.
+        self.registered.fetch_or(commands, Ordering::Release);
     }
 }
 
@@ -157,8 +173,10 @@ impl<H: Host> Barrier<'_, H> {
     fn register(&self, command: u32, what: Option<Interrupt>) -> Result<(), Errno> {
         let space = self.host.space();
         if space.registrations() & command == 0 {
+            // Before the host waits: a switch that begins behind its wait must know.
+            space.ask_registration(command);
             self.processors.registered(what)?;
-            space.add_registration(command);
+            space.complete_registration(command);
         }
         Ok(())
     }
@@ -186,13 +204,14 @@ impl<H: Host> Barrier<'_, H> {
             return;
         }
         // Before it is pinned: a host may sleep for it, or have none.
-        let copy = MaskCopy::allocate(self.host.space().memory(), self.words());
+        let mut copy = MaskCopy::allocate(self.host.space().memory(), self.words());
+        // Behind it, so that the copy is freed when the thread is pinned no more.
         let pinned = Pinned::new(self.processors);
         if !mutated!(barrier_before) {
             // (1) The caller's accesses, then the mask and the interrupts; partners: S2, S3 and the handler.
             self.processors.full_barrier();
         }
-        match copy {
+        match &mut copy {
             Some(copy) => self.together(copy, what, whom, pinned.here),
             None => self.singly(what, whom, pinned.here),
         }
@@ -217,7 +236,7 @@ impl<H: Host> Barrier<'_, H> {
     }
 
     /// Copies, filters, interrupts all that are left, waits for all.
-    fn together(&self, mut copy: MaskCopy<'_, H::Memory>, what: Interrupt, whom: Whom, here: u32) {
+    fn together(&self, copy: &mut MaskCopy<'_, H::Memory>, what: Interrupt, whom: Whom, here: u32) {
         for (word, set) in (0..).zip(copy.words()) {
             *set = self.candidates(word, whom, here);
         }
@@ -297,6 +316,9 @@ struct MaskCopy<'a, M: Memory> {
 impl<'a, M: Memory> MaskCopy<'a, M> {
     fn allocate(memory: &'a M, words: u32) -> Option<Self> {
         let len = words as usize;
+        if len == 0 {
+            return None;
+        }
         let layout = Layout::array::<u64>(len).ok()?;
         let block = memory.allocate(layout, None)?.cast::<u64>();
         for i in 0..len {

@@ -40,6 +40,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("barrier_after", "membarrier's barrier after its acknowledgments (6)"),
     ("barrier_wait", "membarrier waiting for acknowledgments"),
     ("barrier_singly_wait", "the same where it has no memory for the mask"),
+    ("second_look", "looking once, in a call, where the space's private keys are"),
     ("group_count", "counting a group's node before it is queued"),
     ("leave_resumed", "going on with leaving where the host panicked"),
     ("handle_late", "taking a waiter's handle before the decision to wake it, with which it may be gone"),
@@ -48,6 +49,10 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("requeue_tag", "the tag of the waiters that a requeue moved, in the gate of where they are"),
     ("requeue_fence", "the fence of a requeue between the gate and whatever its caller reads next (pair W)"),
     ("adopt_tag", "the tag of waiters that came with a larger table"),
+    ("horizon_table", "asking whether a wake's numbers are still those of the table that it began in"),
+    ("horizon", "the number below which waiters are a call's"),
+    ("batch_rest", "unparking the rest where the host panicked"),
+    ("move_rest", "moving the rest of a bucket where the host panicked"),
     ("retag", "looking at those who wait when the gate's tags are put together anew"),
 ];
 

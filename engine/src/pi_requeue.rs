@@ -2,6 +2,7 @@
 //! After Darren Hart's (Linux 2.6.31, 2009).
 
 use core::pin::pin;
+use core::ptr::NonNull;
 
 use crate::abi::FUTEX_TID_MASK as OWNER;
 use crate::bucket::Found;
@@ -11,6 +12,7 @@ use crate::mutant::mutated;
 use crate::pi::{LockPi, Look, Stop};
 use crate::pi_claiming::{Claiming, Told, wake};
 use crate::pi_graph::{Claimant, Waits};
+use crate::waiter::Waiter;
 use crate::{Access, Deadline, Engine, Errno, Host, Inheritance, Requeue, Thread, Word};
 
 /// How a wait for a lock by way of another word ended.
@@ -162,11 +164,12 @@ impl<'a, H: Host> Moving<'a, H> {
             }
         };
         let mut end = Ok(());
+        let mut last = None;
         // One more where none got the lock.
         while i64::from(count) - 1 < i64::from(requeue) {
             let Some(found) = self.held.first.chain().seek(cursor, &self.from) else { break };
             cursor = found.next;
-            end = self.move_one(&found, owner, settled, &mut waits);
+            end = self.move_one(&found, owner, settled, &mut waits, &mut last);
             if end.is_err() {
                 break;
             }
@@ -195,6 +198,7 @@ impl<'a, H: Host> Moving<'a, H> {
         owner: Thread,
         settled: bool,
         waits: &mut Waits<'_, H>,
+        last: &mut Option<NonNull<Waiter<H>>>,
     ) -> Result<(), Errno> {
         let who = self.named(found)?;
         let claim = found.claim.ok_or(Errno::EINVAL)?;
@@ -202,7 +206,7 @@ impl<'a, H: Host> Moving<'a, H> {
             return Err(Errno::EDEADLK);
         }
         waits.add(claim, &self.to, owner, settled, self.inheritance);
-        self.held.first.give(self.held.second.as_mut(), found.node, &self.to);
+        self.held.first.give(self.held.second.as_mut(), found.node, &self.to, last);
         Ok(())
     }
 }

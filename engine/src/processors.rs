@@ -41,7 +41,7 @@ pub trait Processors<H: Host> {
     /// What the system can do.
     fn abilities(&self) -> Abilities;
 
-    /// Processors have numbers below this.
+    /// Processors have numbers below this. Of a machine that names none, barriers reach none.
     fn count(&self) -> u32;
 
     /// Those that are online, of the processors `64 * word` to `64 * word + 63`. One that goes offline passes through
@@ -51,7 +51,8 @@ pub trait Processors<H: Host> {
     /// The calling thread is its space's only one. When in doubt, false.
     fn alone(&self) -> bool;
 
-    /// From here on the calling thread stays on its processor, which runs no other thread; its number.
+    /// From here on the calling thread stays on its processor, which runs no other thread; its number. Interrupts are still delivered to it: see
+    /// [`wait`](Self::wait). No memory is asked for, nor given back, until [`unpin`](Self::unpin).
     fn pin(&self) -> u32;
 
     /// Ends [`pin`](Self::pin).
@@ -73,7 +74,8 @@ pub trait Processors<H: Host> {
     fn send(&self, processor: u32, what: Interrupt);
 
     /// Waits until a processor has done what was sent to it since the calling thread was pinned, or is offline; it may be
-    /// called where nothing was sent. Need not order anything.
+    /// called where nothing was sent. Need not order anything. The calling thread is pinned meanwhile, and its processor must take interrupts while it
+    /// waits: two that wait for each other's acknowledgment would wait for ever.
     fn wait(&self, processor: u32);
 
     /// Does on the calling thread's processor what an interrupt would.
@@ -86,11 +88,12 @@ pub trait Processors<H: Host> {
     /// The host's own, which membarrier answers.
     fn grace_period(&self) -> Result<(), Errno>;
 
-    /// The calling thread's space was registered for `what`, or (`None`) for barriers of other spaces' callers: where the context switch does
-    /// less for spaces that are not, waits until no processor runs by that any more. May sleep.
+    /// The calling thread's space is being registered for `what`, or (`None`) for barriers of other spaces' callers. Where the context switch does
+    /// less for spaces that are not, which it asks of [`Space::registrations_asked`]: the bit is set there already; waits until no processor runs by
+    /// what that said before, with a full barrier first. May sleep.
     ///
     /// # Errors
-    /// `ENOMEM`; the registration is not seen as complete.
+    /// `ENOMEM`; the registration is not seen as complete. The bit of what was asked for stays.
     fn registered(&self, what: Option<Interrupt>) -> Result<(), Errno> {
         let _ = what;
         Ok(())

@@ -25,7 +25,7 @@ impl<H: Host> Engine<H> {
     /// under the lock of `from`'s bucket, so no waiter comes between it and the move. `to` is not read.
     ///
     /// # Cost
-    /// Two locks; they are held for one pass over `from`'s bucket. Each 16 that are woken cost another hold.
+    /// Two locks; they are held for at most one pass over the waiters of each of the two buckets. Each 16 that are woken cost another hold.
     ///
     /// # Errors
     /// `EINVAL`: a misaligned word, words of different scope, a waiter that waits for a lock with priority inheritance or to be moved to one. `EFAULT`: nothing is there, for `from` with `expected` and for
@@ -67,14 +67,14 @@ impl<'a, H: Host> Call<'a, H> {
         // As on Linux, which counts both together.
         let most = wake.saturating_add(requeue);
         let mut batch = Batch::new(self.host);
-        let horizon = held.first.chain().next_number;
+        let horizon = held.horizon(from);
         let mut woken = 0;
         loop {
-            let more = held.first.wake(from, ANY, wake - woken, horizon, |handle| batch.push(handle));
+            let more = held.first.wake(from, ANY, wake - woken, horizon.below, |handle| batch.push(handle));
             woken += *more.as_ref().unwrap_or(&0);
             if more.is_err() || woken == wake || !batch.is_full() {
                 let moved =
-                    more.and_then(|_| held.first.requeue(held.second.as_mut(), from, to, most - woken, horizon));
+                    more.and_then(|_| held.first.requeue(held.second.as_mut(), from, to, most - woken, horizon.below));
                 drop(held);
                 // A wake of `to` that is called when the caller has looked at `to`'s word, after this, finds those that were moved: the gate has the tag;
                 // the word is read next. Pair W: as a waiter.
@@ -87,6 +87,11 @@ impl<'a, H: Host> Call<'a, H> {
             drop(held);
             batch.unpark(true);
             held = self.lock_two(from, to);
+            if !horizon.goes_on(held.horizon(from)) {
+                drop(held);
+                batch.unpark(false);
+                return Ok(woken);
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::engine::Call;
 use crate::robust_walk::{Compat, Native, Walk};
+use crate::user;
 use crate::{Access, Address, Arithmetic, Errno, Fault, Host, Node, Scope, Word};
 use crate::{Engine, abi};
 
@@ -41,7 +42,7 @@ pub trait RobustHost: Host {
         Err(Errno::ENOSYS)
     }
 
-    /// Writes user memory; may sleep.
+    /// Writes user memory, whose first and last byte are [in range](Host::in_range); may sleep.
     ///
     /// # Errors
     /// [`Fault`] if any of it cannot be written.
@@ -226,7 +227,7 @@ impl<H: RobustHost> Engine<H> {
     }
 
     fn write_user(&self, host: &H, address: Address, from: &[u8]) -> Result<(), Errno> {
-        if !host.in_range(address) {
+        if !user::in_range(host, address, from.len()) {
             return Err(Errno::EFAULT);
         }
         host.write(address, from).map_err(|_| Errno::EFAULT)

@@ -8,6 +8,7 @@ use crate::engine::Call;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::robust::TRIES;
+use crate::user;
 use crate::{Access, Address, Fault, RobustExit, RobustHost, WalkEnd, Word};
 
 /// So many locks that are waited for are marked before their waiters are woken: all behind one fence.
@@ -154,7 +155,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
     /// A pointer or an offset.
     #[inline(always)]
     fn pointer(&self, at: Address) -> Result<u64, Fault> {
-        if !self.call.host.in_range(at) {
+        if !user::in_range(self.call.host, at, L::SIZE as usize) {
             return Err(Fault);
         }
         L::pointer(self.call.host, at)

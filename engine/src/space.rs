@@ -24,8 +24,22 @@ pub struct Space<H: Host> {
     number: u64,
     seed: u64,
     memory: H::Memory,
-    /// What it is registered for with membarrier: the bits of the registering commands.
+    /// What it is registered for with membarrier:
+    ///
+    /// | bits | meaning |
+    /// |---|---|
+    /// | 0-15 | the bits of the registering commands that are complete |
+    /// | 16-31 | the same for those that were asked for: a superset |
     pub(crate) registered: AtomicU32,
+}
+
+/// Where a call finds the private keys of its space, from its beginning to its end. It looks once: a second look might find another table, and
+/// then waiters would be moved between tables that are not freed together.
+pub(crate) enum Stay<'a, H: Host> {
+    /// In the global table, and there is no other as long as this is.
+    Global { _stray: Stray<'a, H> },
+    /// In the space's own, or the ones that take over from it.
+    Own(&'a Table<H>),
 }
 
 /// What `home` says.
@@ -95,25 +109,31 @@ impl<H: Host> Space<H> {
         core::ptr::eq(self.home.load(Ordering::Relaxed), table)
     }
 
-    /// Changes the count by `change`, unless there is a table.
-    fn change_strays(&self, change: impl Fn(usize) -> usize) -> bool {
-        // Relaxed: the exchange decides.
-        let mut home = self.home.load(Ordering::Relaxed);
+    /// Changes the count by `change`, unless there is a table: that.
+    fn change_strays(&self, change: impl Fn(usize) -> usize) -> Option<&Table<H>> {
+        // Acquire: the table's contents, as in `home`; where it is a count, the exchange decides.
+        let mut home = self.home.load(Ordering::Acquire);
         while is_count(home.addr()) {
             let changed = strays(change(home.addr() >> 1));
             // Release: a table that comes after the last one left sees what it did; Acquire, also on failure: the table's
             // contents are read next. Partner: `adopt_first`.
             match self.home.compare_exchange(home, changed, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return true,
+                Ok(_) => return None,
                 Err(now) => home = now,
             }
         }
-        false
+        // SAFETY: not a count, so a table; it is freed with the space.
+        Some(unsafe { &*home })
     }
 
-    /// A call is going to use the global table for this space, which gets no table meanwhile; `None` if it has one.
-    pub(crate) fn stray(&self) -> Option<Stray<'_, H>> {
-        self.change_strays(|count| count + 1).then_some(Stray(self))
+    /// A call begins that uses the space's private keys. If there is no table, there is none until it ends.
+    #[inline]
+    pub(crate) fn stay(&self) -> Stay<'_, H> {
+        // The same as `home`, but for the count.
+        match self.change_strays(|count| count + 1) {
+            None => Stay::Global { _stray: Stray(self) },
+            Some(table) => Stay::Own(table),
+        }
     }
 
     /// A waiter is queued in the global table, by a call that holds a [`Stray`].
@@ -123,7 +143,7 @@ impl<H: Host> Space<H> {
 
     /// So many are not any more.
     pub(crate) fn remove_strays(&self, count: u32) {
-        // Saturating: wrong for spaces with one number only, which breaks their waits and nothing else.
+        // Saturating: wrong for spaces with one number only, which breaks their waits and nothing else, since no call looks twice (`Stay`).
         self.change_strays(|strays| strays.saturating_sub(count as usize));
     }
 
@@ -174,6 +194,7 @@ impl<H: Host> Space<H> {
     pub fn stats(&self, host: &H) -> Stats {
         let mut stats = Stats { refused: self.growth.refused(), ..Stats::default() };
         if let Home::Own(table) = self.home() {
+            let table = table.newest();
             stats.buckets = table.len();
             stats.add_tables(table, host, self);
         }
@@ -184,7 +205,8 @@ impl<H: Host> Space<H> {
 impl<H: Host> Drop for Space<H> {
     fn drop(&mut self) {
         if let Home::Own(table) = self.home() {
-            let table = NonNull::from(table);
+            // The next one, if it never took over wholly.
+            let table = table.newest().block();
             // SAFETY: ours; whoever used it borrowed the space.
             unsafe { Table::free(table, &self.memory) };
         }

@@ -6,6 +6,7 @@ use crate::abi::{
     FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI, FUTEX_WAKE, FUTEX_WAKE_BITSET, FUTEX_WAKE_OP, Numbers,
 };
 use crate::engine::Call;
+use crate::user;
 use crate::{Address, Clock, Deadline, Engine, Errno, Host, LockPi, Node, Requeue, Scope, Wait, WaitPi, WakeOp, Word};
 
 /// A time that never comes: the kernel's clock ends here (292 years).
@@ -150,11 +151,7 @@ impl<H: Host> Engine<H> {
     pub(crate) fn time(&self, host: &H, time: Address) -> Result<Option<u64>, Errno> {
         let mut bytes = [0_u8; 16];
         self.read_user(host, time, &mut bytes)?;
-        let mut number = [0_u8; 8];
-        number.copy_from_slice(&bytes[..8]);
-        let seconds = i64::from_ne_bytes(number);
-        number.copy_from_slice(&bytes[8..]);
-        let nanos = u64::from_ne_bytes(number);
+        let (seconds, nanos) = (user::double(&bytes, 0) as i64, user::double(&bytes, 8));
         if seconds < 0 || nanos >= NANOS {
             return Err(Errno::EINVAL);
         }
@@ -164,7 +161,7 @@ impl<H: Host> Engine<H> {
 
     /// Reads what an argument points to.
     pub(crate) fn read_user(&self, host: &H, address: Address, to: &mut [u8]) -> Result<(), Errno> {
-        if !host.in_range(address) {
+        if !user::in_range(host, address, to.len()) {
             return Err(Errno::EFAULT);
         }
         host.read(address, to).map_err(|_| Errno::EFAULT)

@@ -61,6 +61,8 @@ impl<'a> View<'a> {
 
 /// The head of a table.
 pub(crate) struct Table<H: Host> {
+    /// Itself, as it came from the memory: what it is freed by.
+    block: NonNull<Table<H>>,
     view: View<'static>,
     buckets: NonNull<Bucket<H>>,
     plan: Plan,
@@ -120,7 +122,7 @@ impl<H: Host> Table<H> {
         }
         let nowhere = || AtomicPtr::new(core::ptr::null_mut());
         let view = View { gates, stride: parts.stride, mask: plan.len - 1, _table: PhantomData };
-        let head = Table { view, buckets, plan, next: nowhere(), latest: nowhere(), older };
+        let head = Table { block: table, view, buckets, plan, next: nowhere(), latest: nowhere(), older };
         // SAFETY: as above.
         unsafe { table.write(head) };
         Some(table)
@@ -129,7 +131,7 @@ impl<H: Host> Table<H> {
     /// Frees it and all that it replaced.
     ///
     /// # Safety
-    /// It came from `allocate` with this memory, and nobody uses it.
+    /// It came from `allocate` with this memory (or is the [`block`](Self::block) of such a one), and nobody uses it.
     pub(crate) unsafe fn free(table: NonNull<Table<H>>, memory: &H::Memory) {
         let mut table = Some(table);
         while let Some(this) = table {
@@ -151,6 +153,11 @@ impl<H: Host> Table<H> {
             }
             table = head.older;
         }
+    }
+
+    /// Itself, as [`free`](Self::free) takes it: a pointer made of a reference would not do.
+    pub(crate) fn block(&self) -> NonNull<Table<H>> {
+        self.block
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -229,6 +236,11 @@ impl<H: Host> Table<H> {
         let next = self.next.load(Ordering::Acquire);
         // SAFETY: null, or a table that is freed together with this one.
         unsafe { next.as_ref() }
+    }
+
+    /// The one that takes over, also where it has not done so wholly.
+    pub(crate) fn newest(&self) -> &Table<H> {
+        self.next().unwrap_or(self)
     }
 
     pub(crate) fn set_next(&self, next: NonNull<Table<H>>) {

@@ -39,6 +39,9 @@ impl<H: Host> Engine<H> {
     /// Dropped when it had been chosen by a wake and has not said so, it passes the wake on to another waiter of the word
     /// (of the word that it was moved to, after a requeue): no wake is lost.
     ///
+    /// Forgotten (`core::mem::forget`) when it waits, it keeps its place: a wake of that address chooses it one day, whatever word lies there by
+    /// then, and is lost on it. Its memory stays valid, so nothing worse happens.
+    ///
     /// # Errors
     /// As `wait`.
     pub fn wait_async<'a>(&'a self, host: &'a H, word: Word, expected: u32, bitset: u32) -> WaitAsync<'a, H> {

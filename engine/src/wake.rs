@@ -1,9 +1,10 @@
 //! WAKE and WAKE_BITSET.
 
 use crate::atomic::{Ordering, fence, prefetch};
-use crate::batch::Batch;
+use crate::batch::{Batch, Chosen};
 use crate::engine::Call;
 use crate::gate;
+use crate::horizon::Horizon;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::space::Home;
@@ -59,19 +60,17 @@ impl<H: Host> Call<'_, H> {
     }
 
     fn wake_one(&self, key: &Key, bits: u32) -> Result<u32, Errno> {
+        let mut one = Chosen::nobody(self.host);
         let mut held = self.lock(key);
-        let mut handle = None;
         let woken = held.locked.wake(key, bits, 1, u64::MAX, |chosen| {
-            handle = Some(chosen);
+            one.handle = Some(chosen);
             false
         });
         if mutated!(unpark_inside) {
-            handle.take().into_iter().for_each(|handle| handle.unpark(self.host));
+            one.unpark();
         }
         drop(held);
-        if let Some(handle) = handle {
-            handle.unpark(self.host);
-        }
+        one.unpark();
         woken
     }
 
@@ -123,7 +122,7 @@ impl<H: Host> Call<'_, H> {
         keys.iter().map(wake).sum()
     }
 
-    /// Wakes until `count` were, `woken` of them before; those below `horizon`, or that are there now.
+    /// Wakes until `count` were, `woken` of them before; those within `horizon`, or that are there now.
     #[cold]
     #[inline(never)]
     pub(crate) fn wake_some(
@@ -131,7 +130,7 @@ impl<H: Host> Call<'_, H> {
         key: &Key,
         count: u32,
         bits: u32,
-        horizon: Option<u64>,
+        horizon: Option<Horizon>,
         woken: u32,
     ) -> Result<u32, Errno> {
         let mut horizon = horizon;
@@ -139,8 +138,14 @@ impl<H: Host> Call<'_, H> {
         let mut batch = Batch::new(self.host);
         while woken < count {
             let mut held = self.lock(key);
-            let below = *horizon.get_or_insert(held.locked.chain().next_number);
-            let more = held.locked.wake(key, bits, count - woken, below, |handle| batch.push(handle));
+            let now = held.horizon(key);
+            let begun = *horizon.get_or_insert(now);
+            if !begun.goes_on(now) {
+                drop(held);
+                batch.unpark(false);
+                break;
+            }
+            let more = held.locked.wake(key, bits, count - woken, begun.below, |handle| batch.push(handle));
             if mutated!(unpark_inside) {
                 batch.unpark(true);
             }

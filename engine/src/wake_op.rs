@@ -7,6 +7,8 @@ use crate::engine::{Call, HeldTwo};
 use crate::key::Key;
 use crate::{Access, Arithmetic, Engine, Errno, Host, Word};
 
+/// How often the word is tried that others change.
+const TRIES: u32 = 10_000;
 /// Any waiter, whatever its bitset.
 const ANY: u32 = u32::MAX;
 
@@ -93,7 +95,7 @@ impl<H: Host> Engine<H> {
     ///
     /// # Errors
     /// `EINVAL`: a misaligned word, a waiter that waits with priority inheritance. `EFAULT`: `on` cannot be written, or a shared word is not there. `ENOSYS`: there is no such comparison; `on`
-    /// has changed, and nobody was woken.
+    /// has changed, and nobody was woken. `EAGAIN`: in 10,000 tries the host found others too busy with `on`; nothing has happened.
     pub fn wake_op(&self, host: &H, word: Word, wake: u32, on: Word, op: WakeOp, wake_on: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);
         let mut tries = 0;
@@ -108,7 +110,10 @@ impl<H: Host> Engine<H> {
                 Ok(None) => {
                     drop(held);
                     host.spin(tries);
-                    tries = tries.saturating_add(1);
+                    tries += 1;
+                    if tries == TRIES {
+                        return Err(Errno::EAGAIN);
+                    }
                 }
                 Err(_) => {
                     drop(held);
@@ -123,14 +128,13 @@ impl<H: Host> Call<'_, H> {
     /// Wakes of both keys: as many as a batch holds at once, the rest as two wakes of those that waited by then.
     fn wake_two(&self, mut held: HeldTwo<'_, H>, keys: (Key, Key), wake: u32, wake_on: u32) -> Result<u32, Errno> {
         let mut batch = Batch::new(self.host);
-        let horizon = held.first.chain().next_number;
-        let first = held.first.wake(&keys.0, ANY, wake, horizon, |handle| batch.push(handle));
+        let horizon = held.horizon(&keys.0);
+        let first = held.first.wake(&keys.0, ANY, wake, horizon.below, |handle| batch.push(handle));
         let first_full = batch.is_full();
-        let second = held.second.as_mut().unwrap_or(&mut held.first);
-        let horizon_on = second.chain().next_number;
+        let (second, horizon_on) = held.second(&keys.1);
         let room = if first_full { 0 } else { wake_on };
         // One that inherits priorities ends it, as on Linux.
-        let second = first.and_then(|_| second.wake(&keys.1, ANY, room, horizon_on, |handle| batch.push(handle)));
+        let second = first.and_then(|_| second.wake(&keys.1, ANY, room, horizon_on.below, |handle| batch.push(handle)));
         drop(held);
         let full = batch.unpark(false);
         let (first, second) = (first?, second?);

@@ -3,250 +3,18 @@
 
 #![allow(missing_docs)]
 
-use std::alloc::Layout;
-use std::cell::{Cell, RefCell};
+#[path = "common/panicky.rs"]
+mod panicky;
+
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
-use std::task::{Context, Waker};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Wake, Waker};
 
-use leeward_engine::{
-    Access, Address, Arithmetic, Clock, Comparison, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, Memory,
-    ParkEnd, Place, Priority, SharedKey, Space, WaitAsync, WakeOp, Word,
-};
+use leeward_engine::{Arithmetic, Comparison, Place, WakeOp, Word};
 
-const ANY: u32 = u32::MAX;
-/// Looks at a lock that is never given up.
-const FOR_EVER: u32 = 1_000_000;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Callback {
-    Off,
-    On,
-    Load,
-    Exchange,
-    FaultIn,
-    Resolve,
-    InRange,
-    Threads,
-    Task,
-    Priority,
-    Park,
-    Unpark,
-    Allocate,
-    Wake,
-}
-
-const ALL: [Callback; 14] = [
-    Callback::Off,
-    Callback::On,
-    Callback::Load,
-    Callback::Exchange,
-    Callback::FaultIn,
-    Callback::Resolve,
-    Callback::InRange,
-    Callback::Threads,
-    Callback::Task,
-    Callback::Priority,
-    Callback::Park,
-    Callback::Unpark,
-    Callback::Allocate,
-    Callback::Wake,
-];
-
-/// Panics at the n-th call of one callback; disarmed by that.
-#[derive(Clone, Default)]
-struct Fuse(Arc<(AtomicU32, AtomicI64)>);
-
-impl Fuse {
-    fn light(&self, callback: Callback, calls: i64) {
-        self.0.0.store(callback as u32, Ordering::Relaxed);
-        self.0.1.store(calls, Ordering::Relaxed);
-    }
-
-    /// Whether it had not burnt down.
-    fn put_out(&self) -> bool {
-        self.0.1.swap(0, Ordering::Relaxed) > 0
-    }
-
-    fn pass(&self, callback: Callback) {
-        if self.0.0.load(Ordering::Relaxed) == callback as u32 && self.0.1.load(Ordering::Relaxed) > 0 {
-            let left = self.0.1.fetch_sub(1, Ordering::Relaxed) - 1;
-            assert!(left != 0, "host: {callback:?}");
-        }
-    }
-}
-
-/// The heap.
-#[derive(Clone)]
-struct Blocks(Fuse);
-
-// SAFETY: the heap's.
-unsafe impl Memory for Blocks {
-    fn allocate(&self, layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        self.0.pass(Callback::Allocate);
-        Heap.allocate(layout, node)
-    }
-
-    unsafe fn free(&self, block: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { Heap.free(block, layout) };
-    }
-}
-
-struct Panicky {
-    space: Space<Panicky>,
-    fuse: Fuse,
-    words: Vec<Cell<u32>>,
-    missing: Cell<bool>,
-    threads: Cell<u32>,
-    priority: Cell<u32>,
-    /// How far preemption is off.
-    off: Cell<i32>,
-    /// What happens while a thread sleeps.
-    meanwhile: RefCell<Option<Box<dyn FnOnce()>>>,
-}
-
-impl Panicky {
-    fn new(fuse: &Fuse) -> Panicky {
-        Panicky {
-            space: Space::new(1, 7, Blocks(fuse.clone())),
-            fuse: fuse.clone(),
-            words: (0..64).map(|_| Cell::new(0)).collect(),
-            missing: Cell::new(false),
-            threads: Cell::new(1),
-            priority: Cell::new(0),
-            off: Cell::new(0),
-            meanwhile: RefCell::default(),
-        }
-    }
-
-    fn word(&self, address: Address) -> Result<&Cell<u32>, Fault> {
-        if self.missing.get() { Err(Fault) } else { self.words.get(address as usize / 4).ok_or(Fault) }
-    }
-}
-
-impl Host for Panicky {
-    type Task = ();
-    type Memory = Blocks;
-
-    fn space(&self) -> &Space<Panicky> {
-        &self.space
-    }
-    fn threads(&self) -> u32 {
-        self.fuse.pass(Callback::Threads);
-        self.threads.get()
-    }
-    fn in_range(&self, _: Address) -> bool {
-        self.fuse.pass(Callback::InRange);
-        true
-    }
-    fn load(&self, address: Address) -> Result<u32, Fault> {
-        self.fuse.pass(Callback::Load);
-        self.word(address).map(Cell::get)
-    }
-    fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
-        self.fuse.pass(Callback::Exchange);
-        let word = self.word(address)?;
-        Ok(if word.get() == old { word.replace(new) } else { word.get() })
-    }
-    fn read(&self, _: Address, _: &mut [u8]) -> Result<(), Fault> {
-        Err(Fault)
-    }
-    fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
-        self.fuse.pass(Callback::FaultIn);
-        self.missing.set(false);
-        Ok(())
-    }
-    fn resolve_shared(&self, address: Address, _: Access) -> Result<SharedKey, Errno> {
-        self.fuse.pass(Callback::Resolve);
-        Ok(SharedKey::Object { object: 3, offset: address })
-    }
-    fn priority(&self) -> Priority {
-        self.fuse.pass(Callback::Priority);
-        self.priority.set(self.priority.get().wrapping_add(1));
-        Priority(self.priority.get() % 3)
-    }
-    fn task(&self, _: &Flag) {
-        self.fuse.pass(Callback::Task);
-    }
-    fn park(&self, _: &Flag, _: Option<Deadline>) -> ParkEnd {
-        self.fuse.pass(Callback::Park);
-        match self.meanwhile.take() {
-            None => ParkEnd::TimedOut,
-            Some(what) => {
-                what();
-                ParkEnd::Unparked
-            }
-        }
-    }
-    fn unpark(&self, (): ()) {
-        self.fuse.pass(Callback::Unpark);
-    }
-    fn now(&self, _: Clock) -> u64 {
-        0
-    }
-    fn preempt_off(&self) {
-        self.fuse.pass(Callback::Off);
-        self.off.set(self.off.get() + 1);
-    }
-    fn preempt_on(&self) {
-        self.off.set(self.off.get() - 1);
-        self.fuse.pass(Callback::On);
-    }
-    fn spin(&self, tries: u32) {
-        assert!(tries < FOR_EVER, "a lock was left held");
-    }
-}
-
-/// Tells a future's executor, which may panic too.
-struct Tell(Fuse);
-impl std::task::Wake for Tell {
-    fn wake(self: Arc<Self>) {
-        self.0.pass(Callback::Wake);
-    }
-}
-
-type Waiting<'a> = Pin<Box<WaitAsync<'a, Panicky>>>;
-
-struct Case {
-    engine: Engine<Panicky>,
-    host: Panicky,
-}
-
-impl Case {
-    fn new(private_tables: bool) -> Case {
-        let fuse = Fuse::default();
-        let config = Config { private_tables, ..Config::small(1) };
-        Case { engine: Engine::new(config, Blocks(fuse.clone())).unwrap(), host: Panicky::new(&fuse) }
-    }
-
-    /// A future that waits.
-    fn waiting(&self, word: Word) -> Waiting<'_> {
-        let waker = Waker::from(Arc::new(Tell(self.host.fuse.clone())));
-        let mut future = Box::pin(self.engine.wait_async(&self.host, word, 0, ANY));
-        assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        future
-    }
-
-    fn many(&self, word: Word, count: usize) -> Vec<Waiting<'_>> {
-        (0..count).map(|_| self.waiting(word)).collect()
-    }
-
-    #[track_caller]
-    fn nobody_is_left(&self, what: &str) {
-        let (host, engine) = (&self.host, &self.engine);
-        assert_eq!(host.off.get(), 0, "{what}: preemption");
-        // Would say so if a lock were held.
-        assert_eq!(engine.stats(host).waiters + host.space.stats(host).waiters, 0, "{what}: waiters");
-        for word in (0..32).flat_map(|i| [Word::private(4 * i), Word::shared(4 * i)]) {
-            assert_eq!(engine.wake(host, word, u32::MAX, ANY), Ok(0), "{what}: {word:?}");
-        }
-    }
-}
+use panicky::{ALL, ANY, Callback, Case, quietly};
 
 /// Does `scenario` with a panic at each call of each callback; how often there was one.
 fn at_each_call(private_tables: bool, name: &str, scenario: impl Fn(&Case)) -> u32 {
@@ -277,20 +45,6 @@ fn each_kind(name: &str, least: u32, scenario: impl Fn(&Case, &dyn Fn(u64) -> Wo
             scenario(case, &Word::private);
         });
     assert!(panics >= least, "{name}: {panics}");
-}
-
-/// The panics that are meant are not printed.
-fn quietly<R>(what: impl FnOnce() -> R) -> R {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        let loudly = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if !info.to_string().contains("host: ") {
-                loudly(info);
-            }
-        }));
-    });
-    what()
 }
 
 #[test]
@@ -382,4 +136,105 @@ fn wakes_and_moves() {
             drop(waiting);
         });
     });
+}
+
+#[test]
+fn a_table_that_grows() {
+    quietly(|| {
+        let panics = at_each_call(true, "growth", |case| {
+            case.host.threads.set(2);
+            let waiting: Vec<_> = (0..30).map(|i| case.waiting(Word::private(4 * (i % 8)))).collect();
+            case.engine.reserve(&case.host, 9);
+            // Where there was a panic, somebody goes on with it.
+            case.engine.reserve(&case.host, 20);
+            for i in 0..8 {
+                _ = case.engine.wake(&case.host, Word::private(4 * i), 2, ANY);
+            }
+            drop(waiting);
+        });
+        assert!(panics >= 100, "{panics}");
+    });
+}
+
+/// Half of the waiters are in the larger table when the host panics; all are found, in their order, before and after the rest was moved.
+#[test]
+fn a_table_that_stopped_growing() {
+    quietly(|| {
+        for (callback, calls) in [(Callback::Off, 1..80), (Callback::On, 1..80), (Callback::Allocate, 1..2)] {
+            for call in calls {
+                let case = Case::new(true);
+                case.host.threads.set(2);
+                let words: Vec<_> = (0..8).map(|i| Word::private(4 * i)).collect();
+                let waiting: Vec<_> = words.iter().map(|&word| case.many(word, 4)).collect();
+                case.host.fuse.light(callback, call);
+                let end = catch_unwind(AssertUnwindSafe(|| case.engine.reserve(&case.host, 16)));
+                case.host.fuse.put_out();
+                let wake = |count| {
+                    for &word in &words {
+                        assert_eq!(case.engine.wake(&case.host, word, count, ANY), Ok(count), "{callback:?} {call}");
+                    }
+                };
+                wake(1);
+                case.engine.reserve(&case.host, 16);
+                assert_eq!(case.host.space.stats(&case.host).buckets, 64, "{callback:?} {call}: {end:?}");
+                wake(2);
+                drop(waiting);
+                case.nobody_is_left("growth");
+            }
+        }
+    });
+}
+
+#[test]
+fn those_behind_one_whose_waker_panics_are_told() {
+    quietly(|| {
+        for count in [2, 16, 20] {
+            let case = Case::new(false);
+            let told = Arc::new(Told(AtomicU32::new(0)));
+            let waker = Waker::from(told.clone());
+            let mut waiting: Vec<_> =
+                (0..count).map(|_| Box::pin(case.engine.wait_async(&case.host, Word::shared(8), 0, ANY))).collect();
+            for future in &mut waiting {
+                assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            }
+            let end = catch_unwind(AssertUnwindSafe(|| case.engine.wake(&case.host, Word::shared(8), count, ANY)));
+            assert!(end.is_err());
+            // Those that were chosen with it.
+            assert_eq!(told.0.load(Ordering::Relaxed), count.min(16));
+            drop(waiting);
+            case.nobody_is_left("waker");
+        }
+    });
+}
+
+#[test]
+fn who_was_chosen_is_told_where_giving_the_lock_up_panics() {
+    quietly(|| {
+        for count in [1, 2, 16] {
+            let case = Case::new(false);
+            // Not the first: it does not panic.
+            let told = Arc::new(Told(AtomicU32::new(1)));
+            let waker = Waker::from(told.clone());
+            let mut waiting: Vec<_> =
+                (0..count).map(|_| Box::pin(case.engine.wait_async(&case.host, Word::shared(8), 0, ANY))).collect();
+            for future in &mut waiting {
+                assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            }
+            case.host.fuse.light(Callback::On, 1);
+            let end = catch_unwind(AssertUnwindSafe(|| case.engine.wake(&case.host, Word::shared(8), count, ANY)));
+            assert!(end.is_err());
+            assert_eq!(told.0.load(Ordering::Relaxed) - 1, count);
+            drop(waiting);
+            case.nobody_is_left("waker");
+        }
+    });
+}
+
+/// Counts, and panics as the first.
+struct Told(AtomicU32);
+impl Wake for Told {
+    fn wake(self: Arc<Self>) {
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
+        assert!(before != 0, "host: Wake");
+    }
 }
