@@ -125,7 +125,7 @@ impl Flag {
     /// handed out as something that safe code could store to.
     ///
     /// ```compile_fail
-    /// # use std::sync::atomic::Ordering;
+    /// # use core::sync::atomic::Ordering;
     /// fn lie(flag: &leeward_engine::Flag) {
     ///     flag.word().store(2, Ordering::Relaxed);
     /// }
