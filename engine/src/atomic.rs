@@ -74,11 +74,22 @@ pub(crate) struct Tracked(loom::cell::UnsafeCell<()>);
 #[cfg(leeward_loom)]
 impl Tracked {
     pub(crate) fn new() -> Tracked {
-        Tracked(loom::cell::UnsafeCell::new(()))
+        let new = Tracked(loom::cell::UnsafeCell::new(()));
+        // Who makes it touches it first.
+        new.touch();
+        new
     }
 
     pub(crate) fn touch(&self) {
         self.0.with_mut(|_| ());
+    }
+}
+
+/// What it lies in goes: whatever others did there must be over.
+#[cfg(leeward_loom)]
+impl Drop for Tracked {
+    fn drop(&mut self) {
+        self.touch();
     }
 }
 

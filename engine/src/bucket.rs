@@ -415,7 +415,7 @@ impl<H: Host> Chain<H> {
         let priority = self.priority(node);
         let mut previous = self.tail;
         while let Some(other) = previous {
-            if self.priority(other) <= priority {
+            if self.priority(other) <= priority || mutated!(urgent_first) {
                 break;
             }
             previous = self.links(other).previous;

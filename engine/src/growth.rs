@@ -11,6 +11,7 @@ use crate::atomic::{AtomicU32, Ordering};
 use crate::engine::{Call, MOST_BUCKETS, wanted};
 use crate::key::Key;
 use crate::moving::Moving;
+use crate::mutant::mutated;
 use crate::space::Home;
 use crate::table::{Plan, Table};
 use crate::{Host, Space};
@@ -137,7 +138,9 @@ fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>
         // A wake in several steps goes on by numbers: they must not go back.
         for j in (i..new.len()).step_by(old.len()) {
             let mut to = new.bucket(j).lock(host, space);
-            to.chain().next_number = from.chain().next_number;
+            if !mutated!(numbers_move) {
+                to.chain().next_number = from.chain().next_number;
+            }
         }
         Moving::run(from, new, host, space);
     }

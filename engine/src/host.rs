@@ -8,6 +8,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use crate::atomic::{AtomicU32, Ordering};
+use crate::mutant::mutated;
 use crate::{Address, Errno, Inheritance, Nodes, Processors, SharedKey, Space};
 
 /// User memory is not there, or not so: the access would have to sleep, or cannot be.
@@ -105,7 +106,8 @@ impl Flag {
     pub fn is_waiting(&self) -> bool {
         // Acquire: what was done before the wake happens before the wait's return; partner: the waker's exchange
         // (`Chain::claim`).
-        self.0.load(Ordering::Acquire) == Flag::WAITING
+        let order = if mutated!(waiting_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
+        self.0.load(order) == Flag::WAITING
     }
 
     /// One for a group of waiters, which waits.
@@ -123,7 +125,7 @@ impl Flag {
     /// handed out as something that safe code could store to.
     ///
     /// ```compile_fail
-    /// # use std::sync::atomic::Ordering;
+    /// # use core::sync::atomic::Ordering;
     /// fn lie(flag: &leeward_engine::Flag) {
     ///     flag.word().store(2, Ordering::Relaxed);
     /// }

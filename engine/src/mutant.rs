@@ -53,6 +53,14 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("horizon", "the number below which waiters are a call's"),
     ("batch_rest", "unparking the rest where the host panicked"),
     ("move_rest", "moving the rest of a bucket where the host panicked"),
+    ("woken_acquire", "the acquire with which a future finds that it was woken"),
+    ("waiting_acquire", "the acquire with which a host finds that there is no more reason to wait"),
+    ("leave_acquire", "the acquire with which who leaves finds that it was woken"),
+    ("put_release", "the release of the bucket that a waiter was moved to"),
+    ("taken_release", "the release of a waiter that was taken out though it had left"),
+    ("first_release", "the release of a space's first table"),
+    ("numbers_move", "going on with a bucket's numbers in the larger table"),
+    ("urgent_first", "queueing the urgent ones first"),
     ("retag", "looking at those who wait when the gate's tags are put together anew"),
 ];
 

@@ -7,6 +7,7 @@ use core::ptr::NonNull;
 
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::growth::{self, Growth};
+use crate::mutant::mutated;
 use crate::stats::Stats;
 use crate::table::{self, Plan, Table};
 use crate::{Host, Nodes};
@@ -150,7 +151,8 @@ impl<H: Host> Space<H> {
     /// A first table, if nobody is in the global one.
     fn adopt_first(&self, table: NonNull<Table<H>>) -> bool {
         // Release: the table's contents; partner: `home`. Acquire: what the last stray did. Relaxed on failure.
-        self.home.compare_exchange(strays(0), table.as_ptr(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        let order = if mutated!(first_release) { Ordering::Acquire } else { Ordering::AcqRel };
+        self.home.compare_exchange(strays(0), table.as_ptr(), order, Ordering::Relaxed).is_ok()
     }
 
     /// Sees to it that the table has at least `len` buckets, if there is memory and nobody is in the way. Waits and wakes go on.

@@ -47,7 +47,7 @@ impl<H: Host> Engine<H> {
         if !call.queue(node, word, expected, key, || Handle::Task(host.task(node.get_ref().flag())))? {
             return Ok(Wait::Changed);
         }
-        queued.park(until)
+        Ok(queued.park(until))
     }
 }
 
@@ -124,7 +124,7 @@ impl<H: Host> Call<'_, H> {
         }
         // A requeue or a larger table may change the bucket until its lock is held.
         while let Some(bucket) = node.bucket() {
-            // SAFETY: a bucket of the engine or of the space, both of which this borrows.
+            // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call moves a waiter elsewhere (`Stay`).
             let mut locked = unsafe { bucket.as_ref() }.lock(self.host, self.space);
             if node.bucket() == Some(bucket) || mutated!(leave_recheck) {
                 locked.remove(core::ptr::NonNull::from(node));
@@ -145,14 +145,17 @@ pub(crate) struct Queued<'a, H: Host> {
 impl<H: Host> Queued<'_, H> {
     /// Takes it out; false if it was woken.
     pub(crate) fn leave(self) -> bool {
-        self.call.leave(self.node)
+        let left = self.call.leave(self.node);
+        core::mem::forget(self);
+        left
     }
 
-    fn park(&self, until: Option<Deadline>) -> Result<Wait, Errno> {
+    fn park(self, until: Option<Deadline>) -> Wait {
         let flag = self.node.get_ref().flag();
         loop {
             if !flag.is_waiting() {
-                return Ok(Wait::Woken);
+                core::mem::forget(self);
+                return Wait::Woken;
             }
             let end = match self.call.host.park(flag, until) {
                 ParkEnd::Unparked => continue,
@@ -160,15 +163,15 @@ impl<H: Host> Queued<'_, H> {
                 ParkEnd::Interrupted => Wait::Interrupted,
             };
             // Whoever was chosen first says so: a wake is never lost.
-            return Ok(if self.call.leave(self.node) { end } else { Wait::Woken });
+            return if self.leave() { end } else { Wait::Woken };
         }
     }
 }
 
 impl<H: Host> Drop for Queued<'_, H> {
     fn drop(&mut self) {
-        // Does something where the host panicked, and goes on where it panicked while leaving; else the node is idle, or in no list. A
-        // panic here is one within a panic, which aborts: the node would stay.
+        // Does something where the host panicked, and goes on where it panicked while leaving; else the node is idle. A panic here is one within
+        // a panic, which aborts: the node would stay.
         self.call.leave(self.node);
     }
 }

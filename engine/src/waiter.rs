@@ -155,16 +155,18 @@ impl<H: Host> Waiter<H> {
 
     pub(crate) fn is_woken(&self) -> bool {
         // Acquire: as in `Flag::is_waiting`.
-        self.flag.0.load(Ordering::Acquire) == WOKEN
+        let order = if mutated!(woken_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
+        self.flag.0.load(order) == WOKEN
     }
 
     /// Decides that it leaves; false: it was woken.
     pub(crate) fn decide_to_leave(&self) -> bool {
         // Relaxed on success: tells wakers to pass it over, nothing else. Acquire on failure: as in `Flag::is_waiting`.
-        self.flag.0.compare_exchange(QUEUED, LEFT, Ordering::Relaxed, Ordering::Acquire).is_ok()
+        let order = if mutated!(leave_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
+        self.flag.0.compare_exchange(QUEUED, LEFT, Ordering::Relaxed, order).is_ok()
     }
 
-    /// Whether it decided to leave: to be passed over. Out of date at once, so `decide_to_wake` decides.
+    /// Whether it decided to leave: to be passed over, which saves a decision that would fail. Out of date at once, so `decide_to_wake` decides.
     pub(crate) fn has_left(&self) -> bool {
         // Relaxed: as above.
         self.flag.0.load(Ordering::Relaxed) == LEFT
@@ -199,13 +201,15 @@ impl<H: Host> Waiter<H> {
     /// It is in `bucket`'s list from now on, whose lock the caller holds.
     pub(crate) fn put_into(&self, bucket: &Bucket<H>) {
         // Release: a pointer that its owner follows; partner: `bucket`.
-        self.bucket.store(core::ptr::from_ref(bucket).cast_mut(), Ordering::Release);
+        let order = if mutated!(put_release) { Ordering::Relaxed } else { Ordering::Release };
+        self.bucket.store(core::ptr::from_ref(bucket).cast_mut(), order);
     }
 
     /// It is in no list from now on; the caller holds the lock of the bucket that it was in, and touches it no more.
     pub(crate) fn taken_out(&self) {
         // Release: the caller's last touch happens before its owner's return; partner: `bucket`.
-        self.bucket.store(core::ptr::null_mut(), Ordering::Release);
+        let order = if mutated!(taken_release) { Ordering::Relaxed } else { Ordering::Release };
+        self.bucket.store(core::ptr::null_mut(), order);
     }
 
     /// Its owner queues it: before the bucket's lock is given up.

@@ -170,7 +170,7 @@ impl<H: Host> Group<'_, H> {
                 return;
             }
             if let Some(bucket) = node.bucket() {
-                // SAFETY: a bucket of the engine or of the space, both of which the call borrows.
+                // SAFETY: as in `Call::leave`.
                 drop(unsafe { bucket.as_ref() }.lock(self.call.host, self.call.space));
             }
         }

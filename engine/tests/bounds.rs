@@ -99,19 +99,22 @@ fn wait(case: Case) {
     WAITING.with_borrow_mut(|waiting| waiting.push(future));
 }
 
-/// `count` wait for a word, and each that is woken waits again; with the space's own table from now on, if it has none and `grows`.
-fn with(word: Word, count: usize, grows: bool, call: impl FnOnce(Case) -> u32) {
+/// `count` wait for a word, and each that is woken waits again, in a space that has so many threads, and more from when the call begins.
+fn with(word: Word, count: usize, threads: [u32; 2], call: impl FnOnce(Case) -> u32) {
     let config = Config { buckets: 1, ..Config::small(1).with_private_tables() };
     let engine = Box::leak(Box::new(Engine::new(config, Heap).unwrap()));
-    let host =
-        Box::leak(Box::new(Simple { space: Space::new(1, 7, Heap), threads: Cell::new(1), busy: Cell::new(None) }));
+    let host = Box::leak(Box::new(Simple {
+        space: Space::new(1, 7, Heap),
+        threads: Cell::new(threads[0]),
+        busy: Cell::new(None),
+    }));
     let case = Case { engine, host, word };
     // Numbers are given.
     for _ in 0..2 * MOST {
         _ = engine.wait(host, word, 0, 1, None);
     }
     (0..count).for_each(|_| wait(case));
-    host.threads.set(if grows { 2 } else { 1 });
+    host.threads.set(threads[1]);
     CASE.set(Some(case));
     assert_eq!(call(case), count as u32);
     CASE.set(None);
@@ -120,8 +123,10 @@ fn with(word: Word, count: usize, grows: bool, call: impl FnOnce(Case) -> u32) {
 }
 
 fn with_each(count: usize, call: impl Fn(Case) -> u32) {
-    for (word, grows) in [(Word::shared(8), false), (Word::private(8), false), (Word::private(8), true)] {
-        with(word, count, grows, &call);
+    with(Word::shared(8), count, [1, 1], &call);
+    // The table stays; or the space gets its own, or a larger one.
+    for threads in [[1, 1], [2, 2], [1, 2], [2, 100]] {
+        with(Word::private(8), count, threads, &call);
     }
 }
 
