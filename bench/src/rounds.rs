@@ -13,7 +13,8 @@ pub struct Rounds {
 impl Rounds {
     /// Ours : theirs, round by round.
     pub fn ratios(&self) -> Vec<f64> {
-        self.ours.iter().zip(&self.theirs).map(|(ours, theirs)| ours / theirs).collect()
+        // Nothing beside nothing has none.
+        self.ours.iter().zip(&self.theirs).map(|(ours, theirs)| ours / theirs).filter(|ratio| !ratio.is_nan()).collect()
     }
 }
 

@@ -37,9 +37,10 @@
 //! | an engine | 1,608, and for each node a table: 256 buckets a processor, or 16 in the small configuration |
 //!
 //! # Bad input
-//! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held for
-//! at most two passes over the waiters of that bucket, the locks of two (requeue, wake-op) for those over both; with priority inheritance also for one over the claims to locks of each owner in a chain
-//! (and in a requeue, once for each waiter that is moved).
+//! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held
+//! for at most two passes over the waiters of that bucket, the locks of two (wake-op; requeue, with one pass more) for
+//! those over both; with priority inheritance also for one over the claims to locks of each owner in a chain (and in a
+//! requeue, once for each waiter that is moved).
 
 #![no_std]
 

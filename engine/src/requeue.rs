@@ -25,7 +25,8 @@ impl<H: Host> Engine<H> {
     /// under the lock of `from`'s bucket, so no waiter comes between it and the move. `to` is not read.
     ///
     /// # Cost
-    /// Two locks; they are held for at most one pass over the waiters of each of the two buckets. Each 16 that are woken cost another hold.
+    /// Two locks; they are held for at most one pass over the waiters of each of the two buckets, and two more over `from`'s where there are
+    /// some to be woken. Each 16 that are woken cost another hold.
     ///
     /// # Errors
     /// `EINVAL`: a misaligned word, words of different scope, a waiter that waits for a lock with priority inheritance or to be moved to one. `EFAULT`: nothing is there, for `from` with `expected` and for

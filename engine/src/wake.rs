@@ -17,8 +17,9 @@ impl<H: Host> Engine<H> {
     /// Memory ordering: a full fence comes first, also where nobody waits.
     ///
     /// # Cost
-    /// Nobody waits in the bucket: a fence and a load, no lock. Else one lock for each 16 woken; a lock is held for at
-    /// most one pass over its bucket's waiters. Waiters that come after it began are not woken.
+    /// Nobody waits in the bucket for a word with the same tag: a fence and a load, no lock. Else one lock for each 16
+    /// woken, held for at most one pass over its bucket's waiters, and a second one if it finds nobody. Waiters that come after
+    /// it began are not woken.
     ///
     /// # Errors
     /// `EINVAL`: a bitset of 0, a misaligned word, one that is a lock with priority inheritance for which threads wait. `EFAULT`: a shared word where nothing is. A private word where nothing is has no
