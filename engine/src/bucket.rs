@@ -1,18 +1,18 @@
-//! A bucket: some futexes' waiters behind one lock, the most urgent first, oldest first among equals. Found by `table`, changed by the operations. Its lock is its gate's (`gate`),
+//! A bucket: some futexes' waiters (`chain`) behind one lock. Found by `table`, changed by the operations. Its lock is its gate's (`gate`),
 //! on another cache line.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
 use crate::atomic::Tracked;
+use crate::chain::Chain;
 use crate::gate::{self, Gate, Sign};
 use crate::key::Key;
 use crate::mutant::mutated;
-use crate::pi_graph::Claim;
 use crate::spot::Spot;
 use crate::table::{self, Table};
-use crate::waiter::{Handle, Links, Waiter};
-use crate::{Errno, Host, Priority, Space};
+use crate::waiter::{Handle, Waiter};
+use crate::{Errno, Host, Space};
 
 /// A bucket with so many waiters makes the engine ask whether the table is too small.
 const CROWDED: usize = 2;
@@ -27,20 +27,6 @@ pub(crate) struct Bucket<H: Host> {
     table: NonNull<Table<H>>,
 }
 
-/// What the lock guards.
-pub(crate) struct Chain<H: Host> {
-    head: Option<NonNull<Waiter<H>>>,
-    tail: Option<NonNull<Waiter<H>>>,
-    /// The number that the next waiter gets. Never goes back, not even in the table that comes after.
-    pub(crate) next_number: u64,
-    /// Waiters in the list.
-    pub(crate) waiters: usize,
-    /// How many waiters were queued here by a wait.
-    pub(crate) queued: u64,
-    /// How often the lock was taken.
-    pub(crate) locked: u64,
-}
-
 // SAFETY: the chain is reached by the lock's holder only; tasks in it may be sent.
 unsafe impl<H: Host> Send for Bucket<H> where H::Task: Send {}
 // SAFETY: as above.
@@ -49,8 +35,7 @@ unsafe impl<H: Host> Sync for Bucket<H> where H::Task: Send {}
 impl<H: Host> Bucket<H> {
     /// A bucket of `table`, with its gate there, both of which outlive it.
     pub(crate) fn new(table: NonNull<Table<H>>, gate: NonNull<Gate>) -> Bucket<H> {
-        let chain = Chain { head: None, tail: None, next_number: 0, waiters: 0, queued: 0, locked: 0 };
-        Bucket { chain: UnsafeCell::new(chain), tracked: Tracked::new(), gate, table }
+        Bucket { chain: UnsafeCell::new(Chain::new()), tracked: Tracked::new(), gate, table }
     }
 
     fn gate(&self) -> &Gate {
@@ -352,143 +337,6 @@ impl<'a, H: Host> Locked<'a, H> {
     pub(crate) fn close(&mut self) {
         self.chain().waiters = 0;
         self.held.sign = Sign::CLOSED;
-    }
-}
-
-/// A waiter of a list.
-pub(crate) struct Found<H: Host> {
-    pub(crate) node: NonNull<Waiter<H>>,
-    pub(crate) next: Option<NonNull<Waiter<H>>>,
-    pub(crate) claim: Option<NonNull<Claim<H>>>,
-}
-
-impl<H: Host> Chain<H> {
-    /// A node of the list, or one that is being put there.
-    fn waiter(&mut self, node: NonNull<Waiter<H>>) -> &Waiter<H> {
-        // SAFETY: a node is there until it is out of the list, or was woken; and both need the lock, which is held.
-        unsafe { node.as_ref() }
-    }
-
-    /// A node's links.
-    pub(crate) fn links(&mut self, node: NonNull<Waiter<H>>) -> &mut Links<H> {
-        let links = self.waiter(node).links();
-        // SAFETY: they belong to the lock's holder, and this borrows the chain.
-        unsafe { &mut *links }
-    }
-
-    /// The first waiter with that key from a place in the list on: itself, who is behind it, and its claim if it inherits priorities.
-    pub(crate) fn seek(&mut self, from: Option<NonNull<Waiter<H>>>, key: &Key) -> Option<Found<H>> {
-        let mut cursor = from;
-        while let Some(node) = cursor {
-            let links = self.links(node);
-            let (next, claim, matches) = (links.next, links.claim(), links.key == *key);
-            if matches && !self.waiter(node).has_left() {
-                return Some(Found { node, next, claim });
-            }
-            cursor = next;
-        }
-        None
-    }
-
-    /// The first node's key.
-    pub(crate) fn first_key(&mut self) -> Option<Key> {
-        let node = self.head?;
-        Some(self.links(node).key)
-    }
-
-    /// The first waiter with that key.
-    pub(crate) fn first(&mut self, key: &Key) -> Option<Found<H>> {
-        self.seek(self.head, key)
-    }
-
-    /// Whether the last one waits for `key`.
-    fn ends_with(&mut self, key: &Key) -> bool {
-        self.tail.is_some_and(|tail| self.links(tail).key == *key)
-    }
-
-    fn priority(&mut self, node: NonNull<Waiter<H>>) -> Priority {
-        self.links(node).priority
-    }
-
-    /// Links a node behind the last that is as urgent. With equal priorities, that is the tail.
-    fn insert(&mut self, node: NonNull<Waiter<H>>) {
-        let priority = self.priority(node);
-        let mut previous = self.tail;
-        while let Some(other) = previous {
-            if self.priority(other) <= priority || mutated!(urgent_first) {
-                break;
-            }
-            previous = self.links(other).previous;
-        }
-        self.link(previous, node);
-    }
-
-    /// The same, looked for from `from` on, which is of the list and no less urgent; or from the head.
-    fn insert_behind(&mut self, from: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
-        let priority = self.priority(node);
-        let mut previous = self.tail;
-        if previous.is_some_and(|tail| self.priority(tail) > priority) {
-            previous = from;
-            loop {
-                let next = previous.map_or(self.head, |previous| self.links(previous).next);
-                match next {
-                    Some(next) if self.priority(next) <= priority => previous = Some(next),
-                    _ => break,
-                }
-            }
-        }
-        self.link(previous, node);
-    }
-
-    /// Links a node behind another, or at the head.
-    fn link(&mut self, previous: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
-        let next = match previous {
-            Some(previous) => self.links(previous).next.replace(node),
-            None => self.head.replace(node),
-        };
-        match next {
-            Some(next) => self.links(next).previous = Some(node),
-            None => self.tail = Some(node),
-        }
-        let links = self.links(node);
-        links.previous = previous;
-        links.next = next;
-    }
-
-    fn unlink(&mut self, node: NonNull<Waiter<H>>) {
-        let links = self.links(node);
-        let (previous, next) = (links.previous.take(), links.next.take());
-        match previous {
-            Some(previous) => self.links(previous).next = next,
-            None => self.head = next,
-        }
-        match next {
-            Some(next) => self.links(next).previous = previous,
-            None => self.tail = previous,
-        }
-    }
-
-    /// Takes a node out of the list and decides that it is woken; its handle, or nothing if it decided first that it
-    /// leaves. Either way it may be gone from now on.
-    fn claim(&mut self, node: NonNull<Waiter<H>>, bits: u32) -> Option<Handle<H>> {
-        self.unlink(node);
-        let links = self.links(node);
-        links.woken_by = bits;
-        // Before the decision, with which the node is its owner's, and the group gone too perhaps.
-        let handle = if mutated!(handle_late) { None } else { links.handle.take() };
-        if let Some(group) = links.group().filter(|_| !mutated!(group_flag)) {
-            // SAFETY: on the frame of the node's owner, which needs this bucket's lock to go, unless the node was woken.
-            unsafe { group.as_ref() }.tell_group();
-        }
-        if self.waiter(node).decide_to_wake() {
-            // A second exchange, which fails: there loom has the owner go on.
-            let late = mutated!(handle_late) && !self.waiter(node).decide_to_wake();
-            return if late { self.links(node).handle.take() } else { handle };
-        }
-        // Given back, so that it is not dropped under the lock.
-        self.links(node).handle = handle;
-        self.waiter(node).taken_out();
-        None
     }
 }
 

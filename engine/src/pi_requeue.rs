@@ -5,7 +5,7 @@ use core::pin::pin;
 use core::ptr::NonNull;
 
 use crate::abi::FUTEX_TID_MASK as OWNER;
-use crate::bucket::Found;
+use crate::chain::Found;
 use crate::engine::{Call, HeldTwo};
 use crate::key::Key;
 use crate::mutant::mutated;
