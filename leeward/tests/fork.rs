@@ -3,8 +3,11 @@
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
+#[path = "common/bare.rs"]
+mod bare;
 mod common;
 
+use bare::with_bare_threads;
 use common::*;
 
 use std::sync::Mutex;
@@ -94,12 +97,12 @@ fn works<D: Domain>() -> bool {
     });
     D::barrier();
     let ran = RAN.load(Ordering::SeqCst) - before;
-    let threads = thread::spawn(|| {
+    let other = || {
         drop(D::read());
         D::synchronize();
-    });
-    threads.join().unwrap();
-    !early && alive && value == 1 && ran == 1
+    };
+    let threads = with_bare_threads(1, other, || ());
+    !early && alive && value == 1 && ran == 1 && threads
 }
 
 #[test]
