@@ -10,7 +10,7 @@ use crate::bucket::Locked;
 use crate::engine::Call;
 use crate::key::Key;
 use crate::mutant::mutated;
-use crate::pi_claiming::{Claiming, Told, bequeath, wake};
+use crate::pi_claiming::{Claiming, Exiting, Told, wake};
 use crate::pi_graph::{Claimant, Waits};
 use crate::{Access, Address, Deadline, Engine, Errno, Fault, Host, Inheritance, Owner, Thread, Word};
 
@@ -144,14 +144,7 @@ impl<H: Host> Engine<H> {
     pub fn exit_pi(&self, host: &H) -> u32 {
         let Some(inheritance) = host.inheritance() else { return 0 };
         let me = inheritance.current();
-        let mut count = 0;
-        loop {
-            let mut told = Told::nobody(host);
-            let mut waits = self.graph().lock(host);
-            let Some(key) = waits.lock_of(me.id) else { return count };
-            bequeath(&mut waits, me.id, &key, inheritance, &mut told);
-            count += 1;
-        }
+        Exiting { engine: self, host, inheritance, me: me.id, done: false }.finish()
     }
 
     /// The own priority of a thread has changed, which may be waiting: it gets its place among those who wait for the same lock (of equals, by when it came),

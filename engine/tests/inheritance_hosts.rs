@@ -1,5 +1,5 @@
-//! Locks that inherit priorities where the host breaks the rules about spaces: two with one number, one with two engines. Waits may break; a waiter's
-//! memory is not touched when its wait has returned.
+//! Locks that inherit priorities with hosts that break a rule, or panic: two spaces have one number, one has two engines. Waits may break; a waiter's
+//! memory is not touched when its wait has returned, and who waits for a lock of a thread that exits gets it.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
@@ -8,7 +8,7 @@
 mod crew;
 
 use crew::{Crew, End, LATER};
-use leeward_engine::{Errno, LockPi, WaitPi, Word};
+use leeward_engine::{Errno, LockPi, Owner, WaitPi, Word};
 
 const WORD: Word = Word::private(0);
 
@@ -50,4 +50,28 @@ fn one_space_with_two_engines() {
     one.end(2, End::Time);
     assert_eq!(moved.join().unwrap(), Ok(WaitPi::TimedOut));
     assert_eq!(one.own_waiters(), 0);
+}
+
+#[test]
+fn a_callback_panics_at_a_threads_exit() {
+    const WORDS: [Word; 3] = [WORD, Word::private(4), Word::private(8)];
+    let crew = Crew::new();
+    for word in WORDS {
+        crew.set(word.address, 1);
+    }
+    let waiting: Vec<_> = (2..5)
+        .zip(WORDS)
+        .map(|(number, word)| crew.sleeper(number, move |engine, member| engine.lock_pi(member, word, LATER)))
+        .collect();
+    crew.set_owner(1, Owner::Exiting);
+    crew.panic_in("lend");
+    let exit = || crew.engine.exit_pi(&crew.member(1));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(exit)).is_err());
+    crew.set_owner(1, Owner::Nobody);
+    // Else the time is up.
+    (2..5).for_each(|number| crew.end(number, End::Time));
+    for waiter in waiting {
+        assert_eq!(waiter.join().unwrap(), Ok(LockPi::Acquired));
+    }
+    assert_eq!(crew.waiters(), 0);
 }
