@@ -142,17 +142,20 @@ impl<'a, H: Host> Locked<'a, H> {
         let links = unsafe { &mut *node.links() };
         links.handle = Some(handle);
         // SAFETY: the caller's promise.
-        unsafe { self.place(node, key) }
+        unsafe { self.place(node, key, None) }
     }
 
-    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere.
+    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere. `beside` is one of the list: the node is put behind it, as one as urgent, which is
+    /// no pass over the list.
     ///
     /// # Safety
     /// The same.
-    pub(crate) unsafe fn place(&mut self, node: &Waiter<H>, key: Key) -> bool {
+    pub(crate) unsafe fn place(&mut self, node: &Waiter<H>, key: Key, beside: Option<NonNull<Waiter<H>>>) -> bool {
+        let priority = beside.map(|beside| self.chain().priority(beside));
         // SAFETY: as above.
         let links = unsafe { &mut *node.links() };
         links.key = key;
+        links.priority = priority.unwrap_or(links.priority);
         node.queued();
         if self.is_stray(&key) && !mutated!(stray_hold) {
             self.space.add_stray();
@@ -163,8 +166,17 @@ impl<'a, H: Host> Locked<'a, H> {
         let before = chain.waiters;
         let crowded = before >= CROWDED && before.is_power_of_two() && !chain.ends_with(&key);
         self.enter(tag, 1);
-        self.append(NonNull::from(node));
+        match beside {
+            Some(_) => self.append_beside(beside, NonNull::from(node)),
+            None => self.append(NonNull::from(node)),
+        }
         crowded
+    }
+
+    fn append_beside(&mut self, beside: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
+        self.number(node);
+        self.chain().link(beside, node);
+        self.put_into(node);
     }
 
     /// Puts a node into the list, behind those that are as urgent.

@@ -412,12 +412,12 @@ impl<H: Host> Entered<'_, H> {
         unsafe { self.locked.queue(node, handle, key) }
     }
 
-    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere.
+    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere; `beside`: behind that one, if it is given.
     ///
     /// # Safety
     /// The same.
-    pub(crate) unsafe fn place(mut self, node: &Waiter<H>, key: Key) -> bool {
+    pub(crate) unsafe fn place(mut self, node: &Waiter<H>, key: Key, beside: Option<NonNull<Waiter<H>>>) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { self.locked.place(node, key) }
+        unsafe { self.locked.place(node, key, beside) }
     }
 }

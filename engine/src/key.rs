@@ -52,7 +52,7 @@ pub enum SharedKey {
     },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Kind {
     Private,
     Anonymous,
@@ -60,7 +60,7 @@ enum Kind {
 }
 
 /// The identity of a futex.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key {
     /// Space or object.
     owner: u64,

@@ -31,16 +31,16 @@
 //!
 //! | what | bytes |
 //! |---|---|
-//! | a waiter | 112 on the waiting thread's stack; 168 in a future; 144 a word of waitv, in the caller's array; 288 with priority inheritance |
+//! | a waiter | 112 on the waiting thread's stack; 168 in a future; 144 a word of waitv, in the caller's array; 344 with priority inheritance |
 //! | a space | 48, and nothing else as long as its threads are one or nobody has waited |
 //! | a space's table | 128 and 128 a bucket: 16 buckets at first, later 4 a thread; 68 a bucket where waiters made it large, up to 262,144; all tables that it ever had are at most twice the last |
-//! | an engine | 1,608, and for each node a table: 256 buckets a processor, or 16 in the small configuration |
+//! | an engine | 608, and for each node a table: 256 buckets a processor, or 16 in the small configuration |
 //!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held
 //! for at most two passes over the waiters of that bucket, the locks of two (wake-op; requeue, with one pass more) for
-//! those over both; with priority inheritance also for one over the claims to locks of each owner in a chain (and in a
-//! requeue, once for each waiter that is moved).
+//! those over both; with priority inheritance also, for each owner in a chain of 1,024 at most, for a dozen steps in trees, each of the
+//! logarithm of all threads that wait so (and in a requeue, once for each waiter that is moved).
 
 #![no_std]
 
@@ -80,6 +80,7 @@ mod pi;
 mod pi_claiming;
 mod pi_graph;
 mod pi_requeue;
+mod pi_tree;
 mod requeue;
 mod robust;
 mod space;

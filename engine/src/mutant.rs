@@ -61,6 +61,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("first_release", "the release of a space's first table"),
     ("numbers_move", "going on with a bucket's numbers in the larger table"),
     ("urgent_first", "queueing the urgent ones first"),
+    ("urgency_moves", "giving a claim whose urgency changes another place among those to its lock"),
     ("retag", "looking at those who wait when the gate's tags are put together anew"),
     ("claim_engine", "asking whether a waiter with priority inheritance waits by this engine"),
     ("heir_bucket", "asking whether a lock's heir is in the bucket that is locked"),

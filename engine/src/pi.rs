@@ -4,6 +4,7 @@
 //! The word: 0, or the owner's number, [`FUTEX_WAITERS`](crate::abi::FUTEX_WAITERS) (unlocking needs a call), [`FUTEX_OWNER_DIED`](crate::abi::FUTEX_OWNER_DIED).
 
 use core::pin::pin;
+use core::ptr::NonNull;
 
 use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
 use crate::bucket::Locked;
@@ -12,6 +13,7 @@ use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi_claiming::{Claiming, Exiting, Told, wake};
 use crate::pi_graph::{Claimant, Waits};
+use crate::waiter::Waiter;
 use crate::{Access, Address, Deadline, Engine, Errno, Fault, Host, Inheritance, Owner, Thread, Word};
 
 /// How often a call begins again because others changed the word, or because its page went, before it is `EAGAIN`.
@@ -36,8 +38,9 @@ impl<H: Host> Engine<H> {
     /// Memory ordering: what the former owner did before it unlocked happens before this returns with [`LockPi::Acquired`].
     ///
     /// # Cost
-    /// Free: a bucket's lock and a compare-exchange. Else also the engine's one lock for inheritance, under which are passed over: the claims to the
-    /// locks of each owner in the chain, of 1,024 owners at most, so at worst all threads that wait with priority inheritance, once for each owner.
+    /// Free: a bucket's lock and a compare-exchange. Else also the engine's one lock for inheritance, for each owner in the chain, of 1,024 owners at
+    /// most, twelve steps in trees: each costs the logarithm of the threads that wait with priority inheritance. Of the bucket's list: a pass to the first
+    /// who waits for this lock, and if there is none, one over those that are less urgent.
     ///
     /// # Errors
     /// `ENOSYS`: the host has no [`Inheritance`]. `EDEADLK`: the thread owns the lock, or its owner waits, directly or not, for the thread (or through more
@@ -80,13 +83,13 @@ impl<H: Host> Engine<H> {
                 // The word had the owner-died bit and no owner, which is not so. As on Linux: the thread has the lock.
                 Ok(Look::Owned { owner, .. }) if owner.id == me.id => return Ok(LockPi::Acquired),
                 Ok(Look::Owned { .. }) if only_try => return Ok(LockPi::TimedOut),
-                Ok(Look::Owned { owner, settled, mut waits }) => {
+                Ok(Look::Owned { owner, settled, mut waits, beside }) => {
                     if waits.would_circle(me.id, owner.id) {
                         return Err(Errno::EDEADLK);
                     }
                     waits.add(claimant.claim(), &key, owner, settled, inheritance);
                     // SAFETY: pinned, idle until now, and `claiming` takes it out before it goes.
-                    let crowded = unsafe { entered.place(&claimant.get_ref().node, key) };
+                    let crowded = unsafe { entered.place(&claimant.get_ref().node, key, beside) };
                     waits.lend(owner.id, inheritance);
                     drop(waits);
                     if crowded {
@@ -106,7 +109,7 @@ impl<H: Host> Engine<H> {
     /// Gives a lock up that the calling thread owns: to the most urgent thread that waits for it, whose number the word holds then, with the waiters bit (as
     /// on Linux, also where nobody else waits); or the word becomes 0. What the thread was lent through it is over.
     ///
-    /// Memory ordering: as [`lock_pi`](Self::lock_pi).
+    /// Memory ordering: as [`lock_pi`](Self::lock_pi). Cost: as there, whatever the number of waiters.
     ///
     /// # Errors
     /// `ENOSYS`: the host has no [`Inheritance`]. `EPERM`: the word names another. `EINVAL`: a misaligned word; somebody waits for it otherwise, or for another owner;
@@ -140,7 +143,7 @@ impl<H: Host> Engine<H> {
     /// The host sees to it beforehand that [`Inheritance::find`] does not answer the thread as an owner any more. Does not touch user memory.
     ///
     /// # Cost
-    /// For each lock one hold of the engine's lock for inheritance, for a pass over the claims to locks of the thread.
+    /// For each lock one hold of the engine's lock for inheritance, for as long as [`unlock_pi`](Self::unlock_pi) holds it.
     pub fn exit_pi(&self, host: &H) -> u32 {
         let Some(inheritance) = host.inheritance() else { return 0 };
         let me = inheritance.current();
@@ -161,7 +164,8 @@ pub(crate) enum Look<'a, H: Host> {
     /// It was free, and is the thread's.
     Taken,
     /// It is another's. The graph's lock is held since before that was asked: the owner's exit has not begun, or waits for it.
-    Owned { owner: Thread, settled: bool, waits: Waits<'a, H> },
+    /// `beside`: one who waits for it.
+    Owned { owner: Thread, settled: bool, waits: Waits<'a, H>, beside: Option<NonNull<Waiter<H>>> },
 }
 
 /// Why an operation ends or begins again.
@@ -221,7 +225,7 @@ impl<'a, H: Host> Call<'a, H> {
                 Owner::Outside(_) if key.is_private() => Err(Errno::EPERM.into()),
                 Owner::Thread(id) | Owner::Outside(id) => {
                     let owner = Thread { id, number: value & OWNER };
-                    Ok(Look::Owned { owner, settled: true, waits })
+                    Ok(Look::Owned { owner, settled: true, waits, beside: None })
                 }
                 Owner::Exiting => Err(Stop::Exiting(value & OWNER)),
                 Owner::Forbidden => Err(Errno::EPERM.into()),
@@ -239,7 +243,7 @@ impl<'a, H: Host> Call<'a, H> {
         if settled && value & OWNER != owner.number && !died {
             return Err(Errno::EINVAL.into());
         }
-        Ok(Look::Owned { owner, settled, waits })
+        Ok(Look::Owned { owner, settled, waits, beside: Some(first.node) })
     }
 
     pub(crate) fn exchange(&self, address: Address, old: u32, new: u32) -> Result<(), Stop> {
@@ -288,12 +292,8 @@ impl<'a, H: Host> Call<'a, H> {
         };
         let claim = first.claimed(self.engine.graph())?;
         let mut waits = self.waits();
-        match waits.owner(claim) {
-            Some((owner, _)) if owner.id == me.id => {}
-            _ => return Err(Errno::EINVAL.into()),
-        }
-        // None: the first is the heir of a thread that exits, and not this one's.
-        let heir = waits.heir(me.id, key).ok_or(Errno::EINVAL)?;
+        // None: the first waits to be moved, or is the heir of a thread that exits, or the lock is another's.
+        let heir = waits.heir(me.id, key).filter(|_| waits.has(claim)).ok_or(Errno::EINVAL)?;
         // In another bucket it is where two spaces have one number.
         if !waits.is_in(heir, held.locked.bucket()) && !mutated!(heir_bucket) {
             return Err(Errno::EINVAL.into());

@@ -2,7 +2,9 @@
 //!
 //! An edge is a *claim*: a thread that waits for a lock, and the thread that owns it. It lies with its waiter on the waiting thread's
 //! stack. There is no record of a lock beside the claims to it, so nothing is allocated, and nothing is left when the last one goes. A lock's heir is
-//! the most urgent claim among those with its key and its owner; of equals, the one that came first.
+//! the most urgent claim to it; of equals, the one that came first. The heir's claim says whose the lock is, for all of them.
+//!
+//! The claims are in trees (`pi_tree`): each step here costs the logarithm of their number.
 //!
 //! The graph's lock is taken behind buckets' locks, and never the other way round.
 
@@ -15,18 +17,12 @@ use crate::bucket::Bucket;
 use crate::gate::{Gate, Held};
 use crate::key::Key;
 use crate::mutant::mutated;
+use crate::pi_tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Place, Rank, TREES};
 use crate::waiter::Waiter;
 use crate::{Host, Inheritance, Priority, Thread};
 
 /// How many owners, each waiting for the next, are followed: a longer chain counts as a circle, as on Linux.
 pub const MOST_CHAIN: usize = 1024;
-/// Lists by thread and by owner: 1 KiB.
-const HEADS: usize = 64;
-
-const BY_THREAD: usize = 0;
-const BY_OWNER: usize = 1;
-
-type Place<H> = NonNull<Claim<H>>;
 
 /// What a thread that waits with priority inheritance adds to its waiter. In the graph from when it waits for a lock until it leaves or is
 /// the lock's heir; one that waits to be moved to a lock is not in it yet.
@@ -42,25 +38,26 @@ pub(crate) struct Claim<H: Host> {
 }
 
 /// What the graph's lock guards of a claim, from when its waiter is queued.
-struct Edge<H: Host> {
+pub(crate) struct Edge<H: Host> {
     node: Option<NonNull<Waiter<H>>>,
     handle: Option<H::Task>,
-    /// The lock.
+    /// The lock. `None`: not in the graph.
     key: Option<Key>,
-    /// Its owner. `None`: not in the graph.
-    owner: Option<Thread>,
-    /// The lock's word does not name the owner yet, which is an heir of a thread that exits.
-    unsettled: bool,
+    /// Of the lock's heir: whose the lock is.
+    owned: Option<Owned>,
     own: Priority,
     /// Its own priority, or one that its thread is lent: whichever is more urgent.
     urgency: Priority,
     arrival: u64,
-    links: [Link<H>; 2],
+    pub(crate) links: [Link<H>; TREES],
 }
 
-struct Link<H: Host> {
-    next: Option<Place<H>>,
-    previous: Option<Place<H>>,
+/// What there is to know of a lock for which somebody waits.
+#[derive(Clone, Copy)]
+struct Owned {
+    by: Thread,
+    /// The lock's word names the owner; else that is an heir of a thread that exits, which will see to it.
+    settled: bool,
 }
 
 impl<H: Host> Claim<H> {
@@ -82,12 +79,11 @@ impl<H: Host> Claimant<H> {
             node: None,
             handle: None,
             key: None,
-            owner: None,
-            unsettled: false,
+            owned: None,
             own,
             urgency: own,
             arrival: 0,
-            links: [const { Link { next: None, previous: None } }; 2],
+            links: [Link::NOWHERE; TREES],
         };
         let graph = core::ptr::from_ref(graph);
         let claim = Claim { graph, thread, target, edge: UnsafeCell::new(edge), tracked: Tracked::new() };
@@ -122,7 +118,7 @@ pub(crate) struct Graph<H: Host> {
 }
 
 struct Heads<H: Host> {
-    lists: [[Option<Place<H>>; HEADS]; 2],
+    roots: [Option<Place<H>>; TREES],
     arrivals: u64,
 }
 
@@ -133,18 +129,13 @@ unsafe impl<H: Host> Sync for Graph<H> where H::Task: Send {}
 
 impl<H: Host> Graph<H> {
     pub(crate) fn new() -> Graph<H> {
-        let heads = Heads { lists: [[None; HEADS]; 2], arrivals: 0 };
+        let heads = Heads { roots: [None; TREES], arrivals: 0 };
         Graph { gate: Gate::new(), tracked: Tracked::new(), heads: UnsafeCell::new(heads) }
     }
 
     pub(crate) fn lock<'a>(&'a self, host: &'a H) -> Waits<'a, H> {
         Waits { graph: self, _held: self.gate.lock(host, 0) }
     }
-}
-
-fn head(id: u64) -> usize {
-    // Fibonacci hashing: ids are near one another, or addresses.
-    (id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % HEADS
 }
 
 /// The graph, whose lock is held.
@@ -166,7 +157,8 @@ impl<H: Host> Waits<'_, H> {
         unsafe { place.as_ref() }
     }
 
-    fn edge(&mut self, place: Place<H>) -> &mut Edge<H> {
+    #[inline]
+    pub(crate) fn edge(&mut self, place: Place<H>) -> &mut Edge<H> {
         let claim = self.claim(place);
         claim.tracked.touch();
         let edge = claim.edge.get();
@@ -174,90 +166,92 @@ impl<H: Host> Waits<'_, H> {
         unsafe { &mut *edge }
     }
 
-    fn link(&mut self, by: usize, id: u64, place: Place<H>) {
-        let next = self.heads().lists[by][head(id)].replace(place);
-        self.edge(place).links[by] = Link { next, previous: None };
-        if let Some(next) = next {
-            self.edge(next).links[by].previous = Some(place);
-        }
+    /// The top of a tree.
+    pub(crate) fn root(&mut self, by: usize) -> &mut Option<Place<H>> {
+        &mut self.heads().roots[by]
     }
 
-    fn unlink(&mut self, by: usize, id: u64, place: Place<H>) {
-        let Link { next, previous } =
-            core::mem::replace(&mut self.edge(place).links[by], Link { next: None, previous: None });
-        match previous {
-            Some(previous) => self.edge(previous).links[by].next = next,
-            None => self.heads().lists[by][head(id)] = next,
-        }
-        if let Some(next) = next {
-            self.edge(next).links[by].previous = previous;
-        }
-    }
-
-    /// The first of a list from `cursor` on for which `what` holds; and what is behind it.
-    fn find(
-        &mut self,
-        by: usize,
-        mut cursor: Option<Place<H>>,
-        what: impl Fn(&Edge<H>, &Thread) -> bool,
-    ) -> Option<(Place<H>, Option<Place<H>>)> {
-        while let Some(place) = cursor {
-            let thread = self.claim(place).thread;
-            let edge = self.edge(place);
-            let next = edge.links[by].next;
-            if what(edge, &thread) {
-                return Some((place, next));
-            }
-            cursor = next;
-        }
-        None
+    /// The place of a claim in a tree in which it is, or is about to be.
+    #[inline]
+    pub(crate) fn rank(&mut self, by: usize, place: Place<H>) -> Rank {
+        let thread = self.claim(place).thread.id;
+        let edge = self.edge(place);
+        let group = match (by, edge.key, edge.owned) {
+            (BY_LOCK, Some(key), _) => Group::Lock(key),
+            (BY_OWNER, _, Some(Owned { by, .. })) => Group::Owner(by.id),
+            // There urgency, which may change, has no meaning.
+            _ => return (Group::Thread(thread), Priority::NORMAL, edge.arrival),
+        };
+        (group, edge.urgency, edge.arrival)
     }
 
     /// The claim by which a thread waits.
     fn waiting(&mut self, thread: u64) -> Option<Place<H>> {
-        let first = self.heads().lists[BY_THREAD][head(thread)];
-        self.find(BY_THREAD, first, |_, who| who.id == thread).map(|(place, _)| place)
+        self.first(BY_THREAD, Group::Thread(thread))
     }
 
-    /// The next claim to a lock of a thread: of one lock, or of any.
-    fn owned(
-        &mut self,
-        owner: u64,
-        key: Option<Key>,
-        cursor: Option<Place<H>>,
-    ) -> Option<(Place<H>, Option<Place<H>>)> {
-        let matches = |edge: &Edge<H>| key.is_none() || edge.key == key;
-        self.find(BY_OWNER, cursor, |edge, _| edge.owner.is_some_and(|who| who.id == owner) && matches(edge))
+    /// The most urgent claim to a lock, of equals the first: it says whose the lock is.
+    fn most_urgent(&mut self, key: &Key) -> Option<Place<H>> {
+        self.first(BY_LOCK, Group::Lock(*key))
     }
 
-    /// The most urgent claim to a lock of a thread (or to any of its locks); of equals the first.
-    fn most_urgent(&mut self, owner: u64, key: Option<Key>) -> Option<Place<H>> {
-        let mut best = None;
-        let mut cursor = self.heads().lists[BY_OWNER][head(owner)];
-        while let Some((place, next)) = self.owned(owner, key, cursor) {
-            let edge = self.edge(place);
-            let rank = (edge.urgency, edge.arrival);
-            let better = match best {
-                Some((least, _)) => rank < least,
-                None => true,
-            };
-            if better {
-                best = Some((rank, place));
+    /// Whose the lock is that a claim in the graph is to.
+    fn owned(&mut self, place: Place<H>) -> Option<Owned> {
+        let key = self.edge(place).key?;
+        let first = self.most_urgent(&key)?;
+        self.edge(first).owned
+    }
+
+    /// A claim becomes the one that says whose its lock is.
+    fn appoint(&mut self, place: Place<H>, owned: Owned) {
+        self.edge(place).owned = Some(owned);
+        self.put(BY_OWNER, place);
+    }
+
+    /// It is that no more, if it was; what it said.
+    fn dismiss(&mut self, place: Place<H>) -> Option<Owned> {
+        let owned = self.edge(place).owned.take()?;
+        self.take(BY_OWNER, place);
+        Some(owned)
+    }
+
+    /// Puts a claim among those to its lock, which is `owned` if there are no others.
+    fn enlist(&mut self, place: Place<H>, key: &Key, owned: Owned) {
+        let before = self.most_urgent(key);
+        self.edge(place).key = Some(*key);
+        self.put(BY_LOCK, place);
+        match before {
+            None => self.appoint(place, owned),
+            Some(before) if self.rank(BY_LOCK, place) < self.rank(BY_LOCK, before) => {
+                let owned = self.dismiss(before).unwrap_or(owned);
+                self.appoint(place, owned);
             }
-            cursor = next;
+            Some(_) => {}
         }
-        best.map(|(_, place)| place)
+    }
+
+    /// Takes a claim out from among those to its lock, which is `owned`.
+    fn strike(&mut self, place: Place<H>, owned: Owned) {
+        let before = self.dismiss(place);
+        self.take(BY_LOCK, place);
+        let key = self.edge(place).key.take();
+        // One that was not the first leaves the first as it is.
+        let next = key.filter(|_| before.is_some()).and_then(|key| self.most_urgent(&key));
+        if let Some(next) = next {
+            self.appoint(next, owned);
+        }
     }
 
     /// The heir of a lock that a thread owns.
     pub(crate) fn heir(&mut self, owner: u64, key: &Key) -> Option<Place<H>> {
-        self.most_urgent(owner, Some(*key))
+        let heir = self.most_urgent(key)?;
+        let owned = self.edge(heir).owned?;
+        (owned.by.id == owner).then_some(heir)
     }
 
     /// A lock of a thread for which somebody waits.
     pub(crate) fn lock_of(&mut self, owner: u64) -> Option<Key> {
-        let first = self.heads().lists[BY_OWNER][head(owner)];
-        let (place, _) = self.owned(owner, None, first)?;
+        let place = self.first(BY_OWNER, Group::Owner(owner))?;
         self.edge(place).key
     }
 
@@ -268,6 +262,11 @@ impl<H: Host> Waits<'_, H> {
         unsafe { node.as_ref() }.bucket() == Some(NonNull::from(bucket))
     }
 
+    /// Whether a claim is in the graph.
+    pub(crate) fn has(&mut self, place: Place<H>) -> bool {
+        self.edge(place).key.is_some()
+    }
+
     /// Whose a claim in the graph is.
     pub(crate) fn thread(&self, place: Place<H>) -> Thread {
         self.claim(place).thread
@@ -275,14 +274,13 @@ impl<H: Host> Waits<'_, H> {
 
     /// Who owns the lock that a queued waiter waits for, and whether the word says so; `None`: it waits to be moved to one.
     pub(crate) fn owner(&mut self, place: Place<H>) -> Option<(Thread, bool)> {
-        let thread = self.claim(place).thread;
-        let edge = self.edge(place);
-        let (owner, unsettled, node) = (edge.owner, edge.unsettled, edge.node);
-        if let Some(owner) = owner {
-            return Some((owner, !unsettled));
+        if let Some(owned) = self.owned(place) {
+            return Some((owned.by, owned.settled));
         }
+        let thread = self.claim(place).thread;
+        let node = self.edge(place).node?;
         // SAFETY: with its claim, which is there.
-        let heir = unsafe { node?.as_ref() }.is_heir();
+        let heir = unsafe { node.as_ref() }.is_heir();
         heir.then_some((thread, mutated!(pi_unsettled)))
     }
 
@@ -297,8 +295,8 @@ impl<H: Host> Waits<'_, H> {
                 return false;
             }
             let Some(place) = self.waiting(owner) else { return false };
-            let Some(next) = self.edge(place).owner else { return false };
-            owner = next.id;
+            let Some(owned) = self.owned(place) else { return false };
+            owner = owned.by.id;
         }
         true
     }
@@ -312,43 +310,30 @@ impl<H: Host> Waits<'_, H> {
         let arrival = heads.arrivals;
         heads.arrivals += 1;
         let edge = self.edge(place);
-        edge.key = Some(*key);
-        edge.owner = Some(owner);
-        edge.unsettled = !settled;
         edge.own = own;
         edge.urgency = lent.map_or(own, |lent| own.min(lent));
         edge.arrival = arrival;
-        self.link(BY_THREAD, thread, place);
-        self.link(BY_OWNER, owner.id, place);
+        self.put(BY_THREAD, place);
+        self.enlist(place, key, Owned { by: owner, settled });
     }
 
     /// Takes a claim out of the graph; whose lock it was, if it was there.
     pub(crate) fn remove(&mut self, place: Place<H>) -> Option<Thread> {
-        let thread = self.claim(place).thread.id;
-        let owner = self.edge(place).owner?;
-        self.unlink(BY_THREAD, thread, place);
-        self.unlink(BY_OWNER, owner.id, place);
-        self.edge(place).owner = None;
-        Some(owner)
+        let owned = self.owned(place)?;
+        self.take(BY_THREAD, place);
+        self.strike(place, owned);
+        Some(owned.by)
     }
 
     /// Takes a lock's heir out of the graph, and makes it the owner for those that go on waiting; its thread, waiter and handle.
     pub(crate) fn hand_over(&mut self, heir: Place<H>, settled: bool) -> Handed<H> {
         let thread = self.claim(heir).thread;
-        let edge = self.edge(heir);
-        let (key, node, handle) = (edge.key, edge.node, edge.handle.take());
-        if let Some(before) = self.remove(heir) {
-            let mut cursor = self.heads().lists[BY_OWNER][head(before.id)];
-            while let Some((place, next)) = self.owned(before.id, key, cursor) {
-                self.unlink(BY_OWNER, before.id, place);
-                let edge = self.edge(place);
-                edge.owner = Some(thread);
-                edge.unsettled = !settled;
-                self.link(BY_OWNER, thread.id, place);
-                cursor = next;
-            }
+        if self.has(heir) {
+            self.take(BY_THREAD, heir);
+            self.strike(heir, Owned { by: thread, settled });
         }
-        Handed { thread, node, handle }
+        let edge = self.edge(heir);
+        Handed { thread, node: edge.node, handle: edge.handle.take() }
     }
 
     /// The handle of one that is woken without having waited for the lock.
@@ -358,16 +343,15 @@ impl<H: Host> Waits<'_, H> {
 
     /// A lock's word names its owner from now on.
     pub(crate) fn settle(&mut self, owner: u64, key: &Key) {
-        let mut cursor = self.heads().lists[BY_OWNER][head(owner)];
-        while let Some((place, next)) = self.owned(owner, Some(*key), cursor) {
-            self.edge(place).unsettled = false;
-            cursor = next;
+        if let Some(heir) = self.heir(owner, key) {
+            let edge = self.edge(heir);
+            edge.owned = edge.owned.map(|owned| Owned { settled: true, ..owned });
         }
     }
 
     /// What a thread is lent: the urgency of the most urgent one that waits for a lock of its.
     fn lent(&mut self, owner: u64) -> Option<Priority> {
-        let place = self.most_urgent(owner, None)?;
+        let place = self.first(BY_OWNER, Group::Owner(owner))?;
         Some(self.edge(place).urgency)
     }
 
@@ -383,9 +367,16 @@ impl<H: Host> Waits<'_, H> {
             let Some(place) = self.waiting(thread) else { return };
             let edge = self.edge(place);
             let urgency = lent.map_or(edge.own, |lent| edge.own.min(lent));
-            let (Some(owner), true) = (edge.owner, edge.urgency != urgency) else { return };
-            edge.urgency = urgency;
-            thread = owner.id;
+            let (Some(key), true) = (edge.key, edge.urgency != urgency) else { return };
+            let Some(owned) = self.owned(place) else { return };
+            if mutated!(urgency_moves) {
+                self.edge(place).urgency = urgency;
+            } else {
+                self.strike(place, owned);
+                self.edge(place).urgency = urgency;
+                self.enlist(place, &key, owned);
+            }
+            thread = owned.by.id;
         }
     }
 

@@ -71,7 +71,7 @@ impl<H: Host> Engine<H> {
                 return Err(Errno::EINVAL);
             }
             // SAFETY: pinned, idle until now, and `claiming` takes it out before it goes.
-            let crowded = unsafe { entered.place(&claimant.get_ref().node, key) };
+            let crowded = unsafe { entered.place(&claimant.get_ref().node, key, None) };
             if crowded {
                 call.fit_waiters(&key);
             }
@@ -90,7 +90,7 @@ impl<H: Host> Engine<H> {
     /// ([`wait_requeue_pi`](Self::wait_requeue_pi)).
     ///
     /// # Cost
-    /// Two buckets' locks and the one for inheritance, for one pass over the first bucket, and for each waiter a walk of 1,024 owners at most.
+    /// Two buckets' locks and the one for inheritance, for one pass over each bucket, and for each waiter a walk of 1,024 owners at most.
     ///
     /// # Errors
     /// `EINVAL`: both are one word, or of different scope; a waiter that waits otherwise or for another lock: those before it were moved. `EDEADLK`: a waiter
@@ -155,7 +155,7 @@ impl<'a, H: Host> Moving<'a, H> {
         // The waiters bit from the beginning where others may be moved: they will wait for this one.
         let look = call.look(locked, &self.to, self.lock.address, who, requeue != 0, inheritance)?;
         let (mut count, mut cursor, owner, settled, mut waits) = match look {
-            Look::Owned { owner, settled, waits } => (0, Some(first.node), owner, settled, waits),
+            Look::Owned { owner, settled, waits, .. } => (0, Some(first.node), owner, settled, waits),
             Look::Taken => {
                 let mut waits = call.waits();
                 self.woken.handle = first.claim.and_then(|claim| waits.take_handle(claim));

@@ -20,7 +20,7 @@ fn waiters_spaces_and_engines() {
     assert_eq!(size_of::<WaitAsync<'_, Process>>(), 168);
     assert_eq!(size_of::<Place<Process>>(), 144);
     assert_eq!(size_of::<Space<Process>>(), 48);
-    assert_eq!(size_of::<Engine<Process>>(), 1608);
+    assert_eq!(size_of::<Engine<Process>>(), 608);
 }
 
 #[test]
