@@ -40,6 +40,24 @@ pub(crate) fn fence_after_exchange() {
     fence(Ordering::SeqCst);
 }
 
+/// The same number, which the compiler cannot know before: what is computed from it stays behind a fence that comes before this. A fence on x86 keeps
+/// back what is read behind it and not what is computed, but waits for all that comes before.
+#[cfg(all(not(any(leeward_loom, miri)), target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn behind(number: u64) -> u64 {
+    let mut number = number;
+    // SAFETY: no instruction.
+    unsafe { core::arch::asm!("/* {} */", inout(reg) number, options(nostack, preserves_flags)) };
+    number
+}
+
+/// The same number; elsewhere than on x86 computations pass fences anyway.
+#[cfg(not(all(not(any(leeward_loom, miri)), target_arch = "x86_64")))]
+#[inline(always)]
+pub(crate) fn behind(number: u64) -> u64 {
+    number
+}
+
 /// The line of `place` is going to be read soon.
 #[cfg(all(not(leeward_loom), target_arch = "x86_64", target_feature = "sse"))]
 #[inline(always)]

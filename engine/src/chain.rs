@@ -6,7 +6,7 @@ use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi_graph::Claim;
 use crate::waiter::{Handle, Links, Waiter};
-use crate::{Host, Priority};
+use crate::{Errno, Host, Priority};
 
 /// What the lock guards.
 pub(crate) struct Chain<H: Host> {
@@ -139,6 +139,34 @@ impl<H: Host> Chain<H> {
             Some(next) => self.links(next).previous = previous,
             None => self.tail = previous,
         }
+    }
+
+    /// The first waiter from a place in the list on that a wake with that key and those bits chooses, of those with numbers below `horizon`; and who is behind
+    /// it. `EINVAL`: one that waits for a lock that inherits priorities, which is not to be woken so, comes before.
+    #[inline]
+    pub(crate) fn choose(
+        &mut self,
+        from: Option<NonNull<Waiter<H>>>,
+        key: &Key,
+        bits: u32,
+        horizon: u64,
+    ) -> Result<Option<(NonNull<Waiter<H>>, Option<NonNull<Waiter<H>>>)>, Errno> {
+        let mut cursor = from;
+        while let Some(node) = cursor {
+            let links = self.links(node);
+            cursor = links.next;
+            if links.key != *key {
+                continue;
+            }
+            if links.claim().is_some() {
+                return Err(Errno::EINVAL);
+            }
+            let matches = links.bitset & bits != 0 && (links.number < horizon || mutated!(horizon));
+            if matches && !self.waiter(node).has_left() {
+                return Ok(Some((node, cursor)));
+            }
+        }
+        Ok(None)
     }
 
     /// Takes a node out of the list and decides that it is woken; its handle, or nothing if it decided first that it
