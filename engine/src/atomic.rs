@@ -71,6 +71,18 @@ pub(crate) fn prefetch<T>(place: *const T) {
 #[inline(always)]
 pub(crate) fn prefetch<T>(_: *const T) {}
 
+/// The lines of what lies at `place` are going to be read soon.
+#[inline(always)]
+pub(crate) fn prefetch_all<T>(place: *const T) {
+    let place = place.cast::<u8>();
+    prefetch(place);
+    let last = size_of::<T>().saturating_sub(1);
+    if last >= 64 {
+        prefetch(place.wrapping_add(64));
+    }
+    prefetch(place.wrapping_add(last));
+}
+
 /// What a lock guards, for loom to see: in a model each [`touch`](Self::touch) is a plain write, so that two which no
 /// lock and no ordering keeps apart are reported as the race that they are. Otherwise nothing.
 #[cfg(not(leeward_loom))]

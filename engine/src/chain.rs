@@ -2,6 +2,7 @@
 
 use core::ptr::NonNull;
 
+use crate::atomic::prefetch_all;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi_graph::Claim;
@@ -163,6 +164,10 @@ impl<H: Host> Chain<H> {
             }
             let matches = links.bitset & bits != 0 && (links.number < horizon || mutated!(horizon));
             if matches && !self.waiter(node).has_left() {
+                // Claiming this one is an exchange, which keeps back what is read behind it: the next one's memory, which is another thread's, may come meanwhile.
+                if let Some(next) = cursor {
+                    prefetch_all(next.as_ptr());
+                }
                 return Ok(Some((node, cursor)));
             }
         }

@@ -64,6 +64,7 @@ mod horizon;
 mod host;
 #[cfg(all(test, not(leeward_loom)))]
 mod hostile_tests;
+mod huge;
 mod inheritance;
 mod key;
 #[cfg(all(test, leeward_loom))]
