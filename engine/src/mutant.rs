@@ -62,6 +62,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("numbers_move", "going on with a bucket's numbers in the larger table"),
     ("urgent_first", "queueing the urgent ones first"),
     ("retag", "looking at those who wait when the gate's tags are put together anew"),
+    ("wake_fence_own", "the waker's fence where it looks at its space's own table (pair W)"),
 ];
 
 /// Whether the named mutant is the active one.

@@ -103,7 +103,7 @@ impl<H: Host> Call<'_, H> {
     fn is_deserted_at(&self, table: &Table<H>, address: Address) -> bool {
         let (view, spread) = (table.view(), self.space.spread());
         // Pair W, the waker's half: the word was stored to; the gate is read next.
-        if !mutated!(wake_fence) {
+        if !mutated!(wake_fence_own) {
             fence(Ordering::SeqCst);
         }
         let hash = spread.hash_behind(address);
