@@ -1,7 +1,7 @@
 //! The kernel's futex call. By its instruction where that is known here: errno is left alone, and no wrapper is in between. Elsewhere by libc, with errno put back.
 
 /// The six arguments; the answer, or the errno.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 #[inline(always)]
 pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
     let [first, second, third, fourth, fifth, sixth] = arguments;
@@ -15,7 +15,7 @@ pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
 }
 
 /// The six arguments; the answer, or the errno.
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_pointer_width = "64"))]
 #[inline(always)]
 pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
     let [first, second, third, fourth, fifth, sixth] = arguments;
@@ -29,7 +29,7 @@ pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
 }
 
 /// The six arguments; the answer, or the errno.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_pointer_width = "64")))]
 pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     // SAFETY: the calling thread's, valid as long as it lives.
