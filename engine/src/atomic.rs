@@ -40,6 +40,24 @@ pub(crate) fn fence_after_exchange() {
     fence(Ordering::SeqCst);
 }
 
+/// The same number, which the compiler cannot know before: what is computed from it stays behind a fence that comes before this. A fence on x86 keeps
+/// back what is read behind it and not what is computed, but waits for all that comes before.
+#[cfg(all(not(any(leeward_loom, miri)), target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn behind(number: u64) -> u64 {
+    let mut number = number;
+    // SAFETY: no instruction.
+    unsafe { core::arch::asm!("/* {} */", inout(reg) number, options(nostack, preserves_flags)) };
+    number
+}
+
+/// The same number; elsewhere than on x86 computations pass fences anyway.
+#[cfg(not(all(not(any(leeward_loom, miri)), target_arch = "x86_64")))]
+#[inline(always)]
+pub(crate) fn behind(number: u64) -> u64 {
+    number
+}
+
 /// The line of `place` is going to be read soon.
 #[cfg(all(not(leeward_loom), target_arch = "x86_64", target_feature = "sse"))]
 #[inline(always)]
@@ -52,6 +70,18 @@ pub(crate) fn prefetch<T>(place: *const T) {
 #[cfg(not(all(not(leeward_loom), target_arch = "x86_64", target_feature = "sse")))]
 #[inline(always)]
 pub(crate) fn prefetch<T>(_: *const T) {}
+
+/// The lines of what lies at `place` are going to be read soon.
+#[inline(always)]
+pub(crate) fn prefetch_all<T>(place: *const T) {
+    let place = place.cast::<u8>();
+    prefetch(place);
+    let last = size_of::<T>().saturating_sub(1);
+    if last >= 64 {
+        prefetch(place.wrapping_add(64));
+    }
+    prefetch(place.wrapping_add(last));
+}
 
 /// What a lock guards, for loom to see: in a model each [`touch`](Self::touch) is a plain write, so that two which no
 /// lock and no ordering keeps apart are reported as the race that they are. Otherwise nothing.

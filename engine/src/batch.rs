@@ -95,13 +95,21 @@ impl<H: Host> Drop for Batch<'_, H> {
 /// A batch of one at most, which is unparked when this goes, also where the host panics: declared before the lock is taken.
 pub(crate) struct Chosen<'a, H: Host> {
     host: &'a H,
-    pub(crate) handle: Option<Handle<H>>,
+    handle: Option<Handle<H>>,
 }
 
 impl<'a, H: Host> Chosen<'a, H> {
     #[inline]
     pub(crate) fn nobody(host: &'a H) -> Chosen<'a, H> {
         Chosen { host, handle: None }
+    }
+
+    /// The one, if there is; how many.
+    #[inline]
+    pub(crate) fn choose(&mut self, handle: Option<Handle<H>>) -> u32 {
+        // Forgotten, since none was there.
+        core::mem::forget(core::mem::replace(&mut self.handle, handle));
+        u32::from(self.handle.is_some())
     }
 
     #[inline]

@@ -140,7 +140,8 @@ impl<'a, H: Host> Locked<'a, H> {
     pub(crate) unsafe fn queue(&mut self, node: &Waiter<H>, handle: Handle<H>, key: Key) -> bool {
         // SAFETY: idle: the links are its owner's, which is the caller.
         let links = unsafe { &mut *node.links() };
-        links.handle = Some(handle);
+        // Forgotten, since none was there.
+        core::mem::forget(links.handle.replace(handle));
         // SAFETY: the caller's promise.
         unsafe { self.place(node, key, None) }
     }
@@ -221,6 +222,32 @@ impl<'a, H: Host> Locked<'a, H> {
         self.discharge(&key, 1);
     }
 
+    /// [`wake`](Self::wake) for one.
+    #[inline(always)]
+    pub(crate) fn wake_one(&mut self, key: &Key, bits: u32) -> Result<Option<Handle<H>>, Errno> {
+        let chain = self.chain();
+        let (mut cursor, mut taken) = (chain.head, 0);
+        let end = loop {
+            match chain.choose(cursor, key, bits, u64::MAX) {
+                Ok(Some((node, next))) => {
+                    taken += 1;
+                    if let Some(handle) = chain.claim(node, bits) {
+                        break Ok(Some(handle));
+                    }
+                    cursor = next;
+                }
+                Ok(None) => break Ok(None),
+                Err(errno) => break Err(errno),
+            }
+        };
+        if taken != 0 {
+            self.discharge(key, taken);
+        } else if end.is_ok() {
+            self.retag();
+        }
+        end
+    }
+
     /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as there is room: `take` answers whether
     /// there is for another. One that waits for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`. Whoever finds nobody
     /// sees to it that the next does so at the gate.
@@ -233,38 +260,32 @@ impl<'a, H: Host> Locked<'a, H> {
         horizon: u64,
         mut take: impl FnMut(Handle<H>) -> bool,
     ) -> Result<u32, Errno> {
-        let mut woken = Ok(0);
-        let mut taken = 0;
-        let mut room = true;
+        let (mut woken, mut taken) = (0, 0);
         let chain = self.chain();
         let mut cursor = chain.head;
-        while let Some(node) = cursor {
-            if woken == Ok(most) || !room {
-                break;
+        let mut room = true;
+        let end = loop {
+            if woken == most || !room {
+                break Ok(false);
             }
-            let links = chain.links(node);
-            cursor = links.next;
-            if links.key == *key && links.claim().is_some() {
-                woken = Err(Errno::EINVAL);
-                break;
-            }
-            let matches =
-                links.key == *key && links.bitset & bits != 0 && (links.number < horizon || mutated!(horizon));
-            if !matches || chain.waiter(node).has_left() {
-                continue;
-            }
+            let (node, next) = match chain.choose(cursor, key, bits, horizon) {
+                Ok(Some(found)) => found,
+                Ok(None) => break Ok(true),
+                Err(errno) => break Err(errno),
+            };
+            cursor = next;
             taken += 1;
             if let Some(handle) = chain.claim(node, bits) {
                 room = take(handle);
-                woken = woken.map(|woken| woken + 1);
+                woken += 1;
             }
-        }
+        };
         if taken != 0 {
             self.discharge(key, taken);
-        } else if cursor.is_none() {
+        } else if end == Ok(true) {
             self.retag();
         }
-        woken
+        end.map(|_| woken)
     }
 
     /// Gives up to `most` waiters of `from` another key, in this bucket or in that of `to`; how many. Equal keys: counted, and left

@@ -2,6 +2,7 @@
 
 use core::ptr::NonNull;
 
+use crate::atomic::prefetch_all;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi_graph::{Claim, Graph};
@@ -148,6 +149,38 @@ impl<H: Host> Chain<H> {
             Some(next) => self.links(next).previous = previous,
             None => self.tail = previous,
         }
+    }
+
+    /// The first waiter from a place in the list on that a wake with that key and those bits chooses, of those with numbers below `horizon`; and who is behind
+    /// it. `EINVAL`: one that waits for a lock that inherits priorities, which is not to be woken so, comes before.
+    #[inline]
+    pub(crate) fn choose(
+        &mut self,
+        from: Option<NonNull<Waiter<H>>>,
+        key: &Key,
+        bits: u32,
+        horizon: u64,
+    ) -> Result<Option<(NonNull<Waiter<H>>, Option<NonNull<Waiter<H>>>)>, Errno> {
+        let mut cursor = from;
+        while let Some(node) = cursor {
+            let links = self.links(node);
+            cursor = links.next;
+            if links.key != *key {
+                continue;
+            }
+            if links.claim().is_some() {
+                return Err(Errno::EINVAL);
+            }
+            let matches = links.bitset & bits != 0 && (links.number < horizon || mutated!(horizon));
+            if matches && !self.waiter(node).has_left() {
+                // Claiming this one is an exchange, which keeps back what is read behind it: the next one's memory, which is another thread's, may come meanwhile.
+                if let Some(next) = cursor {
+                    prefetch_all(next.as_ptr());
+                }
+                return Ok(Some((node, cursor)));
+            }
+        }
+        Ok(None)
     }
 
     /// Takes a node out of the list and decides that it is woken; its handle, or nothing if it decided first that it

@@ -13,7 +13,7 @@ use crate::spot::Spot;
 use crate::stats::Stats;
 use crate::table::{self, Plan, Table};
 use crate::waiter::{Handle, Waiter};
-use crate::{Access, Errno, Host, Scope, Space, Word};
+use crate::{Access, Errno, Host, Node, Scope, Space, Word};
 
 /// The most nodes that a machine is split into.
 pub const MOST_NODES: usize = 64;
@@ -261,14 +261,16 @@ pub(crate) struct HeldTwo<'a, H: Host> {
 }
 
 impl<'a, H: Host> Call<'a, H> {
+    #[inline]
     pub(crate) fn new(engine: &'a Engine<H>, host: &'a H) -> Call<'a, H> {
         Call { engine, host, space: host.space() }
     }
 
     /// What a word is known by. May sleep, for shared words.
+    #[inline]
     pub(crate) fn key(&self, word: Word, access: Access) -> Result<Key, Errno> {
         self.check(&word)?;
-        let node = self.named_node(&word)?;
+        let node = if word.node == Node::Hashed { None } else { self.named_node(&word)? };
         let key = match word.scope {
             Scope::Private => Key::private(self.space.number(), word.address),
             Scope::Shared => {
@@ -277,7 +279,7 @@ impl<'a, H: Host> Call<'a, H> {
             }
         };
         // At most 64 nodes.
-        Ok(node.map_or(key, |node| key.at((node % self.engine.config.nodes) as u8)))
+        Ok(node.map_or(key, |node| key.at(node % self.engine.config.nodes)))
     }
 
     /// What an operation on two words, of which the second is written, answers before it does anything.
@@ -287,7 +289,8 @@ impl<'a, H: Host> Call<'a, H> {
         Ok(())
     }
 
-    fn check(&self, word: &Word) -> Result<(), Errno> {
+    #[inline]
+    pub(crate) fn check(&self, word: &Word) -> Result<(), Errno> {
         if word.address & word.node.alignment_mask() != 0 {
             return Err(Errno::EINVAL);
         }
@@ -302,7 +305,7 @@ impl<'a, H: Host> Call<'a, H> {
     pub(crate) fn table(&self, key: &Key) -> (&'a Table<H>, u64) {
         if key.is_private() {
             if let Home::Own(table) = self.space.home() {
-                return (table, key.hash(self.space.seed()));
+                return (table, self.space.hash(key));
             }
         }
         self.global(key)
@@ -316,24 +319,39 @@ impl<'a, H: Host> Call<'a, H> {
     }
 
     /// Where private keys are from now on; nothing for others.
-    fn stay(&self, key: &Key) -> Option<Stay<'a, H>> {
+    #[inline]
+    pub(crate) fn stay(&self, key: &Key) -> Option<Stay<'a, H>> {
         key.is_private().then(|| self.space.stay())
     }
 
     /// Where a key is that is to be locked.
     #[inline]
     pub(crate) fn spot(&self, stay: Option<&Stay<'a, H>>, key: &Key) -> Spot<'a, H> {
-        let (table, hash) = match stay {
-            _ if mutated!(second_look) => self.table(key),
-            Some(&Stay::Own(table)) if key.is_private() => (table, key.hash(self.space.seed())),
-            _ => self.global(key),
-        };
+        match stay {
+            _ if mutated!(second_look) => {
+                let (table, hash) = self.table(key);
+                table.follow(hash)
+            }
+            Some(&Stay::Own(table)) if key.is_private() => table.follow(self.space.hash(key)),
+            _ => self.spot_global(key),
+        }
+    }
+
+    #[inline(never)]
+    fn spot_global(&self, key: &Key) -> Spot<'a, H> {
+        let (table, hash) = self.global(key);
         table.follow(hash)
     }
 
     /// Locks a key's bucket.
+    #[inline(never)]
     pub(crate) fn lock(&self, key: &Key) -> Held<'a, H> {
-        let stay = self.stay(key);
+        self.lock_there(self.stay(key), key)
+    }
+
+    /// The same by a call that has looked where private keys are.
+    #[inline(always)]
+    pub(crate) fn lock_there(&self, stay: Option<Stay<'a, H>>, key: &Key) -> Held<'a, H> {
         loop {
             let locked = self.spot(stay.as_ref(), key).lock(self.host, self.space);
             if !locked.sign().has_moved() || mutated!(moved_recheck) {
@@ -343,6 +361,7 @@ impl<'a, H: Host> Call<'a, H> {
     }
 
     /// Locks a key's bucket, in one step with telling wakers that somebody is about to queue there.
+    #[inline]
     pub(crate) fn enter(&self, key: &Key) -> Entered<'a, H> {
         let stay = self.stay(key);
         loop {

@@ -155,7 +155,7 @@ impl<H: Host> Call<'_, H> {
             Home::Own(table) if key.is_private() => {
                 let enough = wanted(self.host.threads());
                 let growth = self.space.growth();
-                if table.len() < MOST_BUCKETS && growth.is_crowded(table, key.hash(self.space.seed()) as usize) {
+                if table.len() < MOST_BUCKETS && growth.is_crowded(table, self.space.hash(key) as usize) {
                     self.space.enlarge(self.host, 2 * table.len(), 2 * table.len() >= GATES_A_LINE * enough);
                 }
             }

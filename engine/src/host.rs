@@ -314,9 +314,17 @@ pub unsafe trait Memory: Clone + Send + Sync {
     unsafe fn free(&self, block: NonNull<u8>, layout: Layout);
 }
 
-/// Rust's global allocator.
+/// Rust's global allocator. With the feature `std`, Linux is asked to back what is as large as one by huge pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
+
+/// The size of a huge page, or as good.
+const HUGE: usize = 2 << 20;
+
+/// How a block is allocated: large ones begin where a huge page does.
+fn placed(layout: Layout) -> Layout {
+    if layout.size() < HUGE { layout } else { layout.align_to(HUGE).unwrap_or(layout) }
+}
 
 // SAFETY: the global allocator does that; no layout of ours is empty.
 unsafe impl Memory for Heap {
@@ -325,11 +333,15 @@ unsafe impl Memory for Heap {
             return None;
         }
         // SAFETY: not empty.
-        NonNull::new(unsafe { alloc::alloc::alloc(layout) })
+        let block = NonNull::new(unsafe { alloc::alloc::alloc(placed(layout)) })?;
+        if layout.size() >= HUGE {
+            crate::huge::ask(block, layout.size());
+        }
+        Some(block)
     }
 
     unsafe fn free(&self, block: NonNull<u8>, layout: Layout) {
         // SAFETY: the caller's promise.
-        unsafe { alloc::alloc::dealloc(block.as_ptr(), layout) };
+        unsafe { alloc::alloc::dealloc(block.as_ptr(), placed(layout)) };
     }
 }

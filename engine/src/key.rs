@@ -1,6 +1,7 @@
 //! What a futex is known by. Three kinds, which never match one another.
 
 use crate::Node;
+use crate::atomic::behind;
 
 /// An address of the calling thread's space, as it came: any 64 bits.
 pub type Address = u64;
@@ -53,13 +54,14 @@ pub enum SharedKey {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u32)]
 enum Kind {
     Private,
     Anonymous,
     Object,
 }
 
-/// The identity of a futex.
+/// The identity of a futex. Without gaps: it is copied and compared in whole words.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key {
     /// Space or object.
@@ -68,17 +70,19 @@ pub(crate) struct Key {
     place: u64,
     kind: Kind,
     /// The node that the word names, of those that the engine has.
-    node: u8,
+    node: u32,
 }
 
 /// The word names no node.
-const ANY_NODE: u8 = u8::MAX;
+const ANY_NODE: u32 = u32::MAX;
 
 impl Key {
+    #[inline]
     pub(crate) const fn private(space: u64, address: Address) -> Key {
         Key { owner: space, place: address, kind: Kind::Private, node: ANY_NODE }
     }
 
+    #[inline]
     pub(crate) const fn shared(space: u64, address: Address, what: SharedKey) -> Key {
         match what {
             SharedKey::Anonymous => Key { owner: space, place: address, kind: Kind::Anonymous, node: ANY_NODE },
@@ -89,16 +93,18 @@ impl Key {
     }
 
     /// The same at a node that the word names, one of the engine's.
-    pub(crate) const fn at(self, node: u8) -> Key {
+    #[inline]
+    pub(crate) const fn at(self, node: u32) -> Key {
         Key { node, ..self }
     }
 
     /// The node that the word names.
     #[inline]
-    pub(crate) const fn node(&self) -> Option<u8> {
+    pub(crate) const fn node(&self) -> Option<u32> {
         if self.node == ANY_NODE { None } else { Some(self.node) }
     }
 
+    #[inline]
     pub(crate) const fn is_private(&self) -> bool {
         matches!(self.kind, Kind::Private)
     }
@@ -107,9 +113,40 @@ impl Key {
     /// out, since keys that differ in it alone are rare and are told apart by comparison.
     #[inline]
     pub(crate) const fn hash(&self, seed: u64) -> u64 {
-        let owner = fold(self.owner ^ seed, 0x9e37_79b9_7f4a_7c15);
+        self.hash_with(Spread::new(self.owner, seed))
+    }
+
+    /// The same for a key whose owner the spread is made for.
+    #[inline]
+    pub(crate) const fn hash_with(&self, spread: Spread) -> u64 {
+        spread.hash(self.place)
+    }
+}
+
+/// The half of a hash that an owner's keys have in common, made once for a space.
+#[derive(Clone, Copy)]
+pub(crate) struct Spread {
+    owner: u64,
+    factor: u64,
+}
+
+impl Spread {
+    #[inline]
+    pub(crate) const fn new(owner: u64, seed: u64) -> Spread {
+        let owner = fold(owner ^ seed, 0x9e37_79b9_7f4a_7c15);
+        Spread { owner, factor: 0xd6e8_feb8_6659_fd93 ^ seed.rotate_left(32) }
+    }
+
+    /// The hash of a place, computed behind whatever comes before this in the program: a processor computes while it waits for a fence.
+    #[inline(always)]
+    pub(crate) fn hash_behind(self, place: u64) -> u64 {
+        self.hash(behind(place))
+    }
+
+    #[inline(always)]
+    const fn hash(self, place: u64) -> u64 {
         // Words are aligned to 4 bytes: the low two bits say nothing.
-        fold(owner ^ (self.place >> 2), 0xd6e8_feb8_6659_fd93 ^ seed.rotate_left(32))
+        fold(self.owner ^ (place >> 2), self.factor)
     }
 }
 

@@ -67,6 +67,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("heir_bucket", "asking whether a lock's heir is in the bucket that is locked"),
     ("walk_rest", "waking those whose locks were marked when the host panicked"),
     ("exit_rest", "handing the rest of a thread's locks over when the host panicked"),
+    ("wake_fence_own", "the waker's fence where it looks at its space's own table (pair W)"),
 ];
 
 /// Whether the named mutant is the active one.

@@ -4,9 +4,9 @@
 //! [`ParkingLot`] is the whole, and safe. [`Process`] is the host alone, for engines that are used by address; [`park`]
 //! and [`Parked`] are its sleep, for hosts that have memory of their own.
 
+mod call;
 mod robust;
 
-use core::ffi::c_long;
 use core::sync::atomic::AtomicU32;
 
 use crate::abi::FUTEX_BITSET_MATCH_ANY;
@@ -16,6 +16,10 @@ use crate::{
 };
 
 const NANOS: u64 = 1_000_000_000;
+/// The kernel's operations.
+const WAIT: i32 = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+const REQUEUE: i32 = libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
 /// How often a bucket's lock is looked at before the processor is offered to others.
 const SPINS: u32 = 40;
 
@@ -25,20 +29,22 @@ pub struct Parked(usize);
 
 impl Parked {
     /// The thread that is about to park with that flag.
+    #[inline]
     pub fn with(flag: &Flag) -> Parked {
         Parked(flag.word().addr())
     }
 
     /// Ends its park. If that has ended already and something else sleeps there by now, that is woken for no reason, as
     /// whoever sleeps on a futex has to expect.
+    #[inline]
     pub fn unpark(self) {
         self.unpark_some(1);
     }
 
+    #[inline]
     fn unpark_some(self, count: u32) {
-        let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
         // The kernel does not touch the word; where the memory is gone it answers so.
-        let _ = futex(self.0, operation, count, core::ptr::null());
+        let _ = futex(self.0, WAKE, count, 0, 0);
     }
 }
 
@@ -68,28 +74,40 @@ impl Gathering {
     }
 
     fn gather(&self, task: Parked) {
-        let operation = libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
-        if futex_two(task.0, operation, 0, 1, self.address()).is_err() {
+        if futex(task.0, REQUEUE, 0, 1, self.address()).is_err() {
             task.unpark();
         }
     }
 }
 
 /// Sleeps while the flag says that there is reason to, until a deadline.
+#[inline]
 pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
-    let until = until.filter(|until| until.at != u64::MAX);
-    let time = until.map(|until| libc::timespec { tv_sec: (until.at / NANOS) as _, tv_nsec: (until.at % NANOS) as _ });
-    let time = time.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
-    let realtime = match until {
-        Some(Deadline { clock: Clock::Realtime, .. }) => libc::FUTEX_CLOCK_REALTIME,
-        _ => 0,
+    let end = match until.filter(|until| until.at != u64::MAX) {
+        None => futex(flag.word().addr(), WAIT, Flag::WAITING, 0, 0),
+        Some(until) => sleep_until(flag, until),
     };
-    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG | realtime;
-    match futex(flag.word().addr(), operation, Flag::WAITING, time) {
-        Err(libc::ETIMEDOUT) => ParkEnd::TimedOut,
-        Err(libc::EINTR) => ParkEnd::Interrupted,
+    match end {
         Ok(_) | Err(libc::EAGAIN) => ParkEnd::Unparked,
-        Err(_) => {
+        Err(why) => ended(why, until),
+    }
+}
+
+#[inline(never)]
+fn sleep_until(flag: &Flag, until: Deadline) -> Result<u32, i32> {
+    let time = libc::timespec { tv_sec: (until.at / NANOS) as _, tv_nsec: (until.at % NANOS) as _ };
+    let clock = if until.clock == Clock::Realtime { libc::FUTEX_CLOCK_REALTIME } else { 0 };
+    futex(flag.word().addr(), WAIT | clock, Flag::WAITING, core::ptr::from_ref(&time).expose_provenance(), 0)
+}
+
+/// A sleep that was ended by something else than an unpark.
+#[cold]
+#[inline(never)]
+fn ended(why: i32, until: Option<Deadline>) -> ParkEnd {
+    match why {
+        libc::ETIMEDOUT => ParkEnd::TimedOut,
+        libc::EINTR => ParkEnd::Interrupted,
+        _ => {
             // A sandbox that refuses the sleep: look again, having let others run.
             std::thread::yield_now();
             match until {
@@ -100,27 +118,10 @@ pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     }
 }
 
-/// The system's futex; errno is put back.
-fn futex(word: usize, operation: i32, value: u32, time: *const libc::timespec) -> Result<u32, i32> {
-    futex_two(word, operation, value, time.expose_provenance(), 0)
-}
-
-/// The same for operations on two words; the fourth argument is a time's address or a count.
-fn futex_two(word: usize, operation: i32, value: u32, fourth: usize, on: usize) -> Result<u32, i32> {
-    // SAFETY: the calling thread's, valid as long as it lives.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { errno.read() };
-    let any = FUTEX_BITSET_MATCH_ANY;
-    // SAFETY: the kernel checks the addresses; the time is null or borrowed.
-    let answer = unsafe {
-        libc::syscall(libc::SYS_futex, word as c_long, operation, value, fourth as c_long, on as c_long, any)
-    };
-    // SAFETY: as above.
-    let why = unsafe { errno.read() };
-    // SAFETY: as above.
-    unsafe { errno.write(before) };
-    if answer < 0 { Err(why) } else { Ok(answer as u32) }
+/// The system's futex, for waiters of any bitset. The kernel checks the addresses.
+#[inline(always)]
+fn futex(word: usize, operation: i32, value: u32, fourth: usize, on: usize) -> Result<u32, i32> {
+    call::futex([word, operation as usize, value as usize, fourth, on, FUTEX_BITSET_MATCH_ANY as usize])
 }
 
 /// Nanoseconds since a clock's beginning.
@@ -188,6 +189,7 @@ impl Host for Process {
         &self.space
     }
 
+    #[inline]
     fn threads(&self) -> u32 {
         self.threads
     }
@@ -243,14 +245,17 @@ impl Host for Process {
         Ok(SharedKey::Anonymous)
     }
 
+    #[inline]
     fn task(&self, flag: &Flag) -> Parked {
         Parked::with(flag)
     }
 
+    #[inline]
     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
         park(flag, until)
     }
 
+    #[inline]
     fn unpark(&self, task: Parked) {
         task.unpark();
     }
@@ -391,13 +396,11 @@ mod tests {
         std::thread::scope(|threads| {
             threads.spawn(|| {
                 while word.load(Relaxed) == 1 {
-                    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
-                    let _ = futex(stranger.0, operation, 1, core::ptr::null());
+                    let _ = futex(stranger.0, WAIT, 1, 0, 0);
                 }
                 ended.store(1, Relaxed);
             });
-            let move_there =
-                || futex_two(stranger.0, libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG, 0, 1, gathering.address());
+            let move_there = || futex(stranger.0, REQUEUE, 0, 1, gathering.address());
             while move_there() != Ok(1) {
                 std::thread::yield_now();
             }

@@ -7,6 +7,7 @@ use core::ptr::NonNull;
 
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::growth::{self, Growth};
+use crate::key::{Key, Spread};
 use crate::mutant::mutated;
 use crate::stats::Stats;
 use crate::table::{self, Plan, Table};
@@ -24,6 +25,8 @@ pub struct Space<H: Host> {
     growth: Growth,
     number: u64,
     seed: u64,
+    /// Of its private keys.
+    spread: Spread,
     memory: H::Memory,
     /// What it is registered for with membarrier:
     ///
@@ -68,12 +71,14 @@ impl<H: Host> Space<H> {
             growth: Growth::new(),
             number,
             seed,
+            spread: Spread::new(number, seed),
             memory,
             registered: AtomicU32::new(0),
         }
     }
 
     /// Its number.
+    #[inline]
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -83,9 +88,16 @@ impl<H: Host> Space<H> {
         &self.memory
     }
 
-    #[inline]
-    pub(crate) fn seed(&self) -> u64 {
-        self.seed
+    /// What its private keys' hashes have in common, in its own table.
+    #[inline(always)]
+    pub(crate) fn spread(&self) -> Spread {
+        self.spread
+    }
+
+    /// The hash of a private key of its own, in its own table.
+    #[inline(always)]
+    pub(crate) fn hash(&self, key: &Key) -> u64 {
+        key.hash_with(self.spread)
     }
 
     pub(crate) fn growth(&self) -> &Growth {
@@ -101,13 +113,6 @@ impl<H: Host> Space<H> {
         }
         // SAFETY: not a count, so a table; it is freed with the space.
         Home::Own(unsafe { &*home })
-    }
-
-    /// Whether `table` is its own table now.
-    #[inline(always)]
-    pub(crate) fn is_at(&self, table: &Table<H>) -> bool {
-        // Relaxed: its contents are known.
-        core::ptr::eq(self.home.load(Ordering::Relaxed), table)
     }
 
     /// Changes the count by `change`, unless there is a table: that.
@@ -130,6 +135,14 @@ impl<H: Host> Space<H> {
     /// A call begins that uses the space's private keys. If there is no table, there is none until it ends.
     #[inline]
     pub(crate) fn stay(&self) -> Stay<'_, H> {
+        match self.home() {
+            Home::Own(table) => Stay::Own(table),
+            Home::Global(_) => self.stay_global(),
+        }
+    }
+
+    #[inline(never)]
+    fn stay_global(&self) -> Stay<'_, H> {
         // The same as `home`, but for the count.
         match self.change_strays(|count| count + 1) {
             None => Stay::Global { _stray: Stray(self) },
@@ -138,11 +151,13 @@ impl<H: Host> Space<H> {
     }
 
     /// A waiter is queued in the global table, by a call that holds a [`Stray`].
+    #[cold]
     pub(crate) fn add_stray(&self) {
         self.change_strays(|count| count + 1);
     }
 
     /// So many are not any more.
+    #[inline(never)]
     pub(crate) fn remove_strays(&self, count: u32) {
         // Saturating: wrong for spaces with one number only, which breaks their waits and nothing else, since no call looks twice (`Stay`).
         self.change_strays(|strays| strays.saturating_sub(count as usize));

@@ -42,8 +42,8 @@ pub(crate) struct Plan {
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     gates: NonNull<u8>,
-    /// Bytes from gate to gate.
-    stride: usize,
+    /// The power of two of bytes from gate to gate.
+    shift: u32,
     mask: usize,
     _table: PhantomData<&'a Gate>,
 }
@@ -53,7 +53,7 @@ impl<'a> View<'a> {
     #[inline(always)]
     pub(crate) fn gate(self, number: usize) -> &'a Gate {
         // SAFETY: the mask keeps it within the table.
-        let gate = unsafe { self.gates.add((number & self.mask) * self.stride) };
+        let gate = unsafe { self.gates.add((number & self.mask) << self.shift) };
         // SAFETY: initialised, and freed with the table only.
         unsafe { gate.cast().as_ref() }
     }
@@ -90,7 +90,9 @@ struct Parts {
 impl<H: Host> Table<H> {
     /// `None` for lengths that no memory has.
     fn parts(plan: &Plan) -> Option<Parts> {
-        let stride = if plan.dense { size_of::<Gate>() } else { size_of::<Gate>().next_multiple_of(LINE) };
+        // A power of two, also where a gate is larger, in a model.
+        let size = size_of::<Gate>().next_power_of_two();
+        let stride = if plan.dense { size } else { size.max(LINE) };
         let (layout, buckets) = Layout::new::<Table<H>>().extend(Layout::array::<Bucket<H>>(plan.len).ok()?).ok()?;
         let gates = Layout::from_size_align(stride.checked_mul(plan.len)?, LINE).ok()?;
         let (layout, gates) = layout.extend(gates).ok()?;
@@ -121,7 +123,7 @@ impl<H: Host> Table<H> {
             unsafe { bucket.write(Bucket::new(table, gate)) };
         }
         let nowhere = || AtomicPtr::new(core::ptr::null_mut());
-        let view = View { gates, stride: parts.stride, mask: plan.len - 1, _table: PhantomData };
+        let view = View { gates, shift: parts.stride.trailing_zeros(), mask: plan.len - 1, _table: PhantomData };
         let head = Table { block: table, view, buckets, plan, next: nowhere(), latest: nowhere(), older };
         // SAFETY: as above.
         unsafe { table.write(head) };
@@ -143,7 +145,7 @@ impl<H: Host> Table<H> {
                 // SAFETY: nobody uses it. Waiters that are in it still are futures that were leaked, which nobody touches.
                 unsafe { bucket.drop_in_place() };
                 // SAFETY: one of its gates.
-                let gate = unsafe { head.view.gates.add(i * head.view.stride) }.cast::<Gate>();
+                let gate = unsafe { head.view.gates.add(i << head.view.shift) }.cast::<Gate>();
                 // SAFETY: nobody uses it.
                 unsafe { gate.drop_in_place() };
             }
@@ -206,23 +208,30 @@ impl<H: Host> Table<H> {
     }
 
     /// Where a key with that hash is in this table, or has been.
+    #[inline]
     pub(crate) fn spot(&self, hash: u64) -> Spot<'_, H> {
         let number = hash as usize;
         Spot { bucket: self.bucket(number), gate: self.gate(number), tag: gate::tag(hash) }
     }
 
     /// Where a key with that hash is: here, or in the table that took over.
+    #[inline]
     pub(crate) fn follow(&self, hash: u64) -> Spot<'_, H> {
+        let moved = self.gate(hash as usize).has_moved();
+        let table = if moved { self.successor(hash) } else { self };
+        table.spot(hash)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn successor(&self, hash: u64) -> &Table<H> {
         let mut table = self;
-        loop {
-            let spot = table.spot(hash);
-            // In this order: what has moved has somewhere to go.
-            if !spot.gate.has_moved() {
-                return spot;
-            }
-            let Some(next) = table.next() else { return spot };
+        // In this order: what has moved has somewhere to go.
+        while table.gate(hash as usize).has_moved() {
+            let Some(next) = table.next() else { break };
             table = next;
         }
+        table
     }
 
     /// What a key's waiters leave in the gate.

@@ -7,7 +7,8 @@ use crate::gate;
 use crate::horizon::Horizon;
 use crate::key::Key;
 use crate::mutant::mutated;
-use crate::space::Home;
+use crate::space::{Home, Stay};
+use crate::table::Table;
 use crate::{Access, Address, Engine, Errno, Host, Node, Scope, Word};
 
 impl<H: Host> Engine<H> {
@@ -29,22 +30,34 @@ impl<H: Host> Engine<H> {
             return Err(Errno::EINVAL);
         }
         let call = Call::new(self, host);
-        let key = call.key(word, Access::Read)?;
-        if call.is_deserted(&key) {
-            return Ok(0);
-        }
         if word.scope == Scope::Private && word.node == Node::Hashed {
-            // By value: nothing of the call need be in memory as long as nobody waits.
-            return self.wake_private(host, word.address, count, bitset);
+            call.check(&word)?;
+            if let Home::Own(table) = call.space.home() {
+                // By value: nothing of the call need be in memory as long as nobody waits. A fence waits for what is stored.
+                let deserted = call.is_deserted_at(table, word.address);
+                return if deserted { Ok(0) } else { self.wake_private(host, table, word.address, count, bitset) };
+            }
         }
-        call.wake_there(&key, count, bitset)
+        self.wake_elsewhere(host, word, count, bitset)
     }
 
     #[cold]
     #[inline(never)]
-    fn wake_private(&self, host: &H, address: Address, count: u32, bits: u32) -> Result<u32, Errno> {
+    fn wake_private(&self, host: &H, table: &Table<H>, address: Address, count: u32, bits: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);
-        call.wake_there(&Key::private(call.space.number(), address), count, bits)
+        let key = Key::private(call.space.number(), address);
+        if count == 1 {
+            call.wake_one(Some(Stay::Own(table)), &key, bits)
+        } else {
+            call.wake_some(&key, count, bits, None, 0)
+        }
+    }
+
+    #[inline(never)]
+    fn wake_elsewhere(&self, host: &H, word: Word, count: u32, bits: u32) -> Result<u32, Errno> {
+        let call = Call::new(self, host);
+        let key = call.key(word, Access::Read)?;
+        call.wake(&key, count, bits)
     }
 }
 
@@ -55,18 +68,16 @@ impl<H: Host> Call<'_, H> {
     }
 
     /// Wakes by key, where somebody may wait.
-    #[inline]
+    #[inline(never)]
     fn wake_there(&self, key: &Key, count: u32, bits: u32) -> Result<u32, Errno> {
-        if count == 1 { self.wake_one(key, bits) } else { self.wake_some(key, count, bits, None, 0) }
+        if count == 1 { self.wake_one(self.stay(key), key, bits) } else { self.wake_some(key, count, bits, None, 0) }
     }
 
-    fn wake_one(&self, key: &Key, bits: u32) -> Result<u32, Errno> {
+    #[inline(always)]
+    fn wake_one(&self, stay: Option<Stay<'_, H>>, key: &Key, bits: u32) -> Result<u32, Errno> {
         let mut one = Chosen::nobody(self.host);
-        let mut held = self.lock(key);
-        let woken = held.locked.wake(key, bits, 1, u64::MAX, |chosen| {
-            one.handle = Some(chosen);
-            false
-        });
+        let mut held = self.lock_there(stay, key);
+        let woken = held.locked.wake_one(key, bits).map(|chosen| one.choose(chosen));
         if mutated!(unpark_inside) {
             one.unpark();
         }
@@ -76,29 +87,27 @@ impl<H: Host> Call<'_, H> {
     }
 
     /// Whether nobody waits, for a waker: with its fence, without a lock. False also where only a look under the lock can say.
-    #[inline(always)]
+    #[inline]
     fn is_deserted(&self, key: &Key) -> bool {
-        let own = match self.space.home() {
-            Home::Own(table) if key.is_private() => Some((table, table.view(), self.space.seed())),
-            _ => None,
-        };
         // Pair W, the waker's half: the word was stored to; the gate is read next, and before it which gate it is.
         if !mutated!(wake_fence) {
             fence(Ordering::SeqCst);
         }
-        match own {
-            // What was read before the fence does not change; the processor computes with it while the fence waits for what was stored.
-            Some((table, view, seed)) => {
-                let hash = key.hash(seed);
-                let gate = view.gate(hash as usize);
-                prefetch(gate);
-                self.space.is_at(table) && gate.is_deserted(gate::tag(hash))
-            }
-            None => {
-                let (table, hash) = self.table(key);
-                table.gate(hash as usize).is_deserted(gate::tag(hash))
-            }
+        let (table, hash) = self.table(key);
+        table.gate(hash as usize).is_deserted(gate::tag(hash))
+    }
+
+    /// The same for a private word, in the space's own table. What is read before the fence does not change; that the table is the one that serves need not be
+    /// asked again: the gate of one that does not has the mark.
+    #[inline(always)]
+    fn is_deserted_at(&self, table: &Table<H>, address: Address) -> bool {
+        let (view, spread) = (table.view(), self.space.spread());
+        // Pair W, the waker's half: the word was stored to; the gate is read next.
+        if !mutated!(wake_fence_own) {
+            fence(Ordering::SeqCst);
         }
+        let hash = spread.hash_behind(address);
+        view.gate(hash as usize).is_deserted(gate::tag(hash))
     }
 
     /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were stored to before, and the lines of their gates come

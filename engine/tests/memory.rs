@@ -19,7 +19,7 @@ fn process() -> Process {
 fn waiters_spaces_and_engines() {
     assert_eq!(size_of::<WaitAsync<'_, Process>>(), 168);
     assert_eq!(size_of::<Place<Process>>(), 144);
-    assert_eq!(size_of::<Space<Process>>(), 48);
+    assert_eq!(size_of::<Space<Process>>(), 64);
     assert_eq!(size_of::<Engine<Process>>(), 608);
 }
 

@@ -10,7 +10,8 @@ use leeward_engine::abi::FUTEX_BITSET_MATCH_ANY as ANY;
 use leeward_engine::parking::Process;
 use leeward_engine::{Config, Engine, Heap, WaitAsync, Word};
 
-use super::site::ENGINE;
+use super::many_kernel;
+use super::site::{ENGINE, KERNEL};
 use crate::figure::{Target, Title};
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::plan::Plan;
@@ -34,6 +35,13 @@ pub fn outcome(plan: &Plan) -> Outcome {
             ];
             let boards = contest(plan, plan.rounds, &jobs, &[Entrant::new(ENGINE, ())], |()| times(live, spaces));
             boards.iter().for_each(|board| outcome.add(board));
+            if spaces == 1 {
+                let job = [(format!("WAKE, nobody there, {beside}, waited for by threads with 128 each"), "ns")];
+                let kernel = [Entrant::new(KERNEL, ())];
+                contest(plan, plan.rounds, &job, &kernel, |()| many_kernel::nobody(live))
+                    .iter()
+                    .for_each(|board| outcome.add(board));
+            }
         }
         let title = |id: &str, what: &str| {
             let what = format!("{what}: beside {MOST} live futexes to beside {FEW}, in {places}");

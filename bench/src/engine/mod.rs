@@ -5,6 +5,7 @@ mod conditions;
 mod crowd;
 mod hand_over;
 mod many;
+mod many_kernel;
 mod robust;
 mod site;
 
