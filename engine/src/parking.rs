@@ -4,15 +4,17 @@
 //! [`ParkingLot`] is the whole, and safe. [`Process`] is the host alone, for engines that are used by address; [`park`]
 //! and [`Parked`] are its sleep, for hosts that have memory of their own.
 
+mod inheritance;
 mod robust;
+mod thread;
 
 use core::ffi::c_long;
 use core::sync::atomic::AtomicU32;
 
 use crate::abi::FUTEX_BITSET_MATCH_ANY;
 use crate::{
-    Access, Address, Arithmetic, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, NoEngine, ParkEnd,
-    Part, Requeue, SharedKey, Space, Stats, Wait, WakeOp, Word,
+    Access, Address, Arithmetic, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, Inheritance,
+    NoEngine, ParkEnd, Part, Requeue, SharedKey, Space, Stats, Wait, WakeOp, Word,
 };
 
 const NANOS: u64 = 1_000_000_000;
@@ -152,6 +154,7 @@ pub struct Process {
     threads: u32,
     gathering: Gathering,
     heads: robust::Heads,
+    own_threads: inheritance::Threads,
 }
 
 impl Process {
@@ -167,6 +170,7 @@ impl Process {
             threads,
             gathering: Gathering::default(),
             heads: robust::Heads::default(),
+            own_threads: inheritance::Threads::default(),
         }
     }
 
@@ -265,6 +269,11 @@ impl Host for Process {
 
     fn spin(&self, tries: u32) {
         spin(tries);
+    }
+
+    #[inline]
+    fn inheritance(&self) -> Option<&dyn Inheritance<Process>> {
+        Some(self)
     }
 }
 
