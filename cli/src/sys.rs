@@ -67,6 +67,14 @@ pub fn die_in(seconds: u32) {
     unsafe { libc::alarm(seconds) };
 }
 
+/// Whether some thread of this process is in `membarrier`; false where the kernel does not tell.
+pub fn is_anybody_in_membarrier() -> bool {
+    let call = format!("{} ", libc::SYS_membarrier);
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let mut calls = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("syscall")).ok());
+    calls.any(|its| its.starts_with(&call))
+}
+
 /// A prctl that takes numbers only.
 pub fn prctl(option: libc::c_int, argument: libc::c_ulong) -> libc::c_int {
     // SAFETY: the options that this program uses (PR_GET_SECCOMP, PR_FUTEX_HASH's question) take no pointer; unknown ones are refused.

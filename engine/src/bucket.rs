@@ -79,6 +79,10 @@ impl<'a, H: Host> Locked<'a, H> {
         unsafe { &mut *self.spot.bucket.chain.get() }
     }
 
+    pub(crate) fn bucket(&self) -> &'a Bucket<H> {
+        self.spot.bucket
+    }
+
     /// What the gate says when the lock is given up.
     pub(crate) fn sign(&self) -> Sign {
         self.held.sign

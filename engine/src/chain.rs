@@ -4,9 +4,9 @@ use core::ptr::NonNull;
 
 use crate::key::Key;
 use crate::mutant::mutated;
-use crate::pi_graph::Claim;
+use crate::pi_graph::{Claim, Graph};
 use crate::waiter::{Handle, Links, Waiter};
-use crate::{Host, Priority};
+use crate::{Errno, Host, Priority};
 
 /// What the lock guards.
 pub(crate) struct Chain<H: Host> {
@@ -33,6 +33,15 @@ pub(crate) struct Found<H: Host> {
     pub(crate) node: NonNull<Waiter<H>>,
     pub(crate) next: Option<NonNull<Waiter<H>>>,
     pub(crate) claim: Option<NonNull<Claim<H>>>,
+}
+
+impl<H: Host> Found<H> {
+    /// Its claim, by the holder of the list's lock. `EINVAL`: it waits otherwise, or by another engine.
+    pub(crate) fn claimed(&self, graph: &Graph<H>) -> Result<NonNull<Claim<H>>, Errno> {
+        let claim = self.claim.ok_or(Errno::EINVAL)?;
+        // SAFETY: its waiter is in the list, and what is asked for never changes.
+        if unsafe { claim.as_ref() }.is_of(graph) { Ok(claim) } else { Err(Errno::EINVAL) }
+    }
 }
 
 impl<H: Host> Chain<H> {

@@ -107,6 +107,21 @@ fn the_last_byte_is_asked_for_too() {
     }
 }
 
+/// Memory need not end where two words would: the second one, which has the node, is asked for as well.
+#[test]
+fn the_word_with_the_node_is_asked_for_too() {
+    let engine = Engine::new(Config::for_processors(1, 1), Rationed::new(9)).unwrap();
+    let mut host = Nowhere::new(64, Rationed::new(9));
+    host.nodes = true;
+    host.words[33].set(u32::MAX);
+    let beside = |address| crate::Word { node: crate::Node::Beside, ..crate::Word::shared(address) };
+    assert_eq!(engine.wake(&host, beside(128), 1, 1), Ok(0));
+    assert_eq!(host.words[33].get(), 1);
+    host.range.set(132);
+    assert_eq!(engine.wake(&host, beside(128), 1, 1), Err(Errno::EFAULT));
+    assert_eq!(engine.wake(&host, crate::Word::shared(128), 1, 1), Ok(0));
+}
+
 #[test]
 fn any_arguments_to_locks_that_inherit_end_in_a_number() {
     let mut state = 5;

@@ -31,7 +31,7 @@
 //!
 //! | what | bytes |
 //! |---|---|
-//! | a waiter | 112 on the waiting thread's stack; 168 in a future; 144 a word of waitv, in the caller's array; 336 with priority inheritance |
+//! | a waiter | 112 on the waiting thread's stack; 168 in a future; 144 a word of waitv, in the caller's array; 344 with priority inheritance |
 //! | a space | 48, and nothing else as long as its threads are one or nobody has waited |
 //! | a space's table | 128 and 128 a bucket: 16 buckets at first, later 4 a thread; 68 a bucket where waiters made it large, up to 262,144; all tables that it ever had are at most twice the last |
 //! | an engine | 608, and for each node a table: 256 buckets a processor, or 16 in the small configuration |

@@ -5,33 +5,36 @@ use crate::key::Key;
 use crate::loom_host::{ANY, Case, FROM, SOON, TO, explore};
 use crate::{Requeue, Wait, Word};
 
-#[test]
-fn a_wait_and_a_wake_while_the_table_grows() {
-    explore(2, || {
+/// A waiter and a wake of `word` while the table that it is in becomes another.
+fn a_wait_and_a_wake_while(word: Word, buckets: Option<usize>, grow: fn(&Case)) {
+    explore(2, move || {
         let case = Case::new(1);
-        case.host.space.fit(&*case.host, 1);
-        let word = Word::private(0);
+        if let Some(buckets) = buckets {
+            case.host.space.fit(&*case.host, buckets);
+        }
         let waiter = case.spawn(move |case| case.wait(word, None));
-        let grower = case.spawn(|case| case.host.space.fit(&*case.host, 2));
+        let grower = case.spawn(grow);
         case.store(word);
         let woken = case.wake(word, 1);
         grower.join().unwrap();
-        assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { Wait::Changed });
-        assert!(case.is_empty());
+        case.ends_as_told(waiter, woken, Wait::Changed);
     });
 }
 
 #[test]
+fn a_wait_and_a_wake_while_the_table_grows() {
+    a_wait_and_a_wake_while(Word::private(0), Some(1), |case| case.host.space.fit(&*case.host, 2));
+}
+
+#[test]
+fn a_wait_and_a_wake_while_the_space_gets_its_table() {
+    a_wait_and_a_wake_while(Word::private(0), None, |case| case.host.space.fit(&*case.host, 1));
+}
+
+#[test]
 fn a_wait_and_a_wake_while_the_global_table_grows() {
-    explore(2, || {
-        let case = Case::new(1);
-        let waiter = case.spawn(|case| case.wait(FROM, None));
-        let grower = case.spawn(|case| case.engine.enlarge(&case.host, case.engine.node(&Key::private(0, 0), 0), 2));
-        case.store(FROM);
-        let woken = case.wake(FROM, 1);
-        grower.join().unwrap();
-        assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { Wait::Changed });
-        assert!(case.is_empty());
+    a_wait_and_a_wake_while(FROM, None, |case| {
+        case.engine.enlarge(&case.host, case.engine.node(&Key::private(0, 0), 0), 2);
     });
 }
 
@@ -44,8 +47,7 @@ fn leaving_while_the_table_grows() {
         let waiter = case.spawn(move |case| case.wait(word, SOON));
         case.host.space.fit(&*case.host, 2);
         let woken = case.wake(word, 1);
-        assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { Wait::TimedOut });
-        assert!(case.is_empty());
+        case.ends_as_told(waiter, woken, Wait::TimedOut);
     });
 }
 
@@ -63,23 +65,7 @@ fn a_requeue_while_the_table_grows() {
         assert!(matches!(moved, Requeue::Done(0 | 1)));
         let woken = case.wake(from, 1) + case.wake(to, 1);
         grower.join().unwrap();
-        assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { Wait::Changed });
-        assert!(case.is_empty());
-    });
-}
-
-#[test]
-fn a_wait_and_a_wake_while_the_space_gets_its_table() {
-    explore(2, || {
-        let case = Case::new(1);
-        let word = Word::private(0);
-        let waiter = case.spawn(move |case| case.wait(word, None));
-        let grower = case.spawn(|case| case.host.space.fit(&*case.host, 1));
-        case.store(word);
-        let woken = case.wake(word, 1);
-        grower.join().unwrap();
-        assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { Wait::Changed });
-        assert!(case.is_empty());
+        case.ends_as_told(waiter, woken, Wait::Changed);
     });
 }
 
@@ -115,7 +101,6 @@ fn a_wake_of_other_bits_hides_nobody() {
         assert_eq!(case.engine.wake(&case.host, FROM, 1, 2), Ok(0));
         case.store(FROM);
         let woken = case.engine.wake(&case.host, FROM, 1, ANY).unwrap();
-        assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { Wait::Changed });
-        assert!(case.is_empty());
+        case.ends_as_told(waiter, woken, Wait::Changed);
     });
 }

@@ -57,7 +57,7 @@ fn a_wait_and_a_wake_of_each_of_several_keys() {
         case.store(FROM);
         let call = crate::engine::Call::new(&*case.engine, &*case.host);
         let keys = [TO, FROM].map(|word| call.key(word, Access::Read).unwrap());
-        let woken = call.wake_each(&keys);
+        let woken = call.wake_each(&keys, &mut 0);
         case.ends_as_told(waiter, woken, Wait::Changed);
     });
 }

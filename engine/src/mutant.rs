@@ -63,6 +63,10 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("urgent_first", "queueing the urgent ones first"),
     ("urgency_moves", "giving a claim whose urgency changes another place among those to its lock"),
     ("retag", "looking at those who wait when the gate's tags are put together anew"),
+    ("claim_engine", "asking whether a waiter with priority inheritance waits by this engine"),
+    ("heir_bucket", "asking whether a lock's heir is in the bucket that is locked"),
+    ("walk_rest", "waking those whose locks were marked when the host panicked"),
+    ("exit_rest", "handing the rest of a thread's locks over when the host panicked"),
 ];
 
 /// Whether the named mutant is the active one.

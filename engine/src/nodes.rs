@@ -58,6 +58,10 @@ impl<H: Host> Call<'_, H> {
         if !word.node.is_beside() {
             return Ok(nodes.policy(word.address).filter(|&node| nodes.has(node)));
         }
+        // Not past the word alone.
+        if !self.host.in_range(word.address + 4) {
+            return Err(Errno::EFAULT);
+        }
         let policy = if word.node == Node::BesideOrPolicy { nodes.policy(word.address) } else { None };
         let node = self.settle_node(word.address + 4, || policy.unwrap_or_else(|| nodes.local()))?;
         if nodes.has(node) { Ok(Some(node)) } else { Err(Errno::EINVAL) }

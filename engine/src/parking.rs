@@ -388,7 +388,7 @@ mod tests {
     #[test]
     fn waiters_are_as_large_as_is_said() {
         assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 112);
-        assert_eq!(size_of::<crate::pi_graph::Claimant<Process>>(), 336);
+        assert_eq!(size_of::<crate::pi_graph::Claimant<Process>>(), 344);
     }
 
     #[test]

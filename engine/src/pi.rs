@@ -11,7 +11,7 @@ use crate::bucket::Locked;
 use crate::engine::Call;
 use crate::key::Key;
 use crate::mutant::mutated;
-use crate::pi_claiming::{Claiming, Told, bequeath, wake};
+use crate::pi_claiming::{Claiming, Exiting, Told, wake};
 use crate::pi_graph::{Claimant, Waits};
 use crate::waiter::Waiter;
 use crate::{Access, Address, Deadline, Engine, Errno, Fault, Host, Inheritance, Owner, Priority, Thread, Word};
@@ -68,7 +68,7 @@ impl<H: Host> Engine<H> {
         let call = Call::new(self, host);
         let me = inheritance.current();
         let key = call.key(word, Access::Write)?;
-        let claimant = pin!(Claimant::new(key, Priority::NORMAL, me, None));
+        let claimant = pin!(Claimant::new(self.graph(), key, Priority::NORMAL, me, None));
         let claimant = claimant.into_ref();
         // Before the node can be queued: whatever happens, it is taken out.
         let claiming = Claiming { call, inheritance, claimant, lock: word };
@@ -148,14 +148,7 @@ impl<H: Host> Engine<H> {
     pub fn exit_pi(&self, host: &H) -> u32 {
         let Some(inheritance) = host.inheritance() else { return 0 };
         let me = inheritance.current();
-        let mut count = 0;
-        loop {
-            let mut told = Told::nobody(host);
-            let mut waits = self.graph().lock(host);
-            let Some(key) = waits.lock_of(me.id) else { return count };
-            bequeath(&mut waits, me.id, &key, inheritance, &mut told);
-            count += 1;
-        }
+        Exiting { engine: self, host, inheritance, me: me.id, done: false }.finish()
     }
 
     /// The own priority of a thread has changed, which may be waiting: it gets its place among those who wait for the same lock (of equals, by when it came),
@@ -243,7 +236,7 @@ impl<'a, H: Host> Call<'a, H> {
             };
         };
         // Somebody who waits otherwise.
-        let claim = first.claim.ok_or(Errno::EINVAL)?;
+        let claim = first.claimed(self.engine.graph())?;
         let mut waits = self.waits();
         let (owner, settled) = waits.owner(claim).ok_or(Errno::EINVAL)?;
         // The owner's robust list may have been walked, with its locks not handed over yet.
@@ -298,10 +291,14 @@ impl<'a, H: Host> Call<'a, H> {
                 false => Err(Errno::EAGAIN.into()),
             };
         };
-        let claim = first.claim.ok_or(Errno::EINVAL)?;
+        let claim = first.claimed(self.engine.graph())?;
         let mut waits = self.waits();
         // None: the first waits to be moved, or is the heir of a thread that exits, or the lock is another's.
         let heir = waits.heir(me.id, key).filter(|_| waits.has(claim)).ok_or(Errno::EINVAL)?;
+        // In another bucket it is where two spaces have one number.
+        if !waits.is_in(heir, held.locked.bucket()) && !mutated!(heir_bucket) {
+            return Err(Errno::EINVAL.into());
+        }
         let waiters = if mutated!(hand_over_waiters) { 0 } else { WAITERS };
         let now = self.host.compare_exchange(address, value, waiters | waits.thread(heir).number)?;
         if now != value {

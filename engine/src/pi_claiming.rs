@@ -12,7 +12,7 @@ use crate::mutant::mutated;
 use crate::pi::{LockPi, Stop};
 use crate::pi_graph::{Claimant, Waits};
 use crate::waiter::Waiter;
-use crate::{Deadline, Errno, Host, Inheritance, ParkEnd, Word};
+use crate::{Deadline, Engine, Errno, Host, Inheritance, ParkEnd, Word};
 
 /// Hands a lock of a thread that cannot write its word to its heir, which will, in its own call.
 pub(crate) fn bequeath<H: Host>(
@@ -31,6 +31,41 @@ pub(crate) fn bequeath<H: Host>(
     }
     waits.lend(owner, inheritance);
     waits.lend(handed.thread.id, inheritance);
+}
+
+/// A thread that exits, until its locks are handed over: all of them, also where a callback panics meanwhile.
+pub(crate) struct Exiting<'a, H: Host> {
+    pub(crate) engine: &'a Engine<H>,
+    pub(crate) host: &'a H,
+    pub(crate) inheritance: &'a dyn Inheritance<H>,
+    pub(crate) me: u64,
+    pub(crate) done: bool,
+}
+
+impl<H: Host> Exiting<'_, H> {
+    /// How many.
+    pub(crate) fn finish(&mut self) -> u32 {
+        let mut count = 0;
+        loop {
+            let mut told = Told::nobody(self.host);
+            let mut waits = self.engine.graph().lock(self.host);
+            let Some(key) = waits.lock_of(self.me) else {
+                self.done = true;
+                return count;
+            };
+            bequeath(&mut waits, self.me, &key, self.inheritance, &mut told);
+            count += 1;
+        }
+    }
+}
+
+impl<H: Host> Drop for Exiting<'_, H> {
+    fn drop(&mut self) {
+        // Does something where the host panicked; then a second panic aborts.
+        if !self.done && !mutated!(exit_rest) {
+            self.finish();
+        }
+    }
 }
 
 /// Who is to be unparked when the locks were given up, also where the host panics meanwhile: declared before them.

@@ -13,6 +13,7 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 
 use crate::atomic::Tracked;
+use crate::bucket::Bucket;
 use crate::gate::{Gate, Held};
 use crate::key::Key;
 use crate::mutant::mutated;
@@ -26,6 +27,8 @@ pub const MOST_CHAIN: usize = 1024;
 /// What a thread that waits with priority inheritance adds to its waiter. In the graph from when it waits for a lock until it leaves or is
 /// the lock's heir; one that waits to be moved to a lock is not in it yet.
 pub(crate) struct Claim<H: Host> {
+    /// Whose lock guards it: known by its address, since its engine is borrowed as long as the claim is there.
+    graph: *const Graph<H>,
     /// Who waits.
     pub(crate) thread: Thread,
     /// WAIT_REQUEUE_PI: the only lock that it may be moved to.
@@ -57,6 +60,13 @@ struct Owned {
     settled: bool,
 }
 
+impl<H: Host> Claim<H> {
+    /// Whether it is, or will be, in that graph. In another engine's it is where two engines serve one space.
+    pub(crate) fn is_of(&self, graph: &Graph<H>) -> bool {
+        core::ptr::eq(self.graph, graph) || mutated!(claim_engine)
+    }
+}
+
 /// A waiter with its claim.
 pub(crate) struct Claimant<H: Host> {
     pub(crate) node: Waiter<H>,
@@ -64,7 +74,7 @@ pub(crate) struct Claimant<H: Host> {
 }
 
 impl<H: Host> Claimant<H> {
-    pub(crate) fn new(key: Key, own: Priority, thread: Thread, target: Option<Key>) -> Claimant<H> {
+    pub(crate) fn new(graph: &Graph<H>, key: Key, own: Priority, thread: Thread, target: Option<Key>) -> Claimant<H> {
         let edge = Edge {
             node: None,
             handle: None,
@@ -75,7 +85,8 @@ impl<H: Host> Claimant<H> {
             arrival: 0,
             links: [Link::NOWHERE; TREES],
         };
-        let claim = Claim { thread, target, edge: UnsafeCell::new(edge), tracked: Tracked::new() };
+        let graph = core::ptr::from_ref(graph);
+        let claim = Claim { graph, thread, target, edge: UnsafeCell::new(edge), tracked: Tracked::new() };
         Claimant { node: Waiter::new(key, u32::MAX, own), claim }
     }
 
@@ -242,6 +253,13 @@ impl<H: Host> Waits<'_, H> {
     pub(crate) fn lock_of(&mut self, owner: u64) -> Option<Key> {
         let place = self.first(BY_OWNER, Group::Owner(owner))?;
         self.edge(place).key
+    }
+
+    /// Whether the waiter of a claim in the graph is in the list of that bucket, whose lock is held.
+    pub(crate) fn is_in(&mut self, place: Place<H>, bucket: &Bucket<H>) -> bool {
+        let Some(node) = self.edge(place).node else { return false };
+        // SAFETY: with its claim, which is there.
+        unsafe { node.as_ref() }.bucket() == Some(NonNull::from(bucket))
     }
 
     /// Whether a claim is in the graph.

@@ -50,7 +50,7 @@ impl<H: Host> Engine<H> {
         let me = inheritance.current();
         let target = call.key(lock, Access::Write)?;
         let key = call.key(word, Access::Read)?;
-        let claimant = pin!(Claimant::new(key, inheritance.priority(me.id), me, Some(target)));
+        let claimant = pin!(Claimant::new(self.graph(), key, inheritance.priority(me.id), me, Some(target)));
         let claimant = claimant.into_ref();
         // Before the node can be queued: whatever happens, it is taken out.
         let claiming = Claiming { call, inheritance, claimant, lock };
@@ -181,8 +181,7 @@ impl<'a, H: Host> Moving<'a, H> {
 
     /// The thread of a waiter that may be moved to the lock.
     fn named(&self, found: &Found<H>) -> Result<Thread, Errno> {
-        // None: it waits otherwise.
-        let claim = found.claim.ok_or(Errno::EINVAL)?;
+        let claim = found.claimed(self.call.engine.graph())?;
         // SAFETY: its waiter is in the list of a bucket whose lock is held.
         let claim = unsafe { claim.as_ref() };
         // A waiter for the lock of `from` itself named none, or that.

@@ -220,7 +220,7 @@ mod tests {
         let key = |lock: u64| Key::private(1, Word::private(8 * lock).address);
         let claimants: Vec<_> = (0..200)
             .map(|i| {
-                std::boxed::Box::pin(Claimant::<Nowhere>::new(key(0), Priority(0), Thread { id: i, number: 1 }, None))
+                std::boxed::Box::pin(Claimant::new(&graph, key(0), Priority(0), Thread { id: i, number: 1 }, None))
             })
             .collect();
         let mut model: BTreeMap<Rank, usize> = BTreeMap::new();

@@ -92,6 +92,8 @@ impl<H: RobustHost> Engine<H> {
     /// a lock is given up, with which its memory may go. Who is woken is woken up to 16 locks later. Of locks that inherit priorities only the word is
     /// marked: [`exit_pi`](Engine::exit_pi), which comes next, hands them to those who wait.
     ///
+    /// Where a callback panics, those who wait for what was marked are woken. The rest of the list is left alone: a call with the head set again goes on.
+    ///
     /// # Cost
     /// For each entry a read, a load and a compare-exchange, and a shared wake where somebody waits, 16 at a time behind one fence. No lock is held between entries. With
     /// threads that change the words meanwhile at most 10,000 tries a word.

@@ -96,6 +96,8 @@ pub(crate) struct Walk<'a, H: RobustHost, L: Layout> {
     /// Of the first so many one is still to be woken: words in the order in which they were marked.
     keys: [Key; BATCH],
     len: usize,
+    /// The first of them that is.
+    next: usize,
     layout: PhantomData<L>,
 }
 
@@ -103,7 +105,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
     pub(crate) fn new(call: Call<'a, H>, head: Address) -> Walk<'a, H, L> {
         let exit = RobustExit::default();
         let keys = [const { Key::private(0, 0) }; BATCH];
-        Walk { call, head, thread: call.host.thread_id(), offset: 0, exit, keys, len: 0, layout: PhantomData }
+        Walk { call, head, thread: call.host.thread_id(), offset: 0, exit, keys, len: 0, next: 0, layout: PhantomData }
     }
 
     /// From the head on, up to `cap` entries.
@@ -246,7 +248,16 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
 
     /// Wakes who is to be woken.
     fn flush(&mut self) {
-        let len = core::mem::take(&mut self.len);
-        self.exit.woken += self.call.wake_each(&self.keys[..len]);
+        self.exit.woken += self.call.wake_each(&self.keys[..self.len], &mut self.next);
+        (self.len, self.next) = (0, 0);
+    }
+}
+
+impl<H: RobustHost, L: Layout> Drop for Walk<'_, H, L> {
+    fn drop(&mut self) {
+        // Does something where the host panicked: their locks are marked, so nobody else will wake them. Then a second panic aborts.
+        if self.next != self.len && !mutated!(walk_rest) {
+            self.flush();
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::vec::Vec;
 
 use crate::{
-    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Memory, Owner, ParkEnd, Part,
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Memory, Nodes, Owner, ParkEnd, Part,
     Priority, SharedKey, Space, Thread,
 };
 
@@ -48,6 +48,10 @@ pub(crate) struct Nowhere {
     pub(crate) parts: RefCell<Vec<Part>>,
     pub(crate) processors: Option<crate::membarrier_tests::Recorder>,
     pub(crate) inherits: bool,
+    /// Where user memory ends.
+    pub(crate) range: Cell<Address>,
+    /// Two nodes are known.
+    pub(crate) nodes: bool,
 }
 
 impl Nowhere {
@@ -61,10 +65,13 @@ impl Nowhere {
             parts: RefCell::default(),
             processors: None,
             inherits: false,
+            range: Cell::new(1 << 47),
+            nodes: false,
         }
     }
 
     fn word(&self, address: Address) -> Result<&Cell<u32>, Fault> {
+        assert!(self.in_range(address), "{address:#x} was not asked for");
         self.words.get(address as usize / 4).ok_or(Fault)
     }
 }
@@ -80,7 +87,7 @@ impl Host for Nowhere {
         self.threads.get()
     }
     fn in_range(&self, address: Address) -> bool {
-        address >> 47 == 0
+        address < self.range.get()
     }
     fn load(&self, address: Address) -> Result<u32, Fault> {
         self.word(address).map(Cell::get)
@@ -127,8 +134,24 @@ impl Host for Nowhere {
     fn processors(&self) -> Option<&dyn crate::Processors<Nowhere>> {
         self.processors.as_ref().map(|processors| processors as _)
     }
+    fn nodes(&self) -> Option<&dyn Nodes> {
+        if self.nodes { Some(self) } else { None }
+    }
     fn inheritance(&self) -> Option<&dyn Inheritance<Nowhere>> {
         self.inherits.then_some(self)
+    }
+}
+
+/// A policy for every third page.
+impl Nodes for Nowhere {
+    fn local(&self) -> u32 {
+        1
+    }
+    fn has(&self, node: u32) -> bool {
+        node < 2
+    }
+    fn policy(&self, address: Address) -> Option<u32> {
+        ((address >> 12) % 3 == 0).then_some(5)
     }
 }
 

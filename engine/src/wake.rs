@@ -102,8 +102,9 @@ impl<H: Host> Call<'_, H> {
     }
 
     /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were stored to before, and the lines of their gates come
-    /// together. Where one waits with priority inheritance, nobody is to be woken so.
-    pub(crate) fn wake_each(&self, keys: &[Key]) -> u32 {
+    /// together. Where one waits with priority inheritance, nobody is to be woken so. `next` is the first key that was not begun with, also where the host
+    /// panicked.
+    pub(crate) fn wake_each(&self, keys: &[Key], next: &mut usize) -> u32 {
         let gate = |key: &Key| {
             let (table, hash) = self.table(key);
             (table.gate(hash as usize), gate::tag(hash))
@@ -120,7 +121,12 @@ impl<H: Host> Call<'_, H> {
             let (gate, tag) = gate(key);
             if gate.is_deserted(tag) { 0 } else { self.wake_some(key, 1, u32::MAX, None, 0).unwrap_or(0) }
         };
-        keys.iter().map(wake).sum()
+        let mut woken = 0;
+        while let Some(key) = keys.get(*next) {
+            *next += 1;
+            woken += wake(key);
+        }
+        woken
     }
 
     /// Wakes until `count` were, `woken` of them before; those within `horizon`, or that are there now.

@@ -2,6 +2,10 @@
 
 #![allow(missing_docs)]
 
+#[path = "common/zeros.rs"]
+#[macro_use]
+mod zeros;
+
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
@@ -22,39 +26,21 @@ impl Host for Slow {
     type Task = ();
     type Memory = Heap;
 
+    zeros!();
+
     fn space(&self) -> &Space<Slow> {
         &self.space
     }
     fn threads(&self) -> u32 {
         1
     }
-    fn in_range(&self, _: Address) -> bool {
-        true
-    }
     fn load(&self, _: Address) -> Result<u32, Fault> {
         (self.look)();
         Ok(0)
     }
-    fn compare_exchange(&self, _: Address, _: u32, _: u32) -> Result<u32, Fault> {
-        Err(Fault)
-    }
-    fn read(&self, _: Address, _: &mut [u8]) -> Result<(), Fault> {
-        Err(Fault)
-    }
-    fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
-        Err(Errno::EFAULT)
-    }
-    fn resolve_shared(&self, _: Address, _: Access) -> Result<SharedKey, Errno> {
-        Ok(SharedKey::Anonymous)
-    }
-    fn task(&self, _: &Flag) {}
     fn park(&self, _: &Flag, _: Option<Deadline>) -> ParkEnd {
         (self.sleep)();
         ParkEnd::TimedOut
-    }
-    fn unpark(&self, (): ()) {}
-    fn now(&self, _: Clock) -> u64 {
-        0
     }
     fn preempt_off(&self) {
         self.off.set(self.off.get() + 1);

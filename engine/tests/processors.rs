@@ -3,6 +3,10 @@
 
 #![allow(missing_docs)]
 
+#[path = "common/zeros.rs"]
+#[macro_use]
+mod zeros;
+
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
@@ -117,37 +121,19 @@ impl Host for Machine {
     type Task = ();
     type Memory = Sleepy;
 
+    zeros!();
+
     fn space(&self) -> &Space<Machine> {
         &self.space
     }
     fn threads(&self) -> u32 {
         2
     }
-    fn in_range(&self, _: Address) -> bool {
-        true
-    }
     fn load(&self, _: Address) -> Result<u32, Fault> {
         Err(Fault)
     }
-    fn compare_exchange(&self, _: Address, _: u32, _: u32) -> Result<u32, Fault> {
-        Err(Fault)
-    }
-    fn read(&self, _: Address, _: &mut [u8]) -> Result<(), Fault> {
-        Err(Fault)
-    }
-    fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
-        Err(Errno::EFAULT)
-    }
-    fn resolve_shared(&self, _: Address, _: Access) -> Result<SharedKey, Errno> {
-        Err(Errno::EFAULT)
-    }
-    fn task(&self, _: &Flag) {}
     fn park(&self, _: &Flag, _: Option<Deadline>) -> ParkEnd {
         ParkEnd::TimedOut
-    }
-    fn unpark(&self, (): ()) {}
-    fn now(&self, _: Clock) -> u64 {
-        0
     }
     fn processors(&self) -> Option<&dyn Processors<Machine>> {
         Some(self)

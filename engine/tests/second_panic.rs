@@ -3,6 +3,10 @@
 #![cfg(unix)]
 #![allow(missing_docs)]
 
+#[path = "common/zeros.rs"]
+#[macro_use]
+mod zeros;
+
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
@@ -24,37 +28,19 @@ impl Host for Worn {
     type Task = ();
     type Memory = Heap;
 
+    zeros!();
+
     fn space(&self) -> &Space<Worn> {
         &self.space
     }
     fn threads(&self) -> u32 {
         1
     }
-    fn in_range(&self, _: Address) -> bool {
-        true
-    }
     fn load(&self, _: Address) -> Result<u32, Fault> {
         Ok(0)
     }
-    fn compare_exchange(&self, _: Address, _: u32, _: u32) -> Result<u32, Fault> {
-        Err(Fault)
-    }
-    fn read(&self, _: Address, _: &mut [u8]) -> Result<(), Fault> {
-        Err(Fault)
-    }
-    fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
-        Err(Errno::EFAULT)
-    }
-    fn resolve_shared(&self, _: Address, _: Access) -> Result<SharedKey, Errno> {
-        Ok(SharedKey::Anonymous)
-    }
-    fn task(&self, _: &Flag) {}
     fn park(&self, _: &Flag, _: Option<Deadline>) -> ParkEnd {
         ParkEnd::TimedOut
-    }
-    fn unpark(&self, (): ()) {}
-    fn now(&self, _: Clock) -> u64 {
-        0
     }
     fn preempt_off(&self) {
         assert!(self.locks.get() != 0, "worn");

@@ -136,6 +136,9 @@ mutants! {
     robust_fork_mark: "a robust guard's look whether it is of this process, and not of one that this was forked from",
     robust_light_heavy: "the heavy fence of a light robust mutex's sleeper (pair K)",
     robust_light_leaving: "a light robust mutex's owner saying that it is leaving (pair K)",
+    worker_of_std: "starting the worker with the C library: as a thread of the standard library's, which takes a lock that a fork copies",
+    rwlock_lapse: "a readers-writer lock's writer taking a lock that is kept for readers that do not come",
+    signal_numbers: "asking whether the threads are listed by the numbers by which they are signalled",
 }
 
 /// Whether `mutant` is the active one.

@@ -3,8 +3,11 @@
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
+#[path = "common/bare.rs"]
+mod bare;
 mod common;
 
+use bare::with_bare_threads;
 use common::*;
 
 use std::cell::RefCell;
@@ -72,11 +75,8 @@ fn what_stays_locked() {
         drop(inner);
         all.push(MINE.try_write().is_some());
         // Threads of the child find blocks.
-        let works = || (0..100).all(|_| *READ.read() == 1 && *BIASED.lock() == 5 && MINE.try_read().is_some());
-        all.push(thread::scope(|scope| {
-            let others: Vec<_> = (0..20).map(|_| scope.spawn(works)).collect();
-            others.into_iter().all(|other| other.join().unwrap())
-        }));
+        let works = || assert!((0..100).all(|_| *READ.read() == 1 && *BIASED.lock() == 5 && MINE.try_read().is_some()));
+        all.push(with_bare_threads(20, works, || ()));
         println!("{all:?}");
         all.iter().all(|is_so| *is_so)
     });

@@ -3,10 +3,13 @@
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
+#[path = "common/bare.rs"]
+mod bare;
 mod common;
 #[path = "common/processes.rs"]
 mod processes;
 
+use bare::with_bare_threads;
 use common::*;
 use processes::*;
 
@@ -46,17 +49,15 @@ fn waiters() -> String {
 fn in_child() -> bool {
     static OWN: Mutex<u32> = Mutex::new(0);
     let notified = (CHANGED.notify_one(), CHANGED.notify_all(), CHANGED.notify_one());
-    thread::scope(|scope| {
-        let others: Vec<_> = (0..3)
-            .map(|_| {
-                scope.spawn(|| {
-                    for turn in 1..=10 {
-                        CHANGED.wait_while(&mut OWN.lock(), |now| *now < turn);
-                    }
-                })
-            })
-            .collect();
-        while others.iter().any(|other| !other.is_finished()) {
+    let finished = AtomicU32::new(0);
+    let wait = || {
+        for turn in 1..=10 {
+            CHANGED.wait_while(&mut OWN.lock(), |now| *now < turn);
+        }
+        finished.fetch_add(1, Ordering::SeqCst);
+    };
+    let fine = with_bare_threads(3, wait, || {
+        while finished.load(Ordering::SeqCst) != 3 {
             let mut now = OWN.lock();
             *now += 1;
             // With the lock held: were they of this process, they would be moved.
@@ -69,7 +70,7 @@ fn in_child() -> bool {
             thread::yield_now();
         }
     });
-    notified == (true, 1, false)
+    fine && notified == (true, 1, false)
 }
 
 #[test]

@@ -144,16 +144,15 @@ mod barriers {
     fn are_prompt() {
         domain!();
         let _dog = Watchdog::new("are_prompt");
-        let mut times: Vec<_> = (0..101)
-            .map(|_| {
-                let start = Instant::now();
-                D::defer(|| {});
-                D::barrier();
-                start.elapsed()
-            })
-            .collect();
-        times.sort();
-        assert!(times[50] < Duration::from_millis(8), "half of the barriers took longer than {:?}", times[50]);
+        let times = (0..101).map(|_| {
+            let start = Instant::now();
+            D::defer(|| {});
+            D::barrier();
+            start.elapsed()
+        });
+        // The shortest: a clock would hold up each, since each begins when the one before has ended; a busy machine does not.
+        let shortest = times.min().unwrap();
+        assert!(shortest < Duration::from_millis(8), "every barrier took longer than {shortest:?}");
         let before = D::stats().grace_periods;
         D::defer(|| {});
         D::barrier();
@@ -231,18 +230,16 @@ mod polling {
     fn is_prompt() {
         domain!();
         let _dog = Watchdog::new("is_prompt");
-        let mut times: Vec<_> = (0..101)
-            .map(|_| {
-                let start = Instant::now();
-                let cookie = D::start_poll();
-                while !D::poll(&cookie) {
-                    thread::yield_now();
-                }
-                start.elapsed()
-            })
-            .collect();
-        times.sort();
-        assert!(times[50] < Duration::from_millis(8), "half of the cookies took longer than {:?}", times[50]);
+        let times = (0..101).map(|_| {
+            let start = Instant::now();
+            let cookie = D::start_poll();
+            while !D::poll(&cookie) {
+                thread::yield_now();
+            }
+            start.elapsed()
+        });
+        let shortest = times.min().unwrap();
+        assert!(shortest < Duration::from_millis(8), "every cookie took longer than {shortest:?}");
     }
 }
 

@@ -258,7 +258,9 @@ mod lost_wake_up {
     use super::*;
 
     /// How long a grace period sleeps before it looks by itself. (A machine that gives a thread no processor for so long would show here as well.)
-    const STALL: Duration = Duration::from_millis(1_000);
+    fn patience_of_a_stall() -> Duration {
+        patience() / 4
+    }
 
     fn stalled(stall: &Stall) {
         println!("{stall}");
@@ -269,7 +271,7 @@ mod lost_wake_up {
         let _alone = alone(&ALONE);
         let _dog = Watchdog::new("lost_wake_up");
         let Some((reader_on, writer_on)) = two_processors() else { return };
-        D::set_stall_limit(Some(STALL), Some(stalled));
+        D::set_stall_limit(Some(patience_of_a_stall()), Some(stalled));
         let arena = harness::Arena::new();
         let (round, done, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
         let end = Instant::now() + duration(1.0);
@@ -305,7 +307,8 @@ mod lost_wake_up {
             scope.spawn(|| {
                 pin(writer_on);
                 let (mut mine, mut longest) = (0, Duration::ZERO);
-                while Instant::now() < end && longest < STALL * 9 / 10 {
+                let too_long = patience_of_a_stall() * 9 / 10;
+                while Instant::now() < end && longest < too_long {
                     mine += 1;
                     while round.load(Ordering::Relaxed) < mine && Instant::now() < end {
                         std::hint::spin_loop();
@@ -318,7 +321,7 @@ mod lost_wake_up {
                 }
                 stop.store(true, Ordering::Relaxed);
                 println!("{name}: {mine} grace periods, {} slept, the longest took {longest:?}", D::stats().sleeps);
-                assert!(longest < STALL * 9 / 10, "{name}: a writer slept on although its reader had left");
+                assert!(longest < too_long, "{name}: a writer slept on although its reader had left");
             });
         });
     }

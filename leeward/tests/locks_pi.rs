@@ -3,8 +3,11 @@
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
+#[path = "common/bare.rs"]
+mod bare;
 mod common;
 
+use bare::with_bare_threads;
 use common::*;
 
 use std::sync::Arc;
@@ -136,11 +139,11 @@ fn right_after_fork() {
             drop(own);
             *guard = 1;
             // The word names a thread of the parent, for whom a thread of the child cannot wait.
-            let refused = thread::scope(|scope| {
-                let waits = || [held.lock().map(drop), held.try_lock_for(Duration::from_secs(5)).map(drop)];
-                scope.spawn(waits).join().unwrap()
-            });
-            let is_known = is_known && refused == [Err(Error::OwnerGone); 2];
+            let waits = || {
+                let refused = [held.lock().map(drop), held.try_lock_for(Duration::from_secs(5)).map(drop)];
+                assert_eq!(refused, [Err(Error::OwnerGone); 2]);
+            };
+            let is_known = is_known && with_bare_threads(1, waits, || ());
             drop(guard);
             is_known && held.lock().is_ok_and(|value| *value == 1) && held.try_lock().is_ok()
         };

@@ -69,6 +69,7 @@ macro_rules! cases {
                 $(stringify!($name) => $body)*
                 "named" => named(),
                 "one_processor" => suite(),
+                "another_proc" => namespace::run(),
                 other => println!("no such case: `{other}`"),
             }
         }
@@ -346,6 +347,15 @@ cases! {
         assert_eq!(STRAY.load(Ordering::Relaxed), 0, "the program's own handler was called");
     }
 
+    /// The program handles every signal that we could have taken.
+    no_signal_left: {
+        refuse(&[Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::ENOSYS))]);
+        install_everywhere_from(libc::SIGRTMIN());
+        assert_eq!(fence::init(), Ok(Strategy::Signal));
+        heavy_by(|| fence::counters().visits);
+        assert_eq!(STRAY.load(Ordering::Relaxed), 0, "the program's own handler was called");
+    }
+
     /// The strategy changes all the time.
     switching_under_load: {
         let Some(on) = two_processors() else { return };
@@ -370,6 +380,8 @@ cases! {
 
 #[path = "refused/meanwhile.rs"]
 mod meanwhile;
+#[path = "refused/namespace.rs"]
+mod namespace;
 #[path = "refused/signals.rs"]
 mod signals;
 
@@ -426,4 +438,13 @@ fn one_processor() {
             };
         });
     }
+}
+
+/// `/proc` is another pid namespace's.
+#[test]
+fn another_proc() {
+    run("another_proc", |command| {
+        // SAFETY: makes system calls.
+        unsafe { command.pre_exec(namespace::enter) };
+    });
 }

@@ -6,6 +6,8 @@
 mod common;
 #[path = "common/processes.rs"]
 mod processes;
+#[path = "common/seccomp.rs"]
+mod seccomp;
 
 use common::*;
 use processes::*;
@@ -157,4 +159,26 @@ fn regions_by_descriptor() {
     // SAFETY: takes numbers only.
     assert_eq!(unsafe { libc::ftruncate(file, 0) }, -1);
     assert_eq!(region.leak().load(Ordering::Relaxed), 6);
+}
+
+/// A disk that is full leaves, on ext4, a file that is longer than nothing and too short: nobody finds that later, when there is room.
+#[test]
+fn no_room() {
+    fn half(arguments: [i64; 3]) -> i64 {
+        // SAFETY: the call's own file.
+        unsafe { libc::ftruncate(arguments[0] as i32, 50) };
+        -i64::from(libc::ENOSPC)
+    }
+    let _dog = Watchdog::new("no_room");
+    let name = Name::new("no-room");
+    let refused = child(|| {
+        if !seccomp::answer_by(libc::SYS_fallocate, half) {
+            return true;
+        }
+        let region = name.open::<AtomicU64>(1, |_| panic!("there is no room"));
+        matches!(region, Err(RegionError::System(libc::ENOSPC)))
+    });
+    assert_eq!(status_of(refused), 0);
+    let value = name.open::<AtomicU64>(1, |value| *value.get_mut() = 7).unwrap();
+    assert_eq!(value.load(Ordering::Relaxed), 7);
 }

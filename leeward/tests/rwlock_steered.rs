@@ -4,7 +4,7 @@
 #![cfg(all(feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
@@ -15,7 +15,11 @@ use leeward::raw::RwLock;
 /// What happens while somebody sleeps, and how the sleep ends.
 type Sleep = Box<dyn FnOnce() -> Wait>;
 
-thread_local! { static SLEEPS: RefCell<VecDeque<Sleep>> = const { RefCell::new(VecDeque::new()) }; }
+thread_local! {
+    static SLEEPS: RefCell<VecDeque<Sleep>> = const { RefCell::new(VecDeque::new()) };
+    /// Until when the one who sleeps does.
+    static UNTIL: Cell<Option<Deadline>> = const { Cell::new(None) };
+}
 
 #[derive(Debug)]
 enum Steered {}
@@ -24,7 +28,8 @@ enum Steered {}
 unsafe impl Futex for Steered {
     const SHARED: bool = false;
 
-    fn wait(_: &AtomicU32, _: u32, _: Option<Deadline>) -> Wait {
+    fn wait(_: &AtomicU32, _: u32, until: Option<Deadline>) -> Wait {
+        UNTIL.set(until);
         let sleep = SLEEPS.with_borrow_mut(VecDeque::pop_front);
         sleep.expect("somebody sleeps whom the test did not expect to")()
     }
@@ -112,4 +117,53 @@ fn a_reader_that_was_passed_over_and_gives_up() {
     // SAFETY: by the thief.
     unsafe { lock.unlock_exclusive() };
     assert!(lock.try_lock_exclusive(), "a reader that gave up keeps writers out");
+}
+
+/// Nobody comes for whom the lock is kept (a thread of a fork's parent; a process that was killed): a writer takes it all the same.
+fn kept_for_nobody(lock: &'static RwLock<Steered>) {
+    // SAFETY: by the thief.
+    unsafe { lock.unlock_exclusive() };
+    assert!(!lock.try_lock_exclusive(), "it is kept");
+    sleeps([Box::new(|| {
+        assert_eq!(UNTIL.get(), Some(Deadline::at(Duration::from_millis(1))), "it sleeps for as long as nobody comes");
+        Wait::TimedOut
+    })]);
+    lock.lock_exclusive();
+    // SAFETY: just locked.
+    unsafe { lock.unlock_exclusive() };
+    assert!(lock.try_lock_exclusive(), "it is kept still");
+}
+
+#[test]
+fn a_reader_that_was_passed_over_and_is_slow() {
+    let lock = passed_over(|lock| {
+        kept_for_nobody(lock);
+        // It is passed over once more, and counted anew.
+        sleeps([Box::new(move || {
+            // SAFETY: locked above.
+            unsafe { lock.unlock_exclusive() };
+            assert!(!lock.try_lock_exclusive(), "a writer passes a reader that was passed over before");
+            Wait::Woken
+        })]);
+        Wait::Woken
+    });
+    lock.lock_shared();
+    assert!(all_slept());
+    // SAFETY: just locked.
+    unsafe { lock.unlock_shared() };
+    assert!(lock.try_lock_exclusive(), "the reader is still counted as passed over");
+}
+
+#[test]
+fn a_reader_that_was_passed_over_and_gives_up_late() {
+    let lock = passed_over(|lock| {
+        kept_for_nobody(lock);
+        Wait::TimedOut
+    });
+    assert!(!lock.lock_shared_until(Deadline::at(Duration::ZERO)));
+    assert!(all_slept());
+    // SAFETY: locked by `kept_for_nobody`.
+    unsafe { lock.unlock_exclusive() };
+    assert!(lock.try_lock_exclusive(), "a reader that gave up keeps writers out");
+    assert!(lock.is_locked_exclusive());
 }

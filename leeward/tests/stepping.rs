@@ -175,7 +175,9 @@ mod asked_in_a_handler {
     static ARENA: harness::Arena = harness::Arena::new();
 
     /// How long a grace period sleeps before it looks by itself.
-    const STALL: Duration = Duration::from_millis(1_000);
+    fn patience_of_a_stall() -> Duration {
+        patience() / 4
+    }
 
     fn stalled(stall: &Stall) {
         eprintln!("{stall}");
@@ -238,7 +240,7 @@ mod asked_in_a_handler {
         }
 
         fn check(self) -> Result<Outcome, String> {
-            if self.took > STALL * 9 / 10 {
+            if self.took > patience_of_a_stall() * 9 / 10 {
                 return Err(format!("the writer slept on although its readers had left: {self:?}"));
             }
             // Two sleeps, each of them interrupted for some other reason once at most.
@@ -309,7 +311,7 @@ mod asked_in_a_handler {
         let _alone = alone(&ALONE);
         let _dog = Watchdog::new("it_asks_again_and_is_woken");
         install();
-        D::set_stall_limit(Some(STALL), Some(stalled));
+        D::set_stall_limit(Some(patience_of_a_stall()), Some(stalled));
         let stop = AtomicBool::new(false);
         let outcome = thread::scope(|scope| {
             let _stop = Raise(&stop);

@@ -69,7 +69,8 @@ pub fn fork<D: Flavour>(me: &'static Member, mut random: Random) {
 /// Forks, and looks at how the child ends. The caller's guards, if any, are in the child as well.
 fn fork_now(child: impl FnOnce() -> u8) {
     let in_child = move || {
-        sys::die_in(watchdog::patience());
+        // By the clock, unlike the watchdog's: long enough for a machine that has other things to do.
+        sys::die_in(watchdog::patience().max(20));
         let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(PANICKED);
         if found().is_some() { READ_AFTER_FREE } else { code }
     };

@@ -1,9 +1,12 @@
 //! Finds lost wake-ups and hangs: a thread that looks at the crew fifty times a second.
 //!
-//! It counts its own looks, not time: where the whole machine stands still, so does its patience.
+//! It counts its own looks, not time: where the whole machine stands still, so does its patience. Nor do looks count at which a heavy fence
+//! has lasted since the last: the one that waits for the kernel's own grace period (`membarrier-global`) has taken seven seconds on a busy machine.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
+
+use leeward::fence;
 
 use super::crew;
 use super::violation::{Kind, report};
@@ -31,8 +34,14 @@ pub fn start(patience: u32) -> std::io::Result<()> {
 }
 
 fn watch() {
+    let mut before = 0;
     loop {
         crate::sys::sleep(LOOK);
+        let fences = fence::counters().total();
+        if fences == before && crate::sys::is_anybody_in_membarrier() {
+            continue;
+        }
+        before = fences;
         let (mut longest, mut everybody_is_outside) = ((0, 0), true);
         for member in crew::members() {
             let (activity, inside) = member.activity();

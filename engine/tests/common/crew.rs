@@ -74,6 +74,16 @@ impl Crew {
         Crew { world: Arc::new(world), engine: Arc::new(engine) }
     }
 
+    /// Another world with the same engine, whose space breaks a rule: it has the same number.
+    pub fn with_another_space(&self) -> Crew {
+        Crew { engine: self.engine.clone(), ..Crew::new() }
+    }
+
+    /// The same world with another engine, which breaks a rule: its space is the same.
+    pub fn with_another_engine(&self) -> Crew {
+        Crew { world: self.world.clone(), ..Crew::new() }
+    }
+
     pub fn member(&self, number: u32) -> Member {
         Member { world: self.world.clone(), number, locks: AtomicI32::new(0) }
     }
@@ -165,6 +175,11 @@ impl Crew {
 
     pub fn is_missing(&self, address: Address) -> bool {
         self.states().missing.contains(&address)
+    }
+
+    /// Those in the space's own table.
+    pub fn own_waiters(&self) -> u64 {
+        self.world.space.stats(&self.member(1)).waiters
     }
 
     pub fn waiters(&self) -> u64 {

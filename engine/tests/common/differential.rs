@@ -94,19 +94,30 @@ pub fn difference(theirs: &[String], ours: &[String]) -> Option<String> {
     (theirs != ours).then(|| format!("the answers differ\n{}", lines().collect::<Vec<_>>().join("\n")))
 }
 
-/// Whether a thread sleeps in a wait of a test's, or in a host's park. Not so if it sleeps in the kernel on the way there (for its memory map: that sleep is
+/// A sleep of a thread's, by how often the thread had gone to sleep: if two looks find the same, it has not run between them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sleep(u64);
+
+/// The thread's sleep, if it sleeps in a wait of a test's, or in a host's park. Not so if it sleeps in the kernel on the way there (for its memory map: that sleep is
 /// not interruptible), or in a lock of the allocator or of std (a futex that holds 2).
-fn sleeps_in_a_wait(thread: i32) -> bool {
+pub fn sleep_in_a_wait(thread: i32) -> Option<Sleep> {
     let look = |file| std::fs::read_to_string(format!("/proc/self/task/{thread}/{file}")).unwrap_or_default();
+    let sleeps = || {
+        let status = look("status");
+        status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")?.trim().parse().ok())
+    };
+    let before = sleeps();
     let interruptible = || look("stat").rsplit(')').next().is_some_and(|rest| rest.starts_with(" S"));
     // The call's number, and its arguments.
     let call = look("syscall");
     let mut parts = call.split(' ');
     let number = parts.next().and_then(|number| number.parse().ok());
-    number.is_some_and(|number| SLEEPS.contains(&number))
+    let is_one = number.is_some_and(|number| SLEEPS.contains(&number))
         && (number != Some(libc::SYS_futex) || parts.nth(2).is_some_and(|value| value != "0x2"))
         && interruptible()
         && call == look("syscall")
+        && before == sleeps();
+    before.filter(|_| is_one).map(Sleep)
 }
 
 const NONE: i64 = i64::MIN;
@@ -151,9 +162,9 @@ impl Waiter {
             if let Some(answer) = self.answer() {
                 return Some(answer);
             }
-            let sleeps = sleeps_in_a_wait(self.thread());
+            let sleep = sleep_in_a_wait(self.thread());
             // Between the two looks it may have got its answer, and sleep at its end.
-            if sleeps && self.answer().is_none() {
+            if sleep.is_some() && self.answer().is_none() {
                 return None;
             }
             assert!(start.elapsed() < Duration::from_secs(20), "a thread does not settle");

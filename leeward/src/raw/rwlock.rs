@@ -10,8 +10,8 @@ use core::marker::PhantomData;
 use super::Lock;
 use super::patience::Patience;
 use super::rwlock_state::{
-    OVERDUE, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_writer, has_room,
-    is_free, is_written,
+    OVERDUE, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_lapse, after_writer,
+    has_room, is_free, is_written, kept_for, kept_until, show, without_overdue,
 };
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Wait};
@@ -28,7 +28,8 @@ use crate::mutant::mutated;
 ///   reader that comes later.
 /// - A reader that sleeps is let in by the next writer's unlock. If other writers take the lock before it has run, it is
 ///   counted when it has, and then no writer takes the lock before it (63 readers at a time are counted). So once it has
-///   looked, it is passed by one writer at most: the one that holds the lock then.
+///   looked, it is passed by one writer at most: the one that holds the lock then. If none of those counted comes for the lock
+///   within a millisecond, a writer that waits takes it, and they are counted anew: in the child of a fork they are not there.
 /// - Among writers there is no bound: a newcomer may overtake one that was woken; those who sleep are woken in the order in
 ///   which they lay down.
 ///
@@ -175,8 +176,9 @@ impl<F: Futex> RwLock<F> {
     /// A writer may sleep for the sake of a reader that was counted.
     fn give_up(&self, waiting: &Waiting) {
         if waiting.is_counted {
-            // Relaxed: nothing was done under the lock.
-            let state = self.state.fetch_sub(OVERDUE, Ordering::Relaxed);
+            // Relaxed, both: nothing was done under the lock. Refused: nobody is counted, a writer waited too long.
+            let outcome = self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, without_overdue);
+            let Ok(state) = outcome else { return };
             if state & READERS == 0 && state & WRITERS_WAIT != 0 {
                 self.wake_writer();
             }
@@ -236,15 +238,15 @@ impl<F: Futex> RwLock<F> {
     #[inline(never)]
     fn lock_exclusive_slow(&self, deadline: Option<Deadline>) -> bool {
         let mut patience = Patience::new();
-        // Who has slept does not know whether others still do.
-        let mut mark = 0;
+        // Who has slept does not know whether others still do; and readers that it was kept for, of whom none came.
+        let (mut mark, mut lapsed) = (0, 0);
         loop {
             // Acquire: partner of the release in `wake_writer`: whoever knows of a wake sees the unlock before it.
             let wakes = self.writers.load(Ordering::Acquire);
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
-            if is_free(state) {
-                let taken = state | WRITER | mark;
+            if kept_for(state) == Some(lapsed) || is_free(state) {
+                let taken = after_lapse(state) | WRITER | mark;
                 // Acquire: as in `take_at_once`.
                 if self.state.compare_exchange(state, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                     return true;
@@ -264,9 +266,14 @@ impl<F: Futex> RwLock<F> {
                 continue;
             }
             mark = WRITERS_WAIT;
-            if F::wait(&self.writers, wakes, deadline) == Wait::TimedOut {
-                self.retract();
-                return false;
+            let until = [deadline, kept_until::<F>(state)].into_iter().flatten().min();
+            match F::wait(&self.writers, wakes, until) {
+                Wait::TimedOut if until == deadline => {
+                    self.retract();
+                    return false;
+                }
+                Wait::TimedOut => lapsed = kept_for(state).unwrap_or(0),
+                Wait::Woken | Wait::Changed => lapsed = 0,
             }
         }
     }
@@ -388,13 +395,6 @@ unsafe impl<F: Futex> Lock<F> for RwLock<F> {
 impl<F: Futex> core::fmt::Debug for RwLock<F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         // Relaxed: out of date anyway.
-        let state = self.state.load(Ordering::Relaxed);
-        let readers = if is_written(state) { 0 } else { state & READERS };
-        f.debug_struct("RwLock")
-            .field("is_written", &is_written(state))
-            .field("readers", &readers)
-            .field("readers_wait", &(state & READERS_WAIT != 0))
-            .field("writers_wait", &(state & WRITERS_WAIT != 0))
-            .finish()
+        show(self.state.load(Ordering::Relaxed), f)
     }
 }

@@ -1,5 +1,9 @@
 //! The state word of [`RwLock`](super::RwLock), and what a waiting reader knows of it. The table is on the field.
 
+use core::time::Duration;
+
+use crate::atomic::looks;
+use crate::futex::{Deadline, Futex};
 use crate::mutant::mutated;
 use crate::no_unwind::abort;
 
@@ -20,6 +24,31 @@ pub(super) const fn is_written(state: u32) -> bool {
 /// Whether a writer may take it.
 pub(super) const fn is_free(state: u32) -> bool {
     state & (READERS | OVERDUES) == 0
+}
+
+/// How long it is kept for readers that were passed over, if none of them comes.
+const LONG: Duration = Duration::from_millis(1);
+
+/// For whom it is kept, if nobody is inside.
+pub(super) const fn kept_for(state: u32) -> Option<u32> {
+    if state & READERS == 0 { Some(state & OVERDUES) } else { None }
+}
+
+/// When a writer may take it although it is kept. Those that it is kept for come at once, if they are there: in the child of a fork they are
+/// not, nor if their process was killed. (In a model they are.)
+pub(super) fn kept_until<F: Futex>(state: u32) -> Option<Deadline> {
+    let lapses = kept_for(state).is_some_and(|readers| readers != 0) && looks(1) != 0 && !mutated!(rwlock_lapse);
+    lapses.then(|| Deadline::after::<F>(LONG))
+}
+
+/// Kept for nobody.
+pub(super) const fn after_lapse(state: u32) -> u32 {
+    state & !OVERDUES
+}
+
+/// With one reader that was passed over less, if there is any.
+pub(super) fn without_overdue(state: u32) -> Option<u32> {
+    (state & OVERDUES != 0).then(|| state - OVERDUE)
 }
 
 /// Whether another reader can be counted, and no writer is inside.
@@ -70,11 +99,24 @@ impl Waiting {
         if !has_room(state) {
             abort("a RwLock has more readers than it can count");
         }
-        (state + READER).wrapping_sub(if self.is_counted { OVERDUE } else { 0 })
+        let others = if self.is_counted { without_overdue(state) } else { None };
+        others.unwrap_or(state) + READER
     }
 
     /// Whether it is to be counted as passed over.
     pub(super) fn is_overdue(&self, state: u32) -> bool {
-        self.is_due && !self.is_counted && state & OVERDUES != OVERDUES && !mutated!(rwlock_overdue)
+        let is_counted = self.is_counted && state & OVERDUES != 0;
+        self.is_due && !is_counted && state & OVERDUES != OVERDUES && !mutated!(rwlock_overdue)
     }
+}
+
+/// For people.
+pub(super) fn show(state: u32, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+    let readers = if is_written(state) { 0 } else { state & READERS };
+    f.debug_struct("RwLock")
+        .field("is_written", &is_written(state))
+        .field("readers", &readers)
+        .field("readers_wait", &(state & READERS_WAIT != 0))
+        .field("writers_wait", &(state & WRITERS_WAIT != 0))
+        .finish()
 }

@@ -180,7 +180,7 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     /// or a callback, where it can do neither: then the callback is queued beyond the limit and counted in
     /// [`Stats::over_limit`]. A thread with an online [`qsbr::Reader`](super::qsbr::Reader) is always inside: the limit
     /// never holds it up, and its loop should look at that count, or [`try_defer`](Self::try_defer). A panic in a
-    /// callback is caught and counted.
+    /// callback is caught and counted. The worker's stack has 2 MiB.
     ///
     /// Callbacks that are queued when the process exits do not run; [`barrier`](Self::barrier) before the end of
     /// `main` drains them.

@@ -3,7 +3,7 @@
 //!
 //! A handler (`pthread_atfork`), installed when a domain is first used, mends each domain in the child: slots of
 //! other threads are given back, a grace period that another thread was running is forgotten, queued callbacks are
-//! forgotten (they run in the parent), and the worker is started again when it is needed. Children of `vfork`,
+//! forgotten (they run in the parent), and the worker is started again when it is needed (`start.rs`: by the C library). Children of `vfork`,
 //! `_Fork` and the raw `clone` call run no handler: they may read, on the thread that made them, and nothing else.
 //!
 //! Two kinds of slots stay although their thread is not there: those of detached handles, and those that a leaked

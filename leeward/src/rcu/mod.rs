@@ -63,6 +63,11 @@ mod reader;
 mod retired;
 mod slot;
 mod stall;
+#[cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
+mod start;
+#[cfg(all(any(not(target_os = "linux"), leeward_loom), feature = "std"))]
+#[path = "no_start.rs"]
+mod start;
 mod stats;
 pub(crate) mod thread;
 mod tickets;

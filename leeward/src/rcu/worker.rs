@@ -94,6 +94,7 @@ fn work<D: Domain>() -> bool {
 
 #[cfg(feature = "std")]
 mod with_threads {
+    use super::super::start;
     use super::*;
 
     impl Worker {
@@ -111,19 +112,21 @@ mod with_threads {
                 return true;
             }
             let quiet = crate::sys::BlockedSignals::new();
-            let started = std::thread::Builder::new().name("leeward-rcu".into()).spawn(|| self.run::<D>());
+            let is_started = start::start(run::<D>);
             drop(quiet);
-            self.set_state(if started.is_ok() { RUNNING } else { NONE });
-            if started.is_err() {
+            self.set_state(if is_started { RUNNING } else { NONE });
+            if !is_started {
                 D::state().queue.wake_waiting();
             }
-            started.is_ok()
+            is_started
         }
+    }
 
-        fn run<D: Domain>(&'static self) {
-            let _end = End::<D>(core::marker::PhantomData);
-            while self.turn::<D>() {}
-        }
+    fn run<D: Domain>() {
+        let end = End::<D>(core::marker::PhantomData);
+        while D::state().queue.worker.turn::<D>() {}
+        // A child, whose worker, if it has one by now, is another thread.
+        core::mem::forget(end);
     }
 
     /// The worker ends: only by a panic of its own, for want of any heavy fence. Another may be started.

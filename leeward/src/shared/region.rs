@@ -192,7 +192,10 @@ impl<T: AnyBytes + Sync> Region<T> {
         let file = rustix::fs::open(name, flags, Mode::RUSR | Mode::WUSR)?;
         let locked = Locked::new(&file)?;
         if rustix::fs::fstat(&file)?.st_size == 0 {
-            allocate(&file, Self::LENGTH)?;
+            allocate(&file, Self::LENGTH).inspect_err(|_| {
+                // On a full disk a file may have become longer all the same: who comes later begins anew.
+                let _ = rustix::fs::ftruncate(&file, 0);
+            })?;
         }
         let mut region = Self::map(file.as_fd())?;
         match region.check(version) {

@@ -146,7 +146,8 @@ pub fn read<F: Flavour>(arena: &Arena, stop: &AtomicBool, seed: u64, load: impl 
     let mut rng = Rng::new(seed);
     let mut reader = F::new();
     let mut found = Findings::default();
-    while !stop.load(Ordering::Relaxed) {
+    // Once at least, however late it begins.
+    while !stop.load(Ordering::Relaxed) || found.sections == 0 {
         for _ in 0..64 {
             // Mostly short: a violation needs the section to outlast the writer's grace period, and no more.
             let turns = if rng.below(8) == 0 { rng.below(10_000) } else { rng.below(2_000) };
@@ -172,7 +173,7 @@ pub fn read<F: Flavour>(arena: &Arena, stop: &AtomicBool, seed: u64, load: impl 
 pub fn write(arena: &Arena, stop: &AtomicBool, seed: u64, end: Instant, mut update: impl FnMut(usize) -> usize) -> u64 {
     let mut rng = Rng::new(seed);
     let mut updates = 0;
-    while !stop.load(Ordering::Relaxed) && Instant::now() < end {
+    while updates == 0 || !stop.load(Ordering::Relaxed) && Instant::now() < end {
         let next = updates as usize + 1;
         arena.revive(next);
         arena.jam(updates);

@@ -85,6 +85,42 @@ pub fn refuse(rules: &[Rule]) {
     assert_eq!(outcome, 0, "seccomp: {}", std::io::Error::last_os_error());
 }
 
+static INSTEAD: AtomicUsize = AtomicUsize::new(0);
+
+/// Has a call answered by `instead`, on the thread that makes it: from its first three arguments, what it returns or a negative errno. False where the
+/// registers are not known.
+#[cfg(target_arch = "x86_64")]
+pub fn answer_by(number: libc::c_long, instead: fn([i64; 3]) -> i64) -> bool {
+    use std::ffi::{c_int, c_void};
+
+    extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+        // SAFETY: installed with SA_SIGINFO, so the kernel passes a valid context.
+        let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+        let registers = &mut context.uc_mcontext.gregs;
+        let arguments = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX].map(|register| registers[register as usize]);
+        // SAFETY: stored below.
+        let instead = unsafe { std::mem::transmute::<usize, fn([i64; 3]) -> i64>(INSTEAD.load(Ordering::Relaxed)) };
+        registers[libc::REG_RAX as usize] = instead(arguments);
+    }
+
+    INSTEAD.store(instead as usize, Ordering::Relaxed);
+    // SAFETY: zeroed is a valid sigaction.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = trapped;
+    action.sa_sigaction = handler as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+    // SAFETY: a handler that does what its caller says.
+    let outcome = unsafe { libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut()) };
+    assert_eq!(outcome, 0);
+    refuse(&[Rule::new(number, When::Always, Action::Trap)]);
+    true
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub fn answer_by(_: libc::c_long, _: fn([i64; 3]) -> i64) -> bool {
+    false
+}
+
 static AT_THE_END: AtomicUsize = AtomicUsize::new(0);
 /// Sixth argument of the calls that are let through.
 const LET_THROUGH: u32 = 0x1EE_3A2D;

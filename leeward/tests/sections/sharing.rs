@@ -2,6 +2,24 @@
 
 use super::*;
 
+/// Threads that wait for a grace period while another runs, and sleep.
+fn all_asleep<D: Domain>(count: usize) -> Vec<thread::JoinHandle<()>> {
+    let (tell, told) = channel();
+    let caller = |tell: std::sync::mpsc::Sender<_>| {
+        // SAFETY: has no precondition.
+        tell.send(unsafe { libc::gettid() }).unwrap();
+        D::synchronize();
+    };
+    let spawn = |_| {
+        let tell = tell.clone();
+        thread::spawn(move || caller(tell))
+    };
+    let callers: Vec<_> = (0..count).map(spawn).collect();
+    let ids: Vec<_> = told.iter().take(count).collect();
+    eventually("all of them sleep", || ids.iter().all(|&id| is_asleep(id)));
+    callers
+}
+
 /// All callers that come while a grace period runs are served by the next one, and all of them wake up.
 #[test]
 fn sixteen_callers() {
@@ -11,15 +29,13 @@ fn sixteen_callers() {
         let inside = Inside::new::<D>();
         let first = asleep::<D>();
         let before = D::stats().grace_periods;
-        let others: Vec<_> = (0..16).map(|_| synchronizing::<D>()).collect();
-        // Long enough for all of them to have come and gone to sleep.
-        thread::sleep(Duration::from_millis(20));
+        let others = all_asleep::<D>(16);
         assert!(others.iter().all(|other| !other.is_finished()));
         inside.leave();
         first.join().unwrap();
         others.into_iter().for_each(|other| other.join().unwrap());
         let grace_periods = D::stats().grace_periods - before;
-        // One each for the first and for all others; one more if a caller was slow to come.
+        // One each for the first and for all others; one more if a caller slept on its way.
         assert!(grace_periods <= 4, "{grace_periods} grace periods for 17 callers");
     }
 }
@@ -107,10 +123,10 @@ fn true_once_is_true_for_ever() {
             });
         }
         let mut again = Vec::new();
-        'all: while Instant::now() < end {
+        'all: while Instant::now() < end || again.is_empty() {
             let cookie = D::start_poll();
             while !D::poll(&cookie) {
-                if Instant::now() > end {
+                if Instant::now() > end && !again.is_empty() {
                     break 'all;
                 }
             }

@@ -3,7 +3,10 @@
 use super::*;
 
 /// A grace period that nobody wakes looks again after so long.
-const PATIENCE_OF_A_STALL: Duration = Duration::from_secs(4);
+fn patience_of_a_stall() -> Duration {
+    patience() / 2
+}
+
 static STALLS: AtomicU64 = AtomicU64::new(0);
 
 fn stalled(_: &Stall) {
@@ -19,7 +22,7 @@ fn reader_leaves<G: 'static, D: Domain>(enter: impl FnOnce() -> G + Send + 'stat
     waiting.join().unwrap();
     // Not by the end of its patience.
     assert!(
-        left.elapsed() < PATIENCE_OF_A_STALL / 2,
+        left.elapsed() < patience_of_a_stall() * 9 / 10,
         "a sleeping grace period was not woken: it took {:?}",
         left.elapsed()
     );
@@ -29,7 +32,7 @@ fn reader_leaves<G: 'static, D: Domain>(enter: impl FnOnce() -> G + Send + 'stat
 fn by_every_way_of_leaving() {
     domain!();
     let _dog = Watchdog::new("by_every_way_of_leaving");
-    D::set_stall_limit(Some(PATIENCE_OF_A_STALL), Some(stalled));
+    D::set_stall_limit(Some(patience_of_a_stall()), Some(stalled));
     reader_leaves::<_, D>(|| D::read());
     reader_leaves::<_, D>(|| Box::leak(Box::new(Reader::<D>::register())).read());
     reader_leaves::<_, D>(|| {
