@@ -17,19 +17,28 @@
 //!    | `spin` | `cpu_relax` (here the holder of a lock may have lost its processor, so others are let run) |
 //! 4. **One line in the system call table**: `engine.syscall(&host, &Numbers::..., number, arguments)` (`Thread::call`). On `EINTR` your signal code returns or restarts.
 //! 5. **At the creation of a thread** `engine.reserve(&host, threads)`: the table is there before anybody waits. (It may be left out.)
-//! 6. **Priority inheritance**, if your scheduler can lend priorities: `Inheritance`, answered by `Host::inheritance`, and `engine.exit_pi(&host)` where a thread exits. (It may be left out.)
+//! 6. **Priority inheritance**, if your scheduler can lend priorities (here `kernel_parts/scheduler.rs`): `Inheritance`, answered by `Host::inheritance`, and `engine.exit_pi(&host)` where
+//!    a thread exits (`Thread::exit`). (It may be left out.)
 //!
 //! What the engine promises back: it holds no lock when it calls what may sleep, waiters lie on their threads' stacks, and whatever a program passes ends in an errno.
+
+#[path = "kernel_parts/inversion.rs"]
+mod inversion;
+#[path = "kernel_parts/scheduler.rs"]
+mod scheduler;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use inversion::inversion;
 use leeward_engine::abi::{FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAKE, Numbers};
 use leeward_engine::{
-    Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, SharedKey, Space,
+    Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, Inheritance, Owner, ParkEnd,
+    SharedKey, Space,
 };
+use scheduler::SCHEDULER;
 
 const PAGE: u64 = 4096;
 const PAGES: usize = 8;
@@ -58,6 +67,7 @@ enum Area {
 
 /// A process: here with two tables, one of what is mapped, and one of what is there.
 struct Process {
+    number: u64,
     space: Space<Thread>,
     areas: [Area; PAGES],
     present: [OnceLock<Arc<Page>>; PAGES],
@@ -67,6 +77,7 @@ struct Process {
 impl Process {
     fn new(number: u64, mut area: impl FnMut(usize) -> Area) -> Arc<Process> {
         Arc::new(Process {
+            number,
             // The seed is a random number in earnest.
             space: Space::new(number, 0x1ee_4a2d ^ number, Heap),
             areas: core::array::from_fn(&mut area),
@@ -91,11 +102,13 @@ struct Thread {
     process: Arc<Process>,
     /// A signal is to be handled.
     signal: Arc<AtomicBool>,
+    /// In the scheduler's table; 0: on processors of its own.
+    number: u32,
 }
 
 impl Host for Thread {
-    /// A counted reference: may be unparked when the wait is long over.
-    type Task = thread::Thread;
+    /// A counted reference, and the number: may be unparked when the wait is long over.
+    type Task = (thread::Thread, u32);
     type Memory = Heap;
 
     fn space(&self) -> &Space<Thread> {
@@ -156,8 +169,8 @@ impl Host for Thread {
         }
     }
 
-    fn task(&self, _: &Flag) -> thread::Thread {
-        thread::current()
+    fn task(&self, _: &Flag) -> (thread::Thread, u32) {
+        (thread::current(), self.number)
     }
 
     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
@@ -167,6 +180,10 @@ impl Host for Thread {
         // An unpark that comes between this look and the sleep ends the sleep at once. In a kernel: mark yourself asleep,
         // look, then give the processor away.
         if !flag.is_waiting() {
+            return ParkEnd::Unparked;
+        }
+        if self.number != 0 {
+            self.sleep(flag);
             return ParkEnd::Unparked;
         }
         match until {
@@ -180,8 +197,11 @@ impl Host for Thread {
         ParkEnd::Unparked
     }
 
-    fn unpark(&self, task: thread::Thread) {
-        task.unpark();
+    fn unpark(&self, (thread, number): (thread::Thread, u32)) {
+        if number != 0 {
+            SCHEDULER.wake(number);
+        }
+        thread.unpark();
     }
 
     fn now(&self, clock: Clock) -> u64 {
@@ -195,11 +215,38 @@ impl Host for Thread {
     fn spin(&self, _: u32) {
         thread::yield_now();
     }
+
+    fn inheritance(&self) -> Option<&dyn Inheritance<Thread>> {
+        if self.number == 0 { None } else { Some(self) }
+    }
 }
 
 impl Thread {
     fn of(process: &Arc<Process>) -> Thread {
-        Thread { process: Arc::clone(process), signal: Arc::default() }
+        Thread { process: Arc::clone(process), signal: Arc::default(), number: 0 }
+    }
+
+    /// One for the scheduler.
+    fn scheduled(process: &Arc<Process>, name: char, own: u32) -> Thread {
+        Thread { number: SCHEDULER.add(name, process.number, own), ..Thread::of(process) }
+    }
+
+    /// Sleeps until woken: the processor is others' meanwhile. (Without deadlines, for brevity.)
+    fn sleep(&self, flag: &Flag) {
+        SCHEDULER.give_up(self.number);
+        while flag.is_waiting() {
+            thread::park();
+        }
+        SCHEDULER.wake(self.number);
+        SCHEDULER.resume(self.number);
+    }
+
+    /// The thread ends: what it holds is handed on, and its number names nobody any more.
+    fn exit(&self, kernel: &Engine<Thread>) {
+        SCHEDULER.set_owner(self.number, Owner::Exiting);
+        kernel.exit_pi(self);
+        SCHEDULER.set_owner(self.number, Owner::Nobody);
+        SCHEDULER.give_up(self.number);
     }
 
     /// The system call's entry.
@@ -294,6 +341,12 @@ fn main() {
         println!("{answer:>5}  {what}");
         assert_eq!(answer, expected, "{what}");
     }
+    let plain = inversion(&kernel, &one, false);
+    let inheriting = inversion(&kernel, &one, true);
+    println!("one processor; L has a lock that U, the most urgent, waits for; B wants none");
+    println!("a plain lock:               {plain}  (U waits for B)");
+    println!("one that inherits priority: {inheriting}  (L runs as U until it unlocks)");
+    assert_eq!((plain.as_str(), inheriting.as_str()), ("LLBBBBBBLLLUUL", "LLLLLUUBBBBBBL"));
     let (own, global) = (one.space.stats(&thread), kernel.stats(&thread));
     println!("private waits in the first process's own table: {}; in the kernel's: {}", own.queued, global.queued);
     assert!(own.queued >= 1 && own.waiters + global.waiters == 0);

@@ -5,7 +5,8 @@ use crate::{Errno, Host, Priority};
 /// A thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Thread {
-    /// Which, for the engine: never another thread's while the engine lives (as a task's address with a count, a serial number).
+    /// Which, for the engine: never another thread's before its [`exit_pi`](crate::Engine::exit_pi) (as a task's address with a count, a serial number; or the
+    /// number itself, where each thread that owned a lock or waited for one calls that before the number is given to another).
     pub id: u64,
     /// Its number as lock words hold it: 1 to [`FUTEX_TID_MASK`](crate::abi::FUTEX_TID_MASK).
     pub number: u32,

@@ -5,14 +5,16 @@
 //! and [`Parked`] are its sleep, for hosts that have memory of their own.
 
 mod call;
+mod inheritance;
 mod robust;
+mod thread;
 
 use core::sync::atomic::AtomicU32;
 
 use crate::abi::FUTEX_BITSET_MATCH_ANY;
 use crate::{
-    Access, Address, Arithmetic, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, NoEngine, ParkEnd,
-    Part, Requeue, SharedKey, Space, Stats, Wait, WakeOp, Word,
+    Access, Address, Arithmetic, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, Inheritance,
+    NoEngine, ParkEnd, Part, Requeue, SharedKey, Space, Stats, Wait, WakeOp, Word,
 };
 
 const NANOS: u64 = 1_000_000_000;
@@ -153,6 +155,7 @@ pub struct Process {
     threads: u32,
     gathering: Gathering,
     heads: robust::Heads,
+    own_threads: inheritance::Threads,
 }
 
 impl Process {
@@ -168,6 +171,7 @@ impl Process {
             threads,
             gathering: Gathering::default(),
             heads: robust::Heads::default(),
+            own_threads: inheritance::Threads::default(),
         }
     }
 
@@ -270,6 +274,11 @@ impl Host for Process {
 
     fn spin(&self, tries: u32) {
         spin(tries);
+    }
+
+    #[inline]
+    fn inheritance(&self) -> Option<&dyn Inheritance<Process>> {
+        Some(self)
     }
 }
 

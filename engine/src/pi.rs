@@ -14,7 +14,7 @@ use crate::mutant::mutated;
 use crate::pi_claiming::{Claiming, Exiting, Told, wake};
 use crate::pi_graph::{Claimant, Waits};
 use crate::waiter::Waiter;
-use crate::{Access, Address, Deadline, Engine, Errno, Fault, Host, Inheritance, Owner, Thread, Word};
+use crate::{Access, Address, Deadline, Engine, Errno, Fault, Host, Inheritance, Owner, Priority, Thread, Word};
 
 /// How often a call begins again because others changed the word, or because its page went, before it is `EAGAIN`.
 const TRIES: u32 = 10_000;
@@ -68,7 +68,7 @@ impl<H: Host> Engine<H> {
         let call = Call::new(self, host);
         let me = inheritance.current();
         let key = call.key(word, Access::Write)?;
-        let claimant = pin!(Claimant::new(self.graph(), key, inheritance.priority(me.id), me, None));
+        let claimant = pin!(Claimant::new(self.graph(), key, Priority::NORMAL, me, None));
         let claimant = claimant.into_ref();
         // Before the node can be queued: whatever happens, it is taken out.
         let claiming = Claiming { call, inheritance, claimant, lock: word };
@@ -87,7 +87,8 @@ impl<H: Host> Engine<H> {
                     if waits.would_circle(me.id, owner.id) {
                         return Err(Errno::EDEADLK);
                     }
-                    waits.add(claimant.claim(), &key, owner, settled, inheritance);
+                    let own = waits.add(claimant.claim(), &key, owner, settled, inheritance);
+                    claimant.get_ref().node.set_priority(own);
                     // SAFETY: pinned, idle until now, and `claiming` takes it out before it goes.
                     let crowded = unsafe { entered.place(&claimant.get_ref().node, key, beside) };
                     waits.lend(owner.id, inheritance);

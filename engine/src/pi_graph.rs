@@ -301,8 +301,15 @@ impl<H: Host> Waits<'_, H> {
         true
     }
 
-    /// Puts a claim into the graph: it waits for a lock of `owner`, behind those that are as urgent.
-    pub(crate) fn add(&mut self, place: Place<H>, key: &Key, owner: Thread, settled: bool, host: &dyn Inheritance<H>) {
+    /// Puts a claim into the graph: it waits for a lock of `owner`, behind those that are as urgent. Its thread's own priority.
+    pub(crate) fn add(
+        &mut self,
+        place: Place<H>,
+        key: &Key,
+        owner: Thread,
+        settled: bool,
+        host: &dyn Inheritance<H>,
+    ) -> Priority {
         let thread = self.claim(place).thread.id;
         let own = host.priority(thread);
         let lent = self.lent(thread);
@@ -315,6 +322,7 @@ impl<H: Host> Waits<'_, H> {
         edge.arrival = arrival;
         self.put(BY_THREAD, place);
         self.enlist(place, key, Owned { by: owner, settled });
+        own
     }
 
     /// Takes a claim out of the graph; whose lock it was, if it was there.

@@ -142,6 +142,12 @@ impl<H: Host> Waiter<H> {
         links.inherits = true;
     }
 
+    /// Its owner, before it is queued.
+    pub(crate) fn set_priority(&self, priority: Priority) {
+        // SAFETY: idle: the links are its owner's, which is the caller.
+        unsafe { (*self.links()).priority = priority };
+    }
+
     /// Where its owner parks.
     pub(crate) fn flag(&self) -> &Flag {
         &self.flag

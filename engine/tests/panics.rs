@@ -185,6 +185,51 @@ fn a_table_that_stopped_growing() {
     });
 }
 
+/// The same for the global table, which grows when one more comes to wait: the growth goes on with another one.
+#[test]
+fn a_global_table_that_stopped_growing() {
+    const WORDS: usize = 24;
+    let word = |i: usize| Word::shared(4 * (i % WORDS) as u64);
+    let buckets = |case: &Case| case.engine.stats(&case.host).buckets;
+    quietly(|| {
+        let case = Case::growing();
+        let mut waiting: Vec<_> = Vec::new();
+        while buckets(&case) == 4 {
+            waiting.push(case.waiting(word(waiting.len())));
+        }
+        let enough = waiting.len() - 1;
+        let mut panics = 0;
+        for (callback, calls) in [(Callback::Off, 1..30), (Callback::On, 1..30), (Callback::Allocate, 1..2)] {
+            for call in calls {
+                let case = Case::growing();
+                let mut counts = [0; WORDS];
+                let mut waiting: Vec<_> = (0..enough).map(|i| case.waiting(word(i))).collect();
+                case.host.fuse.light(callback, call);
+                let last = catch_unwind(AssertUnwindSafe(|| case.waiting(word(enough))));
+                case.host.fuse.put_out();
+                panics += u32::from(last.is_err());
+                waiting.extend(last);
+                (0..waiting.len()).for_each(|i| counts[i % WORDS] += 1);
+                for (i, count) in counts.iter_mut().enumerate().filter(|(_, count)| **count != 0) {
+                    assert_eq!(case.engine.wake(&case.host, word(i), 1, ANY), Ok(1), "{callback:?} {call}");
+                    *count -= 1;
+                }
+                for i in 0..100 {
+                    waiting.push(case.waiting(word(i)));
+                    counts[i % WORDS] += 1;
+                }
+                assert!(buckets(&case) > 4, "{callback:?} {call}");
+                for (i, count) in counts.into_iter().enumerate() {
+                    assert_eq!(case.engine.wake(&case.host, word(i), 99, ANY), Ok(count), "{callback:?} {call}");
+                }
+                drop(waiting);
+                case.nobody_is_left("global growth");
+            }
+        }
+        assert!(panics >= 20, "{panics}");
+    });
+}
+
 #[test]
 fn those_behind_one_whose_waker_panics_are_told() {
     quietly(|| {

@@ -4,6 +4,7 @@ mod calls;
 mod conditions;
 mod crowd;
 mod hand_over;
+mod inheriting;
 mod many;
 mod many_kernel;
 mod robust;
@@ -16,8 +17,15 @@ use crate::versions;
 
 /// Whether everything could be measured.
 pub fn compare(options: &Contests) -> Result<bool, Trouble> {
-    let groups: [Contest; 6] =
-        [calls::outcome, crowd::outcome, hand_over::outcome, many::outcome, conditions::outcome, robust::outcome];
+    let groups: [Contest; 7] = [
+        calls::outcome,
+        crowd::outcome,
+        hand_over::outcome,
+        many::outcome,
+        conditions::outcome,
+        robust::outcome,
+        inheriting::outcome,
+    ];
     let core = "parking_lot_core";
     let peers = vec![(core, versions::built(core).map(str::to_string))];
     locks::present(options, "engine", "the futex engine; threads as each line says", &groups, &peers)

@@ -220,6 +220,13 @@ impl Case {
         Case { engine: Engine::new(config, Blocks(fuse.clone())).unwrap(), host: Panicky::new(&fuse) }
     }
 
+    /// One whose global table has 4 buckets at first, and may grow.
+    pub fn growing() -> Case {
+        let fuse = Fuse::default();
+        let config = Config { buckets: 4, most_buckets: 64, ..Config::small(1) };
+        Case { engine: Engine::new(config, Blocks(fuse.clone())).unwrap(), host: Panicky::new(&fuse) }
+    }
+
     /// A future that waits.
     pub fn waiting(&self, word: Word) -> Waiting<'_> {
         let waker = Waker::from(Arc::new(Tell(self.host.fuse.clone())));

@@ -1,0 +1,70 @@
+//! Three programs' threads on the one processor of `kernel_host`: a lock that inherits priorities ends what a plain one leaves.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use leeward_engine::abi::{FUTEX_LOCK_PI, FUTEX_PRIVATE_FLAG, FUTEX_UNLOCK_PI, FUTEX_WAIT, FUTEX_WAKE};
+use leeward_engine::{Address, Engine};
+
+use super::scheduler::SCHEDULER;
+use super::{Process, Thread};
+
+/// A program's lock: one that inherits priorities, or a plain one.
+fn with_lock(thread: &Thread, kernel: &Engine<Thread>, inherits: bool, work: impl FnOnce()) {
+    const LOCK: Address = 64;
+    let (word, number) = (thread.user(LOCK), thread.number);
+    let futex = |operation, value| thread.futex(kernel, LOCK, operation | FUTEX_PRIVATE_FLAG, value, 0);
+    let exchange = |old, new| word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+    if inherits {
+        if !exchange(0, number) {
+            assert_eq!(futex(FUTEX_LOCK_PI, 0), 0);
+        }
+        work();
+        if !exchange(number, 0) {
+            assert_eq!(futex(FUTEX_UNLOCK_PI, 0), 0);
+        }
+    } else {
+        // 1: locked; 2: and somebody waits.
+        if !exchange(0, 1) {
+            while word.swap(2, Ordering::Acquire) != 0 {
+                futex(FUTEX_WAIT, 2);
+            }
+        }
+        work();
+        if word.swap(0, Ordering::Release) == 2 {
+            futex(FUTEX_WAKE, 1);
+        }
+    }
+}
+
+/// The inversion: an urgent thread (U) waits for a lock that a lazy one (L) has, which does not get to run for one between (B) that wants no lock at all.
+/// Who had the processor, tick by tick.
+pub fn inversion(kernel: &Engine<Thread>, process: &Arc<Process>, inherits: bool) -> String {
+    let [lazy, between, urgent] =
+        [('L', 30), ('B', 20), ('U', 10)].map(|(name, own)| Thread::scheduled(process, name, own));
+    let others = [between.number, urgent.number];
+    let run = |thread: Thread, work: &dyn Fn(&Thread)| {
+        SCHEDULER.resume(thread.number);
+        work(&thread);
+        thread.exit(kernel);
+    };
+    SCHEDULER.wake(lazy.number);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            run(lazy, &|me| {
+                with_lock(me, kernel, inherits, || {
+                    SCHEDULER.compute(me.number, 2);
+                    others.iter().for_each(|number| SCHEDULER.wake(*number));
+                    SCHEDULER.compute(me.number, 3);
+                });
+                SCHEDULER.compute(me.number, 1);
+            });
+        });
+        scope.spawn(|| run(between, &|me| SCHEDULER.compute(me.number, 6)));
+        scope.spawn(|| {
+            run(urgent, &|me| with_lock(me, kernel, inherits, || SCHEDULER.compute(me.number, 2)));
+        });
+    });
+    SCHEDULER.ticks()
+}
