@@ -8,7 +8,8 @@
 use core::ptr::NonNull;
 
 use crate::atomic::{AtomicU32, Ordering};
-use crate::engine::{Call, MOST_BUCKETS, wanted};
+use crate::call::Call;
+use crate::engine::{MOST_BUCKETS, wanted};
 use crate::key::Key;
 use crate::moving::Moving;
 use crate::mutant::mutated;

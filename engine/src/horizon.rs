@@ -2,7 +2,7 @@
 
 use crate::Host;
 use crate::bucket::Locked;
-use crate::engine::{Held, HeldTwo};
+use crate::call::{Held, HeldTwo};
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::space::Stay;

@@ -54,6 +54,7 @@ mod batch;
 #[cfg(all(test, not(leeward_loom)))]
 mod batch_tests;
 mod bucket;
+mod call;
 mod chain;
 mod engine;
 mod errno;

@@ -20,7 +20,7 @@ fn the_two_words_have_two_buckets() {
     explore(0, || {
         let case = Case::new(2);
         let bucket = |word| {
-            let call = crate::engine::Call::new(&*case.engine, &*case.host);
+            let call = crate::call::Call::new(&*case.engine, &*case.host);
             let key = call.key(word, Access::Read).unwrap();
             core::ptr::from_ref(call.spot(None, &key).bucket)
         };
@@ -55,7 +55,7 @@ fn a_wait_and_a_wake_of_each_of_several_keys() {
         let case = Case::new(1);
         let waiter = case.spawn(|case| case.wait(FROM, None));
         case.store(FROM);
-        let call = crate::engine::Call::new(&*case.engine, &*case.host);
+        let call = crate::call::Call::new(&*case.engine, &*case.host);
         let keys = [TO, FROM].map(|word| call.key(word, Access::Read).unwrap());
         let woken = call.wake_each(&keys, &mut 0);
         case.ends_as_told(waiter, woken, Wait::Changed);

@@ -1,6 +1,6 @@
 //! Nodes: memory that is nearer to some processors than to others. At which node the waiters of a word are, as all who wake it find out too.
 
-use crate::engine::Call;
+use crate::call::Call;
 use crate::{Access, Address, Errno, Host, Word};
 
 /// The machine's nodes, for hosts that know them ([`Host::nodes`]). They are numbered as those of [`Config::nodes`](crate::Config::nodes) and of

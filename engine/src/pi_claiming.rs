@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_WAITERS as WAITERS};
 use crate::bucket::Locked;
-use crate::engine::Call;
+use crate::call::Call;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi::{LockPi, Stop};

@@ -5,8 +5,8 @@ use core::pin::pin;
 use core::ptr::NonNull;
 
 use crate::abi::FUTEX_TID_MASK as OWNER;
+use crate::call::{Call, HeldTwo};
 use crate::chain::Found;
-use crate::engine::{Call, HeldTwo};
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi::{LockPi, Look, Stop};

@@ -2,7 +2,7 @@
 
 use crate::atomic::{Ordering, fence};
 use crate::batch::Batch;
-use crate::engine::{Call, HeldTwo};
+use crate::call::{Call, HeldTwo};
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::{Access, Engine, Errno, Fault, Host, Word};

@@ -1,7 +1,7 @@
 //! Robust lists: what a dying thread held is marked, so that whoever waits for it learns of the death. The calls about them are here, the walk
 //! in `robust_walk`.
 
-use crate::engine::Call;
+use crate::call::Call;
 use crate::robust_walk::{Compat, Native, Walk};
 use crate::user;
 use crate::{Access, Address, Arithmetic, Errno, Fault, Host, Node, Scope, Word};

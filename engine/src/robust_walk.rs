@@ -4,7 +4,7 @@
 use core::marker::PhantomData;
 
 use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
-use crate::engine::Call;
+use crate::call::Call;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::robust::TRIES;

@@ -5,7 +5,7 @@ use crate::abi::{
     FUTEX_LOCK_PI, FUTEX_LOCK_PI2, FUTEX_PRIVATE_FLAG, FUTEX_REQUEUE, FUTEX_TRYLOCK_PI, FUTEX_UNLOCK_PI, FUTEX_WAIT,
     FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI, FUTEX_WAKE, FUTEX_WAKE_BITSET, FUTEX_WAKE_OP, Numbers,
 };
-use crate::engine::Call;
+use crate::call::Call;
 use crate::user;
 use crate::{Address, Clock, Deadline, Engine, Errno, Host, LockPi, Node, Requeue, Scope, Wait, WaitPi, WakeOp, Word};
 

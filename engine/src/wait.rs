@@ -2,7 +2,7 @@
 
 use core::pin::{Pin, pin};
 
-use crate::engine::Call;
+use crate::call::Call;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::waiter::{Handle, Waiter};

@@ -4,7 +4,7 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use crate::engine::Call;
+use crate::call::Call;
 use crate::mutant::mutated;
 use crate::wait::Queued;
 use crate::waiter::{Handle, Waiter};

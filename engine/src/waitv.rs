@@ -4,7 +4,7 @@
 use core::ops::Range;
 use core::pin::Pin;
 
-use crate::engine::Call;
+use crate::call::Call;
 use crate::mutant::mutated;
 use crate::waiter::{Handle, Waiter};
 use crate::{Access, Deadline, Engine, Errno, Fault, Flag, Host, ParkEnd, Word};

@@ -2,7 +2,7 @@
 
 use crate::atomic::{Ordering, fence, prefetch};
 use crate::batch::{Batch, Chosen};
-use crate::engine::Call;
+use crate::call::Call;
 use crate::gate;
 use crate::horizon::Horizon;
 use crate::key::Key;

@@ -3,7 +3,7 @@
 //! After Ingo Molnar and Jakub Jelinek's `FUTEX_WAKE_OP` (Linux 2.6.14, 2005).
 
 use crate::batch::Batch;
-use crate::engine::{Call, HeldTwo};
+use crate::call::{Call, HeldTwo};
 use crate::key::Key;
 use crate::{Access, Arithmetic, Engine, Errno, Host, Word};
 
