@@ -3,16 +3,23 @@
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
-mod common;
-
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, mpsc};
 
-use common::until;
 use leeward_engine::abi::{FUTEX_OWNER_DIED as DIED, FUTEX_WAITERS as WAITERS, Numbers};
 use leeward_engine::parking::{ParkingLot, now};
 use leeward_engine::{Clock, Deadline, Errno, Inheritance, LockPi};
+
+/// Waits until something is so, asleep: a real-time thread that looks all the time lets nobody else run.
+#[track_caller]
+fn until(what: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !what() {
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "it did not come about within 20 s");
+        std::thread::sleep(std::time::Duration::from_micros(200));
+    }
+}
 
 fn lot() -> ParkingLot {
     ParkingLot::new(4).unwrap()
