@@ -92,6 +92,15 @@ fn passed_over(then: impl FnOnce(&'static RwLock<Steered>) -> Wait + 'static) ->
     lock
 }
 
+/// The reader gets the lock, and is counted no longer.
+fn comes_in(lock: &RwLock<Steered>) {
+    lock.lock_shared();
+    assert!(all_slept());
+    // SAFETY: just locked.
+    unsafe { lock.unlock_shared() };
+    assert!(lock.try_lock_exclusive(), "the reader is still counted as passed over");
+}
+
 /// No further writer is quicker.
 #[test]
 fn a_reader_that_was_passed_over() {
@@ -101,11 +110,7 @@ fn a_reader_that_was_passed_over() {
         assert!(!lock.try_lock_exclusive(), "a writer passes a reader that was passed over before");
         Wait::Woken
     });
-    lock.lock_shared();
-    assert!(all_slept());
-    // SAFETY: just locked.
-    unsafe { lock.unlock_shared() };
-    assert!(lock.try_lock_exclusive(), "the reader is still counted as passed over");
+    comes_in(lock);
 }
 
 /// The same reader gives up instead: it is counted no longer.
@@ -147,11 +152,7 @@ fn a_reader_that_was_passed_over_and_is_slow() {
         })]);
         Wait::Woken
     });
-    lock.lock_shared();
-    assert!(all_slept());
-    // SAFETY: just locked.
-    unsafe { lock.unlock_shared() };
-    assert!(lock.try_lock_exclusive(), "the reader is still counted as passed over");
+    comes_in(lock);
 }
 
 #[test]
