@@ -1,9 +1,9 @@
-//! Handles of waiters that were chosen under a bucket's lock, to be unparked behind it.
+//! Waiters that were chosen under a bucket's lock, to be unparked behind it.
 
 use core::mem::MaybeUninit;
 
 use crate::mutant::mutated;
-use crate::waiter::Handle;
+use crate::waiter::{Handle, Woken};
 use crate::{Host, Part};
 
 /// How many waiters are woken under one hold of a lock: the rest of a wake takes it again.
@@ -13,7 +13,7 @@ pub(crate) const BATCH: usize = 16;
 pub(crate) struct Batch<'a, H: Host> {
     host: &'a H,
     /// Those from `next` to `end` are there.
-    handles: [MaybeUninit<Handle<H>>; BATCH],
+    chosen: [MaybeUninit<Woken<H>>; BATCH],
     next: usize,
     end: usize,
     /// The host was told that others follow.
@@ -23,7 +23,7 @@ pub(crate) struct Batch<'a, H: Host> {
 impl<'a, H: Host> Batch<'a, H> {
     #[inline]
     pub(crate) fn new(host: &'a H) -> Batch<'a, H> {
-        Batch { host, handles: [const { MaybeUninit::uninit() }; BATCH], next: 0, end: 0, more: false }
+        Batch { host, chosen: [const { MaybeUninit::uninit() }; BATCH], next: 0, end: 0, more: false }
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -31,17 +31,17 @@ impl<'a, H: Host> Batch<'a, H> {
     }
 
     /// One more, if there is room; whether there is for another.
-    pub(crate) fn push(&mut self, handle: Handle<H>) -> bool {
-        self.handles[self.end].write(handle);
+    pub(crate) fn push(&mut self, woken: Woken<H>) -> bool {
+        self.chosen[self.end].write(woken);
         self.end += 1;
         !self.is_full()
     }
 
-    fn pop(&mut self) -> Option<Handle<H>> {
-        let handle = self.handles[self.next..self.end].first()?;
+    fn pop(&mut self) -> Option<Woken<H>> {
+        let woken = self.chosen[self.next..self.end].first()?;
         self.next += 1;
         // SAFETY: it is there, and taken once.
-        Some(unsafe { handle.assume_init_read() })
+        Some(unsafe { woken.assume_init_read() })
     }
 
     /// Unparks them in order; no lock is held. Whether it was full: perhaps there are more, which the caller wants or not. If it does, it looks, and
@@ -49,8 +49,8 @@ impl<'a, H: Host> Batch<'a, H> {
     pub(crate) fn unpark(&mut self, wanted: bool) -> bool {
         let full = self.is_full();
         if self.end == 1 && !self.more {
-            if let Some(handle) = self.pop() {
-                handle.unpark(self.host);
+            if let Some(woken) = self.pop() {
+                woken.unpark(self.host);
             }
         } else if self.end != 0 || self.more {
             self.unpark_all(full && wanted);
@@ -70,12 +70,12 @@ impl<'a, H: Host> Batch<'a, H> {
         self.host.unpark_all(core::iter::from_fn(|| self.pop_task()), part);
     }
 
-    /// The next thread; futures before it are woken.
+    /// The next thread that is asleep; futures before it are woken.
     fn pop_task(&mut self) -> Option<H::Task> {
         loop {
             match self.pop()? {
-                Handle::Task(task) => return Some(task),
-                Handle::Waker(waker) => waker.wake(),
+                Woken { handle: Handle::Task(task), looking: false } => return Some(task),
+                woken => woken.unpark(self.host),
             }
         }
     }
@@ -95,27 +95,27 @@ impl<H: Host> Drop for Batch<'_, H> {
 /// A batch of one at most, which is unparked when this goes, also where the host panics: declared before the lock is taken.
 pub(crate) struct Chosen<'a, H: Host> {
     host: &'a H,
-    handle: Option<Handle<H>>,
+    woken: Option<Woken<H>>,
 }
 
 impl<'a, H: Host> Chosen<'a, H> {
     #[inline]
     pub(crate) fn nobody(host: &'a H) -> Chosen<'a, H> {
-        Chosen { host, handle: None }
+        Chosen { host, woken: None }
     }
 
     /// The one, if there is; how many.
     #[inline]
-    pub(crate) fn choose(&mut self, handle: Option<Handle<H>>) -> u32 {
+    pub(crate) fn choose(&mut self, woken: Option<Woken<H>>) -> u32 {
         // Forgotten, since none was there.
-        core::mem::forget(core::mem::replace(&mut self.handle, handle));
-        u32::from(self.handle.is_some())
+        core::mem::forget(core::mem::replace(&mut self.woken, woken));
+        u32::from(self.woken.is_some())
     }
 
     #[inline]
     pub(crate) fn unpark(&mut self) {
-        if let Some(handle) = self.handle.take() {
-            handle.unpark(self.host);
+        if let Some(woken) = self.woken.take() {
+            woken.unpark(self.host);
         }
     }
 }

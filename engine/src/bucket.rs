@@ -11,7 +11,7 @@ use crate::key::Key;
 use crate::mutant::mutated;
 use crate::spot::Spot;
 use crate::table::{self, Table};
-use crate::waiter::{Handle, Waiter};
+use crate::waiter::{Handle, Waiter, Woken};
 use crate::{Errno, Host, Space};
 
 /// A bucket with so many waiters makes the engine ask whether the table is too small.
@@ -224,15 +224,15 @@ impl<'a, H: Host> Locked<'a, H> {
 
     /// [`wake`](Self::wake) for one.
     #[inline(always)]
-    pub(crate) fn wake_one(&mut self, key: &Key, bits: u32) -> Result<Option<Handle<H>>, Errno> {
+    pub(crate) fn wake_one(&mut self, key: &Key, bits: u32) -> Result<Option<Woken<H>>, Errno> {
         let chain = self.chain();
         let (mut cursor, mut taken) = (chain.head, 0);
         let end = loop {
             match chain.choose(cursor, key, bits, u64::MAX) {
                 Ok(Some((node, next))) => {
                     taken += 1;
-                    if let Some(handle) = chain.claim(node, bits) {
-                        break Ok(Some(handle));
+                    if let Some(woken) = chain.claim(node, bits) {
+                        break Ok(Some(woken));
                     }
                     cursor = next;
                 }
@@ -258,7 +258,7 @@ impl<'a, H: Host> Locked<'a, H> {
         bits: u32,
         most: u32,
         horizon: u64,
-        mut take: impl FnMut(Handle<H>) -> bool,
+        mut take: impl FnMut(Woken<H>) -> bool,
     ) -> Result<u32, Errno> {
         let (mut woken, mut taken) = (0, 0);
         let chain = self.chain();
@@ -275,8 +275,8 @@ impl<'a, H: Host> Locked<'a, H> {
             };
             cursor = next;
             taken += 1;
-            if let Some(handle) = chain.claim(node, bits) {
-                room = take(handle);
+            if let Some(chosen) = chain.claim(node, bits) {
+                room = take(chosen);
                 woken += 1;
             }
         };

@@ -6,7 +6,7 @@ use crate::atomic::prefetch_all;
 use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi_graph::{Claim, Graph};
-use crate::waiter::{Handle, Links, Waiter};
+use crate::waiter::{Decision, Links, Waiter, Woken};
 use crate::{Errno, Host, Priority};
 
 /// What the lock guards.
@@ -185,7 +185,7 @@ impl<H: Host> Chain<H> {
 
     /// Takes a node out of the list and decides that it is woken; its handle, or nothing if it decided first that it
     /// leaves. Either way it may be gone from now on.
-    pub(crate) fn claim(&mut self, node: NonNull<Waiter<H>>, bits: u32) -> Option<Handle<H>> {
+    pub(crate) fn claim(&mut self, node: NonNull<Waiter<H>>, bits: u32) -> Option<Woken<H>> {
         self.unlink(node);
         let links = self.links(node);
         links.woken_by = bits;
@@ -195,10 +195,12 @@ impl<H: Host> Chain<H> {
             // SAFETY: on the frame of the node's owner, which needs this bucket's lock to go, unless the node was woken.
             unsafe { group.as_ref() }.tell_group();
         }
-        if self.waiter(node).decide_to_wake() {
+        let decision = self.waiter(node).decide_to_wake();
+        if decision != Decision::Left {
             // A second exchange, which fails: there loom has the owner go on.
-            let late = mutated!(handle_late) && !self.waiter(node).decide_to_wake();
-            return if late { self.links(node).handle.take() } else { handle };
+            let late = mutated!(handle_late) && self.waiter(node).decide_to_wake() == Decision::Left;
+            let handle = if late { self.links(node).handle.take() } else { handle };
+            return handle.map(|handle| Woken { handle, looking: decision == Decision::Looking });
         }
         // Given back, so that it is not dropped under the lock.
         self.links(node).handle = handle;

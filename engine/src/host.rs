@@ -100,6 +100,8 @@ pub struct Flag(pub(crate) AtomicU32);
 impl Flag {
     /// What the word holds as long as there is reason to wait. A host that can sleep on a word sleeps while it is this.
     pub const WAITING: u32 = 1;
+    /// The same, and its owner is awake: who wakes it has nobody to unpark.
+    pub(crate) const LOOKING: u32 = 5;
 
     /// Whether there is reason to wait.
     #[inline]
@@ -107,7 +109,25 @@ impl Flag {
         // Acquire: what was done before the wake happens before the wait's return; partner: the waker's exchange
         // (`Chain::claim`).
         let order = if mutated!(waiting_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
-        self.0.load(order) == Flag::WAITING
+        matches!(self.0.load(order), Flag::WAITING | Flag::LOOKING)
+    }
+
+    /// For a host whose threads look before they sleep, called by the thread that parks, in [`Host::park`]: looks as long as there is reason to wait and `again` says so, which is asked before
+    /// each look and lets some time pass. A wake that comes meanwhile unparks nobody: there is nobody asleep. Afterwards, if there is still reason to wait,
+    /// the word is [`WAITING`](Self::WAITING), and wakes unpark.
+    ///
+    /// # Cost
+    /// Two compare-exchanges on the waiter's own line. A wake of who looks costs no [`Host::unpark`].
+    pub fn look(&self, again: impl FnMut() -> bool) {
+        let mut again = again;
+        // Relaxed, all of them: what is found is looked at by `is_waiting`, with its acquire. One word, and every step of it an exchange: whoever wakes finds that its
+        // owner looks, which then sees that it was woken; or finds that it waits, and unparks.
+        if self.0.compare_exchange(Flag::WAITING, Flag::LOOKING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return;
+        }
+        // Also where `again` panics: the wait is left then, by who waits.
+        let _looking = Looking(self);
+        while again() && self.0.load(Ordering::Relaxed) == Flag::LOOKING {}
     }
 
     /// One for a group of waiters, which waits.
@@ -133,6 +153,21 @@ impl Flag {
     #[inline]
     pub fn word(&self) -> *const u32 {
         core::ptr::from_ref(self).cast()
+    }
+}
+
+/// Its owner looks until this goes.
+struct Looking<'a>(&'a Flag);
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        let word = &self.0.0;
+        if mutated!(look_back) {
+            word.store(Flag::WAITING, Ordering::Relaxed);
+            return;
+        }
+        // Relaxed: as in `look`. An error: it was woken meanwhile.
+        let _ = word.compare_exchange(Flag::LOOKING, Flag::WAITING, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) const ANY: u32 = u32::MAX;
 pub(crate) struct Model {
     pub(crate) space: Space<Model>,
     pub(crate) words: Vec<AtomicU32>,
+    /// How often its threads look before they sleep.
+    looks: usize,
 }
 
 impl Host for Model {
@@ -56,6 +58,10 @@ impl Host for Model {
         thread::current()
     }
     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
+        if self.looks > 0 {
+            let mut looks = 0..self.looks;
+            flag.look(|| looks.next().is_some());
+        }
         if until.is_some() {
             return ParkEnd::TimedOut;
         }
@@ -86,10 +92,15 @@ pub(crate) const SOON: Option<Deadline> = Some(Deadline { clock: Clock::Monotoni
 
 impl Case {
     pub(crate) fn new(buckets: usize) -> Case {
+        Case::that_looks(buckets, 0)
+    }
+
+    /// Its threads look so often before they sleep.
+    pub(crate) fn that_looks(buckets: usize, looks: usize) -> Case {
         // A seed with which the two words are apart.
         let config = Config { nodes: 1, buckets, most_buckets: buckets, private_tables: true, seed: 2 };
         let words = (0..4).map(|_| AtomicU32::new(0)).collect();
-        let host = Model { space: Space::new(1, 2, Heap), words };
+        let host = Model { space: Space::new(1, 2, Heap), words, looks };
         Case { engine: Arc::new(Engine::new(config, Heap).unwrap()), host: Arc::new(host) }
     }
 

@@ -29,9 +29,9 @@ fn the_two_words_have_two_buckets() {
 }
 
 /// One waits, one stores and wakes: it ends.
-fn no_wake_is_lost(word: Word) {
+fn no_wake_is_lost(word: Word, looks: usize) {
     explore(3, move || {
-        let case = Case::new(1);
+        let case = Case::that_looks(1, looks);
         let waiter = case.spawn(move |case| case.wait(word, None));
         case.store(word);
         let woken = case.wake(word, 1);
@@ -41,12 +41,40 @@ fn no_wake_is_lost(word: Word) {
 
 #[test]
 fn a_wait_and_a_wake() {
-    no_wake_is_lost(FROM);
+    no_wake_is_lost(FROM, 0);
+}
+
+#[test]
+fn a_wait_that_looks_and_a_wake() {
+    no_wake_is_lost(FROM, 1);
+}
+
+#[test]
+fn a_wait_that_looks_and_is_moved_meanwhile() {
+    explore(2, || {
+        let case = Case::that_looks(2, 1);
+        let waiter = case.spawn(|case| case.wait(FROM, None));
+        case.store(FROM);
+        let moved = case.engine.requeue(&case.host, FROM, TO, 0, 1, Some(1)).unwrap();
+        assert!(matches!(moved, Requeue::Done(0 | 1)));
+        let woken = case.wake(FROM, 1) + case.wake(TO, 1);
+        case.ends_as_told(waiter, woken, Wait::Changed);
+    });
+}
+
+#[test]
+fn a_wait_that_looks_and_whose_time_is_up() {
+    explore(3, || {
+        let case = Case::that_looks(1, 1);
+        let timed = case.spawn(|case| case.wait(FROM, SOON));
+        let woken = case.wake(FROM, 1);
+        case.ends_as_told(timed, woken, Wait::TimedOut);
+    });
 }
 
 #[test]
 fn a_private_wait_and_a_wake_without_a_table() {
-    no_wake_is_lost(Word::private(0));
+    no_wake_is_lost(Word::private(0), 0);
 }
 
 #[test]

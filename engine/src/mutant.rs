@@ -67,6 +67,9 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("heir_bucket", "asking whether a lock's heir is in the bucket that is locked"),
     ("walk_rest", "waking those whose locks were marked when the host panicked"),
     ("exit_rest", "handing the rest of a thread's locks over when the host panicked"),
+    ("gathered_rest", "waking those that were gathered when an executor panicked"),
+    ("look_back", "who ends a look asking whether it was woken meanwhile"),
+    ("look_unpark", "unparking who does not look"),
     ("wake_fence_own", "the waker's fence where it looks at its space's own table (pair W)"),
 ];
 

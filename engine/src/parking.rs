@@ -6,6 +6,7 @@
 
 mod call;
 mod inheritance;
+mod look;
 mod lot;
 mod robust;
 mod thread;
@@ -15,6 +16,7 @@ use core::sync::atomic::AtomicU32;
 pub use lot::ParkingLot;
 
 use crate::abi::FUTEX_BITSET_MATCH_ANY;
+use crate::mutant::mutated;
 use crate::{
     Access, Address, Arithmetic, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, ParkEnd, Part,
     SharedKey, Space,
@@ -27,6 +29,8 @@ const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 const REQUEUE: i32 = libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
 /// How often a bucket's lock is looked at before the processor is offered to others.
 const SPINS: u32 = 40;
+/// So many are woken by a call each.
+const FEW: usize = 3;
 
 /// A thread that parks, or did: the address of its waiter's flag, which may be gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +57,21 @@ impl Parked {
     }
 }
 
+/// Those that were gathered are woken when this goes, also where an executor panicked meanwhile; unless others follow.
+struct Gathered<'a> {
+    here: &'a Gathering,
+    any: bool,
+    more: bool,
+}
+
+impl Drop for Gathered<'_> {
+    fn drop(&mut self) {
+        if self.any && !self.more && !mutated!(gathered_rest) {
+            Parked(self.here.address()).unpark_some(i32::MAX as u32);
+        }
+    }
+}
+
 /// Where threads are gathered that one call wakes, so that one system call wakes all of them. A word that is never read; any number of calls use it at a time.
 #[derive(Debug, Default)]
 pub struct Gathering(AtomicU32);
@@ -64,14 +83,15 @@ impl Gathering {
     /// all that are there afterwards. One that was awake already is not moved; if something else sleeps on its flag's address by now, that
     /// is woken for no reason, as whoever sleeps on a futex has to expect.
     pub fn unpark_all(&self, tasks: impl Iterator<Item = Parked>, part: Part) {
+        let mut tasks = tasks;
+        let mut gathered = Gathered { here: self, any: part == Part::Rest, more: part == Part::Some };
         if part == Part::All {
-            tasks.for_each(Parked::unpark);
-            return;
+            tasks.by_ref().take(FEW).for_each(Parked::unpark);
         }
-        tasks.for_each(|task| self.gather(task));
-        if part == Part::Rest {
-            Parked(self.address()).unpark_some(i32::MAX as u32);
-        }
+        tasks.for_each(|task| {
+            gathered.any = true;
+            self.gather(task);
+        });
     }
 
     fn address(&self) -> usize {
@@ -85,9 +105,14 @@ impl Gathering {
     }
 }
 
-/// Sleeps while the flag says that there is reason to, until a deadline.
+/// Sleeps while the flag says that there is reason to, until a deadline; before that it looks for some microseconds, if that was any use to this thread before:
+/// a wake that comes while it looks costs neither of the two a system call.
 #[inline]
 pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
+    look::at(flag);
+    if !flag.is_waiting() {
+        return ParkEnd::Unparked;
+    }
     let end = match until.filter(|until| until.at != u64::MAX) {
         None => futex(flag.word().addr(), WAIT, Flag::WAITING, 0, 0),
         Some(until) => sleep_until(flag, until),

@@ -308,7 +308,7 @@ impl<'a, H: Host> Call<'a, H> {
         let handed = waits.hand_over(heir, true);
         told.handle = handed.handle;
         if let Some(node) = handed.node {
-            wake(&mut held.locked, node);
+            told.looking = wake(&mut held.locked, node);
         }
         waits.lend(me.id, inheritance);
         waits.lend(handed.thread.id, inheritance);

@@ -11,7 +11,7 @@ use crate::key::Key;
 use crate::mutant::mutated;
 use crate::pi::{LockPi, Stop};
 use crate::pi_graph::{Claimant, Waits};
-use crate::waiter::Waiter;
+use crate::waiter::{Decision, Waiter};
 use crate::{Deadline, Engine, Errno, Host, Inheritance, ParkEnd, Word};
 
 /// Hands a lock of a thread that cannot write its word to its heir, which will, in its own call.
@@ -72,27 +72,30 @@ impl<H: Host> Drop for Exiting<'_, H> {
 pub(crate) struct Told<'a, H: Host> {
     host: &'a H,
     pub(crate) handle: Option<H::Task>,
+    /// It is awake, and sees it.
+    pub(crate) looking: bool,
 }
 
 impl<'a, H: Host> Told<'a, H> {
     pub(crate) fn nobody(host: &'a H) -> Told<'a, H> {
-        Told { host, handle: None }
+        Told { host, handle: None, looking: false }
     }
 }
 
 impl<H: Host> Drop for Told<'_, H> {
     fn drop(&mut self) {
-        if let Some(handle) = self.handle.take() {
+        if let Some(handle) = self.handle.take().filter(|_| !self.looking) {
             self.host.unpark(handle);
         }
     }
 }
 
 /// Wakes a waiter of this bucket, which is not in the graph, and whose handle was taken; the graph's lock is held. It may be gone from now on.
-pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) {
+/// Whether it is awake, and sees that.
+pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) -> bool {
     locked.remove(node);
     // SAFETY: in no list, but its owner needs the graph's lock to go, unless it was woken.
-    unsafe { node.as_ref() }.decide_to_wake();
+    unsafe { node.as_ref() }.decide_to_wake() == Decision::Looking
 }
 
 /// A claimant that may be queued: taken out when this ends.

@@ -159,7 +159,7 @@ impl<'a, H: Host> Moving<'a, H> {
             Look::Taken => {
                 let mut waits = call.waits();
                 self.woken.handle = first.claim.and_then(|claim| waits.take_handle(claim));
-                wake(&mut self.held.first, first.node);
+                self.woken.looking = wake(&mut self.held.first, first.node);
                 (1, first.next, who, true, waits)
             }
         };

@@ -17,6 +17,8 @@ use crate::{Flag, Host, Priority};
 const IDLE: u32 = 0;
 /// In a bucket's list, or about to leave it.
 const QUEUED: u32 = Flag::WAITING;
+/// The same, and its owner is awake and looks.
+const LOOKING: u32 = Flag::LOOKING;
 /// A waker chose it; never in a list.
 const WOKEN: u32 = 2;
 /// It chose to go; wakers pass it over, and it takes itself out of the list.
@@ -40,6 +42,33 @@ impl<H: Host> Handle<H> {
             Handle::Waker(waker) => waker.wake(),
         }
     }
+}
+
+/// How a waiter that was chosen is told.
+pub(crate) struct Woken<H: Host> {
+    pub(crate) handle: Handle<H>,
+    /// Its owner is awake, and sees it.
+    pub(crate) looking: bool,
+}
+
+impl<H: Host> Woken<H> {
+    /// No lock is held: this runs the host's code or the executor's.
+    pub(crate) fn unpark(self, host: &H) {
+        if !self.looking {
+            self.handle.unpark(host);
+        }
+    }
+}
+
+/// What came of wanting to wake a waiter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Decision {
+    /// It had left.
+    Left,
+    /// It is woken. Its owner is awake, and sees it.
+    Looking,
+    /// It is woken, and its owner is to be unparked.
+    Asleep,
 }
 
 /// What belongs to whoever holds the lock of the bucket that the waiter is in; before it is queued, and after it was
@@ -81,9 +110,11 @@ pub(crate) struct Waiter<H: Host> {
     /// |---|---|---|
     /// | idle | | |
     /// | queued | idle | its owner, under the bucket's lock |
-    /// | woken | queued | a waker, under the bucket's lock: one compare-exchange |
+    /// | looking | queued | its owner, before it parks: one compare-exchange |
+    /// | queued | looking | its owner, the same way |
+    /// | woken | queued, looking | a waker, under the bucket's lock: one compare-exchange |
     /// | left | queued | its owner, at a time-out or signal or when dropped: one compare-exchange, no lock |
-    /// | heir | queued | a thread that exits, under the graph's lock |
+    /// | heir | queued, looking | a thread that exits, under the graph's lock |
     /// | woken | heir | its owner, under both |
     ///
     /// With a claim (`pi_graph`) it is woken and leaves under the lock of the bucket and of the graph: both.
@@ -196,12 +227,21 @@ impl<H: Host> Waiter<H> {
         self.flag.0.store(WOKEN, Ordering::Relaxed);
     }
 
-    /// Decides that it is woken; after that it may be gone. False: it had left.
-    pub(crate) fn decide_to_wake(&self) -> bool {
+    /// Decides that it is woken; after that it may be gone.
+    pub(crate) fn decide_to_wake(&self) -> Decision {
         // Release: what the waker did, to the links too, happens before the wait's return; partner: `is_woken`,
         // `is_waiting`, `decide_to_leave`. Relaxed on failure: nothing was learnt.
         let order = if mutated!(wake_release) { Ordering::Relaxed } else { Ordering::Release };
-        self.flag.0.compare_exchange(QUEUED, WOKEN, order, Ordering::Relaxed).is_ok()
+        let mut state = QUEUED;
+        // Once more for each time that its owner begins or ends a look meanwhile, which it does once or twice a park.
+        loop {
+            match self.flag.0.compare_exchange(state, WOKEN, order, Ordering::Relaxed) {
+                Ok(QUEUED) if !mutated!(look_unpark) => return Decision::Asleep,
+                Ok(_) => return Decision::Looking,
+                Err(now @ (QUEUED | LOOKING)) => state = now,
+                Err(_) => return Decision::Left,
+            }
+        }
     }
 
     /// It is in `bucket`'s list from now on, whose lock the caller holds.

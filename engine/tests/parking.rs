@@ -6,10 +6,12 @@
 mod common;
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use common::until;
 use leeward_engine::parking::{ParkingLot, now};
@@ -162,6 +164,45 @@ fn futures_and_threads_wait_in_one_queue() {
         assert_eq!(lot.wake(&word, 1), 1);
         assert_eq!(third.as_mut().poll(&mut context), Poll::Ready(Wait::Woken));
     });
+}
+
+/// Threads, and behind them a future whose executor panics: the threads come back all the same, some of them woken by a call each and others by one for all.
+#[test]
+fn threads_before_an_executor_that_panics_are_woken() {
+    struct Panicking;
+    impl Wake for Panicking {
+        fn wake(self: Arc<Self>) {
+            panic!("executor: which this test wants");
+        }
+    }
+    let loudly = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !info.to_string().contains("executor: ") {
+            loudly(info);
+        }
+    }));
+    // Threads that are left asleep must not keep the test from failing.
+    let (lot, word): (&ParkingLot, &AtomicU32) = (Box::leak(Box::new(lot())), Box::leak(Box::default()));
+    for count in [1, 5, 15, 20] {
+        let come = Arc::new(AtomicU32::new(0));
+        let wait = |come: Arc<AtomicU32>| {
+            move || {
+                assert_eq!(lot.wait(word, 0, None), Wait::Woken);
+                come.fetch_add(1, Ordering::SeqCst);
+            }
+        };
+        let threads: Vec<_> = (0..count).map(|_| std::thread::spawn(wait(come.clone()))).collect();
+        until(|| waiting(lot) == u64::from(count));
+        // They fall asleep.
+        std::thread::sleep(Duration::from_millis(10));
+        let waker = Waker::from(Arc::new(Panicking));
+        let mut last = pin!(lot.wait_async(word, 0));
+        assert_eq!(last.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Pending);
+        assert!(catch_unwind(AssertUnwindSafe(|| lot.wake(word, u32::MAX))).is_err());
+        until(|| come.load(Ordering::SeqCst) == count);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(last.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(Wait::Woken));
+    }
 }
 
 #[test]

@@ -82,16 +82,24 @@ fn times(site: &dyn Site, waiters: u64) -> Result<Vec<f64>, Trouble> {
             let call = began.elapsed();
             if turn % 2 == 1 {
                 crowd.turn.store(mine.wrapping_add(1), Ordering::Release);
-            } else {
-                taken[1].push(until_come(site, &crowd, began, waiters * turns) / waiters as f64);
             }
-            until_come(site, &crowd, began, waiters * turns);
+            // Who was moved is to be woken, and who slept behind the move with the old turn; a wake-all wakes all, and those who have come are not disturbed.
+            let all_there = until_come(&crowd, began, waiters * turns, || {
+                if turn % 2 == 1 {
+                    site.wake(&crowd.aside, ALL);
+                    site.wake(&crowd.turn, ALL);
+                }
+            });
+            if turn % 2 == 0 {
+                taken[1].push(all_there / waiters as f64);
+            }
             taken[turn % 2 * 2].push(call.as_nanos() as f64 / f64::from(count.max(1)));
         }
         all_asleep(&crowd, waiters * (turns + 1));
         crew.dismiss();
         crowd.turn.fetch_add(1, Ordering::Release);
-        until_come(site, &crowd, Instant::now(), waiters * (turns + 1));
+        site.wake(&crowd.turn, ALL);
+        until_come(&crowd, Instant::now(), waiters * (turns + 1), || ());
     })?;
     taken.iter().map(|times| median(times).ok_or_else(|| Trouble::new("nothing was measured"))).collect()
 }
@@ -104,13 +112,12 @@ fn all_asleep(crowd: &Crowd, count: u64) {
     thread::sleep(Duration::from_millis(5));
 }
 
-/// Waits until so many have come, waking whoever still sleeps at either word; the time since `began`, in nanoseconds.
-fn until_come(site: &dyn Site, crowd: &Crowd, began: Instant, count: u64) -> f64 {
+/// Waits until so many have come, doing something again and again meanwhile; the time since `began`, in nanoseconds.
+fn until_come(crowd: &Crowd, began: Instant, count: u64, again: impl Fn()) -> f64 {
     // Acquire: partner: the waiters' count.
     while crowd.come.load(Ordering::Acquire) < count {
         thread::yield_now();
-        site.wake(&crowd.aside, ALL);
-        site.wake(&crowd.turn, ALL);
+        again();
     }
     began.elapsed().as_nanos() as f64
 }

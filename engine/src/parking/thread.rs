@@ -56,7 +56,7 @@ extern "C" fn forget() {
 pub(super) fn is_there(number: u32) -> bool {
     let process = std::process::id();
     // Signal 0 asks whether there is such a thread.
-    call(libc::SYS_tgkill, [process as usize, number as usize, 0]).is_ok()
+    call(libc::SYS_tgkill, [process as usize, number as usize, 0, 0]).is_ok()
 }
 
 /// How a thread is scheduled: its policy, with the flag that its children do not get it, and its level, 1 to 99 where it runs in real time.
@@ -66,19 +66,37 @@ pub(super) struct Schedule {
     pub(super) level: i32,
 }
 
+/// The kernel's `sched_attr`, in its first form.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// Of its flags: the thread's children do not get it.
+const RESET_ON_FORK: u64 = 1;
+
 impl Schedule {
     /// `None`: there is no such thread, or a sandbox does not tell.
     pub(super) fn of(number: u32) -> Option<Schedule> {
-        let mut level = 0_i32;
-        let policy = call(libc::SYS_sched_getscheduler, [number as usize, 0, 0]).ok()?;
-        call(libc::SYS_sched_getparam, [number as usize, (&raw mut level).expose_provenance(), 0]).ok()?;
-        Some(Schedule { policy: policy as i32, level })
+        let mut attributes = Attributes::default();
+        let place = (&raw mut attributes).expose_provenance();
+        call(libc::SYS_sched_getattr, [number as usize, place, size_of::<Attributes>(), 0]).ok()?;
+        let reset = if attributes.flags & RESET_ON_FORK != 0 { libc::SCHED_RESET_ON_FORK } else { 0 };
+        Some(Schedule { policy: attributes.policy as i32 | reset, level: attributes.priority as i32 })
     }
 
     /// Whether the kernel did it.
     pub(super) fn give(self, number: u32) -> bool {
         let level = (&raw const self.level).expose_provenance();
-        call(libc::SYS_sched_setscheduler, [number as usize, self.policy as usize, level]).is_ok()
+        call(libc::SYS_sched_setscheduler, [number as usize, self.policy as usize, level, 0]).is_ok()
     }
 
     /// The policy alone.
@@ -88,13 +106,13 @@ impl Schedule {
 }
 
 /// A system call whose pointers are to what the caller has borrowed.
-fn call(number: c_long, [a, b, c]: [usize; 3]) -> Result<c_long, i32> {
+fn call(number: c_long, [a, b, c, d]: [usize; 4]) -> Result<c_long, i32> {
     // SAFETY: the calling thread's, valid as long as it lives.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
-    // SAFETY: calls that ask about threads, or set how they are scheduled; the pointer, where there is one, is to a level.
-    let answer = unsafe { libc::syscall(number, a, b, c) };
+    // SAFETY: calls that ask about threads, or set how they are scheduled; the pointer, where there is one, is to a level, or to attributes of the size that is said.
+    let answer = unsafe { libc::syscall(number, a, b, c, d) };
     // SAFETY: as above.
     let why = unsafe { errno.read() };
     // SAFETY: as above.

@@ -41,6 +41,10 @@ pub struct Paged {
     pub serving: RefCell<Option<Others>>,
     /// Happens in the next sleep, once.
     pub sleep: RefCell<Option<Others>>,
+    /// That sleep is none: the thread looks.
+    pub looks: Cell<bool>,
+    /// Sleeps that were ended.
+    pub unparked: Cell<u32>,
     pub threads: Cell<u32>,
     pub head: Cell<Address>,
 }
@@ -57,6 +61,8 @@ impl Paged {
             faults: Cell::new(0),
             serving: RefCell::default(),
             sleep: RefCell::default(),
+            looks: Cell::new(false),
+            unparked: Cell::new(0),
             threads: Cell::new(1),
             head: Cell::new(0),
         }
@@ -158,16 +164,21 @@ impl Host for Paged {
     fn task(&self, _: &Flag) {
         self.may_sleep();
     }
-    fn park(&self, _: &Flag, _: Option<Deadline>) -> ParkEnd {
+    fn park(&self, flag: &Flag, _: Option<Deadline>) -> ParkEnd {
         self.may_sleep();
-        let others = self.sleep.take();
-        if let Some(mut others) = others {
-            others(self, 0);
+        if let Some(mut others) = self.sleep.take() {
+            if self.looks.get() {
+                let mut looks = 0..2;
+                flag.look(|| looks.next().inspect(|_| others(self, 0)).is_some());
+            } else {
+                others(self, 0);
+            }
         }
         ParkEnd::TimedOut
     }
     fn unpark(&self, (): ()) {
         self.may_sleep();
+        self.unparked.set(self.unparked.get() + 1);
     }
     fn now(&self, _: Clock) -> u64 {
         0

@@ -1,0 +1,98 @@
+//! Threads that look before they sleep: whoever is woken while it looks is told by its flag, and unparked by nobody.
+
+#![allow(missing_docs)]
+
+#[path = "common/paged.rs"]
+mod paged;
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+use leeward_engine::{Config, Engine, Errno, Heap, Host, Place, Requeue, Wait, WaitAny, Word};
+use paged::{Page, Paged};
+
+const ANY: u32 = u32::MAX;
+const HERE: Word = Word::private(64);
+const THERE: Word = Word::private(128);
+
+/// A wait in whose sleep, or look, `others` happens each time; how it ended, and how many were unparked.
+fn wait(looks: bool, others: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Result<Wait, Errno>, u32) {
+    let (engine, host) = case(looks, others);
+    let end = engine.wait(&host, HERE, 0, ANY, None);
+    assert_eq!(host.space().stats(&host).waiters + engine.stats(&host).waiters, 0);
+    (end, host.unparked.get())
+}
+
+fn case(looks: bool, others: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Rc<Engine<Paged>>, Paged) {
+    let engine = Rc::new(Engine::new(Config::small(1), Heap).unwrap());
+    let host = Paged::new(&[Page::There]);
+    host.looks.set(looks);
+    let same = engine.clone();
+    *host.sleep.borrow_mut() = Some(Box::new(move |host, _| others(&same, host)));
+    (engine, host)
+}
+
+#[test]
+fn a_wake_of_who_looks_unparks_nobody() {
+    let wake = |engine: &Engine<Paged>, host: &Paged| assert!(engine.wake(host, HERE, 1, ANY).is_ok());
+    assert_eq!(wait(true, wake), (Ok(Wait::Woken), 0));
+    assert_eq!(wait(false, wake), (Ok(Wait::Woken), 1));
+}
+
+#[test]
+fn a_wake_of_many_unparks_those_who_sleep() {
+    // Two wait in each other's sleep, and look: the inner one is chosen last.
+    for (looks, unparked) in [(true, 0), (false, 2)] {
+        let inner = move |engine: &Engine<Paged>, host: &Paged| {
+            let same: *const Engine<Paged> = engine;
+            *host.sleep.borrow_mut() = Some(Box::new(move |host, _| {
+                // SAFETY: the case's, which waits.
+                assert!(unsafe { &*same }.wake(host, HERE, ANY, ANY).is_ok());
+            }));
+            assert_eq!(engine.wait(host, HERE, 0, ANY, None), Ok(Wait::Woken));
+        };
+        assert_eq!(wait(looks, inner), (Ok(Wait::Woken), unparked));
+    }
+}
+
+#[test]
+fn a_future_beside_who_looks_is_told() {
+    let (engine, host) = case(true, |engine, host| assert!(engine.wake(host, HERE, ANY, ANY).is_ok()));
+    let mut context = Context::from_waker(Waker::noop());
+    let mut future = pin!(engine.wait_async(&host, HERE, 0, ANY));
+    assert!(future.as_mut().poll(&mut context).is_pending());
+    assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::Woken));
+    assert!(future.as_mut().poll(&mut context).is_ready());
+    assert_eq!(host.unparked.get(), 0);
+}
+
+#[test]
+fn who_looks_may_be_moved() {
+    let end = wait(true, |engine, host| {
+        assert_eq!(engine.requeue(host, HERE, THERE, 0, 1, Some(0)), Ok(Requeue::Done(1)));
+        assert_eq!(engine.wake(host, HERE, 1, ANY), Ok(0));
+        assert_eq!(engine.wake(host, THERE, 1, ANY), Ok(1));
+    });
+    assert_eq!(end, (Ok(Wait::Woken), 0));
+}
+
+#[test]
+fn of_several_words_one_is_woken() {
+    let (engine, host) = case(true, |engine, host| assert!(engine.wake(host, THERE, 1, ANY).is_ok()));
+    let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
+    assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::Woken(1)));
+    assert_eq!(engine.stats(&host).waiters, 0);
+}
+
+#[test]
+fn who_looked_in_vain_may_go_and_may_be_unparked() {
+    assert_eq!(wait(true, |_, _| {}), (Ok(Wait::TimedOut), 0));
+    // The look is over, by a panic: the wait is left, and nobody is woken.
+    let (engine, host) = case(true, |_, _| panic!("host: a look that panics"));
+    let panicked = catch_unwind(AssertUnwindSafe(|| engine.wait(&host, HERE, 0, ANY, None)));
+    assert!(panicked.is_err());
+    assert_eq!((engine.wake(&host, HERE, ANY, ANY), engine.stats(&host).waiters), (Ok(0), 0));
+}
