@@ -118,7 +118,7 @@ impl<H: Host> Engine<H> {
 
     /// A thread of `host`'s space is about to be created, the second or a later one: the space gets its table, or a
     /// larger one, before it is needed. Needs not be called; a wait does the same. Waiters of the space in the global
-    /// table put it off.
+    /// table put it off, and so does a thread that enlarges the space's table just then.
     pub fn reserve(&self, host: &H, threads: u32) {
         self.reserve_for(host, host.space(), threads);
     }

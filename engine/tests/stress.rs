@@ -63,6 +63,11 @@ fn a_lock_excludes_while_waiters_time_out_and_the_table_grows() {
                 std::thread::yield_now();
                 engine.reserve(process, threads);
             }
+            // Put off by who is at it already.
+            while lot.stats().buckets < 16384 {
+                engine.reserve(process, 4096);
+                std::thread::yield_now();
+            }
         });
     });
     assert_eq!(locks.iter().map(|(_, count)| count.load(Ordering::Relaxed)).sum::<usize>(), 8 * ROUNDS);
