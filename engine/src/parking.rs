@@ -1,6 +1,7 @@
 //! A host made of a Linux process's own threads: the engine as a portable parking lot.
 //!
-//! Threads sleep on the real futex, on their waiter's flag; nothing else of the kernel's futexes is used.
+//! Threads sleep on the real futex, on their waiter's flag; nothing else of the kernel's futexes is used. They look for some microseconds first, as long as that
+//! is of use to them.
 //! [`ParkingLot`] is the whole, and safe. [`Process`] is the host alone, for engines that are used by address; [`park`]
 //! and [`Parked`] are its sleep, for hosts that have memory of their own.
 
@@ -105,8 +106,10 @@ impl Gathering {
     }
 }
 
-/// Sleeps while the flag says that there is reason to, until a deadline; before that it looks for some microseconds, if that was any use to this thread before:
-/// a wake that comes while it looks costs neither of the two a system call.
+/// Sleeps while the flag says that there is reason to, until a deadline. Before that it looks: a wake that comes meanwhile costs neither of the two a system call.
+///
+/// # Cost
+/// Looking takes up to 8 pauses and 12 yields, some 5 µs. After each look in vain twice as many of the thread's parks sleep at once, 63 at most.
 #[inline]
 pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     look::at(flag);

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, missing_docs)]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 pub struct Rule {
     number: libc::c_long,
@@ -92,6 +92,7 @@ static INSTEAD: AtomicUsize = AtomicUsize::new(0);
 #[cfg(target_arch = "x86_64")]
 pub fn answer_by(number: libc::c_long, instead: fn([i64; 3]) -> i64) -> bool {
     use std::ffi::{c_int, c_void};
+    use std::sync::atomic::Ordering;
 
     extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
         // SAFETY: installed with SA_SIGINFO, so the kernel passes a valid context.
@@ -129,6 +130,7 @@ const LET_THROUGH: u32 = 0x1EE_3A2D;
 #[cfg(target_arch = "x86_64")]
 pub fn trap_the_end_of_listings(at_the_end: fn()) -> bool {
     use std::ffi::{c_int, c_void};
+    use std::sync::atomic::Ordering;
 
     extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
         // SAFETY: installed with SA_SIGINFO, so the kernel passes a valid context.
