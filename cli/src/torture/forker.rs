@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use leeward::fence::{self, Strategy};
 use leeward::rcu::{Guard, RcuCell, Reader, qsbr};
 
 use super::crew::{Member, is_over};
@@ -69,8 +70,9 @@ pub fn fork<D: Flavour>(me: &'static Member, mut random: Random) {
 /// Forks, and looks at how the child ends. The caller's guards, if any, are in the child as well.
 fn fork_now(child: impl FnOnce() -> u8) {
     let in_child = move || {
-        // By the clock, unlike the watchdog's: long enough for a machine that has other things to do.
-        sys::die_in(watchdog::patience().max(20));
+        // By the clock, unlike the watchdog's: long enough for a machine that has other things to do, also where each of a dozen heavy fences takes seconds on it.
+        let times = if fence::strategy() == Some(Strategy::MembarrierGlobal) { 6 } else { 1 };
+        sys::die_in(times * watchdog::patience().max(20));
         let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(PANICKED);
         if found().is_some() { READ_AFTER_FREE } else { code }
     };
