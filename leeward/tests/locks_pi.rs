@@ -95,6 +95,7 @@ fn an_owner_that_goes_while_others_wait() {
     let lock = Arc::new(Mutex::new(()));
     let (locked, is_locked) = channel();
     let (go, told) = channel::<()>();
+    let (number, numbers) = channel();
     let owner = Arc::clone(&lock);
     let owner = thread::spawn(move || {
         std::mem::forget(owner.lock().unwrap());
@@ -104,15 +105,20 @@ fn an_owner_that_goes_while_others_wait() {
     is_locked.recv().unwrap();
     let waiters: Vec<_> = [true, true, false]
         .map(|timed| {
-            let lock = Arc::clone(&lock);
-            thread::spawn(move || match timed {
-                true => lock.try_lock_for(Duration::from_secs(1_000)).map(drop),
-                false => lock.lock().map(drop),
+            let (lock, number) = (Arc::clone(&lock), number.clone());
+            thread::spawn(move || {
+                // SAFETY: no arguments.
+                number.send(unsafe { libc::gettid() }).unwrap();
+                match timed {
+                    true => lock.try_lock_for(Duration::from_secs(1_000)).map(drop),
+                    false => lock.lock().map(drop),
+                }
             })
         })
         .into();
-    // Long enough for most to sleep; those that do not yet are told as well.
-    thread::sleep(4 * GLANCE);
+    // At the lock: one of them must be there when the owner goes, to be given it.
+    let numbers: Vec<_> = numbers.iter().take(waiters.len()).collect();
+    eventually("they sleep", || numbers.iter().all(|&number| is_asleep(number)));
     go.send(()).unwrap();
     owner.join().unwrap();
     for waiter in waiters {
