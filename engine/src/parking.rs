@@ -30,8 +30,6 @@ const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 const REQUEUE: i32 = libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
 /// How often a bucket's lock is looked at before the processor is offered to others.
 const SPINS: u32 = 40;
-/// So many are woken by a call each.
-const FEW: usize = 3;
 
 /// A thread that parks, or did: the address of its waiter's flag, which may be gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,17 +56,13 @@ impl Parked {
     }
 }
 
-/// Those that were gathered are woken when this goes, also where an executor panicked meanwhile; unless others follow.
-struct Gathered<'a> {
-    here: &'a Gathering,
-    any: bool,
-    more: bool,
-}
+/// Those that were gathered are woken when this goes, also where an executor panicked meanwhile.
+struct Gathered<'a>(&'a Gathering);
 
 impl Drop for Gathered<'_> {
     fn drop(&mut self) {
-        if self.any && !self.more && !mutated!(gathered_rest) {
-            Parked(self.here.address()).unpark_some(i32::MAX as u32);
+        if !(mutated!(gathered_rest) && std::thread::panicking()) {
+            Parked(self.0.address()).unpark_some(i32::MAX as u32);
         }
     }
 }
@@ -84,15 +78,12 @@ impl Gathering {
     /// all that are there afterwards. One that was awake already is not moved; if something else sleeps on its flag's address by now, that
     /// is woken for no reason, as whoever sleeps on a futex has to expect.
     pub fn unpark_all(&self, tasks: impl Iterator<Item = Parked>, part: Part) {
-        let mut tasks = tasks;
-        let mut gathered = Gathered { here: self, any: part == Part::Rest, more: part == Part::Some };
         if part == Part::All {
-            tasks.by_ref().take(FEW).for_each(Parked::unpark);
+            tasks.for_each(Parked::unpark);
+            return;
         }
-        tasks.for_each(|task| {
-            gathered.any = true;
-            self.gather(task);
-        });
+        let _wake = (part == Part::Rest).then(|| Gathered(self));
+        tasks.for_each(|task| self.gather(task));
     }
 
     fn address(&self) -> usize {
