@@ -103,11 +103,15 @@ impl Gathering {
 /// Looking takes up to 8 pauses and 12 yields, some 5 µs. After each look in vain twice as many of the thread's parks sleep at once, 63 at most.
 #[inline]
 pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
-    look::at(flag);
-    if !flag.is_waiting() {
-        return ParkEnd::Unparked;
+    let until = until.filter(|until| until.at != u64::MAX);
+    // A time that is up leaves none to look.
+    if until.is_none_or(|until| now(until.clock) < until.at) {
+        look::at(flag);
+        if !flag.is_waiting() {
+            return ParkEnd::Unparked;
+        }
     }
-    let end = match until.filter(|until| until.at != u64::MAX) {
+    let end = match until {
         None => futex(flag.word().addr(), WAIT, Flag::WAITING, 0, 0),
         Some(until) => sleep_until(flag, until),
     };

@@ -50,3 +50,26 @@ fn look(flag: &Flag, last: u32) {
     let next = if was_of_use { 0 } else { (2 * last + 1).min(MOST_SKIPPED) };
     SKIP.set((next, next));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parking::park;
+    use crate::{Deadline, ParkEnd};
+
+    #[test]
+    fn looks_in_vain_become_rare_and_a_time_that_is_up_leaves_none() {
+        let flag = Flag::new_group();
+        for passed in [1, 3, 7, 15, 31, MOST_SKIPPED, MOST_SKIPPED] {
+            at(&flag);
+            assert_eq!(SKIP.get(), (passed, passed));
+            (0..passed).for_each(|_| at(&flag));
+            assert_eq!(SKIP.get(), (0, passed));
+        }
+        assert_eq!(park(&flag, Some(Deadline { clock: Clock::Monotonic, at: 1 })), ParkEnd::TimedOut);
+        assert_eq!(SKIP.get(), (0, MOST_SKIPPED));
+        flag.tell_group();
+        assert_eq!(park(&flag, None), ParkEnd::Unparked);
+        assert_eq!(SKIP.get(), (0, 0));
+    }
+}
