@@ -52,7 +52,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Locks it if nobody holds it.
     ///
     /// # Errors
-    /// [`Error::Deadlock`]: the caller holds it; [`Error::TimedOut`]: somebody else does; [`Error::OwnerGone`].
+    /// As [`RawMutex::try_lock`].
     #[inline]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, Error> {
         self.lock.try_lock().map(|()| self.guard())

@@ -61,7 +61,8 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     /// Locks it if nobody holds it. No system call.
     ///
     /// # Errors
-    /// [`Error::Deadlock`]: the caller holds it; [`Error::TimedOut`]: somebody else does; [`Error::OwnerGone`].
+    /// [`Error::Deadlock`]: the caller holds it; [`Error::TimedOut`]: somebody else does; [`Error::OwnerGone`]. An owner that exited while nobody waited
+    /// is one that holds it: only who waits asks the kernel.
     #[inline]
     pub fn try_lock(&self) -> Result<(), Error> {
         let this = tid::this();
