@@ -97,7 +97,7 @@ impl Gathering {
     }
 }
 
-/// Sleeps while the flag says that there is reason to, until a deadline. Before that it looks: a wake that comes meanwhile costs neither of the two a system call.
+/// Sleeps while the flag says that there is reason to, until a deadline. Before that it looks: a wake that comes meanwhile spares both threads the futex call.
 ///
 /// # Cost
 /// Looking takes up to 8 pauses and 12 yields, some 5 µs. After each look in vain twice as many of the thread's parks sleep at once, 63 at most.
