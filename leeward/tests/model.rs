@@ -45,6 +45,7 @@ mod model {
     mod slots;
 
     // The tests.
+    mod asymmetric;
     mod following;
     mod large;
     mod litmus;

@@ -37,6 +37,13 @@ const OBJECT: Loc = 36;
 const PAYLOAD: Loc = 42;
 const DROPPED: Loc = 48;
 
+/// Asymmetric locks: what says who may enter by a slot, the ordinary lock underneath, and a
+/// thread's slots with the requests to be woken.
+const BIAS: Loc = 54;
+const ORDINARY: Loc = 56;
+const HELD: Loc = 58;
+const ASKED: Loc = 61;
+
 pub const LIVE: u8 = 1;
 pub const FREED: u8 = 2;
 
@@ -95,6 +102,26 @@ pub fn dropped(which: Which) -> At {
     element(DROPPED, OBJECTS, which)
 }
 
+/// Whose way in is open: 0 = everybody takes the ordinary lock. Of lock 0 or 1.
+pub fn bias(lock: u8) -> At {
+    word(BIAS + lock)
+}
+
+/// The ordinary lock under asymmetric lock 0 or 1.
+pub fn ordinary(lock: u8) -> At {
+    word(ORDINARY + lock)
+}
+
+/// The slot of thread 0, 1 or 2: which lock it is inside of.
+pub fn held(slot: u8) -> At {
+    word(HELD + slot)
+}
+
+/// Which lock's writer sleeps on that slot.
+pub fn asked(slot: u8) -> At {
+    word(ASKED + slot)
+}
+
 pub fn turn(parity: u8) -> At {
     word(TURN + parity)
 }
@@ -132,6 +159,10 @@ pub fn name(word: Loc) -> String {
         (OBJECT, "obj"),
         (PAYLOAD, "payload"),
         (DROPPED, "dropped"),
+        (BIAS, "bias"),
+        (ORDINARY, "ordinary"),
+        (HELD, "slot"),
+        (ASKED, "asked"),
     ];
     match singles.get(usize::from(word)) {
         Some(name) => (*name).to_string(),

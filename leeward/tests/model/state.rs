@@ -5,7 +5,7 @@ use super::lang::{Pc, Src};
 
 pub const THREADS: usize = 4;
 pub const REGS: usize = 12;
-pub const WORDS: usize = 56;
+pub const WORDS: usize = 64;
 /// The largest window; a model may use less.
 pub const WINDOW: usize = 6;
 
