@@ -1,6 +1,8 @@
 //! The store-buffer litmus on asymmetric locks (`common/litmus.rs` tells how): whoever's announcement is still in the store
 //! buffer when the other looks at the slots is inside beside it, where a heavy fence is missing (pairs G and I).
 //!
+//! A witness, not a proof: a processor whose interrupts are slow hides its store buffers, and the test then finds
+//! nothing even where a fence is missing. What must be found is found by `tests/model.rs` and loom.
 //! `LEEWARD_TEST_SECONDS` makes each run longer.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]

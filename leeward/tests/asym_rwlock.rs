@@ -8,7 +8,7 @@ mod common;
 use common::*;
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -49,15 +49,20 @@ fn has_writer<T>(lock: &RwLock<T>) -> bool {
     shows(lock, "is_written: true") || shows(lock, "writers_wait: true")
 }
 
-/// Runs `inside` while another thread wants to write, which comes to pass when what that returns is dropped.
+/// Runs `inside` while another thread sleeps until it may write, which comes to pass when what that returns is dropped.
 fn beside_a_writer<T: Send + Sync, G>(lock: &RwLock<T>, inside: impl FnOnce() -> G) {
-    let written = AtomicBool::new(false);
+    let (written, writer) = (AtomicBool::new(false), AtomicI32::new(0));
     thread::scope(|scope| {
         scope.spawn(|| {
+            // SAFETY: has no precondition.
+            writer.store(unsafe { libc::gettid() }, Ordering::Relaxed);
             let _writer = lock.write();
             written.store(true, Ordering::Relaxed);
         });
-        eventually("a writer waits", || has_writer(lock));
+        // Asleep, and not only on its way there: what wakes it is not optional then.
+        eventually("a writer sleeps", || {
+            written.load(Ordering::Relaxed) || has_writer(lock) && is_asleep(writer.load(Ordering::Relaxed))
+        });
         let guard = inside();
         assert!(!written.load(Ordering::Relaxed), "a writer entered beside a reader");
         drop(guard);
@@ -103,10 +108,7 @@ fn a_writer_waits_for_slots() {
         let lock = open(());
         let guard = lock.read();
         assert!(shows(&lock, "is_read: true"), "the reader must be in a slot");
-        beside_a_writer(&lock, || {
-            thread::sleep(GLANCE);
-            guard
-        });
+        beside_a_writer(&lock, || guard);
     }
 }
 

@@ -1,5 +1,7 @@
 //! The store-buffer litmus on the real code (`common/litmus.rs` tells how), for every flavour and strategy.
 //!
+//! A witness, not a proof: a processor whose interrupts are slow hides its store buffers, and the test then finds
+//! nothing even where a fence is missing. What must be found is found by `tests/model.rs` and loom.
 //! `LEEWARD_TEST_SECONDS` makes each run longer.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]

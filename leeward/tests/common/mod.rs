@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use leeward::rcu::Domain;
+
 /// xorshift64*: the same sequence for the same seed.
 pub struct Rng(u64);
 
@@ -87,8 +89,13 @@ pub fn patience() -> Duration {
     Duration::from_secs(seconds.unwrap_or(20))
 }
 
-/// How long something that must not happen is given to happen.
+/// How long something that must not happen is given to happen, at least.
 pub const GLANCE: Duration = Duration::from_millis(5);
+
+leeward::rcu_domain! {
+    /// A domain with no reader: how long a grace period takes here and now with nothing in its way.
+    struct Unhindered;
+}
 
 /// Looks until it is so.
 #[track_caller]
@@ -100,14 +107,22 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Looks a while whether it becomes so.
+/// Looks a while that it does not become so: for 5 ms, and while two grace periods of another domain
+/// pass, since a heavy fence takes microseconds on one machine and milliseconds on another.
 #[track_caller]
 pub fn never(what: &str, is_so: impl Fn() -> bool) {
     let start = Instant::now();
-    while start.elapsed() < GLANCE {
+    let mut passed = 0;
+    let mut cookie = Unhindered::start_poll();
+    while start.elapsed() < GLANCE || passed < 2 {
         assert!(!is_so(), "{what}");
+        if Unhindered::poll(&cookie) {
+            passed += 1;
+            cookie = Unhindered::start_poll();
+        }
         std::thread::sleep(Duration::from_micros(50));
     }
+    assert!(!is_so(), "{what}");
 }
 
 /// Ends the test program with a sentence if it is not dropped in time: a hang is a failure, not a wait.
