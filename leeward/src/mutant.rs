@@ -138,6 +138,7 @@ mutants! {
     robust_light_leaving: "a light robust mutex's owner saying that it is leaving (pair K)",
     worker_of_std: "starting the worker with the C library: as a thread of the standard library's, which takes a lock that a fork copies",
     rwlock_lapse: "a readers-writer lock's writer taking a lock that is kept for readers that do not come",
+    signal_survives_execve: "taking a signal for fences that ends no program into which execve takes it along",
     signal_numbers: "asking whether the threads are listed by the numbers by which they are signalled",
 }
 

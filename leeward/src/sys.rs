@@ -25,7 +25,7 @@ impl Errno {
 }
 
 /// Blocks the calling thread's asynchronous signals until dropped, so that a thread started meanwhile never runs the
-/// program's handlers. The real-time ones stay: a heavy fence may be one.
+/// program's handlers. `SIGURG` and the real-time ones stay: a heavy fence may be one.
 #[cfg(feature = "std")]
 pub(crate) struct BlockedSignals(libc::sigset_t);
 
@@ -34,12 +34,13 @@ impl BlockedSignals {
     pub(crate) fn new() -> BlockedSignals {
         const SYNCHRONOUS: [libc::c_int; 6] =
             [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+        let stays = |signal| SYNCHRONOUS.contains(&signal) || signal == libc::SIGURG;
         let mut blocked = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: initialises the set.
         unsafe { libc::sigemptyset(blocked.as_mut_ptr()) };
         // SAFETY: initialised just now.
         let mut blocked = unsafe { blocked.assume_init() };
-        for signal in (1..32).filter(|signal| !SYNCHRONOUS.contains(signal)) {
+        for signal in (1..32).filter(|&signal| !stays(signal)) {
             // SAFETY: a set of ours and a number that exists.
             unsafe { libc::sigaddset(&mut blocked, signal) };
         }

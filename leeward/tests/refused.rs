@@ -326,6 +326,18 @@ cases! {
         }
     }
 
+    /// The worker blocks the program's signals, and answers the fence's: else each fence would wait 10 ms and visit the processors.
+    the_worker_answers: {
+        D::defer(|| ());
+        D::barrier();
+        fence::force(Strategy::Signal).unwrap();
+        eventually("a fence has no thread to reach over the processors", || {
+            let before = fence::counters().visits;
+            fence::heavy();
+            fence::counters().visits == before
+        });
+    }
+
     /// More threads than are interrupted at a time, and a signal of the program's own where we would have taken ours.
     many_threads: {
         install_everywhere_from(libc::SIGRTMAX() - 3);
@@ -382,7 +394,7 @@ cases! {
 mod meanwhile;
 #[path = "refused/namespace.rs"]
 mod namespace;
-#[path = "refused/signals.rs"]
+#[path = "common/signals.rs"]
 mod signals;
 
 /// What `LEEWARD_FENCE` may hold.

@@ -61,7 +61,7 @@ impl Advice {
                 "Heavy fences take milliseconds: batch updates (defer) rather than call synchronize after each, or get the private expedited command (Linux 4.14)."
             }
             Advice::FenceBySignal => {
-                "Heavy fences signal every thread of the process: expect EINTR from system calls that ignore SA_RESTART, block no real-time signals for long, and batch updates (defer)."
+                "Heavy fences signal every thread of the process: expect EINTR from system calls that ignore SA_RESTART, do not block SIGURG for long, and batch updates (defer)."
             }
             Advice::NoFence => {
                 "No heavy fence is possible: allow membarrier, or signals to the own threads, or sched_setaffinity; until then use domains declared `: Full`."

@@ -82,11 +82,14 @@ pub enum Strategy {
     /// `membarrier(GLOBAL)`, Linux 4.3: waits for a grace period of the scheduler and disturbs nobody. Milliseconds.
     /// Refused by machines that run `nohz_full`.
     MembarrierGlobal,
-    /// A real-time signal to each thread of the process (listed from `/proc/self/task`), answered from its handler.
+    /// A signal to each thread of the process (listed from `/proc/self/task`), answered from its handler.
     /// Tens of microseconds a thread; relative sleeps start over (fences that follow each other faster than a sleep's
     /// slack can prolong it without end), and system calls that ignore `SA_RESTART` return `EINTR`. A thread that
     /// blocks the signal for longer than 10 ms is reached by moving the caller over every processor on which it
     /// may run.
+    ///
+    /// The signal is `SIGURG`, or a real-time one where the program handles `SIGURG`. A thread that calls `execve`
+    /// takes what is pending along into the new program, which `SIGURG` leaves alone and a real-time signal ends.
     Signal,
     /// No asymmetry: both halves are `fence(SeqCst)`. What platforms other than Linux get, at compile time.
     Symmetric,

@@ -5,16 +5,20 @@
 //! that had not answered yet may have been missed, and one started by a thread that *had* answered begins behind its
 //! starter's fence.
 //!
-//! The signal is a real-time one whose disposition was the default when the first fence needed it, counted down from
-//! `SIGRTMAX - 2`. Its value carries a place and a round, so that an answer that comes late is told from one that is
-//! awaited.
+//! The signal is `SIGURG`, whose default action is to do nothing. A signal that is pending for a thread
+//! which calls `execve` stays pending in the new program, and that has no handler: a real-time signal
+//! would end it. A program that handles `SIGURG` itself is given a real-time signal all the same: the
+//! first whose disposition is the default, counted down from `SIGRTMAX - 2`.
 //!
-//! A thread that blocks the signal collects them: one a fence, until it unblocks it and answers them all, or the user's
-//! limit of pending signals (`RLIMIT_SIGPENDING`) is reached and the processors are visited at once.
+//! The handler finds by its thread's number what answer is awaited of it. So one signal serves any number
+//! of fences: a thread whose `SIGURG` is pending is sent no second one, and answers the fence that waits
+//! when it runs. A thread that blocks a real-time signal collects one for each fence, until it unblocks
+//! the signal, or until the user's limit of pending signals (`RLIMIT_SIGPENDING`) is reached and the
+//! processors are visited at once.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use core::time::Duration;
 
 use rustix::fs::{Mode, OFlags, RawDir};
@@ -27,7 +31,7 @@ use crate::futex;
 use crate::mutant::mutated;
 use crate::raw::Mutex;
 
-/// Threads that are interrupted at a time: the places in `ANSWERED`.
+/// Threads that are interrupted at a time: the places in `AWAITED` and `ANSWERED`.
 const BATCH: usize = 256;
 /// How long a batch may take before the processors are visited instead: a thread that blocks the signal never
 /// answers.
@@ -37,12 +41,14 @@ const PATIENCE: Duration = Duration::from_millis(10);
 static TURN: Mutex = <Mutex>::new();
 /// The signal in use; 0 = none chosen yet.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// By place: the last round that was answered from it.
-static ANSWERED: [AtomicUsize; BATCH] = [const { AtomicUsize::new(0) }; BATCH];
+/// By place: the thread of which an answer is awaited, or was in an earlier round.
+static AWAITED: [AtomicI32; BATCH] = [const { AtomicI32::new(0) }; BATCH];
+/// By place: the last [`answer_of`] a thread that found itself there.
+static ANSWERED: [AtomicU64; BATCH] = [const { AtomicU64::new(0) }; BATCH];
 /// Changes with every answer; where the caller sleeps.
 static ANSWERS: AtomicU32 = AtomicU32::new(0);
-/// Rounds so far. Rounds never repeat within what `usize` holds beside a place.
-static ROUND: AtomicUsize = AtomicUsize::new(0);
+/// The round that runs.
+static ROUND: AtomicU32 = AtomicU32::new(0);
 static VISITS: AtomicU64 = AtomicU64::new(0);
 
 pub(super) fn visits() -> u64 {
@@ -58,7 +64,7 @@ pub(super) fn after_fork() {
 /// Whether the own threads can be listed and signalled, or the processors be visited.
 pub(super) fn is_allowed() -> bool {
     let errno = crate::sys::Errno::save();
-    let may_signal = queue_signal(rustix::thread::gettid().as_raw_nonzero().get(), 0, 0).is_ok();
+    let may_signal = queue_signal(rustix::thread::gettid().as_raw_nonzero().get(), 0).is_ok();
     let is_allowed = may_signal && each_thread(&mut |_| ()) || visit::is_allowed();
     errno.restore();
     is_allowed
@@ -180,18 +186,24 @@ impl Known {
 /// Some threads, each with a place of its own for the answer.
 struct Batch {
     signal: c_int,
-    round: usize,
+    round: u32,
     threads: [i32; BATCH],
     len: usize,
+}
+
+/// What `thread` leaves at its place once it has executed a fence that came after the beginning of
+/// `round`. Never 0.
+const fn answer_of(thread: i32, round: u32) -> u64 {
+    (round as u64) << 32 | thread as u64
 }
 
 impl Batch {
     fn begin(signal: c_int) -> Batch {
         // Relaxed: only the holder of the turn counts rounds.
-        // (It wraps after 2^24 on 32-bit machines: an answer of that age is a signal that was blocked all the while,
-        // and costs a visit.)
-        let round = ROUND.load(Ordering::Relaxed).wrapping_add(1) & (usize::MAX / BATCH);
-        ROUND.store(round, Ordering::Relaxed);
+        let round = ROUND.load(Ordering::Relaxed).wrapping_add(1);
+        // Release: partner of the acquire in `answer`. A thread that sees this round executes its fence after
+        // the one that the caller of this module has executed.
+        ROUND.store(round, Ordering::Release);
         Batch { signal, round, threads: [0; BATCH], len: 0 }
     }
 
@@ -201,7 +213,12 @@ impl Batch {
 
     fn send(&mut self, thread: Pid) -> Result<(), Errno> {
         let thread = thread.as_raw_nonzero().get();
-        match queue_signal(thread, self.signal, self.round * BATCH + self.len) {
+        // Relaxed: this round's answer comes after the signal. The store forgets an answer that the same
+        // thread gave here 2^32 rounds ago, in a round of the same number.
+        ANSWERED[self.len].store(0, Ordering::Relaxed);
+        // Release: partner of the acquire in `answer`, whose store comes after the one above.
+        AWAITED[self.len].store(thread, Ordering::Release);
+        match queue_signal(thread, self.signal) {
             Ok(()) => {
                 self.threads[self.len] = thread;
                 self.len += 1;
@@ -238,33 +255,30 @@ impl Batch {
     }
 
     fn answered(&self, place: usize) -> bool {
+        let thread = self.threads[place];
         // Acquire: partner of the handler's release; its thread's earlier accesses happen before ours that follow.
         // A thread that is gone answers no more; its number may be another's by now, which the next listing shows.
-        ANSWERED[place].load(Ordering::Acquire) == self.round || !self.alive(place)
-    }
-
-    fn alive(&self, place: usize) -> bool {
-        queue_signal(self.threads[place], 0, 0) != Err(Errno::SRCH)
+        ANSWERED[place].load(Ordering::Acquire) == answer_of(thread, self.round)
+            || queue_signal(thread, 0) == Err(Errno::SRCH)
     }
 }
 
 /// The handler: fence, answer, wake. Touches nothing that is not an atomic of ours, and leaves errno alone.
-extern "C" fn answer(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+///
+/// It does so whoever sent the signal: a fence that is over, or another process.
+extern "C" fn answer(_: c_int) {
     let errno = crate::sys::Errno::save();
+    // Acquire: partner of the release in `Batch::begin`: the fence below comes after that round's beginning.
+    let round = ROUND.load(Ordering::Acquire);
     // SeqCst: the full fence that the caller asked this thread for.
     fence(Ordering::SeqCst);
-    // SAFETY: installed with SA_SIGINFO, so the kernel passes a valid pointer.
-    let info = unsafe { &*info };
-    // SAFETY: reads the value's bytes, which are there for a queued signal and are any number for another.
-    let value = unsafe { info.si_value() }.sival_ptr as usize;
-    // Somebody else's signal of the same number carries whatever it likes: a round that is over is nobody's any more.
-    // Relaxed: a round that is awaited was stored before its signal was sent.
-    // SAFETY: as for the value.
-    let ours =
-        info.si_code == libc::SI_QUEUE && unsafe { info.si_pid() } == rustix::process::getpid().as_raw_nonzero().get();
-    if ours && value / BATCH == ROUND.load(Ordering::Relaxed) {
+    let thread = rustix::thread::gettid().as_raw_nonzero().get();
+    // Acquire: partner of the release in `Batch::send`. The place may be this thread's from an earlier
+    // round, and another thread's a moment later: that one's answer bears another number, so this one is
+    // not taken for it. (If this one overwrites it, the fence visits the processors.)
+    if let Some(place) = AWAITED.iter().position(|awaited| awaited.load(Ordering::Acquire) == thread) {
         // Release: partner of the acquire in `answered`.
-        ANSWERED[value % BATCH].store(value / BATCH, Ordering::Release);
+        ANSWERED[place].store(answer_of(thread, round), Ordering::Release);
         // Release: as above, for whoever counts answers.
         ANSWERS.fetch_add(1, Ordering::Release);
         futex::wake(&ANSWERS, 1);
@@ -285,7 +299,7 @@ fn number() -> Result<c_int, Errno> {
 }
 
 fn handler() -> libc::sighandler_t {
-    let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = answer;
+    let handler: extern "C" fn(c_int) = answer;
     handler as libc::sighandler_t
 }
 
@@ -298,14 +312,15 @@ fn disposition(signal: c_int) -> Option<libc::sigaction> {
     (asked == 0).then_some(current)
 }
 
-/// Takes the first real-time signal, from above, that nobody handles.
+/// Takes the first signal that the program does not handle: `SIGURG`, then the real-time ones, from above.
 fn install() -> Result<c_int, Errno> {
-    for signal in (libc::SIGRTMIN()..=libc::SIGRTMAX() - 2).rev() {
+    let urgent = (!mutated!(signal_survives_execve)).then_some(libc::SIGURG);
+    for signal in urgent.into_iter().chain((libc::SIGRTMIN()..=libc::SIGRTMAX() - 2).rev()) {
         let Some(mut action) = disposition(signal).filter(|action| action.sa_sigaction == libc::SIG_DFL) else {
             continue;
         };
         action.sa_sigaction = handler();
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
         // SAFETY: `action` is a whole sigaction with a handler that is async-signal-safe.
         let taken = unsafe { libc::sigaction(signal, &action, core::ptr::null_mut()) };
         if taken == 0 {
@@ -365,12 +380,11 @@ struct Queued {
 
 const _: () = assert!(size_of::<QueuedInfo>() >= size_of::<libc::siginfo_t>());
 
-/// Queues `signal` with `value` to one thread of this process; signal 0 only asks whether it is there.
-fn queue_signal(thread: i32, signal: c_int, value: usize) -> Result<(), Errno> {
+/// Queues `signal` to one thread of this process; signal 0 only asks whether it is there.
+fn queue_signal(thread: i32, signal: c_int) -> Result<(), Errno> {
     let pid = rustix::process::getpid().as_raw_nonzero().get();
-    let uid = rustix::process::getuid().as_raw();
-    let info =
-        QueuedInfo { signo: signal, errno: 0, code: libc::SI_QUEUE, queued: Queued { pid, uid, value }, rest: [0; 12] };
+    let queued = Queued { pid, uid: rustix::process::getuid().as_raw(), value: 0 };
+    let info = QueuedInfo { signo: signal, errno: 0, code: libc::SI_QUEUE, queued, rest: [0; 12] };
     // SAFETY: `info` is as large as the kernel's siginfo_t and outlives the call, which only reads it.
     let sent = unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, thread, signal, &raw const info) };
     match sent {

@@ -1,9 +1,11 @@
 //! The mask and the handlers of the program that the fence is used in.
 
+#![allow(dead_code, missing_docs)]
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Does something to the calling thread's mask of every signal.
-pub(super) fn block_signals(how: libc::c_int) {
+pub fn block_signals(how: libc::c_int) {
     let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: initialises the set.
     unsafe { libc::sigfillset(all.as_mut_ptr()) };
@@ -12,14 +14,14 @@ pub(super) fn block_signals(how: libc::c_int) {
     assert_eq!(outcome, 0);
 }
 
-pub(super) static STRAY: AtomicU64 = AtomicU64::new(0);
+pub static STRAY: AtomicU64 = AtomicU64::new(0);
 
-/// The program's own handler on every real-time signal from `first` up.
-pub(super) fn install_everywhere_from(first: libc::c_int) {
+/// The program's own handler on `SIGURG` and every real-time signal from `first` up.
+pub fn install_everywhere_from(first: libc::c_int) {
     extern "C" fn stray(_: libc::c_int) {
         STRAY.fetch_add(1, Ordering::Relaxed);
     }
-    for signal in first..=libc::SIGRTMAX() {
+    for signal in [libc::SIGURG].into_iter().chain(first..=libc::SIGRTMAX()) {
         // SAFETY: zeroed is a valid sigaction.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         let handler: extern "C" fn(libc::c_int) = stray;

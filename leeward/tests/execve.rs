@@ -1,0 +1,90 @@
+//! A thread that executes another program while heavy fences signal it: what is queued to it goes along into that program, where it must do no harm.
+
+#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
+#![allow(missing_docs)]
+
+#[path = "common/cases.rs"]
+mod cases;
+mod common;
+#[path = "common/processes.rs"]
+mod processes;
+#[path = "common/signals.rs"]
+mod signals;
+
+use common::*;
+use processes::{child, status_of};
+
+use std::ffi::{CStr, CString, c_char};
+use std::sync::mpsc::channel;
+use std::thread;
+
+use leeward::fence::{self, Strategy};
+
+/// Becomes another program.
+fn execute(program: &CStr, arguments: &[&CStr]) -> bool {
+    let mut list: Vec<*const c_char> = [program].iter().chain(arguments).map(|argument| argument.as_ptr()).collect();
+    list.push(std::ptr::null());
+    // SAFETY: strings that end with 0, in a list that ends with null.
+    unsafe { libc::execv(program.as_ptr(), list.as_ptr()) };
+    false
+}
+
+/// Every third program or so was ended by a real-time signal that a fence of the one before it had queued.
+#[test]
+fn beside_heavy_fences() {
+    let _dog = Watchdog::new("beside_heavy_fences");
+    for _ in 0..40 {
+        let executed = child(|| {
+            fence::force(Strategy::Signal).unwrap();
+            let (fenced, has_fenced) = channel();
+            thread::spawn(move || {
+                (0..).for_each(|fences| {
+                    fence::heavy();
+                    if fences == 2 {
+                        fenced.send(()).unwrap();
+                    }
+                })
+            });
+            has_fenced.recv().unwrap();
+            execute(c"/bin/true", &[])
+        });
+        assert_eq!(status_of(executed), 0, "the program was ended by what the fence had queued");
+    }
+}
+
+/// A thread that blocks every signal, as many servers' do, and then executes another program: what is pending there is looked at.
+#[test]
+fn with_a_fences_signal_pending() {
+    let output = cases::command("pending").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let pending = said.lines().find_map(|line| line.strip_prefix("SigPnd:")).expect("the program shows its own status");
+    let pending = u64::from_str_radix(pending.trim(), 16).unwrap();
+    let harmless = [libc::SIGURG, libc::SIGCHLD, libc::SIGCONT, libc::SIGWINCH].map(|signal| 1 << (signal - 1));
+    let harmful = harmless.iter().fold(pending, |pending, signal: &u64| pending & !signal);
+    assert_eq!(harmful, 0, "pending: {pending:x}: it ends the program as soon as that unblocks it");
+    assert_ne!(pending, 0, "no signal was sent: {said}");
+}
+
+fn pending() {
+    signals::block_signals(libc::SIG_BLOCK);
+    thread::spawn(|| {
+        fence::force(Strategy::Signal).unwrap();
+        assert_ne!(fence::counters().visits, 0, "the thread that blocks the signal has answered it");
+    })
+    .join()
+    .unwrap();
+    // The mask and what is pending are the thread's own, and go along.
+    let status = CString::new("/proc/thread-self/status").unwrap();
+    execute(c"/bin/cat", &[&status]);
+}
+
+/// The other side: what the process does that was started for a case.
+#[test]
+#[ignore = "started by the other tests"]
+fn case() {
+    let _dog = Watchdog::new("case");
+    match cases::current().as_str() {
+        "pending" => pending(),
+        other => println!("no such case: `{other}`"),
+    }
+}
