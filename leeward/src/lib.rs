@@ -11,7 +11,7 @@
 //! | `shared` | the same, in memory of several processes | the same, found by what is mapped |
 //!
 //! # Features
-//! `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`], `LEEWARD_FENCE`,
+//! `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`],
 //! stall reports on standard error. Without it the crate is `no_std` with `alloc`: handles ([`rcu::Reader`],
 //! [`rcu::qsbr::Reader`]), cells, grace periods and polling, with callbacks run by `barrier` and at the limit.
 //! `engine`: `futex::Hosted`, the locks on `leeward-engine` instead of the kernel's futexes, and (with `std`) `futex::Parking`, which is that

@@ -215,6 +215,20 @@ cases! {
         assert_eq!(fence::force(Strategy::MembarrierPrivate), Err(Error::Refused(Strategy::MembarrierPrivate)));
     }
 
+    /// Nor may any file be opened: nobody can tell what `LEEWARD_FENCE` says, and nobody dies for it.
+    killed_for_opening: {
+        refuse(&[Rule::new(libc::SYS_openat, When::Always, Action::Kill)]);
+        assert_eq!(fence::init(), Ok(Strategy::MembarrierPrivate));
+        heavy_by(|| fence::counters().membarrier_private);
+    }
+
+    /// `LEEWARD_FENCE` is what the process was started with.
+    named_too_late: {
+        // SAFETY: no other thread looks at the environment now.
+        unsafe { std::env::set_var("LEEWARD_FENCE", "signal") };
+        assert_eq!(fence::init(), Ok(Strategy::MembarrierPrivate));
+    }
+
     signals_refused: {
         refuse(&[
             Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::ENOSYS)),
@@ -430,6 +444,15 @@ fn names() {
     }
     run("named", |command| {
         command.env("LEEWARD_FENCE", std::ffi::OsStr::from_bytes(b"\xff\xfe"));
+    });
+    // Among variables that are long, and whose names agree with its own for a while.
+    run("named", |command| {
+        let similar = ["LEEWARD", "LEEWARD_FENC", "LEEWARD_FENCES", "XLEEWARD_FENCE", "LEEWARD_FENCE_"];
+        similar.iter().for_each(|name| _ = command.env(name, "membarrier-global"));
+        command.env("A", "LEEWARD_FENCE=membarrier-global".repeat(3_000)).env("LEEWARD_FENCE", "signal");
+    });
+    run("named", |command| {
+        command.env("LEEWARD_FENCE", "signal".repeat(100));
     });
     run("named", |_| ());
 }

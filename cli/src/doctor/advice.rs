@@ -71,7 +71,7 @@ impl Advice {
                 "A heavy fence is slow here (interrupts between virtual processors often are): batch updates (defer), and let callers share grace periods."
             }
             Advice::Sandbox => {
-                "A seccomp filter is in force: calls that it kills for are found out by child processes; LEEWARD_FENCE=signal avoids asking."
+                "A seccomp filter is in force: calls that it kills for are found out by child processes; `fence::force` of the signals avoids asking."
             }
             Advice::OneCore => {
                 "Only one processor may be used: nothing runs in parallel, so grace periods sleep rather than spin; grant a second one to measure anything."

@@ -43,6 +43,10 @@
 //! See [`Strategy`]. It is picked at the first heavy fence, or by [`init`]: loading the library runs nothing. The
 //! light half is the same compiler fence whatever was picked, so it tests nothing at run time, and changing the
 //! strategy is sound at any time.
+//!
+//! `LEEWARD_FENCE` names one ([`Strategy::name`]; empty, `auto` or not set: the first that works), as it was when the
+//! process was started: it is read from `/proc/self/environ`, so that a heavy fence allocates nothing. To choose
+//! in the program, [`force`] one.
 
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 mod membarrier;
@@ -50,6 +54,8 @@ mod membarrier;
 mod probe;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", not(leeward_symmetric), not(leeward_loom)))]
 pub(crate) mod processes;
+#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
+mod request;
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 mod signal;
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
@@ -199,6 +205,9 @@ pub fn light() {
 /// Where no strategy at all is possible ([`Error::NoStrategy`]): returning would break the promise. [`init`] tells
 /// beforehand. (Inside of this library's locks the process ends instead: a guard must not outlive its lock.)
 ///
+/// # Allocation
+/// None: a lock inside the global allocator may need it.
+///
 /// # Async-signal-safety
 /// Safe with either membarrier strategy once [`init`] returned, unless the kernel refuses it later; not with
 /// [`Strategy::Signal`], which holds a lock. errno is left as it was.
@@ -227,7 +236,7 @@ pub(crate) fn is_possible() -> bool {
 /// this early where that matters. Calling it again is cheap and answers the same.
 ///
 /// # Errors
-/// [`Error::NoStrategy`], and [`Error::UnknownName`] if `LEEWARD_FENCE` is set to something unknown.
+/// [`Error::NoStrategy`], and [`Error::UnknownName`] if the process was started with `LEEWARD_FENCE` set to something unknown.
 pub fn init() -> Result<Strategy, Error> {
     strategy::init()
 }

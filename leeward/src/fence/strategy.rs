@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicU8, AtomicU64};
 
 use rustix::io::Errno;
 
+use super::request::{Request, requested};
 use super::{Counters, Error, Strategy, membarrier, probe, signal};
 use crate::atomic::{Ordering, compiler_fence};
 
@@ -145,28 +146,4 @@ fn automatic() -> Result<Strategy, Error> {
         }
     }
     ALL.iter().copied().find(|&strategy| force(strategy).is_ok()).ok_or(Error::NoStrategy)
-}
-
-enum Request {
-    None,
-    Named(Strategy),
-    Unknown,
-}
-
-#[cfg(feature = "std")]
-fn requested() -> Request {
-    match std::env::var_os("LEEWARD_FENCE") {
-        None => Request::None,
-        Some(name) => match name.to_str() {
-            Some("" | "auto") => Request::None,
-            Some(name) => Strategy::from_name(name).map_or(Request::Unknown, Request::Named),
-            None => Request::Unknown,
-        },
-    }
-}
-
-/// Without std nobody guards the environment against a concurrent change, so it is not read.
-#[cfg(not(feature = "std"))]
-fn requested() -> Request {
-    Request::None
 }

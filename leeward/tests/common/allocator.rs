@@ -1,0 +1,74 @@
+//! A global allocator that calls back, as one that has a lock in it does, and that sees when it is entered within its own call.
+//!
+//! Its programs say `#[global_allocator] static ALLOCATOR: Calling = Calling;`, and [`calls_back`] in the threads that are to be tried.
+
+#![allow(dead_code, missing_docs)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub struct Calling;
+
+/// Calls that came within another of the same thread.
+static NESTED: AtomicU64 = AtomicU64::new(0);
+static CALLS: AtomicU64 = AtomicU64::new(0);
+/// Deeper than this it is taken for endless.
+const DEEPEST: u32 = 16;
+
+// Neither has a destructor, nor is it allocated.
+thread_local! {
+    static HOOK: Cell<Option<fn()>> = const { Cell::new(None) };
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// From now on, to its end, the calling thread's every allocation and release calls `hook`.
+pub fn calls_back(hook: fn()) {
+    HOOK.set(Some(hook));
+}
+
+/// No longer.
+pub fn is_quiet() {
+    HOOK.set(None);
+}
+
+pub fn calls() -> u64 {
+    CALLS.load(Ordering::SeqCst)
+}
+
+pub fn nested() -> u64 {
+    NESTED.load(Ordering::SeqCst)
+}
+
+fn called() {
+    let Some(hook) = HOOK.get() else { return };
+    let depth = DEPTH.replace(DEPTH.get() + 1);
+    CALLS.fetch_add(1, Ordering::SeqCst);
+    if depth != 0 {
+        NESTED.fetch_add(1, Ordering::SeqCst);
+    }
+    if depth == DEEPEST {
+        let words = b"the allocator calls itself without end\n";
+        // SAFETY: static bytes.
+        unsafe { libc::write(2, words.as_ptr().cast(), words.len()) };
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(102) };
+    }
+    hook();
+    DEPTH.set(depth);
+}
+
+// SAFETY: the system's allocator.
+unsafe impl GlobalAlloc for Calling {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        called();
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        called();
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
