@@ -139,6 +139,9 @@ mutants! {
     worker_of_std: "starting the worker with the C library: as a thread of the standard library's, which takes a lock that a fork copies",
     rwlock_lapse: "a readers-writer lock's writer taking a lock that is kept for readers that do not come",
     signal_survives_execve: "taking a signal for fences that ends no program into which execve takes it along",
+    visit_looks: "asking whether the caller runs on the processor that it visits",
+    visit_switches: "asking whether the caller was switched out on its way to the processor that it visits",
+    visit_again: "visiting the processors anew when they have changed meanwhile",
     signal_numbers: "asking whether the threads are listed by the numbers by which they are signalled",
 }
 

@@ -252,6 +252,13 @@ cases! {
         suite();
     }
 
+    /// A sandbox that says yes and does nothing.
+    affinity_that_is_not_kept: { affinity::not_kept() }
+    /// A kernel that asks nobody where its threads run, and answers as if it had.
+    a_kernel_that_only_says_so: { affinity::only_said() }
+    /// Somebody else says where the caller runs while it goes from one processor to the next.
+    processors_that_change_meanwhile: { affinity::changed_meanwhile() }
+
     everything_refused: {
         refuse(&[
             Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::ENOSYS)),
@@ -404,6 +411,8 @@ cases! {
     a_thread_that_starts_meanwhile: { meanwhile::run() }
 }
 
+#[path = "refused/affinity.rs"]
+mod affinity;
 #[path = "refused/meanwhile.rs"]
 mod meanwhile;
 #[path = "refused/namespace.rs"]

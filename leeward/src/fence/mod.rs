@@ -92,7 +92,9 @@ pub enum Strategy {
     /// Tens of microseconds a thread; relative sleeps start over (fences that follow each other faster than a sleep's
     /// slack can prolong it without end), and system calls that ignore `SA_RESTART` return `EINTR`. A thread that
     /// blocks the signal for longer than 10 ms is reached by moving the caller over every processor on which it
-    /// may run.
+    /// may run. That the caller has been there is asked for (`getcpu`, and how often it was switched out):
+    /// where a sandbox only pretends, the strategy is refused. Where `/proc` is missing, the threads of the process
+    /// must be of one cpuset.
     ///
     /// The signal is `SIGURG`, or a real-time one where the program handles `SIGURG`. A thread that calls `execve`
     /// takes what is pending along into the new program, which `SIGURG` leaves alone and a real-time signal ends.

@@ -6,9 +6,34 @@
 //! is not running had its barrier when it was switched out, and if it is switched in before we return, on a processor
 //! that we have been on, the run queue's lock orders our switch before its. So all that is needed is to have run once
 //! on every processor that any thread of the process may use.
+//!
+//! That the system takes the new affinity is not believed alone. A processor counts as visited when the
+//! system says that the caller runs there and, unless it ran there before, that the caller was switched
+//! out meanwhile: sandboxes answer `sched_setaffinity` with success and do nothing, and some emulated
+//! kernels have `getcpu` agree. Where another changes the affinity meanwhile (a cpuset that is written, a
+//! processor that goes offline), the threads are listed and everything is visited anew.
+
+use core::mem::MaybeUninit;
 
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+
+use crate::mutant::mutated;
+
+/// How often everything is visited anew because processors came, went, or were taken from the process.
+const PASSES: u32 = 4;
+
+/// What came of going to a processor.
+#[derive(PartialEq, Eq)]
+enum Visit {
+    /// The caller has run there.
+    Done,
+    /// There is no such processor, it is offline, or it is not the caller's to use.
+    Absent,
+    /// The system says that the caller went there, and that it is not there.
+    Elsewhere,
+    Refused,
+}
 
 /// Whether a thread may say where it runs: the mask that it has is set again.
 pub(super) fn is_allowed() -> bool {
@@ -20,7 +45,23 @@ pub(super) fn is_allowed() -> bool {
 /// not be visited; then nothing is promised.
 pub(super) fn every_processor(mut threads: impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> bool {
     let Ok(own) = sched_getaffinity(None) else { return false };
-    let mut needed = own;
+    let mut outcome = pass(&mut threads);
+    for _ in 1..PASSES {
+        if outcome.is_some() || mutated!(visit_again) {
+            break;
+        }
+        // The own mask is read anew too: its processors may be others by now.
+        let _ = sched_setaffinity(None, &own);
+        outcome = pass(&mut threads);
+    }
+    // A failure leaves the thread on the last processor that it visited, where it may run as well as anywhere.
+    let _ = sched_setaffinity(None, &own);
+    outcome == Some(true)
+}
+
+/// Visits them once; whether that was possible. None if it must be done anew.
+fn pass(threads: &mut impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> Option<bool> {
+    let Ok(mut needed) = sched_getaffinity(None) else { return Some(false) };
     let mut refused = false;
     let listed = threads(&mut |thread| match sched_getaffinity(Some(thread)) {
         Ok(mask) => (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).for_each(|cpu| needed.set(cpu)),
@@ -29,25 +70,67 @@ pub(super) fn every_processor(mut threads: impl FnMut(&mut dyn FnMut(Pid)) -> bo
         Err(_) => refused = true,
     });
     if refused {
-        return false;
+        return Some(false);
     }
     if !listed {
         // Nobody can be listed: every processor that the machine has.
         (0..CpuSet::MAX_CPU).for_each(|cpu| needed.set(cpu));
     }
-    let visited = (0..CpuSet::MAX_CPU).filter(|&cpu| needed.is_set(cpu)).all(|cpu| visit(cpu, listed));
-    // A failure leaves the thread on the last processor that it visited, where it may run as well as anywhere.
-    let _ = sched_setaffinity(None, &own);
-    visited
+    for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| needed.is_set(cpu)) {
+        match visit(cpu) {
+            Visit::Done => {}
+            // No thread's mask has named it.
+            Visit::Absent if !listed => {}
+            // It went offline since: who ran there was switched out, and runs on another of the masks.
+            Visit::Absent | Visit::Elsewhere => return None,
+            Visit::Refused => return Some(false),
+        }
+    }
+    Some(true)
 }
 
-/// Runs once on `cpu`. One that does not exist or is offline counts as visited unless some thread's mask named it.
-fn visit(cpu: usize, named: bool) -> bool {
+/// Runs once on `cpu`.
+fn visit(cpu: usize) -> Visit {
+    let before = switches();
+    if is_on(cpu) && !mutated!(visit_looks) {
+        return Visit::Done;
+    }
     let mut only = CpuSet::new();
     only.set(cpu);
     match sched_setaffinity(None, &only) {
-        Ok(()) => true,
-        Err(Errno::INVAL) => !named,
-        Err(_) => false,
+        Ok(()) if mutated!(visit_looks) => Visit::Done,
+        Ok(()) if is_on(cpu) && has_switched(before) => Visit::Done,
+        Ok(()) => Visit::Elsewhere,
+        Err(Errno::INVAL) => Visit::Absent,
+        Err(_) => Visit::Refused,
     }
+}
+
+/// Whether the calling thread runs on `cpu`. False where nobody can tell.
+fn is_on(cpu: usize) -> bool {
+    let mut here: libc::c_uint = 0;
+    let nothing = core::ptr::null_mut::<libc::c_uint>();
+    // SAFETY: writes to a place of ours; the other two are null.
+    let asked = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut here, nothing, nothing) };
+    if asked == 0 {
+        return here as usize == cpu;
+    }
+    // A sandbox refuses the call; the C library may know without it.
+    // SAFETY: has no precondition.
+    usize::try_from(unsafe { libc::sched_getcpu() }) == Ok(cpu)
+}
+
+/// Whether the calling thread was switched out since the count was `before`. True where nobody counts.
+fn has_switched(before: Option<libc::c_long>) -> bool {
+    before.is_none() || switches() != before || mutated!(visit_switches)
+}
+
+/// How often the calling thread was switched out, as far as the system tells.
+fn switches() -> Option<libc::c_long> {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: writes to a place of ours.
+    let asked = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: zeroed is a valid one (numbers), and the call may have filled it.
+    let usage = unsafe { usage.assume_init() };
+    (asked == 0).then_some(usage.ru_nvcsw.wrapping_add(usage.ru_nivcsw))
 }

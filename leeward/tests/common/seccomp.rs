@@ -2,7 +2,7 @@
 
 #![allow(dead_code, missing_docs)]
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 pub struct Rule {
     number: libc::c_long,
@@ -85,26 +85,64 @@ pub fn refuse(rules: &[Rule]) {
     assert_eq!(outcome, 0, "seccomp: {}", std::io::Error::last_os_error());
 }
 
-static INSTEAD: AtomicUsize = AtomicUsize::new(0);
+/// Sixth argument of the calls that are let through.
+const LET_THROUGH: u32 = 0x1EE_3A2D;
 
-/// Has a call answered by `instead`, on the thread that makes it: from its first three arguments, what it returns or a negative errno. False where the
-/// registers are not known.
+/// How calls are answered that are answered by functions.
+static INSTEAD: [Instead; 4] = [const { Instead { number: AtomicI64::new(-1), function: AtomicUsize::new(0) } }; 4];
+
+struct Instead {
+    number: AtomicI64,
+    function: AtomicUsize,
+}
+
+/// A call that is answered by a function: from its first three arguments, what it returns or a negative errno.
+pub type Answer = fn([i64; 3]) -> i64;
+
+/// The call itself, past the filter.
+pub fn let_through(number: libc::c_long, arguments: [i64; 3]) -> i64 {
+    let [first, second, third] = arguments;
+    // SAFETY: the call that was trapped, with its own arguments.
+    let outcome = unsafe {
+        libc::syscall(
+            number,
+            first,
+            second,
+            third,
+            0 as libc::c_long,
+            0 as libc::c_long,
+            libc::c_long::from(LET_THROUGH),
+        )
+    };
+    if outcome < 0 { -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap()) } else { outcome }
+}
+
+/// Has a call answered by `instead`, on the thread that makes it. False where the registers are not known.
+pub fn answer_by(number: libc::c_long, instead: Answer) -> bool {
+    answer_each_by(&[(number, instead)])
+}
+
+/// Has each of the calls answered by its function, on the thread that makes it. False where the registers are not known.
 #[cfg(target_arch = "x86_64")]
-pub fn answer_by(number: libc::c_long, instead: fn([i64; 3]) -> i64) -> bool {
+pub fn answer_each_by(answers: &[(libc::c_long, Answer)]) -> bool {
     use std::ffi::{c_int, c_void};
-    use std::sync::atomic::Ordering;
 
     extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
         // SAFETY: installed with SA_SIGINFO, so the kernel passes a valid context.
         let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
         let registers = &mut context.uc_mcontext.gregs;
         let arguments = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX].map(|register| registers[register as usize]);
+        let number = registers[libc::REG_RAX as usize];
+        let instead = INSTEAD.iter().find(|instead| instead.number.load(Ordering::Relaxed) == number).unwrap();
         // SAFETY: stored below.
-        let instead = unsafe { std::mem::transmute::<usize, fn([i64; 3]) -> i64>(INSTEAD.load(Ordering::Relaxed)) };
-        registers[libc::REG_RAX as usize] = instead(arguments);
+        let answer = unsafe { std::mem::transmute::<usize, Answer>(instead.function.load(Ordering::Relaxed)) };
+        registers[libc::REG_RAX as usize] = answer(arguments);
     }
 
-    INSTEAD.store(instead as usize, Ordering::Relaxed);
+    for (instead, (number, answer)) in INSTEAD.iter().zip(answers) {
+        instead.function.store(*answer as usize, Ordering::Relaxed);
+        instead.number.store(*number, Ordering::Relaxed);
+    }
     // SAFETY: zeroed is a valid sigaction.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = trapped;
@@ -113,24 +151,23 @@ pub fn answer_by(number: libc::c_long, instead: fn([i64; 3]) -> i64) -> bool {
     // SAFETY: a handler that does what its caller says.
     let outcome = unsafe { libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut()) };
     assert_eq!(outcome, 0);
-    refuse(&[Rule::new(number, When::Always, Action::Trap)]);
+    let trap =
+        |(number, _): &(libc::c_long, Answer)| Rule::new(*number, When::ArgumentIsNot(5, LET_THROUGH), Action::Trap);
+    refuse(&answers.iter().map(trap).collect::<Vec<_>>());
     true
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub fn answer_by(_: libc::c_long, _: fn([i64; 3]) -> i64) -> bool {
+pub fn answer_each_by(_: &[(libc::c_long, Answer)]) -> bool {
     false
 }
 
 static AT_THE_END: AtomicUsize = AtomicUsize::new(0);
-/// Sixth argument of the calls that are let through.
-const LET_THROUGH: u32 = 0x1EE_3A2D;
 
 /// Has `at_the_end` called, on the listing thread, whenever somebody has read a folder to its end. False where the registers are not known.
 #[cfg(target_arch = "x86_64")]
 pub fn trap_the_end_of_listings(at_the_end: fn()) -> bool {
     use std::ffi::{c_int, c_void};
-    use std::sync::atomic::Ordering;
 
     extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
         // SAFETY: installed with SA_SIGINFO, so the kernel passes a valid context.
