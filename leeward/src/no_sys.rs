@@ -9,3 +9,9 @@ impl BlockedSignals {
         BlockedSignals
     }
 }
+
+/// Ends the process; called while a panic unwinds.
+pub(crate) fn abort() -> ! {
+    // A second panic does, and core has no other way.
+    panic!("leeward: this process ends")
+}

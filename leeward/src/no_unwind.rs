@@ -1,31 +1,28 @@
 //! Where a panic must not unwind: inside of locking.
 //!
 //! Guards may be alive whose lock is given up for a while and taken again (`lock_api`'s `unlocked`, a condition variable's
-//! wait): if the taking unwound, and somebody caught that, the guard would go on without the lock.
+//! wait): if the taking unwound, and somebody caught that, the guard would go on without the lock. So what cannot be locked
+//! ends the process, by a panic that nobody can catch: its hook runs, and prints one sentence; then the process aborts.
 
-use core::mem::forget;
+/// Ends the process when it is dropped: as soon as the panic that comes after it begins to unwind.
+pub(crate) struct End;
 
-struct Bomb;
-
-impl Drop for Bomb {
+impl Drop for End {
     fn drop(&mut self) {
-        // A panic while another unwinds: the process ends, with either's words.
-        panic!("leeward: a lock could not be taken, and guards may be alive that rely on it: this process ends");
+        crate::sys::abort();
     }
 }
 
-/// Runs `work`; a panic in it ends the process.
-#[inline]
-pub(crate) fn no_unwind<R>(work: impl FnOnce() -> R) -> R {
-    let bomb = Bomb;
-    let answer = work();
-    forget(bomb);
-    answer
+/// Ends the process, with a sentence. A literal: nothing need be allocated to tell it, since the lock may be one inside the global allocator.
+macro_rules! abort {
+    ($sentence:expr) => {{
+        #[cold]
+        #[inline(never)]
+        fn end() -> ! {
+            let _end = $crate::no_unwind::End;
+            panic!(concat!("leeward: ", $sentence))
+        }
+        end()
+    }};
 }
-
-/// Ends the process, with a sentence.
-#[cold]
-#[inline(never)]
-pub(crate) fn abort(why: &str) -> ! {
-    no_unwind(|| panic!("leeward: {why}"))
-}
+pub(crate) use abort;

@@ -24,6 +24,12 @@ impl Errno {
     }
 }
 
+/// Ends the process, by `SIGABRT`.
+pub(crate) fn abort() -> ! {
+    // SAFETY: has no precondition.
+    unsafe { libc::abort() }
+}
+
 /// Blocks the calling thread's asynchronous signals until dropped, so that a thread started meanwhile never runs the
 /// program's handlers. `SIGURG` and the real-time ones stay: a heavy fence may be one.
 #[cfg(feature = "std")]

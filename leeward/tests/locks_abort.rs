@@ -4,50 +4,32 @@
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
+#[path = "common/cases.rs"]
+mod cases;
 mod common;
 #[path = "common/processes.rs"]
 mod processes;
 #[path = "common/seccomp.rs"]
 mod seccomp;
 
+use cases::passes;
 use common::*;
 use processes::{child, status_of};
 use seccomp::{Action, Rule, When, refuse};
 
-use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::{Command, Output};
 use std::thread;
 
 use leeward::asym;
 use leeward::fence::{self, Error};
 use leeward::sync::{LightMutex, RwLock, RwLockReadGuard};
 
-const CASE: &str = "LEEWARD_TEST_CASE";
-
-fn start(case: &str) -> Output {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "case", "--ignored", "--nocapture", "--test-threads=1"])
-        .env(CASE, case)
-        .env_remove("LEEWARD_FENCE")
-        .output()
-        .unwrap()
-}
-
-/// The case ends by SIGABRT, with this sentence.
+/// The case ends by SIGABRT, with this sentence and no other.
 #[track_caller]
 fn aborts(case: &str, sentence: &str) {
-    let output = start(case);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{case}: {}\n{said}", output.status);
-    assert!(said.contains(sentence), "{case}: {said}");
-}
-
-#[track_caller]
-fn passes(case: &str) {
-    let output = start(case);
-    let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && said.contains("1 passed"), "{case}: {}\n{said}\n{complained}", output.status);
+    let said = cases::aborts(case, sentence);
+    let panics = said.matches("panicked").count() + said.matches("panic in").count() + said.matches("aborting").count();
+    assert_eq!((panics, said.matches("leeward:").count()), (1, 1), "more than one sentence:\n{said}");
 }
 
 #[test]
@@ -169,7 +151,7 @@ fn told_alone() {
 #[ignore = "started by the other tests"]
 fn case() {
     let _dog = Watchdog::new("case");
-    match std::env::var(CASE).unwrap_or_default().as_str() {
+    match cases::current().as_str() {
         "owner_locks_twice" => {
             let mutex = asym::Mutex::new(());
             drop(mutex.lock());

@@ -119,7 +119,7 @@ impl RawMutex {
         let name = self.name.give(true);
         if let Some(block) = local::registered() {
             if matches!(how, How::Wait) && block.find(name).is_some() {
-                abort("a thread locks an asym::Mutex that it holds: it would wait for itself for ever");
+                abort!("a thread locks an asym::Mutex that it holds: it would wait for itself for ever");
             }
         }
         let is_contended = !self.lock.try_lock();

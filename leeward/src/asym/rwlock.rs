@@ -220,7 +220,7 @@ impl RawRwLock {
         match how {
             How::Wait => {
                 if local::mine().find(self.name.get()).is_some() {
-                    abort("a thread writes an asym::RwLock that it reads: it would wait for itself for ever");
+                    abort!("a thread writes an asym::RwLock that it reads: it would wait for itself for ever");
                 }
                 self.lock.lock_exclusive();
             }

@@ -69,7 +69,7 @@ mod visit;
 use core::fmt;
 
 use crate::atomic::{Ordering, fence};
-use crate::no_unwind::no_unwind;
+use crate::no_unwind::abort;
 
 #[cfg(not(leeward_loom))]
 pub(crate) use strategy::after_fork;
@@ -142,11 +142,19 @@ pub enum Error {
     UnknownName,
 }
 
+macro_rules! no_strategy {
+    () => {
+        "no heavy fence is possible here: membarrier, signals to the own threads and sched_setaffinity are all refused"
+    };
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Refused(strategy) => write!(f, "the fence strategy `{strategy}` is refused here by the kernel or a sandbox"),
-            Error::NoStrategy => f.write_str("no heavy fence is possible here: membarrier, signals to the own threads and sched_setaffinity are all refused"),
+            Error::Refused(strategy) => {
+                write!(f, "the fence strategy `{strategy}` is refused here by the kernel or a sandbox")
+            }
+            Error::NoStrategy => f.write_str(no_strategy!()),
             Error::UnknownName => {
                 f.write_str("LEEWARD_FENCE names no fence strategy of this platform; it may be")?;
                 Strategy::ALL.iter().try_for_each(|known| write!(f, " `{known}`"))
@@ -214,17 +222,26 @@ pub fn light() {
 /// Safe with either membarrier strategy once [`init`] returned, unless the kernel refuses it later; not with
 /// [`Strategy::Signal`], which holds a lock. errno is left as it was.
 pub fn heavy() {
-    // SeqCst: the caller's own half. The kernel promises as much, except to a process of one thread, where it returns
-    // at once.
-    fence(Ordering::SeqCst);
-    strategy::run();
-    // SeqCst: as above, for the accesses that follow.
-    fence(Ordering::SeqCst);
+    if let Err(error) = try_heavy() {
+        panic!("leeward: {error}");
+    }
 }
 
 /// [`heavy`] inside of a lock, where nothing may unwind.
 pub(crate) fn heavy_or_abort() {
-    no_unwind(heavy);
+    if try_heavy().is_err() {
+        abort!(concat!("a lock cannot be waited for: ", no_strategy!()));
+    }
+}
+
+fn try_heavy() -> Result<(), Error> {
+    // SeqCst: the caller's own half. The kernel promises as much, except to a process of one thread, where it returns
+    // at once.
+    fence(Ordering::SeqCst);
+    strategy::run()?;
+    // SeqCst: as above, for the accesses that follow.
+    fence(Ordering::SeqCst);
+    Ok(())
 }
 
 /// Whether a heavy fence is possible, as far as can be told beforehand.

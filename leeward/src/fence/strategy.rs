@@ -67,11 +67,12 @@ pub(super) fn counters() -> Counters {
 }
 
 /// One heavy fence by the strategy in use, or by the first behind it that works.
-pub(super) fn run() {
-    let first = chosen().unwrap_or_else(|| automatic().unwrap_or_else(|error| panic!("leeward: {error}")));
-    if let Err(errno) = issue(first) {
-        fall_back(first, errno);
-    }
+pub(super) fn run() -> Result<(), Error> {
+    let first = match chosen() {
+        Some(strategy) => strategy,
+        None => automatic()?,
+    };
+    issue(first).or_else(|errno| fall_back(first, errno))
 }
 
 /// One heavy fence by exactly this strategy, counted.
@@ -93,17 +94,17 @@ fn issue(strategy: Strategy) -> Result<(), Errno> {
 /// one.
 #[cold]
 #[inline(never)]
-fn fall_back(first: Strategy, errno: Errno) {
+fn fall_back(first: Strategy, errno: Errno) -> Result<(), Error> {
     for &next in ALL.iter().filter(|&&other| other != first) {
         count_retry();
         if works(next) && issue(next).is_ok() {
             if errno != Errno::NOMEM {
                 choose(next);
             }
-            return;
+            return Ok(());
         }
     }
-    panic!("leeward: {}", Error::NoStrategy);
+    Err(Error::NoStrategy)
 }
 
 /// Whether the strategy may be tried at all: the kernel names it in its query, and no sandbox kills for asking.

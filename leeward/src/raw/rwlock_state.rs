@@ -97,7 +97,7 @@ impl Waiting {
     /// The state with it inside.
     pub(super) fn entered(&self, state: u32) -> u32 {
         if !has_room(state) {
-            abort("a RwLock has more readers than it can count");
+            abort!("a RwLock has more readers than it can count");
         }
         let others = if self.is_counted { without_overdue(state) } else { None };
         others.unwrap_or(state) + READER

@@ -19,6 +19,7 @@ pub fn command(case: &str) -> Command {
     command
         .args(["--exact", "case", "--ignored", "--nocapture", "--test-threads=1"])
         .env(CASE, case)
+        .env("RUST_BACKTRACE", "0")
         .env_remove("LEEWARD_FENCE");
     command
 }
