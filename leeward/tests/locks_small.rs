@@ -10,7 +10,6 @@ mod futexes;
 
 use common::*;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -18,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use leeward::futex::Futex;
 use leeward::raw::{self, Barrier, Event, Latch, Once, Semaphore};
-use leeward::sync::{LazyLock, Mutex, OnceLock};
+use leeward::sync::Mutex;
 use lock_api::RwLockWriteGuard;
 
 const SHORT: Duration = Duration::from_millis(2);
@@ -344,33 +343,4 @@ fn once_is_once_and_may_be_tried_again<F: Futex>() {
         }
     });
     assert!(once.is_completed());
-}
-
-#[test]
-fn once_locks() {
-    static CELL: OnceLock<String> = OnceLock::new();
-    assert_eq!((CELL.get(), format!("{CELL:?}")), (None, "OnceLock(<empty>)".to_owned()));
-    assert!(panic_of(|| _ = CELL.get_or_init(|| panic!("not yet"))).contains("not yet"));
-    assert_eq!(CELL.get_or_init(|| "one".to_owned()), "one");
-    assert_eq!(CELL.set("two".to_owned()), Err("two".to_owned()));
-    assert_eq!((CELL.wait().as_str(), CELL.clone()), ("one", OnceLock::from("one".to_owned())));
-    let counted = Arc::new(());
-    let mut own = OnceLock::from(Arc::clone(&counted));
-    assert_eq!(Arc::strong_count(own.get_mut().unwrap()), 2);
-    drop(own.take());
-    assert!(own.get().is_none() && Arc::strong_count(&counted) == 1);
-    own.set(Arc::clone(&counted)).unwrap();
-    drop(own);
-    assert_eq!(Arc::strong_count(&counted), 1);
-}
-
-#[test]
-fn lazy_locks() {
-    static RUNS: AtomicU32 = AtomicU32::new(0);
-    static LAZY: LazyLock<u32> = LazyLock::new(|| RUNS.fetch_add(1, Ordering::Relaxed) + 41);
-    thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| assert_eq!(*LAZY, 41))));
-    assert_eq!((*LAZY, RUNS.load(Ordering::Relaxed)), (41, 1));
-    let poisoned: LazyLock<u32> = LazyLock::new(|| panic!("at first"));
-    assert_eq!(panic_of(|| _ = *poisoned), "at first");
-    assert!(panic_of(|| _ = *poisoned).contains("poisoned"));
 }

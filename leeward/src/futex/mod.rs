@@ -111,6 +111,12 @@ pub unsafe trait Futex: Send + Sync + 'static {
 
     /// The time, on a clock that only goes forward.
     fn now() -> Deadline;
+
+    /// A number of the calling thread, below 2^29, that no other thread has while this one lives, of all that may use
+    /// the same words; 0 where there is none. By it a lock knows a thread that would wait for itself.
+    fn thread_number() -> u32 {
+        0
+    }
 }
 
 /// The system's futex, by whether processes share its words. Use [`Private`] and [`Shared`].
@@ -157,6 +163,11 @@ unsafe impl<const SHARED: bool> Futex for System<SHARED> {
 
     fn now() -> Deadline {
         Deadline::at(backend::now())
+    }
+
+    fn thread_number() -> u32 {
+        // Processes that share memory may be of several pid namespaces.
+        if SHARED { 0 } else { backend::thread_number() }
     }
 }
 

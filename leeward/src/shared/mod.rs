@@ -46,7 +46,7 @@ pub type Barrier = crate::raw::Barrier<Shared>;
 pub type Event = crate::raw::Event<Shared>;
 /// A count of several processes that opens at 0.
 pub type Latch = crate::raw::Latch<Shared>;
-/// Something that one of several processes does once.
+/// Something that one of several processes does once. What asks for it from within waits for ever.
 pub type Once = crate::raw::Once<Shared>;
 
 // SAFETY: a word of which any bytes are one.

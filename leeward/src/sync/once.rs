@@ -11,7 +11,8 @@ use super::Once;
 
 /// A value that is stored once; std's `OnceLock`, a `use` line away.
 ///
-/// An initialiser that panics leaves it empty, for the next to try. An initialiser that asks for the same value deadlocks.
+/// An initialiser that panics leaves it empty, for the next to try. So does one that asks for the same value, which is
+/// told so by a panic.
 pub struct OnceLock<T> {
     once: Once,
     /// Initialised if `once` is completed.
@@ -55,6 +56,10 @@ impl<T> OnceLock<T> {
     ///
     /// # Errors
     /// There is one already: yours comes back.
+    ///
+    /// # Panics
+    /// Within the initialiser of this value.
+    #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
         self.get_or_init(|| value.take().expect("an initialiser runs once"));
@@ -64,8 +69,9 @@ impl<T> OnceLock<T> {
     /// The value; if it is not there, what `make` returns. Waits for whoever makes it already.
     ///
     /// # Panics
-    /// If `make` does; it stays empty.
+    /// If `make` does; it stays empty. If it is called from within `make`, which would wait for itself.
     #[inline]
+    #[track_caller]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         self.once.call_once(|| {
             let value = make();
@@ -76,6 +82,10 @@ impl<T> OnceLock<T> {
     }
 
     /// Waits until the value is there.
+    ///
+    /// # Panics
+    /// Within the initialiser of this value.
+    #[track_caller]
     pub fn wait(&self) -> &T {
         self.once.wait();
         self.get().expect("an initialiser has run")
@@ -148,7 +158,7 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
 /// A value that is made when it is first needed; std's `LazyLock`, a `use` line away.
 ///
 /// Poisoned if its initialiser panics, which is consumed by then: whoever needs the value from then on panics. An
-/// initialiser that needs the same value deadlocks.
+/// initialiser that needs the same value is told so by a panic.
 pub struct LazyLock<T, F = fn() -> T> {
     value: OnceLock<T>,
     /// Taken by the one initialiser that runs.
@@ -169,8 +179,9 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// The value, made now if need be.
     ///
     /// # Panics
-    /// If the initialiser does, or has done.
+    /// If the initialiser does, or has done; within the initialiser.
     #[inline]
+    #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
         this.value.get_or_init(|| {
             let make = this.make.take().expect("a LazyLock is poisoned: its initialiser has panicked");
@@ -183,6 +194,7 @@ impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
     type Target = T;
 
     #[inline]
+    #[track_caller]
     fn deref(&self) -> &T {
         LazyLock::force(self)
     }
