@@ -105,6 +105,7 @@ mutants! {
     event_count: "letting go who slept when an event was set and cleared again",
     latch_wake: "the wake of those who wait for a latch",
     once_wake: "the wake of those who wait for who runs it",
+    registry_starts_over: "counting the slots that were given back, by which who claims another knows of one that it passed",
     once_itself: "the look whether it is the caller itself that runs what it would wait for",
     pi_gone: "refusing a priority-inheriting lock that the kernel took from an owner that exited",
     asym_revoke_heavy: "the heavy fence between closing an asymmetric rwlock and the look at the slots (pair G)",

@@ -7,7 +7,15 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use crate::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::mutant::mutated;
+
+#[cfg(all(test, leeward_loom))]
+#[path = "registry_loom_tests.rs"]
+mod loom_tests;
+#[cfg(all(test, not(leeward_loom)))]
+#[path = "registry_tests.rs"]
+mod tests;
 
 /// What a registry is made of.
 pub(crate) trait Slot: Sized {
@@ -39,13 +47,21 @@ const BLOCKS: usize = 24;
 #[cfg(leeward_loom)]
 const BLOCKS: usize = 1;
 
+/// The bits of `free_from` that are an index.
+const INDEX: u64 = u32::MAX as u64;
+
 pub(crate) struct Registry<S: Slot> {
     inline: [S; INLINE],
     blocks: [AtomicPtr<S>; BLOCKS],
     /// Every slot that was ever claimed has a lower index. Grows only.
     high: AtomicUsize,
-    /// No free slot has a lower index, as far as anybody knows.
-    free_from: AtomicUsize,
+    /// Where the search for a free slot begins.
+    ///
+    /// | bits | meaning |
+    /// |---|---|
+    /// | 0-31 | no free slot has a lower index |
+    /// | 32-63 | how often slots were given back, each of which sets the lower half to 0 |
+    free_from: AtomicU64,
     /// Slots that are claimed.
     claimed: AtomicUsize,
 }
@@ -61,7 +77,7 @@ impl<S: Slot> Registry<S> {
             inline: [const { S::NEW }; INLINE],
             blocks: [const { AtomicPtr::new(core::ptr::null_mut()) }; BLOCKS],
             high: AtomicUsize::new(0),
-            free_from: AtomicUsize::new(0),
+            free_from: AtomicU64::new(0),
             claimed: AtomicUsize::new(0),
         }
     }
@@ -72,21 +88,23 @@ impl<S: Slot> Registry<S> {
             inline: core::array::from_fn(|_| S::fresh()),
             blocks: core::array::from_fn(|_| AtomicPtr::new(core::ptr::null_mut())),
             high: AtomicUsize::new(0),
-            free_from: AtomicUsize::new(0),
+            free_from: AtomicU64::new(0),
             claimed: AtomicUsize::new(0),
         }
     }
 
     /// Takes a free slot for a thread, growing where there is none.
     pub(crate) fn claim(&self, owner: u64, thread: u32) -> Result<&S, Full> {
-        // Relaxed: a hint.
-        let hint = self.free_from.load(Ordering::Relaxed);
-        let (index, slot) = match self.claim_from(hint, owner, thread) {
+        // Acquire: partner of the release in `release`: what was given back until then is seen to be free.
+        let hint = self.free_from.load(Ordering::Acquire);
+        let (index, slot) = match self.claim_from((hint & INDEX) as usize, owner, thread) {
             Some(found) => found,
             None => self.claim_from(0, owner, thread).ok_or(Full)?,
         };
-        // Relaxed: a hint. Only if no slot was given back meanwhile: that one would be forgotten.
-        let _ = self.free_from.compare_exchange(hint, index + 1, Ordering::Relaxed, Ordering::Relaxed);
+        let further = hint & !INDEX | (index as u64 + 1);
+        // Relaxed, both: the slots in between are not free, which orders nothing. Not if a slot was given back meanwhile,
+        // which the upper half tells: that one would be forgotten.
+        let _ = self.free_from.compare_exchange(hint, further, Ordering::Relaxed, Ordering::Relaxed);
         // Relaxed: a count.
         self.claimed.fetch_add(1, Ordering::Relaxed);
         // Release: whoever sees the count sees the block. And it is before the reader's announcement, which pair A
@@ -114,16 +132,35 @@ impl<S: Slot> Registry<S> {
     /// Gives a slot back. Its reader is outside.
     pub(crate) fn release(&self, slot: &S) {
         slot.free();
-        // Relaxed: a count, and a hint: the next claim starts over, which is rare enough.
+        // Relaxed: a count.
         self.claimed.fetch_sub(1, Ordering::Relaxed);
-        self.free_from.store(0, Ordering::Relaxed);
+        self.start_over();
+    }
+
+    /// The next claim begins at the first slot.
+    fn start_over(&self) {
+        if mutated!(registry_starts_over) {
+            self.free_from.store(0, Ordering::Relaxed);
+            return;
+        }
+        // Relaxed: the exchange decides.
+        let mut hint = self.free_from.load(Ordering::Relaxed);
+        // Release: partner of the acquire in `claim`. Relaxed on failure: tried again. (All ones and one more carries into the count.)
+        while let Err(now) = self.free_from.compare_exchange_weak(
+            hint,
+            (hint | INDEX).wrapping_add(1),
+            Ordering::Release,
+            Ordering::Relaxed,
+        ) {
+            hint = now;
+        }
     }
 
     /// In the child of a fork: how many are claimed now.
     pub(crate) fn set_claimed(&self, count: usize) {
-        // Relaxed, both: the child has one thread.
+        // Relaxed: the child has one thread.
         self.claimed.store(count, Ordering::Relaxed);
-        self.free_from.store(0, Ordering::Relaxed);
+        self.start_over();
     }
 
     /// How many slots are claimed.

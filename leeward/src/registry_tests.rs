@@ -1,0 +1,60 @@
+//! The registry alone: which slot is claimed next.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::boxed::Box;
+use std::sync::Mutex;
+use std::vec::Vec;
+
+use super::{Registry, Slot};
+
+/// A slot that lets the test act while it is claimed.
+struct Stepped(AtomicU64);
+
+/// What happens within the next claim, before it is decided.
+static MEANWHILE: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
+
+impl Slot for Stepped {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const NEW: Stepped = Stepped(AtomicU64::new(0));
+
+    fn fresh() -> Stepped {
+        Stepped::NEW
+    }
+
+    fn is_free(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    fn claim(&self, owner: u64, _: u32) -> bool {
+        let meanwhile = MEANWHILE.lock().unwrap().take();
+        meanwhile.into_iter().for_each(|act| act());
+        self.0.compare_exchange(0, owner, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn free(&self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+static REGISTRY: Registry<Stepped> = Registry::new();
+
+/// By their place in the registry.
+fn place_of(slot: &Stepped) -> usize {
+    REGISTRY.slots().position(|other| core::ptr::eq(other, slot)).unwrap()
+}
+
+/// A slot that is given back while another is claimed is not forgotten, though the search began at the first one
+/// before and would after.
+#[test]
+fn a_slot_given_back_while_another_is_claimed() {
+    let slots: Vec<&'static Stepped> = (1..=6).map(|owner| REGISTRY.claim(owner, 0).unwrap()).collect();
+    assert_eq!(slots.iter().map(|slot| place_of(slot)).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    // Now the search begins at the first.
+    REGISTRY.release(slots[5]);
+    let second = slots[1];
+    *MEANWHILE.lock().unwrap() = Some(Box::new(move || REGISTRY.release(second)));
+    assert_eq!(place_of(REGISTRY.claim(7, 0).unwrap()), 5);
+    assert_eq!(place_of(REGISTRY.claim(8, 0).unwrap()), 1, "the one that was given back is forgotten");
+    assert_eq!(place_of(REGISTRY.claim(9, 0).unwrap()), 6);
+    assert_eq!(REGISTRY.claimed(), 7);
+}
