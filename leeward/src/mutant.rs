@@ -125,6 +125,7 @@ mutants! {
     asym_exit_drops_live_slots: "keeping the slots of a thread that exits inside of an asymmetric lock",
     asym_bias_heavy: "the heavy fence between taking a mutex's bias away and the look at its owner's slots (pair I)",
     asym_open_release: "the release of the store that opens an asymmetric rwlock to slots (relaxed instead)",
+    asym_registering: "noticing that the allocator comes back to an asymmetric lock while its thread's slots are made",
     asym_fork: "the child's clean-up of slots after fork",
     asym_owner_looks_again: "the order of the owner's announcement and its look whether the biased mutex is its own: looked first (pair I)",
     asym_first_slot: "the owner's entering a biased mutex by its first slot only: by any that is free instead",

@@ -10,13 +10,16 @@ mod cases;
 mod common;
 
 use allocator::{Calling, calls, calls_back, nested};
+use cases::passes;
 use common::*;
 
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::thread;
 
 use leeward::fence::{self, Strategy};
 use leeward::sync::LightMutex;
+use leeward::{asym, sync};
 
 #[global_allocator]
 static ALLOCATOR: Calling = Calling;
@@ -55,6 +58,57 @@ fn first_fence() {
     assert_eq!(nested(), 0, "something was allocated within the allocator");
 }
 
+/// Locks that need nothing of the heap.
+#[test]
+fn ordinary_locks() {
+    passes("ordinary_mutex");
+    passes("ordinary_rwlock");
+}
+
+/// A thread's first use of an asymmetric lock makes slots for it, and memory for those of the seventeenth: the allocator comes
+/// back to the lock from within.
+#[test]
+fn asymmetric_locks() {
+    passes("asym_mutex");
+    passes("asym_rwlock");
+}
+
+/// More threads than have slots without the heap.
+const THREADS: usize = 40;
+
+/// Threads whose allocator calls `lock`, which counts in `counted`; each to its very end.
+fn in_many_threads(lock: fn(), counted: fn() -> u64) {
+    // What a mutant's name is read by allocates, too.
+    drop(asym::RwLock::new(()).read());
+    let together = Barrier::new(THREADS);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let together = &together;
+            scope.spawn(move || {
+                calls_back(lock);
+                let first = std::hint::black_box(Box::new(thread));
+                // All have slots at a time.
+                together.wait();
+                for size in 1..500 {
+                    drop(std::hint::black_box(vec![*first; size % 50]));
+                }
+            });
+        }
+    });
+    assert!(calls() > THREADS as u64 * 500);
+    assert_eq!(counted(), calls());
+}
+
+static ORDINARY: (sync::Mutex<u64>, sync::RwLock<u64>) = (sync::Mutex::new(0), sync::RwLock::new(0));
+static BIASED: (asym::Mutex<u64>, asym::RwLock<u64>) = (asym::Mutex::new(0), asym::RwLock::new(0));
+/// Reads, which cannot count under their lock.
+static READS: AtomicU64 = AtomicU64::new(0);
+
+fn reads_once(value: u64) {
+    // Nothing is ever so large: the value is looked at.
+    READS.fetch_add(1 + value / u64::MAX, Ordering::SeqCst);
+}
+
 /// The other side: what the process does that was started for a case.
 #[test]
 #[ignore = "started by the other tests"]
@@ -62,6 +116,28 @@ fn case() {
     let _dog = Watchdog::new("case");
     match cases::current().as_str() {
         "first_fence" => first_fence(),
+        "ordinary_mutex" => in_many_threads(|| *ORDINARY.0.lock() += 1, || *ORDINARY.0.lock()),
+        "ordinary_rwlock" => in_many_threads(
+            || match calls() % 8 {
+                0 => *ORDINARY.1.write() += 1,
+                _ => reads_once(*ORDINARY.1.read()),
+            },
+            || *ORDINARY.1.read() + READS.load(Ordering::SeqCst),
+        ),
+        "asym_mutex" => {
+            in_many_threads(|| *BIASED.0.lock() += 1, || *BIASED.0.lock());
+            assert!(nested() != 0, "no thread's slots were allocated");
+        }
+        "asym_rwlock" => {
+            in_many_threads(
+                || match calls() % 8 {
+                    0 => *BIASED.1.write() += 1,
+                    _ => reads_once(*BIASED.1.read()),
+                },
+                || *BIASED.1.read() + READS.load(Ordering::SeqCst),
+            );
+            assert!(nested() != 0, "no thread's slots were allocated");
+        }
         other => println!("no such case: `{other}`"),
     }
 }

@@ -22,6 +22,8 @@ std::thread_local! {
     static EXIT: Exit = const { Exit };
     /// Ordinary locks that the thread holds for reading without a slot that says so.
     static UNTRACKED: Cell<u64> = const { Cell::new(0) };
+    /// The thread's block is being made, which may allocate: an allocator that takes such a lock comes back here.
+    static REGISTERING: Cell<bool> = const { Cell::new(false) };
     /// Slow reads.
     static TICKS: Cell<u32> = const { Cell::new(0) };
 }
@@ -55,12 +57,22 @@ pub(super) fn mine() -> &'static Block {
     unsafe { &*block }
 }
 
-/// The calling thread's block, registered now if it has none; nothing where that is impossible.
+/// The calling thread's block, registered now if it has none; nothing where that is impossible, and
+/// within itself. May allocate, so nothing may be locked by the caller.
 pub(super) fn registered() -> Option<&'static Block> {
     let block = mine();
     if !ptr::eq(block, &NO_BLOCK) {
         return Some(block);
     }
+    if REGISTERING.replace(true) && !mutated!(asym_registering) {
+        return None;
+    }
+    let block = register();
+    REGISTERING.set(false);
+    block
+}
+
+fn register() -> Option<&'static Block> {
     fork::watch();
     EXIT.try_with(|_| ()).ok()?;
     let block = BLOCKS.claim(thread::this(), 0).ok()?;

@@ -142,18 +142,19 @@ impl RawMutex {
         !self.owner.load(Ordering::Relaxed).is_null()
     }
 
-    /// The slot by which its owner enters. Lives for ever, as all do.
-    fn owners_slot(&self) -> Option<&'static Slot> {
+    /// The slots of the thread that it is biased to.
+    fn owner(&self) -> Option<&'static Block> {
         // Acquire: the slots, which may be newer than what we know; partner: the release in `set_owner`.
         let owner = self.owner.load(Ordering::Acquire);
-        // SAFETY: null, or stored by `unlock_slow`, from a block of the registry, which lives for ever.
-        let owner: Option<&'static Block> = unsafe { owner.as_ref() };
-        owner.map(Block::first)
+        // SAFETY: null, or what `set_owner` stored, which alone stores anything else: the address of a block that lives for
+        // ever, and that had been initialised before that store, which this load acquires.
+        unsafe { owner.as_ref() }
     }
 
-    fn set_owner(&self, owner: *mut Block) {
-        // Release: its slots were made before, for those who look at them without the lock; partner: `owners_slot`.
-        self.owner.store(owner, Ordering::Release);
+    /// Biases it to the thread of these slots.
+    fn set_owner(&self, owner: &'static Block) {
+        // Release: its slots were made before, for those who look at them without the lock; partner: `owner`.
+        self.owner.store(ptr::from_ref(owner).cast_mut(), Ordering::Release);
     }
 
     /// Takes the lock away from its owner, who is waited for. The caller has the ordinary one; if this fails, not any
@@ -162,10 +163,10 @@ impl RawMutex {
     #[inline(never)]
     fn revoke(&self, how: How) -> bool {
         let name = self.name.get();
-        let slot = self.owners_slot();
-        // Relaxed, here and below: under the lock.
-        let owner = self.owner.load(Ordering::Relaxed);
-        let is_held = || slot.is_some_and(|slot| slot.is_held_for(name));
+        // Under the lock, which keeps it as it is.
+        let Some(owner) = self.owner() else { return true };
+        let slot = owner.first();
+        let is_held = || slot.is_held_for(name);
         if matches!(how, How::Try) && is_held() {
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
@@ -181,8 +182,8 @@ impl RawMutex {
             fence::heavy_or_abort();
         }
         let has_left = match how {
-            How::Wait => drain::wait(|| slot.into_iter(), name, None),
-            How::Until(deadline) => drain::wait(|| slot.into_iter(), name, Some(deadline)),
+            How::Wait => drain::wait(|| core::iter::once(slot), name, None),
+            How::Until(deadline) => drain::wait(|| core::iter::once(slot), name, Some(deadline)),
             How::Try => !is_held(),
         };
         if !has_left {
@@ -192,6 +193,7 @@ impl RawMutex {
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
         } else if !is_own {
+            // Relaxed, both: under the lock.
             let needed = self.needed.load(Ordering::Relaxed);
             self.needed.store((2 * needed).clamp(AGAIN, AGAIN_AT_MOST), Ordering::Relaxed);
         }
@@ -229,12 +231,13 @@ impl RawMutex {
         if local::drop_guard(self.name.get()).is_some() {
             return;
         }
-        // Relaxed, all: under the lock.
-        let last = self.last.load(Ordering::Relaxed);
-        let is_earned = self.row.load(Ordering::Relaxed) >= self.needed.load(Ordering::Relaxed);
-        if is_earned && local::mine().unused().is_some() && fence::is_possible() {
+        let me: &'static Block = local::mine();
+        // Relaxed, all: under the lock. The last that had it is this thread; but one that had no slots then may have some by now.
+        let is_last = ptr::eq(self.last.load(Ordering::Relaxed), me);
+        let is_earned = is_last && self.row.load(Ordering::Relaxed) >= self.needed.load(Ordering::Relaxed);
+        if is_earned && me.unused().is_some() && fence::is_possible() {
             // The bias is given with the lock, not before: its owner could enter a second time.
-            self.set_owner(last);
+            self.set_owner(me);
         }
         // SAFETY: the caller gives up a lock that no slot stands for: so it has the ordinary one.
         unsafe { self.lock.unlock() };
@@ -243,7 +246,7 @@ impl RawMutex {
     /// Whether anybody holds it; out of date when it is returned.
     pub fn is_locked(&self) -> bool {
         let name = self.name.get();
-        self.lock.is_locked() || self.owners_slot().is_some_and(|slot| slot.is_held_for(name))
+        self.lock.is_locked() || self.owner().is_some_and(|owner| owner.first().is_held_for(name))
     }
 }
 

@@ -154,7 +154,8 @@ impl RawRwLock {
         if mutated!(asym_note_ordinary) {
             return;
         }
-        if !local::registered().is_some_and(|block| block.note_ordinary(name)) {
+        // Not registered for it: that may allocate, and the allocator may take this lock.
+        if !local::mine().note_ordinary(name) {
             local::set_untracked(local::untracked() + 1);
         }
     }
