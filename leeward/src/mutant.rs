@@ -97,6 +97,7 @@ mutants! {
     rwlock_wake_writer: "waking a writer",
     rwlock_wakes_release: "the release of the count of writers' wakes (relaxed instead)",
     rwlock_retract_wakes: "waking a writer that lay down while the mark was taken back",
+    rwlock_full: "waiting for room where as many readers are inside of a shared readers-writer lock as can be counted, or a word says so",
     semaphore_wake: "a release's wake",
     semaphore_mark: "the mark that a woken waiter leaves for the others",
     semaphore_next_wake: "the wake of the next waiter by one that leaves permits",

@@ -11,7 +11,6 @@ use common::*;
 use processes::*;
 
 use std::mem::offset_of;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -264,61 +263,4 @@ fn layouts_are_as_documented() {
     let once = region::<Once>(|_| {});
     once.call_once(|| {});
     assert_eq!(words(&once), [3]);
-}
-
-/// A condition variable whose inner lock is free, and all else is garbage: no pointer of another process's is followed.
-#[test]
-fn garbage_in_a_condition_variable() {
-    let _dog = Watchdog::new("garbage_in_a_condition_variable");
-    let mut random = Rng::new(8);
-    let mutex = region::<Mutex<()>>(|_| {});
-    for _ in 0..300 {
-        let words = region::<[u64; 4]>(|words| {
-            words.fill_with(|| random.next());
-            words[0] <<= 32;
-            // A few waiters, not two thousand million.
-            words[1] &= !0xffff_fff0;
-        });
-        // SAFETY: as long, aligned, any bytes are one, and nobody else uses it.
-        let condition = unsafe { &*core::ptr::from_ref(&words[0]).cast::<Condvar>() };
-        condition.notify_all();
-        // SAFETY: nobody waits.
-        unsafe { condition.notify_all_of(&mutex) };
-        let _ = catch_unwind(AssertUnwindSafe(|| condition.wait_for(&mut mutex.lock(), Duration::from_micros(10))));
-    }
-}
-
-/// Whatever bytes are there, what does not wait returns or panics, and nothing else happens.
-#[test]
-fn garbage_in_the_words() {
-    let _dog = Watchdog::new("garbage_in_the_words");
-    let mut random = Rng::new(7);
-    let soon = Duration::from_micros(10);
-    for _ in 0..60 {
-        let all = region::<[u32; 8]>(|words| words.fill_with(|| random.next() as u32));
-        let word = |place: usize| core::ptr::from_ref(&all[place]);
-        // SAFETY: as long, aligned, any bytes are one, and nobody else uses it.
-        let rwlock = unsafe { &*word(0).cast::<RwLock<()>>() };
-        let _ = catch_unwind(AssertUnwindSafe(|| {
-            drop(rwlock.try_read_for(soon));
-            drop(rwlock.try_write_for(soon));
-        }));
-        // SAFETY: as above.
-        let semaphore = unsafe { &*word(2).cast::<Semaphore>() };
-        let _ = catch_unwind(|| (semaphore.acquire_for(soon), semaphore.release(1)));
-        // SAFETY: as above.
-        let barrier = unsafe { &*word(3).cast::<Barrier>() };
-        barrier.wait_for(soon);
-        // SAFETY: as above.
-        let event = unsafe { &*word(5).cast::<Event>() };
-        event.wait_for(soon);
-        event.set();
-        assert!(event.is_set());
-        // SAFETY: as above.
-        let latch = unsafe { &*word(6).cast::<Latch>() };
-        latch.wait_for(soon);
-        // SAFETY: as above.
-        let mutex = unsafe { &*word(7).cast::<Mutex<()>>() };
-        drop(mutex.try_lock_for(soon));
-    }
 }

@@ -24,8 +24,8 @@ pub struct Barrier<F: Futex = Private> {
     /// | 0-15 | how many have come in this round |
     /// | 16-31 | rounds: who sleeps does so until it changes |
     word: AtomicU32,
-    /// How many there must be; never changes.
-    size: u32,
+    /// How many there must be; never changes. (Atomic because processes that share it may write anything.)
+    size: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
 
@@ -51,7 +51,7 @@ impl<F: Futex> Barrier<F> {
         /// For more than [`MOST`](Self::MOST).
         pub fn new(size: u32) -> Self {
             assert!(size <= ARRIVED, "a Barrier cannot count so many threads");
-            Barrier { word: AtomicU32::new(0), size, futex: PhantomData }
+            Barrier { word: AtomicU32::new(0), size: AtomicU32::new(size), futex: PhantomData }
         }
     }
 
@@ -76,16 +76,17 @@ impl<F: Futex> Barrier<F> {
     }
 
     fn come(&self, deadline: Option<Deadline>) -> Option<BarrierWaitResult> {
+        // Whatever bytes are there: no more than can be counted.
+        let size = self.size().min(ARRIVED);
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            // Whatever bytes are there: no more than can be counted.
-            let is_last = (word & ARRIVED) + 1 >= self.size.min(ARRIVED);
+            let is_last = (word & ARRIVED) + 1 >= size;
             let come = if is_last { (word & !ARRIVED).wrapping_add(ROUND) } else { word + 1 };
             // Release: partner of the acquire in `sleep`, and of the last one's. Acquire: the last sees what all have done.
             match self.word.compare_exchange_weak(word, come, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if is_last => {
-                    if self.size > 1 && !mutated!(barrier_wake) {
+                    if size > 1 && !mutated!(barrier_wake) {
                         F::wake(&self.word, ALL);
                     }
                     return Some(BarrierWaitResult(true));
@@ -94,6 +95,11 @@ impl<F: Futex> Barrier<F> {
                 Err(now) => word = now,
             }
         }
+    }
+
+    fn size(&self) -> u32 {
+        // Relaxed: never changes.
+        self.size.load(Ordering::Relaxed)
     }
 
     /// Waits for the end of the round; false if it gave up.
@@ -133,6 +139,6 @@ impl<F: Futex> core::fmt::Debug for Barrier<F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         // Relaxed: out of date anyway.
         let arrived = self.word.load(Ordering::Relaxed) & ARRIVED;
-        f.debug_struct("Barrier").field("size", &self.size).field("arrived", &arrived).finish()
+        f.debug_struct("Barrier").field("size", &self.size()).field("arrived", &arrived).finish()
     }
 }

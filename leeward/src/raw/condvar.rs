@@ -183,7 +183,8 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         self.door.lock();
         // Relaxed, all: under the inner lock; whoever leaves only lowers the count.
         let nobody = self.counts.load(Ordering::Relaxed) == 0;
-        let same = nobody || self.queue.load(Ordering::Relaxed) == queue || !self.is_this_process();
+        // A shared one keeps no mutex: what stands there another process wrote.
+        let same = nobody || F::SHARED || self.queue.load(Ordering::Relaxed) == queue || !self.is_this_process();
         let turn = self.turn.load(Ordering::Relaxed);
         if nobody {
             self.queue.store(queue, Ordering::Relaxed);

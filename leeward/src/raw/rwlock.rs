@@ -11,7 +11,7 @@ use super::Lock;
 use super::patience::Patience;
 use super::rwlock_state::{
     OVERDUE, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_lapse, after_writer,
-    has_room, is_free, is_written, kept_for, kept_until, show, without_overdue,
+    has_room, is_free, is_full, is_written, kept_for, kept_until, room_may_be_at, show, without_overdue,
 };
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Wait};
@@ -71,7 +71,7 @@ impl<F: Futex> RwLock<F> {
     /// Locks it for reading.
     ///
     /// # Aborts
-    /// With 1,048,574 readers inside (leaked guards).
+    /// With 1,048,574 readers inside (leaked guards). If processes share the futex, it waits until one has left instead.
     #[inline]
     pub fn lock_shared(&self) {
         if !self.enter_at_once() {
@@ -147,6 +147,15 @@ impl<F: Futex> RwLock<F> {
         loop {
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
+            // Processes may have written any number there: it is waited for room, and no reader that leaves wakes for that.
+            if F::SHARED && is_full(state) && !mutated!(rwlock_full) {
+                let until = room_may_be_at::<F>(deadline);
+                if F::wait(&self.state, state, Some(until)) == Wait::TimedOut && Some(until) == deadline {
+                    self.give_up(&waiting);
+                    return false;
+                }
+                continue;
+            }
             if waiting.may_enter(state) {
                 match self.enter(&waiting, state) {
                     Ok(()) => return true,

@@ -56,6 +56,17 @@ pub(super) const fn has_room(state: u32) -> bool {
     state & READERS < WRITER - 1
 }
 
+/// Whether as many readers are inside as can be counted.
+pub(super) const fn is_full(state: u32) -> bool {
+    state & READERS == WRITER - 1
+}
+
+/// When who waits for room among the readers looks again.
+pub(super) fn room_may_be_at<F: Futex>(deadline: Option<Deadline>) -> Deadline {
+    let soon = Deadline::after::<F>(LONG);
+    deadline.map_or(soon, |deadline| deadline.min(soon))
+}
+
 /// Whether a reader that has just come may enter.
 pub(super) const fn admits(state: u32) -> bool {
     has_room(state) && state & WRITERS_WAIT == 0

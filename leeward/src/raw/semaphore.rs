@@ -131,12 +131,19 @@ impl<F: Futex> Semaphore<F> {
     /// # Panics
     /// If there were more than [`MOST`](Self::MOST) then; nothing has changed.
     #[inline]
+    #[track_caller]
     pub fn release(&self, permits: u32) {
+        assert!(self.give_back(permits), "a Semaphore cannot count so many permits");
+    }
+
+    /// Adds `permits`; false, with nothing changed, if they are too many.
+    #[inline]
+    fn give_back(&self, permits: u32) -> bool {
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
             let sum = (word & PERMITS).checked_add(permits).filter(|&sum| sum <= PERMITS);
-            let sum = sum.expect("a Semaphore cannot count so many permits");
+            let Some(sum) = sum else { return false };
             let released = if permits == 0 { word } else { sum };
             // Release: partner of the acquires in `try_acquire` and `acquire_slow`.
             match self.word.compare_exchange_weak(word, released, Ordering::Release, Ordering::Relaxed) {
@@ -147,6 +154,7 @@ impl<F: Futex> Semaphore<F> {
         if word & WAITERS != 0 && permits != 0 && !mutated!(semaphore_wake) {
             F::wake(&self.word, permits);
         }
+        true
     }
 
     /// How many permits there are; out of date when it is returned.
@@ -162,7 +170,8 @@ impl<F: Futex> core::fmt::Debug for Semaphore<F> {
     }
 }
 
-/// A permit of a [`Semaphore`]: given back when it is dropped, from whichever thread.
+/// A permit of a [`Semaphore`]: given back when it is dropped, from whichever thread. If the semaphore has as many as
+/// there can be by then, it stays so: a drop does not panic.
 #[derive(Debug)]
 #[must_use = "the permit is given back at once"]
 pub struct Permit<'a, F: Futex = Private>(&'a Semaphore<F>);
@@ -177,6 +186,6 @@ impl<F: Futex> Permit<'_, F> {
 impl<F: Futex> Drop for Permit<'_, F> {
     #[inline]
     fn drop(&mut self) {
-        self.0.release(1);
+        let _ = self.0.give_back(1);
     }
 }

@@ -64,10 +64,7 @@ impl<T: AnyBytes> RwLock<T> {
         RwLock { lock: raw::RwLock::new(), value: UnsafeCell::new(value) }
     }
 
-    /// Locks it for reading.
-    ///
-    /// # Aborts
-    /// With 1,048,574 readers inside.
+    /// Locks it for reading. With 1,048,574 readers inside it waits until one has left.
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         self.lock.lock_shared();

@@ -17,7 +17,8 @@
 //!
 //! # What may go wrong
 //! - Garbage in a word (of a file that was damaged, say) makes a call wait, return early or panic with a sentence, and nothing
-//!   else: use the timed calls where waiting for ever matters. The value behind a lock is valid whatever its bytes are
+//!   else: use the timed calls where waiting for ever matters. (A [`Once`] has none, and the inner lock of a [`Condvar`] is
+//!   waited for without limit.) No drop of a guard or permit panics. The value behind a lock is valid whatever its bytes are
 //!   ([`AnyBytes`]).
 //! - A process that writes to a lock's word while others use the lock can let two of them in at once. That nobody does is
 //!   what the caller of [`Region::open`] and [`Region::from_raw_fd`] promises.

@@ -1,0 +1,64 @@
+//! Garbage in shared memory: words at the edges of any field, tried in a child, since what must not happen is that it ends or hangs.
+
+#![allow(dead_code, missing_docs)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use leeward::shared::Region;
+
+use super::processes::{child, status_of};
+use super::{Rng, alone};
+
+/// Of each bit: it alone, all below it, all from it up, the number one below those; each with every choice of the three highest bits, which are marks in
+/// most words; and some random ones.
+pub fn words() -> Vec<u32> {
+    let edges = (0..32).flat_map(|bit| {
+        let alone = 1_u32 << bit;
+        [alone, alone - 1, !(alone - 1), alone.wrapping_sub(2)]
+    });
+    let marked = edges.flat_map(|edge| (0..8_u32).map(move |marks| edge ^ marks << 29));
+    let mut random = Rng::new(11);
+    let mut words: Vec<_> = marked.chain((0..200).map(|_| random.next() as u32)).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// Has a child do `work` with each of the words, which may panic at most.
+#[track_caller]
+pub fn is_survived(what: &str, work: impl FnMut(u32)) {
+    is_survived_with(what, &words(), work);
+}
+
+/// The same with other words.
+#[track_caller]
+pub fn is_survived_with(what: &str, words: &[u32], mut work: impl FnMut(u32)) {
+    // A child that was forked while another thread told of a panic would wait for that one's locks.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = alone(&ALONE);
+    let progress = Region::<AtomicU64>::create(1, |value| *value.get_mut() = u64::MAX).unwrap();
+    let child = child(|| {
+        // A thousand panics are not told.
+        std::panic::set_hook(Box::new(|_| ()));
+        words.iter().for_each(|&word| {
+            progress.store(u64::from(word), Ordering::SeqCst);
+            let _ = catch_unwind(AssertUnwindSafe(|| work(word)));
+        });
+        true
+    });
+    let status = status_of(child);
+    assert_eq!(status, 0, "{what}: the word {:#x} ended the process", progress.load(Ordering::SeqCst));
+}
+
+/// Writes to the first `N` words of something shared, as any process that maps it can.
+pub fn overwrite<T, const N: usize>(place: &T, words: [u32; N]) {
+    assert!(size_of::<T>() >= 4 * N && align_of::<T>() >= 4);
+    let place: *const AtomicU32 = core::ptr::from_ref(place).cast();
+    for (at, word) in words.into_iter().enumerate() {
+        // SAFETY: within `place`, whose words are atomic ones.
+        let place = unsafe { &*place.wrapping_add(at) };
+        place.store(word, Ordering::SeqCst);
+    }
+}
