@@ -4,13 +4,18 @@
 #![allow(missing_docs)]
 
 mod common;
+#[path = "common/killed.rs"]
+mod killed;
 #[path = "common/processes.rs"]
 mod processes;
 #[path = "common/seccomp.rs"]
 mod seccomp;
+#[path = "common/step.rs"]
+mod step;
 
 use common::*;
 use processes::*;
+use seccomp::{Action, Rule, When};
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -181,4 +186,136 @@ fn no_room() {
     assert_eq!(status_of(refused), 0);
     let value = name.open::<AtomicU64>(1, |value| *value.get_mut() = 7).unwrap();
     assert_eq!(value.load(Ordering::Relaxed), 7);
+}
+
+/// Whatever system call a maker was killed at, the next one gets through, and makes the value anew if it was not finished.
+#[test]
+fn a_maker_that_is_killed_at_any_call() {
+    let _dog = Watchdog::new("a_maker_that_is_killed_at_any_call");
+    let name = Name::new("killed-at");
+    let (mut begun_anew, mut finished) = (0, 0);
+    let killed = killed::at_every_call(
+        || name.open::<[u64; 600]>(1, |values| values[599] += 7).is_ok(),
+        |stop| {
+            let mut is_anew = false;
+            let region = name.open::<[u64; 600]>(1, |values| {
+                is_anew = true;
+                assert!(values.iter().all(|&value| value == 0), "stop {stop}: what the dead one began is there");
+                values[599] += 7;
+            });
+            assert_eq!(region.unwrap_or_else(|error| panic!("stop {stop}: {error}"))[599], 7);
+            *(if is_anew { &mut begun_anew } else { &mut finished }) += 1;
+            let _ = std::fs::remove_file(name.path());
+        },
+    );
+    if let Some(killed) = killed {
+        assert!(
+            begun_anew > 5 && finished > 0 && begun_anew + finished == killed,
+            "{begun_anew} and {finished} of {killed}"
+        );
+    }
+}
+
+/// A file of `length` bytes, `bytes` at its beginning and zeroes behind, as a maker leaves it that was killed while its memory was allocated.
+fn left_behind(name: &Name, length: u64, bytes: &[u8]) {
+    std::fs::write(name.path(), bytes).unwrap();
+    std::fs::File::options().write(true).open(name.path()).unwrap().set_len(length).unwrap();
+}
+
+/// The value is made now.
+#[track_caller]
+fn begins_anew<T: AnyBytes + Sync + PartialEq + std::fmt::Debug>(name: &Name, version: u32, value: T) {
+    let mut made = false;
+    let region = name.open::<T>(version, |place| {
+        made = true;
+        *place = value;
+    });
+    region.unwrap();
+    assert!(made, "taken for finished");
+    name.open::<T>(version, |_| panic!("made twice")).unwrap();
+}
+
+#[test]
+fn a_maker_that_is_killed_while_its_memory_is_allocated() {
+    let _dog = Watchdog::new("a_maker_that_is_killed_while_its_memory_is_allocated");
+    let name = Name::new("allocating");
+    // Some file systems make a file longer piece by piece.
+    for length in [1, 15, 16, 63, 64, 65, 4096, 64 + 8 * 600 - 1, 64 + 8 * 600] {
+        left_behind(&name, length, &[]);
+        begins_anew(&name, 1, [7_u64; 600]);
+        std::fs::remove_file(name.path()).unwrap();
+    }
+    // A maker of another program, that had begun.
+    let header = [0x6c77_7264_u32, 1, 9, 0].map(u32::to_ne_bytes).concat();
+    for length in [16, 63, 64 + 8, 64 + 8 * 600, 64 + 8 * 5_000] {
+        left_behind(&name, length, &header);
+        begins_anew(&name, 1, [7_u64; 600]);
+        std::fs::remove_file(name.path()).unwrap();
+    }
+    let killed = child(|| {
+        let _ = name.open::<[u64; 5_000]>(9, |_| {
+            // SAFETY: ends this process at once.
+            unsafe { libc::raise(libc::SIGKILL) };
+        });
+        false
+    });
+    assert_eq!(status_of(killed), libc::SIGKILL);
+    begins_anew(&name, 1, 7_u64);
+    std::fs::remove_file(name.path()).unwrap();
+    // A file of somebody's that is longer and empty is no unfinished region of ours.
+    left_behind(&name, 5_000, &[]);
+    let wrong = RegionError::WrongSize { found: 5_000, expected: 72 };
+    assert_eq!(name.open::<u64>(1, |_| panic!("overwritten")).unwrap_err(), wrong);
+    // Nor is one that says something.
+    left_behind(&name, 40, b"something");
+    let wrong = RegionError::WrongSize { found: 40, expected: 72 };
+    assert_eq!(name.open::<u64>(1, |_| panic!("overwritten")).unwrap_err(), wrong);
+    assert!(std::fs::read(name.path()).unwrap().starts_with(b"something\0"));
+}
+
+/// A file that is long enough already, and has no memory: it is asked for before anybody touches it, and if there is none the file is left as it was.
+#[test]
+fn a_file_without_memory() {
+    let _dog = Watchdog::new("a_file_without_memory");
+    for length in [30, 72] {
+        let name = Name::new(&format!("sparse-{length}"));
+        left_behind(&name, length, &[]);
+        let refused = child(|| {
+            seccomp::refuse(&[Rule::new(libc::SYS_fallocate, When::Always, Action::Errno(libc::ENOSPC))]);
+            let region = name.open::<AtomicU64>(1, |_| panic!("there is no room"));
+            matches!(region, Err(RegionError::System(libc::ENOSPC)))
+        });
+        assert_eq!(status_of(refused), 0);
+        assert_eq!(std::fs::metadata(name.path()).unwrap().len(), length);
+    }
+}
+
+/// Whoever has the descriptor may write, and do nothing that takes the memory away.
+#[test]
+fn what_the_descriptor_is_good_for() {
+    let region = region::<[AtomicU64; 2]>(|values| *values[1].get_mut() = 5);
+    let file = region.raw_fd().unwrap();
+    // SAFETY: takes numbers only.
+    let refused = |length| unsafe { libc::ftruncate(file, length) } == -1;
+    assert!(refused(0) && refused(64) && refused(1 << 20), "it was made shorter or longer");
+    // SAFETY: takes numbers only.
+    let sealed = unsafe { libc::fcntl(file, libc::F_ADD_SEALS, libc::F_SEAL_WRITE) };
+    assert_eq!(sealed, -1, "another seal was added");
+    let value = 77_u64.to_ne_bytes();
+    // SAFETY: as many bytes as are there; the value is an atomic one.
+    assert_eq!(unsafe { libc::pwrite(file, value.as_ptr().cast(), 8, 64) }, 8);
+    assert_eq!(region[0].load(Ordering::Relaxed), 77);
+    // A hole reads as zeroes, and is filled when it is written.
+    let hole = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: takes numbers only.
+    assert_eq!(unsafe { libc::fallocate(file, hole, 0, 4096) }, 0);
+    assert_eq!(region[1].fetch_add(1, Ordering::Relaxed), 0);
+    // SAFETY: open, and of the same type.
+    let none = unsafe { Region::<[AtomicU64; 2]>::from_raw_fd(file, 1) };
+    assert_eq!(none.unwrap_err(), RegionError::NotARegion);
+    // One that may only be read is refused: locks are words that their readers write.
+    let read_only = std::fs::File::open(format!("/proc/self/fd/{file}")).unwrap();
+    // SAFETY: open, and of the same type.
+    let none = unsafe { Region::<[AtomicU64; 2]>::from_raw_fd(std::os::fd::AsRawFd::as_raw_fd(&read_only), 1) };
+    assert_eq!(none.unwrap_err(), RegionError::System(libc::EACCES));
 }

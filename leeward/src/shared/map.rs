@@ -31,10 +31,6 @@ impl Map {
     pub(super) fn start(&self) -> NonNull<u8> {
         self.start
     }
-
-    pub(super) fn length(&self) -> usize {
-        self.length
-    }
 }
 
 impl Drop for Map {

@@ -34,6 +34,9 @@ struct Header {
     state: AtomicU32,
 }
 
+const MAGIC_AT: usize = core::mem::offset_of!(Header, magic);
+const STATE_AT: usize = core::mem::offset_of!(Header, state);
+
 /// Why there is no region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -118,12 +121,54 @@ impl Drop for Locked<'_> {
 
 /// Makes the file so long, and has the memory for it: else whoever touched it first where there is none left would be
 /// killed by a signal.
-fn allocate(file: &OwnedFd, length: usize) -> Result<(), Errno> {
+fn allocate(file: &OwnedFd, length: u64) -> Result<(), Errno> {
     loop {
-        match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length as u64) {
+        match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length) {
             Err(Errno::INTR) => {}
             // A file system that cannot.
-            Err(Errno::OPNOTSUPP) => return rustix::fs::ftruncate(file, length as u64),
+            Err(Errno::OPNOTSUPP) => return rustix::fs::ftruncate(file, length),
+            outcome => return outcome,
+        }
+    }
+}
+
+/// The same of a file of `found` bytes, which may be more; where there is no memory, the length stays.
+fn resize(file: &OwnedFd, found: u64, length: u64) -> Result<(), Errno> {
+    if found > length {
+        rustix::fs::ftruncate(file, length)?;
+    }
+    allocate(file, length).inspect_err(|_| {
+        // On a full disk a file may have become longer all the same.
+        let _ = rustix::fs::ftruncate(file, found);
+    })
+}
+
+/// Whether a file of `found` bytes is what a maker leaves that was killed: nothing, zeroes (its memory was being allocated, which
+/// some file systems do piece by piece), or a header of ours that does not say that the value is ready.
+///
+/// A file of zeroes that is longer than `length` no maker of this value has left: it may be another program's.
+fn is_unfinished(file: &OwnedFd, found: u64, length: u64) -> Result<bool, Errno> {
+    let mut room = [0; 4096];
+    let header = read_at(file, &mut room[..16], 0)?;
+    let word = |place: usize| u32::from_ne_bytes([room[place], room[place + 1], room[place + 2], room[place + 3]]);
+    if header == 16 && word(MAGIC_AT) == MAGIC {
+        return Ok(word(STATE_AT) == 0);
+    }
+    let mut place = 0;
+    while found <= length && place < found {
+        match read_at(file, &mut room, place)? {
+            0 => break,
+            count if room[..count].iter().all(|&byte| byte == 0) => place += count as u64,
+            _ => return Ok(false),
+        }
+    }
+    Ok(found <= length)
+}
+
+fn read_at(file: &OwnedFd, room: &mut [u8], place: u64) -> Result<usize, Errno> {
+    loop {
+        match rustix::io::pread(file, &mut *room, place) {
+            Err(Errno::INTR) => {}
             outcome => return outcome,
         }
     }
@@ -134,6 +179,17 @@ fn allocate(file: &OwnedFd, length: usize) -> Result<(), Errno> {
 /// One of them makes the value, however many begin at once, and whatever instant one is killed at: making it is under a
 /// lock of the file that the kernel releases when its holder dies (and with it children that it forked meanwhile, which
 /// hold the file open), and what a dead one left unfinished is begun anew. Nobody sees the value before that.
+///
+/// # Whom it trusts
+/// A process that has the memory is trusted as a thread of this one is: to come by way of `Region` with the same `T`, and to
+/// change the value by its locks and atomics only. The callers of [`open`](Self::open) and [`from_raw_fd`](Self::from_raw_fd) promise it of all others; who
+/// gives the [descriptor](Self::raw_fd) away, or forks, promises it of whoever gets the memory so.
+///
+/// Of a process that does otherwise: it can write any bytes at any time, whoever holds a lock, by its mapping and by `write`, and
+/// can turn them into zeroes. It cannot make a region without a name shorter or longer, nor forbid writing
+/// it. Whoever may open a region's *file* can make that shorter, so that who touches what is gone is killed by `SIGBUS`,
+/// and can keep the file's lock, for which `open` waits. There is no share for looking only: locks are words, which their
+/// readers write.
 ///
 /// ```
 /// use leeward::shared::{Mutex, Region};
@@ -168,7 +224,7 @@ impl<T: AnyBytes + Sync> Region<T> {
     pub fn create(version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = rustix::fs::memfd_create(c"leeward", flags)?;
-        allocate(&file, Self::LENGTH)?;
+        allocate(&file, Self::LENGTH as u64)?;
         rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let mut region = Self::map(file.as_fd())?;
         region.make(version, make);
@@ -178,7 +234,8 @@ impl<T: AnyBytes + Sync> Region<T> {
 
     /// The one in the file of this name (`/dev/shm/...` is memory); made with rights for this user alone if it is not there.
     ///
-    /// `make` finds zeroes; it is called if nobody has made the value, or finished making it. The file stays until somebody removes
+    /// `make` finds zeroes; it is called if nobody has made the value, or finished making it, wherever who began was
+    /// killed. The file stays until somebody removes
     /// it, and whoever comes then begins another.
     ///
     /// # Errors
@@ -186,21 +243,23 @@ impl<T: AnyBytes + Sync> Region<T> {
     ///
     /// # Safety
     /// Whoever else opens the file does so by way of `Region`, with a `T` of the same layout whenever `version` is the same, or
-    /// keeps to that layout and to the locks' protocol; and nobody makes the file shorter.
+    /// keeps to that layout and to the locks' protocol; and nobody makes the file shorter. Of a `T` with robust locks,
+    /// every process keeps to what [`Mutex::at`](crate::robust::Mutex::at) says of references in `Guard::with`.
     pub unsafe fn open(name: &CStr, version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = rustix::fs::open(name, flags, Mode::RUSR | Mode::WUSR)?;
         let locked = Locked::new(&file)?;
-        if rustix::fs::fstat(&file)?.st_size == 0 {
-            allocate(&file, Self::LENGTH).inspect_err(|_| {
-                // On a full disk a file may have become longer all the same: who comes later begins anew.
-                let _ = rustix::fs::ftruncate(&file, 0);
-            })?;
+        let (found, length) = (rustix::fs::fstat(&file)?.st_size as u64, Self::LENGTH as u64);
+        let is_unfinished = is_unfinished(&file, found, length)?;
+        if is_unfinished {
+            // Nobody uses it: who makes a value has the lock, and so have the children that it forked meanwhile.
+            resize(&file, found, length)?;
         }
         let mut region = Self::map(file.as_fd())?;
-        match region.check(version) {
-            Err(RegionError::NotReady) => region.make(version, make),
-            other => other?,
+        if is_unfinished {
+            region.make(version, make);
+        } else {
+            region.check(version)?;
         }
         drop(locked);
         Ok(region)
@@ -226,7 +285,8 @@ impl<T: AnyBytes + Sync> Region<T> {
         Ok(region)
     }
 
-    /// The descriptor of a region without a name, open as long as this is.
+    /// The descriptor of a region without a name, open as long as this is. Whoever gets it can write the memory: see
+    /// [above](Self#whom-it-trusts).
     pub fn raw_fd(&self) -> Option<RawFd> {
         self.file.as_ref().map(AsRawFd::as_raw_fd)
     }
@@ -234,7 +294,7 @@ impl<T: AnyBytes + Sync> Region<T> {
     /// The value for as long as the process lives: the region stays mapped.
     pub fn leak(self) -> &'static T {
         let this = core::mem::ManuallyDrop::new(self);
-        // SAFETY: `value`, and never unmapped.
+        // SAFETY: as in `deref`; and never unmapped.
         unsafe { &*this.value() }
     }
 
@@ -257,7 +317,7 @@ impl<T: AnyBytes + Sync> Region<T> {
         self.map.start().as_ptr().wrapping_add(VALUE).cast()
     }
 
-    /// Whether the value is there, and is this program's. `NotReady` is told only of what is ours or untouched.
+    /// Whether the value is there, and is this program's.
     fn check(&self, version: u32) -> Result<(), RegionError> {
         let header = self.header();
         // Acquire: partner of the release in `make`.
@@ -266,7 +326,6 @@ impl<T: AnyBytes + Sync> Region<T> {
         match (header.magic.load(Ordering::Relaxed), state) {
             (MAGIC, READY) => {}
             (MAGIC, 0) => return Err(RegionError::NotReady),
-            (0, 0) if self.is_untouched() => return Err(RegionError::NotReady),
             _ => return Err(RegionError::NotARegion),
         }
         let (layout, found) = (header.layout.load(Ordering::Relaxed), header.version.load(Ordering::Relaxed));
@@ -277,15 +336,6 @@ impl<T: AnyBytes + Sync> Region<T> {
             return Err(RegionError::WrongVersion { found, expected: version });
         }
         Ok(())
-    }
-
-    /// Whether there are zeroes only: whoever began to make it wrote the magic number first.
-    fn is_untouched(&self) -> bool {
-        (0..self.map.length()).all(|offset| {
-            let byte = self.map.start().as_ptr().wrapping_add(offset);
-            // SAFETY: mapped; nobody writes to what has no magic number but who holds the file's lock.
-            unsafe { byte.read() == 0 }
-        })
     }
 
     /// Makes the value, anew if somebody began to.
@@ -308,7 +358,10 @@ impl<T: AnyBytes + Sync> Deref for Region<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: mapped as long as `self` is; any bytes are one; it is written through shared references only.
+        // SAFETY: mapped as long as `self` is, aligned and long enough (`LENGTH`), and any bytes are a value. There is no mutable
+        // reference to it: `make` had the only one, before the value was ready and any other process could come to
+        // it. Since then it is written through shared references, by the interior mutability of a `T` that is `Sync`,
+        // in this process and in those that keep what `open`'s and `from_raw_fd`'s callers promise of them.
         unsafe { &*self.value() }
     }
 }

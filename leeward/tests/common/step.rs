@@ -1,5 +1,7 @@
 //! One instruction of a child after the other, by ptrace: what the stepping tests of robust locks and `leeward torture robust` share.
 
+#![allow(dead_code)]
+
 use std::io;
 
 /// In the child: its parent traces it from now on.
@@ -35,9 +37,14 @@ pub fn begin_step(child: i32) -> io::Result<()> {
 }
 
 /// Lets it go on until it [stops](stop) itself or ends, and waits for that.
-#[allow(dead_code)]
 pub fn go_on(child: i32) -> io::Result<Option<i32>> {
     ask(libc::PTRACE_CONT, child)?;
+    wait(child)
+}
+
+/// Lets a stopped child go on to where its next system call begins or ends, and says by which signal it stopped; none: it ended.
+pub fn to_the_next_call(child: i32) -> io::Result<Option<i32>> {
+    ask(libc::PTRACE_SYSCALL, child)?;
     wait(child)
 }
 
