@@ -137,6 +137,7 @@ mutants! {
     mutex_lapse: "the lapse of requests for a mutex for which nobody comes",
     mutex_ask_forgotten: "the requests of others, when one that asked for a mutex takes it",
     condvar_forked: "a condition variable's look whether its waiters, and so their mutex, are of this process",
+    shared_fork_mark: "a shared guard's look whether it is of this process, and not the copy of a fork",
     robust_fork_mark: "a robust guard's look whether it is of this process, and not of one that this was forked from",
     robust_light_heavy: "the heavy fence of a light robust mutex's sleeper (pair K)",
     robust_light_leaving: "a light robust mutex's owner saying that it is leaving (pair K)",

@@ -264,3 +264,81 @@ fn layouts_are_as_documented() {
     once.call_once(|| {});
     assert_eq!(words(&once), [3]);
 }
+
+/// What a guard's copy in the child of a fork was good for: it unlocked the parent's lock.
+#[test]
+fn guards_that_a_fork_copies() {
+    let _dog = Watchdog::new("guards_that_a_fork_copies");
+    #[repr(C)]
+    struct Both {
+        mutex: Mutex<u32>,
+        rwlock: RwLock<u32>,
+        changed: Condvar,
+    }
+    // SAFETY: its fields are, and repr(C).
+    unsafe impl AnyBytes for Both {}
+    let both = region::<Both>(|_| {});
+    let (mutex, rwlock) = (&both.mutex, &both.rwlock);
+    let held = mutex.lock();
+    let copied = child(|| {
+        // As it happens to a child that returns from where it was forked.
+        // SAFETY: copied as the fork has copied it; forgotten by the parent's half of this test, which goes on in another process.
+        drop(unsafe { core::ptr::read(&held) });
+        mutex.try_lock().is_none()
+    });
+    assert_eq!(status_of(copied), 0, "the child's copy of a guard unlocked the mutex");
+    drop(held);
+    let reader = rwlock.read();
+    let copied = child(|| {
+        // SAFETY: as above.
+        drop(unsafe { core::ptr::read(&reader) });
+        rwlock.try_write().is_none()
+    });
+    assert_eq!(status_of(copied), 0, "the child's copy of a guard unlocked the lock for reading");
+    drop(reader);
+    let writer = rwlock.write();
+    let copied = child(|| {
+        // SAFETY: as above.
+        drop(unsafe { core::ptr::read(&writer) });
+        rwlock.try_read().is_none()
+    });
+    assert_eq!(status_of(copied), 0, "the child's copy of a guard unlocked the lock for writing");
+    drop(writer);
+    assert!(mutex.try_lock().is_some() && rwlock.try_write().is_some());
+}
+
+/// Nor is it good for the value, or for a wait that would give the parent's lock up.
+#[test]
+fn guards_that_a_fork_copies_are_told_apart() {
+    let _dog = Watchdog::new("guards_that_a_fork_copies_are_told_apart");
+    #[repr(C)]
+    struct Waited {
+        mutex: Mutex<u32>,
+        rwlock: RwLock<u32>,
+        changed: Condvar,
+    }
+    // SAFETY: its fields are, and repr(C).
+    unsafe impl AnyBytes for Waited {}
+    const SENTENCE: &str = "is a fork's copy";
+    let waited = region::<Waited>(|_| {});
+    let (mut held, mut writer) = (waited.mutex.lock(), waited.rwlock.write());
+    let copied = child(|| {
+        assert!(panic_of(|| _ = *held).contains(SENTENCE));
+        assert!(panic_of(|| *held += 1).contains(SENTENCE));
+        assert!(panic_of(|| _ = *writer).contains(SENTENCE));
+        assert!(panic_of(|| *writer += 1).contains(SENTENCE));
+        assert!(panic_of(|| _ = waited.changed.wait_for(&mut held, GLANCE)).contains(SENTENCE));
+        // Its own are good for everything.
+        waited.mutex.try_lock().is_none()
+    });
+    assert_eq!(status_of(copied), 0);
+    assert_eq!((*held, *writer), (0, 0));
+    drop((held, writer));
+    let alone = child(|| {
+        *waited.mutex.lock() += 1;
+        *waited.rwlock.write() += 1;
+        *waited.rwlock.read() == 1
+    });
+    assert_eq!(status_of(alone), 0);
+    assert_eq!(*waited.mutex.lock(), 1);
+}

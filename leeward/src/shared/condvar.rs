@@ -56,6 +56,9 @@ impl<S: Scheme> Condvar<S> {
     }
 
     /// Gives up the mutex and waits for a notification; locks the mutex again. May return without one.
+    ///
+    /// # Panics
+    /// In the child of a fork, if the guard was copied with it; so do the others.
     pub fn wait<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>) {
         self.wait_until(guard, None);
     }
@@ -74,7 +77,8 @@ impl<S: Scheme> Condvar<S> {
     }
 
     fn wait_until<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>, deadline: Option<Deadline>) -> bool {
-        // SAFETY: the guard holds the lock, and lends it out until this returns.
+        guard.must_be_ours();
+        // SAFETY: the guard, which is this process's, holds the lock, and lends it out until this returns.
         unsafe { self.raw.wait(&guard.mutex.lock, deadline) }
     }
 

@@ -7,7 +7,9 @@ use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
 use crate::bytes::AnyBytes;
+use crate::fork_mark;
 use crate::futex::{Deadline, Shared};
+use crate::mutant::mutated;
 use crate::raw;
 
 /// A mutex of several processes; see [`raw::Mutex`] for what it costs and promises.
@@ -54,7 +56,7 @@ impl<T: AnyBytes> Mutex<T> {
     }
 
     fn guard(&self) -> MutexGuard<'_, T> {
-        MutexGuard { mutex: self, is_this_threads: PhantomData }
+        MutexGuard { mutex: self, process: fork_mark::now(), is_this_threads: PhantomData }
     }
 }
 
@@ -103,11 +105,11 @@ impl<T: AnyBytes> RwLock<T> {
     }
 
     fn reading(&self) -> RwLockReadGuard<'_, T> {
-        RwLockReadGuard { rwlock: self, is_this_threads: PhantomData }
+        RwLockReadGuard { rwlock: self, process: fork_mark::now(), is_this_threads: PhantomData }
     }
 
     fn writing(&self) -> RwLockWriteGuard<'_, T> {
-        RwLockWriteGuard { rwlock: self, is_this_threads: PhantomData }
+        RwLockWriteGuard { rwlock: self, process: fork_mark::now(), is_this_threads: PhantomData }
     }
 }
 
@@ -123,6 +125,13 @@ impl<T: AnyBytes> fmt::Debug for RwLock<T> {
     }
 }
 
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn not_ours() -> ! {
+    panic!("this guard of a shared lock is a fork's copy: the parent holds the lock")
+}
+
 /// A guard: which lock, and how it is given up.
 macro_rules! guard {
     ($(#[$meta:meta])* $guard:ident, $lock:ident, $field:ident, $unlock:ident) => {
@@ -130,18 +139,37 @@ macro_rules! guard {
         #[must_use = "it is unlocked at once"]
         pub struct $guard<'a, T: AnyBytes> {
             pub(super) $field: &'a $lock<T>,
+            /// The process that took the lock, by its `fork_mark`: in a child of a fork this is a copy, and opens nothing.
+            process: u32,
             is_this_threads: PhantomData<*const ()>,
         }
 
         // SAFETY: sharing a guard shares the value.
         unsafe impl<T: AnyBytes + Sync> Sync for $guard<'_, T> {}
 
+        impl<T: AnyBytes> $guard<'_, T> {
+            #[inline]
+            fn is_ours(&self) -> bool {
+                fork_mark::is_still(self.process) || mutated!(shared_fork_mark)
+            }
+
+            #[inline]
+            #[track_caller]
+            pub(super) fn must_be_ours(&self) {
+                if !self.is_ours() {
+                    not_ours();
+                }
+            }
+        }
+
         impl<T: AnyBytes> Deref for $guard<'_, T> {
             type Target = T;
 
             #[inline]
+            #[track_caller]
             fn deref(&self) -> &T {
-                // SAFETY: locked.
+                self.must_be_ours();
+                // SAFETY: this process took the lock when the guard was made, and gives it up when the guard is dropped.
                 unsafe { &*self.$field.value.get() }
             }
         }
@@ -149,8 +177,11 @@ macro_rules! guard {
         impl<T: AnyBytes> Drop for $guard<'_, T> {
             #[inline]
             fn drop(&mut self) {
-                // SAFETY: locked when the guard was made.
-                unsafe { self.$field.lock.$unlock() };
+                if self.is_ours() {
+                    // SAFETY: this process took the lock when the guard was made, and a guard is dropped once. Its copy in the
+                    // child of a fork, for which the lock was not taken, is not this process's.
+                    unsafe { self.$field.lock.$unlock() };
+                }
             }
         }
 
@@ -163,30 +194,34 @@ macro_rules! guard {
 }
 
 guard!(
-    /// An open lock of a [`Mutex`].
+    /// An open lock of a [`Mutex`]. Its copy in the child of a fork opens nothing: its drop does nothing, and to ask it for the value is a panic.
     MutexGuard, Mutex, mutex, unlock
 );
 guard!(
-    /// A [`RwLock`] open for reading.
+    /// A [`RwLock`] open for reading. Its copy in the child of a fork opens nothing, as that of a [`MutexGuard`].
     RwLockReadGuard, RwLock, rwlock, unlock_shared
 );
 guard!(
-    /// A [`RwLock`] open for writing.
+    /// A [`RwLock`] open for writing. Its copy in the child of a fork opens nothing, as that of a [`MutexGuard`].
     RwLockWriteGuard, RwLock, rwlock, unlock_exclusive
 );
 
 impl<T: AnyBytes> DerefMut for MutexGuard<'_, T> {
     #[inline]
+    #[track_caller]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: locked, and this guard is borrowed alone.
+        self.must_be_ours();
+        // SAFETY: as in `deref`, and this guard is borrowed alone.
         unsafe { &mut *self.mutex.value.get() }
     }
 }
 
 impl<T: AnyBytes> DerefMut for RwLockWriteGuard<'_, T> {
     #[inline]
+    #[track_caller]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: locked for writing, and this guard is borrowed alone.
+        self.must_be_ours();
+        // SAFETY: as in `deref`, locked for writing, and this guard is borrowed alone.
         unsafe { &mut *self.rwlock.value.get() }
     }
 }

@@ -24,7 +24,8 @@
 //!   what the caller of [`Region::open`] and [`Region::from_raw_fd`] promises.
 //! - A process that is killed while it holds one of these leaves it held; one that is killed while it waits for one, or inside a
 //!   call of a [`Condvar`], may keep others waiting. Where that must not be, use a robust lock.
-//! - A guard that is held across `fork` is held twice: have the child forget its copy.
+//! - The copy of a guard in the child of a `fork` opens nothing: the parent holds the lock. A [`Semaphore`]'s permit that is held
+//!   across `fork` is given back twice, and what a [`Once`] runs must not fork.
 
 mod condvar;
 mod lock;
