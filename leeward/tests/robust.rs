@@ -301,3 +301,40 @@ mod woken_waiter_killed {
         .unwrap();
     }
 }
+
+/// In one process the value may be lent to threads that `with` waits for: the lock is held as long, and a panic of theirs is not its owner's death.
+#[test]
+fn lent_to_scoped_threads() {
+    static MUTEX: Mutex<[u64; 2]> = Mutex::new([0, 0]);
+    let _dog = Watchdog::new("lent_to_scoped_threads");
+    for turn in 1..=100 {
+        let mut guard = MUTEX.lock().unwrap();
+        guard.with(|[first, second]| {
+            thread::scope(|scope| {
+                for place in [first, second] {
+                    scope.spawn(move || {
+                        assert_eq!(outcome(MUTEX.try_lock()), "would block");
+                        *place += turn;
+                    });
+                }
+            });
+        });
+        let [first, second] = guard.get();
+        assert_eq!((first, second), (turn * (turn + 1) / 2, first));
+    }
+    let mut guard = MUTEX.lock().unwrap();
+    let panic = panic_of(|| {
+        guard.with(|values| {
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    values[0] = 7;
+                    panic!("on another thread");
+                });
+            });
+        });
+    });
+    assert_eq!(panic, "a scoped thread panicked");
+    assert!(!guard.is_inconsistent() && guard.get()[0] == 7);
+    drop(guard);
+    assert_eq!(outcome(MUTEX.lock()), "ok");
+}

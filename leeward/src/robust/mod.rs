@@ -39,8 +39,9 @@
 //!   fewer. Who waits for such a lock is told by [`LockError::OwnerLost`], and [`Mutex::declare_owner_dead`] frees it.
 //! - **Memory that goes.** Between an unlock and the moment that the thread's pending entry is cleared, another thread may take the lock, free
 //!   it and use its memory otherwise; a kill just then has the kernel look at a word that is no lock, and mark it if it holds the dead thread's number by chance. Unmap
-//!   or use memory otherwise only when every lock and unlock call on it has returned: [`Mutex::at`] asks for it. (`FUTEX_ROBUST_UNLOCK`, proposed in 2026,
-//!   would end this race: an unlock that the kernel finishes. Linux 6.18, on which this was written, does not have it, and nothing here uses it.)
+//!   or use memory otherwise only when every lock and unlock call on it has returned: [`Mutex::at`] asks for it. (`FUTEX_ROBUST_UNLOCK`, a flag of
+//!   the wakes and of `FUTEX_UNLOCK_PI` since Linux 7.2, ends this race: the kernel unlocks, clears the pending entry and wakes. Nothing here uses it: it
+//!   stores 0, where these locks keep a bit for those who sleep still, who would be stranded.)
 //! - **Trust.** The links are addresses in shared memory, as pthread's are: processes that share a lock trust one another to keep to the protocol. A *word* with
 //!   anything in it is an error or a lock, soon: [`LockError::OwnerLost`], [`LockError::WouldDeadlock`], [`LockError::TimedOut`].
 //! - **Signal handlers** may not lock or unlock: one that interrupts a lock or unlock of its own thread would take over its pending entry.

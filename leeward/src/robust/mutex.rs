@@ -72,8 +72,8 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
     /// - They stay mapped there as long as anything uses the mutex through the reference, as long as any thread of this process holds it
     ///   (through a forgotten guard, too), and until every call of lock and unlock on it has returned.
     /// - Processes that use it are of one pid namespace.
-    /// - In [`Guard::with`] the reference stays on its thread: a process that is killed ends thread by thread, and another might use the
-    ///   reference for a moment after the lock was given on.
+    /// - In [`Guard::with`] the reference stays on its thread, in every process: one that is killed ends thread by thread, and another thread
+    ///   might use the reference for a moment after the lock was given on.
     pub unsafe fn at(place: *mut Mutex<T, U>) -> &'static Mutex<T, U> {
         assert!(
             !place.is_null() && place.is_aligned(),
@@ -201,12 +201,21 @@ impl<T: AnyBytes, U: Unlock> Guard<T, U> {
     /// The value, for as long as `work` takes: a reference that outlived a thread which leaked its guard and ended would be one to a lock that
     /// somebody else holds.
     ///
+    /// `work` may lend it to scoped threads, for which it waits. Not where the lock lies in memory that *processes* share: one that
+    /// is killed ends thread by thread, and a scoped thread may go on for some instructions when the owner has ended, its death
+    /// was told, and the lock is another process's. That is what [`Mutex::at`] asks for, and
+    /// [`Region::open`](crate::shared::Region::open).
+    ///
     /// # Panics
     /// In the child of a fork, if the guard was copied with it.
     #[inline]
     pub fn with<R>(&mut self, work: impl FnOnce(&mut T) -> R) -> R {
         self.must_be_ours();
-        // SAFETY: this thread holds the lock, and lives until `work` has returned; the guard is borrowed by nobody else. Any bytes are a value.
+        // SAFETY: this thread holds the lock, and the guard is borrowed alone until `work` has returned. The thread holds it as long: it
+        // ends inside of `work` either alone, by a call that unwinds no frame, which is unsafe and whose caller answers for what those
+        // frames had lent; or with its process, none of whose threads then uses the reference beside the next owner but in memory of
+        // several processes, where it stays on this thread, as those promised who made the memory one of several
+        // (`at`, `Region::open`, `Region::from_raw_fd`, or a fork). Any bytes are a value.
         work(unsafe { &mut *self.mutex.value.get() })
     }
 

@@ -181,9 +181,11 @@ fn read_at(file: &OwnedFd, room: &mut [u8], place: u64) -> Result<usize, Errno> 
 /// hold the file open), and what a dead one left unfinished is begun anew. Nobody sees the value before that.
 ///
 /// # Whom it trusts
-/// A process that has the memory is trusted as a thread of this one is: to come by way of `Region` with the same `T`, and to
-/// change the value by its locks and atomics only. The callers of [`open`](Self::open) and [`from_raw_fd`](Self::from_raw_fd) promise it of all others; who
-/// gives the [descriptor](Self::raw_fd) away, or forks, promises it of whoever gets the memory so.
+/// A process that has the memory is trusted as a thread of this one is: to come by way of `Region` with the same `T`, to
+/// change the value by its locks and atomics only, and, of a robust lock, to lend no reference of
+/// [`Guard::with`](crate::robust::Guard::with) to another thread. The callers of [`open`](Self::open) and
+/// [`from_raw_fd`](Self::from_raw_fd) promise it of all others; who gives the [descriptor](Self::raw_fd) away, or forks,
+/// promises it of whoever gets the memory so.
 ///
 /// Of a process that does otherwise: it can write any bytes at any time, whoever holds a lock, by its mapping and by `write`, and
 /// can turn them into zeroes. It cannot make a region without a name shorter or longer, nor forbid writing
@@ -243,8 +245,8 @@ impl<T: AnyBytes + Sync> Region<T> {
     ///
     /// # Safety
     /// Whoever else opens the file does so by way of `Region`, with a `T` of the same layout whenever `version` is the same, or
-    /// keeps to that layout and to the locks' protocol; and nobody makes the file shorter. Of a `T` with robust locks,
-    /// every process keeps to what [`Mutex::at`](crate::robust::Mutex::at) says of references in `Guard::with`.
+    /// keeps to that layout and to the locks' protocol; and nobody makes the file shorter. [Whom it trusts](Self#whom-it-trusts)
+    /// says more.
     pub unsafe fn open(name: &CStr, version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = rustix::fs::open(name, flags, Mode::RUSR | Mode::WUSR)?;
