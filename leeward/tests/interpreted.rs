@@ -1,0 +1,267 @@
+//! Each lock, and each way into RCU and out of it, with so few turns that an interpreter (miri, `ci/miri`) runs them in seconds: it sees what is read before it was
+//! written, raced for, freed too early, or aliased. Nothing here asks for a system: it runs wherever there are threads.
+//!
+//! Interpreted for Linux, what needs Linux's own calls is left out; `ci/miri` interprets it for another system as well.
+
+#![cfg(all(feature = "std", not(leeward_loom)))]
+#![allow(missing_docs)]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use leeward::raw::{self, Barrier, Event, Latch, Once, Semaphore};
+use leeward::sync::{LazyLock, LightMutex, Mutex, MutexGuard, OnceLock, Poison, RwLock, RwLockWriteGuard};
+
+/// Of each of two threads.
+const TURNS: u64 = 12;
+
+fn twice(work: impl Fn(u64) + Sync) {
+    thread::scope(|scope| {
+        scope.spawn(|| (0..TURNS).for_each(&work));
+        (0..TURNS).for_each(&work);
+    });
+}
+
+#[test]
+fn mutexes() {
+    fn count<R: lock_api::RawMutex + Sync>(unlock: fn(lock_api::MutexGuard<'_, R, Vec<u64>>)) {
+        let list = lock_api::Mutex::<R, _>::new(Vec::new());
+        twice(|turn| {
+            let mut guard = list.lock();
+            guard.push(turn);
+            unlock(guard);
+            let _ = list.try_lock().map(|guard| assert!(guard.len() > turn as usize));
+        });
+        assert_eq!(list.into_inner().len() as u64, 2 * TURNS);
+    }
+    count::<raw::Mutex>(|guard| drop(guard));
+    count::<raw::Mutex>(|guard| MutexGuard::unlock_fair(guard));
+    count::<raw::LightMutex>(|guard| drop(guard));
+    let (mutex, light) = (Mutex::new(1), LightMutex::new(1));
+    let (_held, _light) = (mutex.lock(), light.lock());
+    assert!(mutex.try_lock_for(Duration::from_millis(1)).is_none());
+    assert!(light.try_lock_for(Duration::from_millis(1)).is_none());
+}
+
+#[test]
+fn rwlocks() {
+    let both = RwLock::new((Box::new(0), Box::new(0)));
+    twice(|turn| {
+        if turn % 3 == 0 {
+            let mut writer = both.write();
+            *writer.0 += 1;
+            *writer.1 += 1;
+            let reader = RwLockWriteGuard::downgrade(writer);
+            assert_eq!(reader.0, reader.1);
+        }
+        let reader = both.read();
+        assert_eq!(reader.0, reader.1);
+        assert!(both.try_write().is_none());
+    });
+    assert_eq!(*both.into_inner().0, 2 * TURNS.div_ceil(3));
+}
+
+#[test]
+fn conditions() {
+    // One that moves nobody: the other asks Linux which process this is.
+    let (queue, came) = (Mutex::new(Vec::new()), leeward::sync::Condvar::<raw::Plain>::with_scheme());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for turn in 0..TURNS {
+                queue.lock().push(Box::new(turn));
+                came.notify_one();
+            }
+        });
+        let mut received = 0;
+        while received < TURNS {
+            let mut queue = queue.lock();
+            came.wait_while(&mut queue, |queue| queue.is_empty());
+            received += queue.drain(..).count() as u64;
+        }
+    });
+}
+
+#[test]
+fn small_ones() {
+    let (permits, inside) = (Semaphore::<leeward::futex::Private>::new(1), AtomicU32::new(0));
+    let (barrier, latch, event) = (
+        Barrier::<leeward::futex::Private>::new(2),
+        Latch::<leeward::futex::Private>::new(2),
+        Event::<leeward::futex::Private>::new(),
+    );
+    let (once, cell) = (Once::<leeward::futex::Private>::new(), OnceLock::new());
+    thread::scope(|scope| {
+        let work = || {
+            for _ in 0..3 {
+                let permit = permits.permit();
+                assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
+                inside.fetch_sub(1, Ordering::Relaxed);
+                drop(permit);
+                barrier.wait();
+            }
+            once.call_once(|| assert_eq!(inside.swap(7, Ordering::Relaxed), 0));
+            assert_eq!(inside.load(Ordering::Relaxed), 7);
+            assert_eq!(**cell.get_or_init(|| Box::new(5)), 5);
+            latch.arrive_and_wait();
+            event.set();
+        };
+        scope.spawn(work);
+        work();
+    });
+    event.wait();
+    assert!(event.clear() && latch.is_open() && permits.permits() == 1);
+    static LAZY: LazyLock<Vec<u32>> = LazyLock::new(|| vec![1, 2, 3]);
+    assert_eq!(LAZY.len(), 3);
+    let mut own = cell;
+    assert_eq!(own.take(), Some(Box::new(5)));
+    let mut poison = Poison::new(vec![1]);
+    assert_eq!(poison.access(|values| values.pop()), Ok(Some(1)));
+}
+
+/// What makes system calls on Linux that an interpreter has not.
+#[cfg(any(not(miri), not(target_os = "linux")))]
+mod where_threads_are_known {
+    use super::*;
+
+    use std::sync::Arc;
+
+    use leeward::asym;
+    use leeward::rcu::{Domain, RcuCell, Reader, qsbr};
+
+    #[test]
+    fn conditions_that_move_who_waits() {
+        let (turn, changed) = (Mutex::new(0), leeward::sync::Condvar::new());
+        thread::scope(|scope| {
+            for mine in [0, 1] {
+                let (turn, changed) = (&turn, &changed);
+                scope.spawn(move || {
+                    for round in 0..TURNS {
+                        let mut now = turn.lock();
+                        changed.wait_while(&mut now, |now| *now != 2 * round + mine);
+                        *now += 1;
+                        changed.notify_all();
+                    }
+                });
+            }
+        });
+        assert_eq!(turn.into_inner(), 2 * TURNS);
+    }
+
+    #[test]
+    fn asymmetric_locks() {
+        let (table, journal) = (asym::RwLock::new(vec![Box::new(0)]), asym::Mutex::new(Vec::new()));
+        twice(|turn| {
+            journal.lock().push(Box::new(turn));
+            if turn % 4 == 0 {
+                table.write().push(Box::new(turn));
+            }
+            let (one, two) = (table.read(), table.read());
+            assert!(one.len() == two.len() && *one[0] == 0);
+            drop(one);
+            assert!(table.try_write().is_none());
+        });
+        assert_eq!(journal.into_inner().len() as u64, 2 * TURNS);
+        thread::scope(|scope| scope.spawn(|| std::mem::forget(table.read())).join().unwrap());
+        assert!(table.try_write().is_none(), "a leaked guard keeps it");
+    }
+
+    /// Counts itself while it is there.
+    struct Counted(Arc<AtomicU32>);
+
+    impl Counted {
+        fn new(there: &Arc<AtomicU32>) -> Counted {
+            there.fetch_add(1, Ordering::Relaxed);
+            Counted(Arc::clone(there))
+        }
+    }
+
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn readers_of_every_kind_and_a_writer() {
+        leeward::rcu_domain! { struct Own; }
+        let there = Arc::new(AtomicU32::new(0));
+        let cell = RcuCell::<Counted, Own>::new(Counted::new(&there));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..TURNS {
+                    let (outer, inner) = (Own::read(), Own::read());
+                    let value = cell.load(&outer);
+                    assert!(cell.load(&inner).0.load(Ordering::Relaxed) > 0);
+                    drop(inner);
+                    assert!(value.0.load(Ordering::Relaxed) > 0);
+                }
+            });
+            scope.spawn(|| {
+                let reader = Reader::<Own>::register();
+                for _ in 0..TURNS {
+                    assert!(cell.load(&reader.read()).0.load(Ordering::Relaxed) > 0);
+                }
+            });
+            scope.spawn(|| {
+                let mut online = qsbr::Reader::<Own>::online();
+                for _ in 0..TURNS {
+                    assert!(cell.load(&online).0.load(Ordering::Relaxed) > 0);
+                    online.quiescent();
+                }
+            });
+            for turn in 0..TURNS {
+                let retired = cell.replace(Counted::new(&there));
+                match turn % 3 {
+                    0 => drop(retired.synchronize()),
+                    1 => retired.defer(),
+                    _ => drop(retired),
+                }
+            }
+        });
+        Own::barrier();
+        assert_eq!(there.load(Ordering::Relaxed), 1, "what was replaced is there still, or the last one is not");
+        drop(cell);
+        Own::barrier();
+        assert_eq!(there.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn callbacks_and_cookies() {
+        leeward::rcu_domain! { struct Own; }
+        let ran = Arc::new(AtomicU32::new(0));
+        for size in 0..5 {
+            let (ran, values) = (Arc::clone(&ran), vec![1; size]);
+            Own::defer(move || _ = ran.fetch_add(1 + values.iter().sum::<u32>(), Ordering::Relaxed));
+        }
+        let cookie = Own::start_poll();
+        Own::barrier();
+        assert_eq!(ran.load(Ordering::Relaxed), 5 + 10);
+        while !Own::poll(&cookie) {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_leaked_guard_protects_for_ever() {
+        leeward::rcu_domain! { struct Own; }
+        let there = Arc::new(AtomicU32::new(0));
+        let cell = RcuCell::<Counted, Own>::new(Counted::new(&there));
+        thread::scope(|scope| {
+            let held = scope.spawn(|| {
+                let guard = Own::read();
+                let held: *const Counted = cell.load(&guard);
+                std::mem::forget(guard);
+                held.addr()
+            });
+            assert_ne!(held.join().unwrap(), 0);
+        });
+        cell.replace(Counted::new(&there)).defer();
+        let cookie = Own::start_poll();
+        for _ in 0..20 {
+            assert!(!Own::poll(&cookie), "a grace period ended in spite of a leaked guard");
+            thread::yield_now();
+        }
+        assert_eq!(there.load(Ordering::Relaxed), 2);
+    }
+}
