@@ -21,7 +21,7 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use leeward::shared::{AnyBytes, Region, RegionError};
+use leeward::shared::{AnyBytes, Mutex, Region, RegionError};
 
 /// A file of a name of its own, gone when the test ends.
 struct Name(CString);
@@ -288,6 +288,38 @@ fn a_file_without_memory() {
         assert_eq!(status_of(refused), 0);
         assert_eq!(std::fs::metadata(name.path()).unwrap().len(), length);
     }
+}
+
+/// A region holds no program, which hardened systems (`vm.memfd_noexec` of 2) demand to be said.
+#[test]
+fn a_region_cannot_be_executed() {
+    let region = region::<AtomicU64>(|_| {});
+    let file = region.raw_fd().unwrap();
+    // SAFETY: takes numbers only.
+    let seals = unsafe { libc::fcntl(file, libc::F_GET_SEALS) };
+    // SAFETY: a name that ends, and a flag of Linux 6.3.
+    if unsafe { libc::memfd_create(c"asked".as_ptr(), libc::MFD_NOEXEC_SEAL) } == -1 {
+        println!("skipped: this kernel seals nothing against being executed");
+        return;
+    }
+    const SEAL_EXEC: i32 = 0x20;
+    assert_ne!(seals & SEAL_EXEC, 0);
+    // SAFETY: takes numbers only.
+    assert_eq!(unsafe { libc::fchmod(file, 0o700) }, -1, "it was made executable");
+}
+
+/// On a kernel that does not know the flag there is a region as well.
+#[test]
+fn a_kernel_that_seals_nothing_against_being_executed() {
+    let created = child(|| {
+        seccomp::refuse(&[Rule::new(
+            libc::SYS_memfd_create,
+            When::ArgumentHas(1, libc::MFD_NOEXEC_SEAL),
+            Action::Errno(libc::EINVAL),
+        )]);
+        *region::<Mutex<u64>>(|_| {}).lock() == 0
+    });
+    assert_eq!(status_of(created), 0);
 }
 
 /// Whoever has the descriptor may write, and do nothing that takes the memory away.

@@ -119,6 +119,16 @@ impl Drop for Locked<'_> {
     }
 }
 
+/// A file without a name, of which no program can be made: hardened systems (`vm.memfd_noexec`) demand that it be said.
+fn sealable() -> Result<OwnedFd, Errno> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    match rustix::fs::memfd_create(c"leeward", flags | MemfdFlags::NOEXEC_SEAL) {
+        // Before Linux 6.3.
+        Err(Errno::INVAL) => rustix::fs::memfd_create(c"leeward", flags),
+        outcome => outcome,
+    }
+}
+
 /// Makes the file so long, and has the memory for it: else whoever touched it first where there is none left would be
 /// killed by a signal.
 fn allocate(file: &OwnedFd, length: u64) -> Result<(), Errno> {
@@ -224,8 +234,7 @@ impl<T: AnyBytes + Sync> Region<T> {
     /// # Errors
     /// [`RegionError::System`].
     pub fn create(version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = rustix::fs::memfd_create(c"leeward", flags)?;
+        let file = sealable()?;
         allocate(&file, Self::LENGTH as u64)?;
         rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let mut region = Self::map(file.as_fd())?;
