@@ -126,20 +126,21 @@ mod robust {
     }
 }
 
-/// A guard costs nothing to carry: the lock's address, with room for an `Option`.
+/// A guard costs nothing to carry: the lock's address, with room for an `Option`. Those of locks that processes share know their process, too.
 #[test]
 fn guards_are_small() {
-    macro_rules! is_an_address {
-        ($($guard:ty),* $(,)?) => {$(
-            assert_eq!(size_of::<$guard>(), size_of::<usize>(), stringify!($guard));
-            assert_eq!(size_of::<Option<$guard>>(), size_of::<usize>(), stringify!($guard));
+    macro_rules! has_words {
+        ($words:literal: $($guard:ty),* $(,)?) => {$(
+            assert_eq!(size_of::<$guard>(), $words * size_of::<usize>(), stringify!($guard));
+            assert_eq!(size_of::<Option<$guard>>(), $words * size_of::<usize>(), stringify!($guard));
         )*};
     }
-    is_an_address!(
+    has_words!(1:
         sync::MutexGuard<'static, u32>,
         sync::LightMutexGuard<'static, u32>,
         sync::RwLockReadGuard<'static, u32>
     );
-    is_an_address!(pi::MutexGuard<'static, u32>, asym::MutexGuard<'static, u32>, asym::RwLockReadGuard<'static, u32>);
-    is_an_address!(shared::MutexGuard<'static, u32>, shared::RwLockReadGuard<'static, u32>, raw::Permit<'static>);
+    has_words!(1: pi::MutexGuard<'static, u32>, asym::MutexGuard<'static, u32>, asym::RwLockReadGuard<'static, u32>);
+    has_words!(1: raw::Permit<'static>);
+    has_words!(2: shared::MutexGuard<'static, u32>, shared::RwLockReadGuard<'static, u32>);
 }
