@@ -95,15 +95,16 @@ impl<S: Slot> Registry<S> {
 
     /// Takes a free slot for a thread, growing where there is none.
     pub(crate) fn claim(&self, owner: u64, thread: u32) -> Result<&S, Full> {
-        // Acquire: partner of the release in `release`: what was given back until then is seen to be free.
+        // Acquire: partner of the release in `release`: what was given back until then is seen to
+        // be free.
         let hint = self.free_from.load(Ordering::Acquire);
         let (index, slot) = match self.claim_from((hint & INDEX) as usize, owner, thread) {
             Some(found) => found,
             None => self.claim_from(0, owner, thread).ok_or(Full)?,
         };
         let further = hint & !INDEX | (index as u64 + 1);
-        // Relaxed, both: the slots in between are not free, which orders nothing. Not if a slot was given back meanwhile,
-        // which the upper half tells: that one would be forgotten.
+        // Relaxed, both: the slots in between are not free, which orders nothing. Not if a slot was
+        // given back meanwhile, which the upper half tells: that one would be forgotten.
         let _ = self.free_from.compare_exchange(hint, further, Ordering::Relaxed, Ordering::Relaxed);
         // Relaxed: a count.
         self.claimed.fetch_add(1, Ordering::Relaxed);
@@ -145,7 +146,8 @@ impl<S: Slot> Registry<S> {
         }
         // Relaxed: the exchange decides.
         let mut hint = self.free_from.load(Ordering::Relaxed);
-        // Release: partner of the acquire in `claim`. Relaxed on failure: tried again. (All ones and one more carries into the count.)
+        // Release: partner of the acquire in `claim`. Relaxed on failure: tried again. (All ones
+        // and one more carries into the count.)
         while let Err(now) = self.free_from.compare_exchange_weak(
             hint,
             (hint | INDEX).wrapping_add(1),

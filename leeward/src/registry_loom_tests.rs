@@ -33,7 +33,8 @@ impl Slot for Owned {
     }
 }
 
-/// Of five slots that are wanted, two of them for a time, never more than three at once: the fourth is never touched.
+/// Of five slots that are wanted, two of them for a time, never more than three at once: the fourth
+/// is never touched.
 #[test]
 fn a_slot_given_back_meanwhile() {
     models::explore(

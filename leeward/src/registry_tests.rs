@@ -43,8 +43,8 @@ fn place_of(slot: &Stepped) -> usize {
     REGISTRY.slots().position(|other| core::ptr::eq(other, slot)).unwrap()
 }
 
-/// A slot that is given back while another is claimed is not forgotten, though the search began at the first one
-/// before and would after.
+/// A slot that is given back while another is claimed is not forgotten, though the search began at
+/// the first one before and would after.
 #[test]
 fn a_slot_given_back_while_another_is_claimed() {
     let slots: Vec<&'static Stepped> = (1..=6).map(|owner| REGISTRY.claim(owner, 0).unwrap()).collect();

@@ -1,4 +1,5 @@
-//! The first use of a lock, and what it sets up, inside the global allocator. Each case is a process of its own.
+//! The first use of a lock, and what it sets up, inside the global allocator. Each case is a
+//! process of its own.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
@@ -24,7 +25,8 @@ use leeward::{asym, sync};
 #[global_allocator]
 static ALLOCATOR: Calling = Calling;
 
-/// A contended `LightMutex` issues the process's first heavy fence, which picks the strategy, and `LEEWARD_FENCE` names one.
+/// A contended `LightMutex` issues the process's first heavy fence, which picks the strategy, and
+/// `LEEWARD_FENCE` names one.
 #[test]
 fn the_first_heavy_fence_allocates_nothing() {
     for strategy in Strategy::ALL.iter().map(|strategy| strategy.name()).chain(["bogus"]) {
@@ -65,8 +67,8 @@ fn ordinary_locks() {
     passes("ordinary_rwlock");
 }
 
-/// A thread's first use of an asymmetric lock makes slots for it, and memory for those of the seventeenth: the allocator comes
-/// back to the lock from within.
+/// A thread's first use of an asymmetric lock makes slots for it, and memory for those of the
+/// seventeenth: the allocator comes back to the lock from within.
 #[test]
 fn asymmetric_locks() {
     passes("asym_mutex");

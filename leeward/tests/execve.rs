@@ -1,4 +1,5 @@
-//! A thread that executes another program while heavy fences signal it: what is queued to it goes along into that program, where it must do no harm.
+//! A thread that executes another program while heavy fences signal it: what is queued to it goes
+//! along into that program, where it must do no harm.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
@@ -29,7 +30,8 @@ fn execute(program: &CStr, arguments: &[&CStr]) -> bool {
     false
 }
 
-/// Every third program or so was ended by a real-time signal that a fence of the one before it had queued.
+/// Every third program or so was ended by a real-time signal that a fence of the one before it had
+/// queued.
 #[test]
 fn beside_heavy_fences() {
     let _dog = Watchdog::new("beside_heavy_fences");
@@ -50,7 +52,8 @@ fn beside_heavy_fences() {
     }
 }
 
-/// A thread that blocks every signal, as many servers' do, and then executes another program: what is pending there is looked at.
+/// A thread that blocks every signal, as many servers' do, and then executes another program: what
+/// is pending there is looked at.
 #[test]
 fn with_a_fences_signal_pending() {
     let output = cases::command("pending").output().unwrap();

@@ -1,7 +1,9 @@
-//! Each lock, and each way into RCU and out of it, with so few turns that an interpreter (miri, `ci/miri`) runs them in seconds: it sees what is read before it was
-//! written, raced for, freed too early, or aliased. Nothing here asks for a system: it runs wherever there are threads.
+//! Each lock, and each way into RCU and out of it, with so few turns that an interpreter (miri,
+//! `ci/miri`) runs them in seconds: it sees what is read before it was written, raced for, freed
+//! too early, or aliased. Nothing here asks for a system: it runs wherever there are threads.
 //!
-//! Interpreted for Linux, what needs Linux's own calls is left out; `ci/miri` interprets it for another system as well.
+//! Interpreted for Linux, what needs Linux's own calls is left out; `ci/miri` interprets it for
+//! another system as well.
 
 #![cfg(all(feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]

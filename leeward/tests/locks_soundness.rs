@@ -126,7 +126,8 @@ mod robust {
     }
 }
 
-/// A guard costs nothing to carry: the lock's address, with room for an `Option`. Those of locks that processes share know their process, too.
+/// A guard costs nothing to carry: the lock's address, with room for an `Option`. Those of locks
+/// that processes share know their process, too.
 #[test]
 fn guards_are_small() {
     macro_rules! has_words {

@@ -215,7 +215,8 @@ cases! {
         assert_eq!(fence::force(Strategy::MembarrierPrivate), Err(Error::Refused(Strategy::MembarrierPrivate)));
     }
 
-    /// Nor may any file be opened: nobody can tell what `LEEWARD_FENCE` says, and nobody dies for it.
+    /// Nor may any file be opened: nobody can tell what `LEEWARD_FENCE` says, and nobody dies for
+    /// it.
     killed_for_opening: {
         refuse(&[Rule::new(libc::SYS_openat, When::Always, Action::Kill)]);
         assert_eq!(fence::init(), Ok(Strategy::MembarrierPrivate));
@@ -347,7 +348,8 @@ cases! {
         }
     }
 
-    /// The worker blocks the program's signals, and answers the fence's: else each fence would wait 10 ms and visit the processors.
+    /// The worker blocks the program's signals, and answers the fence's: else each fence would wait
+    /// 10 ms and visit the processors.
     the_worker_answers: {
         D::defer(|| ());
         D::barrier();

@@ -187,7 +187,8 @@ fn no_room() {
     assert_eq!(value.load(Ordering::Relaxed), 7);
 }
 
-/// Whatever system call a maker was killed at, the next one gets through, and makes the value anew if it was not finished.
+/// Whatever system call a maker was killed at, the next one gets through, and makes the value anew
+/// if it was not finished.
 #[test]
 fn a_maker_that_is_killed_at_any_call() {
     let _dog = Watchdog::new("a_maker_that_is_killed_at_any_call");
@@ -215,7 +216,8 @@ fn a_maker_that_is_killed_at_any_call() {
     }
 }
 
-/// A file of `length` bytes, `bytes` at its beginning and zeroes behind, as a maker leaves it that was killed while its memory was allocated.
+/// A file of `length` bytes, `bytes` at its beginning and zeroes behind, as a maker leaves it that
+/// was killed while its memory was allocated.
 fn left_behind(name: &Name, length: u64, bytes: &[u8]) {
     std::fs::write(name.path(), bytes).unwrap();
     std::fs::File::options().write(true).open(name.path()).unwrap().set_len(length).unwrap();
@@ -272,7 +274,8 @@ fn a_maker_that_is_killed_while_its_memory_is_allocated() {
     assert!(std::fs::read(name.path()).unwrap().starts_with(b"something\0"));
 }
 
-/// A file that is long enough already, and has no memory: it is asked for before anybody touches it, and if there is none the file is left as it was.
+/// A file that is long enough already, and has no memory: it is asked for before anybody touches
+/// it, and if there is none the file is left as it was.
 #[test]
 fn a_file_without_memory() {
     let _dog = Watchdog::new("a_file_without_memory");

@@ -302,7 +302,8 @@ mod woken_waiter_killed {
     }
 }
 
-/// In one process the value may be lent to threads that `with` waits for: the lock is held as long, and a panic of theirs is not its owner's death.
+/// In one process the value may be lent to threads that `with` waits for: the lock is held as long,
+/// and a panic of theirs is not its owner's death.
 #[test]
 fn lent_to_scoped_threads() {
     static MUTEX: Mutex<[u64; 2]> = Mutex::new([0, 0]);

@@ -282,7 +282,8 @@ fn guards_that_a_fork_copies() {
     let held = mutex.lock();
     let copied = child(|| {
         // As it happens to a child that returns from where it was forked.
-        // SAFETY: copied as the fork has copied it; forgotten by the parent's half of this test, which goes on in another process.
+        // SAFETY: copied as the fork has copied it; forgotten by the parent's half of this test,
+        // which goes on in another process.
         drop(unsafe { core::ptr::read(&held) });
         mutex.try_lock().is_none()
     });

@@ -1,4 +1,5 @@
-//! What another process writes into a lock's words: a call may wait, return early or panic, and does nothing else.
+//! What another process writes into a lock's words: a call may wait, return early or panic, and
+//! does nothing else.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
@@ -172,7 +173,8 @@ fn onces() {
 /// All but the inner lock, which is free.
 fn condvars<S: Scheme>() {
     let (mutex, words) = (region::<Mutex<()>>(|_| {}), region::<[AtomicU32; 8]>(|_| {}));
-    // SAFETY: as long, aligned to a page and 64 bytes, any bytes are one, and words that are changed are atomic.
+    // SAFETY: as long, aligned to a page and 64 bytes, any bytes are one, and words that are
+    // changed are atomic.
     let condition = unsafe { &*core::ptr::from_ref(&*words).cast::<Condvar<S>>() };
     let mut random = Rng::new(8);
     is_survived_with("a condition variable", &garbage::words(), |word| {
@@ -198,7 +200,8 @@ fn condvars_three_ways() {
     condvars::<WakeOp>();
 }
 
-/// A shared condition variable keeps no mutex: whatever stands where a private one keeps it, nobody is told that there are two.
+/// A shared condition variable keeps no mutex: whatever stands where a private one keeps it, nobody
+/// is told that there are two.
 #[test]
 fn no_pointer_of_another_process_counts() {
     let _dog = Watchdog::new("no_pointer_of_another_process_counts");

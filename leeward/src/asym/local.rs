@@ -22,7 +22,8 @@ std::thread_local! {
     static EXIT: Exit = const { Exit };
     /// Ordinary locks that the thread holds for reading without a slot that says so.
     static UNTRACKED: Cell<u64> = const { Cell::new(0) };
-    /// The thread's block is being made, which may allocate: an allocator that takes such a lock comes back here.
+    /// The thread's block is being made, which may allocate: an allocator that takes such a lock
+    /// comes back here.
     static REGISTERING: Cell<bool> = const { Cell::new(false) };
     /// Slow reads.
     static TICKS: Cell<u32> = const { Cell::new(0) };

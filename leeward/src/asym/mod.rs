@@ -19,15 +19,17 @@
 //! ```
 //!
 //! # Slots
-//! A thread has four slots, in a block of its own that is registered when it first needs one (which may allocate)
-//! and given back when it exits. A slot says which lock its thread is
-//! inside of. Whoever is inside of four such locks takes further ones by way of the ordinary lock in each; so does the
-//! owner of a [`Mutex`] that locks it while its first slot is another lock's, a thread past its thread-local
-//! destructors, one for whose block there is no memory, and one whose block is being made.
+//! A thread has four slots, in a block of its own that is registered when it first needs one (which
+//! may allocate) and given back when it exits. A slot says which lock its thread is inside of.
+//! Whoever is inside of four such locks takes further ones by way of the ordinary lock in each; so
+//! does the owner of a [`Mutex`] that locks it while its first slot is another lock's, a thread
+//! past its thread-local destructors, one for whose block there is no memory, and one whose block
+//! is being made.
 //!
-//! So these locks serve inside a global allocator that may be entered again where it takes its first one: a thread's first lock or
-//! first read, before it has the lock, may allocate its block; what it locks within that allocation is locked by way of the
-//! ordinary lock. Nothing is allocated while one of them is held.
+//! So these locks serve inside a global allocator that may be entered again where it takes its
+//! first one: a thread's first lock or first read, before it has the lock, may allocate its block;
+//! what it locks within that allocation is locked by way of the ordinary lock. Nothing is allocated
+//! while one of them is held.
 //!
 //! # Guards
 //! They belong to their thread (`!Send`). One that is leaked keeps its lock taken for ever, also when its thread has

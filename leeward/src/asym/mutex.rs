@@ -146,14 +146,16 @@ impl RawMutex {
     fn owner(&self) -> Option<&'static Block> {
         // Acquire: the slots, which may be newer than what we know; partner: the release in `set_owner`.
         let owner = self.owner.load(Ordering::Acquire);
-        // SAFETY: null, or what `set_owner` stored, which alone stores anything else: the address of a block that lives for
-        // ever, and that had been initialised before that store, which this load acquires.
+        // SAFETY: null, or what `set_owner` stored, which alone stores anything else: the address
+        // of a block that lives for ever, and that had been initialised before that store, which
+        // this load acquires.
         unsafe { owner.as_ref() }
     }
 
     /// Biases it to the thread of these slots.
     fn set_owner(&self, owner: &'static Block) {
-        // Release: its slots were made before, for those who look at them without the lock; partner: `owner`.
+        // Release: its slots were made before, for those who look at them without the lock;
+        // partner: `owner`.
         self.owner.store(ptr::from_ref(owner).cast_mut(), Ordering::Release);
     }
 
@@ -232,7 +234,8 @@ impl RawMutex {
             return;
         }
         let me: &'static Block = local::mine();
-        // Relaxed, all: under the lock. The last that had it is this thread; but one that had no slots then may have some by now.
+        // Relaxed, all: under the lock. The last that had it is this thread; but one that had no
+        // slots then may have some by now.
         let is_last = ptr::eq(self.last.load(Ordering::Relaxed), me);
         let is_earned = is_last && self.row.load(Ordering::Relaxed) >= self.needed.load(Ordering::Relaxed);
         if is_earned && me.unused().is_some() && fence::is_possible() {

@@ -44,9 +44,9 @@
 //! light half is the same compiler fence whatever was picked, so it tests nothing at run time, and changing the
 //! strategy is sound at any time.
 //!
-//! `LEEWARD_FENCE` names one ([`Strategy::name`]; empty, `auto` or not set: the first that works), as it was when the
-//! process was started: it is read from `/proc/self/environ`, so that a heavy fence allocates nothing. To choose
-//! in the program, [`force`] one.
+//! `LEEWARD_FENCE` names one ([`Strategy::name`]; empty, `auto` or not set: the first that works),
+//! as it was when the process was started: it is read from `/proc/self/environ`, so that a heavy
+//! fence allocates nothing. To choose in the program, [`force`] one.
 
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 mod membarrier;
@@ -88,16 +88,18 @@ pub enum Strategy {
     /// `membarrier(GLOBAL)`, Linux 4.3: waits for a grace period of the scheduler and disturbs nobody. Milliseconds.
     /// Refused by machines that run `nohz_full`.
     MembarrierGlobal,
-    /// A signal to each thread of the process (listed from `/proc/self/task`), answered from its handler.
-    /// Tens of microseconds a thread; relative sleeps start over (fences that follow each other faster than a sleep's
-    /// slack can prolong it without end), and system calls that ignore `SA_RESTART` return `EINTR`. A thread that
-    /// blocks the signal for longer than 10 ms is reached by moving the caller over every processor on which it
-    /// may run. That the caller has been there is asked for (`getcpu`, and how often it was switched out):
-    /// where a sandbox only pretends, the strategy is refused. Where `/proc` is missing, the threads of the process
-    /// must be of one cpuset.
+    /// A signal to each thread of the process (listed from `/proc/self/task`), answered from its
+    /// handler. Tens of microseconds a thread; relative sleeps start over (fences that follow each
+    /// other faster than a sleep's slack can prolong it without end), and system calls that ignore
+    /// `SA_RESTART` return `EINTR`. A thread that blocks the signal for longer than 10 ms is
+    /// reached by moving the caller over every processor on which it may run. That the caller has
+    /// been there is asked for (`getcpu`, and how often it was switched out): where a sandbox only
+    /// pretends, the strategy is refused. Where `/proc` is missing, the threads of the process must
+    /// be of one cpuset.
     ///
-    /// The signal is `SIGURG`, or a real-time one where the program handles `SIGURG`. A thread that calls `execve`
-    /// takes what is pending along into the new program, which `SIGURG` leaves alone and a real-time signal ends.
+    /// The signal is `SIGURG`, or a real-time one where the program handles `SIGURG`. A thread that
+    /// calls `execve` takes what is pending along into the new program, which `SIGURG` leaves alone
+    /// and a real-time signal ends.
     Signal,
     /// No asymmetry: both halves are `fence(SeqCst)`. What platforms other than Linux get, at compile time.
     Symmetric,
@@ -255,7 +257,8 @@ pub(crate) fn is_possible() -> bool {
 /// this early where that matters. Calling it again is cheap and answers the same.
 ///
 /// # Errors
-/// [`Error::NoStrategy`], and [`Error::UnknownName`] if the process was started with `LEEWARD_FENCE` set to something unknown.
+/// [`Error::NoStrategy`], and [`Error::UnknownName`] if the process was started with
+/// `LEEWARD_FENCE` set to something unknown.
 pub fn init() -> Result<Strategy, Error> {
     strategy::init()
 }

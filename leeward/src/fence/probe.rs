@@ -1,11 +1,13 @@
 //! Whether a sandbox kills for asking: found out by a child, where there is a sandbox at all.
 //!
-//! A seccomp filter may answer `membarrier`, or the opening of a file, with `SECCOMP_RET_KILL`, which nothing in the process survives. So, where
-//! `prctl(PR_GET_SECCOMP)` says that a filter is in force, a child process makes the calls first and the parent looks
-//! at how it ended; if it was killed, one child for each kind of call. Without a filter, nothing is probed. The child is made by the raw `clone` call with no exit
-//! signal: no fork handler runs, no `SIGCHLD` is sent, and no `wait` of the program's can reap it. It shares no
-//! memory (a core dump of a child that shares it takes the parent along on kernels before 5.16), so it costs what a
-//! fork of this process costs, once; [`force`](super::force) of the signals avoids the question altogether.
+//! A seccomp filter may answer `membarrier`, or the opening of a file, with `SECCOMP_RET_KILL`,
+//! which nothing in the process survives. So, where `prctl(PR_GET_SECCOMP)` says that a filter is
+//! in force, a child process makes the calls first and the parent looks at how it ended; if it was
+//! killed, one child for each kind of call. Without a filter, nothing is probed. The child is made
+//! by the raw `clone` call with no exit signal: no fork handler runs, no `SIGCHLD` is sent, and no
+//! `wait` of the program's can reap it. It shares no memory (a core dump of a child that shares it
+//! takes the parent along on kernels before 5.16), so it costs what a fork of this process costs,
+//! once; [`force`](super::force) of the signals avoids the question altogether.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -29,7 +31,8 @@ pub(super) fn asking_is_survived() -> bool {
     answer() & FENCES != 0
 }
 
-/// Whether the environment may be read without being killed for it. Asked once, together with the other.
+/// Whether the environment may be read without being killed for it. Asked once, together with the
+/// other.
 pub(super) fn reading_is_survived() -> bool {
     answer() & READS != 0
 }

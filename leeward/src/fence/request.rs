@@ -1,9 +1,11 @@
-//! The strategy that `LEEWARD_FENCE` asks for, as the process was started: read once, from `/proc/self/environ`.
+//! The strategy that `LEEWARD_FENCE` asks for, as the process was started: read once, from
+//! `/proc/self/environ`.
 //!
-//! Not from the environment that the program has by now: std copies what it finds there to the heap, and
-//! the first heavy fence may be that of a lock inside the global allocator; the C library's `getenv` races
-//! with whoever changes the environment. What the kernel shows is what the process was started with, and
-//! nothing is allocated. Called by [`strategy`](super::strategy) when it chooses.
+//! Not from the environment that the program has by now: std copies what it finds there to the
+//! heap, and the first heavy fence may be that of a lock inside the global allocator; the C
+//! library's `getenv` races with whoever changes the environment. What the kernel shows is what the
+//! process was started with, and nothing is allocated. Called by [`strategy`](super::strategy) when
+//! it chooses.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -72,7 +74,8 @@ fn read() -> Request {
     }
 }
 
-/// Calls `see` with each byte of the environment, until that returns false, and with a 0 at the end.
+/// Calls `see` with each byte of the environment, until that returns false, and with a 0 at the
+/// end.
 pub(super) fn each_byte(mut see: impl FnMut(u8) -> bool) -> Result<(), Errno> {
     let file = rustix::fs::open(c"/proc/self/environ", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let mut room = [0; 512];
@@ -106,7 +109,8 @@ impl Search {
         Search { agreeing: 0, is_other: false, is_found: false, value: [0; LONGEST], length: 0 }
     }
 
-    /// Takes the next byte; false when the variable's value is known to its end. The first of several counts.
+    /// Takes the next byte; false when the variable's value is known to its end. The first of
+    /// several counts.
     fn feed(&mut self, byte: u8) -> bool {
         if byte == 0 {
             self.is_found = self.agreeing == NAME.len();

@@ -5,16 +5,17 @@
 //! that had not answered yet may have been missed, and one started by a thread that *had* answered begins behind its
 //! starter's fence.
 //!
-//! The signal is `SIGURG`, whose default action is to do nothing. A signal that is pending for a thread
-//! which calls `execve` stays pending in the new program, and that has no handler: a real-time signal
-//! would end it. A program that handles `SIGURG` itself is given a real-time signal all the same: the
-//! first whose disposition is the default, counted down from `SIGRTMAX - 2`.
+//! The signal is `SIGURG`, whose default action is to do nothing. A signal that is pending for a
+//! thread which calls `execve` stays pending in the new program, and that has no handler: a
+//! real-time signal would end it. A program that handles `SIGURG` itself is given a real-time
+//! signal all the same: the first whose disposition is the default, counted down from `SIGRTMAX -
+//! 2`.
 //!
-//! The handler finds by its thread's number what answer is awaited of it. So one signal serves any number
-//! of fences: a thread whose `SIGURG` is pending is sent no second one, and answers the fence that waits
-//! when it runs. A thread that blocks a real-time signal collects one for each fence, until it unblocks
-//! the signal, or until the user's limit of pending signals (`RLIMIT_SIGPENDING`) is reached and the
-//! processors are visited at once.
+//! The handler finds by its thread's number what answer is awaited of it. So one signal serves any
+//! number of fences: a thread whose `SIGURG` is pending is sent no second one, and answers the
+//! fence that waits when it runs. A thread that blocks a real-time signal collects one for each
+//! fence, until it unblocks the signal, or until the user's limit of pending signals
+//! (`RLIMIT_SIGPENDING`) is reached and the processors are visited at once.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
@@ -201,8 +202,8 @@ impl Batch {
     fn begin(signal: c_int) -> Batch {
         // Relaxed: only the holder of the turn counts rounds.
         let round = ROUND.load(Ordering::Relaxed).wrapping_add(1);
-        // Release: partner of the acquire in `answer`. A thread that sees this round executes its fence after
-        // the one that the caller of this module has executed.
+        // Release: partner of the acquire in `answer`. A thread that sees this round executes its
+        // fence after the one that the caller of this module has executed.
         ROUND.store(round, Ordering::Release);
         Batch { signal, round, threads: [0; BATCH], len: 0 }
     }
@@ -213,8 +214,8 @@ impl Batch {
 
     fn send(&mut self, thread: Pid) -> Result<(), Errno> {
         let thread = thread.as_raw_nonzero().get();
-        // Relaxed: this round's answer comes after the signal. The store forgets an answer that the same
-        // thread gave here 2^32 rounds ago, in a round of the same number.
+        // Relaxed: this round's answer comes after the signal. The store forgets an answer that the
+        // same thread gave here 2^32 rounds ago, in a round of the same number.
         ANSWERED[self.len].store(0, Ordering::Relaxed);
         // Release: partner of the acquire in `answer`, whose store comes after the one above.
         AWAITED[self.len].store(thread, Ordering::Release);
@@ -268,14 +269,16 @@ impl Batch {
 /// It does so whoever sent the signal: a fence that is over, or another process.
 extern "C" fn answer(_: c_int) {
     let errno = crate::sys::Errno::save();
-    // Acquire: partner of the release in `Batch::begin`: the fence below comes after that round's beginning.
+    // Acquire: partner of the release in `Batch::begin`: the fence below comes after that round's
+    // beginning.
     let round = ROUND.load(Ordering::Acquire);
     // SeqCst: the full fence that the caller asked this thread for.
     fence(Ordering::SeqCst);
     let thread = rustix::thread::gettid().as_raw_nonzero().get();
-    // Acquire: partner of the release in `Batch::send`. The place may be this thread's from an earlier
-    // round, and another thread's a moment later: that one's answer bears another number, so this one is
-    // not taken for it. (If this one overwrites it, the fence visits the processors.)
+    // Acquire: partner of the release in `Batch::send`. The place may be this thread's from an
+    // earlier round, and another thread's a moment later: that one's answer bears another number,
+    // so this one is not taken for it. (If this one overwrites it, the fence visits the
+    // processors.)
     if let Some(place) = AWAITED.iter().position(|awaited| awaited.load(Ordering::Acquire) == thread) {
         // Release: partner of the acquire in `answered`.
         ANSWERED[place].store(answer_of(thread, round), Ordering::Release);
@@ -312,7 +315,8 @@ fn disposition(signal: c_int) -> Option<libc::sigaction> {
     (asked == 0).then_some(current)
 }
 
-/// Takes the first signal that the program does not handle: `SIGURG`, then the real-time ones, from above.
+/// Takes the first signal that the program does not handle: `SIGURG`, then the real-time ones, from
+/// above.
 fn install() -> Result<c_int, Errno> {
     let urgent = (!mutated!(signal_survives_execve)).then_some(libc::SIGURG);
     for signal in urgent.into_iter().chain((libc::SIGRTMIN()..=libc::SIGRTMAX() - 2).rev()) {

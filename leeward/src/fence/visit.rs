@@ -7,11 +7,12 @@
 //! that we have been on, the run queue's lock orders our switch before its. So all that is needed is to have run once
 //! on every processor that any thread of the process may use.
 //!
-//! That the system takes the new affinity is not believed alone. A processor counts as visited when the
-//! system says that the caller runs there and, unless it ran there before, that the caller was switched
-//! out meanwhile: sandboxes answer `sched_setaffinity` with success and do nothing, and some emulated
-//! kernels have `getcpu` agree. Where another changes the affinity meanwhile (a cpuset that is written, a
-//! processor that goes offline), the threads are listed and everything is visited anew.
+//! That the system takes the new affinity is not believed alone. A processor counts as visited when
+//! the system says that the caller runs there and, unless it ran there before, that the caller was
+//! switched out meanwhile: sandboxes answer `sched_setaffinity` with success and do nothing, and
+//! some emulated kernels have `getcpu` agree. Where another changes the affinity meanwhile (a
+//! cpuset that is written, a processor that goes offline), the threads are listed and everything is
+//! visited anew.
 
 use core::mem::MaybeUninit;
 
@@ -20,7 +21,8 @@ use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
 use crate::mutant::mutated;
 
-/// How often everything is visited anew because processors came, went, or were taken from the process.
+/// How often everything is visited anew because processors came, went, or were taken from the
+/// process.
 const PASSES: u32 = 4;
 
 /// What came of going to a processor.
@@ -54,7 +56,8 @@ pub(super) fn every_processor(mut threads: impl FnMut(&mut dyn FnMut(Pid)) -> bo
         let _ = sched_setaffinity(None, &own);
         outcome = pass(&mut threads);
     }
-    // A failure leaves the thread on the last processor that it visited, where it may run as well as anywhere.
+    // A failure leaves the thread on the last processor that it visited, where it may run as well
+    // as anywhere.
     let _ = sched_setaffinity(None, &own);
     outcome == Some(true)
 }
@@ -81,7 +84,8 @@ fn pass(threads: &mut impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> Option<bool> {
             Visit::Done => {}
             // No thread's mask has named it.
             Visit::Absent if !listed => {}
-            // It went offline since: who ran there was switched out, and runs on another of the masks.
+            // It went offline since: who ran there was switched out, and runs on another of the
+            // masks.
             Visit::Absent | Visit::Elsewhere => return None,
             Visit::Refused => return Some(false),
         }
@@ -120,7 +124,8 @@ fn is_on(cpu: usize) -> bool {
     usize::try_from(unsafe { libc::sched_getcpu() }) == Ok(cpu)
 }
 
-/// Whether the calling thread was switched out since the count was `before`. True where nobody counts.
+/// Whether the calling thread was switched out since the count was `before`. True where nobody
+/// counts.
 fn has_switched(before: Option<libc::c_long>) -> bool {
     before.is_none() || switches() != before || mutated!(visit_switches)
 }

@@ -162,7 +162,8 @@ pub(crate) fn now() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// The calling thread's number, which no other thread of the process has. (`PID_MAX_LIMIT` is 2^22.)
+/// The calling thread's number, which no other thread of the process has. (`PID_MAX_LIMIT` is
+/// 2^22.)
 pub(super) fn thread_number() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }

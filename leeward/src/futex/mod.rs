@@ -112,8 +112,9 @@ pub unsafe trait Futex: Send + Sync + 'static {
     /// The time, on a clock that only goes forward.
     fn now() -> Deadline;
 
-    /// A number of the calling thread, below 2^29, that no other thread has while this one lives, of all that may use
-    /// the same words; 0 where there is none. By it a lock knows a thread that would wait for itself.
+    /// A number of the calling thread, below 2^29, that no other thread has while this one lives,
+    /// of all that may use the same words; 0 where there is none. By it a lock knows a thread that
+    /// would wait for itself.
     fn thread_number() -> u32 {
         0
     }

@@ -24,7 +24,8 @@ pub struct Barrier<F: Futex = Private> {
     /// | 0-15 | how many have come in this round |
     /// | 16-31 | rounds: who sleeps does so until it changes |
     word: AtomicU32,
-    /// How many there must be; never changes. (Atomic because processes that share it may write anything.)
+    /// How many there must be; never changes. (Atomic because processes that share it may write
+    /// anything.)
     size: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }

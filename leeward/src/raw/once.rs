@@ -74,9 +74,10 @@ impl<F: Futex> Once<F> {
     /// Runs `work` unless it has been run, and waits for whoever runs it already.
     ///
     /// # Panics
-    /// If `work` does; then it has not run. If it is called from within `work`, which would wait for itself.
-    /// (Where threads have no [number](Futex::thread_number), as with a [`Shared`](crate::futex::Shared) futex, and
-    /// in the child of a fork that `work` makes, it waits for ever then.)
+    /// If `work` does; then it has not run. If it is called from within `work`, which would wait
+    /// for itself. (Where threads have no [number](Futex::thread_number), as with a
+    /// [`Shared`](crate::futex::Shared) futex, and in the child of a fork that `work` makes, it
+    /// waits for ever then.)
     #[inline]
     #[track_caller]
     pub fn call_once(&self, work: impl FnOnce()) {

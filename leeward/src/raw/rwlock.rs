@@ -71,7 +71,8 @@ impl<F: Futex> RwLock<F> {
     /// Locks it for reading.
     ///
     /// # Aborts
-    /// With 1,048,574 readers inside (leaked guards). If processes share the futex, it waits until one has left instead.
+    /// With 1,048,574 readers inside (leaked guards). If processes share the futex, it waits until
+    /// one has left instead.
     #[inline]
     pub fn lock_shared(&self) {
         if !self.enter_at_once() {
@@ -147,7 +148,8 @@ impl<F: Futex> RwLock<F> {
         loop {
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
-            // Processes may have written any number there: it is waited for room, and no reader that leaves wakes for that.
+            // Processes may have written any number there: it is waited for room, and no reader
+            // that leaves wakes for that.
             if F::SHARED && is_full(state) && !mutated!(rwlock_full) {
                 let until = room_may_be_at::<F>(deadline);
                 if F::wait(&self.state, state, Some(until)) == Wait::TimedOut && Some(until) == deadline {

@@ -170,8 +170,8 @@ impl<F: Futex> core::fmt::Debug for Semaphore<F> {
     }
 }
 
-/// A permit of a [`Semaphore`]: given back when it is dropped, from whichever thread. If the semaphore has as many as
-/// there can be by then, it stays so: a drop does not panic.
+/// A permit of a [`Semaphore`]: given back when it is dropped, from whichever thread. If the
+/// semaphore has as many as there can be by then, it stays so: a drop does not panic.
 #[derive(Debug)]
 #[must_use = "the permit is given back at once"]
 pub struct Permit<'a, F: Futex = Private>(&'a Semaphore<F>);

@@ -201,9 +201,10 @@ impl<T: AnyBytes, U: Unlock> Guard<T, U> {
     /// The value, for as long as `work` takes: a reference that outlived a thread which leaked its guard and ended would be one to a lock that
     /// somebody else holds.
     ///
-    /// `work` may lend it to scoped threads, for which it waits. Not where the lock lies in memory that *processes* share: one that
-    /// is killed ends thread by thread, and a scoped thread may go on for some instructions when the owner has ended, its death
-    /// was told, and the lock is another process's. That is what [`Mutex::at`] asks for, and
+    /// `work` may lend it to scoped threads, for which it waits. Not where the lock lies in memory
+    /// that *processes* share: one that is killed ends thread by thread, and a scoped thread may go
+    /// on for some instructions when the owner has ended, its death was told, and the lock is
+    /// another process's. That is what [`Mutex::at`] asks for, and
     /// [`Region::open`](crate::shared::Region::open).
     ///
     /// # Panics
@@ -211,11 +212,13 @@ impl<T: AnyBytes, U: Unlock> Guard<T, U> {
     #[inline]
     pub fn with<R>(&mut self, work: impl FnOnce(&mut T) -> R) -> R {
         self.must_be_ours();
-        // SAFETY: this thread holds the lock, and the guard is borrowed alone until `work` has returned. The thread holds it as long: it
-        // ends inside of `work` either alone, by a call that unwinds no frame, which is unsafe and whose caller answers for what those
-        // frames had lent; or with its process, none of whose threads then uses the reference beside the next owner but in memory of
-        // several processes, where it stays on this thread, as those promised who made the memory one of several
-        // (`at`, `Region::open`, `Region::from_raw_fd`, or a fork). Any bytes are a value.
+        // SAFETY: this thread holds the lock, and the guard is borrowed alone until `work` has
+        // returned. The thread holds it as long: it ends inside of `work` either alone, by a call
+        // that unwinds no frame, which is unsafe and whose caller answers for what those frames had
+        // lent; or with its process, none of whose threads then uses the reference beside the next
+        // owner but in memory of several processes, where it stays on this thread, as those
+        // promised who made the memory one of several (`at`, `Region::open`, `Region::from_raw_fd`,
+        // or a fork). Any bytes are a value.
         work(unsafe { &mut *self.mutex.value.get() })
     }
 

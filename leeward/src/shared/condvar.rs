@@ -78,7 +78,8 @@ impl<S: Scheme> Condvar<S> {
 
     fn wait_until<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>, deadline: Option<Deadline>) -> bool {
         guard.must_be_ours();
-        // SAFETY: the guard, which is this process's, holds the lock, and lends it out until this returns.
+        // SAFETY: the guard, which is this process's, holds the lock, and lends it out until this
+        // returns.
         unsafe { self.raw.wait(&guard.mutex.lock, deadline) }
     }
 

@@ -139,7 +139,8 @@ macro_rules! guard {
         #[must_use = "it is unlocked at once"]
         pub struct $guard<'a, T: AnyBytes> {
             pub(super) $field: &'a $lock<T>,
-            /// The process that took the lock, by its `fork_mark`: in a child of a fork this is a copy, and opens nothing.
+            /// The process that took the lock, by its `fork_mark`: in a child of a fork this is a
+            /// copy, and opens nothing.
             process: u32,
             is_this_threads: PhantomData<*const ()>,
         }
@@ -169,7 +170,8 @@ macro_rules! guard {
             #[track_caller]
             fn deref(&self) -> &T {
                 self.must_be_ours();
-                // SAFETY: this process took the lock when the guard was made, and gives it up when the guard is dropped.
+                // SAFETY: this process took the lock when the guard was made, and gives it up when
+                // the guard is dropped.
                 unsafe { &*self.$field.value.get() }
             }
         }
@@ -178,8 +180,9 @@ macro_rules! guard {
             #[inline]
             fn drop(&mut self) {
                 if self.is_ours() {
-                    // SAFETY: this process took the lock when the guard was made, and a guard is dropped once. Its copy in the
-                    // child of a fork, for which the lock was not taken, is not this process's.
+                    // SAFETY: this process took the lock when the guard was made, and a guard is
+                    // dropped once. Its copy in the child of a fork, for which the lock was not
+                    // taken, is not this process's.
                     unsafe { self.$field.lock.$unlock() };
                 }
             }
@@ -194,15 +197,18 @@ macro_rules! guard {
 }
 
 guard!(
-    /// An open lock of a [`Mutex`]. Its copy in the child of a fork opens nothing: its drop does nothing, and to ask it for the value is a panic.
+    /// An open lock of a [`Mutex`]. Its copy in the child of a fork opens nothing: its drop does
+    /// nothing, and to ask it for the value is a panic.
     MutexGuard, Mutex, mutex, unlock
 );
 guard!(
-    /// A [`RwLock`] open for reading. Its copy in the child of a fork opens nothing, as that of a [`MutexGuard`].
+    /// A [`RwLock`] open for reading. Its copy in the child of a fork opens nothing, as that of a
+    /// [`MutexGuard`].
     RwLockReadGuard, RwLock, rwlock, unlock_shared
 );
 guard!(
-    /// A [`RwLock`] open for writing. Its copy in the child of a fork opens nothing, as that of a [`MutexGuard`].
+    /// A [`RwLock`] open for writing. Its copy in the child of a fork opens nothing, as that of a
+    /// [`MutexGuard`].
     RwLockWriteGuard, RwLock, rwlock, unlock_exclusive
 );
 

@@ -119,7 +119,8 @@ impl Drop for Locked<'_> {
     }
 }
 
-/// A file without a name, of which no program can be made: hardened systems (`vm.memfd_noexec`) demand that it be said.
+/// A file without a name, of which no program can be made: hardened systems (`vm.memfd_noexec`)
+/// demand that it be said.
 fn sealable() -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     match rustix::fs::memfd_create(c"leeward", flags | MemfdFlags::NOEXEC_SEAL) {
@@ -142,7 +143,8 @@ fn allocate(file: &OwnedFd, length: u64) -> Result<(), Errno> {
     }
 }
 
-/// The same of a file of `found` bytes, which may be more; where there is no memory, the length stays.
+/// The same of a file of `found` bytes, which may be more; where there is no memory, the length
+/// stays.
 fn resize(file: &OwnedFd, found: u64, length: u64) -> Result<(), Errno> {
     if found > length {
         rustix::fs::ftruncate(file, length)?;
@@ -153,10 +155,12 @@ fn resize(file: &OwnedFd, found: u64, length: u64) -> Result<(), Errno> {
     })
 }
 
-/// Whether a file of `found` bytes is what a maker leaves that was killed: nothing, zeroes (its memory was being allocated, which
-/// some file systems do piece by piece), or a header of ours that does not say that the value is ready.
+/// Whether a file of `found` bytes is what a maker leaves that was killed: nothing, zeroes (its
+/// memory was being allocated, which some file systems do piece by piece), or a header of ours that
+/// does not say that the value is ready.
 ///
-/// A file of zeroes that is longer than `length` no maker of this value has left: it may be another program's.
+/// A file of zeroes that is longer than `length` no maker of this value has left: it may be another
+/// program's.
 fn is_unfinished(file: &OwnedFd, found: u64, length: u64) -> Result<bool, Errno> {
     let mut room = [0; 4096];
     let header = read_at(file, &mut room[..16], 0)?;
@@ -191,17 +195,18 @@ fn read_at(file: &OwnedFd, room: &mut [u8], place: u64) -> Result<usize, Errno> 
 /// hold the file open), and what a dead one left unfinished is begun anew. Nobody sees the value before that.
 ///
 /// # Whom it trusts
-/// A process that has the memory is trusted as a thread of this one is: to come by way of `Region` with the same `T`, to
-/// change the value by its locks and atomics only, and, of a robust lock, to lend no reference of
-/// [`Guard::with`](crate::robust::Guard::with) to another thread. The callers of [`open`](Self::open) and
-/// [`from_raw_fd`](Self::from_raw_fd) promise it of all others; who gives the [descriptor](Self::raw_fd) away, or forks,
-/// promises it of whoever gets the memory so.
+/// A process that has the memory is trusted as a thread of this one is: to come by way of `Region`
+/// with the same `T`, to change the value by its locks and atomics only, and, of a robust lock, to
+/// lend no reference of [`Guard::with`](crate::robust::Guard::with) to another thread. The callers
+/// of [`open`](Self::open) and [`from_raw_fd`](Self::from_raw_fd) promise it of all others; who
+/// gives the [descriptor](Self::raw_fd) away, or forks, promises it of whoever gets the memory so.
 ///
-/// Of a process that does otherwise: it can write any bytes at any time, whoever holds a lock, by its mapping and by `write`, and
-/// can turn them into zeroes. It cannot make a region without a name shorter or longer, nor forbid writing
-/// it. Whoever may open a region's *file* can make that shorter, so that who touches what is gone is killed by `SIGBUS`,
-/// and can keep the file's lock, for which `open` waits. There is no share for looking only: locks are words, which their
-/// readers write.
+/// Of a process that does otherwise: it can write any bytes at any time, whoever holds a lock, by
+/// its mapping and by `write`, and can turn them into zeroes. It cannot make a region without a
+/// name shorter or longer, nor forbid writing it. Whoever may open a region's *file* can make that
+/// shorter, so that who touches what is gone is killed by `SIGBUS`, and can keep the file's lock,
+/// for which `open` waits. There is no share for looking only: locks are words, which their readers
+/// write.
 ///
 /// ```
 /// use leeward::shared::{Mutex, Region};
@@ -245,17 +250,17 @@ impl<T: AnyBytes + Sync> Region<T> {
 
     /// The one in the file of this name (`/dev/shm/...` is memory); made with rights for this user alone if it is not there.
     ///
-    /// `make` finds zeroes; it is called if nobody has made the value, or finished making it, wherever who began was
-    /// killed. The file stays until somebody removes
-    /// it, and whoever comes then begins another.
+    /// `make` finds zeroes; it is called if nobody has made the value, or finished making it,
+    /// wherever who began was killed. The file stays until somebody removes it, and whoever comes
+    /// then begins another.
     ///
     /// # Errors
     /// [`RegionError`].
     ///
     /// # Safety
-    /// Whoever else opens the file does so by way of `Region`, with a `T` of the same layout whenever `version` is the same, or
-    /// keeps to that layout and to the locks' protocol; and nobody makes the file shorter. [Whom it trusts](Self#whom-it-trusts)
-    /// says more.
+    /// Whoever else opens the file does so by way of `Region`, with a `T` of the same layout
+    /// whenever `version` is the same, or keeps to that layout and to the locks' protocol; and
+    /// nobody makes the file shorter. [Whom it trusts](Self#whom-it-trusts) says more.
     pub unsafe fn open(name: &CStr, version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = rustix::fs::open(name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -263,7 +268,8 @@ impl<T: AnyBytes + Sync> Region<T> {
         let (found, length) = (rustix::fs::fstat(&file)?.st_size as u64, Self::LENGTH as u64);
         let is_unfinished = is_unfinished(&file, found, length)?;
         if is_unfinished {
-            // Nobody uses it: who makes a value has the lock, and so have the children that it forked meanwhile.
+            // Nobody uses it: who makes a value has the lock, and so have the children that it
+            // forked meanwhile.
             resize(&file, found, length)?;
         }
         let mut region = Self::map(file.as_fd())?;
@@ -296,8 +302,8 @@ impl<T: AnyBytes + Sync> Region<T> {
         Ok(region)
     }
 
-    /// The descriptor of a region without a name, open as long as this is. Whoever gets it can write the memory: see
-    /// [above](Self#whom-it-trusts).
+    /// The descriptor of a region without a name, open as long as this is. Whoever gets it can
+    /// write the memory: see [above](Self#whom-it-trusts).
     pub fn raw_fd(&self) -> Option<RawFd> {
         self.file.as_ref().map(AsRawFd::as_raw_fd)
     }
@@ -369,10 +375,11 @@ impl<T: AnyBytes + Sync> Deref for Region<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: mapped as long as `self` is, aligned and long enough (`LENGTH`), and any bytes are a value. There is no mutable
-        // reference to it: `make` had the only one, before the value was ready and any other process could come to
-        // it. Since then it is written through shared references, by the interior mutability of a `T` that is `Sync`,
-        // in this process and in those that keep what `open`'s and `from_raw_fd`'s callers promise of them.
+        // SAFETY: mapped as long as `self` is, aligned and long enough (`LENGTH`), and any bytes
+        // are a value. There is no mutable reference to it: `make` had the only one, before the
+        // value was ready and any other process could come to it. Since then it is written through
+        // shared references, by the interior mutability of a `T` that is `Sync`, in this process
+        // and in those that keep what `open`'s and `from_raw_fd`'s callers promise of them.
         unsafe { &*self.value() }
     }
 }

@@ -11,8 +11,8 @@ use super::Once;
 
 /// A value that is stored once; std's `OnceLock`, a `use` line away.
 ///
-/// An initialiser that panics leaves it empty, for the next to try. So does one that asks for the same value, which is
-/// told so by a panic.
+/// An initialiser that panics leaves it empty, for the next to try. So does one that asks for the
+/// same value, which is told so by a panic.
 pub struct OnceLock<T> {
     once: Once,
     /// Initialised if `once` is completed.
@@ -69,7 +69,8 @@ impl<T> OnceLock<T> {
     /// The value; if it is not there, what `make` returns. Waits for whoever makes it already.
     ///
     /// # Panics
-    /// If `make` does; it stays empty. If it is called from within `make`, which would wait for itself.
+    /// If `make` does; it stays empty. If it is called from within `make`, which would wait for
+    /// itself.
     #[inline]
     #[track_caller]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {

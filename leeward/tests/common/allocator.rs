@@ -1,6 +1,8 @@
-//! A global allocator that calls back, as one that has a lock in it does, and that sees when it is entered within its own call.
+//! A global allocator that calls back, as one that has a lock in it does, and that sees when it is
+//! entered within its own call.
 //!
-//! Its programs say `#[global_allocator] static ALLOCATOR: Calling = Calling;`, and [`calls_back`] in the threads that are to be tried.
+//! Its programs say `#[global_allocator] static ALLOCATOR: Calling = Calling;`, and [`calls_back`]
+//! in the threads that are to be tried.
 
 #![allow(dead_code, missing_docs)]
 

@@ -1,5 +1,6 @@
-//! Tests that need a process of their own, because what they do ends the process or cannot be undone: this program, started again for one case. The program
-//! has an ignored test `case` that does what [`current`] names.
+//! Tests that need a process of their own, because what they do ends the process or cannot be
+//! undone: this program, started again for one case. The program has an ignored test `case` that
+//! does what [`current`] names.
 
 #![allow(dead_code, missing_docs)]
 

@@ -1,4 +1,5 @@
-//! Garbage in shared memory: words at the edges of any field, tried in a child, since what must not happen is that it ends or hangs.
+//! Garbage in shared memory: words at the edges of any field, tried in a child, since what must not
+//! happen is that it ends or hangs.
 
 #![allow(dead_code, missing_docs)]
 
@@ -11,8 +12,8 @@ use leeward::shared::Region;
 use super::processes::{child, status_of};
 use super::{Rng, alone};
 
-/// Of each bit: it alone, all below it, all from it up, the number one below those; each with every choice of the three highest bits, which are marks in
-/// most words; and some random ones.
+/// Of each bit: it alone, all below it, all from it up, the number one below those; each with every
+/// choice of the three highest bits, which are marks in most words; and some random ones.
 pub fn words() -> Vec<u32> {
     let edges = (0..32).flat_map(|bit| {
         let alone = 1_u32 << bit;

@@ -8,8 +8,10 @@ use super::step;
 /// More system calls than any work here makes.
 const MOST: usize = 500;
 
-/// Has a child do `work`, which is killed where its first system call begins; another, killed where that has ended; another, at the second, and so on, until one
-/// comes through. After each, `look` is told at which stop it was killed, from 0. How many were killed; none, with a printed reason, where processes may not be traced.
+/// Has a child do `work`, which is killed where its first system call begins; another, killed where
+/// that has ended; another, at the second, and so on, until one comes through. After each, `look`
+/// is told at which stop it was killed, from 0. How many were killed; none, with a printed reason,
+/// where processes may not be traced.
 #[track_caller]
 pub fn at_every_call(work: impl Fn() -> bool, mut look: impl FnMut(usize)) -> Option<usize> {
     for stop in 0..MOST {

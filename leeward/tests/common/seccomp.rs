@@ -96,7 +96,8 @@ struct Instead {
     function: AtomicUsize,
 }
 
-/// A call that is answered by a function: from its first three arguments, what it returns or a negative errno.
+/// A call that is answered by a function: from its first three arguments, what it returns or a
+/// negative errno.
 pub type Answer = fn([i64; 3]) -> i64;
 
 /// The call itself, past the filter.
@@ -117,12 +118,14 @@ pub fn let_through(number: libc::c_long, arguments: [i64; 3]) -> i64 {
     if outcome < 0 { -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap()) } else { outcome }
 }
 
-/// Has a call answered by `instead`, on the thread that makes it. False where the registers are not known.
+/// Has a call answered by `instead`, on the thread that makes it. False where the registers are not
+/// known.
 pub fn answer_by(number: libc::c_long, instead: Answer) -> bool {
     answer_each_by(&[(number, instead)])
 }
 
-/// Has each of the calls answered by its function, on the thread that makes it. False where the registers are not known.
+/// Has each of the calls answered by its function, on the thread that makes it. False where the
+/// registers are not known.
 #[cfg(target_arch = "x86_64")]
 pub fn answer_each_by(answers: &[(libc::c_long, Answer)]) -> bool {
     use std::ffi::{c_int, c_void};

@@ -42,7 +42,8 @@ pub fn go_on(child: i32) -> io::Result<Option<i32>> {
     wait(child)
 }
 
-/// Lets a stopped child go on to where its next system call begins or ends, and says by which signal it stopped; none: it ended.
+/// Lets a stopped child go on to where its next system call begins or ends, and says by which
+/// signal it stopped; none: it ended.
 pub fn to_the_next_call(child: i32) -> io::Result<Option<i32>> {
     ask(libc::PTRACE_SYSCALL, child)?;
     wait(child)

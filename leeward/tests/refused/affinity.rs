@@ -1,4 +1,5 @@
-//! Visiting the processors where the system does not do what it says: no fence is better than one that is none.
+//! Visiting the processors where the system does not do what it says: no fence is better than one
+//! that is none.
 
 use super::*;
 use seccomp::{Answer, let_through};
@@ -67,7 +68,8 @@ pub fn changed_meanwhile() {
     static ALL: AtomicU64 = AtomicU64::new(0);
     fn takes_and_moves(arguments: [i64; 3]) -> i64 {
         let outcome = let_through(libc::SYS_sched_setaffinity, arguments);
-        // As a cpuset does that is written just now: the caller runs on another processor than it was told.
+        // As a cpuset does that is written just now: the caller runs on another processor than it
+        // was told.
         if MOVES.fetch_add(1, Ordering::SeqCst) < 2 {
             let mut others = ALL.load(Ordering::SeqCst) & !(1 << first_of(arguments));
             assert_eq!(let_through(libc::SYS_sched_setaffinity, [0, 8, &raw mut others as i64]), 0);
