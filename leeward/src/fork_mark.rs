@@ -6,12 +6,11 @@
 //! calls and means nothing in a child: who holds a robust lock, and where a condition variable's waiters have their mutex.
 
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
+use crate::fork::{self, Hook, Mend};
 use crate::sys::Errno;
 
 /// Nobody has looked in this process yet.
 const WIPED: u32 = 0;
-/// No process's number.
-pub(crate) const NEVER: u32 = u32::MAX;
 
 /// Where the number lies: at first in a word that stays `WIPED`.
 static PLACE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::from_ref(&NOWHERE).cast_mut());
@@ -41,12 +40,12 @@ pub(crate) fn is_still(number: u32) -> bool {
 /// This process's number; never 0.
 pub(crate) fn now() -> u32 {
     if core::ptr::eq(place(), &NOWHERE) {
+        // Before another thread can find the place and fork.
+        fork::watch(&MARK);
         let place = wiped_page().unwrap_or(core::ptr::from_ref(&HANDLED).cast_mut());
         // AcqRel: partner of the acquire in `place`. Relaxed on failure: another thread was faster; a page is lost, once.
         let nowhere = core::ptr::from_ref(&NOWHERE).cast_mut();
         let _ = PLACE.compare_exchange(nowhere, place, Ordering::AcqRel, Ordering::Relaxed);
-        // SAFETY: handlers without arguments that live as long as the code does. It fails for lack of memory only.
-        let _ = unsafe { libc::pthread_atfork(Some(before), None, Some(in_child)) };
     }
     // Relaxed, all: the numbers stand for nothing but themselves.
     let known = place().load(Ordering::Relaxed);
@@ -73,14 +72,25 @@ fn wiped_page() -> Option<*mut AtomicU32> {
     wiped.then_some(page.cast())
 }
 
-extern "C" fn before() {
-    // Relaxed, both: the same whoever forks.
-    FORKING.store(place().load(Ordering::Relaxed), Ordering::Relaxed);
-}
+/// The handler's part, on kernels that wipe nothing.
+struct Mark(Hook);
 
-/// Runs in the child, on its only thread. If the page was wiped, an earlier handler may have given the child its number.
-extern "C" fn in_child() {
-    // Relaxed, all: one thread.
-    let forked = FORKING.load(Ordering::Relaxed);
-    let _ = place().compare_exchange(forked, WIPED, Ordering::Relaxed, Ordering::Relaxed);
+static MARK: Mark = Mark(Hook::new());
+
+impl Mend for Mark {
+    fn hook(&self) -> &Hook {
+        &self.0
+    }
+
+    fn before(&'static self) {
+        // Relaxed, both: the same whichever thread forks.
+        FORKING.store(place().load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// If the page was wiped, an earlier handler may have given the child its number.
+    fn in_child(&'static self) {
+        // Relaxed, all: one thread.
+        let forked = FORKING.load(Ordering::Relaxed);
+        let _ = place().compare_exchange(forked, WIPED, Ordering::Relaxed, Ordering::Relaxed);
+    }
 }

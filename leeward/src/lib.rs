@@ -36,6 +36,11 @@ mod atomic;
 mod bytes;
 pub mod fence;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
+mod fork;
+#[cfg(any(not(target_os = "linux"), leeward_loom))]
+#[path = "no_fork.rs"]
+mod fork;
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod fork_mark;
 #[cfg(any(not(target_os = "linux"), leeward_loom))]
 #[path = "no_fork_mark.rs"]
@@ -66,9 +71,13 @@ mod sys;
 #[cfg(any(not(target_os = "linux"), leeward_loom))]
 #[path = "no_sys.rs"]
 mod sys;
+mod thread;
 #[cfg_attr(leeward_symmetric, allow(dead_code))]
 #[cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 mod tid;
 #[cfg(all(target_os = "linux", not(feature = "std"), not(leeward_loom)))]
 #[path = "no_tid.rs"]
+mod tid;
+#[cfg(any(not(target_os = "linux"), leeward_loom))]
+#[path = "other_tid.rs"]
 mod tid;

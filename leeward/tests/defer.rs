@@ -253,6 +253,8 @@ mod polling {
 
 #[path = "defer/retired.rs"]
 mod retired;
+#[path = "defer/unwinding.rs"]
+mod unwinding;
 
 /// One domain's callbacks may defer to, and wait for, another's.
 #[test]
@@ -266,4 +268,34 @@ fn across_domains() {
     });
     One::barrier();
     assert!(ran.load(Ordering::SeqCst));
+}
+
+/// A callback finds what its caller did before it queued it, also where nothing but the queue tells the worker of it.
+/// (Under thread sanitizer; elsewhere this says little.)
+#[test]
+fn what_callbacks_carry() {
+    domain!();
+    let _dog = Watchdog::new("what_callbacks_carry");
+    static IS_IN: AtomicBool = AtomicBool::new(false);
+    static LEAVE: AtomicBool = AtomicBool::new(false);
+    D::defer(|| {
+        // Relaxed, all here: nothing that would order what is queued meanwhile.
+        IS_IN.store(true, Ordering::Relaxed);
+        while !LEAVE.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+    });
+    while !IS_IN.load(Ordering::Relaxed) {
+        thread::yield_now();
+    }
+    let sum = Arc::new(AtomicU64::new(0));
+    for n in 0..10 {
+        let (number, sum) = (Box::new(n), Arc::clone(&sum));
+        D::defer(move || {
+            sum.fetch_add(*number, Ordering::Relaxed);
+        });
+    }
+    LEAVE.store(true, Ordering::Relaxed);
+    D::barrier();
+    assert_eq!(sum.load(Ordering::Relaxed), 45);
 }

@@ -78,6 +78,32 @@ fn inside<D: Domain>() -> (std::sync::mpsc::Sender<()>, thread::JoinHandle<()>) 
     (leave, thread)
 }
 
+/// The same in a child: a thread that the standard library does not know of. How to have it leave, and what tells whether it has
+/// ended well.
+fn inside_bare<D: Domain>() -> (impl FnOnce(), impl FnOnce() -> bool) {
+    static STATE: AtomicI32 = AtomicI32::new(0);
+    extern "C" fn stay<D: Domain>(_: *mut libc::c_void) -> *mut libc::c_void {
+        let guard = D::read();
+        STATE.store(1, Ordering::SeqCst);
+        while STATE.load(Ordering::SeqCst) == 1 {
+            thread::yield_now();
+        }
+        drop(guard);
+        std::ptr::null_mut()
+    }
+    STATE.store(0, Ordering::SeqCst);
+    let mut thread = std::mem::MaybeUninit::uninit();
+    // SAFETY: room for the thread's name; `stay` needs nothing.
+    let error = unsafe { libc::pthread_create(thread.as_mut_ptr(), std::ptr::null(), stay::<D>, std::ptr::null_mut()) };
+    assert_eq!(error, 0);
+    // SAFETY: written by the call.
+    let thread = unsafe { thread.assume_init() };
+    eventually("the thread is inside", || STATE.load(Ordering::SeqCst) == 1);
+    // SAFETY: a thread of ours, joined once.
+    let join = move || unsafe { libc::pthread_join(thread, std::ptr::null_mut()) == 0 };
+    (|| STATE.store(2, Ordering::SeqCst), join)
+}
+
 /// Everything that a domain offers, in a child.
 fn works<D: Domain>() -> bool {
     static RAN: AtomicU64 = AtomicU64::new(0);
@@ -356,4 +382,161 @@ fn the_child_has_one_reader() {
         leave.send(()).unwrap();
         thread.join().unwrap();
     }
+}
+
+/// A child that was told to adopts the callbacks that it inherits: those of a batch that waits for readers, and those that
+/// are queued behind it. They run in the parent as well.
+#[test]
+fn a_child_adopts_callbacks_by_choice() {
+    leeward::rcu_domain! { struct D; }
+    static RAN: AtomicU64 = AtomicU64::new(0);
+    fn count() {
+        RAN.fetch_add(1, Ordering::SeqCst);
+    }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("a_child_adopts_callbacks_by_choice");
+    D::set_child_adopts(true);
+    let (leave, thread) = inside::<D>();
+    D::defer(count);
+    eventually("the worker sleeps", || D::stats().sleeps > 0);
+    (0..3).for_each(|_| D::defer(count));
+    in_child(|| {
+        // Nobody asks for anything: the worker is there.
+        eventually("they run", || RAN.load(Ordering::SeqCst) == 4);
+        D::barrier();
+        let stats = D::stats();
+        RAN.load(Ordering::SeqCst) == 4
+            && (stats.callbacks_queued, stats.bytes_queued, stats.lost) == (0, 0, 0)
+            && works::<D>()
+    });
+    // A child may be told otherwise before it is made, and its children adopt again.
+    D::set_child_adopts(false);
+    in_child(|| {
+        D::set_child_adopts(true);
+        D::barrier();
+        let (leave, thread) = inside_bare::<D>();
+        D::defer(count);
+        in_child(|| {
+            D::barrier();
+            RAN.load(Ordering::SeqCst) == 1
+        });
+        leave();
+        D::barrier();
+        RAN.load(Ordering::SeqCst) == 1 && thread()
+    });
+    assert_eq!(RAN.load(Ordering::SeqCst), 0);
+    leave.send(()).unwrap();
+    thread.join().unwrap();
+    D::barrier();
+    assert_eq!(RAN.load(Ordering::SeqCst), 4);
+    assert!(works::<D>());
+}
+
+/// Callbacks run while the process forks: a child that adopts them finds each done or not begun.
+#[test]
+fn a_child_finds_no_callback_half_done() {
+    leeward::rcu_domain! { struct D; }
+    static WORDS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("a_child_finds_no_callback_half_done");
+    D::set_child_adopts(true);
+    let mut deferred = 0;
+    for round in 0..20 {
+        for _ in 0..200 {
+            deferred += 1;
+            D::defer(|| {
+                WORDS[0].fetch_add(1, Ordering::Relaxed);
+                compute(500);
+                WORDS[1].fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        compute(1_000 * round);
+        in_child(|| {
+            D::barrier();
+            let words = [0, 1].map(|word| WORDS[word].load(Ordering::Relaxed));
+            // On a machine so busy that the fork's patience ended some may be lost, and that is told.
+            D::stats().lost != 0 || words == [deferred; 2]
+        });
+    }
+    D::barrier();
+    assert_eq!(WORDS[1].load(Ordering::Relaxed), deferred);
+}
+
+/// Leaked in a thread-local destructor that runs after the domain's own.
+#[test]
+fn what_a_guard_protects_that_was_leaked_late() {
+    leeward::rcu_domain! { struct D; }
+    struct LeaksLate;
+    impl Drop for LeaksLate {
+        fn drop(&mut self) {
+            std::mem::forget(D::read());
+        }
+    }
+    thread_local! { static LATE: LeaksLate = const { LeaksLate }; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("what_a_guard_protects_that_was_leaked_late");
+    thread::spawn(|| {
+        // First, so that it ends last.
+        LATE.with(|_| ());
+        drop(D::read());
+    })
+    .join()
+    .unwrap();
+    stays_protected::<D>();
+}
+
+/// Leaked together with its handle.
+#[test]
+fn what_a_guard_protects_whose_handle_was_leaked() {
+    leeward::rcu_domain! { struct D; struct Online; }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("what_a_guard_protects_whose_handle_was_leaked");
+    thread::spawn(|| {
+        let reader: &'static Reader<D> = Box::leak(Box::new(Reader::register()));
+        std::mem::forget(reader.read());
+        std::mem::forget(qsbr::Reader::<Online>::online());
+    })
+    .join()
+    .unwrap();
+    stays_protected::<D>();
+    stays_protected::<Online>();
+}
+
+/// In this process, in its child and in the child's child no grace period ends.
+fn stays_protected<D: Domain>() {
+    fn check<D: Domain>() -> bool {
+        let cookie = D::start_poll();
+        never("a grace period ended under a guard that was leaked", || D::poll(&cookie));
+        D::stats().readers >= 1
+    }
+    assert!(check::<D>());
+    in_child(|| {
+        in_child(check::<D>);
+        check::<D>()
+    });
+}
+
+/// The reports of a child name its one thread by the number that it has there, whatever was registered first.
+#[test]
+fn a_child_names_its_own_thread() {
+    leeward::rcu_domain! { struct First; struct Second; }
+    static TOLD: AtomicI32 = AtomicI32::new(0);
+    fn check<D: Domain>(guard: Guard<'_, D>) -> bool {
+        // SAFETY: has no precondition.
+        let me = unsafe { libc::gettid() };
+        TOLD.store(0, Ordering::SeqCst);
+        D::set_stall_limit(
+            Some(std::time::Duration::from_millis(1)),
+            Some(|stall| TOLD.store(stall.thread as i32, Ordering::SeqCst)),
+        );
+        D::defer(|| ());
+        eventually("the stall is reported", || TOLD.load(Ordering::SeqCst) != 0);
+        drop(guard);
+        D::barrier();
+        TOLD.load(Ordering::SeqCst) == me
+    }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("a_child_names_its_own_thread");
+    let guards = (First::read(), Second::read());
+    in_child(|| check(guards.0) && check(guards.1));
 }

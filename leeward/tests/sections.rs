@@ -299,6 +299,42 @@ mod costs {
     }
 }
 
+/// Readers that execute full fences of their own need no help of the kernel, in whatever domain.
+#[test]
+fn a_domain_of_quiescent_readers_issues_no_heavy_fence() {
+    domain!();
+    let _dog = Watchdog::new("a_domain_of_quiescent_readers_issues_no_heavy_fence");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let _stop = Raise(&stop);
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut online = qsbr::Reader::<D>::online();
+                while !stop.load(Ordering::Relaxed) {
+                    online.quiescent();
+                    thread::yield_now();
+                }
+            });
+        }
+        eventually("both read", || D::stats().readers == 2);
+        (0..50).for_each(|_| D::synchronize());
+        D::defer(|| ());
+        D::barrier();
+        let cookie = D::start_poll();
+        eventually("the grace period that is polled for ends", || D::poll(&cookie));
+        let stats = D::stats();
+        assert!(stats.heavy_fences == 0 && stats.grace_periods >= 52, "{stats:?}");
+        // Until there is another kind of reader.
+        let reader = Reader::<D>::register();
+        D::synchronize();
+        assert_eq!(D::stats().heavy_fences, 1);
+        drop(reader);
+        D::synchronize();
+        assert_eq!(D::stats().heavy_fences, 1);
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
 #[path = "sections/sharing.rs"]
 mod sharing;
 
@@ -345,5 +381,23 @@ mod stalls {
             assert!(reports[0].2.as_deref().is_some_and(|file| file.ends_with("sections.rs")), "{reports:?}");
         }
         assert!(D::stats().stalls >= 2);
+    }
+
+    /// A limit of many centuries is one, and not some other time.
+    #[test]
+    fn a_limit_longer_than_any() {
+        domain!();
+        let _dog = Watchdog::new("a_limit_longer_than_any");
+        for seconds in [1 << 61, u64::MAX] {
+            D::set_stall_limit(Some(Duration::from_secs(seconds)), Some(|stall| panic!("{stall}")));
+            let sleeps = D::stats().sleeps;
+            let inside = Inside::new::<D>();
+            let waiting = synchronizing::<D>();
+            eventually("the grace period sleeps", || D::stats().sleeps > sleeps);
+            never("it ended, or a stall was reported", || waiting.is_finished());
+            inside.leave();
+            waiting.join().unwrap();
+        }
+        assert_eq!(D::stats().stalls, 0);
     }
 }

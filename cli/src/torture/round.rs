@@ -69,7 +69,11 @@ fn of<D: Flavour, W: Way<D>>(
     slice: Duration,
     tick: &dyn Fn(),
 ) -> Tally {
-    let policy = if random.one_in(2) { Policy::Block } else { Policy::Expedite };
+    let policy = match random.below(3) {
+        0 => Policy::DEFAULT,
+        1 => Policy::WaitForever,
+        _ => Policy::Expedite(Duration::from_millis(1)),
+    };
     D::set_limit(Limit { callbacks: writer::LIMIT, policy, ..Limit::default() });
     let before = (D::stats(), freed::<D>());
     phase(slice / 5, tick, |_| litmus::store_buffer::<D, W>(random));

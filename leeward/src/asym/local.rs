@@ -8,11 +8,11 @@
 use core::cell::Cell;
 use core::ptr;
 
-use super::fork;
 use super::slots::{Block, Left};
+use crate::fork::{self, Hook, Mend};
 use crate::mutant::mutated;
-use crate::rcu::thread;
 use crate::registry::Registry;
+use crate::thread;
 
 static BLOCKS: Registry<Block> = Registry::new();
 static NO_BLOCK: Block = Block::none();
@@ -27,6 +27,27 @@ std::thread_local! {
     static REGISTERING: Cell<bool> = const { Cell::new(false) };
     /// Slow reads.
     static TICKS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The slots in the child of a fork, which has one thread. Readers that were others are not there
+/// any more; a mutex that another thread was inside of stays locked, as any mutex does.
+struct SlotsInChild(Hook);
+
+static SLOTS_IN_CHILD: SlotsInChild = SlotsInChild(Hook::new());
+
+impl Mend for SlotsInChild {
+    fn hook(&self) -> &Hook {
+        &self.0
+    }
+
+    fn in_child(&'static self) {
+        if mutated!(asym_fork) {
+            return;
+        }
+        let me = thread::this();
+        let kept = BLOCKS.slots().filter(|block| block.outlives_fork(me)).count();
+        BLOCKS.set_claimed(kept);
+    }
 }
 
 struct Exit;
@@ -74,7 +95,7 @@ pub(super) fn registered() -> Option<&'static Block> {
 }
 
 fn register() -> Option<&'static Block> {
-    fork::watch();
+    fork::watch(&SLOTS_IN_CHILD);
     EXIT.try_with(|_| ()).ok()?;
     let block = BLOCKS.claim(thread::this(), 0).ok()?;
     BLOCK.with(|mine| mine.set(block));

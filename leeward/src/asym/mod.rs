@@ -42,8 +42,6 @@
 
 mod drain;
 #[cfg(not(leeward_loom))]
-mod fork;
-#[cfg(not(leeward_loom))]
 mod local;
 #[cfg(leeward_loom)]
 #[path = "model_local.rs"]

@@ -3,8 +3,8 @@
 use core::cell::Cell;
 
 use super::slots::{Block, Left};
-use crate::rcu::thread;
 use crate::registry::Registry;
+use crate::thread;
 
 loom::lazy_static! {
     static ref BLOCKS: Registry<Block> = Registry::new();

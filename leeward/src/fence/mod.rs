@@ -71,9 +71,6 @@ use core::fmt;
 use crate::atomic::{Ordering, fence};
 use crate::no_unwind::abort;
 
-#[cfg(not(leeward_loom))]
-pub(crate) use strategy::after_fork;
-
 /// How the heavy fence reaches the other threads.
 ///
 /// The order is the order in which they are tried. Each keeps the whole promise of the [module](self); they differ in
@@ -288,6 +285,9 @@ pub fn counters() -> Counters {
 ///
 /// Implemented by [`Asymmetric`] and [`Full`] only.
 pub trait Pair: sealed::Sealed + Send + Sync + 'static {
+    /// Whether the writer's half reaches other threads, and so costs a system call.
+    #[doc(hidden)]
+    const IS_REMOTE: bool;
     /// The reader's half.
     fn light();
     /// The writer's half.
@@ -303,6 +303,8 @@ pub enum Asymmetric {}
 pub enum Full {}
 
 impl Pair for Asymmetric {
+    const IS_REMOTE: bool = true;
+
     #[inline(always)]
     fn light() {
         light();
@@ -313,6 +315,8 @@ impl Pair for Asymmetric {
 }
 
 impl Pair for Full {
+    const IS_REMOTE: bool = false;
+
     #[inline(always)]
     fn light() {
         // SeqCst: the reader's half of a symmetric pair; its partner is the one below, in the writer.

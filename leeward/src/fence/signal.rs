@@ -28,6 +28,7 @@ use rustix::thread::Pid;
 
 use super::visit;
 use crate::atomic::{Ordering, fence};
+use crate::fork::{self, Hook, Mend};
 use crate::futex;
 use crate::mutant::mutated;
 use crate::raw::Mutex;
@@ -57,9 +58,21 @@ pub(super) fn visits() -> u64 {
     VISITS.load(Ordering::Relaxed)
 }
 
-/// The turn may have been taken by a thread that the child does not have.
-pub(super) fn after_fork() {
-    TURN.reset();
+/// The turn, in the child of a fork: a thread that the child does not have may have taken it.
+struct TurnInChild(Hook);
+
+static TURN_IN_CHILD: TurnInChild = TurnInChild(Hook::new());
+
+impl Mend for TurnInChild {
+    fn hook(&self) -> &Hook {
+        &self.0
+    }
+
+    fn in_child(&'static self) {
+        if !mutated!(signal_fork) {
+            TURN.reset();
+        }
+    }
 }
 
 /// Whether the own threads can be listed and signalled, or the processors be visited.
@@ -74,6 +87,7 @@ pub(super) fn is_allowed() -> bool {
 /// Interrupts every other thread of the process and returns when each has executed a full fence.
 pub(super) fn interrupt_all() -> Result<(), Errno> {
     let errno = crate::sys::Errno::save();
+    fork::watch(&TURN_IN_CHILD);
     TURN.lock();
     // No signal is left, or a sandbox refuses to have one handled: the other cure.
     let outcome = number().map_or_else(|_| visit_all(), interrupt_until_nobody_is_new);

@@ -36,11 +36,6 @@ fn choose(strategy: Strategy) {
     CHOSEN.store(index as u8, Ordering::Relaxed);
 }
 
-/// In the child of a fork.
-pub(crate) fn after_fork() {
-    signal::after_fork();
-}
-
 pub(super) fn count_retry() {
     // Relaxed: a count.
     RETRIES.fetch_add(1, Ordering::Relaxed);

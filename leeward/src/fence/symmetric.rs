@@ -15,9 +15,6 @@ pub(super) fn light() {
     fence(Ordering::SeqCst);
 }
 
-/// Nothing is held across a fork.
-pub(crate) fn after_fork() {}
-
 pub(super) fn run() -> Result<(), Error> {
     // Relaxed: a count.
     ISSUED.fetch_add(1, Ordering::Relaxed);

@@ -174,7 +174,12 @@ unsafe impl<const SHARED: bool> Futex for System<SHARED> {
 
 /// [`Futex::wait`] on a private word, for this crate's rare paths.
 pub(crate) fn wait(word: &AtomicU32, expected: u32, limit: Option<core::time::Duration>) -> Wait {
-    backend::wait::<false>(word, expected, limit.map(Deadline::after::<Private>))
+    wait_until(word, expected, limit.map(Deadline::after::<Private>))
+}
+
+/// The same until a deadline.
+pub(crate) fn wait_until(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
+    backend::wait::<false>(word, expected, deadline)
 }
 
 /// [`Futex::wake`] on a private word, for the same.

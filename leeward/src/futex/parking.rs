@@ -6,6 +6,7 @@ use leeward_engine::Engine;
 use leeward_engine::parking::{ParkingLot, Process};
 
 use super::Embedding;
+use crate::fork::{self, Hook, Mend};
 
 /// This process's parking lot as a place to sleep: `Hosted<Parking>`.
 ///
@@ -43,9 +44,8 @@ fn make() -> &'static ParkingLot {
         alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<ParkingLot>());
     };
     let new = alloc::boxed::Box::into_raw(alloc::boxed::Box::new(lot));
-    // Before anybody can sleep there. Twice if two threads come at once, which is no matter.
-    // SAFETY: a handler without arguments that lives as long as the code does. It fails for lack of memory only: then a child keeps the lot.
-    let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    // Before a thread can sleep there.
+    fork::watch(&IN_CHILD);
     // Release: the lot's contents; partner: `lot`. Acquire on failure: the other's.
     match LOT.compare_exchange(core::ptr::null_mut(), new, Ordering::Release, Ordering::Acquire) {
         // SAFETY: made above, and never freed from now on.
@@ -59,11 +59,21 @@ fn make() -> &'static ParkingLot {
     }
 }
 
-/// Runs in the child, on its only thread. The old lot may have locks that are held by threads that are not there, and lists that lead to their stacks:
-/// it is left alone.
-extern "C" fn in_child() {
-    // Relaxed: one thread.
-    LOT.store(core::ptr::null_mut(), Ordering::Relaxed);
+/// The lot in the child of a fork. The old one may have locks that are held by threads that are not there, and lists
+/// that lead to their stacks: it is left alone.
+struct InChild(Hook);
+
+static IN_CHILD: InChild = InChild(Hook::new());
+
+impl Mend for InChild {
+    fn hook(&self) -> &Hook {
+        &self.0
+    }
+
+    fn in_child(&'static self) {
+        // Relaxed: one thread.
+        LOT.store(core::ptr::null_mut(), Ordering::Relaxed);
+    }
 }
 
 // SAFETY: the host's accesses are atomic ones to the words themselves, and there is one lot.

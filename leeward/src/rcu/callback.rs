@@ -1,60 +1,76 @@
-//! Callbacks: something to be called once, or forgotten, as two words and its size.
+//! Callbacks: objects that begin with a head of two words, and are queued and called through it.
 
+use alloc::alloc::alloc;
 use alloc::boxed::Box;
+use core::alloc::Layout;
+use core::cell::Cell;
 use core::ptr::NonNull;
 
-/// Something to be called once, or forgotten.
-pub(crate) struct Callback {
-    data: NonNull<()>,
-    call: unsafe fn(NonNull<()>),
-    bytes: usize,
+use super::domain::Domain;
+use super::worker;
+
+/// The head of an object that waits to be called. Its own two words are all that the queue needs, so
+/// that queueing allocates nothing and touches nothing else.
+#[repr(C)]
+pub(crate) struct Head {
+    /// The one that was queued before this one, or, in a batch, the one that is called after it.
+    next: Cell<*mut Head>,
+    /// Called once, with the head, after a grace period; consumes the object.
+    call: unsafe extern "C-unwind" fn(NonNull<Head>),
 }
 
-// SAFETY: both constructors ask for what may be sent.
-unsafe impl Send for Callback {}
+impl Head {
+    pub(super) fn next(&self) -> *mut Head {
+        self.next.get()
+    }
 
-impl Callback {
-    pub(super) fn from_closure<F: FnOnce() + Send + 'static>(callback: F) -> Callback {
-        /// # Safety
-        /// `data` is a boxed `F`, for this call alone.
-        unsafe fn call<F: FnOnce()>(data: NonNull<()>) {
-            // SAFETY: the caller's promise.
-            let callback = unsafe { Box::from_raw(data.cast::<F>().as_ptr()) };
-            callback();
-        }
-        let bytes = size_of::<F>();
-        let data = NonNull::from(Box::leak(Box::new(callback))).cast();
-        Callback { data, call: call::<F>, bytes }
+    pub(super) fn set_next(&self, next: *mut Head) {
+        self.next.set(next);
     }
 
     /// # Safety
-    /// `value` came from a box that is the caller's to give up, and may be dropped on another thread.
-    pub(super) unsafe fn from_box<T: Send + 'static>(value: NonNull<T>, bytes: usize) -> Callback {
-        /// # Safety
-        /// `data` is a boxed `T`, for this call alone.
-        unsafe fn free<T>(data: NonNull<()>) {
-            // SAFETY: the caller's promise.
-            drop(unsafe { Box::from_raw(data.cast::<T>().as_ptr()) });
-        }
-        Callback { data: value.cast(), call: free::<T>, bytes }
+    /// `head` is the caller's alone, taken out of the queue and not called yet; a grace period has
+    /// passed since it was queued. The object is not used afterwards.
+    pub(super) unsafe fn call(head: NonNull<Head>) {
+        // SAFETY: alive, by the caller's promise.
+        let call = unsafe { head.as_ref() }.call;
+        // SAFETY: the function that was stored with this head, called once.
+        unsafe { call(head) };
     }
+}
 
+/// A closure with a head.
+#[repr(C)]
+struct Callback<F> {
+    head: Head,
     /// What it counts towards the limit.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
+    bytes: usize,
+    call: F,
+}
 
-    pub(super) fn run(self) {
-        // SAFETY: made by one of the two constructors, and consumed here.
-        unsafe { (self.call)(self.data) };
-    }
-
-    /// The closure again, uncalled.
-    ///
+/// Makes an object of a closure, which counts `bytes` towards the limit of `D`.
+///
+/// # Errors
+/// The closure again, where there is no memory.
+pub(super) fn callback<D: Domain, F: FnOnce() + Send + 'static>(call: F, bytes: usize) -> Result<NonNull<Head>, F> {
     /// # Safety
-    /// Made by `from_closure::<F>`.
-    pub(super) unsafe fn into_closure<F>(self) -> F {
-        // SAFETY: the caller's promise.
-        *unsafe { Box::from_raw(self.data.cast::<F>().as_ptr()) }
+    /// `head` is that of a `Callback<F>` made by `callback::<D, F>`, for this call alone.
+    unsafe extern "C-unwind" fn run<D: Domain, F: FnOnce()>(head: NonNull<Head>) {
+        // SAFETY: the caller's promise; allocated below as a box of this type would be.
+        let boxed = unsafe { Box::from_raw(head.cast::<Callback<F>>().as_ptr()) };
+        let Callback { bytes, call, .. } = *boxed;
+        let state = D::state();
+        state.queue.note_bytes(bytes);
+        if worker::panics(call) {
+            state.grace.counts.callback_panics.add(1);
+        }
     }
+    let layout = Layout::new::<Callback<F>>();
+    // SAFETY: the head's two words are not nothing.
+    let memory = unsafe { alloc(layout) };
+    let Some(memory) = NonNull::new(memory.cast::<Callback<F>>()) else { return Err(call) };
+    let head = Head { next: Cell::new(core::ptr::null_mut()), call: run::<D, F> };
+    // SAFETY: fresh memory of this layout.
+    unsafe { memory.write(Callback { head, bytes, call }) };
+    Ok(memory.cast())
 }

@@ -1,16 +1,14 @@
 //! Domains: sets of readers and writers that know nothing of each other's, as types.
 
-use core::ptr;
 use core::time::Duration;
 
-use super::callback::Callback;
 use super::defer::Queue;
 use super::grace::{Grace, OwnSection};
 use super::limit::{Full, Limit};
 use super::stall::Stall;
 use super::stats::Stats;
-use super::{fork, local};
-use crate::atomic::{AtomicPtr, const_fn};
+use super::{local, watch};
+use crate::atomic::const_fn;
 use crate::fence::Pair;
 
 /// What a domain is made of; a `static`.
@@ -18,8 +16,7 @@ use crate::fence::Pair;
 pub struct State {
     pub(crate) grace: Grace,
     pub(crate) queue: Queue,
-    /// The next domain that fork must know.
-    pub(super) next: AtomicPtr<State>,
+    pub(super) fork: super::fork::Fork,
 }
 
 impl State {
@@ -27,7 +24,7 @@ impl State {
         #[doc(hidden)]
         #[allow(clippy::new_without_default)]
         pub fn new() -> State {
-            State { grace: Grace::new(), queue: Queue::new(), next: AtomicPtr::new(ptr::null_mut()) }
+            State { grace: Grace::new(), queue: Queue::new(), fork: super::fork::Fork::new() }
         }
     }
 }
@@ -139,8 +136,9 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     ///
     /// # Async-signal-safety
     /// None.
+    #[track_caller]
     fn synchronize() {
-        fork::watch(Self::state());
+        watch::<Self>();
         if local::is_inside::<Self>() || Self::state().grace.synchronize::<Self::Fence>() == Err(OwnSection) {
             panic!(
                 "leeward: synchronize() called inside a read section of the same domain: it would wait for itself for ever"
@@ -153,7 +151,7 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     /// # Cost
     /// A full fence; a system call if the worker sleeps.
     fn start_poll() -> Cookie<Self> {
-        fork::watch(Self::state());
+        watch::<Self>();
         let state = Self::state();
         let ticket = state.grace.tickets.take();
         state.queue.want::<Self>(ticket);
@@ -176,29 +174,35 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
 
     /// Runs `callback` after a grace period, on the domain's worker thread.
     ///
-    /// At the [limit](Self::set_limit) the caller waits or helps, as the limit's policy says, except inside a section
-    /// or a callback, where it can do neither: then the callback is queued beyond the limit and counted in
-    /// [`Stats::over_limit`]. A thread with an online [`qsbr::Reader`](super::qsbr::Reader) is always inside: the limit
-    /// never holds it up, and its loop should look at that count, or [`try_defer`](Self::try_defer). A panic in a
-    /// callback is caught and counted. The worker's stack has 2 MiB.
+    /// Beyond the [limit](Self::set_limit) the caller is held up once the callback is queued, as the limit's policy
+    /// says: by default it waits for a millisecond at most. Then it goes on, which is counted in
+    /// [`Stats::over_limit`], and the reader that is in the way is reported as a stall, once in the time after which stalls are. Inside a
+    /// section or a callback of the domain the caller does not wait at all. A thread with an online
+    /// [`qsbr::Reader`](super::qsbr::Reader) is always inside: its loop should look at that count, or
+    /// [`try_defer`](Self::try_defer). A panic in a callback is caught and counted. The worker's stack has 2 MiB.
+    ///
+    /// Callers may hold locks that readers and callbacks take, unless the limit's policy is
+    /// [`WaitForever`](super::Policy::WaitForever) or [`Expedite`](super::Policy::Expedite), which say what they ask.
     ///
     /// Callbacks that are queued when the process exits do not run; [`barrier`](Self::barrier) before the end of
     /// `main` drains them.
     ///
     /// # Cost
-    /// A short lock and an allocation for the closure (none for [`Retired`](super::Retired)); a system call if the
-    /// worker sleeps.
+    /// An allocation, an addition and a compare-exchange; a system call if the worker sleeps. No lock.
+    ///
+    /// # Aborts
+    /// Where there is no memory for the closure, as a box of it would.
     fn defer(callback: impl FnOnce() + Send + 'static) {
-        Self::state().queue.defer::<Self>(Callback::from_closure(callback));
+        Self::state().queue.defer::<Self, _>(callback);
     }
 
-    /// The same where waiting is out of the question: gives the callback back at the limit.
+    /// The same where waiting is out of the question: gives the callback back at the limit, or where there is no
+    /// memory for it. Threads that call at once may together go beyond the limit by one callback each.
     ///
     /// # Errors
     /// [`Full`], with the callback.
     fn try_defer<F: FnOnce() + Send + 'static>(callback: F) -> Result<(), Full<F>> {
-        let state = Self::state();
-        state.queue.try_defer::<Self, F>(callback)
+        Self::state().queue.try_defer::<Self, F>(callback, size_of::<F>())
     }
 
     /// Waits until every callback that was deferred before the call, by any thread, has run.
@@ -207,10 +211,22 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     /// At most the grace period that runs and one more; nothing when nothing is queued.
     ///
     /// # Panics
-    /// Inside a callback of the same domain, and inside a section of it: it would wait for itself.
+    /// Inside a callback of the same domain, and inside a section of it: it would wait for itself. And where the
+    /// callbacks cannot be run, because no [heavy fence](crate::fence::heavy) is possible or the handler of a stall
+    /// panics each time: with that panic. They are queued still.
+    #[track_caller]
     fn barrier() {
-        fork::watch(Self::state());
-        Self::state().queue.barrier::<Self>();
+        watch::<Self>();
+        let state = Self::state();
+        assert!(
+            !state.queue.runs_here(),
+            "leeward: barrier() called inside a callback of the same domain: it would wait for itself for ever"
+        );
+        assert!(
+            !local::is_inside::<Self>() && !state.grace.is_inside(),
+            "leeward: barrier() called inside a read section of the same domain: it would wait for itself for ever"
+        );
+        state.queue.barrier::<Self>();
     }
 
     /// Bounds what may be deferred and not yet run; see [`Limit`].
@@ -221,17 +237,32 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     /// The bounds in force: what [`set_limit`](Self::set_limit) said last, or the default.
     ///
     /// # Cost
-    /// A short lock.
+    /// Some loads.
     fn limit() -> Limit {
         Self::state().queue.limit()
+    }
+
+    /// Whether a child of a fork runs the callbacks that it inherits. By default it does not: they are queued in the
+    /// parent, which runs them, and the child forgets its copy, whose memory it keeps.
+    ///
+    /// A child that adopts them runs its copy of each, after a grace period of its own, on a worker that is started before
+    /// `fork` returns: a program that queues callbacks, then forks and goes on as the child (a daemon), has them run. The
+    /// parent's run as well: what a callback does must be right to be done once in each process. `fork` waits for a
+    /// callback that is running at that moment, for a tenth of a second at most; one that runs for longer is lost to the
+    /// child, and counted in [`Stats::lost`].
+    fn set_child_adopts(adopts: bool) {
+        watch::<Self>();
+        Self::state().queue.set_child_adopts(adopts);
     }
 
     /// After how long a grace period reports the reader that it waits for, and to whom; then again after each further
     /// such time.
     ///
     /// The default is ten seconds, to standard error. `after: None` never reports; `tell: None` is the default again.
-    /// `tell` runs on the thread that waits, in the midst of a grace period: it must not call `synchronize`,
-    /// `barrier` or `defer` of the same domain.
+    /// `tell` runs on the thread that waits, in the midst of a grace period: it must not call `synchronize`, `barrier`
+    /// or `defer` of the same domain, nor take a lock that callers of these hold. If it panics, the grace period is begun
+    /// anew by the next who asks for one; callbacks stay queued. It is also called by a thread whose
+    /// [`defer`](Self::defer) went beyond the limit because of a reader, at most once in each `after`.
     fn set_stall_limit(after: Option<Duration>, tell: Option<fn(&Stall)>) {
         Self::state().grace.stall.set(after, tell);
     }

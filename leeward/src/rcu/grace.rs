@@ -2,15 +2,18 @@
 //!
 //! DESIGN.md, "The grace period", tells the two interleavings of each lettered pair and what breaks without it.
 
+use core::time::Duration;
+
 use super::slot::Slot;
 use super::stall;
 use super::stats::Counts;
 use super::tickets::Tickets;
-use crate::atomic::{AtomicU64, Ordering, const_fn, looks, spin_hint};
+use crate::atomic::{AtomicU64, AtomicUsize, Ordering, const_fn, fence, looks, spin_hint};
 use crate::fence::Pair;
-use crate::futex;
+use crate::futex::{self, Deadline, Private};
 use crate::mutant::mutated;
-use crate::registry::Registry;
+use crate::registry::{Full, Registry};
+use crate::thread;
 
 /// How often the scan looks at a reader before it sleeps: a few microseconds, about what the sleep and its fence
 /// would cost. Never a yield: a reader that lost its processor inside a section gets it back sooner when we sleep,
@@ -24,10 +27,16 @@ struct Epoch(AtomicU64);
 /// What readers and writers of one domain meet at.
 pub(crate) struct Grace {
     epoch: Epoch,
+    /// Slots that are registered whose readers need a heavy fence: all but those of `qsbr`.
+    sections: AtomicUsize,
     pub(super) registry: Registry<Slot>,
     pub(super) tickets: Tickets,
     pub(super) counts: Counts,
     pub(super) stall: stall::Limit,
+    /// When the grace period that runs went to sleep, in nanoseconds of the futex's clock; 0: it has not.
+    asleep_since: AtomicU64,
+    /// Before when callers beyond the limit report no reader again, in nanoseconds of the futex's clock.
+    next_report: AtomicU64,
 }
 
 /// The caller is inside a section of the domain itself: waiting would never end.
@@ -39,10 +48,13 @@ impl Grace {
         pub(crate) fn new() -> Grace {
             Grace {
                 epoch: Epoch(AtomicU64::new(1)),
+                sections: AtomicUsize::new(0),
                 registry: Registry::new(),
                 tickets: Tickets::new(),
                 counts: Counts::new(),
                 stall: stall::Limit::new(),
+                asleep_since: AtomicU64::new(0),
+                next_report: AtomicU64::new(0),
             }
         }
     }
@@ -55,39 +67,48 @@ impl Grace {
 
     /// Waits for a grace period that starts after the call; an error if the calling thread itself is in the way.
     pub(crate) fn synchronize<P: Pair>(&self) -> Result<(), OwnSection> {
-        self.serve::<P>(|| self.is_inside())
+        self.serve::<P>(|| self.is_inside(), None).map(|_| ())
     }
 
-    /// The same for whoever may not be refused. Should its thread be in the way (a callback leaked a guard), this
-    /// waits for ever, as for any other leaked guard, and reports the stall.
-    pub(crate) fn wait<P: Pair>(&self) {
-        let _ = self.serve::<P>(|| false);
+    /// The same for a caller that may not be refused; until a deadline at most. Should its thread be in the way (a
+    /// callback leaked a guard), this waits for ever, as for any other leaked guard, and reports the stall. False: the
+    /// time was up.
+    pub(crate) fn wait<P: Pair>(&self, until: Option<Deadline>) -> bool {
+        self.serve::<P>(|| false, until) == Ok(true)
     }
 
-    fn serve<P: Pair>(&self, is_inside: impl Fn() -> bool) -> Result<(), OwnSection> {
+    /// Ok(false): the time was up.
+    fn serve<P: Pair>(&self, is_inside: impl Fn() -> bool, until: Option<Deadline>) -> Result<bool, OwnSection> {
         let ticket = self.tickets.take();
         while !self.tickets.is_served(ticket) {
             if self.tickets.try_lead() {
-                return self.lead::<P>(ticket, is_inside);
+                return self.lead::<P>(ticket, is_inside, until);
             }
-            if !self.tickets.follow(ticket, || mutated!(own_section_follows) || !is_inside()) {
+            if !self.tickets.follow(ticket, || mutated!(own_section_follows) || !is_inside(), until) {
                 return Err(OwnSection);
             }
+            if until.is_some_and(Deadline::has_passed::<Private>) {
+                return Ok(self.tickets.is_served(ticket));
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Runs a grace period for everybody whose ticket it serves.
-    fn lead<P: Pair>(&self, ticket: u64, is_inside: impl Fn() -> bool) -> Result<(), OwnSection> {
+    /// Runs a grace period for all whose tickets it serves.
+    fn lead<P: Pair>(
+        &self,
+        ticket: u64,
+        is_inside: impl Fn() -> bool,
+        until: Option<Deadline>,
+    ) -> Result<bool, OwnSection> {
         if self.tickets.is_served(ticket) {
             self.tickets.step_down();
-            return Ok(());
+            return Ok(true);
         }
         let mut lead = Lead::begin(self);
         let epoch = self.advance::<P>();
-        self.wait_for_readers::<P>(epoch, is_inside)?;
-        lead.is_served = true;
-        Ok(())
+        lead.is_served = self.wait_for_readers::<P>(epoch, is_inside, until)?;
+        Ok(lead.is_served)
     }
 
     /// Runs a grace period if nobody is in the way: no other leader, and no reader that has to be waited for.
@@ -116,33 +137,52 @@ impl Grace {
             // `Slot::enter_outermost` and `Slot::quiesce`. Either the scan sees the reader inside, or the
             // reader sees the new pointer. Pair B as well: `started` is stored before, and a caller that
             // read the old number has its unlink covered.
-            self.heavy::<P>();
+            self.heavy::<P>(|| {
+                let order = if mutated!(sections_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
+                // Acquire: the sections of a reader that unregistered are over. Partner: the release in
+                // `release`. (For one that registers pair M orders it.)
+                self.sections.load(order) != 0
+            });
         }
         // Relaxed: a reader that sees it was interrupted by the heavy fence before, and so sees what was unlinked.
         self.epoch.0.store(epoch, Ordering::Relaxed);
         epoch
     }
 
-    fn heavy<P: Pair>(&self) {
-        self.counts.heavy_fences.add(1);
-        P::heavy();
+    /// A heavy fence; a full one where readers execute such themselves: by the type of their fences, or where
+    /// `is_needed`, asked behind the full fence, says that all of them do.
+    fn heavy<P: Pair>(&self, is_needed: impl FnOnce() -> bool) {
+        if !mutated!(quiet_fence) {
+            // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the callers
+            // unlinked is before the look at `sections`; partner: the fence in `claim`. Either we see that a
+            // reader registers, or it sees what was unlinked, in its first section and all that follow.
+            fence(Ordering::SeqCst);
+        }
+        if P::IS_REMOTE && is_needed() {
+            self.counts.heavy_fences.add(1);
+            P::heavy();
+        }
     }
 
-    /// Returns when every reader that was inside before `epoch` has left.
-    fn wait_for_readers<P: Pair>(&self, epoch: u64, is_inside: impl Fn() -> bool) -> Result<(), OwnSection> {
+    /// Returns when every reader that was inside before `epoch` has left: true; or when the time is up: false.
+    fn wait_for_readers<P: Pair>(
+        &self,
+        epoch: u64,
+        is_inside: impl Fn() -> bool,
+        until: Option<Deadline>,
+    ) -> Result<bool, OwnSection> {
         if mutated!(no_wait) {
-            return Ok(());
+            return Ok(true);
         }
         for slot in self.registry.slots() {
             if !self.leaves_soon(slot, epoch) {
                 if !mutated!(own_section_leads) && is_inside() {
                     return Err(OwnSection);
                 }
-                self.sleep_until_all_left::<P>(epoch);
-                break;
+                return Ok(self.sleep_until_all_left::<P>(epoch, until));
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Looks a while: short sections end.
@@ -158,11 +198,16 @@ impl Grace {
 
     #[cold]
     #[inline(never)]
-    fn sleep_until_all_left<P: Pair>(&self, epoch: u64) {
+    fn sleep_until_all_left<P: Pair>(&self, epoch: u64, until: Option<Deadline>) -> bool {
+        let _asleep = Asleep::begin(self);
         let mut watch = stall::Watch::start(&self.stall);
         self.arm::<P>(self.registry.slots().filter(|slot| slot.is_blocking(epoch)));
         for slot in self.registry.slots() {
             while slot.is_blocking(epoch) {
+                if until.is_some_and(Deadline::has_passed::<Private>) {
+                    self.registry.slots().for_each(Slot::clear_waited);
+                    return false;
+                }
                 if !slot.waited_is_raised() && !mutated!(rearm_after_return) {
                     // It left, and came back with an old epoch: needless, but we wait, so it must wake us again.
                     if mutated!(heavy_after_rearm) {
@@ -172,62 +217,134 @@ impl Grace {
                     }
                 }
                 if mutated!(look_again_before_sleep) || slot.is_blocking(epoch) {
-                    self.sleep_on(slot, &mut watch);
+                    self.sleep_on(slot, &mut watch, until);
                 }
             }
             // Before the hand-over: a request that the next leader makes must not be withdrawn by us.
             slot.clear_waited();
         }
+        true
     }
 
     /// Asks readers to wake us, and makes sure that they notice or are seen to have left.
     fn arm<'a, P: Pair>(&self, slots: impl Iterator<Item = &'a Slot>) {
-        let mut asked = false;
+        let (mut asked, mut is_needed) = (false, false);
         for slot in slots {
             asked = true;
+            is_needed |= !slot.is_fenced();
             slot.raise_waited();
         }
         if asked && !mutated!(heavy_before_sleep) {
             // Pair C, heavy half: the request is before our next look at the slot. Partner: the light fence in
             // `Slot::leave_outermost`. Either the reader sees the request and wakes us, or we see that it
             // left.
-            self.heavy::<P>();
+            self.heavy::<P>(|| is_needed);
         }
     }
 
-    fn sleep_on(&self, slot: &Slot, watch: &mut stall::Watch) {
+    fn sleep_on(&self, slot: &Slot, watch: &mut stall::Watch, until: Option<Deadline>) {
         self.counts.sleeps.add(1);
-        futex::wait(slot.waited(), 1, watch.left());
+        let until = watch.until().into_iter().chain(until).min();
+        futex::wait_until(slot.waited(), 1, until);
         watch.look(slot, &self.counts);
+    }
+
+    /// Reports the reader that is in the way of the grace period that runs, for a caller who waited for so long and
+    /// whose domain holds more callbacks than it should. Once in the time after which stalls are reported.
+    pub(super) fn report_beyond_limit(&self, waited: Duration) {
+        let Some(pause) = self.stall.get() else { return };
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let now = futex::now();
+        // Relaxed, all here: for people.
+        let next = self.next_report.load(Ordering::Relaxed);
+        if nanos(now) < next {
+            return;
+        }
+        let epoch = self.epoch.0.load(Ordering::Relaxed);
+        let Some(slot) = self.registry.slots().find(|slot| slot.is_blocking(epoch)) else { return };
+        let after = nanos(now.saturating_add(pause));
+        if self.next_report.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return;
+        }
+        let (_, thread, entered_at) = slot.holder();
+        let since = self.asleep_since.load(Ordering::Relaxed);
+        let waited = if since == 0 { waited } else { now.saturating_sub(Duration::from_nanos(since)) };
+        self.counts.stalls.add(1);
+        self.stall.tell(&stall::Stall { thread, waited, entered_at, is_beyond_limit: true });
+    }
+
+    /// Registers a reader of sections, of the thread that `owner` says.
+    pub(super) fn claim(&self, owner: u64, thread: u32) -> Result<&Slot, Full> {
+        let slot = self.registry.claim(owner, thread)?;
+        slot.set_fenced(false);
+        // Relaxed: the fence orders it.
+        self.sections.fetch_add(1, Ordering::Relaxed);
+        if !mutated!(register_fence) {
+            // SeqCst. Pair M: the count is before everything that the reader ever loads in a section. Partner:
+            // the fence in `heavy`.
+            fence(Ordering::SeqCst);
+        }
+        Ok(slot)
+    }
+
+    /// Unregisters it. Its reader is outside.
+    pub(super) fn release(&self, slot: &Slot) {
+        // Release: the reader's sections are over for a leader that does not count it any more. Partner: the acquire
+        // in `advance`.
+        self.sections.fetch_sub(1, Ordering::Release);
+        self.registry.release(slot);
+    }
+
+    /// Registers a reader that executes full fences of its own.
+    pub(super) fn claim_fenced(&self, owner: u64, thread: u32) -> Result<&Slot, Full> {
+        let slot = self.registry.claim(owner, thread)?;
+        slot.set_fenced(true);
+        Ok(slot)
+    }
+
+    /// Unregisters it. Its reader is outside.
+    pub(super) fn release_fenced(&self, slot: &Slot) {
+        self.registry.release(slot);
     }
 
     /// Whether the calling thread is inside a section of this domain, on whichever of its slots.
     pub(crate) fn is_inside(&self) -> bool {
-        let me = super::thread::this();
+        let me = thread::this();
         self.registry.slots().any(|slot| slot.is_held_by(me))
     }
 
-    /// In the child of a fork: keeps the slots of the forking thread, drops the others'.
-    pub(crate) fn after_fork(&self) {
-        let me = super::thread::this();
-        let number = super::thread::number();
-        let mut kept = 0;
+    /// The calling thread ends, and has handles.
+    pub(crate) fn thread_ends(&self) {
+        let me = thread::this();
+        self.registry.slots().for_each(|slot| slot.thread_ends(me));
+    }
+
+    /// In the child of a fork: keeps the slots of the forking thread, and those that protect what may be in use; drops
+    /// the others'.
+    pub(super) fn after_fork(&self) {
+        let me = thread::this();
+        let (mut kept, mut sections) = (0, 0);
         for slot in self.registry.slots() {
-            match slot.holder().0 {
-                _ if slot.is_threadless() => {
-                    slot.clear_waited();
-                    kept += 1;
-                }
-                owner if owner == me => {
-                    slot.hand_to(me, number);
-                    slot.clear_waited();
-                    kept += 1;
-                }
-                _ => slot.abandon(),
+            if !slot.outlives_fork(me) {
+                slot.abandon();
+                continue;
             }
+            slot.clear_waited();
+            sections += usize::from(!slot.is_fenced());
+            kept += 1;
         }
         self.registry.set_claimed(kept);
+        // Relaxed, both: the child has one thread.
+        self.sections.store(sections, Ordering::Relaxed);
+        self.asleep_since.store(0, Ordering::Relaxed);
         self.tickets.after_fork();
+    }
+
+    /// In the child, once it knows its thread's number: the thread's slots have that.
+    pub(super) fn renumber(&self) {
+        let (me, number) = (thread::this(), thread::number());
+        let own = self.registry.slots().filter(|slot| thread::name(slot.holder().0) == me);
+        own.for_each(|slot| slot.hand_to(slot.holder().0, number));
     }
 }
 
@@ -242,6 +359,23 @@ struct Lead<'a> {
 impl<'a> Lead<'a> {
     fn begin(grace: &'a Grace) -> Lead<'a> {
         Lead { grace, number: grace.tickets.begin(), is_served: false }
+    }
+}
+
+/// That a grace period sleeps, for reports; until dropped.
+struct Asleep<'a>(&'a Grace);
+
+impl<'a> Asleep<'a> {
+    fn begin(grace: &'a Grace) -> Asleep<'a> {
+        // Relaxed, both: for people.
+        grace.asleep_since.store(futex::now().as_nanos() as u64, Ordering::Relaxed);
+        Asleep(grace)
+    }
+}
+
+impl Drop for Asleep<'_> {
+    fn drop(&mut self) {
+        self.0.asleep_since.store(0, Ordering::Relaxed);
     }
 }
 

@@ -12,8 +12,9 @@ use std::thread::LocalKey;
 
 use super::domain::{Domain, NoMemory};
 use super::slot::Slot;
-use super::{Guard, UNREGISTERED, fork, thread};
+use super::{Guard, UNREGISTERED, watch};
 use crate::mutant::mutated;
+use crate::thread;
 
 /// The variable without a destructor. A raw pointer, since a constant may not refer to atomics by reference.
 #[doc(hidden)]
@@ -98,7 +99,7 @@ pub fn leave_thread<D: Domain>() {
         slot.end_all::<D::Fence>();
         // First: a signal handler in between must not find a slot that is another thread's by then.
         D::local().set(&UNREGISTERED);
-        D::state().grace.registry.release(slot);
+        D::state().grace.release(slot);
     }
 }
 
@@ -154,9 +155,10 @@ fn register<D: Domain>() -> Result<&'static Slot, NoMemory> {
         return Ok(slot);
     }
     let state = D::state();
-    fork::watch(state);
+    watch::<D>();
     let will_be_told = D::local().arm();
-    let slot = state.grace.registry.claim(thread::this(), thread::number()).map_err(|_| NoMemory)?;
+    let owner = if will_be_told { thread::this() } else { thread::this() | thread::ENDED };
+    let slot = state.grace.claim(owner, thread::number()).map_err(|_| NoMemory)?;
     if !will_be_told {
         slot.make_transient();
     }
@@ -174,5 +176,5 @@ pub(super) fn give_back<D: Domain>(slot: &'static Slot) {
     if ptr::eq(D::local().slot(), slot) {
         D::local().set(&UNREGISTERED);
     }
-    D::state().grace.registry.release(slot);
+    D::state().grace.release(slot);
 }

@@ -43,10 +43,6 @@ mod callback;
 mod cell;
 mod defer;
 mod domain;
-#[cfg(not(leeward_loom))]
-mod fork;
-#[cfg(leeward_loom)]
-#[path = "no_fork.rs"]
 mod fork;
 mod grace;
 mod guard;
@@ -69,9 +65,10 @@ mod start;
 #[path = "no_start.rs"]
 mod start;
 mod stats;
-pub(crate) mod thread;
 mod tickets;
 mod worker;
+
+use fork::watch;
 
 pub use cell::{RcuCell, RcuOption};
 pub use domain::{Cookie, Domain, NoMemory};
@@ -109,6 +106,7 @@ pub fn read() -> Guard<'static> {
 }
 
 /// Waits for a grace period of [`Global`]; see [`Domain::synchronize`].
+#[track_caller]
 pub fn synchronize() {
     Global::synchronize();
 }
@@ -119,6 +117,7 @@ pub fn defer(callback: impl FnOnce() + Send + 'static) {
 }
 
 /// Waits until everything that was deferred in [`Global`] has run; see [`Domain::barrier`].
+#[track_caller]
 pub fn barrier() {
     Global::barrier();
 }

@@ -19,11 +19,16 @@
 use core::marker::PhantomData;
 
 use super::domain::{Domain, NoMemory};
-use super::local;
-use super::reader::{claim, release};
 use super::slot::Slot;
+use super::{local, watch};
+use crate::fence::Full;
+use crate::thread;
 
 /// A reader that is inside from its registration on, and says so anew now and then.
+///
+/// It executes a full fence where it says so, and it says so only if a grace period has begun meanwhile. So writers
+/// need no heavy fence for it: a domain whose readers are all of this kind makes no system call in its grace periods,
+/// but to sleep.
 ///
 /// Grace periods wait for it to become [quiescent](Self::quiescent), go [offline](Self::offline) or be dropped: a
 /// thread that has one and blocks holds them up. Belongs to its thread.
@@ -51,60 +56,82 @@ impl<D: Domain> Reader<D> {
     /// [`NoMemory`].
     #[track_caller]
     pub fn try_online() -> Result<Self, NoMemory> {
-        let slot = claim::<D>()?;
+        watch::<D>();
+        let grace = &D::state().grace;
+        let slot = grace.claim_fenced(thread::take_handle(), thread::number()).map_err(|_| {
+            thread::give_handle();
+            NoMemory
+        })?;
         if cfg!(debug_assertions) {
             slot.note_entry(core::panic::Location::caller());
         }
-        slot.enter_outermost::<D::Fence>(D::state().grace.epoch());
+        slot.enter_outermost::<Full>(grace.epoch());
         Ok(Reader { slot, domain: PhantomData })
     }
 
     /// Announces that the thread holds nothing that it loaded through this handle.
     ///
     /// # Cost
-    /// Two loads, a store, and a look at the thread's own slot; a system call if a writer sleeps on this reader.
-    /// Wait-free.
+    /// Two loads and a comparison, if no grace period has begun since the last call; else also a store and a full fence,
+    /// and a system call if a writer sleeps on this reader. Wait-free.
     ///
     /// # Panics
-    /// While the thread is inside a section of the same domain ([`Domain::read`]): what the section loaded is still
-    /// held, so the state is not quiescent.
+    /// In debug builds, while the thread is inside a section of the same domain ([`Domain::read`]): what the section
+    /// loaded is still held, so the state is not quiescent. (It stays protected, by the section's own announcement.)
     #[inline]
+    #[track_caller]
     pub fn quiescent(&mut self) {
-        if local::is_inside::<D>() {
+        if cfg!(debug_assertions) && local::is_inside::<D>() {
             quiescent_while_nested();
         }
-        self.slot.quiesce::<D::Fence>(D::state().grace.epoch());
+        self.slot.quiesce_if_changed(D::state().grace.epoch());
     }
 
     /// Runs `blocking` while no grace period waits for this reader.
     pub fn offline<R>(&mut self, blocking: impl FnOnce() -> R) -> R {
-        struct Back<'a, D: Domain>(&'a Reader<D>);
-        impl<D: Domain> Drop for Back<'_, D> {
-            fn drop(&mut self) {
-                self.0.slot.enter_outermost::<D::Fence>(D::state().grace.epoch());
-            }
-        }
-        self.slot.end_all::<D::Fence>();
-        // Also when `blocking` panics: the handle may be used afterwards.
-        let _back = Back(self);
+        let _offline = Offline::begin(self);
         blocking()
     }
 
     /// Waits for a grace period without standing in its way.
+    ///
+    /// # Panics
+    /// As [`Domain::synchronize`] does, inside another section of the domain.
+    #[track_caller]
     pub fn synchronize(&mut self) {
-        self.offline(D::synchronize);
+        let _offline = Offline::begin(self);
+        D::synchronize();
+    }
+}
+
+/// That a reader is offline, until dropped: also by a panic, for the handle may be used afterwards.
+struct Offline<'a, D: Domain>(&'a Reader<D>);
+
+impl<'a, D: Domain> Offline<'a, D> {
+    fn begin(reader: &'a mut Reader<D>) -> Self {
+        reader.slot.end_all::<Full>();
+        Offline(reader)
+    }
+}
+
+impl<D: Domain> Drop for Offline<'_, D> {
+    fn drop(&mut self) {
+        self.0.slot.enter_outermost::<Full>(D::state().grace.epoch());
     }
 }
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn quiescent_while_nested() -> ! {
     panic!("leeward: quiescent() called while the thread is inside a read section of the same domain");
 }
 
 impl<D: Domain> Drop for Reader<D> {
     fn drop(&mut self) {
-        release::<D>(self.slot);
+        self.slot.end_all::<Full>();
+        D::state().grace.release_fenced(self.slot);
+        thread::give_handle();
     }
 }
 

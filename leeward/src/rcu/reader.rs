@@ -4,7 +4,8 @@ use core::marker::PhantomData;
 
 use super::domain::{Domain, NoMemory};
 use super::slot::Slot;
-use super::{Guard, fork, thread};
+use super::{Guard, watch};
+use crate::thread;
 
 /// A registered reader, as a value: for `no_std`, for foreign runtimes, and for loops that want the shortest section
 /// there is.
@@ -63,13 +64,17 @@ impl<D: Domain> Reader<D> {
         core::mem::forget(self);
         slot.end_all::<D::Fence>();
         slot.detach();
+        thread::give_handle();
         DetachedReader { slot, domain: PhantomData }
     }
 }
 
 impl<D: Domain> Drop for Reader<D> {
+    /// Guards that were forgotten end here: nothing that was loaded through them outlives the handle.
     fn drop(&mut self) {
-        release::<D>(self.slot);
+        self.slot.end_all::<D::Fence>();
+        D::state().grace.release(self.slot);
+        thread::give_handle();
     }
 }
 
@@ -84,29 +89,25 @@ impl<D: Domain> DetachedReader<D> {
     pub fn attach(self) -> Reader<D> {
         let slot = self.slot;
         core::mem::forget(self);
-        slot.hand_to(thread::this(), thread::number());
+        slot.hand_to(thread::take_handle(), thread::number());
         Reader { slot, domain: PhantomData }
     }
 }
 
 impl<D: Domain> Drop for DetachedReader<D> {
     fn drop(&mut self) {
-        release::<D>(self.slot);
+        D::state().grace.release(self.slot);
     }
 }
 
 /// A slot for a handle of the calling thread's.
-pub(super) fn claim<D: Domain>() -> Result<&'static Slot, NoMemory> {
-    let state = D::state();
-    fork::watch(state);
-    state.grace.registry.claim(thread::this(), thread::number()).map_err(|_| NoMemory)
-}
-
-/// Gives a handle's slot back. Guards that were forgotten end here: nothing that was loaded through them outlives the
-/// handle.
-pub(super) fn release<D: Domain>(slot: &'static Slot) {
-    slot.end_all::<D::Fence>();
-    D::state().grace.registry.release(slot);
+fn claim<D: Domain>() -> Result<&'static Slot, NoMemory> {
+    watch::<D>();
+    let slot = D::state().grace.claim(thread::take_handle(), thread::number());
+    slot.map_err(|_| {
+        thread::give_handle();
+        NoMemory
+    })
 }
 
 impl<D: Domain> core::fmt::Debug for Reader<D> {

@@ -6,7 +6,7 @@ use core::mem::{ManuallyDrop, size_of_val};
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-use super::callback::Callback;
+use super::Full;
 use super::domain::{Cookie, Domain};
 
 /// What a cell gave up. Dropping it [defers](Self::defer); it never frees early and never leaks by being dropped.
@@ -36,6 +36,11 @@ impl<T: Send, D: Domain> Retired<T, D> {
 
     /// Has the value dropped after a grace period, on the domain's worker thread; see [`Domain::defer`] for what
     /// happens at the limit.
+    ///
+    /// # Out of memory
+    /// Queueing takes a few words. Where there are none, the caller waits for a grace period itself, as long as the
+    /// limit's policy allows, and drops the value; where it may not wait, or waited in vain, the value is leaked, and
+    /// counted in [`Stats::lost`](super::Stats::lost).
     pub fn defer(self) {
         drop(self);
     }
@@ -49,13 +54,15 @@ impl<T: Send, D: Domain> Retired<T, D> {
     /// [`defer`](Self::defer) where waiting is out of the question.
     ///
     /// # Errors
-    /// The value itself, at the limit.
+    /// The value itself, at the limit or where there is no memory to queue it.
     pub fn try_defer(self) -> Result<(), Self> {
         let this = ManuallyDrop::new(self);
-        let callback = this.callback(size_of_val::<T>(&this));
-        match D::state().queue.try_push::<D>(callback) {
+        let value = Value(this.value);
+        let tried = D::state().queue.try_defer::<D, _>(move || value.free(), size_of_val::<T>(&this));
+        match tried {
             Ok(()) => Ok(()),
-            Err(_) => Err(ManuallyDrop::into_inner(this)),
+            // The closure owns nothing: only calling it would free the value.
+            Err(Full(_)) => Err(ManuallyDrop::into_inner(this)),
         }
     }
 
@@ -64,6 +71,7 @@ impl<T: Send, D: Domain> Retired<T, D> {
     ///
     /// # Panics
     /// Inside a section of the same domain. The value is leaked then: unwinding must neither free nor wait.
+    #[track_caller]
     pub fn synchronize(self) -> Box<T> {
         let this = ManuallyDrop::new(self);
         D::synchronize();
@@ -85,13 +93,23 @@ impl<T: Send, D: Domain> Retired<T, D> {
         Ok(unsafe { Box::from_raw(this.value.as_ptr()) })
     }
 
+    /// The caller gives up `self`.
     fn enqueue(&self, bytes: usize) {
-        D::state().queue.defer::<D>(self.callback(bytes));
+        let value = Value(self.value);
+        D::state().queue.defer_or_wait::<D, _>(move || value.free(), bytes);
     }
+}
 
-    fn callback(&self, bytes: usize) -> Callback {
-        // SAFETY: from a box and ours alone (`new`); whoever calls this gives up `self`.
-        unsafe { Callback::from_box(self.value, bytes) }
+/// A value on its way to its end.
+struct Value<T>(NonNull<T>);
+
+// SAFETY: it is freed on another thread, for which it must be `Send`.
+unsafe impl<T: Send> Send for Value<T> {}
+
+impl<T> Value<T> {
+    fn free(self) {
+        // SAFETY: from a box and the maker's alone (`Retired::new`), who gave it up; every reader has left.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 

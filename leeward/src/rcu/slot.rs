@@ -7,10 +7,11 @@
 use core::panic::Location;
 
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn};
-use crate::fence::Pair;
+use crate::fence::{Full, Pair};
 use crate::futex;
 use crate::mutant::mutated;
 use crate::registry;
+use crate::thread;
 
 /// `epoch` of a reader that is outside of every section.
 pub(super) const OUTSIDE: u64 = 0;
@@ -32,8 +33,9 @@ const DETACHED: u64 = 2;
 /// | `epoch` | reader | 0: outside; else the global epoch as the reader saw it when it entered (or was last quiescent) |
 /// | `extra` | reader | sections beyond the first; bit 63: `TRANSIENT`. 64 bits, so that forgetting guards cannot carry into it |
 /// | `waited` | writer sets, reader clears | 1: a writer sleeps on this word until the reader leaves |
-/// | `owner` | who registers | 0: free; else the thread, as `this_thread` names it |
+/// | `owner` | who registers | 0: free; else the thread, as `thread::this` names it; bit 63: that thread has run its thread-local destructors |
 /// | `thread` | who registers | the thread's number, for reports |
+/// | `is_fenced` | who registers | 1: its reader executes a full fence where it announces itself, so that writers need no heavy one |
 /// | `entered_at` | reader, debug builds | where the outermost section began, for reports |
 #[doc(hidden)]
 #[repr(C, align(128))]
@@ -43,6 +45,7 @@ pub struct Slot {
     owner: AtomicU64,
     waited: AtomicU32,
     thread: AtomicU32,
+    is_fenced: AtomicU32,
     entered_at: AtomicPtr<Location<'static>>,
 }
 
@@ -64,6 +67,7 @@ impl Slot {
                 waited: AtomicU32::new(0),
                 owner: AtomicU64::new(NOBODY),
                 thread: AtomicU32::new(0),
+                is_fenced: AtomicU32::new(0),
                 entered_at: AtomicPtr::new(core::ptr::null_mut()),
             }
         }
@@ -170,6 +174,23 @@ impl Slot {
         futex::yield_now();
     }
 
+    /// Announces that the reader holds nothing from before now and stays inside, if any grace period has begun since it
+    /// last said so: no other waits for it. QSBR's quiescent state.
+    #[inline(always)]
+    pub(super) fn quiesce_if_changed(&self, global: &AtomicU64) {
+        compiler_fence(Ordering::SeqCst);
+        // Relaxed, both: an old global epoch is announced the next time; and an own word.
+        if global.load(Ordering::Relaxed) != self.epoch.load(Ordering::Relaxed) {
+            self.quiesce_fenced(global);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn quiesce_fenced(&self, global: &AtomicU64) {
+        self.quiesce::<Full>(global);
+    }
+
     /// Announces that the reader holds nothing from before now and stays inside: QSBR's quiescent state, or a
     /// refreshed guard.
     #[inline(always)]
@@ -235,6 +256,12 @@ impl Slot {
         self.waited.load(Ordering::Relaxed) != 0
     }
 
+    /// Returns true if the reader's own full fences are partners enough.
+    pub(super) fn is_fenced(&self) -> bool {
+        // Relaxed: stored before the reader's first announcement, which the caller has seen.
+        self.is_fenced.load(Ordering::Relaxed) != 0
+    }
+
     /// Withdraws the request.
     pub(super) fn clear_waited(&self) {
         if self.waited_is_raised() {
@@ -259,7 +286,7 @@ impl Slot {
 
     /// Whether the thread is inside a section on this slot.
     pub(super) fn is_held_by(&self, thread: u64) -> bool {
-        if thread == super::thread::UNKNOWN {
+        if thread == thread::UNKNOWN {
             return false;
         }
         // Acquire: partner of the release in `announce`. If it is our own thread, these are our own stores; if the slot
@@ -267,7 +294,7 @@ impl Slot {
         // (The owner first, and a model takes that reader for ourselves.)
         let inside = self.epoch.load(Ordering::Acquire) != OUTSIDE;
         // Relaxed: as above.
-        inside && self.owner.load(Ordering::Relaxed) == thread
+        inside && thread::name(self.owner.load(Ordering::Relaxed)) == thread
     }
 }
 
@@ -303,7 +330,7 @@ impl registry::Slot for Slot {
 
 /// Registration.
 impl Slot {
-    /// Hands the slot to another thread. Its reader is outside.
+    /// Hands the slot to another thread, or to the same one under its new number.
     pub(super) fn hand_to(&self, owner: u64, thread: u32) {
         // Relaxed, both: read by the owner itself and for reports.
         self.owner.store(owner, Ordering::Relaxed);
@@ -323,11 +350,29 @@ impl Slot {
         self.owner.store(DETACHED, Ordering::Relaxed);
     }
 
-    /// Whether no thread of its own can be missing in the child of a fork: the slot of a handle on its way, or one
-    /// that keeps what a leaked guard protects.
-    pub(super) fn is_threadless(&self) -> bool {
+    /// Says whether the slot's reader executes full fences. Its reader is outside, and the calling thread's.
+    pub(super) fn set_fenced(&self, is_fenced: bool) {
+        // Relaxed: the announcement's release orders it.
+        self.is_fenced.store(u32::from(is_fenced), Ordering::Relaxed);
+    }
+
+    /// The thread that asks ends. If the slot is its handle's, it may leave with a guard that was leaked.
+    pub(super) fn thread_ends(&self, name: u64) {
+        // Relaxed, both: the thread's own slot; else for the child of a fork.
+        if self.owner.load(Ordering::Relaxed) == name {
+            self.owner.store(name | thread::ENDED, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the slot stays as it is in the child of a fork that thread `me` made. The forking
+    /// thread's does, and that of a handle on its way. So does one whose thread had ended, or was about
+    /// to, inside a section: a guard was leaked there, and a reference that it protects may be any
+    /// thread's.
+    pub(super) fn outlives_fork(&self, me: u64) -> bool {
         // Relaxed: the child has one thread.
-        matches!(self.owner.load(Ordering::Relaxed), DETACHED | GONE)
+        let owner = self.owner.load(Ordering::Relaxed);
+        let has_ended = owner == GONE || owner & thread::ENDED != 0 && !mutated!(fork_drops_leaked);
+        owner == DETACHED || thread::name(owner) == me || has_ended && self.is_inside()
     }
 
     /// Whether its thread exited inside a section.

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::slot::Slot;
 use super::stats::Counts;
-use crate::futex;
+use crate::futex::{self, Deadline};
 
 /// What is known of a reader that holds up a grace period.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,9 @@ pub struct Stall {
     pub thread: u32,
     /// How long the grace period has waited by now.
     pub waited: Duration,
+    /// True if a caller of [`defer`](super::Domain::defer) reports it, which went beyond the domain's limit because the
+    /// grace period has not ended.
+    pub is_beyond_limit: bool,
     /// Where the section began. Known in debug builds only.
     pub entered_at: Option<&'static Location<'static>>,
 }
@@ -27,10 +30,10 @@ impl core::fmt::Display for Stall {
             "a grace period has waited {:.1?} for thread {}, which is still inside its read section",
             self.waited, self.thread
         )?;
-        match self.entered_at {
-            Some(place) => write!(f, " (entered at {place})"),
-            None => Ok(()),
+        if let Some(place) = self.entered_at {
+            write!(f, " (entered at {place})")?;
         }
+        if self.is_beyond_limit { f.write_str("; callbacks are queued beyond the domain's limit") } else { Ok(()) }
     }
 }
 
@@ -51,13 +54,13 @@ impl Limit {
     }
 
     pub(super) fn set(&self, after: Option<Duration>, tell: Option<fn(&Stall)>) {
-        let after = after.map_or(0, |after| (after.as_millis() as u64).max(1));
+        let after = after.map_or(0, |after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX).max(1));
         // Relaxed, both: independent words; a stall that sees one of them old is reported so.
         self.after.store(after, Ordering::Relaxed);
         self.tell.store(tell.map_or(core::ptr::null_mut(), |tell| tell as *mut ()), Ordering::Relaxed);
     }
 
-    fn get(&self) -> Option<Duration> {
+    pub(super) fn get(&self) -> Option<Duration> {
         // Relaxed: as in `set`.
         match self.after.load(Ordering::Relaxed) {
             0 => None,
@@ -65,7 +68,7 @@ impl Limit {
         }
     }
 
-    fn tell(&self, stall: &Stall) {
+    pub(super) fn tell(&self, stall: &Stall) {
         // Relaxed: as in `set`.
         let tell = self.tell.load(Ordering::Relaxed);
         if tell.is_null() {
@@ -108,9 +111,9 @@ impl<'a> Watch<'a> {
         futex::now().saturating_sub(self.start)
     }
 
-    /// How long to sleep before a report is due.
-    pub(super) fn left(&self) -> Option<Duration> {
-        self.due.map(|due| due.saturating_sub(self.waited()))
+    /// When a report is due.
+    pub(super) fn until(&self) -> Option<Deadline> {
+        self.due.map(|due| Deadline::at(self.start.saturating_add(due)))
     }
 
     /// Reports the reader if one is due and it is still there. By the clock: a sleep that signals cut short counts.
@@ -119,9 +122,9 @@ impl<'a> Watch<'a> {
         if !slot.is_inside() || self.due.is_none_or(|due| waited < due) {
             return;
         }
-        self.due = self.limit.get().map(|limit| waited + limit);
+        self.due = self.limit.get().map(|limit| waited.saturating_add(limit));
         counts.stalls.add(1);
         let (_, thread, entered_at) = slot.holder();
-        self.limit.tell(&Stall { thread, waited, entered_at });
+        self.limit.tell(&Stall { thread, waited, entered_at, is_beyond_limit: false });
     }
 }

@@ -42,7 +42,8 @@ counts!(grace_periods, heavy_fences, sleeps, stalls, leaked, callbacks_run, call
 pub struct Stats {
     /// Grace periods that ended.
     pub grace_periods: u64,
-    /// Heavy fences that they issued: one each, and one more for each time that one had to sleep.
+    /// Heavy fences that they issued: one each, and one more for each time that one had to sleep. None where the
+    /// readers' fences are full ones, and while no reader is registered but [`qsbr::Reader`](super::qsbr::Reader)s.
     pub heavy_fences: u64,
     /// Times that a grace period slept until a reader left.
     pub sleeps: u64,
@@ -61,9 +62,10 @@ pub struct Stats {
     pub callbacks_run: u64,
     /// Of those, the ones that panicked.
     pub callback_panics: u64,
-    /// Callbacks that were queued beyond the limit because the caller was inside a section or itself a callback, and
-    /// could not wait.
+    /// Callbacks whose callers went on beyond the limit: because they may not wait (inside a section or a callback), or
+    /// because they had waited as long as the limit's policy says.
     pub over_limit: u64,
-    /// Callbacks that never run, because there was no memory to queue them and the caller could not wait for any.
+    /// Callbacks that never run: there was no memory to queue them, and the caller could not wait; or, in a child that
+    /// [adopts](super::Domain::set_child_adopts) callbacks, another thread was running them at the fork.
     pub lost: u64,
 }

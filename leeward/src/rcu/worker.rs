@@ -1,23 +1,27 @@
 //! The domain's worker: one thread, started when it is first needed, that runs what was deferred and the grace
 //! periods that are polled for.
 
+use super::defer::Reclaimed;
 use super::domain::Domain;
-use super::fork;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
-use crate::futex;
 use crate::mutant::mutated;
+use crate::{fork, futex};
 
 const NONE: u32 = 0;
 const STARTING: u32 = 1;
 pub(super) const RUNNING: u32 = 2;
+const PHASE: u32 = 3;
+/// One start.
+const START: u32 = 4;
 
 pub(crate) struct Worker {
-    /// | value | meaning |
+    /// | bits | meaning |
     /// |---|---|
-    /// | 0 | none: not needed yet, or none could be started |
-    /// | 1 | somebody starts it |
-    /// | 2 | running, until the process ends |
+    /// | 0-1 | 0: none: not needed yet, ended, or none could be started; 1: a thread starts it; 2: running |
+    /// | 2-31 | how often one was started, so that no thread takes a later worker for its own |
     state: AtomicU32,
+    /// Workers that ended: by a panic.
+    deaths: AtomicU32,
     /// 1: there may be work. Where it sleeps.
     work: AtomicU32,
 }
@@ -25,25 +29,39 @@ pub(crate) struct Worker {
 impl Worker {
     const_fn! {
         pub(super) fn new() -> Worker {
-            Worker { state: AtomicU32::new(NONE), work: AtomicU32::new(0) }
+            Worker { state: AtomicU32::new(NONE), deaths: AtomicU32::new(0), work: AtomicU32::new(0) }
         }
     }
 
     pub(super) fn is_running(&self) -> bool {
-        // Relaxed: a fact that does not change back, but in a child after fork.
-        self.state.load(Ordering::Relaxed) != NONE
+        // Relaxed: who takes a worker that starts, or ends, for one that runs is woken and looks again.
+        self.state.load(Ordering::Relaxed) & PHASE != NONE
     }
 
-    pub(super) fn set_state(&self, state: u32) {
-        // Relaxed: the thread's start orders what matters, and whoever took STARTING for a worker is woken and looks
-        // again.
-        self.state.store(state, Ordering::Relaxed);
+    /// Changes the phase from that of `from`; the new state. None if the state is another one by now.
+    fn change(&self, from: u32, phase: u32) -> Option<u32> {
+        let to = (from & !PHASE).wrapping_add(if phase == STARTING { START } else { 0 }) | phase;
+        // Relaxed, both: the thread's start orders what matters.
+        self.state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).ok().map(|_| to)
+    }
+
+    /// In a model: a thread of its own is the worker.
+    #[cfg_attr(not(leeward_loom), allow(dead_code))]
+    pub(super) fn is_there(&self) {
+        // Relaxed: as in `change`.
+        self.state.store(RUNNING, Ordering::Relaxed);
+    }
+
+    /// How many workers have ended.
+    pub(super) fn deaths(&self) -> u32 {
+        // Relaxed: a hint, whose reader looks at the state too.
+        self.deaths.load(Ordering::Relaxed)
     }
 
     /// In the child of a fork there is no worker.
     pub(super) fn after_fork(&self) {
-        self.set_state(NONE);
-        // Relaxed: the child has one thread.
+        // Relaxed, both: the child has one thread.
+        self.state.store(NONE, Ordering::Relaxed);
         self.work.store(0, Ordering::Relaxed);
     }
 
@@ -68,19 +86,15 @@ impl Worker {
     pub(super) fn turn<D: Domain>(&self) -> bool {
         let generation = fork::generation();
         self.sleep();
-        while work::<D>() {
-            if fork::generation() != generation {
-                return false;
-            }
-        }
-        true
+        while work::<D>() && fork::generation() == generation {}
+        fork::generation() == generation
     }
 }
 
 /// Does some of the work; whether there was any.
 fn work<D: Domain>() -> bool {
     let state = D::state();
-    if state.queue.reclaim::<D>() {
+    if state.queue.reclaim::<D>(None) != Reclaimed::Nothing {
         return true;
     }
     // Acquire: partner of the release in `Queue::want`.
@@ -88,8 +102,7 @@ fn work<D: Domain>() -> bool {
     if state.grace.tickets.is_served(wanted) {
         return false;
     }
-    state.grace.wait::<D::Fence>();
-    true
+    state.grace.wait::<D::Fence>(None)
 }
 
 #[cfg(feature = "std")]
@@ -107,14 +120,20 @@ mod with_threads {
         #[cold]
         #[inline(never)]
         fn start<D: Domain>(&'static self) -> bool {
-            // Relaxed, both: the thread's start orders what matters.
-            if self.state.compare_exchange(NONE, STARTING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            // Relaxed: `change` decides.
+            let before = self.state.load(Ordering::Relaxed);
+            let Some(starting) = (before & PHASE == NONE).then(|| self.change(before, STARTING)).flatten() else {
                 return true;
-            }
+            };
             let quiet = crate::sys::BlockedSignals::new();
             let is_started = start::start(run::<D>);
             drop(quiet);
-            self.set_state(if is_started { RUNNING } else { NONE });
+            // Not over the state of a worker that has ended already, nor of one that was started since.
+            if mutated!(worker_state) {
+                self.state.store(RUNNING, Ordering::Relaxed);
+            } else {
+                self.change(starting, if is_started { RUNNING } else { NONE });
+            }
             if !is_started {
                 D::state().queue.wake_waiting();
             }
@@ -129,13 +148,18 @@ mod with_threads {
         core::mem::forget(end);
     }
 
-    /// The worker ends: only by a panic of its own, for want of any heavy fence. Another may be started.
+    /// The worker ends: only by a panic of its own, for want of any heavy fence or in a stall's handler. The batch is
+    /// queued still; the next who defers or waits for it starts another worker.
     struct End<D: Domain>(core::marker::PhantomData<fn() -> D>);
 
     impl<D: Domain> Drop for End<D> {
         fn drop(&mut self) {
             let queue = &D::state().queue;
-            queue.worker.set_state(NONE);
+            // Relaxed, all: who waits is woken, and looks again. Only this worker changes the state of a worker, but for
+            // its starter, who may not have said yet that it runs.
+            queue.worker.deaths.fetch_add(1, Ordering::Relaxed);
+            let worker = &queue.worker.state;
+            let _ = worker.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| Some(state & !PHASE | NONE));
             queue.wake_waiting();
         }
     }

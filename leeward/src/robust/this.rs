@@ -8,7 +8,7 @@ use core::cell::Cell;
 use super::ListError;
 use super::list::List;
 use crate::fence::processes;
-use crate::fork_mark::{self, NEVER};
+use crate::fork_mark;
 use crate::mutant::mutated;
 
 /// The calling thread: two words, so that it stays in registers.
@@ -26,6 +26,9 @@ pub(super) struct This {
 const NUMBER: u64 = (1 << 30) - 1;
 const REACHED: u64 = 1 << 30;
 const PROCESS_SHIFT: u32 = 32;
+
+/// No process's mark.
+const NEVER: u32 = u32::MAX;
 
 std::thread_local! {
     static KNOWN: Cell<This> = const { Cell::new(This { name: (NEVER as u64) << PROCESS_SHIFT, list: List::NONE }) };

@@ -23,15 +23,19 @@ impl Mark {
     }
 }
 
+/// What an `Expedite` waits at most that is not to end by time.
+const LONG: Duration = Duration::from_secs(3_600);
+
 #[test]
-fn block_waits_and_is_bounded() {
+fn who_waits_for_ever_is_bounded() {
     domain!();
     static MARK: Mark = Mark::new();
     const LIMIT: usize = 64;
-    let _dog = Watchdog::new("block_waits_and_is_bounded");
-    limit::<D>(LIMIT, Policy::Block);
+    const THREADS: usize = 3;
+    let _dog = Watchdog::new("who_waits_for_ever_is_bounded");
+    limit::<D>(LIMIT, Policy::WaitForever);
     thread::scope(|scope| {
-        for _ in 0..3 {
+        for _ in 0..THREADS {
             scope.spawn(|| {
                 for _ in 0..3_000 {
                     D::defer(|| {
@@ -44,20 +48,18 @@ fn block_waits_and_is_bounded() {
     });
     D::barrier();
     let most = MARK.most.load(Ordering::Relaxed);
-    assert!(most <= LIMIT, "{most} callbacks were queued at a limit of {LIMIT}");
+    assert!(most <= LIMIT + THREADS, "{most} callbacks of {THREADS} threads were queued at a limit of {LIMIT}");
     assert_eq!(MARK.now.load(Ordering::Relaxed), 9_000);
     assert_eq!(D::stats().over_limit, 0);
 }
 
 #[test]
-fn block_waits_for_a_reader() {
+fn who_waits_for_ever_waits_for_a_reader() {
     domain!();
-    let _dog = Watchdog::new("block_waits_for_a_reader");
-    limit::<D>(4, Policy::Block);
-    let reader = Reader::<D>::register();
+    let _dog = Watchdog::new("who_waits_for_ever_waits_for_a_reader");
+    limit::<D>(4, Policy::WaitForever);
     let (entered, inside) = std::sync::mpsc::channel();
     let (leave, told) = std::sync::mpsc::channel::<()>();
-    drop(reader);
     let other = thread::spawn(move || {
         let guard = D::read();
         entered.send(()).unwrap();
@@ -67,7 +69,7 @@ fn block_waits_for_a_reader() {
     inside.recv().unwrap();
     (0..4).for_each(|_| D::defer(|| {}));
     let blocked = thread::spawn(|| D::defer(|| {}));
-    never("a caller went beyond the limit", || blocked.is_finished() || D::stats().callbacks_queued > 4);
+    never("a caller went beyond the limit", || blocked.is_finished() || D::stats().callbacks_queued > 5);
     leave.send(()).unwrap();
     blocked.join().unwrap();
     other.join().unwrap();
@@ -80,12 +82,12 @@ fn block_waits_for_a_reader() {
 fn may_be_raised_under_a_caller_that_waits() {
     domain!();
     let _dog = Watchdog::new("may_be_raised_under_a_caller_that_waits");
-    limit::<D>(1, Policy::Block);
+    limit::<D>(1, Policy::WaitForever);
     let guard = D::read();
     D::defer(|| {});
     let blocked = thread::spawn(|| D::defer(|| {}));
     never("a caller went beyond the limit", || blocked.is_finished());
-    limit::<D>(2, Policy::Block);
+    limit::<D>(2, Policy::WaitForever);
     blocked.join().unwrap();
     drop(guard);
     D::barrier();
@@ -96,11 +98,21 @@ fn what_was_set_can_be_asked() {
     leeward::rcu_domain! { struct D; struct Other; }
     let _dog = Watchdog::new("what_was_set_can_be_asked");
     assert_eq!(D::limit(), Limit::default());
-    let limit = Limit { callbacks: 3, bytes: 5_000, policy: Policy::Expedite };
+    let limit = Limit { callbacks: 3, bytes: 5_000, policy: Policy::Expedite(Duration::from_micros(7)) };
     D::set_limit(limit);
     assert_eq!((D::limit(), Other::limit()), (limit, Limit::default()));
     D::set_limit(Limit { bytes: 1, ..D::limit() });
     assert_eq!(D::limit(), Limit { bytes: 1, ..limit });
+    for policy in [Policy::Wait(Duration::ZERO), Policy::WaitForever, Policy::DEFAULT] {
+        D::set_limit(Limit { policy, ..limit });
+        assert_eq!(D::limit().policy, policy);
+    }
+    // Longer than five centuries is five centuries.
+    D::set_limit(Limit { policy: Policy::Wait(Duration::MAX), ..limit });
+    assert_eq!(D::limit().policy, Policy::Wait(Duration::from_nanos(u64::MAX)));
+    D::set_limit(Limit { callbacks: 1, ..D::limit() });
+    (0..5).for_each(|_| D::defer(|| {}));
+    D::barrier();
 }
 
 #[test]
@@ -108,22 +120,56 @@ fn bytes_are_bounded_too() {
     domain!();
     let _dog = Watchdog::new("bytes_are_bounded_too");
     const LIMIT: usize = 10_000;
-    D::set_limit(Limit { bytes: LIMIT, ..Limit::default() });
+    D::set_limit(Limit { bytes: LIMIT, policy: Policy::WaitForever, ..Limit::default() });
     let cell = RcuCell::<_, D>::new([0u8; 1_000]);
     let most = AtomicU64::new(0);
     for n in 0..500u32 {
         cell.replace([n as u8; 1_000]).defer();
         most.fetch_max(D::stats().bytes_queued, Ordering::Relaxed);
     }
-    // One that is larger than the limit is let in alone.
+    // One that is larger than the limit waits until it is alone, or has run.
     for _ in 0..3 {
         cell.replace([0; 1_000]).defer_bytes(5 * LIMIT);
     }
     D::barrier();
     let most = most.load(Ordering::Relaxed);
-    assert!(most <= LIMIT as u64, "{most} bytes were queued at a limit of {LIMIT}");
+    assert!(most <= LIMIT as u64 + 1_000, "{most} bytes were queued at a limit of {LIMIT}");
     let stats = D::stats();
     assert_eq!((stats.callbacks_run, stats.bytes_queued), (503, 0));
+}
+
+/// Small values that come all the time do not keep a large one from being queued.
+#[test]
+fn a_large_value_gets_in_beside_small_ones() {
+    domain!();
+    let _dog = Watchdog::new("a_large_value_gets_in_beside_small_ones");
+    const LIMIT: usize = 10_000;
+    D::set_limit(Limit { bytes: LIMIT, policy: Policy::WaitForever, ..Limit::default() });
+    let (is_in, ran) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let small = RcuCell::<_, D>::new([0u8; 100]);
+                while !is_in.load(Ordering::Relaxed) {
+                    small.replace([1; 100]).defer();
+                }
+            });
+        }
+        scope.spawn(|| {
+            struct Large(Arc<AtomicBool>);
+            impl Drop for Large {
+                fn drop(&mut self) {
+                    self.0.store(true, Ordering::Relaxed);
+                }
+            }
+            eventually("small ones are queued", || D::stats().bytes_queued > 1_000);
+            let cell = RcuCell::<_, D>::new(Some(Large(Arc::clone(&ran))));
+            cell.replace(None).defer_bytes(LIMIT);
+            is_in.store(true, Ordering::Relaxed);
+        });
+    });
+    D::barrier();
+    assert!(ran.load(Ordering::Relaxed));
 }
 
 #[test]
@@ -131,7 +177,7 @@ fn expedite_runs_them_here() {
     domain!();
     let _dog = Watchdog::new("expedite_runs_them_here");
     const LIMIT: usize = 8;
-    limit::<D>(LIMIT, Policy::Expedite);
+    limit::<D>(LIMIT, Policy::Expedite(LONG));
     static HERE: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
         static PRODUCER: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
@@ -152,7 +198,7 @@ fn expedite_runs_them_here() {
 fn try_defer_gives_the_closure_back() {
     domain!();
     let _dog = Watchdog::new("try_defer_gives_the_closure_back");
-    limit::<D>(2, Policy::Block);
+    limit::<D>(2, Policy::DEFAULT);
     let guard = D::read();
     assert!(D::try_defer(|| {}).is_ok());
     assert!(D::try_defer(|| {}).is_ok());
@@ -184,7 +230,7 @@ fn try_defer_gives_the_closure_back() {
 fn inside_a_section_they_are_exceeded_and_that_is_counted() {
     domain!();
     let _dog = Watchdog::new("inside_a_section_they_are_exceeded_and_that_is_counted");
-    for policy in [Policy::Block, Policy::Expedite] {
+    for policy in [Policy::DEFAULT, Policy::WaitForever, Policy::Expedite(LONG)] {
         limit::<D>(3, policy);
         let before = D::stats();
         let guard = D::read();
@@ -206,7 +252,7 @@ fn inside_a_section_they_are_exceeded_and_that_is_counted() {
 fn inside_a_callback_they_are_exceeded_and_that_is_counted() {
     domain!();
     let _dog = Watchdog::new("inside_a_callback_they_are_exceeded_and_that_is_counted");
-    limit::<D>(2, Policy::Block);
+    limit::<D>(2, Policy::DEFAULT);
     let ran = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&ran);
     D::defer(move || {
@@ -219,4 +265,119 @@ fn inside_a_callback_they_are_exceeded_and_that_is_counted() {
     });
     eventually("all of them run", || ran.load(Ordering::SeqCst) == 10);
     assert!(D::stats().over_limit >= 8);
+}
+
+/// A reader that is inside, on a thread of its own, until told to leave.
+pub struct Inside {
+    leave: std::sync::mpsc::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Inside {
+    pub fn begin<D: Domain>() -> Inside {
+        let (entered, inside) = std::sync::mpsc::channel();
+        let (leave, told) = std::sync::mpsc::channel();
+        let thread = thread::spawn(move || {
+            let guard = D::read();
+            entered.send(()).unwrap();
+            told.recv().unwrap();
+            drop(guard);
+        });
+        inside.recv().unwrap();
+        Inside { leave, thread }
+    }
+
+    pub fn end(self) {
+        self.leave.send(()).unwrap();
+        self.thread.join().unwrap();
+    }
+}
+
+/// A reader that stays inside holds nobody up for ever: not under the default policy, not under one that helps, and not
+/// where a value is dropped. What goes beyond the limit is counted, and the reader is named.
+#[test]
+fn a_reader_that_stays_holds_nobody_up() {
+    leeward::rcu_domain! { struct D; struct Helped; }
+    fn try_it<D: Domain>(policy: Policy) {
+        static TOLD: AtomicU64 = AtomicU64::new(0);
+        limit::<D>(3, policy);
+        D::set_stall_limit(
+            Some(Duration::from_secs(3_600)),
+            Some(|stall| {
+                assert!(stall.is_beyond_limit);
+                assert_ne!(stall.thread, 0);
+                TOLD.fetch_add(1, Ordering::SeqCst);
+            }),
+        );
+        TOLD.store(0, Ordering::SeqCst);
+        let inside = Inside::begin::<D>();
+        let cell = RcuCell::<_, D>::new(0);
+        for n in 0..5 {
+            cell.replace(n).defer();
+            drop(cell.replace(n));
+        }
+        let stats = D::stats();
+        assert_eq!((stats.over_limit, stats.callbacks_queued, stats.callbacks_run), (7, 10, 0), "{stats:?}");
+        // As soon as there is a grace period that waits for it.
+        eventually("the reader is reported", || {
+            cell.replace(0).defer();
+            TOLD.load(Ordering::SeqCst) > 0
+        });
+        assert!(D::stats().stalls > 0);
+        inside.end();
+        D::barrier();
+        assert_eq!(D::stats().callbacks_queued, 0);
+    }
+    let _dog = Watchdog::new("a_reader_that_stays_holds_nobody_up");
+    try_it::<D>(Policy::DEFAULT);
+    try_it::<Helped>(Policy::Expedite(Duration::from_millis(1)));
+}
+
+/// A writer defers under a mutex that a reader takes inside its section.
+#[test]
+fn a_writer_may_hold_what_its_readers_wait_for() {
+    leeward::rcu_domain! { struct D; struct Helped; }
+    fn try_it<D: Domain>(policy: Policy) {
+        limit::<D>(2, policy);
+        let cell = RcuCell::<_, D>::new(0u32);
+        let mutex = Mutex::new(());
+        let (entered, inside) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            let held = mutex.lock().unwrap();
+            let reader = scope.spawn(|| {
+                let guard = D::read();
+                let before = *cell.load(&guard);
+                entered.send(()).unwrap();
+                drop(mutex.lock().unwrap());
+                (before, *cell.load(&guard))
+            });
+            inside.recv().unwrap();
+            for n in 1..=10 {
+                cell.replace(n).defer();
+            }
+            drop(held);
+            assert_eq!(reader.join().unwrap(), (0, 10));
+        });
+        assert!(D::stats().over_limit > 0);
+        D::barrier();
+        assert_eq!(D::stats().callbacks_run, 10);
+    }
+    let _dog = Watchdog::new("a_writer_may_hold_what_its_readers_wait_for");
+    try_it::<D>(Policy::DEFAULT);
+    try_it::<Helped>(Policy::Expedite(Duration::from_millis(1)));
+}
+
+/// A caller defers under a mutex that callbacks take.
+#[test]
+fn a_writer_may_hold_what_callbacks_wait_for() {
+    domain!();
+    static MUTEX: Mutex<()> = Mutex::new(());
+    let _dog = Watchdog::new("a_writer_may_hold_what_callbacks_wait_for");
+    limit::<D>(2, Policy::DEFAULT);
+    let held = MUTEX.lock().unwrap();
+    (0..10).for_each(|_| D::defer(|| drop(MUTEX.lock().unwrap())));
+    assert!(D::stats().over_limit > 0);
+    drop(held);
+    D::barrier();
+    assert_eq!(D::stats().callbacks_run, 10);
 }

@@ -132,3 +132,38 @@ fn what_a_callback_may_do() {
     D::barrier();
     assert_eq!((D::stats().callbacks_run, D::stats().callback_panics), (2, 0));
 }
+
+/// What is the caller's fault is told with the caller's place.
+#[test]
+fn the_callers_place() {
+    use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+    use std::sync::Arc;
+    domain!();
+    let _dog = Watchdog::new("the_callers_place");
+    let files = Arc::new(Mutex::new(Vec::new()));
+    let (told, me) = (Arc::clone(&files), thread::current().id());
+    let before = Arc::new(take_hook());
+    let others = Arc::clone(&before);
+    set_hook(Box::new(move |panic| {
+        if thread::current().id() == me {
+            told.lock().unwrap().push(panic.location().unwrap().file().to_owned());
+        } else {
+            others(panic);
+        }
+    }));
+    let mut online = qsbr::Reader::<D>::online();
+    let guard = D::read();
+    let cell = RcuCell::<_, D>::new(1);
+    let refused = [
+        catch_unwind(|| D::synchronize()).is_err(),
+        catch_unwind(|| D::barrier()).is_err(),
+        catch_unwind(AssertUnwindSafe(|| online.synchronize())).is_err(),
+        catch_unwind(AssertUnwindSafe(|| drop(cell.replace(2).synchronize()))).is_err(),
+    ];
+    drop(guard);
+    let _ = take_hook();
+    set_hook(Box::new(move |panic| before(panic)));
+    assert_eq!(refused, [true; 4]);
+    let files = files.lock().unwrap();
+    assert!(files.len() == 4 && files.iter().all(|file| file.ends_with("sentences.rs")), "{files:?}");
+}

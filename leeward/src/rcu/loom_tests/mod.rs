@@ -324,3 +324,20 @@ fn deferring() {
         reader.join().unwrap();
     });
 }
+
+/// A callback finds what its caller did before it queued it, on whichever thread it runs, first or behind others.
+#[test]
+fn what_callbacks_carry() {
+    fn defer_look(shelf: &'static Shelf) {
+        // SAFETY: loom reports a callback that looks meanwhile.
+        shelf.objects[1].with_mut(|alive| unsafe { *alive = true });
+        // SAFETY: loom reports a callback that does not find what is above.
+        Model::defer(|| shelf.objects[1].with(|alive| assert!(unsafe { *alive })));
+    }
+    explore(3, || {
+        let other = thread::spawn(|| defer_look(&OTHER));
+        defer_look(&SHELF);
+        Model::barrier();
+        other.join().unwrap();
+    });
+}

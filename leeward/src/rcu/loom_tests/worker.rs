@@ -3,8 +3,7 @@
 
 use super::*;
 use crate::futex;
-use crate::rcu::Limit;
-use crate::rcu::worker::RUNNING;
+use crate::rcu::{Limit, Policy};
 
 loom::lazy_static! {
     static ref STOP: AtomicU32 = AtomicU32::new(0);
@@ -38,7 +37,7 @@ fn explore_with_worker(preemptions: usize, model: impl Fn() + Send + Sync + 'sta
     explore(preemptions, move || {
         let _ = (&*STOP, &*BELLS);
         let worker = &Model::state().queue.worker;
-        worker.set_state(RUNNING);
+        worker.is_there();
         let thread = thread::spawn(move || {
             // Acquire: partner of the release below.
             while STOP.load(Ordering::Acquire) == 0 {
@@ -110,7 +109,7 @@ fn barrier_after_barrier() {
 #[test]
 fn at_the_limit() {
     explore_with_worker(2, || {
-        Model::set_limit(Limit { callbacks: 1, ..Limit::default() });
+        Model::set_limit(Limit { callbacks: 1, policy: Policy::WaitForever, ..Limit::default() });
         for _ in 0..2 {
             Model::defer(|| {});
             assert!(Model::stats().callbacks_queued <= 1);
@@ -123,12 +122,12 @@ fn at_the_limit() {
 #[test]
 fn raising_the_limit() {
     explore_with_worker(1, || {
-        Model::set_limit(Limit { callbacks: 1, ..Limit::default() });
+        Model::set_limit(Limit { callbacks: 1, policy: Policy::WaitForever, ..Limit::default() });
         let reader = Reader::<Model>::register().detach();
         let other = thread::spawn(move || {
             let reader = reader.attach();
             let guard = reader.read();
-            Model::set_limit(Limit { callbacks: 2, ..Limit::default() });
+            Model::set_limit(Limit { callbacks: 2, policy: Policy::WaitForever, ..Limit::default() });
             // Only now may the worker run the first: the caller below must not need it.
             BELLS[0].hear();
             drop(guard);
