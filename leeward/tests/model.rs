@@ -51,6 +51,7 @@ mod model {
     mod litmus;
     mod nesting;
     mod pairing;
+    mod pausing;
     mod quiescing;
     mod reductions;
     mod registering;

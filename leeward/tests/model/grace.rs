@@ -25,8 +25,20 @@ fn relaxed_if(cut: bool, order: Order) -> Order {
     if cut { Relaxed } else { order }
 }
 
-/// The writer's half of the asymmetric pair.
+/// The writer's half of the asymmetric pair; where readers are counted, a full fence and no more if there are none.
 fn heavy(a: &mut Asm, s: &Setup) {
+    if s.counted {
+        let quiet = a.label();
+        if !s.cut(Cut::NoQuietFence) {
+            a.op(Op::Fence);
+        }
+        // Acquire: pairs with the release of a reader that unregisters, whose sections are over.
+        a.load(T, layout::SECTIONS, relaxed_if(s.cut(Cut::SectionsRelaxed), Acquire));
+        a.branch(T, Is, Imm(0), quiet);
+        a.op(Op::Heavy);
+        a.place(quiet);
+        return;
+    }
     match s.flavour {
         Flavour::Memb => a.op(Op::Heavy),
         Flavour::Mb => a.op(Op::Fence),

@@ -22,6 +22,8 @@ const SLEEPERS: Loc = 9;
 pub const HEAD: At = word(11);
 /// Set when the updater has finished.
 pub const STOP: At = word(12);
+/// How many registered readers need a heavy fence.
+pub const SECTIONS: At = word(15);
 /// Litmus tests' variables.
 pub const X: At = word(13);
 pub const Y: At = word(14);
@@ -148,7 +150,7 @@ pub fn name(word: Loc) -> String {
         "stop",
         "x",
         "y",
-        "",
+        "sections",
     ];
     let rows = [
         (EPOCH, "epoch"),

@@ -195,13 +195,23 @@ pub fn reader(a: &mut Asm, s: &Setup, role: Role, slot: u8) {
     }
 }
 
-/// Between two stretches: "I hold nothing" is the store of the current epoch.
+/// Between two stretches: "I hold nothing" is the store of the current epoch, if it has changed, and a full fence.
 fn quiesce(a: &mut Asm, s: &Setup, slot: Which, online: bool) {
+    let unchanged = a.label();
+    if !online {
+        let (now, own) = (0, 1);
+        a.load(now, GLOBAL, Relaxed);
+        a.load(own, layout::epoch(slot), Relaxed);
+        a.branch(own, Is, Src::Reg(now), unchanged);
+    }
     announce(a, s, slot, 0, s.cut(Cut::QuiescentRelaxed) && !online);
-    light(a, s);
+    if !s.cut(Cut::NoQuiescentFence) {
+        a.op(Op::Fence);
+    }
     if s.sleep && !online {
         wake_waiter(a, s, slot, 0, true);
     }
+    a.place(unchanged);
 }
 
 fn stretch(a: &mut Asm, s: &Setup) {
@@ -215,7 +225,7 @@ pub fn quiescent(a: &mut Asm, s: &Setup, slot: u8, stretches: u8) {
         quiesce(a, s, slot, i == 0);
         stretch(a, s);
     }
-    withdraw(a, s, slot, 0, s.cut(Cut::OfflineRelaxed));
+    go_offline(a, s, slot);
 }
 
 /// Goes on until the updater has finished: it can only if quiescent states are enough for it.
@@ -227,7 +237,13 @@ pub fn quiescent_loop(a: &mut Asm, s: &Setup, slot: u8) {
     quiesce(a, s, slot, false);
     a.load(0, STOP, Relaxed);
     a.branch(0, Is, Imm(0), again);
-    withdraw(a, s, slot, 0, s.cut(Cut::OfflineRelaxed));
+    go_offline(a, s, slot);
+}
+
+/// `withdraw`, with a full fence whatever the flavour.
+fn go_offline(a: &mut Asm, s: &Setup, slot: Which) {
+    let fenced = Setup { flavour: Flavour::Mb, ..s.clone() };
+    withdraw(a, &fenced, slot, 0, s.cut(Cut::OfflineRelaxed));
 }
 
 /// Jumps to `free` where the epoch in `e` does not hold back the grace period `g`.

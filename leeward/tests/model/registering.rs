@@ -1,8 +1,11 @@
 //! Readers that come and go during grace periods: slots pushed to the list and taken over.
 
 use super::explore::Verdict::{self, Violated};
-use super::reader::DEAD;
-use super::setup::Cut::{ClaimRelaxed, HeadBeforeHeavy, HeadRelaxed, NoHeavy, PushRelaxed, UnregisterRelaxed};
+use super::reader::{DEAD, TWICE};
+use super::setup::Cut::{
+    ClaimRelaxed, HeadBeforeHeavy, HeadRelaxed, NoHeavy, NoQuietFence, NoRegisterFence, PushRelaxed, SectionsRelaxed,
+    SectionsReleaseRelaxed, UnregisterRelaxed,
+};
 use super::setup::{Role, Setup};
 use super::verdicts::{ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, holds, needs, updater};
 
@@ -49,4 +52,30 @@ fn a_slot_taken_over() {
 fn two_new_slots() {
     let comer = Role::Comer { claims: false };
     holds(&listed(&[Role::Leaver, comer, comer, updater(1)], "2 new slots"), &ALL[..2]);
+}
+
+/// Pair M: where no reader needs it the leader omits the heavy fence, beside one that registers.
+#[test]
+fn the_first_reader() {
+    let mut setup = listed(&[Role::Comer { claims: false }, updater(1)], "the first reader");
+    setup.counted = true;
+    // From counting itself to the load of the pointer.
+    setup.window = 6;
+    needs(&setup, &[(NoQuietFence, FROM_TSO, UAF), (NoRegisterFence, ONLY_WEAK, UAF)]);
+}
+
+/// The same, beside one that unregisters: what it did in its section is over, for a leader that does not count it.
+#[test]
+fn the_last_reader() {
+    let mut setup = listed(&[Role::Leaver, updater(1)], "the last reader");
+    setup.counted = true;
+    setup.payload = true;
+    needs(&setup, &[(SectionsRelaxed, ONLY_WEAK, Violated(TWICE)), (SectionsReleaseRelaxed, NONE, UAF)]);
+}
+
+#[test]
+fn one_goes_and_one_comes() {
+    let mut setup = listed(&[Role::Leaver, Role::Comer { claims: true }, updater(1)], "one goes and one comes");
+    setup.counted = true;
+    holds(&setup, ALL);
 }

@@ -35,6 +35,13 @@ pub enum Cut {
     StartAfterAdvance,
     DoneLoadRelaxed,
     DoneStoreRelaxed,
+    // The count of readers that need a heavy fence.
+    /// The leader's fence before its look at the count.
+    NoQuietFence,
+    /// The fence of a reader that registers, behind counting itself.
+    NoRegisterFence,
+    SectionsRelaxed,
+    SectionsReleaseRelaxed,
     // Sleeping.
     NoSleepHeavy,
     HeavyBeforeWaited,
@@ -48,6 +55,8 @@ pub enum Cut {
     // Quiescent states.
     QuiescentRelaxed,
     OfflineRelaxed,
+    /// The full fence of a quiescent state.
+    NoQuiescentFence,
     // Nesting and signal handlers.
     NestBeforeEpoch,
     EpochBeforeExtra,
@@ -167,6 +176,8 @@ pub struct Setup {
     pub payload: bool,
     /// Slots are found by walking the list.
     pub list: bool,
+    /// Readers of sections are counted; the leader needs no heavy fence where there are none.
+    pub counted: bool,
     pub spurious: bool,
     /// Readers leave their last section only while this thread sleeps.
     pub gate: Option<u8>,
@@ -185,6 +196,7 @@ impl Setup {
             sleep: false,
             payload: false,
             list: false,
+            counted: false,
             spurious: false,
             gate: None,
             window: 5,
@@ -289,6 +301,11 @@ impl Setup {
             // The first reader is registered, those who come later are not.
             memory.push((layout::HEAD.base, 1));
             memory.push((layout::in_use(Fixed(1)).base, 1));
+        }
+        if self.counted {
+            let registered = |role: &&Role| matches!(role, Role::Reader { .. } | Role::Leaver | Role::Leaker);
+            let count = self.roles.iter().filter(registered).count();
+            memory.push((layout::SECTIONS.base, u8::try_from(count).expect("few readers")));
         }
         memory
     }

@@ -3,7 +3,7 @@
 
 use super::grace::{G, load_epoch};
 use super::lang::{Acquire, Asm, Imm, Is, Op, Plus, Reg, Relaxed, Release, Src};
-use super::layout::{self, By, Fixed, HEAD};
+use super::layout::{self, By, Fixed, HEAD, SECTIONS};
 use super::reader::{branch_if_free, dereference, enter, section};
 use super::setup::{Cut, Setup};
 
@@ -38,6 +38,10 @@ pub fn scan_list(a: &mut Asm, s: &Setup) {
 /// One section in the slot that is registered from the start, which is then given up.
 pub fn leaver(a: &mut Asm, s: &Setup, slot: u8) {
     section(a, s, Fixed(slot), 0, 1, 0);
+    if s.counted {
+        let order = if s.cut(Cut::SectionsReleaseRelaxed) { Relaxed } else { Release };
+        a.op(Op::Add { dst: T, at: SECTIONS, n: 255, order });
+    }
     unregister(a, s, slot);
 }
 
@@ -62,6 +66,12 @@ pub fn comer(a: &mut Asm, s: &Setup, own: u8, claims: bool) {
     push(a, s, own);
     a.set(SLOT, Imm(own));
     a.place(registered);
+    if s.counted {
+        a.op(Op::Add { dst: T, at: SECTIONS, n: 1, order: Relaxed });
+        if !s.cut(Cut::NoRegisterFence) {
+            a.op(Op::Fence);
+        }
+    }
     section(a, s, By(SLOT), 0, 1, 0);
 }
 
