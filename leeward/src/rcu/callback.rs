@@ -4,6 +4,7 @@ use alloc::alloc::alloc;
 use alloc::boxed::Box;
 use core::alloc::Layout;
 use core::cell::Cell;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use super::domain::Domain;
@@ -39,12 +40,44 @@ impl Head {
     }
 }
 
+/// What a callback counts towards the limit.
+pub(super) trait Bytes: Copy {
+    fn get(self) -> usize;
+}
+
+/// What was said.
+impl Bytes for usize {
+    fn get(self) -> usize {
+        self
+    }
+}
+
+/// As much as a `T` takes, which need not be kept with each callback.
+pub(super) struct SizeOf<T>(PhantomData<fn() -> T>);
+
+impl<T> SizeOf<T> {
+    pub(super) const NEW: SizeOf<T> = SizeOf(PhantomData);
+}
+
+impl<T> Clone for SizeOf<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for SizeOf<T> {}
+
+impl<T> Bytes for SizeOf<T> {
+    fn get(self) -> usize {
+        size_of::<T>()
+    }
+}
+
 /// A closure with a head.
 #[repr(C)]
-struct Callback<F> {
+struct Callback<F, B> {
     head: Head,
-    /// What it counts towards the limit.
-    bytes: usize,
+    bytes: B,
     call: F,
 }
 
@@ -52,24 +85,27 @@ struct Callback<F> {
 ///
 /// # Errors
 /// The closure again, where there is no memory.
-pub(super) fn callback<D: Domain, F: FnOnce() + Send + 'static>(call: F, bytes: usize) -> Result<NonNull<Head>, F> {
+pub(super) fn callback<D: Domain, F: FnOnce() + Send + 'static, B: Bytes>(
+    call: F,
+    bytes: B,
+) -> Result<NonNull<Head>, F> {
     /// # Safety
-    /// `head` is that of a `Callback<F>` made by `callback::<D, F>`, for this call alone.
-    unsafe extern "C-unwind" fn run<D: Domain, F: FnOnce()>(head: NonNull<Head>) {
+    /// `head` is that of a `Callback<F, B>` made by `callback::<D, F, B>`, for this call alone.
+    unsafe extern "C-unwind" fn run<D: Domain, F: FnOnce(), B: Bytes>(head: NonNull<Head>) {
         // SAFETY: the caller's promise; allocated below as a box of this type would be.
-        let boxed = unsafe { Box::from_raw(head.cast::<Callback<F>>().as_ptr()) };
+        let boxed = unsafe { Box::from_raw(head.cast::<Callback<F, B>>().as_ptr()) };
         let Callback { bytes, call, .. } = *boxed;
         let state = D::state();
-        state.queue.note_bytes(bytes);
+        state.queue.note_bytes(bytes.get());
         if worker::panics(call) {
             state.grace.counts.callback_panics.add(1);
         }
     }
-    let layout = Layout::new::<Callback<F>>();
+    let layout = Layout::new::<Callback<F, B>>();
     // SAFETY: the head's two words are not nothing.
     let memory = unsafe { alloc(layout) };
-    let Some(memory) = NonNull::new(memory.cast::<Callback<F>>()) else { return Err(call) };
-    let head = Head { next: Cell::new(core::ptr::null_mut()), call: run::<D, F> };
+    let Some(memory) = NonNull::new(memory.cast::<Callback<F, B>>()) else { return Err(call) };
+    let head = Head { next: Cell::new(core::ptr::null_mut()), call: run::<D, F, B> };
     // SAFETY: fresh memory of this layout.
     unsafe { memory.write(Callback { head, bytes, call }) };
     Ok(memory.cast())

@@ -12,7 +12,7 @@
 use core::ptr::{self, NonNull};
 use core::time::Duration;
 
-use super::callback::{self, Head};
+use super::callback::{self, Bytes, Head, SizeOf};
 use super::domain::{Domain, State};
 use super::limit::{Bounds, Count, Full, Held, Limit, Policy};
 use super::stats::Stats;
@@ -140,18 +140,17 @@ impl Queue {
 impl Queue {
     /// Queues a closure. Beyond the limit the caller is held up, as the policy says.
     pub(super) fn defer<D: Domain, F: FnOnce() + Send + 'static>(&'static self, call: F) {
-        let bytes = size_of::<F>();
-        match callback::callback::<D, F>(call, bytes) {
-            Ok(head) => self.push::<D>(head, bytes),
+        match callback::callback::<D, _, _>(call, SizeOf::<F>::NEW) {
+            Ok(head) => self.push::<D>(head, size_of::<F>()),
             Err(_) => alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<F>()),
         }
     }
 
     /// The same for what may as well be called by the caller, after a grace period, where there is no memory to
     /// queue it; or never.
-    pub(super) fn defer_or_wait<D: Domain, F: FnOnce() + Send + 'static>(&'static self, call: F, bytes: usize) {
-        let call = match callback::callback::<D, F>(call, bytes) {
-            Ok(head) => return self.push::<D>(head, bytes),
+    pub(super) fn defer_or_wait<D: Domain, F: FnOnce() + Send + 'static>(&'static self, call: F, bytes: impl Bytes) {
+        let call = match callback::callback::<D, _, _>(call, bytes) {
+            Ok(head) => return self.push::<D>(head, bytes.get()),
             Err(call) => call,
         };
         super::watch::<D>();
@@ -168,13 +167,13 @@ impl Queue {
     pub(super) fn try_defer<D: Domain, F: FnOnce() + Send + 'static>(
         &'static self,
         call: F,
-        bytes: usize,
+        bytes: impl Bytes,
     ) -> Result<(), Full<F>> {
-        if !self.limit.have_room(self.incoming.held.get(), bytes) {
+        if !self.limit.have_room(self.incoming.held.get(), bytes.get()) {
             return Err(Full(call));
         }
-        let head = callback::callback::<D, F>(call, bytes).map_err(Full)?;
-        self.push_regardless::<D>(head, bytes);
+        let head = callback::callback::<D, _, _>(call, bytes).map_err(Full)?;
+        self.push_regardless::<D>(head, bytes.get());
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::callback::SizeOf;
 use super::defer::Queue;
 use super::grace::{Grace, OwnSection};
 use super::limit::{Full, Limit};
@@ -202,7 +203,7 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     /// # Errors
     /// [`Full`], with the callback.
     fn try_defer<F: FnOnce() + Send + 'static>(callback: F) -> Result<(), Full<F>> {
-        Self::state().queue.try_defer::<Self, F>(callback, size_of::<F>())
+        Self::state().queue.try_defer::<Self, F>(callback, SizeOf::<F>::NEW)
     }
 
     /// Waits until every callback that was deferred before the call, by any thread, has run.

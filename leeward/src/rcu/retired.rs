@@ -2,11 +2,12 @@
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
-use core::mem::{ManuallyDrop, size_of_val};
+use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
 use super::Full;
+use super::callback::{Bytes, SizeOf};
 use super::domain::{Cookie, Domain};
 
 /// What a cell gave up. Dropping it [defers](Self::defer); it never frees early and never leaks by being dropped.
@@ -58,7 +59,7 @@ impl<T: Send, D: Domain> Retired<T, D> {
     pub fn try_defer(self) -> Result<(), Self> {
         let this = ManuallyDrop::new(self);
         let value = Value(this.value);
-        let tried = D::state().queue.try_defer::<D, _>(move || value.free(), size_of_val::<T>(&this));
+        let tried = D::state().queue.try_defer::<D, _>(move || value.free(), SizeOf::<T>::NEW);
         match tried {
             Ok(()) => Ok(()),
             // The closure owns nothing: only calling it would free the value.
@@ -94,7 +95,7 @@ impl<T: Send, D: Domain> Retired<T, D> {
     }
 
     /// The caller gives up `self`.
-    fn enqueue(&self, bytes: usize) {
+    fn enqueue(&self, bytes: impl Bytes) {
         let value = Value(self.value);
         D::state().queue.defer_or_wait::<D, _>(move || value.free(), bytes);
     }
@@ -124,7 +125,7 @@ impl<T: Send, D: Domain> Deref for Retired<T, D> {
 
 impl<T: Send, D: Domain> Drop for Retired<T, D> {
     fn drop(&mut self) {
-        self.enqueue(size_of_val::<T>(self));
+        self.enqueue(SizeOf::<T>::NEW);
     }
 }
 
