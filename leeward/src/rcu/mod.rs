@@ -23,7 +23,7 @@
 //! |---|---|---|---|
 //! | [`read`] | thread-local slot, taken at a thread's first section | two loads, a store; a store | nearly always |
 //! | [`Reader`] | a handle that you keep | the same less the look into thread-local storage | `no_std`, foreign threads, hot loops |
-//! | [`qsbr::Reader`] | a handle; no sections, [`quiescent`](qsbr::Reader::quiescent) now and then | nothing; two loads and a store | event loops |
+//! | [`qsbr::Reader`] | a handle; no sections, [`quiescent`](qsbr::Reader::quiescent) now and then | nothing; two loads and a comparison | event loops |
 //! | a domain declared `: Full` | any of the above with a full fence in the reader | some ten nanoseconds | writers that must not call the kernel |
 //!
 //! All of them share one slot type and one grace period and may be mixed in one domain. A domain

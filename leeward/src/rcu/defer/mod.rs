@@ -6,29 +6,32 @@
 //! it found nothing, so nothing waits for a clock. What stands on the way from queue to call is kept in the domain,
 //! not on the worker's stack: a grace period that unwinds leaves the batch where it is, and a fork's child may adopt it.
 //!
+//! | file | idea |
+//! |---|---|
+//! | `mod` | the queue, who queues and who waits |
+//! | `reclaim` | the thread that takes a batch and runs it |
+//! | `adopt` | forks |
+//!
 //! The stack is R. K. Treiber's ("Systems Programming: Coping with Parallelism", 1986), taken whole: so nothing is
 //! popped, and no address can be mistaken for another (ABA).
 
+mod adopt;
+mod reclaim;
+
 use core::ptr::{self, NonNull};
-use core::time::Duration;
+
+pub(super) use reclaim::Reclaimed;
 
 use super::callback::{self, Bytes, Head, SizeOf};
-use super::domain::{Domain, State};
+use super::domain::Domain;
 use super::limit::{Bounds, Count, Full, Held, Limit, Policy};
 use super::stats::Stats;
 use super::{local, worker};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn, fence};
-use crate::fence::Pair;
 use crate::futex::{self, Deadline, Private, Wait};
 use crate::mutant::mutated;
 use crate::raw::Mutex;
-use crate::{fork, thread};
-
-/// `current` while a batch is taken and brought into order. No head's address.
-const TAKING: *mut Head = ptr::without_provenance_mut(1);
-/// How long a fork waits until no callback is running, so that none is lost to a child that adopts them.
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
-const NAP: Duration = Duration::from_micros(50);
+use crate::thread;
 
 /// What producers write, apart from what the consumer does.
 #[repr(align(128))]
@@ -75,19 +78,6 @@ pub(crate) struct Queue {
 unsafe impl Sync for Queue {}
 // SAFETY: as above.
 unsafe impl Send for Queue {}
-
-/// What became of an attempt to run callbacks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reclaimed {
-    /// A batch has run.
-    Batch,
-    /// There was none.
-    Nothing,
-    /// The time was up, and the batch is queued still.
-    TimedOut,
-    /// A callback forked, and this is the child.
-    Forked,
-}
 
 impl Queue {
     const_fn! {
@@ -345,303 +335,5 @@ impl Queue {
             self.turn.fetch_add(1, Ordering::Relaxed);
             futex::wake(&self.turn, futex::ALL);
         }
-    }
-}
-
-/// The thread that takes batches and runs them.
-impl Queue {
-    /// Takes what is queued, waits for a grace period and runs it; not later than `until` begins to.
-    ///
-    /// A panic (in a stall's handler, or for want of any heavy fence) leaves the batch queued.
-    pub(super) fn reclaim<D: Domain>(&'static self, until: Option<Deadline>) -> Reclaimed {
-        let is_ours = match until {
-            Some(until) => self.reclaiming.try_lock_until(until),
-            None => {
-                self.reclaiming.lock();
-                true
-            }
-        };
-        if !is_ours {
-            return Reclaimed::TimedOut;
-        }
-        let generation = fork::generation();
-        let _reclaiming = Reclaiming { queue: self, state: D::state(), generation };
-        // Relaxed: changed under the lock.
-        if self.batch.load(Ordering::Relaxed).is_null() && !self.take::<D>() {
-            return Reclaimed::Nothing;
-        }
-        // Never refused: nothing may run before its grace period, whatever became of this thread's own sections.
-        if !mutated!(worker_grace) && !D::state().grace.wait::<D::Fence>(until) {
-            return Reclaimed::TimedOut;
-        }
-        self.run::<D>(generation)
-    }
-
-    /// Takes all that is queued and brings it into order. False if there is nothing.
-    fn take<D: Domain>(&self) -> bool {
-        // Relaxed: only the holder of the lock takes.
-        if self.incoming.last.load(Ordering::Relaxed).is_null() {
-            return false;
-        }
-        self.begin::<D>(TAKING);
-        // Relaxed, both: changed under the lock. Before the exchange: who finds nothing queued finds it counted.
-        self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        let order = if mutated!(take_acquire) { Ordering::Release } else { Ordering::AcqRel };
-        // Acquire: partner of the releases in `link`. Release: partner of the acquire in `barrier`.
-        let last = self.incoming.last.swap(ptr::null_mut(), order);
-        // SAFETY: taken: nobody else has them.
-        self.batch.store(unsafe { in_order(last, ptr::null_mut()) }, Ordering::Relaxed);
-        self.end();
-        true
-    }
-
-    /// Says what is begun, so that no fork comes in its middle while that can be waited for.
-    fn begin<D: Domain>(&self, what: *mut Head) {
-        loop {
-            // Relaxed: ordered by the fence.
-            self.current.store(what, Ordering::Relaxed);
-            if !mutated!(pause_light) {
-                // Pair L, light half: what we begin is told before the look at `pausing`. Partner: the
-                // heavy fence in `pause`. Either the forking thread sees that something runs, and waits
-                // for its end; or we see that it forks, and do not begin.
-                D::Fence::light();
-            }
-            // Relaxed: ordered by the fence.
-            if self.pausing.load(Ordering::Relaxed) == 0 {
-                return;
-            }
-            self.end();
-            self.wait_for_forks();
-        }
-    }
-
-    /// Waits until no fork is under way; for some time, since the parent's handler is not sure to come.
-    #[cold]
-    fn wait_for_forks(&self) {
-        let end = Deadline::after::<Private>(LONGEST_PAUSE);
-        loop {
-            // Relaxed, both: a count.
-            let pausing = self.pausing.load(Ordering::Relaxed);
-            if pausing == 0 {
-                return;
-            }
-            if end.has_passed::<Private>() {
-                let _ = self.pausing.compare_exchange(pausing, 0, Ordering::Relaxed, Ordering::Relaxed);
-                return;
-            }
-            futex::wait_until(&self.pausing, pausing, Some(end));
-        }
-    }
-
-    fn end(&self) {
-        // Release: what was begun is done, for the forking thread. Partner: the acquire in `pause`.
-        self.current.store(ptr::null_mut(), Ordering::Release);
-    }
-
-    /// Runs the batch.
-    fn run<D: Domain>(&self, generation: u64) -> Reclaimed {
-        // Relaxed: read by the thread itself, and as a hint by those who poll.
-        self.runner.store(thread::this(), Ordering::Relaxed);
-        // Relaxed, here and below: changed under the lock.
-        while let Some(head) = NonNull::new(self.batch.load(Ordering::Relaxed)) {
-            self.begin::<D>(head.as_ptr());
-            // SAFETY: in the batch, so whole, and ours.
-            let next = unsafe { head.as_ref() }.next();
-            // Release: a child that finds the rest finds that this one was begun. (Its thread is not there, and its
-            // memory is a copy of some instant.)
-            self.batch.store(next, Ordering::Release);
-            self.bytes.store(0, Ordering::Relaxed);
-            // SAFETY: ours, not in the batch any more, and its grace period has passed.
-            unsafe { Head::call(head) };
-            if fork::generation() != generation {
-                // The callback forked, and this is the child: everything is as new.
-                return Reclaimed::Forked;
-            }
-            self.end();
-            self.count_one(D::state());
-        }
-        self.finish();
-        Reclaimed::Batch
-    }
-
-    /// What the callback that runs holds.
-    pub(super) fn note_bytes(&self, bytes: usize) {
-        // Relaxed: changed under the lock.
-        self.bytes.store(bytes as u64, Ordering::Relaxed);
-    }
-
-    fn count_one(&self, state: &State) {
-        state.grace.counts.callbacks_run.add(1);
-        // Relaxed, all: changed under the lock.
-        let inherited = self.inherited.load(Ordering::Relaxed);
-        if inherited != 0 {
-            self.inherited.store(inherited - 1, Ordering::Relaxed);
-        } else {
-            self.incoming.held.subtract(Held::one(self.bytes.load(Ordering::Relaxed) as usize));
-        }
-    }
-
-    /// The batch has run.
-    fn finish(&self) {
-        // Relaxed: as in `run`.
-        self.runner.store(0, Ordering::Relaxed);
-        // Relaxed: changed under the lock.
-        let taken = self.taken.load(Ordering::Relaxed);
-        // Release: partner of the acquire in `barrier`: what the callbacks did.
-        self.finished.store(taken, Ordering::Release);
-        self.wake_waiting();
-    }
-}
-
-/// Heads linked from the last to the first, brought into order before those of `rest`; the first.
-///
-/// # Safety
-/// They are the caller's alone.
-unsafe fn in_order(last: *mut Head, mut rest: *mut Head) -> *mut Head {
-    let mut head = last;
-    // SAFETY: the caller's promise.
-    while let Some(this) = unsafe { head.as_ref() } {
-        head = this.next();
-        this.set_next(rest);
-        rest = ptr::from_ref(this).cast_mut();
-    }
-    rest
-}
-
-/// Around forks.
-impl Queue {
-    /// Has children run what they inherit.
-    pub(super) fn set_child_adopts(&self, adopts: bool) {
-        // Relaxed: read by the thread that forks, which was told, or comes before.
-        self.child_adopts.store(u32::from(adopts), Ordering::Relaxed);
-    }
-
-    fn child_adopts(&self) -> bool {
-        // Relaxed: as above.
-        self.child_adopts.load(Ordering::Relaxed) != 0
-    }
-
-    /// Before a fork: sees to it, for some time, that no callback runs. `heavy` is the domain's heavy fence.
-    pub(super) fn pause(&self, heavy: impl FnOnce()) {
-        if !self.child_adopts() {
-            return;
-        }
-        // Relaxed: ordered by the fence.
-        self.pausing.fetch_add(1, Ordering::Relaxed);
-        if self.stats().callbacks_queued == 0 || self.runs_here() {
-            return;
-        }
-        if !mutated!(pause_heavy) {
-            // Pair L, heavy half: the request is before the look at what runs. Partner: the light fence in `begin`.
-            heavy();
-        }
-        let end = Deadline::after::<Private>(LONGEST_PAUSE);
-        // Acquire: partner of the release in `end`.
-        while !self.current.load(Ordering::Acquire).is_null() && !end.has_passed::<Private>() {
-            let napping = AtomicU32::new(0);
-            futex::wait(&napping, 0, Some(NAP));
-        }
-    }
-
-    /// After the fork, in the parent: callbacks go on.
-    pub(super) fn go_on(&self) {
-        // Relaxed, both: a count; the wake is a system call. (There is none to be taken away where the child does not
-        // adopt, or was only said to between the handlers.)
-        let counted = self.pausing.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
-        if counted.is_ok() {
-            futex::wake(&self.pausing, futex::ALL);
-        }
-    }
-
-    /// In the child of a fork: what was queued is the parent's, and the copy here is forgotten or adopted. How many
-    /// were being run by a thread that is not here, and are lost to a child that adopts the others.
-    pub(super) fn after_fork(&self) -> u64 {
-        // Relaxed, all: the child has one thread.
-        let current = self.current.swap(ptr::null_mut(), Ordering::Relaxed);
-        let batch = self.batch.load(Ordering::Relaxed);
-        let last = self.incoming.last.swap(ptr::null_mut(), Ordering::Relaxed);
-        let runs_here = self.runs_here();
-        self.reclaiming.reset();
-        self.worker.after_fork();
-        for word in [&self.pausing, &self.waiting] {
-            word.store(0, Ordering::Relaxed);
-        }
-        self.runner.store(0, Ordering::Relaxed);
-        self.incoming.held.reset();
-        let adopted = if self.child_adopts() && !mutated!(fork_adopts) {
-            // SAFETY: whole at any instruction but within `TAKING`, where what is taken is in neither list; and this
-            // thread's alone now.
-            let queued = unsafe { in_order(last, ptr::null_mut()) };
-            // SAFETY: as above.
-            unsafe { append(batch, queued) }
-        } else {
-            ptr::null_mut()
-        };
-        self.batch.store(adopted, Ordering::Relaxed);
-        // SAFETY: as above.
-        self.inherited.store(unsafe { length(adopted) }, Ordering::Relaxed);
-        let taken = self.finished.load(Ordering::Relaxed) + u64::from(!adopted.is_null());
-        self.taken.store(taken, Ordering::Relaxed);
-        // One that was told and is in the batch still was not begun.
-        let is_lost = !current.is_null() && !ptr::eq(current, batch) && !runs_here;
-        u64::from(is_lost && self.child_adopts())
-    }
-
-    /// Returns true if the child has adopted callbacks.
-    pub(super) fn has_inherited(&self) -> bool {
-        // Relaxed: the child has one thread.
-        self.inherited.load(Ordering::Relaxed) != 0
-    }
-}
-
-/// Two lists in order, one after the other.
-///
-/// # Safety
-/// They are the caller's alone.
-unsafe fn append(first: *mut Head, second: *mut Head) -> *mut Head {
-    let mut end = first;
-    // SAFETY: the caller's promise.
-    while let Some(this) = unsafe { end.as_ref() } {
-        end = this.next();
-        if end.is_null() {
-            this.set_next(second);
-        }
-    }
-    if first.is_null() { second } else { first }
-}
-
-/// # Safety
-/// They are the caller's alone.
-unsafe fn length(first: *mut Head) -> u64 {
-    let (mut count, mut head) = (0, first);
-    // SAFETY: the caller's promise.
-    while let Some(this) = unsafe { head.as_ref() } {
-        (count, head) = (count + 1, this.next());
-    }
-    count
-}
-
-/// The holding of `reclaiming`; given up when dropped, also by a panic.
-struct Reclaiming {
-    queue: &'static Queue,
-    state: &'static State,
-    generation: u64,
-}
-
-impl Drop for Reclaiming {
-    fn drop(&mut self) {
-        if fork::generation() != self.generation {
-            // A callback forked, and this is the child, whose lock is as new.
-            return;
-        }
-        // A panic may have come from a callback, where none is caught: the rest of the batch waits for another grace period.
-        // Relaxed, both: as in `run`.
-        self.queue.runner.store(0, Ordering::Relaxed);
-        if !self.queue.current.load(Ordering::Relaxed).is_null() {
-            self.queue.end();
-            self.queue.count_one(self.state);
-        }
-        // SAFETY: locked by the thread that made this.
-        unsafe { self.queue.reclaiming.unlock() };
     }
 }

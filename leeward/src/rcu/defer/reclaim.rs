@@ -1,0 +1,195 @@
+//! The thread that takes what is queued, waits for a grace period and runs it.
+
+use core::ptr::{self, NonNull};
+
+use super::super::callback::Head;
+use super::super::domain::{Domain, State};
+use super::super::limit::Held;
+use super::Queue;
+use crate::atomic::Ordering;
+use crate::fence::Pair;
+use crate::futex::Deadline;
+use crate::mutant::mutated;
+use crate::{fork, thread};
+
+/// `current` while a batch is taken and brought into order. No head's address.
+const TAKING: *mut Head = ptr::without_provenance_mut(1);
+
+/// What became of an attempt to run callbacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in super::super) enum Reclaimed {
+    /// A batch has run.
+    Batch,
+    /// There was none.
+    Nothing,
+    /// The time was up, and the batch is queued still.
+    TimedOut,
+    /// A callback forked, and this is the child.
+    Forked,
+}
+
+impl Queue {
+    /// Takes what is queued, waits for a grace period and runs it; not later than `until` begins to.
+    ///
+    /// A panic (in a stall's handler, or for want of any heavy fence) leaves the batch queued.
+    pub(in super::super) fn reclaim<D: Domain>(&'static self, until: Option<Deadline>) -> Reclaimed {
+        let is_ours = match until {
+            Some(until) => self.reclaiming.try_lock_until(until),
+            None => {
+                self.reclaiming.lock();
+                true
+            }
+        };
+        if !is_ours {
+            return Reclaimed::TimedOut;
+        }
+        let generation = fork::generation();
+        let _reclaiming = Reclaiming { queue: self, state: D::state(), generation };
+        // Relaxed: changed under the lock.
+        if self.batch.load(Ordering::Relaxed).is_null() && !self.take::<D>() {
+            return Reclaimed::Nothing;
+        }
+        // Never refused: nothing may run before its grace period, whatever became of this thread's own sections.
+        if !mutated!(worker_grace) && !D::state().grace.wait::<D::Fence>(until) {
+            return Reclaimed::TimedOut;
+        }
+        self.run::<D>(generation)
+    }
+
+    /// Takes all that is queued and brings it into order. False if there is nothing.
+    fn take<D: Domain>(&self) -> bool {
+        // Relaxed: only the holder of the lock takes.
+        if self.incoming.last.load(Ordering::Relaxed).is_null() {
+            return false;
+        }
+        self.begin::<D>(TAKING);
+        // Relaxed, both: changed under the lock. Before the exchange: who finds nothing queued finds it counted.
+        self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let order = if mutated!(take_acquire) { Ordering::Release } else { Ordering::AcqRel };
+        // Acquire: partner of the releases in `link`. Release: partner of the acquire in `barrier`.
+        let last = self.incoming.last.swap(ptr::null_mut(), order);
+        // SAFETY: taken: nobody else has them.
+        self.batch.store(unsafe { in_order(last, ptr::null_mut()) }, Ordering::Relaxed);
+        self.end();
+        true
+    }
+
+    /// Says what is begun, so that no fork comes in its middle while that can be waited for.
+    fn begin<D: Domain>(&self, what: *mut Head) {
+        loop {
+            // Relaxed: ordered by the fence.
+            self.current.store(what, Ordering::Relaxed);
+            if !mutated!(pause_light) {
+                // Pair L, light half: what we begin is told before the look at `pausing`. Partner: the
+                // heavy fence in `pause`. Either the forking thread sees that something runs, and waits
+                // for its end; or we see that it forks, and do not begin.
+                D::Fence::light();
+            }
+            // Relaxed: ordered by the fence.
+            if self.pausing.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+            self.end();
+            self.wait_for_forks();
+        }
+    }
+
+    fn end(&self) {
+        // Release: what was begun is done, for the forking thread. Partner: the acquire in `pause`.
+        self.current.store(ptr::null_mut(), Ordering::Release);
+    }
+
+    /// Runs the batch.
+    fn run<D: Domain>(&self, generation: u64) -> Reclaimed {
+        // Relaxed: read by the thread itself, and as a hint by those who poll.
+        self.runner.store(thread::this(), Ordering::Relaxed);
+        // Relaxed, here and below: changed under the lock.
+        while let Some(head) = NonNull::new(self.batch.load(Ordering::Relaxed)) {
+            self.begin::<D>(head.as_ptr());
+            // SAFETY: in the batch, so whole, and ours.
+            let next = unsafe { head.as_ref() }.next();
+            // Release: a child that finds the rest finds that this one was begun. (Its thread is not there, and its
+            // memory is a copy of some instant.)
+            self.batch.store(next, Ordering::Release);
+            self.bytes.store(0, Ordering::Relaxed);
+            // SAFETY: ours, not in the batch any more, and its grace period has passed.
+            unsafe { Head::call(head) };
+            if fork::generation() != generation {
+                // The callback forked, and this is the child: everything is as new.
+                return Reclaimed::Forked;
+            }
+            self.end();
+            self.count_one(D::state());
+        }
+        self.finish();
+        Reclaimed::Batch
+    }
+
+    /// What the callback that runs holds.
+    pub(in super::super) fn note_bytes(&self, bytes: usize) {
+        // Relaxed: changed under the lock.
+        self.bytes.store(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn count_one(&self, state: &State) {
+        state.grace.counts.callbacks_run.add(1);
+        // Relaxed, all: changed under the lock.
+        let inherited = self.inherited.load(Ordering::Relaxed);
+        if inherited != 0 {
+            self.inherited.store(inherited - 1, Ordering::Relaxed);
+        } else {
+            self.incoming.held.subtract(Held::one(self.bytes.load(Ordering::Relaxed) as usize));
+        }
+    }
+
+    /// The batch has run.
+    fn finish(&self) {
+        // Relaxed: as in `run`.
+        self.runner.store(0, Ordering::Relaxed);
+        // Relaxed: changed under the lock.
+        let taken = self.taken.load(Ordering::Relaxed);
+        // Release: partner of the acquire in `barrier`: what the callbacks did.
+        self.finished.store(taken, Ordering::Release);
+        self.wake_waiting();
+    }
+}
+
+/// Heads linked from the last to the first, brought into order before those of `rest`; the first.
+///
+/// # Safety
+/// They are the caller's alone.
+pub(super) unsafe fn in_order(last: *mut Head, mut rest: *mut Head) -> *mut Head {
+    let mut head = last;
+    // SAFETY: the caller's promise.
+    while let Some(this) = unsafe { head.as_ref() } {
+        head = this.next();
+        this.set_next(rest);
+        rest = ptr::from_ref(this).cast_mut();
+    }
+    rest
+}
+
+/// The holding of `reclaiming`; given up when dropped, also by a panic.
+struct Reclaiming {
+    queue: &'static Queue,
+    state: &'static State,
+    generation: u64,
+}
+
+impl Drop for Reclaiming {
+    fn drop(&mut self) {
+        if fork::generation() != self.generation {
+            // A callback forked, and this is the child, whose lock is as new.
+            return;
+        }
+        // A panic may have come from a callback, where none is caught: the rest of the batch waits for another grace period.
+        // Relaxed, both: as in `run`.
+        self.queue.runner.store(0, Ordering::Relaxed);
+        if !self.queue.current.load(Ordering::Relaxed).is_null() {
+            self.queue.end();
+            self.queue.count_one(self.state);
+        }
+        // SAFETY: locked by the thread that made this.
+        unsafe { self.queue.reclaiming.unlock() };
+    }
+}
