@@ -249,17 +249,21 @@ impl Grace {
         watch.look(slot, &self.counts);
     }
 
-    /// Reports the reader that is in the way of the grace period that runs, for a caller who waited for so long and
-    /// whose domain holds more callbacks than it should. Once in the time after which stalls are reported.
-    pub(super) fn report_beyond_limit(&self, waited: Duration) {
+    /// Reports the reader that is in the way of the grace period that runs, for a caller that waited for `least` and
+    /// whose domain holds more callbacks than it should: if that grace period has slept for as long, or (`slept`) was
+    /// the caller's own. Once in the time after which stalls are reported.
+    pub(super) fn report_beyond_limit(&self, least: Duration, slept: bool) {
         let Some(pause) = self.stall.get() else { return };
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let now = futex::now();
         // Relaxed, all here: for people.
         let next = self.next_report.load(Ordering::Relaxed);
-        if nanos(now) < next {
+        let since = self.asleep_since.load(Ordering::Relaxed);
+        let asleep = if since == 0 { None } else { Some(now.saturating_sub(Duration::from_nanos(since))) };
+        let Some(waited) = asleep.or(slept.then_some(least)).filter(|&waited| waited >= least && nanos(now) >= next)
+        else {
             return;
-        }
+        };
         let epoch = self.epoch.0.load(Ordering::Relaxed);
         let Some(slot) = self.registry.slots().find(|slot| slot.is_blocking(epoch)) else { return };
         let after = nanos(now.saturating_add(pause));
@@ -267,8 +271,6 @@ impl Grace {
             return;
         }
         let (_, thread, entered_at) = slot.holder();
-        let since = self.asleep_since.load(Ordering::Relaxed);
-        let waited = if since == 0 { waited } else { now.saturating_sub(Duration::from_nanos(since)) };
         self.counts.stalls.add(1);
         self.stall.tell(&stall::Stall { thread, waited, entered_at, is_beyond_limit: true });
     }

@@ -220,7 +220,8 @@ impl Queue {
             let grace = &D::state().grace;
             grace.counts.over_limit.add(1);
             if waits {
-                grace.report_beyond_limit(policy.bound().unwrap_or_default());
+                let expedites = matches!(policy, Policy::Expedite(_));
+                grace.report_beyond_limit(policy.bound().unwrap_or_default(), expedites);
             }
         }
     }
