@@ -51,6 +51,9 @@ pub enum ParkEnd {
     TimedOut,
     /// A signal is to be handled, or the thread is to die.
     Interrupted,
+    /// Awake for no reason, and a handler of a signal may have run on this thread since [`Host::task`] was asked for it, or since the last
+    /// such end: the engine compares the word again before it parks again (see [`Host::park`], "Signals").
+    Recheck,
 }
 
 /// A waiting thread's place in the queue: lower numbers are woken first, equal ones in the order in which they came.

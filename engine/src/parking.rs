@@ -104,11 +104,15 @@ impl Gathering {
 #[inline]
 pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     let until = until.filter(|until| until.at != u64::MAX);
+    let left = until.map(|until| until.at.saturating_sub(now(until.clock)));
     // A time that is up leaves none to look.
-    if until.is_none_or(|until| now(until.clock) < until.at) {
-        look::at(flag);
+    if left != Some(0) {
+        let looked = look::at(flag, left);
         if !flag.is_waiting() {
             return ParkEnd::Unparked;
+        }
+        if looked && !mutated!(look_recheck) {
+            return ParkEnd::Recheck;
         }
     }
     let end = match until {

@@ -11,7 +11,7 @@ use crate::bucket::Locked;
 use crate::call::Call;
 use crate::key::Key;
 use crate::mutant::mutated;
-use crate::pi_claiming::{Claiming, Exiting, Told, wake};
+use crate::pi_claiming::{ClaimEnd, Claiming, Exiting, Told, wake};
 use crate::pi_graph::{Claimant, Waits};
 use crate::waiter::Waiter;
 use crate::{Access, Address, Deadline, Engine, Errno, Fault, Host, Inheritance, Owner, Priority, Thread, Word};
@@ -104,7 +104,11 @@ impl<H: Host> Engine<H> {
                 }
             }
         }
-        claiming.park(until).map(|(end, _)| end)
+        claiming.park(until, None).map(|end| match end {
+            ClaimEnd::Acquired => LockPi::Acquired,
+            ClaimEnd::TimedOut => LockPi::TimedOut,
+            ClaimEnd::Interrupted { .. } | ClaimEnd::Changed => LockPi::Interrupted,
+        })
     }
 
     /// Gives a lock up that the calling thread owns: to the most urgent thread that waits for it, whose number the word holds then, with the waiters bit (as

@@ -9,7 +9,7 @@ use crate::bucket::Locked;
 use crate::call::Call;
 use crate::key::Key;
 use crate::mutant::mutated;
-use crate::pi::{LockPi, Stop};
+use crate::pi::Stop;
 use crate::pi_graph::{Claimant, Waits};
 use crate::waiter::{Decision, Waiter};
 use crate::{Deadline, Engine, Errno, Host, Inheritance, ParkEnd, Word};
@@ -107,8 +107,23 @@ pub(crate) struct Claiming<'a, H: Host> {
     pub(crate) lock: Word,
 }
 
+/// How a claimant's wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ClaimEnd {
+    /// The lock is the thread's.
+    Acquired,
+    /// The time is up.
+    TimedOut,
+    /// A signal came; `claimed`: when the thread waited for the lock, and not any more to be moved to it.
+    Interrupted { claimed: bool },
+    /// The word that it waited for before being moved holds another value.
+    Changed,
+}
+
 /// How a claimant was found when its owner wanted it to leave.
 enum Left {
+    /// It stays, since it was moved to the lock.
+    Moved,
     /// It has left; whether it waited for a lock already.
     Gone { claimed: bool },
     /// It was woken: the lock is its.
@@ -122,24 +137,39 @@ impl<H: Host> Claiming<'_, H> {
         &self.claimant.get_ref().node
     }
 
-    /// Sleeps; how it ended, and where the thread has not the lock, whether it waited for it (or still to be moved to it).
-    pub(crate) fn park(&self, until: Option<Deadline>) -> Result<(LockPi, bool), Errno> {
+    /// Sleeps until the lock is the thread's or the wait for it ends. `word` is what the thread waits for until it is moved to the lock, and the value that is
+    /// expected of it; none: it waits for the lock, whose word the thread's own handlers do not change.
+    pub(crate) fn park(&self, until: Option<Deadline>, word: Option<(Word, u32)>) -> Result<ClaimEnd, Errno> {
         let flag = self.node().flag();
         loop {
             let end = if flag.is_waiting() { self.call.host.park(flag, until) } else { ParkEnd::Unparked };
+            let mut changed = Ok(false);
             let left = match end {
-                ParkEnd::Unparked if flag.is_waiting() => continue,
-                ParkEnd::Unparked if self.node().is_woken() => Left::Woken,
-                ParkEnd::Unparked => Left::Heir,
-                ParkEnd::TimedOut | ParkEnd::Interrupted => self.leave(),
+                ParkEnd::Unparked | ParkEnd::Recheck if !flag.is_waiting() => self.chosen(),
+                ParkEnd::Unparked => continue,
+                ParkEnd::Recheck => {
+                    changed = word.map_or(Ok(false), |(word, expected)| self.call.has_changed(word, expected));
+                    match changed {
+                        Ok(false) => continue,
+                        _ => self.leave(mutated!(recheck_moved)),
+                    }
+                }
+                ParkEnd::TimedOut | ParkEnd::Interrupted => self.leave(true),
             };
-            let end = if end == ParkEnd::TimedOut { LockPi::TimedOut } else { LockPi::Interrupted };
             return match left {
-                Left::Gone { claimed } => Ok((end, claimed)),
-                Left::Woken => Ok((LockPi::Acquired, true)),
-                Left::Heir => self.settle().map(|()| (LockPi::Acquired, true)),
+                Left::Moved => continue,
+                Left::Gone { .. } if end == ParkEnd::TimedOut => Ok(ClaimEnd::TimedOut),
+                Left::Gone { claimed } if end == ParkEnd::Interrupted => Ok(ClaimEnd::Interrupted { claimed }),
+                Left::Gone { .. } => changed.map(|_| ClaimEnd::Changed),
+                Left::Woken => Ok(ClaimEnd::Acquired),
+                Left::Heir => self.settle().map(|()| ClaimEnd::Acquired),
             };
         }
+    }
+
+    /// How one was chosen whose flag says so.
+    fn chosen(&self) -> Left {
+        if self.node().is_woken() { Left::Woken } else { Left::Heir }
     }
 
     /// The lock of the bucket that the node is in; `None`: it is in none.
@@ -156,8 +186,8 @@ impl<H: Host> Claiming<'_, H> {
         None
     }
 
-    /// Takes it out of its list and of the graph, unless the lock is its by now.
-    fn leave(&self) -> Left {
+    /// Takes it out of its list and of the graph, unless the lock is its by now; and with `claimed` false, unless it was moved to the lock.
+    fn leave(&self, claimed: bool) -> Left {
         let node = self.node();
         let locked = self.lock();
         // Whoever wakes it holds the graph's lock until it has.
@@ -167,6 +197,9 @@ impl<H: Host> Claiming<'_, H> {
         }
         if node.is_heir() && !mutated!(pi_leave_decision) {
             return Left::Heir;
+        }
+        if !claimed && waits.has(self.claimant.claim()) {
+            return Left::Moved;
         }
         let owner = waits.remove(self.claimant.claim());
         if let Some(mut locked) = locked {
@@ -225,7 +258,7 @@ impl<H: Host> Drop for Claiming<'_, H> {
     fn drop(&mut self) {
         // Does something where the host panicked; else it is idle, woken or has left.
         if self.node().flag().is_waiting() {
-            self.leave();
+            self.leave(true);
         }
         if self.node().is_heir() {
             self.renounce();

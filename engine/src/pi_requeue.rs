@@ -9,8 +9,8 @@ use crate::call::{Call, HeldTwo};
 use crate::chain::Found;
 use crate::key::Key;
 use crate::mutant::mutated;
-use crate::pi::{LockPi, Look, Stop};
-use crate::pi_claiming::{Claiming, Told, wake};
+use crate::pi::{Look, Stop};
+use crate::pi_claiming::{ClaimEnd, Claiming, Told, wake};
 use crate::pi_graph::{Claimant, Waits};
 use crate::waiter::Waiter;
 use crate::{Access, Deadline, Engine, Errno, Host, Inheritance, Requeue, Thread, Word};
@@ -77,11 +77,11 @@ impl<H: Host> Engine<H> {
             }
             break;
         }
-        Ok(match claiming.park(until)? {
-            (LockPi::Acquired, _) => WaitPi::Acquired,
-            (LockPi::TimedOut, _) => WaitPi::TimedOut,
-            (LockPi::Interrupted, false) => WaitPi::Interrupted,
-            (LockPi::Interrupted, true) => WaitPi::Changed,
+        Ok(match claiming.park(until, Some((word, expected)))? {
+            ClaimEnd::Acquired => WaitPi::Acquired,
+            ClaimEnd::TimedOut => WaitPi::TimedOut,
+            ClaimEnd::Interrupted { claimed: false } => WaitPi::Interrupted,
+            ClaimEnd::Interrupted { claimed: true } | ClaimEnd::Changed => WaitPi::Changed,
         })
     }
 

@@ -47,8 +47,20 @@ impl<H: Host> Engine<H> {
         if !call.queue(node, word, expected, key, || Handle::Task(host.task(node.get_ref().flag())))? {
             return Ok(Wait::Changed);
         }
-        Ok(queued.park(until))
+        queued.park(word, expected, until)
     }
+}
+
+/// What came of comparing the word of a queued waiter again.
+pub(crate) enum Stayed {
+    /// The word holds the value that is expected.
+    Unchanged,
+    /// The word holds another value, and the waiter has left.
+    Left,
+    /// It was woken.
+    Woken,
+    /// A requeue moved it to another word: what the first one holds means nothing to it.
+    Moved,
 }
 
 impl<H: Host> Call<'_, H> {
@@ -111,6 +123,48 @@ impl<H: Host> Call<'_, H> {
         Ok(true)
     }
 
+    /// Compares the word again that a queued node waits for: the node leaves if the value is another one.
+    #[inline(never)]
+    pub(crate) fn recheck(&self, node: Pin<&Waiter<H>>, word: Word, expected: u32) -> Result<Stayed, Errno> {
+        if !self.has_changed(word, expected)? {
+            return Ok(Stayed::Unchanged);
+        }
+        let key = self.key(word, Access::Read)?;
+        Ok(self.leave_unmoved(node, &key))
+    }
+
+    /// Returns true if a word holds another value than is expected; no lock is held.
+    pub(crate) fn has_changed(&self, word: Word, expected: u32) -> Result<bool, Errno> {
+        loop {
+            match self.host.load(word.address) {
+                Ok(value) => return Ok(value != expected && !mutated!(recheck)),
+                Err(Fault) => self.host.fault_in(word.address, Access::Read)?,
+            }
+        }
+    }
+
+    /// Takes a node out of its list, unless it was woken, or moved by a requeue to another key than `key`.
+    pub(crate) fn leave_unmoved(&self, node: Pin<&Waiter<H>>, key: &Key) -> Stayed {
+        let node = node.get_ref();
+        while let Some(bucket) = node.bucket().filter(|_| !node.is_woken()) {
+            // SAFETY: as in `leave`.
+            let mut locked = unsafe { bucket.as_ref() }.lock(self.host, self.space);
+            // Under the lock of the bucket that it is in nobody else decides.
+            if node.bucket() != Some(bucket) || node.is_woken() {
+                continue;
+            }
+            let place = core::ptr::NonNull::from(node);
+            if locked.key(place) != *key && !mutated!(recheck_moved) {
+                return Stayed::Moved;
+            }
+            if node.decide_to_leave() {
+                locked.remove(place);
+                return Stayed::Left;
+            }
+        }
+        Stayed::Woken
+    }
+
     /// Takes a node that is queued, or was, out of whatever bucket it is in now; false if it was woken. Where the host panicked on
     /// the way, calling it again goes on from there.
     pub(crate) fn leave(&self, node: Pin<&Waiter<H>>) -> bool {
@@ -150,20 +204,25 @@ impl<H: Host> Queued<'_, H> {
         left
     }
 
-    fn park(self, until: Option<Deadline>) -> Wait {
+    fn park(self, word: Word, expected: u32, until: Option<Deadline>) -> Result<Wait, Errno> {
         let flag = self.node.get_ref().flag();
         loop {
             if !flag.is_waiting() {
                 core::mem::forget(self);
-                return Wait::Woken;
+                return Ok(Wait::Woken);
             }
             let end = match self.call.host.park(flag, until) {
                 ParkEnd::Unparked => continue,
                 ParkEnd::TimedOut => Wait::TimedOut,
                 ParkEnd::Interrupted => Wait::Interrupted,
+                ParkEnd::Recheck => match self.call.recheck(self.node, word, expected) {
+                    Ok(Stayed::Left) => return Ok(Wait::Changed),
+                    Ok(_) => continue,
+                    Err(errno) => return if self.leave() { Err(errno) } else { Ok(Wait::Woken) },
+                },
             };
             // Whoever was chosen first says so: a wake is never lost.
-            return if self.leave() { end } else { Wait::Woken };
+            return Ok(if self.leave() { end } else { Wait::Woken });
         }
     }
 }

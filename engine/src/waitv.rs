@@ -6,6 +6,7 @@ use core::pin::Pin;
 
 use crate::call::Call;
 use crate::mutant::mutated;
+use crate::wait::Stayed;
 use crate::waiter::{Handle, Waiter};
 use crate::{Access, Deadline, Engine, Errno, Fault, Flag, Host, ParkEnd, Word};
 
@@ -84,7 +85,7 @@ impl<H: Host> Engine<H> {
             match group.queue()? {
                 Queueing::Ended(end) => return Ok(end),
                 Queueing::Again => continue,
-                Queueing::Queued => return Ok(group.park(until)),
+                Queueing::Queued => return group.park(until),
             }
         }
     }
@@ -137,22 +138,38 @@ impl<H: Host> Group<'_, H> {
         Ok(Queueing::Queued)
     }
 
-    fn park(&mut self, until: Option<Deadline>) -> WaitAny {
+    fn park(&mut self, until: Option<Deadline>) -> Result<WaitAny, Errno> {
         loop {
             if !self.flag.is_waiting() {
                 self.settle();
             }
             if self.any_woken() {
-                return self.leave().map_or(WaitAny::Interrupted, WaitAny::Woken);
+                return Ok(self.leave().map_or(WaitAny::Interrupted, WaitAny::Woken));
             }
             let end = match self.call.host.park(self.flag, until) {
                 ParkEnd::Unparked => continue,
                 ParkEnd::TimedOut => WaitAny::TimedOut,
                 ParkEnd::Interrupted => WaitAny::Interrupted,
+                ParkEnd::Recheck => match self.recheck() {
+                    Ok(true) => WaitAny::Changed,
+                    Ok(false) => continue,
+                    Err(errno) => return self.leave().map_or(Err(errno), |index| Ok(WaitAny::Woken(index))),
+                },
             };
             // Whoever was chosen first says so: a wake is never lost.
-            return self.leave().map_or(end, WaitAny::Woken);
+            return Ok(self.leave().map_or(end, WaitAny::Woken));
         }
+    }
+
+    /// Compares the words again; returns true if one of them changed, whose node has left.
+    #[inline(never)]
+    fn recheck(&self) -> Result<bool, Errno> {
+        for place in self.places {
+            if let Stayed::Left = self.call.recheck(place.node(), place.word, place.expected)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn any_woken(&self) -> bool {

@@ -58,6 +58,41 @@ fn starnix_a_requeue_to_a_lock_takes_from_the_front() {
 }
 
 #[test]
+fn a_word_that_a_handler_changed_ends_the_wait_of_one_that_was_not_moved() {
+    let crew = Crew::new();
+    crew.own(1, 0);
+    let moved = crew.wait_requeue(2, 8, 0);
+    crew.handle(2);
+    assert_eq!(crew.requeue(8, 0, 0), Ok(Requeue::Done(1)));
+    let waiting = crew.wait_requeue(3, 8, 0);
+    crew.set(4 * 8, 1);
+    // The one that waits for the lock by now goes on.
+    crew.handle(2);
+    crew.end(3, End::Handled);
+    assert_eq!(waiting.join().unwrap(), Ok(WaitPi::Changed));
+    crew.unlock(1, 0).unwrap();
+    assert_eq!(moved.join().unwrap(), Ok(WaitPi::Acquired));
+    assert_eq!((crew.get(0), crew.waiters()), (2 | WAITERS, 0));
+    crew.unlock(2, 0).unwrap();
+}
+
+#[test]
+fn a_handler_before_a_word_that_cannot_be_read_and_before_a_lock() {
+    let crew = Crew::new();
+    let waiting = crew.wait_requeue(3, 8, 0);
+    crew.take_away(4 * 8, true);
+    crew.end(3, End::Handled);
+    assert_eq!(waiting.join().unwrap(), Err(Errno::EFAULT));
+    // One that waits for a lock has no such word.
+    crew.own(1, 0);
+    let locking = crew.wait_for(2, 0);
+    crew.handle(2);
+    crew.unlock(1, 0).unwrap();
+    assert_eq!(end(locking), LockPi::Acquired);
+    assert_eq!(crew.waiters(), 0);
+}
+
+#[test]
 fn who_was_moved_leaves_the_lock_that_it_was_moved_to() {
     let crew = Crew::new();
     crew.own(1, 0);

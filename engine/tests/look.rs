@@ -1,4 +1,5 @@
-//! Threads that look before they sleep: whoever is woken while it looks is told by its flag, and unparked by nobody.
+//! Threads that look before they sleep: whoever is woken while it looks is told by its flag, and unparked by nobody. And threads on which a handler of a signal ran
+//! before they slept, who compare their words again.
 
 #![allow(missing_docs)]
 
@@ -11,7 +12,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
-use leeward_engine::{Config, Engine, Errno, Heap, Host, Place, Requeue, Wait, WaitAny, Word};
+use leeward_engine::{Config, Engine, Errno, Heap, Host, ParkEnd, Place, Requeue, Wait, WaitAny, Word};
 use paged::{Page, Paged};
 
 const ANY: u32 = u32::MAX;
@@ -85,6 +86,82 @@ fn of_several_words_one_is_woken() {
     let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
     assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::Woken(1)));
     assert_eq!(engine.stats(&host).waiters, 0);
+}
+
+/// A wait in whose first sleep a handler of a signal runs, after which the host asks for the word to be compared again; how it ended.
+fn interrupted(handler: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Rc<Engine<Paged>>, Paged) {
+    let (engine, host) = case(false, handler);
+    host.ends.borrow_mut().push_back(ParkEnd::Recheck);
+    (engine, host)
+}
+
+fn waiters(engine: &Engine<Paged>, host: &Paged) -> u64 {
+    host.space().stats(host).waiters + engine.stats(host).waiters
+}
+
+#[test]
+fn a_word_that_a_handler_changed_ends_the_wait() {
+    let (engine, host) = interrupted(|_, host| host.word(64).set(1));
+    assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::Changed));
+    assert_eq!(waiters(&engine, &host), 0);
+    let (engine, host) = interrupted(|_, host| host.word(128).set(1));
+    let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
+    assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::Changed));
+    assert_eq!(waiters(&engine, &host), 0);
+}
+
+#[test]
+fn a_wait_whose_word_is_what_it_was_goes_on() {
+    let (engine, host) = interrupted(|_, _| {});
+    host.ends.borrow_mut().extend([ParkEnd::Recheck, ParkEnd::Unparked, ParkEnd::Interrupted]);
+    assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::Interrupted));
+    let (engine, host) = interrupted(|_, _| {});
+    let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
+    assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::TimedOut));
+    assert_eq!(waiters(&engine, &host), 0);
+}
+
+#[test]
+fn a_wake_of_the_handlers_counts_before_the_change() {
+    let change_and_wake = |engine: &Engine<Paged>, host: &Paged| {
+        host.word(64).set(1);
+        assert_eq!(engine.wake(host, HERE, 1, ANY), Ok(1));
+    };
+    let (engine, host) = interrupted(change_and_wake);
+    assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::Woken));
+    let (engine, host) = interrupted(change_and_wake);
+    let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
+    assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::Woken(0)));
+    assert_eq!(waiters(&engine, &host), 0);
+}
+
+/// A requeue counted it: it may not be gone when the word that it was moved to is woken.
+#[test]
+fn a_waiter_that_was_moved_does_not_look_at_its_first_word() {
+    let change_and_move = |engine: &Engine<Paged>, host: &Paged| {
+        host.word(64).set(1);
+        assert_eq!(engine.requeue(host, HERE, THERE, 0, 1, None), Ok(Requeue::Done(1)));
+    };
+    let (engine, host) = interrupted(change_and_move);
+    assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::TimedOut));
+    let (engine, host) = interrupted(change_and_move);
+    let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
+    assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::TimedOut));
+    assert_eq!(waiters(&engine, &host), 0);
+}
+
+#[test]
+fn a_word_that_cannot_be_read_any_more_ends_the_wait() {
+    let (engine, host) = interrupted(|_, host| host.set_page(0, Page::Never));
+    assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Err(Errno::EFAULT));
+    let (engine, host) = interrupted(|engine, host| {
+        assert_eq!(engine.wake(host, HERE, 1, ANY), Ok(1));
+        host.set_page(0, Page::Never);
+    });
+    assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::Woken));
+    let (engine, host) = interrupted(|_, host| host.set_page(0, Page::Late(3)));
+    assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::TimedOut));
+    assert_eq!(waiters(&engine, &host), 0);
 }
 
 #[test]

@@ -1,54 +1,101 @@
-//! Looking before sleeping. A sleep and its wake cost two system calls, and some microseconds until the woken runs; who is woken sooner than that had better
-//! not slept. To look for about as long as that costs at most twice what the better of the two would have (Karlin, Manasse, McGeoch and Owicki, "Competitive
+//! Looking before sleeping. A sleep and its wake cost two system calls, and some microseconds until the woken thread runs; a thread that is woken sooner than that
+//! should not have slept. To look for about as long as that costs at most twice what the better of the two would have (Karlin, Manasse, McGeoch and Owicki, "Competitive
 //! randomized algorithms for nonuniform problems", 1990); to look only while it is of use costs those that wait for long next to nothing.
+//!
+//! A yield is a look that gives the processor away, and may cost a whole time slice for each thread that wants it: it is done only where that can gain something, and
+//! can make no wait end late.
 
 use core::cell::Cell;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::now;
+use crate::mutant::mutated;
 use crate::{Clock, Flag};
 
 /// Looks with a pause before each.
 const PAUSES: u32 = 8;
-/// Looks with the processor offered to others before each: whoever is to wake this thread may need it.
+/// The most looks with a yield before each: the thread that is to wake this one may need the processor.
 const YIELDS: u32 = 12;
-/// If these take longer than so many nanoseconds, others had the processor for a time slice: on so busy a machine who sleeps is woken sooner than who yields.
+/// Nanoseconds that the yields of one look may take together. If they take longer, others had the processor for a time slice: on so busy a machine a thread that sleeps
+/// is woken sooner than one that yields.
 const LONG: u64 = 20_000;
-/// Of so many parks, and one more, at least one looks.
+/// A wait whose deadline is nearer than this many nanoseconds does not yield: others might have the processor for so long.
+const NEAR: u64 = 100_000_000;
+/// For this many nanoseconds after yields that took [`LONG`] a thread that has not looked before does not yield: it need not find out the same.
+const BUSY: u64 = 100_000_000;
+/// Of this many parks, and one more, at least one looks.
 const MOST_SKIPPED: u32 = 63;
 
-std::thread_local! {
-    /// How many of this thread's next parks do not look, and how many did not after its last look.
-    static SKIP: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+/// What a thread learnt from its looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Learnt {
+    /// How many of its next parks do not look.
+    skip: u32,
+    /// How many did not after its last look.
+    last: u32,
+    /// It has looked.
+    looked: bool,
 }
 
-/// Looks, until there is no more reason to wait or it is time to sleep. After each look in vain twice as many parks do without, up to [`MOST_SKIPPED`]; after one
-/// that was of use, none.
+std::thread_local! {
+    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { skip: 0, last: 0, looked: false }) };
+}
+
+/// Until when the machine counts as busy, on the monotonic clock.
+static BUSY_UNTIL: AtomicU64 = AtomicU64::new(0);
+
+/// Looks, until there is no more reason to wait or it is time to sleep; returns true if it did. `left` is the time to the deadline in nanoseconds. After each look in vain
+/// twice as many parks do without, up to [`MOST_SKIPPED`]; after one that was of use, none.
 #[inline]
-pub(super) fn at(flag: &Flag) {
-    match SKIP.get() {
-        (0, last) => look(flag, last),
-        (more, last) => SKIP.set((more - 1, last)),
+pub(super) fn at(flag: &Flag, left: Option<u64>) -> bool {
+    let learnt = LEARNT.get();
+    if learnt.skip != 0 {
+        LEARNT.set(Learnt { skip: learnt.skip - 1, ..learnt });
+        return false;
     }
+    look(flag, learnt, left.is_none_or(|left| left >= NEAR || mutated!(look_near)));
+    true
 }
 
 #[inline(never)]
-fn look(flag: &Flag, last: u32) {
-    let (mut looks, mut began) = (0, 0);
+fn look(flag: &Flag, learnt: Learnt, may_yield: bool) {
+    let (mut looks, mut began, mut took) = (0, 0, 0);
     flag.look(|| {
         looks += 1;
         if looks <= PAUSES {
             core::hint::spin_loop();
-        } else {
-            if looks == PAUSES + 1 {
-                began = now(Clock::Monotonic);
-            }
-            std::thread::yield_now();
+            return true;
         }
-        looks <= PAUSES + YIELDS
+        if !may_yield || looks > PAUSES + YIELDS {
+            return false;
+        }
+        let time = now(Clock::Monotonic);
+        if looks == PAUSES + 1 {
+            began = time;
+            // Relaxed: an estimate.
+            if !learnt.looked && time < BUSY_UNTIL.load(Ordering::Relaxed) && !mutated!(look_busy) {
+                return false;
+            }
+        }
+        took = time.saturating_sub(began);
+        if took >= LONG && !mutated!(look_long) {
+            return false;
+        }
+        std::thread::yield_now();
+        true
     });
-    let was_of_use = !flag.is_waiting() && (looks <= PAUSES || now(Clock::Monotonic).saturating_sub(began) < LONG);
-    let next = if was_of_use { 0 } else { (2 * last + 1).min(MOST_SKIPPED) };
-    SKIP.set((next, next));
+    let is_told = !flag.is_waiting();
+    if is_told && looks > PAUSES {
+        took = now(Clock::Monotonic).saturating_sub(began);
+    }
+    if took >= LONG {
+        // Relaxed: an estimate.
+        BUSY_UNTIL.store(began + took + BUSY, Ordering::Relaxed);
+    }
+    let last = if is_told && took < LONG { 0 } else { (2 * learnt.last + 1).min(MOST_SKIPPED) };
+    // One more, which this wait is parked with as soon as its word was compared again.
+    let skip = if is_told { last } else { last + 1 };
+    LEARNT.set(Learnt { skip, last, looked: true });
 }
 
 #[cfg(test)]
@@ -57,19 +104,30 @@ mod tests {
     use crate::parking::park;
     use crate::{Deadline, ParkEnd};
 
+    fn learnt() -> (u32, u32) {
+        (LEARNT.get().skip, LEARNT.get().last)
+    }
+
     #[test]
     fn looks_in_vain_become_rare_and_a_time_that_is_up_leaves_none() {
         let flag = Flag::new_group();
         for passed in [1, 3, 7, 15, 31, MOST_SKIPPED, MOST_SKIPPED] {
-            at(&flag);
-            assert_eq!(SKIP.get(), (passed, passed));
-            (0..passed).for_each(|_| at(&flag));
-            assert_eq!(SKIP.get(), (0, passed));
+            assert!(at(&flag, None));
+            assert_eq!(learnt(), (passed + 1, passed));
+            (0..=passed).for_each(|_| assert!(!at(&flag, None)));
+            assert_eq!(learnt(), (0, passed));
         }
         assert_eq!(park(&flag, Some(Deadline { clock: Clock::Monotonic, at: 1 })), ParkEnd::TimedOut);
-        assert_eq!(SKIP.get(), (0, MOST_SKIPPED));
+        assert_eq!(learnt(), (0, MOST_SKIPPED));
         flag.tell_group();
         assert_eq!(park(&flag, None), ParkEnd::Unparked);
-        assert_eq!(SKIP.get(), (0, 0));
+        assert_eq!(learnt(), (0, 0));
+    }
+
+    #[test]
+    fn after_a_look_in_vain_the_word_is_compared_again() {
+        let flag = Flag::new_group();
+        assert_eq!(park(&flag, None), ParkEnd::Recheck);
+        assert_eq!(park(&flag, Some(Deadline { clock: Clock::Monotonic, at: 1 })), ParkEnd::TimedOut);
     }
 }

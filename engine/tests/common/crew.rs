@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub enum End {
     Time,
     Signal,
+    /// A handler of a signal ran before the sleep.
+    Handled,
     /// The time is up, but the thread does not get to run until it is let go.
     HeldTime,
 }
@@ -130,6 +132,12 @@ impl Crew {
         if end == End::HeldTime {
             self.until(|states| states.held.contains(&number));
         }
+    }
+
+    /// A handler ran on a thread, which sleeps again.
+    pub fn handle(&self, number: u32) {
+        self.end(number, End::Handled);
+        self.until(|states| !states.ends.contains_key(&number) && states.parked.contains(&number));
     }
 
     pub fn let_go(&self, number: u32) {
@@ -271,6 +279,7 @@ impl Host for Member {
             match states.ends.remove(&self.number) {
                 Some(End::Time) => break ParkEnd::TimedOut,
                 Some(End::Signal) => break ParkEnd::Interrupted,
+                Some(End::Handled) => break ParkEnd::Recheck,
                 Some(End::HeldTime) => {
                     states.held.insert(self.number);
                     self.world.changed.notify_all();

@@ -5,6 +5,7 @@
 #![allow(dead_code)]
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -41,6 +42,8 @@ pub struct Paged {
     pub serving: RefCell<Option<Others>>,
     /// Happens in the next sleep, once.
     pub sleep: RefCell<Option<Others>>,
+    /// How the next sleeps end, the first one first; then by time.
+    pub ends: RefCell<VecDeque<ParkEnd>>,
     /// That sleep is none: the thread looks.
     pub looks: Cell<bool>,
     /// Sleeps that were ended.
@@ -61,6 +64,7 @@ impl Paged {
             faults: Cell::new(0),
             serving: RefCell::default(),
             sleep: RefCell::default(),
+            ends: RefCell::default(),
             looks: Cell::new(false),
             unparked: Cell::new(0),
             threads: Cell::new(1),
@@ -174,7 +178,7 @@ impl Host for Paged {
                 others(self, 0);
             }
         }
-        ParkEnd::TimedOut
+        self.ends.borrow_mut().pop_front().unwrap_or(ParkEnd::TimedOut)
     }
     fn unpark(&self, (): ()) {
         self.may_sleep();

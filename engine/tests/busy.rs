@@ -1,0 +1,71 @@
+//! What a parked thread does before it sleeps on a machine where others want the processor: it gives the processor away only where that can gain something.
+
+#![cfg(target_os = "linux")]
+#![allow(missing_docs)]
+
+#[path = "common/busy.rs"]
+mod busy;
+#[path = "common/differential.rs"]
+mod differential;
+#[path = "common/realtime.rs"]
+mod realtime;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use busy::{yields_of, yields_take};
+use differential::sleep_in_a_wait;
+use leeward_engine::parking::{ParkingLot, now};
+use leeward_engine::{Clock, Deadline, Wait};
+use realtime::{may_run_in_real_time, me, run_at, until};
+
+/// How often a new thread yields in a wait, which is woken as soon as it sleeps, or has no time left.
+fn first_wait(lot: &ParkingLot, left: Option<Duration>) -> u32 {
+    wait_of(lot, left, || ())
+}
+
+fn wait_of(lot: &ParkingLot, left: Option<Duration>, before: impl FnOnce() + Send) -> u32 {
+    let (word, thread) = (AtomicU32::new(0), AtomicU32::new(0));
+    let at = |left: Duration| now(Clock::Monotonic) + left.as_nanos() as u64;
+    std::thread::scope(|threads| {
+        let waiting = threads.spawn(|| {
+            before();
+            thread.store(me(), Ordering::SeqCst);
+            let end = left.map(|left| Deadline { clock: Clock::Monotonic, at: at(left) });
+            yields_of(|| assert!(matches!(lot.wait(&word, 0, end), Wait::Woken | Wait::TimedOut)))
+        });
+        until(|| {
+            let number = thread.load(Ordering::SeqCst);
+            waiting.is_finished() || number != 0 && sleep_in_a_wait(number as i32).is_some()
+        });
+        until(|| waiting.is_finished() || lot.wake(&word, 1) == 1);
+        waiting.join().unwrap()
+    })
+}
+
+fn is_quiet_again(lot: &ParkingLot) {
+    yields_take(Duration::ZERO);
+    // Where others take the processor it is found out by chance sooner or later that they do not.
+    until(|| first_wait(lot, None) >= 12);
+}
+
+#[test]
+fn a_look_ends_when_its_yields_took_long() {
+    let lot = ParkingLot::new(4).unwrap();
+    is_quiet_again(&lot);
+    yields_take(Duration::from_millis(1));
+    let start = Instant::now();
+    assert_eq!(first_wait(&lot, None), 1);
+    // The next new thread is told.
+    let yields = first_wait(&lot, None);
+    assert!(yields == 0 || start.elapsed() > Duration::from_millis(50), "{yields} yields");
+    is_quiet_again(&lot);
+    // No wait ends late for a yield.
+    assert_eq!(first_wait(&lot, Some(Duration::from_millis(5))), 0);
+    assert_eq!(first_wait(&lot, Some(Duration::from_millis(50))), 0);
+    until(|| first_wait(&lot, Some(Duration::from_secs(100))) >= 12);
+    // To an ordinary thread a real-time one gives nothing away by a yield.
+    if may_run_in_real_time() {
+        assert_eq!(wait_of(&lot, None, || assert!(run_at(1))), 0);
+    }
+}

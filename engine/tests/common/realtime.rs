@@ -1,0 +1,63 @@
+//! Threads that run in real time, and threads that share one processor. Where the system refuses the former, tests say that they skip.
+
+// Each test program uses its part.
+#![allow(dead_code)]
+
+use std::time::{Duration, Instant};
+
+/// The calling thread's number.
+pub fn me() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// Waits until something is so, asleep: a real-time thread that looks all the time lets nobody else run.
+#[track_caller]
+pub fn until(what: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !what() {
+        assert!(start.elapsed() < Duration::from_secs(20), "it did not come about within 20 s");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// How a thread is scheduled: 0, or its level.
+pub fn level(thread: u32) -> i32 {
+    let mut parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: fills ours.
+    assert_eq!(unsafe { libc::sched_getparam(thread as i32, &mut parameters) }, 0);
+    parameters.sched_priority
+}
+
+/// The calling thread runs in real time from now on, first in first out; with 0 as most threads do. False: it may not.
+pub fn run_at(level: i32) -> bool {
+    let parameters = libc::sched_param { sched_priority: level };
+    let policy = if level == 0 { libc::SCHED_OTHER } else { libc::SCHED_FIFO };
+    // SAFETY: parameters of ours.
+    unsafe { libc::sched_setscheduler(0, policy, &parameters) == 0 }
+}
+
+/// Whether this process may have real-time threads; says so if not.
+pub fn may_run_in_real_time() -> bool {
+    let may = std::thread::spawn(|| run_at(1)).join().unwrap();
+    if !may {
+        println!("skipped: this process may not have real-time threads");
+    }
+    may
+}
+
+/// The calling thread, and those that it starts from now on, run on one processor, the same for all in this process.
+pub fn share_a_processor() {
+    // SAFETY: zeroes are an empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: fills ours.
+    assert_eq!(unsafe { libc::sched_getaffinity(libc::getpid(), size_of::<libc::cpu_set_t>(), &mut set) }, 0);
+    // SAFETY: a number within the set.
+    let first = (0..libc::CPU_SETSIZE as usize).find(|number| unsafe { libc::CPU_ISSET(*number, &set) }).unwrap();
+    // SAFETY: as above.
+    let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    unsafe { libc::CPU_SET(first, &mut one) };
+    // SAFETY: a set of ours.
+    assert_eq!(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &one) }, 0);
+}

@@ -1,0 +1,115 @@
+//! A signal at every instruction, one after the other: a thread is single-stepped by the processor's trap flag, and the handler of the trap does at one of the
+//! instructions what a program's handler may do. Nothing here is luck.
+
+// Each test program uses its part.
+#![allow(dead_code)]
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::differential::sleep_in_a_wait;
+
+/// The handler and its counts are the process's: one test at a time steps.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Instructions so far, and the one before which to act.
+static STEPS: AtomicU64 = AtomicU64::new(0);
+static AT: AtomicU64 = AtomicU64::new(0);
+static ACT: AtomicUsize = AtomicUsize::new(0);
+static ACTED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    // The kernel took the trap flag away for as long as this runs.
+    let step = STEPS.fetch_add(1, Ordering::SeqCst) + 1;
+    if step != AT.load(Ordering::SeqCst) {
+        return;
+    }
+    let act = ACT.load(Ordering::SeqCst);
+    // SAFETY: `stepped` stored a `fn()`.
+    let act = unsafe { std::mem::transmute::<usize, fn()>(act) };
+    act();
+    ACTED.store(true, Ordering::SeqCst);
+    // The rest runs at its own speed.
+    // SAFETY: installed with SA_SIGINFO, so the kernel passes a valid context.
+    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    context.uc_mcontext.gregs[libc::REG_EFL as usize] &= !0x100;
+}
+
+fn install() {
+    // SAFETY: zeroed is a valid sigaction.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = trapped;
+    action.sa_sigaction = handler as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+    // SAFETY: the handler calls what `act` is, which is async-signal-safe.
+    assert_eq!(unsafe { libc::sigaction(libc::SIGTRAP, &action, std::ptr::null_mut()) }, 0);
+}
+
+/// Keeps other tests from stepping.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(install);
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs `body` on the calling thread, instruction by instruction up to the one before which `act` is to come; the caller holds [`alone`]. Returns whether it came.
+pub fn stepped<T>(at: u64, act: fn(), body: impl FnOnce() -> T) -> (bool, T) {
+    ACTED.store(false, Ordering::SeqCst);
+    STEPS.store(0, Ordering::SeqCst);
+    ACT.store(act as usize, Ordering::SeqCst);
+    AT.store(at, Ordering::SeqCst);
+    // SAFETY: sets the trap flag, for which there is a handler; memory and stack are left as they were.
+    unsafe { std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
+    let answer = body();
+    // SAFETY: takes the flag away again.
+    unsafe { std::arch::asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq") };
+    (ACTED.load(Ordering::SeqCst), answer)
+}
+
+/// How a stepped call that may sleep ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// By itself.
+    ByItself,
+    /// It slept though the handler had run.
+    Overslept,
+    /// It slept before it came to that instruction.
+    Unreached,
+}
+
+/// [`stepped`] for a body that may sleep, on a thread of its own: how it ended, and its answer. `rouse` ends its sleep.
+pub fn stepped_or_asleep<T: Send>(
+    at: u64,
+    act: fn(),
+    body: impl FnOnce() -> T + Send,
+    rouse: impl Fn(),
+) -> (Ended, T) {
+    let (thread, ended) = (AtomicI32::new(0), AtomicBool::new(false));
+    std::thread::scope(|threads| {
+        let stepping = threads.spawn(|| {
+            // SAFETY: no arguments.
+            thread.store(unsafe { libc::gettid() }, Ordering::SeqCst);
+            let answer = stepped(at, act, body);
+            ended.store(true, Ordering::SeqCst);
+            answer
+        });
+        let start = Instant::now();
+        let end = loop {
+            if ended.load(Ordering::SeqCst) {
+                break Ended::ByItself;
+            }
+            let number = thread.load(Ordering::SeqCst);
+            if number != 0 && sleep_in_a_wait(number).is_some() && !ended.load(Ordering::SeqCst) {
+                break if ACTED.load(Ordering::SeqCst) { Ended::Overslept } else { Ended::Unreached };
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "a stepped call neither ends nor sleeps");
+            std::thread::yield_now();
+        };
+        if end != Ended::ByItself {
+            rouse();
+        }
+        (end, stepping.join().unwrap().1)
+    })
+}
