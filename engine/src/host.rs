@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 
 use crate::atomic::{AtomicU32, Ordering};
 use crate::mutant::mutated;
-use crate::{Address, Errno, Inheritance, Nodes, Processors, SharedKey, Space};
+use crate::{Address, Engine, Errno, Inheritance, Nodes, Processors, SharedKey, Space, Word};
 
 /// User memory is not there, or not so: the access would have to sleep, or cannot be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -319,6 +319,14 @@ pub trait Host: Sized {
     /// the own one away after some tries. Must not call the engine. (Also called, with no lock held, where a word is fought for.)
     fn spin(&self, _tries: u32) {
         core::hint::spin_loop();
+    }
+
+    /// Asked before a wake takes a bucket's lock: whether the host makes it itself, by the same call, as soon as the calling thread has given up the lock that it holds. For hosts
+    /// whose threads are interrupted by handlers that wake, and do not turn those off in [`preempt_off`](Self::preempt_off): a handler that interrupted
+    /// the holder of a lock would wait for its own thread. (`engine` serves as long as a lock is held.) The wake answers 0 then.
+    fn defer_wake(&self, engine: &Engine<Self>, word: Word, count: u32, bitset: u32) -> bool {
+        let _ = (engine, word, count, bitset);
+        false
     }
 
     /// The machine's nodes. Without: a space's table is wherever memory is, and words that name a node are refused.

@@ -44,6 +44,9 @@ impl<H: Host> Engine<H> {
     #[cold]
     #[inline(never)]
     fn wake_private(&self, host: &H, table: &Table<H>, address: Address, count: u32, bits: u32) -> Result<u32, Errno> {
+        if host.defer_wake(self, Word::private(address), count, bits) {
+            return Ok(0);
+        }
         let call = Call::new(self, host);
         let key = Key::private(call.space.number(), address);
         if count == 1 {
@@ -57,7 +60,10 @@ impl<H: Host> Engine<H> {
     fn wake_elsewhere(&self, host: &H, word: Word, count: u32, bits: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);
         let key = call.key(word, Access::Read)?;
-        call.wake(&key, count, bits)
+        if call.is_deserted(&key) || host.defer_wake(self, word, count, bits) {
+            return Ok(0);
+        }
+        call.wake_there(&key, count, bits)
     }
 }
 

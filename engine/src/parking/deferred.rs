@@ -1,0 +1,195 @@
+//! Wakes that handlers of signals wanted while the thread that they interrupted held a lock of the engine's: remembered, and made as soon as it has given the lock up. So a
+//! handler's wake never waits for its own thread, as the kernel's does not.
+//!
+//! Only the thread itself and handlers on it come here, and each handler is over before what it interrupted goes on. Nothing is allocated but pages, straight from the kernel, for
+//! more wakes than a thread remembers by itself: a handler may call this.
+
+use core::cell::{Cell, UnsafeCell};
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use super::{Process, thread};
+use crate::{Engine, Word};
+
+/// How many wakes a thread remembers without a page.
+const FEW: usize = 4;
+/// A page's size, and how many wakes it has room for.
+const PAGE: usize = 4096;
+const MANY: usize = 48;
+
+pub(super) struct Wake {
+    /// Serves the host, and is borrowed by the call that was interrupted.
+    pub(super) engine: *const Engine<Process>,
+    pub(super) word: Word,
+    pub(super) count: u32,
+    pub(super) bits: u32,
+}
+
+struct Slot {
+    /// | host | from | by |
+    /// |---|---|---|
+    /// | null: free | | |
+    /// | [`TAKEN`] | null | a handler that is writing the wake, and may be interrupted |
+    /// | an address: the wake is that host's, and to be made | taken | the same |
+    /// | [`TAKEN`] | an address | the thread, which is about to make the wake |
+    /// | null | taken | the same, having read it |
+    host: AtomicPtr<Process>,
+    wake: UnsafeCell<MaybeUninit<Wake>>,
+}
+
+/// No host's address.
+const TAKEN: *mut Process = core::ptr::without_provenance_mut(1);
+
+impl Slot {
+    const FREE: Slot =
+        Slot { host: AtomicPtr::new(core::ptr::null_mut()), wake: UnsafeCell::new(MaybeUninit::uninit()) };
+
+    /// Whether it was as `from` says; it is the caller's then.
+    fn take(&self, from: *const Process) -> bool {
+        // Acquire: what was written there; partner: the stores in `put` and `take_one`. Relaxed on failure: nothing learnt. All of this is between a thread and its handlers.
+        self.host.compare_exchange(from.cast_mut(), TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+}
+
+/// More slots; all zeroes is a page without wakes. A thread keeps its pages, and leaves them when it ends: a second one is needed only where handlers want some fifty wakes within
+/// one hold of a lock.
+struct Page {
+    next: AtomicPtr<Page>,
+    slots: [Slot; MANY],
+}
+
+const _: () = assert!(size_of::<Page>() <= PAGE);
+
+struct Own {
+    /// Wakes that are ready, of any host.
+    ready: AtomicUsize,
+    slots: [Slot; FEW],
+    pages: AtomicPtr<Page>,
+    /// The host whose wakes are being made.
+    making: Cell<*const Process>,
+}
+
+std::thread_local! {
+    static OWN: Own = const {
+        Own {
+            ready: AtomicUsize::new(0),
+            slots: [const { Slot::FREE }; FEW],
+            pages: AtomicPtr::new(core::ptr::null_mut()),
+            making: Cell::new(core::ptr::null()),
+        }
+    };
+}
+
+impl Own {
+    /// All slots, of which there may be more with each handler that comes.
+    fn slots(&self) -> impl Iterator<Item = &Slot> {
+        // Relaxed, here and below: one thread, and handlers on it.
+        let first = self.pages.load(Ordering::Relaxed);
+        // SAFETY: pages stay, and were zeroed.
+        let mut page = unsafe { first.as_ref() };
+        let pages = core::iter::from_fn(move || {
+            let this = page?;
+            // SAFETY: as above.
+            page = unsafe { this.next.load(Ordering::Relaxed).as_ref() };
+            Some(&this.slots)
+        });
+        self.slots.iter().chain(pages.flatten())
+    }
+
+    /// One page more.
+    #[cold]
+    fn extend(&self) {
+        let (access, how) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let page = thread::call(libc::SYS_mmap, [0, PAGE, access as usize, how as usize, usize::MAX, 0]);
+        let Ok(page) = page else { no_memory() };
+        let page = core::ptr::with_exposed_provenance_mut::<Page>(page as usize);
+        let mut first = self.pages.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: new, zeroed, and large enough.
+            unsafe { &(*page).next }.store(first, Ordering::Relaxed);
+            match self.pages.compare_exchange(first, page, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return,
+                // A handler has put its own there.
+                Err(now) => first = now,
+            }
+        }
+    }
+
+    fn put(&self, host: &Process, wake: Wake) {
+        loop {
+            if let Some(slot) = self.slots().find(|slot| slot.take(core::ptr::null())) {
+                // SAFETY: taken: nobody else touches it.
+                unsafe { (*slot.wake.get()).write(wake) };
+                // Release: partner: the exchange in `take`.
+                slot.host.store(core::ptr::from_ref(host).cast_mut(), Ordering::Release);
+                self.ready.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            self.extend();
+        }
+    }
+
+    fn take_one(&self, host: *const Process) -> Option<Wake> {
+        let slot = self.slots().find(|slot| slot.take(host))?;
+        // SAFETY: it was some host's, so it was written; and is read once.
+        let wake = unsafe { (*slot.wake.get()).assume_init_read() };
+        // Release: as in `put`.
+        slot.host.store(core::ptr::null_mut(), Ordering::Release);
+        self.ready.fetch_sub(1, Ordering::Relaxed);
+        Some(wake)
+    }
+
+    fn has(&self, host: *const Process) -> bool {
+        self.slots().any(|slot| core::ptr::eq(slot.host.load(Ordering::Relaxed), host))
+    }
+}
+
+/// Remembers a wake of a host of which the calling thread holds a lock.
+#[cold]
+#[inline(never)]
+pub(super) fn put(host: &Process, wake: Wake) {
+    OWN.with(|own| own.put(host, wake));
+}
+
+/// Whether any wake is to be made, of whatever host.
+#[inline]
+pub(super) fn are_there() -> bool {
+    OWN.with(|own| own.ready.load(Ordering::Relaxed) != 0)
+}
+
+/// Makes the wakes of a host by which the calling thread has given its last lock up just now.
+#[cold]
+#[inline(never)]
+pub(super) fn make(host: &Process) {
+    OWN.with(|own| {
+        let this = core::ptr::from_ref(host);
+        // Those that come while one is made are made by the loop below, and not one within the other.
+        if core::ptr::eq(own.making.get(), this) {
+            return;
+        }
+        loop {
+            let before = own.making.replace(this);
+            while let Some(wake) = own.take_one(this) {
+                // SAFETY: the call that was interrupted borrows its engine until it ends, and gave a lock of its host up just now. Which engine that is, is the same for all
+                // calls with one host at one time, as whoever made the host promised.
+                let engine = unsafe { &*wake.engine };
+                // An error: what is waited for there is a lock with priority inheritance, which no wake is for.
+                let _ = engine.wake(host, wake.word, wake.count, wake.bits);
+            }
+            own.making.set(before);
+            // A handler that came between the last look and this has left its wakes to this loop.
+            if !own.has(this) {
+                return;
+            }
+        }
+    });
+}
+
+/// A wake must not be lost, nor its caller wait for itself.
+#[cold]
+fn no_memory() -> ! {
+    let line = b"leeward-engine: mmap: no memory to remember a wake of a signal's handler\n";
+    let place = core::ptr::from_ref(line).expose_provenance();
+    let _ = thread::call(libc::SYS_write, [2, place, line.len(), 0, 0, 0]);
+    std::process::abort();
+}

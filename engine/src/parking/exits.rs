@@ -1,0 +1,168 @@
+//! Exits that threads have told: the kernel tells a process of none. From the telling on the thread is on its way out, and afterwards owns nothing, though it runs on for a while
+//! (its destructors, the C library's end of it) and its number names it all that time.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::boxed::Box;
+use std::vec::Vec;
+
+use super::life::Life;
+use super::short::{Locked, Short};
+use super::{futex, held, thread};
+use crate::mutant::mutated;
+use crate::Owner;
+
+/// The kernel's operations.
+const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+const TRYLOCK_PI: i32 = libc::FUTEX_TRYLOCK_PI | libc::FUTEX_PRIVATE_FLAG;
+
+#[derive(Debug, Default)]
+pub(super) struct Exits {
+    told: Short<Vec<Told>>,
+    /// How many were told.
+    count: AtomicU32,
+    /// How many are over; who waits for one sleeps on this.
+    over: AtomicU32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Its locks are being handed on.
+    Exiting,
+    /// It owns nothing any more, and is there still, as far as is known.
+    Over,
+    /// The number was free since: it names no thread, or another one.
+    Gone,
+}
+
+/// A thread that told its exit.
+#[derive(Debug)]
+struct Told {
+    number: u32,
+    /// No other's here.
+    serial: u32,
+    stage: Stage,
+    /// `None`: libc cannot tell.
+    life: Option<Box<Life>>,
+    /// In which process: in the child of a fork it is not there.
+    forks: u32,
+}
+
+impl Told {
+    fn is_gone(&self) -> bool {
+        self.stage == Stage::Gone || self.forks != thread::forks()
+    }
+
+    fn is_dead(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.is_over())
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        // A thread that runs on holds the mutex until its end: it stays.
+        if let Some(life) = self.life.take().filter(|life| !life.is_over()) {
+            Box::leak(life);
+        }
+    }
+}
+
+fn find(told: &mut [Told], number: u32) -> Option<&mut Told> {
+    told.iter_mut().find(|told| told.number == number && !told.is_gone())
+}
+
+/// An exit that has begun is over when this goes, also by a panic.
+pub(super) struct Exiting<'a>(&'a Exits, u32);
+
+impl Drop for Exiting<'_> {
+    fn drop(&mut self) {
+        if let Some(told) = find(&mut self.0.told.lock(), self.1) {
+            told.stage = if mutated!(exit_over) { Stage::Gone } else { Stage::Over };
+        }
+        // Release: partner: the acquire in `await_end`.
+        self.0.over.fetch_add(1, Ordering::Release);
+        let _ = futex(core::ptr::from_ref(&self.0.over).addr(), WAKE, i32::MAX as u32, 0, 0);
+    }
+}
+
+impl Exits {
+    /// The calling thread, with that number, is on its way out until the answer goes.
+    pub(super) fn begin(&self, number: u32) -> Exiting<'_> {
+        self.clear();
+        let is_new = {
+            let mut told = self.told.lock();
+            // One that told it before, in this life or in another.
+            find(&mut told, number).filter(|told| !told.is_dead()).map(|told| told.stage = Stage::Exiting).is_none()
+        };
+        if is_new {
+            let life = Life::of_this_thread();
+            // Relaxed: a number, and no more.
+            let serial = self.count.fetch_add(1, Ordering::Relaxed);
+            let new = Told { number, serial, stage: Stage::Exiting, life, forks: thread::forks() };
+            self.told.lock_with_room(0).push(new);
+        }
+        Exiting(self, number)
+    }
+
+    /// Forgets threads whose numbers are free, or others' by now.
+    fn clear(&self) {
+        let remove_one = |mut told: Locked<'_, Vec<Told>>| {
+            let free = |told: &Told| told.is_gone() || told.is_dead() && !thread::is_there(told.number);
+            let place = told.iter().position(free)?;
+            Some(told.swap_remove(place))
+        };
+        // One at a time: it is freed when the lock was given up.
+        while remove_one(self.told.lock()).is_some() {}
+    }
+
+    /// Whom a number names. Calls nothing that sleeps.
+    pub(super) fn owner(&self, number: u32) -> Owner {
+        let is_there = thread::is_there(number);
+        let mut told = self.told.lock();
+        match find(&mut told, number) {
+            Some(told) if !is_there => {
+                told.stage = Stage::Gone;
+                Owner::Nobody
+            }
+            // Whether that thread or another one is there, `await_end` finds out.
+            Some(told) if told.stage == Stage::Exiting || told.is_dead() && !mutated!(exit_number) => Owner::Exiting,
+            Some(_) => Owner::Nobody,
+            None if is_there => Owner::Thread(u64::from(number)),
+            None => Owner::Nobody,
+        }
+    }
+
+    /// Sleeps until the exit of the thread with that number is over; or, where that thread is dead, until the number is free or known to be another's.
+    pub(super) fn await_end(&self, number: u32) {
+        loop {
+            let (over, serial) = {
+                let mut told = self.told.lock();
+                let Some(told) = find(&mut told, number) else { return };
+                match told.stage {
+                    // Acquire: partner: the addition in `Exiting::drop`, which is made after the stage was changed.
+                    Stage::Exiting => (Some(self.over.load(Ordering::Acquire)), told.serial),
+                    _ if !told.is_dead() => return,
+                    _ => (None, told.serial),
+                }
+            };
+            match over {
+                Some(over) => _ = futex(core::ptr::from_ref(&self.over).addr(), WAIT, over, 0, 0),
+                None if !thread::is_there(number) || is_alive(number) => {
+                    if let Some(told) = find(&mut self.told.lock(), number).filter(|told| told.serial == serial) {
+                        told.stage = Stage::Gone;
+                    }
+                    return;
+                }
+                // It is on its last way through the kernel.
+                None => held::nap(),
+            }
+        }
+    }
+}
+
+/// Whether the thread with that number is one that may own locks, and not at its end: as the kernel answers who wants a lock of its. May sleep until its end.
+fn is_alive(number: u32) -> bool {
+    let lock = AtomicU32::new(number);
+    let answer = futex(core::ptr::from_ref(&lock).addr(), TRYLOCK_PI, 0, 0, 0);
+    answer != Err(libc::ESRCH)
+}

@@ -1,0 +1,188 @@
+//! This process as a host.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::exits::Exits;
+use super::lending::Lending;
+use super::{Gathering, Parked, deferred, held, now, park, robust, schedule, spin, thread};
+use crate::mutant::mutated;
+use crate::{
+    Access, Address, Arithmetic, Clock, Deadline, Engine, Errno, Fault, Flag, Heap, Host, Inheritance, ParkEnd, Part,
+    Priority, SharedKey, Space, Word,
+};
+
+/// This process as a host: addresses are its own, and trusted.
+#[derive(Debug)]
+pub struct Process {
+    pub(super) space: Space<Process>,
+    threads: u32,
+    gathering: Gathering,
+    pub(super) heads: robust::Heads,
+    pub(super) exits: Exits,
+    pub(super) lending: Lending,
+}
+
+impl Process {
+    /// This process, with about so many threads that wait.
+    ///
+    /// # Safety
+    /// Each address given to an operation with this host is that of an aligned word that lives as long as the call does, and that is
+    /// accessed atomically meanwhile. (Of a word that is only woken, the address is not used.) A robust list, by the head that is set, holds such words, and pointers
+    /// from its head through its entries back to it, until its thread has walked it.
+    /// One engine serves the host at a time: no call with one engine begins before all calls with another have ended.
+    pub unsafe fn new(threads: u32, seed: u64) -> Process {
+        Process {
+            space: Space::new(1, seed, Heap),
+            threads,
+            gathering: Gathering::default(),
+            heads: robust::Heads::default(),
+            exits: Exits::default(),
+            lending: Lending::new(),
+        }
+    }
+
+    /// The word at an address.
+    #[inline]
+    fn word(&self, address: Address) -> &AtomicU32 {
+        let word = core::ptr::with_exposed_provenance_mut::<u32>(address as usize);
+        // SAFETY: the promise of whoever made the host.
+        unsafe { AtomicU32::from_ptr(word) }
+    }
+}
+
+impl Host for Process {
+    type Task = Parked;
+    type Memory = Heap;
+
+    #[inline]
+    fn space(&self) -> &Space<Process> {
+        &self.space
+    }
+
+    #[inline]
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    #[inline]
+    fn in_range(&self, _: Address) -> bool {
+        true
+    }
+
+    #[inline]
+    fn load(&self, address: Address) -> Result<u32, Fault> {
+        // Relaxed: the engine's fences and locks order it.
+        Ok(self.word(address).load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
+        // SeqCst, both: full ordering is what the trait promises.
+        let (Ok(was) | Err(was)) = self.word(address).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
+        Ok(was)
+    }
+
+    fn fetch_op(&self, address: Address, op: Arithmetic, argument: u32) -> Result<Option<u32>, Fault> {
+        let word = self.word(address);
+        // SeqCst: as above.
+        let order = Ordering::SeqCst;
+        Ok(Some(match op {
+            Arithmetic::Set => word.swap(argument, order),
+            Arithmetic::Add => word.fetch_add(argument, order),
+            Arithmetic::Or => word.fetch_or(argument, order),
+            Arithmetic::AndNot => word.fetch_and(!argument, order),
+            Arithmetic::Xor => word.fetch_xor(argument, order),
+        }))
+    }
+
+    #[inline]
+    fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault> {
+        let from = core::ptr::with_exposed_provenance::<u8>(address as usize);
+        // SAFETY: the promise of whoever made the host.
+        unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+        Ok(())
+    }
+
+    fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
+        // Its accesses do not fault.
+        Err(Errno::EFAULT)
+    }
+
+    #[inline]
+    fn resolve_shared(&self, _: Address, _: Access) -> Result<SharedKey, Errno> {
+        // Shared by this process's threads and nobody else.
+        Ok(SharedKey::Anonymous)
+    }
+
+    #[inline]
+    fn priority(&self) -> Priority {
+        if mutated!(plain_priority) {
+            return Priority::NORMAL;
+        }
+        schedule::own(|| self.lending.before(u64::from(thread::number())))
+    }
+
+    #[inline]
+    fn task(&self, flag: &Flag) -> Parked {
+        Parked::with(flag)
+    }
+
+    #[inline]
+    fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
+        park(flag, until)
+    }
+
+    #[inline]
+    fn unpark(&self, task: Parked) {
+        task.unpark();
+    }
+
+    fn unpark_all(&self, tasks: impl Iterator<Item = Parked>, part: Part) {
+        self.gathering.unpark_all(tasks, part);
+    }
+
+    fn now(&self, clock: Clock) -> u64 {
+        now(clock)
+    }
+
+    #[inline]
+    fn preempt_off(&self) {
+        held::enter(self);
+    }
+
+    #[inline]
+    fn preempt_on(&self) {
+        if held::leave(self) && deferred::are_there() && !mutated!(defer_made) {
+            deferred::make(self);
+        }
+    }
+
+    fn spin(&self, tries: u32) {
+        spin(tries);
+    }
+
+    #[inline]
+    fn defer_wake(&self, engine: &Engine<Process>, word: Word, count: u32, bits: u32) -> bool {
+        let deferred = held::is_held(self) && !mutated!(defer_wake);
+        if deferred {
+            deferred::put(self, deferred::Wake { engine, word, count, bits });
+        }
+        deferred
+    }
+
+    #[inline]
+    fn inheritance(&self) -> Option<&dyn Inheritance<Process>> {
+        Some(self)
+    }
+}
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiters_are_as_large_as_is_said() {
+        assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 112);
+        assert_eq!(size_of::<crate::pi_graph::Claimant<Process>>(), 344);
+    }
+}

@@ -1,0 +1,145 @@
+//! How threads are scheduled: the kernel's answers, and for the calling thread the one that it gave a moment ago. errno stays as it was.
+
+use core::cell::Cell;
+
+use super::thread::call;
+use super::{held, now_by};
+use crate::Priority;
+use crate::mutant::mutated;
+
+/// The levels of real-time priorities: 1 to this.
+const MOST_LEVEL: i32 = 99;
+/// For so many nanoseconds a thread's answer serves; the clock's step (a tick of the kernel's) comes on top.
+const FRESH: u64 = 10_000_000;
+
+/// How a thread is scheduled: its policy, with the flag that its children do not get it, and its level, 1 to 99 where it runs in real time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Schedule {
+    pub(super) policy: i32,
+    pub(super) level: i32,
+}
+
+/// The kernel's `sched_attr`, in its first form.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// Of its flags: the thread's children do not get it.
+const RESET_ON_FORK: u64 = 1;
+
+impl Schedule {
+    /// `None`: there is no such thread, or a sandbox does not tell. 0 is the calling thread.
+    pub(super) fn of(number: u32) -> Option<Schedule> {
+        let mut attributes = Attributes::default();
+        let place = (&raw mut attributes).expose_provenance();
+        call(libc::SYS_sched_getattr, [number as usize, place, size_of::<Attributes>(), 0, 0, 0]).ok()?;
+        let reset = if attributes.flags & RESET_ON_FORK != 0 { libc::SCHED_RESET_ON_FORK } else { 0 };
+        Some(Schedule { policy: attributes.policy as i32 | reset, level: attributes.priority as i32 })
+    }
+
+    /// Whether the kernel did it.
+    pub(super) fn give(self, number: u32) -> bool {
+        let level = (&raw const self.level).expose_provenance();
+        call(libc::SYS_sched_setscheduler, [number as usize, self.policy as usize, level, 0, 0, 0]).is_ok()
+    }
+
+    /// The policy alone.
+    pub(super) fn kind(self) -> i32 {
+        self.policy & !libc::SCHED_RESET_ON_FORK
+    }
+
+    /// It runs before all ordinary threads, as long as it wants to.
+    pub(super) fn is_in_real_time(self) -> bool {
+        matches!(self.kind(), libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
+    }
+
+    /// Its place among others, as Linux orders them: real-time threads by their level, those with a deadline before them, all others as equals behind them.
+    pub(super) fn urgency(self) -> Priority {
+        match self.kind() {
+            libc::SCHED_FIFO | libc::SCHED_RR => Priority((MOST_LEVEL + 1).saturating_sub(self.level) as u32),
+            libc::SCHED_DEADLINE => Priority(0),
+            _ => Priority::NORMAL,
+        }
+    }
+
+    /// The level at which it runs anyway; one that nothing can be lent to is above all.
+    pub(super) fn own_level(self) -> i32 {
+        match self.kind() {
+            libc::SCHED_FIFO | libc::SCHED_RR => self.level,
+            libc::SCHED_DEADLINE => MOST_LEVEL,
+            _ => 0,
+        }
+    }
+}
+
+/// At which level a thread runs as urgently as this; `None`: at none, as it is not real-time.
+pub(super) fn level(priority: Priority) -> Option<i32> {
+    let below = i32::try_from(priority.0).ok().filter(|below| *below <= MOST_LEVEL)?;
+    Some((MOST_LEVEL + 1 - below).min(MOST_LEVEL))
+}
+
+/// What the kernel said of the calling thread.
+#[derive(Clone, Copy)]
+struct Answer {
+    /// When, by the coarse clock; 0: it was not asked.
+    at: u64,
+    /// The thread's place, without what it is lent.
+    own: Priority,
+    /// It runs in real time, perhaps as it is lent that.
+    in_real_time: bool,
+}
+
+std::thread_local! {
+    static ANSWER: Cell<Answer> =
+        const { Cell::new(Answer { at: 0, own: Priority::NORMAL, in_real_time: false }) };
+}
+
+/// The calling thread's place among others, as it was some milliseconds ago at most. `before` says how a thread in real time ran before it was lent that, if it was.
+#[inline]
+pub(super) fn own(before: impl FnOnce() -> Option<Schedule>) -> Priority {
+    let (answer, time) = (ANSWER.get(), now_by(libc::CLOCK_MONOTONIC_COARSE));
+    if answer.at != 0 && (time.wrapping_sub(answer.at) < FRESH || mutated!(schedule_fresh)) {
+        return answer.own;
+    }
+    ask(time, before)
+}
+
+#[cold]
+#[inline(never)]
+fn ask(time: u64, before: impl FnOnce() -> Option<Schedule>) -> Priority {
+    let schedule = Schedule::of(0);
+    let in_real_time = schedule.is_some_and(Schedule::is_in_real_time);
+    let lent = if in_real_time { before() } else { None };
+    if in_real_time {
+        held::expect_real_time();
+    }
+    let own = lent.or(schedule).map_or(Priority::NORMAL, Schedule::urgency);
+    ANSWER.set(Answer { at: time.max(1), own, in_real_time });
+    own
+}
+
+/// Whether the calling thread ran in real time when that was asked last: before the wait that it is in, or if not by this host, never.
+#[inline]
+pub(super) fn ran_in_real_time() -> bool {
+    ANSWER.get().in_real_time
+}
+
+/// Whether it does now; the kernel is asked.
+#[cold]
+pub(super) fn runs_in_real_time() -> bool {
+    let in_real_time = Schedule::of(0).is_some_and(Schedule::is_in_real_time);
+    if in_real_time {
+        held::expect_real_time();
+    }
+    ANSWER.set(Answer { in_real_time, ..ANSWER.get() });
+    in_real_time
+}

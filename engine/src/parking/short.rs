@@ -1,0 +1,119 @@
+//! A lock for a few instructions: what the host itself keeps where the engine's locks are held, so that neither the heap nor the standard library's locks are used there.
+
+use core::cell::UnsafeCell;
+use core::ops::{Deref, DerefMut};
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::vec::Vec;
+
+use super::{held, spin};
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+
+/// A value and its lock. It is taken last of all: behind buckets' locks and the one for inheritance. Its holder calls nothing that takes another lock or uses the heap.
+#[derive(Debug, Default)]
+pub(super) struct Short<T> {
+    /// [`FREE`] or [`TAKEN`].
+    word: AtomicU32,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached by the lock's holder only.
+unsafe impl<T: Send> Send for Short<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Short<T> {}
+
+impl<T> Short<T> {
+    pub(super) fn lock(&self) -> Locked<'_, T> {
+        // A wake of a handler's takes no such lock, so it need not be put off.
+        held::enter(core::ptr::null());
+        let mut tries = 0_u32;
+        // Acquire: what was done under the lock before; partner: `Locked::drop`. Relaxed on failure: nothing learnt.
+        while self.word.compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            spin(tries);
+            tries = tries.saturating_add(1);
+        }
+        Locked(self)
+    }
+}
+
+/// A list that grows where no lock is held.
+impl<T> Short<Vec<T>> {
+    /// Locks a list that has room for `count` in all, and for one more than it has; called with no lock held, since it may allocate.
+    pub(super) fn lock_with_room(&self, count: usize) -> Locked<'_, Vec<T>> {
+        loop {
+            let list = self.lock();
+            let wanted = count.max(list.len() + 1);
+            if list.capacity() >= wanted {
+                return list;
+            }
+            drop(list);
+            let mut larger = Vec::with_capacity(2 * wanted);
+            let mut list = self.lock();
+            if larger.capacity() > list.capacity() {
+                larger.append(&mut list);
+                core::mem::swap(&mut *list, &mut larger);
+            }
+            drop(list);
+            // The one that is empty now goes where no lock is held.
+            drop(larger);
+        }
+    }
+}
+
+/// A lock is held.
+#[derive(Debug)]
+pub(super) struct Locked<'a, T>(&'a Short<T>);
+
+impl<T> Deref for Locked<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is held.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is held, and this borrows the guard.
+        unsafe { &mut *self.0.value.get() }
+    }
+}
+
+impl<T> Drop for Locked<'_, T> {
+    fn drop(&mut self) {
+        // Release: what was done under the lock; partner: the exchange in `lock`.
+        self.0.word.store(FREE, Ordering::Release);
+        held::leave(core::ptr::null());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_the_room_that_was_asked_for_and_keeps_what_it_has() {
+        let list = Short::<Vec<u32>>::default();
+        for i in 0..100 {
+            let mut locked = list.lock_with_room(0);
+            let before = locked.capacity();
+            locked.push(i);
+            assert_eq!(locked.capacity(), before);
+        }
+        assert!(list.lock_with_room(5_000).capacity() >= 5_000);
+        assert!(list.lock().iter().copied().eq(0..100));
+    }
+
+    #[test]
+    fn one_thread_at_a_time_has_it() {
+        let count = Short::<u64>::default();
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| (0..20_000).for_each(|_| *count.lock() += 1));
+            }
+        });
+        assert_eq!(*count.lock(), 80_000);
+    }
+}
