@@ -22,6 +22,11 @@ mod schedule;
 mod short;
 mod spin;
 mod thread;
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+mod unbroken;
+#[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64")))]
+#[path = "parking/unbroken_unknown.rs"]
+mod unbroken;
 
 pub use gather::Gathering;
 pub use lot::ParkingLot;

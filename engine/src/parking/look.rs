@@ -35,10 +35,12 @@ struct Learnt {
     last: u32,
     /// It has looked.
     looked: bool,
+    /// Its next park is of a wait that it was parked with already.
+    again: bool,
 }
 
 std::thread_local! {
-    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { skip: 0, last: 0, looked: false }) };
+    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { skip: 0, last: 0, looked: false, again: false }) };
 }
 
 /// Until when the machine counts as busy, on the monotonic clock.
@@ -49,6 +51,10 @@ static BUSY_UNTIL: AtomicU64 = AtomicU64::new(0);
 #[inline]
 pub(super) fn at(flag: &Flag, left: Option<u64>) -> bool {
     let learnt = LEARNT.get();
+    if learnt.again {
+        LEARNT.set(Learnt { again: false, ..learnt });
+        return false;
+    }
     if learnt.skip != 0 {
         LEARNT.set(Learnt { skip: learnt.skip - 1, ..learnt });
         return false;
@@ -93,9 +99,13 @@ fn look(flag: &Flag, learnt: Learnt, may_yield: bool) {
         BUSY_UNTIL.store(began + took + BUSY, Ordering::Relaxed);
     }
     let last = if is_told && took < LONG { 0 } else { (2 * learnt.last + 1).min(MOST_SKIPPED) };
-    // One more, which this wait is parked with as soon as its word was compared again.
-    let skip = if is_told { last } else { last + 1 };
-    LEARNT.set(Learnt { skip, last, looked: true });
+    LEARNT.set(Learnt { skip: last, last, looked: true, again: false });
+}
+
+/// The calling thread's next park goes on with this wait, and neither looks nor counts.
+#[inline]
+pub(super) fn goes_on() {
+    LEARNT.set(Learnt { again: true, ..LEARNT.get() });
 }
 
 #[cfg(test)]
@@ -113,7 +123,8 @@ mod tests {
         let flag = Flag::new_group();
         for passed in [1, 3, 7, 15, 31, MOST_SKIPPED, MOST_SKIPPED] {
             assert!(at(&flag, None));
-            assert_eq!(learnt(), (passed + 1, passed));
+            assert_eq!(learnt(), (passed, passed));
+            goes_on();
             (0..=passed).for_each(|_| assert!(!at(&flag, None)));
             assert_eq!(learnt(), (0, passed));
         }

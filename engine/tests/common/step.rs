@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::differential::sleep_in_a_wait;
+use crate::differential::{sleep_in_a_wait, sleeps_for_good};
 
 /// The handler and its counts are the process's: one test at a time steps.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -79,7 +79,7 @@ pub enum Ended {
     Unreached,
 }
 
-/// [`stepped`] for a body that may sleep, on a thread of its own: how it ended, and its answer. `rouse` ends its sleep.
+/// [`stepped`] for a body that may sleep, without a deadline, on a thread of its own: how it ended, and its answer. `rouse` ends its sleep.
 pub fn stepped_or_asleep<T: Send>(
     at: u64,
     act: fn(),
@@ -101,8 +101,15 @@ pub fn stepped_or_asleep<T: Send>(
                 break Ended::ByItself;
             }
             let number = thread.load(Ordering::SeqCst);
+            // In this order: it is to sleep for good when the handler had run.
+            let acted = ACTED.load(Ordering::SeqCst);
             if number != 0 && sleep_in_a_wait(number).is_some() && !ended.load(Ordering::SeqCst) {
-                break if ACTED.load(Ordering::SeqCst) { Ended::Overslept } else { Ended::Unreached };
+                match acted {
+                    true if sleeps_for_good(number) => break Ended::Overslept,
+                    // It looks again soon.
+                    true => {}
+                    false => break Ended::Unreached,
+                }
             }
             assert!(start.elapsed() < Duration::from_secs(20), "a stepped call neither ends nor sleeps");
             std::thread::yield_now();

@@ -1,0 +1,173 @@
+//! A system call that is made only if nothing interrupted the thread since a point in its program: no handler of a signal ran on it, nor was it taken off its processor.
+//!
+//! The kernel tells by *restartable sequences* (rseq; Mathieu Desnoyers, Linux 4.18), which glibc registers for each thread (2.35). A thread names a piece of its code; where the
+//! kernel interrupts it within that piece, it goes on elsewhere; and where it interrupts it outside, it forgets the name. Here the piece is a look whether the name is still
+//! there, and the call: its last instruction, behind which the piece ends, so that an interruption before the call goes elsewhere, and one in the call comes after the piece. (A call that the
+//! kernel would begin anew by itself, since a handler ran that says so, is before the call again: that goes elsewhere too.) So whoever names the piece, then compares a word, and then comes here,
+//! sleeps only if no handler ran since the comparison.
+//!
+//! Where there is no such thing (another C library, `glibc.pthread.rseq=0`, a kernel that is not one), nothing is known, and the caller does without.
+
+use core::arch::asm;
+use core::cell::Cell;
+use core::ffi::{CStr, c_int, c_uint, c_void};
+use core::hint::black_box;
+use core::sync::atomic::{AtomicIsize, Ordering};
+
+/// The part of the kernel's `struct rseq` that is used here.
+#[repr(C)]
+struct Area {
+    cpu_id_start: u32,
+    /// Negative as long as the area is not registered.
+    cpu_id: i32,
+    /// The address of the piece that is named, or 0.
+    piece: u64,
+}
+
+/// The thread's area.
+#[derive(Clone, Copy)]
+pub(super) struct Unbroken(*mut Area);
+
+const UNKNOWN: isize = 0;
+const NONE: isize = 1;
+/// Where threads' areas are, from each one's thread pointer.
+static OFFSET: AtomicIsize = AtomicIsize::new(UNKNOWN);
+
+std::thread_local! {
+    /// Null: not looked for yet; [`NOWHERE`]: there is none.
+    static AREA: Cell<*mut Area> = const { Cell::new(core::ptr::null_mut()) };
+    static LAST: Last = const { Last };
+}
+
+const NOWHERE: *mut Area = core::ptr::without_provenance_mut(1);
+
+/// The kernel reads the piece as long as it is named: at the thread's end it is not any more, and until then this keeps the code from being unloaded.
+struct Last;
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        let area = AREA.replace(NOWHERE);
+        if !area.is_null() && area != NOWHERE {
+            // SAFETY: the thread's own, as long as it runs.
+            unsafe { (&raw mut (*area).piece).write_volatile(0) };
+        }
+    }
+}
+
+impl Unbroken {
+    /// The calling thread's, if it can be known what interrupts it.
+    #[inline]
+    pub(super) fn of_this_thread() -> Option<Unbroken> {
+        let mut area = AREA.get();
+        if area.is_null() {
+            area = look_for_area();
+        }
+        (area != NOWHERE).then_some(Unbroken(area))
+    }
+
+    /// From here on interruptions count.
+    pub(super) fn begin(self) {
+        run(self.0, true, [0; 6]);
+    }
+
+    /// Makes a system call, unless the thread was interrupted since it [began](Self::begin), or never did: `None` then. Its answer, or the errno.
+    pub(super) fn call(self, number: usize, [a, b, c, d]: [usize; 4]) -> Option<Result<u32, i32>> {
+        match run(self.0, false, [number, a, b, c, d, crate::abi::FUTEX_BITSET_MATCH_ANY as usize]) {
+            BROKEN => None,
+            answer if answer < 0 => Some(Err(-answer as i32)),
+            answer => Some(Ok(answer as u32)),
+        }
+    }
+}
+
+/// No answer of the kernel's.
+const BROKEN: isize = isize::MIN;
+
+/// Names the piece, or runs it: a system call with its number, four arguments, and the sixth. One function for both, and never more than one, since there is one piece.
+#[inline(never)]
+fn run(area: *mut Area, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> isize {
+    let answer: isize;
+    // SAFETY: the area is the thread's own and registered, and the piece is described as the kernel wants it: version and flags, where it begins, how long it is, and
+    // where to go, behind the signature that glibc registers. The kernel changes the registers of a system call and no others, and checks what they point to; no stack is used.
+    unsafe {
+        asm!(
+            ".pushsection __rseq_cs, \"aw\"",
+            ".balign 32",
+            "80:",
+            ".long 0, 0",
+            ".quad 81f, 82f - 81f, 83f",
+            ".popsection",
+            "lea r8, [rip + 80b]",
+            "test {begins:e}, {begins:e}",
+            "jnz 84f",
+            "81:",
+            "cmp qword ptr [{piece}], r8",
+            "jne 83f",
+            "syscall",
+            "82:",
+            "jmp 85f",
+            ".byte 0x0f, 0xb9, 0x3d",
+            ".long 0x53053053",
+            "83:",
+            "mov rax, {broken}",
+            "jmp 85f",
+            "84:",
+            "mov qword ptr [{piece}], r8",
+            "85:",
+            begins = in(reg) black_box(u32::from(begins)),
+            piece = in(reg) &raw mut (*area).piece,
+            broken = in(reg) BROKEN,
+            inlateout("rax") number as isize => answer,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, out("r8") _, in("r9") f,
+            out("rcx") _, out("r11") _,
+            options(nostack)
+        );
+    }
+    answer
+}
+
+#[cold]
+#[inline(never)]
+fn look_for_area() -> *mut Area {
+    // Relaxed: a number, the same for all.
+    let mut offset = OFFSET.load(Ordering::Relaxed);
+    if offset == UNKNOWN {
+        offset = look_for_offset().unwrap_or(NONE);
+        OFFSET.store(offset, Ordering::Relaxed);
+    }
+    let area = if offset == NONE { NOWHERE } else { registered(offset) };
+    AREA.set(area);
+    // An error: the thread is at its end, and does without.
+    if area != NOWHERE && LAST.try_with(|_| ()).is_err() {
+        AREA.set(NOWHERE);
+    }
+    AREA.get()
+}
+
+/// Where glibc says that areas are.
+fn look_for_offset() -> Option<isize> {
+    let size = symbol::<c_uint>(c"__rseq_size")?;
+    let offset = symbol::<isize>(c"__rseq_offset")?;
+    // SAFETY: glibc's, of that type, and constant.
+    let size = unsafe { size.read() } as usize;
+    // SAFETY: as above.
+    let offset = unsafe { offset.read() };
+    (size >= size_of::<Area>() && !matches!(offset, UNKNOWN | NONE)).then_some(offset)
+}
+
+fn symbol<T>(name: &CStr) -> Option<*const T> {
+    // SAFETY: a name.
+    let place: *mut c_void = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!place.is_null()).then_some(place.cast_const().cast())
+}
+
+/// The calling thread's area, if the kernel knows it.
+fn registered(offset: isize) -> *mut Area {
+    let thread: *mut u8;
+    // SAFETY: reads the thread pointer, where the architecture has it.
+    unsafe { asm!("mov {}, fs:0", out(reg) thread, options(nostack, preserves_flags, readonly)) };
+    let area = thread.wrapping_offset(offset).cast::<Area>();
+    // SAFETY: within the thread's control block, as glibc says.
+    let id: c_int = unsafe { (&raw const (*area).cpu_id).read_volatile() };
+    if id < 0 { NOWHERE } else { area }
+}

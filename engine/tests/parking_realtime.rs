@@ -1,0 +1,167 @@
+//! Real-time threads in a parking lot: woken by their priority, and never kept from a bucket's lock by a holder that they keep from running.
+
+#![cfg(target_os = "linux")]
+#![allow(missing_docs)]
+
+#[path = "common/realtime.rs"]
+mod realtime;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use leeward_engine::parking::ParkingLot;
+use leeward_engine::{LockPi, Place, Wait, WaitAny, Word};
+use realtime::{may_run_in_real_time, run_at, share_a_processor, until};
+
+fn lot() -> ParkingLot {
+    ParkingLot::new(4).unwrap()
+}
+
+fn waiting(lot: &ParkingLot) -> u64 {
+    lot.stats().waiters + lot.global_stats().waiters
+}
+
+/// In which order threads of these levels are woken that come one after the other, having waited and done as `first` does before.
+fn order(levels: &[i32], first: impl Fn(&ParkingLot, i32) + Sync, wait: impl Fn(&ParkingLot, &AtomicU32) + Sync) -> Vec<i32> {
+    let (lot, word, order) = (lot(), AtomicU32::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|threads| {
+        for (before, level) in levels.iter().enumerate() {
+            let (lot, word, order, first, wait) = (&lot, &word, &order, &first, &wait);
+            threads.spawn(move || {
+                first(lot, *level);
+                wait(lot, word);
+                order.lock().unwrap().push(*level);
+            });
+            until(|| waiting(lot) == before as u64 + 1);
+        }
+        for woken in 1..=levels.len() {
+            assert_eq!(lot.wake(&word, 1), 1);
+            until(|| order.lock().unwrap().len() == woken);
+        }
+    });
+    order.into_inner().unwrap()
+}
+
+fn wait(lot: &ParkingLot, word: &AtomicU32) {
+    assert_eq!(lot.wait(word, 0, None), Wait::Woken);
+}
+
+#[test]
+fn real_time_threads_are_woken_by_their_priority_and_before_all_others() {
+    if !may_run_in_real_time() {
+        return;
+    }
+    let run = |_: &ParkingLot, level| assert!(run_at(level));
+    assert_eq!(order(&[0, 5, 9, 0, 5], run, wait), [9, 5, 5, 0, 0]);
+    let wait_any = |lot: &ParkingLot, word: &AtomicU32| {
+        // SAFETY: the word outlives the wait.
+        let (engine, process) = unsafe { lot.parts() };
+        let mut places = [Place::new(Word::private(word.as_ptr().expose_provenance() as u64), 0)];
+        assert_eq!(engine.waitv(process, &mut places, None), Ok(WaitAny::Woken(0)));
+    };
+    assert_eq!(order(&[0, 5, 9], run, wait_any), [9, 5, 0]);
+}
+
+#[test]
+fn a_thread_that_has_waited_before_it_became_real_time_is_one() {
+    if !may_run_in_real_time() {
+        return;
+    }
+    let wait_and_run = |lot: &ParkingLot, level| {
+        let other = AtomicU32::new(1);
+        assert_eq!(lot.wait(&other, 1, Some(leeward_engine::Deadline { clock: leeward_engine::Clock::Monotonic, at: 1 })), Wait::TimedOut);
+        assert!(run_at(level));
+        // Longer than what was asked before serves.
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(order(&[0, 5, 9], wait_and_run, wait), [9, 5, 0]);
+}
+
+#[test]
+fn a_thread_that_is_lent_a_priority_waits_with_its_own() {
+    if !may_run_in_real_time() {
+        return;
+    }
+    let (lot, lock, word) = (lot(), AtomicU32::new(0), AtomicU32::new(0));
+    let order = Mutex::new(Vec::new());
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            wait(&lot, &word);
+            order.lock().unwrap().push("plain");
+        });
+        until(|| waiting(&lot) == 1);
+        threads.spawn(|| {
+            assert_eq!(lot.lock_pi(&lock, None), Ok(LockPi::Acquired));
+            until(|| realtime::level(realtime::me()) == 5);
+            wait(&lot, &word);
+            order.lock().unwrap().push("lent");
+            assert_eq!(lot.unlock_pi(&lock), Ok(()));
+        });
+        until(|| lock.load(Ordering::SeqCst) != 0);
+        threads.spawn(|| {
+            assert!(run_at(5));
+            assert_eq!(lot.lock_pi(&lock, None), Ok(LockPi::Acquired));
+            assert_eq!(lot.unlock_pi(&lock), Ok(()));
+        });
+        until(|| waiting(&lot) == 3);
+        for woken in 1..=2 {
+            assert_eq!(lot.wake(&word, 1), 1);
+            until(|| order.lock().unwrap().len() == woken);
+        }
+    });
+    assert_eq!(order.into_inner().unwrap(), ["plain", "lent"]);
+}
+
+/// How often a real-time thread has to come through.
+const TIMES: u32 = 1_000;
+
+/// One processor: an ordinary thread does something in a loop, and a real-time one does it now and then, which preempts the other anywhere.
+fn beside_an_ordinary_one(what: impl Fn() + Sync) {
+    let (count, over) = (AtomicU32::new(0), AtomicBool::new(false));
+    let alone = || {
+        share_a_processor();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    what();
+                }
+            });
+            threads.spawn(|| {
+                assert!(run_at(5));
+                while !over.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_micros(200));
+                    what();
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            let start = std::time::Instant::now();
+            while count.load(Ordering::Relaxed) < TIMES && start.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+    };
+    std::thread::scope(|threads| threads.spawn(alone).join().unwrap());
+    let count = count.load(Ordering::Relaxed);
+    assert!(count >= TIMES, "{count} of {TIMES} in 20 s");
+}
+
+#[test]
+fn a_real_time_thread_gets_a_lock_that_inherits_from_an_ordinary_one() {
+    if may_run_in_real_time() {
+        let (lot, lock) = (lot(), AtomicU32::new(0));
+        beside_an_ordinary_one(|| {
+            assert_eq!(lot.lock_pi(&lock, None), Ok(LockPi::Acquired));
+            assert_eq!(lot.unlock_pi(&lock), Ok(()));
+        });
+    }
+}
+
+#[test]
+fn a_real_time_thread_gets_the_lock_of_a_bucket_whose_holder_it_preempted() {
+    if may_run_in_real_time() {
+        let (lot, words) = (lot(), [const { AtomicU32::new(0) }; 2]);
+        beside_an_ordinary_one(|| _ = lot.requeue(&words[0], 0, 1, &words[1], 1));
+    }
+}
