@@ -8,7 +8,7 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::now;
+use super::{now, schedule};
 use crate::mutant::mutated;
 use crate::{Clock, Flag};
 
@@ -65,6 +65,8 @@ pub(super) fn at(flag: &Flag, left: Option<u64>) -> bool {
 
 #[inline(never)]
 fn look(flag: &Flag, learnt: Learnt, may_yield: bool) {
+    // To an ordinary thread a real-time one gives nothing by a yield.
+    let may_yield = may_yield && (!schedule::ran_in_real_time() || mutated!(look_real_time));
     let (mut looks, mut began, mut took) = (0, 0, 0);
     flag.look(|| {
         looks += 1;
