@@ -8,7 +8,7 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::{now, schedule};
+use super::{now, now_by, schedule};
 use crate::mutant::mutated;
 use crate::{Clock, Flag};
 
@@ -16,12 +16,14 @@ use crate::{Clock, Flag};
 const PAUSES: u32 = 8;
 /// The most looks with a yield before each: the thread that is to wake this one may need the processor.
 const YIELDS: u32 = 12;
-/// Nanoseconds that the yields of one look may take together. If they take longer, others had the processor for a time slice: on so busy a machine a thread that sleeps
-/// is woken sooner than one that yields.
+/// Nanoseconds that the yields of one look may take together, without the first. If they take longer, others had the processor for a time slice: on so busy a machine a thread
+/// that sleeps is woken sooner than one that yields.
 const LONG: u64 = 20_000;
+/// Goes on with the system's ticks, every 1 to 10 ms.
+const COARSE: libc::clockid_t = libc::CLOCK_MONOTONIC_COARSE;
 /// A wait whose deadline is nearer than this many nanoseconds does not yield: others might have the processor for so long.
 const NEAR: u64 = 100_000_000;
-/// For this many nanoseconds after yields that took [`LONG`] a thread that has not looked before does not yield: it need not find out the same.
+/// For this many nanoseconds after yields that took long a thread that has not looked before does not yield: it need not find out the same.
 const BUSY: u64 = 100_000_000;
 /// Of this many parks, and one more, at least one looks.
 const MOST_SKIPPED: u32 = 63;
@@ -43,7 +45,7 @@ std::thread_local! {
     static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { skip: 0, last: 0, looked: false, again: false }) };
 }
 
-/// Until when the machine counts as busy, on the monotonic clock.
+/// Until when the machine counts as busy, on the coarse clock.
 static BUSY_UNTIL: AtomicU64 = AtomicU64::new(0);
 
 /// Looks, until there is no more reason to wait or it is time to sleep; returns true if it did. `left` is the time to the deadline in nanoseconds. After each look in vain
@@ -67,41 +69,65 @@ pub(super) fn at(flag: &Flag, left: Option<u64>) -> bool {
 fn look(flag: &Flag, learnt: Learnt, may_yield: bool) {
     // To an ordinary thread a real-time one gives nothing by a yield.
     let may_yield = may_yield && (!schedule::ran_in_real_time() || mutated!(look_real_time));
-    let (mut looks, mut began, mut took) = (0, 0, 0);
+    let (mut looks, mut yields) = (0, Yields::default());
     flag.look(|| {
         looks += 1;
         if looks <= PAUSES {
             core::hint::spin_loop();
             return true;
         }
-        if !may_yield || looks > PAUSES + YIELDS {
-            return false;
+        let more = may_yield && looks <= PAUSES + YIELDS && yields.are_of_use(looks == PAUSES + 1, learnt.looked);
+        if more {
+            std::thread::yield_now();
         }
-        let time = now(Clock::Monotonic);
-        if looks == PAUSES + 1 {
-            began = time;
-            // Relaxed: an estimate.
-            if !learnt.looked && time < BUSY_UNTIL.load(Ordering::Relaxed) && !mutated!(look_busy) {
-                return false;
-            }
-        }
-        took = time.saturating_sub(began);
-        if took >= LONG && !mutated!(look_long) {
-            return false;
-        }
-        std::thread::yield_now();
-        true
+        more
     });
     let is_told = !flag.is_waiting();
-    if is_told && looks > PAUSES {
-        took = now(Clock::Monotonic).saturating_sub(began);
-    }
-    if took >= LONG {
+    let is_busy = looks > PAUSES && yields.began != 0 && yields.took_a_tick();
+    if is_busy {
         // Relaxed: an estimate.
-        BUSY_UNTIL.store(began + took + BUSY, Ordering::Relaxed);
+        BUSY_UNTIL.store(now_by(COARSE) + BUSY, Ordering::Relaxed);
     }
-    let last = if is_told && took < LONG { 0 } else { (2 * learnt.last + 1).min(MOST_SKIPPED) };
+    let last = if is_told && !is_busy { 0 } else { (2 * learnt.last + 1).min(MOST_SKIPPED) };
     LEARNT.set(Learnt { skip: last, last, looked: true, again: false });
+}
+
+/// The yields of one look. A look is ended by the first one that is of use as a rule, whose length the coarse clock tells: where others had the processor for a time slice, that has
+/// gone on. It costs a tenth of what the exact one does, which tells the length of the others.
+#[derive(Default)]
+struct Yields {
+    /// By the coarse clock; 0: there was none.
+    began: u64,
+    /// When the first one was over.
+    first_over: u64,
+}
+
+impl Yields {
+    /// Whether one more may gain something.
+    fn are_of_use(&mut self, first: bool, has_looked: bool) -> bool {
+        if first {
+            let time = now_by(COARSE);
+            // Relaxed: an estimate.
+            if !has_looked && time < BUSY_UNTIL.load(Ordering::Relaxed) && !mutated!(look_busy) {
+                return false;
+            }
+            self.began = time;
+            return true;
+        }
+        if mutated!(look_long) {
+            return true;
+        }
+        let time = now(Clock::Monotonic);
+        if self.first_over == 0 {
+            self.first_over = time;
+            return !self.took_a_tick();
+        }
+        time.saturating_sub(self.first_over) < LONG
+    }
+
+    fn took_a_tick(&self) -> bool {
+        now_by(COARSE) != self.began
+    }
 }
 
 /// The calling thread's next park goes on with this wait, and neither looks nor counts.
