@@ -85,7 +85,7 @@ impl Gate {
     }
 
     /// Takes the lock, and puts `tag` there in the same step; it is gone with the lock unless what the gate says is changed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn lock<'a, H: Host>(&'a self, host: &'a H, tag: u32) -> Held<'a, H> {
         let off = Off::new(host);
         let sign = self.try_lock(tag).unwrap_or_else(|| self.lock_contended(host, tag));

@@ -285,7 +285,7 @@ pub trait Host: Sized {
         Priority::NORMAL
     }
 
-    /// A handle of the calling thread, which is about to [`park`](Self::park) with this flag.
+    /// A handle of the calling thread, which is about to [`park`](Self::park) with this flag. Asked for before the word is compared, and of several words before the first is.
     fn task(&self, flag: &Flag) -> Self::Task;
 
     /// Sleeps until unparked, or until the deadline, or a signal: as long as `flag` says that there is reason to. An

@@ -26,15 +26,18 @@ impl<'a, H: Host> Spot<'a, H> {
     }
 
     /// Takes the lock.
+    #[inline(always)]
     pub(crate) fn lock(self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
         self.lock_with(host, space, 0)
     }
 
     /// Takes the lock, in one step with leaving the key's tag in the gate: to queue there. The tag is gone with the lock if nothing was queued.
+    #[inline(always)]
     pub(crate) fn enter(self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
         self.lock_with(host, space, self.tag)
     }
 
+    #[inline(always)]
     fn lock_with(self, host: &'a H, space: &'a Space<H>, tag: u32) -> Locked<'a, H> {
         // Both lines come at once.
         prefetch(self.bucket);

@@ -6,6 +6,7 @@ use crate::Host;
 pub(crate) struct Off<'a, H: Host>(&'a H);
 
 impl<'a, H: Host> Off<'a, H> {
+    #[inline(always)]
     pub(crate) fn new(host: &'a H) -> Off<'a, H> {
         host.preempt_off();
         Off(host)
@@ -13,6 +14,7 @@ impl<'a, H: Host> Off<'a, H> {
 }
 
 impl<H: Host> Drop for Off<'_, H> {
+    #[inline(always)]
     fn drop(&mut self) {
         self.0.preempt_on();
     }

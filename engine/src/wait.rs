@@ -88,7 +88,7 @@ impl<H: Host> Call<'_, H> {
         handle: impl Fn() -> Handle<H>,
     ) -> Result<bool, Errno> {
         loop {
-            match self.queue_once(node, word, expected, key, handle()) {
+            match self.queue_once(node, word, expected, key, Some(handle())) {
                 Ok(queued) => return Ok(queued),
                 Err(Fault) => {
                     self.host.fault_in(word.address, Access::Read)?;
@@ -107,8 +107,8 @@ impl<H: Host> Call<'_, H> {
         word: Word,
         expected: u32,
         key: Key,
-        // Made before the lock is taken: it is the host's code, or the executor's.
-        handle: Handle<H>,
+        // Made before the lock is taken: it is the host's code, or the executor's. None: the node has one.
+        handle: Option<Handle<H>>,
     ) -> Result<bool, Fault> {
         self.fit(&key);
         let entered = self.enter(&key);
@@ -116,8 +116,13 @@ impl<H: Host> Call<'_, H> {
         if value != expected && !mutated!(check_outside) {
             return Ok(false);
         }
-        // SAFETY: pinned, idle until now, and its owner takes it out before it goes (`Queued`, `WaitAsync`, `Group`).
-        if unsafe { entered.queue(node.get_ref(), handle, key) } {
+        let crowded = match handle {
+            // SAFETY: pinned, idle until now, and its owner takes it out before it goes (`Queued`, `WaitAsync`).
+            Some(handle) => unsafe { entered.queue(node.get_ref(), handle, key) },
+            // SAFETY: as above (`Group`).
+            None => unsafe { entered.place(node.get_ref(), key, None) },
+        };
+        if crowded {
             self.fit_waiters(&key);
         }
         Ok(true)

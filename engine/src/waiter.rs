@@ -159,9 +159,11 @@ impl<H: Host> Waiter<H> {
     }
 
     /// One of several that one thread waits with, and of which any ends its wait: it parks on the group's flag.
-    pub(crate) fn in_group(key: Key, bitset: u32, priority: Priority, group: &Flag) -> Waiter<H> {
+    pub(crate) fn in_group(key: Key, bitset: u32, priority: Priority, group: &Flag, handle: Handle<H>) -> Waiter<H> {
         let mut node = Waiter::new(key, bitset, priority);
-        node.links.get_mut().part_of = Some(NonNull::from(group).cast());
+        let links = node.links.get_mut();
+        links.part_of = Some(NonNull::from(group).cast());
+        links.handle = Some(handle);
         node
     }
 

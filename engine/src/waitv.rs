@@ -78,7 +78,9 @@ impl<H: Host> Engine<H> {
             let priority = host.priority();
             for place in places.iter_mut() {
                 let key = call.key(place.word, Access::Read)?;
-                place.node = Some(Waiter::in_group(key, ANY, priority, &flag));
+                // Of all before the first word is compared: see `Host::task`.
+                let handle = Handle::Task(host.task(&flag));
+                place.node = Some(Waiter::in_group(key, ANY, priority, &flag, handle));
             }
             // From here on: whatever happens, they are taken out.
             let mut group = Group { call, places, flag: &flag, listed: 0..0 };
@@ -120,7 +122,7 @@ impl<H: Host> Group<'_, H> {
             if !mutated!(group_count) {
                 self.listed.end += 1;
             }
-            match self.call.queue_once(node, place.word, place.expected, key, Handle::Task(host.task(self.flag))) {
+            match self.call.queue_once(node, place.word, place.expected, key, None) {
                 Ok(true) if mutated!(group_count) => self.listed.end += 1,
                 Ok(true) => {}
                 Ok(false) => {

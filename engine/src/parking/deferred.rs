@@ -6,9 +6,10 @@
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::{Process, thread};
+use super::{Process, held, thread};
+use crate::mutant::mutated;
 use crate::{Engine, Word};
 
 /// How many wakes a thread remembers without a page.
@@ -17,12 +18,12 @@ const FEW: usize = 4;
 const PAGE: usize = 4096;
 const MANY: usize = 48;
 
-pub(super) struct Wake {
+struct Wake {
     /// Serves the host, and is borrowed by the call that was interrupted.
-    pub(super) engine: *const Engine<Process>,
-    pub(super) word: Word,
-    pub(super) count: u32,
-    pub(super) bits: u32,
+    engine: *const Engine<Process>,
+    word: Word,
+    count: u32,
+    bits: u32,
 }
 
 struct Slot {
@@ -61,8 +62,6 @@ struct Page {
 const _: () = assert!(size_of::<Page>() <= PAGE);
 
 struct Own {
-    /// Wakes that are ready, of any host.
-    ready: AtomicUsize,
     slots: [Slot; FEW],
     pages: AtomicPtr<Page>,
     /// The host whose wakes are being made.
@@ -72,7 +71,6 @@ struct Own {
 std::thread_local! {
     static OWN: Own = const {
         Own {
-            ready: AtomicUsize::new(0),
             slots: [const { Slot::FREE }; FEW],
             pages: AtomicPtr::new(core::ptr::null_mut()),
             making: Cell::new(core::ptr::null()),
@@ -122,7 +120,7 @@ impl Own {
                 unsafe { (*slot.wake.get()).write(wake) };
                 // Release: partner: the exchange in `take`.
                 slot.host.store(core::ptr::from_ref(host).cast_mut(), Ordering::Release);
-                self.ready.fetch_add(1, Ordering::Relaxed);
+                held::count_deferred(true);
                 return;
             }
             self.extend();
@@ -135,7 +133,7 @@ impl Own {
         let wake = unsafe { (*slot.wake.get()).assume_init_read() };
         // Release: as in `put`.
         slot.host.store(core::ptr::null_mut(), Ordering::Release);
-        self.ready.fetch_sub(1, Ordering::Relaxed);
+        held::count_deferred(false);
         Some(wake)
     }
 
@@ -144,17 +142,15 @@ impl Own {
     }
 }
 
-/// Remembers a wake of a host of which the calling thread holds a lock.
+/// Remembers a wake of a host of which the calling thread holds a lock; false: it holds none of that host's.
 #[cold]
 #[inline(never)]
-pub(super) fn put(host: &Process, wake: Wake) {
-    OWN.with(|own| own.put(host, wake));
-}
-
-/// Whether any wake is to be made, of whatever host.
-#[inline]
-pub(super) fn are_there() -> bool {
-    OWN.with(|own| own.ready.load(Ordering::Relaxed) != 0)
+pub(super) fn put(host: &Process, engine: &Engine<Process>, word: Word, count: u32, bits: u32) -> bool {
+    let is_held = held::is_held(host) && !mutated!(defer_wake);
+    if is_held {
+        OWN.with(|own| own.put(host, Wake { engine, word, count, bits }));
+    }
+    is_held
 }
 
 /// Makes the wakes of a host by which the calling thread has given its last lock up just now.

@@ -7,7 +7,7 @@
 //! first real-time thread was seen, places are left empty, which spares everybody two locked instructions a lock.
 
 use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, compiler_fence};
 
 use super::{Process, futex, thread};
 use crate::abi::FUTEX_TID_MASK;
@@ -16,8 +16,8 @@ use crate::mutant::mutated;
 /// The kernel's operations.
 const LOCK_PI: i32 = libc::FUTEX_LOCK_PI | libc::FUTEX_PRIVATE_FLAG;
 const UNLOCK_PI: i32 = libc::FUTEX_UNLOCK_PI | libc::FUTEX_PRIVATE_FLAG;
-/// A call holds three locks at most; a handler that interrupts it between preparing and taking one, three more.
-const MOST_HELD: usize = 24;
+/// A call holds three locks at most, and a handler that interrupts it, by another host, three more.
+const MOST_OTHERS: usize = 23;
 const PLACES: usize = 64;
 /// How many places a thread tries, the first by its number.
 const PLACES_TRIED: usize = 4;
@@ -34,21 +34,28 @@ static REAL_TIME: AtomicBool = AtomicBool::new(false);
 
 /// Of a thread, changed by itself and by handlers on it, which leave it as they found it.
 struct Own {
+    /// How many locks it holds, or is about to take.
     depth: Cell<usize>,
-    /// The hosts whose locks are held, as many as `depth` says. Null: none is held yet, or not any more, or none by which a handler might wake.
-    hosts: [Cell<*const Process>; MOST_HELD],
+    /// The host of the outermost. Null: it is not taken yet, or given up already, or no handler waits for such a lock.
+    first: Cell<*const Process>,
+    /// The hosts of the others, as far as there is room.
+    others: [Cell<*const Process>; MOST_OTHERS],
     place: Cell<Option<&'static AtomicU32>>,
     /// What the place holds, if no one waits.
     number: Cell<u32>,
+    /// Wakes that were put off, by any host.
+    deferred: AtomicUsize,
 }
 
 std::thread_local! {
     static OWN: Own = const {
         Own {
             depth: Cell::new(0),
-            hosts: [const { Cell::new(core::ptr::null()) }; MOST_HELD],
+            first: Cell::new(core::ptr::null()),
+            others: [const { Cell::new(core::ptr::null()) }; MOST_OTHERS],
             place: Cell::new(None),
             number: Cell::new(0),
+            deferred: AtomicUsize::new(0),
         }
     };
 }
@@ -62,53 +69,104 @@ pub(super) fn expect_real_time() {
 }
 
 /// The calling thread is about to take a lock.
-#[inline]
+#[inline(always)]
 pub(super) fn enter(host: *const Process) {
     OWN.with(|own| {
         let depth = own.depth.get();
-        own.depth.set(depth + 1);
-        // SeqCst: for handlers on this thread: no host is named before its place counts, and then before the lock is taken.
-        compiler_fence(Ordering::SeqCst);
-        if let Some(place) = own.hosts.get(depth) {
-            place.set(host);
-        }
         // Relaxed: see `expect_real_time`.
-        if depth == 0 && REAL_TIME.load(Ordering::Relaxed) {
-            appear(own);
+        if depth != 0 || REAL_TIME.load(Ordering::Relaxed) {
+            enter_slow(own, host);
+        } else {
+            own.depth.set(1);
+            // SeqCst: for handlers on this thread: a host is named when its place counts, and before the lock is taken.
+            compiler_fence(Ordering::SeqCst);
+            own.first.set(host);
         }
         compiler_fence(Ordering::SeqCst);
     });
 }
 
-/// The calling thread has given a lock up; returns true if that was the last one of `host`'s.
-#[inline]
+/// The calling thread has given a lock up; returns true if it was the last one of `host`'s, and wakes were put off meanwhile.
+#[inline(always)]
 pub(super) fn leave(host: *const Process) -> bool {
     OWN.with(|own| {
-        let depth = own.depth.get() - 1;
-        if depth == 0 && own.place.get().is_some() {
-            disappear(own);
-        }
-        // SeqCst: as in `enter`.
-        compiler_fence(Ordering::SeqCst);
-        if let Some(place) = own.hosts.get(depth) {
-            place.set(core::ptr::null());
-        }
-        compiler_fence(Ordering::SeqCst);
-        own.depth.set(depth);
-        compiler_fence(Ordering::SeqCst);
-        depth == 0 || !is_among(own, host)
+        let last = if own.depth.get() != 1 || own.place.get().is_some() {
+            leave_slow(own, host)
+        } else {
+            // SeqCst: as in `enter`.
+            compiler_fence(Ordering::SeqCst);
+            own.first.set(core::ptr::null());
+            compiler_fence(Ordering::SeqCst);
+            own.depth.set(0);
+            compiler_fence(Ordering::SeqCst);
+            true
+        };
+        // Relaxed: of this thread, and behind what makes handlers put off no more.
+        own.deferred.load(Ordering::Relaxed) != 0 && last
     })
 }
 
-fn is_among(own: &Own, host: *const Process) -> bool {
-    let depth = own.depth.get().min(MOST_HELD);
-    own.hosts[..depth].iter().any(|place| core::ptr::eq(place.get(), host))
+/// One wake more was put off, or so many fewer are: counted in one step, as handlers do.
+pub(super) fn count_deferred(more: bool) {
+    // Relaxed, both: of this thread.
+    OWN.with(|own| match more {
+        true => own.deferred.fetch_add(1, Ordering::Relaxed),
+        false => own.deferred.fetch_sub(1, Ordering::Relaxed),
+    });
 }
 
-/// Whether the calling thread holds a lock of that host's: then it is a handler's caller, and must not wait for one.
-#[inline]
+#[inline(never)]
+fn enter_slow(own: &Own, host: *const Process) {
+    let depth = own.depth.get();
+    own.depth.set(depth + 1);
+    // SeqCst: as in `enter`.
+    compiler_fence(Ordering::SeqCst);
+    if let Some(at) = own.host(depth) {
+        at.set(host);
+    }
+    if depth == 0 {
+        appear(own);
+    }
+}
+
+#[inline(never)]
+fn leave_slow(own: &Own, host: *const Process) -> bool {
+    let depth = own.depth.get() - 1;
+    if depth == 0 {
+        disappear(own);
+    }
+    // SeqCst: as in `enter`.
+    compiler_fence(Ordering::SeqCst);
+    if let Some(at) = own.host(depth) {
+        at.set(core::ptr::null());
+    }
+    compiler_fence(Ordering::SeqCst);
+    own.depth.set(depth);
+    compiler_fence(Ordering::SeqCst);
+    !is_among(own, host)
+}
+
+impl Own {
+    /// Where the host of the lock is that is taken with so many others held.
+    fn host(&self, depth: usize) -> Option<&Cell<*const Process>> {
+        if depth == 0 { Some(&self.first) } else { self.others.get(depth - 1) }
+    }
+}
+
+/// Whether one of the locks that the calling thread holds is that host's.
+fn is_among(own: &Own, host: *const Process) -> bool {
+    (0..own.depth.get()).map_while(|depth| own.host(depth)).any(|at| core::ptr::eq(at.get(), host))
+}
+
+/// Whether the calling thread holds any lock: then it is in a handler, which must not wait for one that it holds.
+#[inline(always)]
+pub(super) fn is_any_held() -> bool {
+    OWN.with(|own| own.depth.get() != 0)
+}
+
+/// Whether one of them is that host's.
 pub(super) fn is_held(host: &Process) -> bool {
-    OWN.with(|own| own.depth.get() != 0 && is_among(own, host))
+    OWN.with(|own| is_among(own, host))
 }
 
 #[cold]

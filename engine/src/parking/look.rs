@@ -16,11 +16,11 @@ use crate::{Clock, Flag};
 const PAUSES: u32 = 8;
 /// The most looks with a yield before each: the thread that is to wake this one may need the processor.
 const YIELDS: u32 = 12;
-/// Nanoseconds that the yields of one look may take together, without the first. If they take longer, others had the processor for a time slice: on so busy a machine a thread
-/// that sleeps is woken sooner than one that yields.
+/// Nanoseconds that the yields of one look may take together. If they take longer, others had the processor for a time slice, or have their turn first: then a thread that sleeps
+/// is woken sooner than one that yields, and costs less.
 const LONG: u64 = 20_000;
-/// Goes on with the system's ticks, every 1 to 10 ms.
-const COARSE: libc::clockid_t = libc::CLOCK_MONOTONIC_COARSE;
+/// Of this many looks that are of use, and one more, one is measured exactly.
+const UNMEASURED: u32 = 3;
 /// A wait whose deadline is nearer than this many nanoseconds does not yield: others might have the processor for so long.
 const NEAR: u64 = 100_000_000;
 /// For this many nanoseconds after yields that took long a thread that has not looked before does not yield: it need not find out the same.
@@ -39,13 +39,15 @@ struct Learnt {
     looked: bool,
     /// Its next park is of a wait that it was parked with already.
     again: bool,
+    /// How many looks in a row were measured by the coarse clock.
+    unmeasured: u32,
 }
 
 std::thread_local! {
-    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { skip: 0, last: 0, looked: false, again: false }) };
+    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { skip: 0, last: 0, looked: false, again: false, unmeasured: 0 }) };
 }
 
-/// Until when the machine counts as busy, on the coarse clock.
+/// Until when the machine counts as busy, on the monotonic clock.
 static BUSY_UNTIL: AtomicU64 = AtomicU64::new(0);
 
 /// Looks, until there is no more reason to wait or it is time to sleep; returns true if it did. `left` is the time to the deadline in nanoseconds. After each look in vain
@@ -69,65 +71,71 @@ pub(super) fn at(flag: &Flag, left: Option<u64>) -> bool {
 fn look(flag: &Flag, learnt: Learnt, may_yield: bool) {
     // To an ordinary thread a real-time one gives nothing by a yield.
     let may_yield = may_yield && (!schedule::ran_in_real_time() || mutated!(look_real_time));
-    let (mut looks, mut yields) = (0, Yields::default());
+    let (mut looks, mut yields) = (0, Yields::of(learnt));
     flag.look(|| {
         looks += 1;
         if looks <= PAUSES {
             core::hint::spin_loop();
             return true;
         }
-        let more = may_yield && looks <= PAUSES + YIELDS && yields.are_of_use(looks == PAUSES + 1, learnt.looked);
+        let more = may_yield && looks <= PAUSES + YIELDS && yields.may_go_on(!learnt.looked);
         if more {
             std::thread::yield_now();
         }
         more
     });
     let is_told = !flag.is_waiting();
-    let is_busy = looks > PAUSES && yields.began != 0 && yields.took_a_tick();
-    if is_busy {
+    let took_long = if is_told { yields.took_long() } else { yields.long };
+    if took_long {
         // Relaxed: an estimate.
-        BUSY_UNTIL.store(now_by(COARSE) + BUSY, Ordering::Relaxed);
+        BUSY_UNTIL.store(now(Clock::Monotonic) + BUSY, Ordering::Relaxed);
     }
-    let last = if is_told && !is_busy { 0 } else { (2 * learnt.last + 1).min(MOST_SKIPPED) };
-    LEARNT.set(Learnt { skip: last, last, looked: true, again: false });
+    let last = if is_told && !took_long { 0 } else { (2 * learnt.last + 1).min(MOST_SKIPPED) };
+    let unmeasured = if last == 0 && yields.unmeasured { learnt.unmeasured + 1 } else { 0 };
+    LEARNT.set(Learnt { skip: last, last, looked: true, again: false, unmeasured });
 }
 
-/// The yields of one look. A look is ended by the first one that is of use as a rule, whose length the coarse clock tells: where others had the processor for a time slice, that has
-/// gone on. It costs a tenth of what the exact one does, which tells the length of the others.
-#[derive(Default)]
+/// The yields of one look, and how long they take. As long as looks are of use three in four are measured by the coarse clock, which goes on with the system's ticks and costs a tenth of
+/// what the exact one does: that others have the processor for a time slice it tells too.
 struct Yields {
-    /// By the coarse clock; 0: there was none.
+    unmeasured: bool,
+    /// By either clock; 0: there was none yet.
     began: u64,
-    /// When the first one was over.
-    first_over: u64,
+    long: bool,
 }
 
 impl Yields {
-    /// Whether one more may gain something.
-    fn are_of_use(&mut self, first: bool, has_looked: bool) -> bool {
-        if first {
-            let time = now_by(COARSE);
-            // Relaxed: an estimate.
-            if !has_looked && time < BUSY_UNTIL.load(Ordering::Relaxed) && !mutated!(look_busy) {
-                return false;
-            }
-            self.began = time;
-            return true;
-        }
-        if mutated!(look_long) {
-            return true;
-        }
-        let time = now(Clock::Monotonic);
-        if self.first_over == 0 {
-            self.first_over = time;
-            return !self.took_a_tick();
-        }
-        time.saturating_sub(self.first_over) < LONG
+    fn of(learnt: Learnt) -> Yields {
+        let unmeasured = learnt.looked && learnt.last == 0 && learnt.unmeasured < UNMEASURED;
+        Yields { unmeasured, began: 0, long: false }
     }
 
-    fn took_a_tick(&self) -> bool {
-        now_by(COARSE) != self.began
+    fn time(&self) -> u64 {
+        if self.unmeasured { now_by(libc::CLOCK_MONOTONIC_COARSE) } else { now(Clock::Monotonic) }
     }
+
+    /// Whether one more may gain something. `first`: the thread has not looked before.
+    fn may_go_on(&mut self, first: bool) -> bool {
+        if self.began == 0 {
+            self.began = self.time();
+            // Relaxed: an estimate.
+            return !(first && self.began < BUSY_UNTIL.load(Ordering::Relaxed)) || mutated!(look_busy);
+        }
+        self.long = self.took_long();
+        !self.long || mutated!(look_long)
+    }
+
+    fn took_long(&self) -> bool {
+        let most = if self.unmeasured { 1 } else { LONG };
+        self.began != 0 && self.time() - self.began >= most
+    }
+}
+
+/// Whether the calling thread's next park does without.
+#[inline]
+pub(super) fn is_skipped() -> bool {
+    let learnt = LEARNT.get();
+    learnt.again || learnt.skip != 0
 }
 
 /// The calling thread's next park goes on with this wait, and neither looks nor counts.

@@ -16,9 +16,13 @@ const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 pub struct Parked(pub(super) usize);
 
 impl Parked {
-    /// The thread that is about to park with that flag.
+    /// The thread that is about to park with that flag: the calling one, which has not compared its word yet.
     #[inline]
     pub fn with(flag: &Flag) -> Parked {
+        // After a look it is asked to compare the word again in any case.
+        if look::is_skipped() {
+            begin(flag);
+        }
         Parked(flag.word().addr())
     }
 
@@ -64,11 +68,24 @@ pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
                 BROKEN.set(0);
                 end(slept, until)
             }
-            None => broken(thread, flag, until),
+            None => broken(flag, until),
         },
         None if looked && !mutated!(look_recheck) => recheck(),
         // With a time, so that every handler ends it: without, the kernel begins some sleeps anew by itself.
         None => end(sleep(flag, until.or(NEVER)), until),
+    }
+}
+
+std::thread_local! {
+    /// How often in a row the thread was interrupted before it slept.
+    static BROKEN: Cell<u32> = const { Cell::new(0) };
+}
+
+/// From here on interruptions of the calling thread count, for that flag.
+#[inline]
+fn begin(flag: &Flag) {
+    if let Some(thread) = Unbroken::of_this_thread() {
+        thread.begin(flag.word().addr());
     }
 }
 
@@ -80,38 +97,33 @@ const MOST_BROKEN: u32 = 2;
 /// Nanoseconds.
 const MOMENT: u64 = 1_000_000;
 
-std::thread_local! {
-    /// How often it was, in a row.
-    static BROKEN: Cell<u32> = const { Cell::new(0) };
-}
-
 fn recheck() -> ParkEnd {
     look::goes_on();
     ParkEnd::Recheck
 }
 
 /// The thread was interrupted since the word was compared, or it is not known that it was not.
-fn broken(thread: Unbroken, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
+fn broken(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     let times = BROKEN.get();
     if mutated!(park_recheck) || times == MOST_BROKEN {
-        return sleep_a_moment(thread, flag, until);
+        return sleep_a_moment(flag, until);
     }
     BROKEN.set(times + 1);
-    thread.begin();
+    begin(flag);
     recheck()
 }
 
 /// Sleeps, but not for so long that a handler that was not seen could be missed.
 #[cold]
 #[inline(never)]
-fn sleep_a_moment(thread: Unbroken, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
+fn sleep_a_moment(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     BROKEN.set(0);
     let at = now(Clock::Monotonic).saturating_add(MOMENT);
     let moment = Some(Deadline { clock: Clock::Monotonic, at }).filter(|_| !mutated!(park_recheck));
     match end(sleep(flag, moment), moment) {
         ParkEnd::TimedOut if until.is_some_and(|until| now(until.clock) >= until.at) => ParkEnd::TimedOut,
         ParkEnd::TimedOut => {
-            thread.begin();
+            begin(flag);
             recheck()
         }
         end => end,

@@ -152,7 +152,7 @@ impl Host for Process {
 
     #[inline]
     fn preempt_on(&self) {
-        if held::leave(self) && deferred::are_there() && !mutated!(defer_made) {
+        if held::leave(self) && !mutated!(defer_made) {
             deferred::make(self);
         }
     }
@@ -161,13 +161,9 @@ impl Host for Process {
         spin(tries);
     }
 
-    #[inline]
+    #[inline(always)]
     fn defer_wake(&self, engine: &Engine<Process>, word: Word, count: u32, bits: u32) -> bool {
-        let deferred = held::is_held(self) && !mutated!(defer_wake);
-        if deferred {
-            deferred::put(self, deferred::Wake { engine, word, count, bits });
-        }
-        deferred
+        held::is_any_held() && deferred::put(self, engine, word, count, bits)
     }
 
     #[inline]

@@ -90,7 +90,7 @@ pub(super) fn level(priority: Priority) -> Option<i32> {
 /// What the kernel said of the calling thread.
 #[derive(Clone, Copy)]
 struct Answer {
-    /// When, by the coarse clock; 0: it was not asked.
+    /// When, by the coarse clock; 0, long ago: it was not asked.
     at: u64,
     /// The thread's place, without what it is lent.
     own: Priority,
@@ -106,11 +106,9 @@ std::thread_local! {
 /// The calling thread's place among others, as it was some milliseconds ago at most. `before` says how a thread in real time ran before it was lent that, if it was.
 #[inline]
 pub(super) fn own(before: impl FnOnce() -> Option<Schedule>) -> Priority {
-    let (answer, time) = (ANSWER.get(), now_by(libc::CLOCK_MONOTONIC_COARSE));
-    if answer.at != 0 && (time.wrapping_sub(answer.at) < FRESH || mutated!(schedule_fresh)) {
-        return answer.own;
-    }
-    ask(time, before)
+    let time = now_by(libc::CLOCK_MONOTONIC_COARSE);
+    let serves = |answer: Answer| time.wrapping_sub(answer.at) < FRESH || mutated!(schedule_fresh) && answer.at != 0;
+    if serves(ANSWER.get()) { ANSWER.get().own } else { ask(time, before) }
 }
 
 #[cold]

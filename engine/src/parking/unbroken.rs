@@ -12,7 +12,7 @@ use core::arch::asm;
 use core::cell::Cell;
 use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::hint::black_box;
-use core::sync::atomic::{AtomicIsize, Ordering};
+use core::sync::atomic::{AtomicIsize, AtomicU64, Ordering, compiler_fence};
 
 /// The part of the kernel's `struct rseq` that is used here.
 #[repr(C)]
@@ -36,6 +36,8 @@ static OFFSET: AtomicIsize = AtomicIsize::new(UNKNOWN);
 std::thread_local! {
     /// Null: not looked for yet; [`NOWHERE`]: there is none.
     static AREA: Cell<*mut Area> = const { Cell::new(core::ptr::null_mut()) };
+    /// For which address interruptions count. A handler that waits itself leaves another: its own sleep may have named the piece again.
+    static BEGUN: Cell<usize> = const { Cell::new(0) };
     static LAST: Last = const { Last };
 }
 
@@ -65,12 +67,24 @@ impl Unbroken {
         (area != NOWHERE).then_some(Unbroken(area))
     }
 
-    /// From here on interruptions count.
-    pub(super) fn begin(self) {
-        run(self.0, true, [0; 6]);
+    /// From here on interruptions count, for a call that sleeps on that address.
+    #[inline]
+    pub(super) fn begin(self, address: usize) {
+        // First: a handler in between that begins too leaves another.
+        BEGUN.set(address);
+        // SeqCst: for handlers on this thread.
+        compiler_fence(Ordering::SeqCst);
+        // Relaxed: an address, the same each time.
+        let piece = PIECE.load(Ordering::Relaxed);
+        if piece == 0 {
+            return begin_first(self.0);
+        }
+        // SAFETY: the thread's own, as long as it runs; the kernel looks at it where it interrupts the thread.
+        unsafe { (&raw mut (*self.0).piece).write_volatile(piece) };
     }
 
-    /// Makes a system call, unless the thread was interrupted since it [began](Self::begin), or never did: `None` then. Its answer, or the errno.
+    /// Makes a system call, of which the first argument is an address, unless the thread was interrupted since it [began](Self::begin) for that, or did not: `None` then. Its answer, or
+    /// the errno.
     pub(super) fn call(self, number: usize, [a, b, c, d]: [usize; 4]) -> Option<Result<u32, i32>> {
         match run(self.0, false, [number, a, b, c, d, crate::abi::FUTEX_BITSET_MATCH_ANY as usize]) {
             BROKEN => None,
@@ -80,12 +94,26 @@ impl Unbroken {
     }
 }
 
+/// Where the piece is described, once it was named.
+static PIECE: AtomicU64 = AtomicU64::new(0);
+
+#[cold]
+#[inline(never)]
+fn begin_first(area: *mut Area) {
+    run(area, true, [0; 6]);
+    // SAFETY: the thread's own, as long as it runs.
+    let piece = unsafe { (&raw const (*area).piece).read_volatile() };
+    // Zero: the thread was interrupted already. Relaxed: see `begin`.
+    PIECE.store(piece, Ordering::Relaxed);
+}
+
 /// No answer of the kernel's.
 const BROKEN: isize = isize::MIN;
 
 /// Names the piece, or runs it: a system call with its number, four arguments, and the sixth. One function for both, and never more than one, since there is one piece.
 #[inline(never)]
 fn run(area: *mut Area, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> isize {
+    let begun = BEGUN.with(Cell::as_ptr);
     let answer: isize;
     // SAFETY: the area is the thread's own and registered, and the piece is described as the kernel wants it: version and flags, where it begins, how long it is, and
     // where to go, behind the signature that glibc registers. The kernel changes the registers of a system call and no others, and checks what they point to; no stack is used.
@@ -101,6 +129,8 @@ fn run(area: *mut Area, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> is
             "test {begins:e}, {begins:e}",
             "jnz 84f",
             "81:",
+            "cmp qword ptr [{begun}], rdi",
+            "jne 83f",
             "cmp qword ptr [{piece}], r8",
             "jne 83f",
             "syscall",
@@ -116,6 +146,7 @@ fn run(area: *mut Area, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> is
             "85:",
             begins = in(reg) black_box(u32::from(begins)),
             piece = in(reg) &raw mut (*area).piece,
+            begun = in(reg) begun,
             broken = in(reg) BROKEN,
             inlateout("rax") number as isize => answer,
             in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, out("r8") _, in("r9") f,

@@ -10,7 +10,7 @@ impl Unbroken {
         None
     }
 
-    pub(super) fn begin(self) {
+    pub(super) fn begin(self, _: usize) {
         match self.0 {}
     }
 
