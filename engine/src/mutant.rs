@@ -70,12 +70,30 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("gathered_rest", "waking those that were gathered when an executor panicked"),
     ("look_back", "who ends a look asking whether it was woken meanwhile"),
     ("look_unpark", "unparking who does not look"),
+    ("recheck", "comparing a word again before the sleep where a handler may have run"),
+    ("recheck_moved", "leaving a moved waiter alone, whose first word changed"),
+    ("look_recheck", "asking for the word to be compared again after a look in vain, where interruptions are not told"),
+    ("park_recheck", "sleeping only if nothing interrupted the thread since the word was compared"),
+    ("look_long", "ending a look whose yields take long"),
+    ("look_near", "not yielding where the deadline is near"),
+    ("look_busy", "telling new threads that yields take long"),
+    ("look_real_time", "not yielding in real time"),
+    ("defer_wake", "putting a handler's wake off where its thread holds a lock"),
+    ("defer_made", "making the wakes that were put off"),
+    ("exit_over", "owning nothing when the exit was told"),
+    ("exit_wake", "waking who waits for an exit"),
+    ("exit_number", "finding out whose the number of a dead thread is"),
+    ("exit_fork", "forgetting in the child of a fork who told its exit in the parent"),
+    ("plain_priority", "the priority of a waiting thread in the parking lot"),
+    ("schedule_fresh", "asking again how a thread is scheduled"),
+    ("holder_boost", "lending a lock's holder the urgency of a real-time thread that wants it"),
+    ("spin_nap", "sleeping where the holder is not to be found"),
     ("wake_fence_own", "the waker's fence where it looks at its space's own table (pair W)"),
 ];
 
 /// Whether the named mutant is the active one.
 #[cfg(leeward_mutants)]
-pub(crate) fn is(name: &str) -> bool {
+fn is(name: &str) -> bool {
     static ACTIVE: std::sync::OnceLock<std::string::String> = std::sync::OnceLock::new();
     let active = ACTIVE.get_or_init(|| {
         let active = std::env::var("LEEWARD_ENGINE_MUTANT").unwrap_or_default();
@@ -87,11 +105,37 @@ pub(crate) fn is(name: &str) -> bool {
     active == name
 }
 
+/// What a place has found out: whether its mutant is the active one. Asked once, so that tests that go through a call step by step do not go through this each time.
+#[cfg(leeward_mutants)]
+pub(crate) struct Asked(core::sync::atomic::AtomicU8);
+
+#[cfg(leeward_mutants)]
+impl Asked {
+    pub(crate) const fn not_yet() -> Asked {
+        Asked(core::sync::atomic::AtomicU8::new(0))
+    }
+
+    #[inline]
+    pub(crate) fn is(&self, name: &str) -> bool {
+        use core::sync::atomic::Ordering::Relaxed;
+        // Relaxed: a number, the same whoever finds it out.
+        match self.0.load(Relaxed) {
+            0 => {
+                let active = is(name);
+                self.0.store(1 + u8::from(active), Relaxed);
+                active
+            }
+            known => known == 2,
+        }
+    }
+}
+
 #[cfg(leeward_mutants)]
 macro_rules! mutated {
-    ($name:ident) => {
-        $crate::mutant::is(stringify!($name))
-    };
+    ($name:ident) => {{
+        static ASKED: $crate::mutant::Asked = $crate::mutant::Asked::not_yet();
+        ASKED.is(stringify!($name))
+    }};
 }
 #[cfg(not(leeward_mutants))]
 macro_rules! mutated {

@@ -29,6 +29,7 @@ mod unbroken;
 mod unbroken;
 
 pub use gather::Gathering;
+pub use held::expect_real_time;
 pub use lot::ParkingLot;
 pub use park::{Parked, park};
 pub use process::Process;

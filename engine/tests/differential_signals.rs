@@ -1,4 +1,5 @@
-//! Signals beside the kernel: a thread waits, and gets signals, wakes and requeues; whether its wait ends with EINTR, is made again where it was made first, or goes on.
+//! Signals beside the kernel: a thread waits, and gets signals, wakes and requeues; whether its wait ends with EINTR, is made again where it was made first, or goes on. And a
+//! signal that comes at any time of a wait, before the thread sleeps too, whose handler changes the word and wakes nobody: the wait ends.
 //!
 //! A host serves the engine's EINTR by its own signals' rules; that it can do as Linux does, with [`Numbers::restarts`], is shown here. How many
 //! scripts there are is told in `differential.rs`. What is not compared, since Linux leaves it open:
@@ -12,7 +13,8 @@ mod differential;
 #[path = "common/guest.rs"]
 mod guest;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use differential::{Random, Script, Waiter, agree, difference, seeds, summary, without_one};
@@ -84,13 +86,33 @@ extern "C" fn handler(_: libc::c_int) {
     HANDLED.fetch_add(1, Ordering::SeqCst);
 }
 
+/// The word that a handler changes.
+static CHANGED: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn changer(signal: libc::c_int) {
+    let word = std::ptr::with_exposed_provenance_mut(CHANGED.load(Ordering::SeqCst) as usize);
+    // SAFETY: a word of the guest's, whose thread this runs on.
+    unsafe { AtomicU32::from_ptr(word) }.store(1, Ordering::SeqCst);
+    handler(signal);
+}
+
 fn install(signal: libc::c_int, flags: libc::c_int) {
+    install_handler(signal, handler, flags);
+}
+
+fn install_handler(signal: libc::c_int, handler: extern "C" fn(libc::c_int), flags: libc::c_int) {
     // SAFETY: zeroes are one.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler as *const () as usize;
     action.sa_flags = flags;
     // SAFETY: a handler that may be called at any time.
     assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
+}
+
+/// The count of handled signals is the program's: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Signals {
@@ -155,18 +177,52 @@ impl Signals {
         lines
     }
 
+    /// Runs a wait in which a signal comes after so many nanoseconds, whose handler changes the word that is waited for, which is the last; whether it ended.
+    fn run_beside_a_handler(
+        &self,
+        guest: &Guest,
+        after: u64,
+        ask: impl Fn(u64, [u64; 6]) -> i64 + Sync,
+    ) -> Vec<String> {
+        (0..4).for_each(|at| guest.store(self.address(guest, at), 0));
+        CHANGED.store(self.address(guest, 0), Ordering::SeqCst);
+        let (number, arguments) = self.call(guest);
+        let waiter = Waiter::default();
+        std::thread::scope(|threads| {
+            threads.spawn(|| waiter.run(|| ask(number, arguments)));
+            while waiter.thread() == 0 {
+                std::hint::spin_loop();
+            }
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_nanos(after) {
+                std::hint::spin_loop();
+            }
+            self.send(&waiter, if self.restart { libc::SIGALRM } else { libc::SIGURG });
+            let ended = waiter.settled().is_some();
+            ask(FUTEX, [self.address(guest, 0), 1 | self.flag(), 9, 0, 0, 0]);
+            vec![format!("a handler changes the word: it {}", if ended { "ended" } else { "sleeps" })]
+        })
+    }
+
     /// A signal to a thread that sleeps, whose handler runs.
     fn signal(&self, waiter: &Waiter) -> i64 {
         if waiter.answer().is_some() {
             return 0;
         }
+        self.send(waiter, if self.restart { libc::SIGUSR2 } else { libc::SIGUSR1 })
+    }
+
+    /// Sends a signal to a thread that is not joined yet, and waits until its handler has run.
+    fn send(&self, waiter: &Waiter, signal: libc::c_int) -> i64 {
         let before = HANDLED.load(Ordering::SeqCst);
-        let signal = if self.restart { libc::SIGUSR2 } else { libc::SIGUSR1 };
         let process = std::process::id();
-        // SAFETY: no memory is passed; a thread of this process that sleeps.
-        assert_eq!(unsafe { libc::syscall(libc::SYS_tgkill, process, waiter.thread(), signal) }, 0);
+        // SAFETY: no memory is passed.
+        if unsafe { libc::syscall(libc::SYS_tgkill, process, waiter.thread(), signal) } != 0 {
+            // It ended.
+            return 0;
+        }
         let start = Instant::now();
-        while HANDLED.load(Ordering::SeqCst) == before {
+        while HANDLED.load(Ordering::SeqCst) == before && waiter.answer().is_none() {
             assert!(start.elapsed() < Duration::from_secs(20), "a signal does not arrive");
             std::thread::yield_now();
         }
@@ -180,6 +236,7 @@ fn signals_end_waits_or_have_them_made_again_as_by_the_kernel() {
         summary("nothing: the system has no futex2 calls");
         return;
     }
+    let _alone = alone();
     install(libc::SIGUSR1, 0);
     install(libc::SIGUSR2, libc::SA_RESTART);
     let (guest, seeds) = (Guest::new(), seeds(200));
@@ -189,13 +246,8 @@ fn signals_end_waits_or_have_them_made_again_as_by_the_kernel() {
         agree(seed, &script, |script| {
             let engine: Engine<Guest> = Engine::new(Config::for_processors(1, 5), Heap).unwrap();
             let ours = |number, arguments| {
-                loop {
-                    let answer = engine.syscall(&guest, &Numbers::X86_64, number, arguments).unwrap();
-                    // What a host does when the handler has returned.
-                    if answer != EINTR || !script.restart || !Numbers::X86_64.restarts(number, arguments) {
-                        return answer;
-                    }
-                }
+                let ask = || engine.syscall(&guest, &Numbers::X86_64, number, arguments).unwrap();
+                restarting(script.restart, number, arguments, ask)
             };
             let (theirs, ours) = (script.run(&guest, system), script.run(&guest, ours));
             let ended = theirs.last().is_some_and(|line| line.contains(&EINTR.to_string()));
@@ -207,4 +259,41 @@ fn signals_end_waits_or_have_them_made_again_as_by_the_kernel() {
     let count = seeds.end - seeds.start;
     summary(&format!("{count} scripts with {signals} signals agree; {} waits ended with EINTR", interrupted.get()));
     assert!(count < 100 || interrupted.get() > 0);
+}
+
+/// What a host does with the engine's answers when the handler has returned.
+fn restarting(restarts: bool, number: u64, arguments: [u64; 6], ask: impl Fn() -> i64) -> i64 {
+    loop {
+        let answer = ask();
+        if answer != EINTR || !restarts || !Numbers::X86_64.restarts(number, arguments) {
+            return answer;
+        }
+    }
+}
+
+#[test]
+fn handlers_that_change_the_word_end_waits_whenever_they_come() {
+    if [WAIT2, WAITV].iter().any(|number| system(*number, [0; 6]) == -i64::from(libc::ENOSYS)) {
+        summary("nothing: the system has no futex2 calls");
+        return;
+    }
+    let _alone = alone();
+    install_handler(libc::SIGURG, changer, 0);
+    install_handler(libc::SIGALRM, changer, libc::SA_RESTART);
+    let (guest, seeds) = (Guest::new(), seeds(1000));
+    for seed in seeds.clone() {
+        let mut random = Random(seed);
+        let script = Signals { events: Vec::new(), ..script(&mut random) };
+        let after = random.below(30_000);
+        agree(seed, &script, |script| {
+            let engine: Engine<Guest> = Engine::new(Config::for_processors(1, 5), Heap).unwrap();
+            let ours = |number, arguments| {
+                let ask = || engine.syscall(&guest, &Numbers::X86_64, number, arguments).unwrap();
+                restarting(script.restart, number, arguments, ask)
+            };
+            let theirs = script.run_beside_a_handler(&guest, after, system);
+            difference(&theirs, &script.run_beside_a_handler(&guest, after, ours))
+        });
+    }
+    summary(&format!("{} waits end whose word a handler changes", seeds.end - seeds.start));
 }

@@ -5,6 +5,8 @@
 
 #[path = "common/differential.rs"]
 mod differential;
+#[path = "common/guest.rs"]
+mod guest;
 #[path = "common/realtime.rs"]
 mod realtime;
 #[path = "common/step.rs"]
@@ -18,8 +20,9 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use differential::sleep_in_a_wait;
-use leeward_engine::parking::ParkingLot;
-use leeward_engine::{Arithmetic, Clock, Comparison, Deadline, LockPi, Wait, WakeOp};
+use guest::{Guest, Page};
+use leeward_engine::parking::{ParkingLot, now};
+use leeward_engine::{Arithmetic, Clock, Comparison, Config, Deadline, Engine, Heap, LockPi, Wait, WakeOp, Word};
 use realtime::until;
 use step::{Ended, alone, stepped, stepped_or_asleep};
 
@@ -89,13 +92,19 @@ fn wait_with_signals(signal: c_int) -> Wait {
             thread.store(realtime::me(), Ordering::SeqCst);
             lot().wait(&WORD, 0, None)
         });
-        let is_asleep = || thread.load(Ordering::SeqCst) != 0 && sleep_in_a_wait(thread.load(Ordering::SeqCst) as i32).is_some();
+        let is_asleep =
+            || thread.load(Ordering::SeqCst) != 0 && sleep_in_a_wait(thread.load(Ordering::SeqCst) as i32).is_some();
         for _ in 0..2 {
             until(|| waiting.is_finished() || is_asleep());
             let before = HANDLED.load(Ordering::SeqCst);
             if !waiting.is_finished() {
                 // SAFETY: no memory is passed; a thread of this process that is not joined yet.
-                assert_eq!(unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), thread.load(Ordering::SeqCst), signal) }, 0);
+                assert_eq!(
+                    unsafe {
+                        libc::syscall(libc::SYS_tgkill, std::process::id(), thread.load(Ordering::SeqCst), signal)
+                    },
+                    0
+                );
                 until(|| HANDLED.load(Ordering::SeqCst) != before);
             }
         }
@@ -119,6 +128,26 @@ fn a_handler_that_runs_while_its_thread_sleeps_and_changes_the_word_ends_the_wai
     assert!(matches!(wait_with_signals(libc::SIGUSR2), Wait::Woken | Wait::Interrupted));
 }
 
+#[test]
+fn a_look_in_vain_has_the_word_compared_again() {
+    let guest = Guest::new();
+    let engine = Engine::new(Config::small(1), Heap).unwrap();
+    let soon = Deadline { clock: Clock::Monotonic, at: now(Clock::Monotonic) + 20_000_000 };
+    let word = Word::private(guest.address(Page::Writable));
+    assert_eq!(engine.wait(&guest, word, 0, u32::MAX, Some(soon)), Ok(Wait::TimedOut));
+    assert_ne!(guest.rechecks.load(Ordering::SeqCst), 0);
+}
+
+/// The same in a process to whose threads the C library does not say where the kernel tells of interruptions.
+#[test]
+fn the_same_where_interruptions_are_not_told() {
+    let this = std::env::current_exe().unwrap();
+    let mut again = std::process::Command::new(this);
+    again.args(["a_", "--skip", "a_handlers", "--test-threads=1"]).env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    let output = again.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
 /// Whether the kernel tells threads that they were interrupted (rseq, by glibc).
 fn is_told_of_interruptions() -> bool {
     // SAFETY: a name.
@@ -136,7 +165,7 @@ impl Watchdog {
     fn new() -> Watchdog {
         let (alive, gone) = mpsc::channel();
         std::thread::spawn(move || {
-            if gone.recv_timeout(Duration::from_secs(100)) == Err(mpsc::RecvTimeoutError::Timeout) {
+            if gone.recv_timeout(Duration::from_secs(50)) == Err(mpsc::RecvTimeoutError::Timeout) {
                 eprintln!("a call that a handler interrupted hangs");
                 std::process::abort();
             }

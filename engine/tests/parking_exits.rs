@@ -100,6 +100,35 @@ fn until_spinning(what: impl Fn() -> bool) {
     }
 }
 
+/// In the child of a fork only the thread that forked is there.
+#[test]
+fn an_exit_that_was_told_before_a_fork_is_none_in_the_child() {
+    let _alone = alone();
+    let (lot, word) = (lot(), AtomicU32::new(0));
+    std::thread::scope(|threads| {
+        let told = stayer(threads, || assert_eq!(lot.exit_thread(), 0));
+        let number = told.number;
+        // SAFETY: the other thread waits; the child makes one call on a thread of its own, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            until(|| !std::fs::exists(format!("/proc/{number}")).unwrap());
+            let waited = with_number(number, || {
+                take(&word);
+                std::thread::scope(|threads| threads.spawn(|| lot.lock_pi(&word, within(100))).join().unwrap())
+            });
+            let is_owner = matches!(waited, None | Some(Ok(LockPi::TimedOut)));
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(!is_owner)) };
+        }
+        // The number is free, which in the child nothing marks.
+        told.let_go();
+        let mut status = 1;
+        // SAFETY: our child.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0);
+    });
+}
+
 /// The number is free at last, and another thread's: that owns what its number is in.
 #[test]
 fn another_thread_with_the_number_owns_its_locks() {

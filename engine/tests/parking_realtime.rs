@@ -23,7 +23,11 @@ fn waiting(lot: &ParkingLot) -> u64 {
 }
 
 /// In which order threads of these levels are woken that come one after the other, having waited and done as `first` does before.
-fn order(levels: &[i32], first: impl Fn(&ParkingLot, i32) + Sync, wait: impl Fn(&ParkingLot, &AtomicU32) + Sync) -> Vec<i32> {
+fn order(
+    levels: &[i32],
+    first: impl Fn(&ParkingLot, i32) + Sync,
+    wait: impl Fn(&ParkingLot, &AtomicU32) + Sync,
+) -> Vec<i32> {
     let (lot, word, order) = (lot(), AtomicU32::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|threads| {
         for (before, level) in levels.iter().enumerate() {
@@ -70,7 +74,10 @@ fn a_thread_that_has_waited_before_it_became_real_time_is_one() {
     }
     let wait_and_run = |lot: &ParkingLot, level| {
         let other = AtomicU32::new(1);
-        assert_eq!(lot.wait(&other, 1, Some(leeward_engine::Deadline { clock: leeward_engine::Clock::Monotonic, at: 1 })), Wait::TimedOut);
+        assert_eq!(
+            lot.wait(&other, 1, Some(leeward_engine::Deadline { clock: leeward_engine::Clock::Monotonic, at: 1 })),
+            Wait::TimedOut
+        );
         assert!(run_at(level));
         // Longer than what was asked before serves.
         std::thread::sleep(Duration::from_millis(50));
@@ -164,4 +171,36 @@ fn a_real_time_thread_gets_the_lock_of_a_bucket_whose_holder_it_preempted() {
         let (lot, words) = (lot(), [const { AtomicU32::new(0) }; 2]);
         beside_an_ordinary_one(|| _ = lot.requeue(&words[0], 0, 1, &words[1], 1));
     }
+}
+
+/// A lock of a host that does not know its holders: the thread naps, and asks seldom enough to let the other run.
+#[test]
+fn a_real_time_thread_that_spins_lets_an_ordinary_one_run() {
+    if !may_run_in_real_time() {
+        return;
+    }
+    let (taken, spins) = (AtomicBool::new(false), AtomicU32::new(0));
+    let alone = || {
+        share_a_processor();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                taken.store(true, Ordering::SeqCst);
+                let start = std::time::Instant::now();
+                while start.elapsed() < Duration::from_millis(10) || spins.load(Ordering::SeqCst) < 100 {
+                    std::hint::spin_loop();
+                }
+                taken.store(false, Ordering::SeqCst);
+            });
+            threads.spawn(|| {
+                assert!(run_at(5));
+                until(|| taken.load(Ordering::SeqCst));
+                while taken.load(Ordering::SeqCst) {
+                    leeward_engine::parking::spin(spins.fetch_add(1, Ordering::SeqCst));
+                }
+            });
+        });
+    };
+    std::thread::scope(|threads| threads.spawn(alone).join().unwrap());
+    // Some hundred naps; without them as many looks as there is time for in most of a second.
+    assert!(spins.load(Ordering::SeqCst) < 100_000, "{spins:?} looks");
 }

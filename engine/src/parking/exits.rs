@@ -8,8 +8,8 @@ use std::vec::Vec;
 use super::life::Life;
 use super::short::{Locked, Short};
 use super::{futex, held, thread};
-use crate::mutant::mutated;
 use crate::Owner;
+use crate::mutant::mutated;
 
 /// The kernel's operations.
 const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
@@ -50,7 +50,7 @@ struct Told {
 
 impl Told {
     fn is_gone(&self) -> bool {
-        self.stage == Stage::Gone || self.forks != thread::forks()
+        self.stage == Stage::Gone || self.forks != thread::forks() && !mutated!(exit_fork)
     }
 
     fn is_dead(&self) -> bool {
@@ -81,7 +81,9 @@ impl Drop for Exiting<'_> {
         }
         // Release: partner: the acquire in `await_end`.
         self.0.over.fetch_add(1, Ordering::Release);
-        let _ = futex(core::ptr::from_ref(&self.0.over).addr(), WAKE, i32::MAX as u32, 0, 0);
+        if !mutated!(exit_wake) {
+            let _ = futex(core::ptr::from_ref(&self.0.over).addr(), WAKE, i32::MAX as u32, 0, 0);
+        }
     }
 }
 

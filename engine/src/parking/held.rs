@@ -60,8 +60,10 @@ std::thread_local! {
     };
 }
 
-/// A real-time thread is there: from now on holders can be found.
-pub(super) fn expect_real_time() {
+/// This process has real-time threads, or will have: from now on a thread that holds a lock of the engine's runs as urgently as a real-time one that waits for it, and has the lock for two
+/// locked instructions more. A process finds that out by itself when a real-time thread waits, or meets a lock that is taken; but who had the lock by then was not to be found, and was waited
+/// for by naps.
+pub fn expect_real_time() {
     // Relaxed: holders that have not seen it yet are waited for by naps.
     if !REAL_TIME.load(Ordering::Relaxed) {
         REAL_TIME.store(true, Ordering::Relaxed);

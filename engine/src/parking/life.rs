@@ -22,10 +22,8 @@ unsafe impl Sync for Life {}
 impl Life {
     /// The calling thread's. `None`: libc has no such mutex; then its life is told by its number alone.
     pub(super) fn of_this_thread() -> Option<Box<Life>> {
-        let life = Box::new(Life {
-            mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
-            over: AtomicBool::new(false),
-        });
+        let life =
+            Box::new(Life { mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER), over: AtomicBool::new(false) });
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: ours, not used before.
         if unsafe { libc::pthread_mutexattr_init(attributes.as_mut_ptr()) } != 0 {

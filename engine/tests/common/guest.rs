@@ -35,6 +35,8 @@ const PAGES: [Page; 5] = [Page::Writable, Page::ReadOnly, Page::Missing, Page::O
 pub struct Guest {
     space: Space<Guest>,
     base: usize,
+    /// How often a thread asked for its word to be compared again.
+    pub rechecks: AtomicU32,
     exiting: Mutex<HashSet<u32>>,
 }
 
@@ -54,7 +56,12 @@ impl Guest {
         // SAFETY: a new mapping.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), PAGES.len() * PAGE, both, any, -1, 0) };
         assert_ne!(base, libc::MAP_FAILED);
-        let guest = Guest { space: Space::new(1, 99, Heap), base: base.expose_provenance(), exiting: Mutex::default() };
+        let guest = Guest {
+            space: Space::new(1, 99, Heap),
+            base: base.expose_provenance(),
+            rechecks: AtomicU32::new(0),
+            exiting: Mutex::default(),
+        };
         guest.store(guest.address(Page::ReadOnly), 5);
         // SAFETY: a name.
         let object = unsafe { libc::memfd_create(c"leeward".as_ptr(), 0) };
@@ -189,7 +196,9 @@ impl Host for Guest {
     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
         // A sleep with a deadline is ended by every signal, whatever its handler: without, the kernel would begin it again by itself.
         let far = || Deadline { clock: Clock::Monotonic, at: parking::now(Clock::Monotonic) + (1 << 60) };
-        parking::park(flag, Some(until.unwrap_or_else(far)))
+        let end = parking::park(flag, Some(until.unwrap_or_else(far)));
+        self.rechecks.fetch_add(u32::from(end == ParkEnd::Recheck), Ordering::SeqCst);
+        end
     }
     fn unpark(&self, task: Parked) {
         task.unpark();

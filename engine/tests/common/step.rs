@@ -80,12 +80,7 @@ pub enum Ended {
 }
 
 /// [`stepped`] for a body that may sleep, without a deadline, on a thread of its own: how it ended, and its answer. `rouse` ends its sleep.
-pub fn stepped_or_asleep<T: Send>(
-    at: u64,
-    act: fn(),
-    body: impl FnOnce() -> T + Send,
-    rouse: impl Fn(),
-) -> (Ended, T) {
+pub fn stepped_or_asleep<T: Send>(at: u64, act: fn(), body: impl FnOnce() -> T + Send, rouse: impl Fn()) -> (Ended, T) {
     let (thread, ended) = (AtomicI32::new(0), AtomicBool::new(false));
     std::thread::scope(|threads| {
         let stepping = threads.spawn(|| {

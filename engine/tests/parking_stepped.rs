@@ -1,0 +1,188 @@
+//! Threads of a parking lot that are held at each instruction of a call in turn, while others do what they may.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(missing_docs)]
+
+#[path = "common/differential.rs"]
+mod differential;
+#[path = "common/realtime.rs"]
+mod realtime;
+#[path = "common/step.rs"]
+mod step;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use differential::sleep_in_a_wait;
+use leeward_engine::parking::{ParkingLot, expect_real_time};
+use leeward_engine::{Errno, LockPi};
+use realtime::{may_run_in_real_time, me, run_at, share_a_processor, until};
+use step::{alone, stepped};
+
+fn lot() -> &'static ParkingLot {
+    static LOT: OnceLock<ParkingLot> = OnceLock::new();
+    LOT.get_or_init(|| ParkingLot::new(4).unwrap())
+}
+
+/// How far the test is; changed by the handler too.
+static STAGE: AtomicU32 = AtomicU32::new(0);
+
+fn futex(operation: i32, value: u32) {
+    // SAFETY: a word of ours.
+    unsafe { libc::syscall(libc::SYS_futex, STAGE.as_ptr(), operation | libc::FUTEX_PRIVATE_FLAG, value, 0, 0, 0) };
+}
+
+fn go_to(stage: u32) {
+    STAGE.store(stage, Ordering::SeqCst);
+    futex(libc::FUTEX_WAKE, i32::MAX as u32);
+}
+
+fn await_stage(stage: u32) {
+    loop {
+        let now = STAGE.load(Ordering::SeqCst);
+        if now >= stage {
+            return;
+        }
+        futex(libc::FUTEX_WAIT, now);
+    }
+}
+
+/// The handler: holds its thread until the others are where they can be.
+fn hold() {
+    go_to(1);
+    await_stage(2);
+}
+
+/// Whoever wants a lock of a thread that is on its way out gets it, or is told that nobody owns it; also as long as that thread runs on.
+#[test]
+fn who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever() {
+    let _alone = alone();
+    let mut told = [0, 0];
+    for at in (1..).step_by(11) {
+        let (word, number, come) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
+        STAGE.store(0, Ordering::SeqCst);
+        let acted = std::thread::scope(|threads| {
+            let exiting = threads.spawn(|| {
+                assert_eq!(word.compare_exchange(0, me(), Ordering::SeqCst, Ordering::SeqCst), Ok(0));
+                let (acted, _) = stepped(at, hold, || lot().exit_thread());
+                go_to(2);
+                // It runs on.
+                await_stage(3);
+                acted
+            });
+            await_stage(1);
+            let coming = threads.spawn(|| {
+                number.store(me(), Ordering::SeqCst);
+                let end = lot().lock_pi(&word, None);
+                come.store(1, Ordering::SeqCst);
+                end
+            });
+            let is_asleep = || {
+                let number = number.load(Ordering::SeqCst);
+                number != 0 && sleep_in_a_wait(number as i32).is_some()
+            };
+            // It may be spinning for a lock of the engine's, if the other is held with that.
+            let start = std::time::Instant::now();
+            until(|| coming.is_finished() || is_asleep() || start.elapsed() > Duration::from_millis(10));
+            go_to(2);
+            while come.load(Ordering::SeqCst) == 0 && start.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            let has_come = come.load(Ordering::SeqCst) == 1;
+            if !has_come {
+                // The test is lost; whoever sleeps there keeps its thread.
+                eprintln!("before instruction {at}: it waits for a thread that told its exit");
+                std::process::abort();
+            }
+            match coming.join().unwrap() {
+                Ok(LockPi::Acquired) => told[0] += 1,
+                Err(Errno::ESRCH) => told[1] += 1,
+                other => panic!("before instruction {at}: {other:?}"),
+            }
+            go_to(3);
+            exiting.join().unwrap()
+        });
+        if !acted {
+            assert!(at > 100, "{at} instructions were stepped");
+            break;
+        }
+    }
+    assert!(told[0] > 0 && told[1] > 0, "{told:?}");
+}
+
+static WORDS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+static GAVE_UP: AtomicBool = AtomicBool::new(false);
+static DONE: AtomicBool = AtomicBool::new(false);
+
+fn take_a_lock() {
+    lot().requeue(&WORDS[0], 0, 1, &WORDS[1], 1);
+}
+
+/// The handler: the real-time threads may run from now on, and on this processor they do before this thread goes on.
+fn let_them_run() {
+    go_to(1);
+}
+
+/// The calling thread's processor time.
+fn time_used() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills ours.
+    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// One processor; an ordinary thread is preempted at an instruction of a call, by a thread of middling urgency that wants the processor for good, and by an urgent one that wants the same
+/// lock: where the ordinary one holds it, it runs before the middling one until it has given it up.
+#[test]
+fn the_holder_of_a_buckets_lock_runs_as_urgently_as_who_wants_it() {
+    if !may_run_in_real_time() {
+        return;
+    }
+    let _alone = alone();
+    expect_real_time();
+    let one_processor = || {
+        share_a_processor();
+        let mut at = 1;
+        loop {
+            STAGE.store(0, Ordering::SeqCst);
+            DONE.store(false, Ordering::SeqCst);
+            let ready = AtomicU32::new(0);
+            let acted = std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    assert!(run_at(5));
+                    ready.fetch_add(1, Ordering::SeqCst);
+                    await_stage(1);
+                    while !DONE.load(Ordering::SeqCst) {
+                        if time_used() > Duration::from_millis(300) {
+                            GAVE_UP.store(true, Ordering::SeqCst);
+                            return;
+                        }
+                    }
+                });
+                threads.spawn(|| {
+                    assert!(run_at(10));
+                    ready.fetch_add(1, Ordering::SeqCst);
+                    await_stage(1);
+                    take_a_lock();
+                    DONE.store(true, Ordering::SeqCst);
+                });
+                until(|| ready.load(Ordering::SeqCst) == 2);
+                let ordinary = threads.spawn(|| stepped(at, let_them_run, take_a_lock).0);
+                let acted = ordinary.join().unwrap();
+                go_to(1);
+                acted
+            });
+            assert!(
+                !GAVE_UP.load(Ordering::SeqCst),
+                "before instruction {at} an urgent thread waits for an ordinary one"
+            );
+            if !acted {
+                assert!(at > 100, "{at} instructions were stepped");
+                return;
+            }
+            at += 7;
+        }
+    };
+    std::thread::scope(|threads| threads.spawn(one_processor).join().unwrap());
+}
