@@ -14,7 +14,7 @@
 //!    | `resolve_shared` | look up the mapping: anonymous, or object and offset |
 //!    | `task`, `park`, `unpark` | a counted reference to the thread; "sleep unless woken"; "make runnable" |
 //!    | `preempt_off`, `preempt_on` | that; with interrupts, if you wake from handlers |
-//!    | `spin` | `cpu_relax` (here the holder of a lock may have lost its processor, so others are let run) |
+//!    | `spin` | `cpu_relax` (here the holder of a lock may have lost its processor, so others are let run: see the trap there) |
 //! 4. **One line in the system call table**: `engine.syscall(&host, &Numbers::..., number, arguments)` (`Thread::call`). On `EINTR` your signal code returns or restarts.
 //! 5. **At the creation of a thread** `engine.reserve(&host, threads)`: the table is there before anybody waits. (It may be left out.)
 //! 6. **Priority inheritance**, if your scheduler can lend priorities (here `kernel_parts/scheduler.rs`): `Inheritance`, answered by `Host::inheritance`, and `engine.exit_pi(&host)` where
@@ -212,6 +212,9 @@ impl Host for Thread {
         }
     }
 
+    /// In a kernel, `cpu_relax` and no more: preemption is off, so the holder runs. These are threads of a process, of which the
+    /// holder may have lost its processor: others are let run. Do not copy that where threads may run in real time: the yield of
+    /// one lets no ordinary thread run, and if that is the holder, it spins for good. `parking::spin` shows what to do instead.
     fn spin(&self, _: u32) {
         thread::yield_now();
     }

@@ -17,6 +17,9 @@ impl<H: Host> Engine<H> {
     ///
     /// Memory ordering: a full fence comes first, also where nobody waits.
     ///
+    /// Where the host [defers](Host::defer_wake) the wake, since a handler of a signal interrupted its own thread that holds a
+    /// lock, the answer is 0.
+    ///
     /// # Cost
     /// Nobody waits in the bucket for a word with the same tag: a fence and a load, no lock. Else one lock for each 16
     /// woken, held for at most one pass over its bucket's waiters, and a second one if it finds nobody. Waiters that come after

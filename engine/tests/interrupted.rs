@@ -98,13 +98,9 @@ fn wait_with_signals(signal: c_int) -> Wait {
             until(|| waiting.is_finished() || is_asleep());
             let before = HANDLED.load(Ordering::SeqCst);
             if !waiting.is_finished() {
+                let (process, number) = (std::process::id(), thread.load(Ordering::SeqCst));
                 // SAFETY: no memory is passed; a thread of this process that is not joined yet.
-                assert_eq!(
-                    unsafe {
-                        libc::syscall(libc::SYS_tgkill, std::process::id(), thread.load(Ordering::SeqCst), signal)
-                    },
-                    0
-                );
+                assert_eq!(unsafe { libc::syscall(libc::SYS_tgkill, process, number, signal) }, 0);
                 until(|| HANDLED.load(Ordering::SeqCst) != before);
             }
         }

@@ -42,8 +42,9 @@ struct Slot {
 const TAKEN: *mut Process = core::ptr::without_provenance_mut(1);
 
 impl Slot {
-    const FREE: Slot =
-        Slot { host: AtomicPtr::new(core::ptr::null_mut()), wake: UnsafeCell::new(MaybeUninit::uninit()) };
+    const fn free() -> Slot {
+        Slot { host: AtomicPtr::new(core::ptr::null_mut()), wake: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
 
     /// Whether it was as `from` says; it is the caller's then.
     fn take(&self, from: *const Process) -> bool {
@@ -71,7 +72,7 @@ struct Own {
 std::thread_local! {
     static OWN: Own = const {
         Own {
-            slots: [const { Slot::FREE }; FEW],
+            slots: [const { Slot::free() }; FEW],
             pages: AtomicPtr::new(core::ptr::null_mut()),
             making: Cell::new(core::ptr::null()),
         }
@@ -117,7 +118,7 @@ impl Own {
         loop {
             if let Some(slot) = self.slots().find(|slot| slot.take(core::ptr::null())) {
                 // SAFETY: taken: nobody else touches it.
-                unsafe { (*slot.wake.get()).write(wake) };
+                unsafe { slot.wake.get().cast::<Wake>().write(wake) };
                 // Release: partner: the exchange in `take`.
                 slot.host.store(core::ptr::from_ref(host).cast_mut(), Ordering::Release);
                 held::count_deferred(true);
@@ -130,7 +131,7 @@ impl Own {
     fn take_one(&self, host: *const Process) -> Option<Wake> {
         let slot = self.slots().find(|slot| slot.take(host))?;
         // SAFETY: it was some host's, so it was written; and is read once.
-        let wake = unsafe { (*slot.wake.get()).assume_init_read() };
+        let wake = unsafe { slot.wake.get().cast::<Wake>().read() };
         // Release: as in `put`.
         slot.host.store(core::ptr::null_mut(), Ordering::Release);
         held::count_deferred(false);

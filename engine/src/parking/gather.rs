@@ -25,7 +25,7 @@ impl Drop for Gathered<'_> {
 pub struct Gathering(AtomicU32);
 
 impl Gathering {
-    /// As [`Parked::unpark`] for each, if they are many by one system call for all. For [`Host::unpark_all`].
+    /// As [`Parked::unpark`] for each, if they are many by one system call for all. For [`Host::unpark_all`](crate::Host::unpark_all).
     ///
     /// A thread that sleeps is moved from its flag to the gathering word, and is woken there with the [`Part::Rest`]. Nobody stays asleep there: whoever moves a thread there wakes
     /// all that are there afterwards. One that was awake already is not moved; if something else sleeps on its flag's address by now, that

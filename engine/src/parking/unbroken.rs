@@ -14,19 +14,16 @@ use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::hint::black_box;
 use core::sync::atomic::{AtomicIsize, AtomicU64, Ordering, compiler_fence};
 
-/// The part of the kernel's `struct rseq` that is used here.
-#[repr(C)]
-struct Area {
-    cpu_id_start: u32,
-    /// Negative as long as the area is not registered.
-    cpu_id: i32,
-    /// The address of the piece that is named, or 0.
-    piece: u64,
-}
+/// Where in the kernel's `struct rseq`, a thread's area, the number of its processor is, which is negative as long as the area is not registered.
+const PROCESSOR: usize = 4;
+/// Where the address of the piece that is named is, or 0.
+const PIECE_NAMED: usize = 8;
+/// How much of the area must be there.
+const SIZE: usize = 16;
 
-/// The thread's area.
+/// Where the calling thread names a piece.
 #[derive(Clone, Copy)]
-pub(super) struct Unbroken(*mut Area);
+pub(super) struct Unbroken(*mut u64);
 
 const UNKNOWN: isize = 0;
 const NONE: isize = 1;
@@ -35,23 +32,23 @@ static OFFSET: AtomicIsize = AtomicIsize::new(UNKNOWN);
 
 std::thread_local! {
     /// Null: not looked for yet; [`NOWHERE`]: there is none.
-    static AREA: Cell<*mut Area> = const { Cell::new(core::ptr::null_mut()) };
+    static NAME: Cell<*mut u64> = const { Cell::new(core::ptr::null_mut()) };
     /// For which address interruptions count. A handler that waits itself leaves another: its own sleep may have named the piece again.
     static BEGUN: Cell<usize> = const { Cell::new(0) };
     static LAST: Last = const { Last };
 }
 
-const NOWHERE: *mut Area = core::ptr::without_provenance_mut(1);
+const NOWHERE: *mut u64 = core::ptr::without_provenance_mut(1);
 
 /// The kernel reads the piece as long as it is named: at the thread's end it is not any more, and until then this keeps the code from being unloaded.
 struct Last;
 
 impl Drop for Last {
     fn drop(&mut self) {
-        let area = AREA.replace(NOWHERE);
-        if !area.is_null() && area != NOWHERE {
+        let name = NAME.replace(NOWHERE);
+        if !name.is_null() && name != NOWHERE {
             // SAFETY: the thread's own, as long as it runs.
-            unsafe { (&raw mut (*area).piece).write_volatile(0) };
+            unsafe { name.write_volatile(0) };
         }
     }
 }
@@ -60,11 +57,11 @@ impl Unbroken {
     /// The calling thread's, if it can be known what interrupts it.
     #[inline]
     pub(super) fn of_this_thread() -> Option<Unbroken> {
-        let mut area = AREA.get();
-        if area.is_null() {
-            area = look_for_area();
+        let mut name = NAME.get();
+        if name.is_null() {
+            name = look_for_name();
         }
-        (area != NOWHERE).then_some(Unbroken(area))
+        (name != NOWHERE).then_some(Unbroken(name))
     }
 
     /// From here on interruptions count, for a call that sleeps on that address.
@@ -80,7 +77,7 @@ impl Unbroken {
             return begin_first(self.0);
         }
         // SAFETY: the thread's own, as long as it runs; the kernel looks at it where it interrupts the thread.
-        unsafe { (&raw mut (*self.0).piece).write_volatile(piece) };
+        unsafe { self.0.write_volatile(piece) };
     }
 
     /// Makes a system call, of which the first argument is an address, unless the thread was interrupted since it [began](Self::begin) for that, or did not: `None` then. Its answer, or
@@ -99,10 +96,10 @@ static PIECE: AtomicU64 = AtomicU64::new(0);
 
 #[cold]
 #[inline(never)]
-fn begin_first(area: *mut Area) {
-    run(area, true, [0; 6]);
+fn begin_first(name: *mut u64) {
+    run(name, true, [0; 6]);
     // SAFETY: the thread's own, as long as it runs.
-    let piece = unsafe { (&raw const (*area).piece).read_volatile() };
+    let piece = unsafe { name.read_volatile() };
     // Zero: the thread was interrupted already. Relaxed: see `begin`.
     PIECE.store(piece, Ordering::Relaxed);
 }
@@ -112,7 +109,7 @@ const BROKEN: isize = isize::MIN;
 
 /// Names the piece, or runs it: a system call with its number, four arguments, and the sixth. One function for both, and never more than one, since there is one piece.
 #[inline(never)]
-fn run(area: *mut Area, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> isize {
+fn run(name: *mut u64, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> isize {
     let begun = BEGUN.with(Cell::as_ptr);
     let answer: isize;
     // SAFETY: the area is the thread's own and registered, and the piece is described as the kernel wants it: version and flags, where it begins, how long it is, and
@@ -131,7 +128,7 @@ fn run(area: *mut Area, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> is
             "81:",
             "cmp qword ptr [{begun}], rdi",
             "jne 83f",
-            "cmp qword ptr [{piece}], r8",
+            "cmp qword ptr [{name}], r8",
             "jne 83f",
             "syscall",
             "82:",
@@ -142,10 +139,10 @@ fn run(area: *mut Area, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> is
             "mov rax, {broken}",
             "jmp 85f",
             "84:",
-            "mov qword ptr [{piece}], r8",
+            "mov qword ptr [{name}], r8",
             "85:",
             begins = in(reg) black_box(u32::from(begins)),
-            piece = in(reg) &raw mut (*area).piece,
+            name = in(reg) name,
             begun = in(reg) begun,
             broken = in(reg) BROKEN,
             inlateout("rax") number as isize => answer,
@@ -159,20 +156,19 @@ fn run(area: *mut Area, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> is
 
 #[cold]
 #[inline(never)]
-fn look_for_area() -> *mut Area {
+fn look_for_name() -> *mut u64 {
     // Relaxed: a number, the same for all.
     let mut offset = OFFSET.load(Ordering::Relaxed);
     if offset == UNKNOWN {
         offset = look_for_offset().unwrap_or(NONE);
         OFFSET.store(offset, Ordering::Relaxed);
     }
-    let area = if offset == NONE { NOWHERE } else { registered(offset) };
-    AREA.set(area);
+    NAME.set(if offset == NONE { NOWHERE } else { registered(offset) });
     // An error: the thread is at its end, and does without.
-    if area != NOWHERE && LAST.try_with(|_| ()).is_err() {
-        AREA.set(NOWHERE);
+    if LAST.try_with(|_| ()).is_err() {
+        NAME.set(NOWHERE);
     }
-    AREA.get()
+    NAME.get()
 }
 
 /// Where glibc says that areas are.
@@ -183,7 +179,7 @@ fn look_for_offset() -> Option<isize> {
     let size = unsafe { size.read() } as usize;
     // SAFETY: as above.
     let offset = unsafe { offset.read() };
-    (size >= size_of::<Area>() && !matches!(offset, UNKNOWN | NONE)).then_some(offset)
+    (size >= SIZE && !matches!(offset, UNKNOWN | NONE)).then_some(offset)
 }
 
 fn symbol<T>(name: &CStr) -> Option<*const T> {
@@ -192,13 +188,13 @@ fn symbol<T>(name: &CStr) -> Option<*const T> {
     (!place.is_null()).then_some(place.cast_const().cast())
 }
 
-/// The calling thread's area, if the kernel knows it.
-fn registered(offset: isize) -> *mut Area {
+/// The calling thread's, if the kernel knows its area.
+fn registered(offset: isize) -> *mut u64 {
     let thread: *mut u8;
     // SAFETY: reads the thread pointer, where the architecture has it.
     unsafe { asm!("mov {}, fs:0", out(reg) thread, options(nostack, preserves_flags, readonly)) };
-    let area = thread.wrapping_offset(offset).cast::<Area>();
+    let area = thread.wrapping_offset(offset);
     // SAFETY: within the thread's control block, as glibc says.
-    let id: c_int = unsafe { (&raw const (*area).cpu_id).read_volatile() };
-    if id < 0 { NOWHERE } else { area }
+    let processor = unsafe { area.wrapping_add(PROCESSOR).cast::<c_int>().read_volatile() };
+    if processor < 0 { NOWHERE } else { area.wrapping_add(PIECE_NAMED).cast() }
 }

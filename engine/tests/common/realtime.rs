@@ -50,8 +50,9 @@ pub fn may_run_in_real_time() -> bool {
 pub fn share_a_processor() {
     // SAFETY: zeroes are an empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let process = std::process::id() as i32;
     // SAFETY: fills ours.
-    assert_eq!(unsafe { libc::sched_getaffinity(libc::getpid(), size_of::<libc::cpu_set_t>(), &mut set) }, 0);
+    assert_eq!(unsafe { libc::sched_getaffinity(process, size_of::<libc::cpu_set_t>(), &mut set) }, 0);
     // SAFETY: a number within the set.
     let first = (0..libc::CPU_SETSIZE as usize).find(|number| unsafe { libc::CPU_ISSET(*number, &set) }).unwrap();
     // SAFETY: as above.

@@ -13,7 +13,8 @@ use crate::fork::{self, Hook, Mend};
 /// Threads sleep on the kernel's futex, each on a word of its own; who sleeps on what is the engine's business. In the child of a fork the lot is
 /// a new and empty one: the threads that slept in the old one are not there.
 ///
-/// Not async-signal-safe: a handler that wakes may find a bucket locked by the thread that it interrupted.
+/// A handler of a signal may wake, as with the kernel's futex, once the lot is there (call [`lot`](Parking::lot) before): the locks' releases that only wake, such as a semaphore's.
+/// It must not wait, move waiters or wake by an operation on another word ([`leeward_engine::parking`], "Signals").
 #[derive(Debug)]
 pub enum Parking {}
 
@@ -84,5 +85,10 @@ unsafe impl Embedding for Parking {
         // SAFETY: the caller's promise.
         let (engine, process) = unsafe { Parking::lot().parts() };
         work(engine, process)
+    }
+
+    fn yield_now() {
+        // No lock of the engine's is waited for, for which a real-time thread would sleep.
+        std::thread::yield_now();
     }
 }

@@ -1,0 +1,125 @@
+//! How much of its caller's stack each operation takes: at most what the crate's documentation says, in an optimized build; in this one a little more.
+
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![allow(missing_docs)]
+
+use std::ffi::c_void;
+use std::future::Future;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::task::{Context, Waker};
+
+use leeward_engine::parking::{ParkingLot, now};
+use leeward_engine::{Arithmetic, Clock, Comparison, Deadline, LockPi, MOST_WORDS, Place, Wait, WaitAny, WakeOp, Word};
+
+/// What the documentation says, in bytes.
+const SAID: usize = 2400;
+/// An operation's frames in a build that is not optimized as much.
+const MOST: usize = 2 * SAID;
+
+/// A thread's stack, painted.
+const STACK: usize = 256 << 10;
+const PAINT: u64 = 0x5ca1_ab1e_0ddb_a11d;
+
+/// Where the stack was when the operation began.
+static TOP: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn start(operation: *mut c_void) -> *mut c_void {
+    // SAFETY: `depth` passes a `fn()`.
+    let operation = unsafe { std::mem::transmute::<*mut c_void, fn()>(operation) };
+    let here = 0_u8;
+    TOP.store((&raw const here).addr(), Ordering::SeqCst);
+    operation();
+    null_mut()
+}
+
+/// How many bytes below its caller's frame an operation writes.
+fn depth(operation: fn()) -> usize {
+    let mut stack = vec![PAINT; STACK / 8];
+    let mut attributes = MaybeUninit::uninit();
+    // SAFETY: fills ours.
+    assert_eq!(unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) }, 0);
+    // SAFETY: memory that outlives the thread, which is joined.
+    assert_eq!(unsafe { libc::pthread_attr_setstack(attributes.as_mut_ptr(), stack.as_mut_ptr().cast(), STACK) }, 0);
+    let mut thread = MaybeUninit::uninit();
+    // SAFETY: a function that takes such an argument.
+    let made = unsafe {
+        libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), start, operation as *const () as *mut c_void)
+    };
+    assert_eq!(made, 0);
+    // SAFETY: it was made.
+    let thread = unsafe { thread.assume_init() };
+    // SAFETY: not joined yet.
+    assert_eq!(unsafe { libc::pthread_join(thread, null_mut()) }, 0);
+    // What the thread did to it the compiler does not know.
+    let bottom = std::hint::black_box(&stack).iter().position(|word| *word != PAINT).unwrap();
+    TOP.load(Ordering::SeqCst) - (stack.as_ptr().addr() + 8 * bottom)
+}
+
+static WORDS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+static LOCK: AtomicU32 = AtomicU32::new(0);
+
+fn lot() -> &'static ParkingLot {
+    static LOT: OnceLock<ParkingLot> = OnceLock::new();
+    LOT.get_or_init(|| ParkingLot::new(4).unwrap())
+}
+
+fn in_millis(millis: u64) -> Option<Deadline> {
+    Some(Deadline { clock: Clock::Monotonic, at: now(Clock::Monotonic) + millis * 1_000_000 })
+}
+
+type Waiting = Pin<Box<dyn Future<Output = Wait>>>;
+
+fn waiting(count: usize) -> Vec<Waiting> {
+    let mut futures: Vec<Waiting> = (0..count).map(|_| Box::pin(lot().wait_async(&WORDS[0], 0)) as Waiting).collect();
+    for future in &mut futures {
+        assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    futures
+}
+
+fn wait_any() {
+    // SAFETY: the words live for ever.
+    let (engine, process) = unsafe { lot().parts() };
+    let word = Word::private(WORDS[0].as_ptr().expose_provenance() as u64);
+    let mut places: Box<[_]> = (0..MOST_WORDS).map(|_| Place::new(word, 0)).collect();
+    assert_eq!(engine.waitv(process, &mut places, in_millis(1)), Ok(WaitAny::TimedOut));
+}
+
+#[test]
+fn operations_take_so_much_of_the_stack_and_no_more() {
+    let wait: fn() = || assert_eq!(lot().wait(&WORDS[0], 0, in_millis(5)), Wait::TimedOut);
+    let wake: fn() = || assert_eq!(lot().wake(&WORDS[0], 1), 1);
+    let wake_all: fn() = || assert_eq!(lot().wake(&WORDS[0], u32::MAX), 40);
+    let requeue: fn() = || _ = lot().requeue(&WORDS[0], 0, 20, &WORDS[1], 20);
+    let wake_op: fn() = || {
+        let op = WakeOp { arithmetic: Arithmetic::Add, argument: 0, comparison: Some(Comparison::Equal), against: 0 };
+        assert_eq!(lot().wake_op(&WORDS[0], 20, &WORDS[1], op, 20), 20);
+    };
+    let lock: fn() = || assert_eq!(lot().lock_pi(&LOCK, in_millis(5)), Ok(LockPi::TimedOut));
+    let exit: fn() = || assert_eq!(lot().exit_thread(), 0);
+    assert_eq!(lot().lock_pi(&LOCK, None), Ok(LockPi::Acquired));
+    let mut depths = Vec::new();
+    for (name, operation, waiters) in [
+        ("a wait that looks, sleeps and ends by time", wait, 0),
+        ("a wake of one", wake, 1),
+        ("a wake of forty", wake_all, 40),
+        ("a requeue that wakes twenty and moves twenty", requeue, 40),
+        ("wake-op", wake_op, 40),
+        ("a wait for a lock that inherits", lock, 0),
+        ("the telling of an exit", exit, 0),
+    ] {
+        let futures = waiting(waiters);
+        depths.push((name, depth(operation)));
+        drop(futures);
+    }
+    depths.push(("a wait on 128 words", depth(wait_any)));
+    assert_eq!(lot().unlock_pi(&LOCK), Ok(()));
+    for (name, depth) in &depths {
+        println!("{depth:>6}  {name}");
+    }
+    assert!(depths.iter().all(|(_, depth)| *depth <= MOST), "{depths:?}");
+}
