@@ -52,27 +52,51 @@ impl Parked {
 /// call (so most sleeps begin with one `Recheck`). Elsewhere a handler that runs in the few instructions between the comparison and the call, changes the word and wakes nobody goes unnoticed.
 #[inline]
 pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
-    let until = until.filter(|until| until.at != u64::MAX);
-    let left = until.map(|until| until.at.saturating_sub(now(until.clock)));
-    // A time that is up leaves none to look, nor anything to compare.
-    if left == Some(0) {
-        return end(sleep(flag, until), until);
+    match until {
+        Some(until) if until.at != u64::MAX => park_until(flag, until),
+        _ => park_for_good(flag),
     }
-    let looked = look::at(flag, left);
+}
+
+#[inline]
+fn park_for_good(flag: &Flag) -> ParkEnd {
+    let looked = look::at(flag, None);
     if !flag.is_waiting() {
         return ParkEnd::Unparked;
     }
     match Unbroken::of_this_thread() {
-        Some(thread) => match sleep_unbroken(thread, flag, until) {
-            Some(slept) => {
-                BROKEN.set(0);
-                end(slept, until)
-            }
-            None => broken(flag, until),
+        Some(thread) => match thread.futex(flag.word().addr(), WAIT, Flag::WAITING, 0) {
+            Some(slept) => end(slept, None),
+            None => broken(flag, None),
         },
         None if looked && !mutated!(look_recheck) => recheck(),
         // With a time, so that every handler ends it: without, the kernel begins some sleeps anew by itself.
-        None => end(sleep(flag, until.or(NEVER)), until),
+        None => end(sleep(flag, NEVER), None),
+    }
+}
+
+#[inline(never)]
+fn park_until(flag: &Flag, until: Deadline) -> ParkEnd {
+    let left = until.at.saturating_sub(now(until.clock));
+    // A time that is up leaves none to look, nor anything to compare.
+    if left == 0 {
+        return end(sleep(flag, until), Some(until));
+    }
+    let looked = look::at(flag, Some(left));
+    if !flag.is_waiting() {
+        return ParkEnd::Unparked;
+    }
+    match Unbroken::of_this_thread() {
+        Some(thread) => {
+            let (operation, time) = arguments(until);
+            let time = core::ptr::from_ref(&time).expose_provenance();
+            match thread.futex(flag.word().addr(), operation, Flag::WAITING, time) {
+                Some(slept) => end(slept, Some(until)),
+                None => broken(flag, Some(until)),
+            }
+        }
+        None if looked && !mutated!(look_recheck) => recheck(),
+        None => end(sleep(flag, until), Some(until)),
     }
 }
 
@@ -90,7 +114,7 @@ fn begin(flag: &Flag) {
 }
 
 /// A time that does not come: the kernel's clock ends there.
-const NEVER: Option<Deadline> = Some(Deadline { clock: Clock::Monotonic, at: i64::MAX as u64 });
+const NEVER: Deadline = Deadline { clock: Clock::Monotonic, at: i64::MAX as u64 };
 
 /// How often in a row a thread may be interrupted just before it sleeps: more often it is only where a debugger goes through it step by step.
 const MOST_BROKEN: u32 = 2;
@@ -103,9 +127,13 @@ fn recheck() -> ParkEnd {
 }
 
 /// The thread was interrupted since the word was compared, or it is not known that it was not.
+#[inline(never)]
 fn broken(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     let times = BROKEN.get();
-    if mutated!(park_recheck) || times == MOST_BROKEN {
+    if mutated!(park_recheck) {
+        return end(sleep(flag, until.unwrap_or(NEVER)), until);
+    }
+    if times == MOST_BROKEN {
         return sleep_a_moment(flag, until);
     }
     BROKEN.set(times + 1);
@@ -119,8 +147,8 @@ fn broken(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
 fn sleep_a_moment(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     BROKEN.set(0);
     let at = now(Clock::Monotonic).saturating_add(MOMENT);
-    let moment = Some(Deadline { clock: Clock::Monotonic, at }).filter(|_| !mutated!(park_recheck));
-    match end(sleep(flag, moment), moment) {
+    let moment = Deadline { clock: Clock::Monotonic, at };
+    match end(sleep(flag, moment), Some(moment)) {
         ParkEnd::TimedOut if until.is_some_and(|until| now(until.clock) >= until.at) => ParkEnd::TimedOut,
         ParkEnd::TimedOut => {
             begin(flag);
@@ -130,31 +158,22 @@ fn sleep_a_moment(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     }
 }
 
-/// The operation, and the time for it.
-fn arguments(until: Option<Deadline>) -> (i32, Option<libc::timespec>) {
-    let Some(until) = until else { return (WAIT, None) };
+/// The operation for a sleep with a deadline, and the time.
+fn arguments(until: Deadline) -> (i32, libc::timespec) {
     let time = libc::timespec { tv_sec: (until.at / NANOS) as _, tv_nsec: (until.at % NANOS) as _ };
     let clock = if until.clock == Clock::Realtime { libc::FUTEX_CLOCK_REALTIME } else { 0 };
-    (WAIT | clock, Some(time))
+    (WAIT | clock, time)
 }
 
-fn address(time: Option<&libc::timespec>) -> usize {
-    time.map_or(0, |time| core::ptr::from_ref(time).expose_provenance())
-}
-
-fn sleep(flag: &Flag, until: Option<Deadline>) -> Result<u32, i32> {
+fn sleep(flag: &Flag, until: Deadline) -> Result<u32, i32> {
     let (operation, time) = arguments(until);
-    futex(flag.word().addr(), operation, Flag::WAITING, address(time.as_ref()), 0)
+    let time = core::ptr::from_ref(&time).expose_provenance();
+    futex(flag.word().addr(), operation, Flag::WAITING, time, 0)
 }
 
-/// `None`: the thread was interrupted before.
-fn sleep_unbroken(thread: Unbroken, flag: &Flag, until: Option<Deadline>) -> Option<Result<u32, i32>> {
-    let (operation, time) = arguments(until);
-    let arguments = [flag.word().addr(), operation as usize, Flag::WAITING as usize, address(time.as_ref())];
-    thread.call(libc::SYS_futex as usize, arguments)
-}
-
+#[inline]
 fn end(slept: Result<u32, i32>, until: Option<Deadline>) -> ParkEnd {
+    BROKEN.set(0);
     match slept {
         Ok(_) | Err(libc::EAGAIN) => ParkEnd::Unparked,
         Err(why) => ended(why, until),

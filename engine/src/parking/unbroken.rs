@@ -14,6 +14,8 @@ use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::hint::black_box;
 use core::sync::atomic::{AtomicIsize, AtomicU64, Ordering, compiler_fence};
 
+use crate::abi::FUTEX_BITSET_MATCH_ANY;
+
 /// Where in the kernel's `struct rseq`, a thread's area, the number of its processor is, which is negative as long as the area is not registered.
 const PROCESSOR: usize = 4;
 /// Where the address of the piece that is named is, or 0.
@@ -80,10 +82,11 @@ impl Unbroken {
         unsafe { self.0.write_volatile(piece) };
     }
 
-    /// Makes a system call, of which the first argument is an address, unless the thread was interrupted since it [began](Self::begin) for that, or did not: `None` then. Its answer, or
-    /// the errno.
-    pub(super) fn call(self, number: usize, [a, b, c, d]: [usize; 4]) -> Option<Result<u32, i32>> {
-        match run(self.0, false, [number, a, b, c, d, crate::abi::FUTEX_BITSET_MATCH_ANY as usize]) {
+    /// Makes a futex call on an address, for waiters of any bitset, unless the thread was interrupted since it [began](Self::begin) for that, or did not: `None` then. Its answer, or the
+    /// errno.
+    #[inline]
+    pub(super) fn futex(self, address: usize, operation: i32, value: u32, time: usize) -> Option<Result<u32, i32>> {
+        match run(self.0, false, address, operation, value, time) {
             BROKEN => None,
             answer if answer < 0 => Some(Err(-answer as i32)),
             answer => Some(Ok(answer as u32)),
@@ -97,7 +100,7 @@ static PIECE: AtomicU64 = AtomicU64::new(0);
 #[cold]
 #[inline(never)]
 fn begin_first(name: *mut u64) {
-    run(name, true, [0; 6]);
+    run(name, true, 0, 0, 0, 0);
     // SAFETY: the thread's own, as long as it runs.
     let piece = unsafe { name.read_volatile() };
     // Zero: the thread was interrupted already. Relaxed: see `begin`.
@@ -107,9 +110,9 @@ fn begin_first(name: *mut u64) {
 /// No answer of the kernel's.
 const BROKEN: isize = isize::MIN;
 
-/// Names the piece, or runs it: a system call with its number, four arguments, and the sixth. One function for both, and never more than one, since there is one piece.
+/// Names the piece, or runs it: a futex call. One function for both, and never more than one, since there is one piece.
 #[inline(never)]
-fn run(name: *mut u64, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> isize {
+fn run(name: *mut u64, begins: bool, address: usize, operation: i32, value: u32, time: usize) -> isize {
     let begun = BEGUN.with(Cell::as_ptr);
     let answer: isize;
     // SAFETY: the area is the thread's own and registered, and the piece is described as the kernel wants it: version and flags, where it begins, how long it is, and
@@ -145,8 +148,9 @@ fn run(name: *mut u64, begins: bool, [number, a, b, c, d, f]: [usize; 6]) -> isi
             name = in(reg) name,
             begun = in(reg) begun,
             broken = in(reg) BROKEN,
-            inlateout("rax") number as isize => answer,
-            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, out("r8") _, in("r9") f,
+            inlateout("rax") libc::SYS_futex as isize => answer,
+            in("rdi") address, in("rsi") operation as usize, in("rdx") value as usize, in("r10") time, out("r8") _,
+            in("r9") FUTEX_BITSET_MATCH_ANY as usize,
             out("rcx") _, out("r11") _,
             options(nostack)
         );

@@ -14,7 +14,7 @@ impl Unbroken {
         match self.0 {}
     }
 
-    pub(super) fn call(self, _: usize, _: [usize; 4]) -> Option<Result<u32, i32>> {
+    pub(super) fn futex(self, _: usize, _: i32, _: u32, _: usize) -> Option<Result<u32, i32>> {
         match self.0 {}
     }
 }
