@@ -40,14 +40,7 @@ impl<H: Host> Engine<H> {
     ) -> Result<Wait, Errno> {
         let call = Call::new(self, host);
         let Some(key) = call.key_to_wait(word, expected, bitset)? else { return Ok(Wait::Changed) };
-        let node = pin!(Waiter::new(key, bitset, host.priority()));
-        let node = node.into_ref();
-        // Before the node can be queued: whatever happens, it is taken out.
-        let queued = Queued { call, node };
-        if !call.queue(node, word, expected, key, || Handle::Task(host.task(node.get_ref().flag())))? {
-            return Ok(Wait::Changed);
-        }
-        queued.park(word, expected, until)
+        call.wait(word, expected, bitset, until, key)
     }
 }
 
@@ -64,6 +57,19 @@ pub(crate) enum Stayed {
 }
 
 impl<H: Host> Call<'_, H> {
+    /// Waits: the word held `expected` a moment ago.
+    #[inline(never)]
+    fn wait(self, word: Word, expected: u32, bitset: u32, until: Option<Deadline>, key: Key) -> Result<Wait, Errno> {
+        let node = pin!(Waiter::new(key, bitset, self.host.priority()));
+        let node = node.into_ref();
+        // Before the node can be queued: whatever happens, it is taken out.
+        let queued = Queued { call: self, node };
+        if !self.queue(node, word, expected, key, || Handle::Task(self.host.task(node.get_ref().flag())))? {
+            return Ok(Wait::Changed);
+        }
+        queued.park(word, expected, until)
+    }
+
     /// Checks a wait's arguments, and looks at the word once before anything is locked: `None` if it has another value.
     pub(crate) fn key_to_wait(&self, word: Word, expected: u32, bitset: u32) -> Result<Option<Key>, Errno> {
         if bitset == 0 {

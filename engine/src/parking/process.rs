@@ -13,7 +13,9 @@ use crate::{
 
 /// This process as a host: addresses are its own, and trusted.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Process {
+    // First, and on a line of its own: all that a wake reads that finds nobody.
     pub(super) space: Space<Process>,
     threads: u32,
     gathering: Gathering,
