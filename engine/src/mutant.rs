@@ -80,6 +80,8 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("look_real_time", "not yielding in real time"),
     ("defer_wake", "putting a handler's wake off where its thread holds a lock"),
     ("defer_made", "making the wakes that were put off"),
+    ("deferred_rest", "making the rest of them when an executor panicked"),
+    ("short_named", "putting a handler's wake off where its thread holds a lock of the host's own"),
     ("exit_over", "owning nothing when the exit was told"),
     ("exit_wake", "waking who waits for an exit"),
     ("exit_number", "finding out whose the number of a dead thread is"),
@@ -87,6 +89,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("plain_priority", "the priority of a waiting thread in the parking lot"),
     ("schedule_fresh", "asking again how a thread is scheduled"),
     ("holder_boost", "lending a lock's holder the urgency of a real-time thread that wants it"),
+    ("holder_time", "waiting for one holder for a short time only"),
     ("spin_nap", "sleeping where the holder is not to be found"),
     ("wake_fence_own", "the waker's fence where it looks at its space's own table (pair W)"),
 ];

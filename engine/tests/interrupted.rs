@@ -14,8 +14,8 @@ mod step;
 
 use std::ffi::c_int;
 use std::future::Future;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -277,6 +277,46 @@ fn a_handlers_wake_is_made_whatever_it_interrupts() {
             }
         }
     }
+}
+
+/// An executor that panics, unless a handler calls it: through that no panic may pass.
+struct Panicking;
+
+impl std::task::Wake for Panicking {
+    fn wake(self: Arc<Self>) {
+        assert!(IN_HANDLER.load(Ordering::SeqCst), "an executor that panics");
+    }
+}
+
+static IN_HANDLER: AtomicBool = AtomicBool::new(false);
+
+fn wake_many_of_whom_one_panics() {
+    IN_HANDLER.store(true, Ordering::SeqCst);
+    wake_many();
+    IN_HANDLER.store(false, Ordering::SeqCst);
+}
+
+/// One of several wakes that were put off calls an executor that panics: the panic passes through the call that was
+/// interrupted, and the other wakes are made; so are those that are put off later.
+#[test]
+fn the_wakes_beside_one_whose_executor_panics_are_made() {
+    let (_alone, _watchdog) = (alone(), Watchdog::new());
+    let panicking = Waker::from(Arc::new(Panicking));
+    let mut panics = 0;
+    for at in (1..).step_by(STRIDE) {
+        let mut waiters: Vec<_> = MANY.iter().map(waiting).collect();
+        assert!(waiters[1].as_mut().poll(&mut Context::from_waker(&panicking)).is_pending());
+        let call = || std::panic::catch_unwind(|| lot().wake(&MANY[0], 1));
+        let (acted, end) = stepped(at, wake_many_of_whom_one_panics, call);
+        panics += u32::from(end.is_err());
+        let woken = waiters.iter_mut().filter_map(|waiter| is_woken(waiter).then_some(())).count();
+        assert_eq!(woken, if acted { MANY.len() } else { 1 }, "before instruction {at}");
+        if !acted {
+            assert!(at > 20, "{at} instructions were stepped");
+            break;
+        }
+    }
+    assert_ne!(panics, 0);
 }
 
 #[test]

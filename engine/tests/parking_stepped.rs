@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use differential::sleep_in_a_wait;
 use leeward_engine::parking::{ParkingLot, expect_real_time};
-use leeward_engine::{Errno, LockPi};
+use leeward_engine::{Errno, LockPi, Word};
 use realtime::{may_run_in_real_time, me, run_at, share_a_processor, until};
 use step::{alone, stepped};
 
@@ -49,19 +49,29 @@ fn await_stage(stage: u32) {
     }
 }
 
-/// The handler: holds its thread until the others are where they can be.
+/// The word of the lock that others want.
+static LOCK: AtomicU32 = AtomicU32::new(0);
+
+/// The handler: holds its thread until the others are where they can be. Then it wakes where they are.
 fn hold() {
     go_to(1);
     await_stage(2);
+    // SAFETY: the word is static.
+    let (engine, process) = unsafe { lot().parts() };
+    let word = Word::private(LOCK.as_ptr().expose_provenance() as u64);
+    // An error: whoever is there waits for a lock.
+    _ = engine.wake(process, word, 1, u32::MAX);
 }
 
-/// Whoever wants a lock of a thread that is on its way out gets it, or is told that nobody owns it; also as long as that thread runs on.
+/// A thread that wants a lock of one that is on its way out gets it, or is told that nobody owns it; also as long as that
+/// thread runs on, and where a handler on that one wakes at the same bucket.
 #[test]
 fn who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever() {
     let _alone = alone();
     let mut told = [0, 0];
     for at in (1..).step_by(11) {
-        let (word, number, come) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
+        let (word, number, come) = (&LOCK, AtomicU32::new(0), AtomicU32::new(0));
+        word.store(0, Ordering::SeqCst);
         STAGE.store(0, Ordering::SeqCst);
         let acted = std::thread::scope(|threads| {
             let exiting = threads.spawn(|| {
@@ -75,7 +85,7 @@ fn who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever() {
             await_stage(1);
             let coming = threads.spawn(|| {
                 number.store(me(), Ordering::SeqCst);
-                let end = lot().lock_pi(&word, None);
+                let end = lot().lock_pi(word, None);
                 come.store(1, Ordering::SeqCst);
                 end
             });

@@ -98,10 +98,7 @@ impl Own {
     /// One page more.
     #[cold]
     fn extend(&self) {
-        let (access, how) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        let page = thread::call(libc::SYS_mmap, [0, PAGE, access as usize, how as usize, usize::MAX, 0]);
-        let Ok(page) = page else { no_memory() };
-        let page = core::ptr::with_exposed_provenance_mut::<Page>(page as usize);
+        let page = thread::map(PAGE).unwrap_or_else(|| no_memory()).cast::<Page>();
         let mut first = self.pages.load(Ordering::Relaxed);
         loop {
             // SAFETY: new, zeroed, and large enough.
@@ -154,32 +151,70 @@ pub(super) fn put(host: &Process, engine: &Engine<Process>, word: Word, count: u
     is_held
 }
 
+/// The calling thread has given a lock of the host's up: where that was its last one, the wakes are made that were put off
+/// meanwhile.
+#[inline(always)]
+pub(super) fn leave(host: &Process) {
+    if held::leave(host) && !mutated!(defer_made) {
+        make(host);
+    }
+}
+
 /// Makes the wakes of a host by which the calling thread has given its last lock up just now.
 #[cold]
 #[inline(never)]
-pub(super) fn make(host: &Process) {
+fn make(host: &Process) {
     OWN.with(|own| {
-        let this = core::ptr::from_ref(host);
-        // Those that come while one is made are made by the loop below, and not one within the other.
-        if core::ptr::eq(own.making.get(), this) {
-            return;
+        // Those that come while one is made are made by the loop in `Making`, and not one within the other.
+        if !core::ptr::eq(own.making.get(), host) {
+            Making { own, host }.make_all();
         }
-        loop {
-            let before = own.making.replace(this);
-            while let Some(wake) = own.take_one(this) {
-                // SAFETY: the call that was interrupted borrows its engine until it ends, and gave a lock of its host up just now. Which engine that is, is the same for all
-                // calls with one host at one time, as whoever made the host promised.
+    });
+}
+
+/// Wakes are being made. They all are when this goes, also where an executor that one of them called panics: a second panic
+/// aborts.
+struct Making<'a> {
+    own: &'a Own,
+    host: &'a Process,
+}
+
+impl Making<'_> {
+    fn make_all(&self) {
+        let Making { own, host } = *self;
+        while own.has(host) {
+            let _turn = Turn { own, before: own.making.replace(host) };
+            while let Some(wake) = own.take_one(host) {
+                // SAFETY: the call that was interrupted borrows its engine until it ends, and gave a lock of its host up
+                // just now. Which engine that is, is the same for all calls with one host at one time, as whoever made the
+                // host promised.
                 let engine = unsafe { &*wake.engine };
                 // An error: what is waited for there is a lock with priority inheritance, which no wake is for.
                 let _ = engine.wake(host, wake.word, wake.count, wake.bits);
             }
-            own.making.set(before);
-            // A handler that came between the last look and this has left its wakes to this loop.
-            if !own.has(this) {
-                return;
-            }
+            // A handler that comes between the last look and the turn's end leaves its wakes to the next turn.
         }
-    });
+    }
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        if !mutated!(deferred_rest) {
+            self.make_all();
+        }
+    }
+}
+
+/// A host's wakes are being made, as the thread's note says until this goes.
+struct Turn<'a> {
+    own: &'a Own,
+    before: *const Process,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.own.making.set(self.before);
+    }
 }
 
 /// A wake must not be lost, nor its caller wait for itself.

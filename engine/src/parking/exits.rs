@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 use super::life::Life;
 use super::short::{Locked, Short};
-use super::{futex, held, thread};
+use super::{Process, futex, held, thread};
 use crate::Owner;
 use crate::mutant::mutated;
 
@@ -72,13 +72,27 @@ fn find(told: &mut [Told], number: u32) -> Option<&mut Told> {
 }
 
 /// An exit that has begun is over when this goes, also by a panic.
-pub(super) struct Exiting<'a>(&'a Exits, u32);
+pub(super) struct Exiting<'a> {
+    host: &'a Process,
+    number: u32,
+}
 
 impl Drop for Exiting<'_> {
     fn drop(&mut self) {
-        if let Some(told) = find(&mut self.0.told.lock(), self.1) {
+        let exits = &self.host.exits;
+        let _waking = Waking(exits);
+        if let Some(told) = find(&mut exits.told.lock(self.host), self.number) {
             told.stage = if mutated!(exit_over) { Stage::Gone } else { Stage::Over };
         }
+    }
+}
+
+/// An exit is over: threads that wait for it are woken when this goes, also where a wake that a handler wanted while the
+/// list was locked calls an executor that panics.
+struct Waking<'a>(&'a Exits);
+
+impl Drop for Waking<'_> {
+    fn drop(&mut self) {
         // Release: partner: the acquire in `await_end`.
         self.0.over.fetch_add(1, Ordering::Release);
         if !mutated!(exit_wake) {
@@ -89,10 +103,10 @@ impl Drop for Exiting<'_> {
 
 impl Exits {
     /// The calling thread, with that number, is on its way out until the answer goes.
-    pub(super) fn begin(&self, number: u32) -> Exiting<'_> {
-        self.clear();
+    pub(super) fn begin<'a>(&'a self, host: &'a Process, number: u32) -> Exiting<'a> {
+        self.clear(host);
         let is_new = {
-            let mut told = self.told.lock();
+            let mut told = self.told.lock(host);
             // One that told it before, in this life or in another.
             find(&mut told, number).filter(|told| !told.is_dead()).map(|told| told.stage = Stage::Exiting).is_none()
         };
@@ -101,26 +115,26 @@ impl Exits {
             // Relaxed: a number, and no more.
             let serial = self.count.fetch_add(1, Ordering::Relaxed);
             let new = Told { number, serial, stage: Stage::Exiting, life, forks: thread::forks() };
-            self.told.lock_with_room(0).push(new);
+            self.told.lock_with_room(host, 0).push(new);
         }
-        Exiting(self, number)
+        Exiting { host, number }
     }
 
     /// Forgets threads whose numbers are free, or others' by now.
-    fn clear(&self) {
+    fn clear(&self, host: &Process) {
         let remove_one = |mut told: Locked<'_, Vec<Told>>| {
             let free = |told: &Told| told.is_gone() || told.is_dead() && !thread::is_there(told.number);
             let place = told.iter().position(free)?;
             Some(told.swap_remove(place))
         };
         // One at a time: it is freed when the lock was given up.
-        while remove_one(self.told.lock()).is_some() {}
+        while remove_one(self.told.lock(host)).is_some() {}
     }
 
     /// Whom a number names. Calls nothing that sleeps.
-    pub(super) fn owner(&self, number: u32) -> Owner {
+    pub(super) fn owner(&self, host: &Process, number: u32) -> Owner {
         let is_there = thread::is_there(number);
-        let mut told = self.told.lock();
+        let mut told = self.told.lock(host);
         match find(&mut told, number) {
             Some(told) if !is_there => {
                 told.stage = Stage::Gone;
@@ -135,10 +149,10 @@ impl Exits {
     }
 
     /// Sleeps until the exit of the thread with that number is over; or, where that thread is dead, until the number is free or known to be another's.
-    pub(super) fn await_end(&self, number: u32) {
+    pub(super) fn await_end(&self, host: &Process, number: u32) {
         loop {
             let (over, serial) = {
-                let mut told = self.told.lock();
+                let mut told = self.told.lock(host);
                 let Some(told) = find(&mut told, number) else { return };
                 match told.stage {
                     // Acquire: partner: the addition in `Exiting::drop`, which is made after the stage was changed.
@@ -150,7 +164,7 @@ impl Exits {
             match over {
                 Some(over) => _ = futex(core::ptr::from_ref(&self.over).addr(), WAIT, over, 0, 0),
                 None if !thread::is_there(number) || is_alive(number) => {
-                    if let Some(told) = find(&mut self.told.lock(), number).filter(|told| told.serial == serial) {
+                    if let Some(told) = find(&mut self.told.lock(host), number).filter(|told| told.serial == serial) {
                         told.stage = Stage::Gone;
                     }
                     return;

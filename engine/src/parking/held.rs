@@ -9,12 +9,15 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, compiler_fence};
 
-use super::{Process, futex, thread};
-use crate::abi::FUTEX_TID_MASK;
+use super::{NANOS, Process, futex, now, thread};
+use crate::Clock;
+use crate::abi::{FUTEX_LOCK_PI2, FUTEX_TID_MASK};
 use crate::mutant::mutated;
 
 /// The kernel's operations.
 const LOCK_PI: i32 = libc::FUTEX_LOCK_PI | libc::FUTEX_PRIVATE_FLAG;
+/// The same by the monotonic clock: Linux 5.14.
+const LOCK_PI2: i32 = FUTEX_LOCK_PI2 as i32 | libc::FUTEX_PRIVATE_FLAG;
 const UNLOCK_PI: i32 = libc::FUTEX_UNLOCK_PI | libc::FUTEX_PRIVATE_FLAG;
 /// A call holds three locks at most, and a handler that interrupts it, by another host, three more.
 const MOST_OTHERS: usize = 23;
@@ -23,6 +26,9 @@ const PLACES: usize = 64;
 const PLACES_TRIED: usize = 4;
 /// Nanoseconds to sleep where no holder's number is to be found.
 const NAP: libc::c_long = 50_000;
+/// Nanoseconds for which a real-time thread waits for one of the holders at most: it may be another one's lock that it wants,
+/// and this one's handler of a signal may run for long.
+const ONE_HOLDER: u64 = 1_000_000;
 
 /// A word on a line of its own: 0, or the number of the thread that holds locks, with the kernel's bits.
 #[repr(align(64))]
@@ -62,8 +68,14 @@ std::thread_local! {
 
 /// This process has real-time threads, or will have: from now on a thread that holds a lock of the engine's runs as urgently as a real-time one that waits for it, and has the lock for two
 /// locked instructions more. A process finds that out by itself when a real-time thread waits, or meets a lock that is taken; but who had the lock by then was not to be found, and was waited
-/// for by naps.
+/// for by naps. Not for handlers of signals.
 pub fn expect_real_time() {
+    thread::await_forks();
+    note_real_time();
+}
+
+/// The same, also where locks are held or a handler of a signal calls.
+pub(super) fn note_real_time() {
     // Relaxed: holders that have not seen it yet are waited for by naps.
     if !REAL_TIME.load(Ordering::Relaxed) {
         REAL_TIME.store(true, Ordering::Relaxed);
@@ -75,7 +87,7 @@ pub fn expect_real_time() {
 pub(super) fn enter(host: *const Process) {
     OWN.with(|own| {
         let depth = own.depth.get();
-        // Relaxed: see `expect_real_time`.
+        // Relaxed: see `note_real_time`.
         if depth != 0 || REAL_TIME.load(Ordering::Relaxed) {
             enter_slow(own, host);
         } else {
@@ -197,8 +209,8 @@ fn disappear(own: &Own) {
     }
 }
 
-/// For a real-time thread that found a lock taken: sleeps until one that holds locks is out, which runs as urgently meanwhile; where none is to be found, for a moment. `turn`
-/// is another one each time.
+/// For a real-time thread that found a lock taken: sleeps until one that holds locks is out, which runs as urgently
+/// meanwhile, but not for long; where none is to be found, for a moment. `turn` is another one each time.
 #[cold]
 #[inline(never)]
 pub(super) fn await_holder(turn: u32) {
@@ -208,16 +220,36 @@ pub(super) fn await_holder(turn: u32) {
     let other = |place: &&Place| !matches!(place.0.load(Ordering::Relaxed) & FUTEX_TID_MASK, owner if owner == 0 || owner == me);
     for place in in_turn.filter(other) {
         let word = core::ptr::from_ref(&place.0).addr();
-        // An error: it would wait for itself, by way of locks that the other waits for; or the other is gone.
-        if !mutated!(holder_boost) && futex(word, LOCK_PI, 0, 0, 0).is_ok() {
-            // Relaxed: nothing was done.
-            if place.0.compare_exchange(me, 0, Ordering::Relaxed, Ordering::Relaxed).is_err() {
-                let _ = futex(word, UNLOCK_PI, 0, 0, 0);
+        match if mutated!(holder_boost) { Err(libc::ENOSYS) } else { lock_place(word) } {
+            Ok(_) => {
+                // Relaxed: nothing was done.
+                if place.0.compare_exchange(me, 0, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+                    let _ = futex(word, UNLOCK_PI, 0, 0, 0);
+                }
+                return;
             }
-            return;
+            // The lock that is wanted may be free by now.
+            Err(libc::ETIMEDOUT) => return,
+            // It would wait for itself, by way of locks that the other waits for; or the other is gone.
+            Err(_) => {}
         }
     }
     nap();
+}
+
+/// Waits for whose number is in a place, but not for long.
+fn lock_place(word: usize) -> Result<u32, i32> {
+    let lock = |operation, clock| {
+        let at = now(clock) + ONE_HOLDER;
+        let time = libc::timespec { tv_sec: (at / NANOS) as _, tv_nsec: (at % NANOS) as _ };
+        let time = if mutated!(holder_time) { 0 } else { core::ptr::from_ref(&time).expose_provenance() };
+        futex(word, operation, 0, time, 0)
+    };
+    match lock(LOCK_PI2, Clock::Monotonic) {
+        // A kernel that has no such call.
+        Err(libc::ENOSYS) => lock(LOCK_PI, Clock::Realtime),
+        end => end,
+    }
 }
 
 /// Sleeps for a moment: also an ordinary thread gets the processor.

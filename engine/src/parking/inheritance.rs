@@ -22,25 +22,25 @@ use crate::{Deadline, Engine, Errno, Inheritance, LockPi, Owner, Priority, ROBUS
 impl Inheritance<Process> for Process {
     fn current(&self) -> Thread {
         let number = thread::this();
-        self.lending.make_room(number);
+        self.lending.make_room(self, number);
         Thread { id: u64::from(number), number }
     }
 
     fn find(&self, number: u32) -> Owner {
-        self.exits.owner(number)
+        self.exits.owner(self, number)
     }
 
     fn priority(&self, thread: u64) -> Priority {
-        let schedule = self.lending.before(thread).or_else(|| Schedule::of(thread as u32));
+        let schedule = self.lending.before(self, thread).or_else(|| Schedule::of(thread as u32));
         schedule.map_or(Priority::NORMAL, Schedule::urgency)
     }
 
     fn lend(&self, thread: u64, priority: Option<Priority>) {
-        self.lending.lend(thread, priority);
+        self.lending.lend(self, thread, priority);
     }
 
     fn await_exit(&self, number: u32) -> Result<(), Errno> {
-        self.exits.await_end(number);
+        self.exits.await_end(self, number);
         Ok(())
     }
 }
@@ -51,7 +51,7 @@ impl Process {
     /// owns none afterwards, and a lock whose word names it still (nobody waited for it, and it is not in the list) is `ESRCH` to others.
     pub fn exit_thread(&self, engine: &Engine<Process>) -> (RobustExit, u32) {
         let number = thread::this();
-        let _exiting = self.exits.begin(number);
+        let _exiting = self.exits.begin(self, number);
         let done = (engine.exit_robust(self, ROBUST_LIST_LIMIT), engine.exit_pi(self));
         self.lending.forget(number);
         done

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
-use super::held;
+use super::{Process, held};
 use super::schedule::{Schedule, level};
 use super::short::Short;
 use crate::Priority;
@@ -45,19 +45,23 @@ impl Lending {
 
     /// The calling thread, with that number, is about to wait or to unlock, and holds no lock: makes room for it, which takes memory.
     #[inline]
-    pub(super) fn make_room(&self, number: u32) {
+    pub(super) fn make_room(&self, host: &Process, number: u32) {
         if KNOWN_BY.get() != self.id {
-            self.make_room_for(number);
+            self.make_room_for(host, number);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn make_room_for(&self, number: u32) {
-        // Of a thread that panicked nothing half done is left.
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(number);
-        drop(self.lent.lock_with_room(known.len()));
+    fn make_room_for(&self, host: &Process, number: u32) {
+        let count = {
+            // Of a thread that panicked nothing half done is left.
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(number);
+            known.len()
+        };
+        // Not within: wakes that handlers wanted meanwhile are made when this is given up, and call executors.
+        drop(self.lent.lock_with_room(host, count));
         KNOWN_BY.set(self.id);
     }
 
@@ -68,14 +72,14 @@ impl Lending {
     }
 
     /// How a thread runs without what it is lent; `None`: it is lent nothing.
-    pub(super) fn before(&self, thread: u64) -> Option<Schedule> {
-        self.lent.lock().iter().find(|lent| lent.thread == thread).map(|lent| lent.before)
+    pub(super) fn before(&self, host: &Process, thread: u64) -> Option<Schedule> {
+        self.lent.lock(host).iter().find(|lent| lent.thread == thread).map(|lent| lent.before)
     }
 
     /// From now on a thread runs at least as urgently as this; `None`: as before. Calls nothing that sleeps or uses the heap.
-    pub(super) fn lend(&self, thread: u64, priority: Option<Priority>) {
+    pub(super) fn lend(&self, host: &Process, thread: u64, priority: Option<Priority>) {
         let wanted = priority.and_then(level);
-        let mut lent = self.lent.lock();
+        let mut lent = self.lent.lock(host);
         let place = lent.iter().position(|lent| lent.thread == thread);
         let before = match place {
             Some(place) => Some(lent[place].before),
@@ -94,7 +98,7 @@ impl Lending {
                     self.refused.fetch_add(1, Ordering::Relaxed);
                     return;
                 }
-                held::expect_real_time();
+                held::note_real_time();
                 match place {
                     Some(place) => lent[place].level = level,
                     None => lent.push(Lent { thread, before, level }),

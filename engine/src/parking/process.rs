@@ -121,7 +121,7 @@ impl Host for Process {
         if mutated!(plain_priority) {
             return Priority::NORMAL;
         }
-        schedule::own(|| self.lending.before(u64::from(thread::number())))
+        schedule::own(|| self.lending.before(self, u64::from(thread::number())))
     }
 
     #[inline]
@@ -154,9 +154,7 @@ impl Host for Process {
 
     #[inline]
     fn preempt_on(&self) {
-        if held::leave(self) && !mutated!(defer_made) {
-            deferred::make(self);
-        }
+        deferred::leave(self);
     }
 
     fn spin(&self, tries: u32) {

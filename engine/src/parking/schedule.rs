@@ -136,7 +136,7 @@ pub(super) fn ran_in_real_time() -> bool {
 pub(super) fn runs_in_real_time() -> bool {
     let in_real_time = Schedule::of(0).is_some_and(Schedule::is_in_real_time);
     if in_real_time {
-        held::expect_real_time();
+        held::note_real_time();
     }
     ANSWER.set(Answer { in_real_time, ..ANSWER.get() });
     in_real_time

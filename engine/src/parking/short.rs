@@ -5,12 +5,14 @@ use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::vec::Vec;
 
-use super::{held, spin};
+use super::{Process, deferred, held, spin};
+use crate::mutant::mutated;
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 
-/// A value and its lock. It is taken last of all: behind buckets' locks and the one for inheritance. Its holder calls nothing that takes another lock or uses the heap.
+/// A value of a host's and its lock. It is taken last of all: behind buckets' locks and the one for inheritance. Its
+/// holder calls nothing that takes another lock or uses the heap.
 #[derive(Debug, Default)]
 pub(super) struct Short<T> {
     /// [`FREE`] or [`TAKEN`].
@@ -24,32 +26,33 @@ unsafe impl<T: Send> Send for Short<T> {}
 unsafe impl<T: Send> Sync for Short<T> {}
 
 impl<T> Short<T> {
-    pub(super) fn lock(&self) -> Locked<'_, T> {
-        // A wake of a handler's takes no such lock, so it need not be put off.
-        held::enter(core::ptr::null());
+    /// Takes the lock, for the host that the value is part of: wakes of handlers by that host are put off meanwhile. They
+    /// take no such lock, but the lock of a bucket, whose holder may wait for this one.
+    pub(super) fn lock<'a>(&'a self, host: &'a Process) -> Locked<'a, T> {
+        held::enter(if mutated!(short_named) { core::ptr::null() } else { host });
         let mut tries = 0_u32;
         // Acquire: what was done under the lock before; partner: `Locked::drop`. Relaxed on failure: nothing learnt.
         while self.word.compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             spin(tries);
             tries = tries.saturating_add(1);
         }
-        Locked(self)
+        Locked { short: self, host }
     }
 }
 
 /// A list that grows where no lock is held.
 impl<T> Short<Vec<T>> {
     /// Locks a list that has room for `count` in all, and for one more than it has; called with no lock held, since it may allocate.
-    pub(super) fn lock_with_room(&self, count: usize) -> Locked<'_, Vec<T>> {
+    pub(super) fn lock_with_room<'a>(&'a self, host: &'a Process, count: usize) -> Locked<'a, Vec<T>> {
         loop {
-            let list = self.lock();
+            let list = self.lock(host);
             let wanted = count.max(list.len() + 1);
             if list.capacity() >= wanted {
                 return list;
             }
             drop(list);
             let mut larger = Vec::with_capacity(2 * wanted);
-            let mut list = self.lock();
+            let mut list = self.lock(host);
             if larger.capacity() > list.capacity() {
                 larger.append(&mut list);
                 core::mem::swap(&mut *list, &mut larger);
@@ -63,29 +66,32 @@ impl<T> Short<Vec<T>> {
 
 /// A lock is held.
 #[derive(Debug)]
-pub(super) struct Locked<'a, T>(&'a Short<T>);
+pub(super) struct Locked<'a, T> {
+    short: &'a Short<T>,
+    host: &'a Process,
+}
 
 impl<T> Deref for Locked<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
         // SAFETY: the lock is held.
-        unsafe { &*self.0.value.get() }
+        unsafe { &*self.short.value.get() }
     }
 }
 
 impl<T> DerefMut for Locked<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: the lock is held, and this borrows the guard.
-        unsafe { &mut *self.0.value.get() }
+        unsafe { &mut *self.short.value.get() }
     }
 }
 
 impl<T> Drop for Locked<'_, T> {
     fn drop(&mut self) {
         // Release: what was done under the lock; partner: the exchange in `lock`.
-        self.0.word.store(FREE, Ordering::Release);
-        held::leave(core::ptr::null());
+        self.short.word.store(FREE, Ordering::Release);
+        deferred::leave(self.host);
     }
 }
 
@@ -93,27 +99,32 @@ impl<T> Drop for Locked<'_, T> {
 mod tests {
     use super::*;
 
+    fn host() -> Process {
+        // SAFETY: no engine serves it.
+        unsafe { Process::new(2, 1) }
+    }
+
     #[test]
     fn a_list_has_the_room_that_was_asked_for_and_keeps_what_it_has() {
-        let list = Short::<Vec<u32>>::default();
+        let (host, list) = (host(), Short::<Vec<u32>>::default());
         for i in 0..100 {
-            let mut locked = list.lock_with_room(0);
+            let mut locked = list.lock_with_room(&host, 0);
             let before = locked.capacity();
             locked.push(i);
             assert_eq!(locked.capacity(), before);
         }
-        assert!(list.lock_with_room(5_000).capacity() >= 5_000);
-        assert!(list.lock().iter().copied().eq(0..100));
+        assert!(list.lock_with_room(&host, 5_000).capacity() >= 5_000);
+        assert!(list.lock(&host).iter().copied().eq(0..100));
     }
 
     #[test]
     fn one_thread_at_a_time_has_it() {
-        let count = Short::<u64>::default();
+        let (host, count) = (host(), Short::<u64>::default());
         std::thread::scope(|threads| {
             for _ in 0..4 {
-                threads.spawn(|| (0..20_000).for_each(|_| *count.lock() += 1));
+                threads.spawn(|| (0..20_000).for_each(|_| *count.lock(&host) += 1));
             }
         });
-        assert_eq!(*count.lock(), 80_000);
+        assert_eq!(*count.lock(&host), 80_000);
     }
 }

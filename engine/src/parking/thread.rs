@@ -58,6 +58,12 @@ extern "C" fn forget() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
+/// From now on the child of a fork forgets what only threads of its parent are in. Not for handlers of signals.
+#[cold]
+pub(super) fn await_forks() {
+    ask();
+}
+
 /// The calling thread's number, for handlers of signals too: where it is not kept it is asked for, and no handler installed.
 #[inline]
 pub(super) fn number() -> u32 {
@@ -87,7 +93,7 @@ pub(super) fn call(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Result<c_l
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
-    // SAFETY: calls that ask about threads, set how they are scheduled, sleep, or map new memory; the pointer, where there is one, is to a level, to a time, or to
+    // SAFETY: calls that ask about threads, set how they are scheduled, sleep, or write a line; the pointer, where there is one, is to a level, to a time, to a line, or to
     // attributes of the size that is said.
     let answer = unsafe { libc::syscall(number, a, b, c, d, e, f) };
     // SAFETY: as above.
@@ -95,4 +101,19 @@ pub(super) fn call(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Result<c_l
     // SAFETY: as above.
     unsafe { errno.write(before) };
     if answer < 0 { Err(why) } else { Ok(answer) }
+}
+
+/// New memory of the kernel's, zeroed; for handlers of signals too. `None`: there is none.
+#[cold]
+pub(super) fn map(len: usize) -> Option<*mut u8> {
+    let (access, how) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: the calling thread's, valid as long as it lives.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { errno.read() };
+    // SAFETY: a new mapping, where there was none.
+    let memory = unsafe { libc::mmap(core::ptr::null_mut(), len, access, how, -1, 0) };
+    // SAFETY: as above.
+    unsafe { errno.write(before) };
+    (memory != libc::MAP_FAILED).then_some(memory.cast())
 }
