@@ -197,3 +197,75 @@ fn the_holder_of_a_buckets_lock_runs_as_urgently_as_who_wants_it() {
     };
     std::thread::scope(|threads| threads.spawn(one_processor).join().unwrap());
 }
+
+fn other() -> &'static ParkingLot {
+    static OTHER: OnceLock<ParkingLot> = OnceLock::new();
+    OTHER.get_or_init(|| ParkingLot::new(4).unwrap())
+}
+
+/// The handler of a thread that holds a lock of the other lot: it runs until the test is over.
+fn stay() {
+    go_to(1);
+    await_stage(4);
+}
+
+/// The handler of a thread that holds the lock that is wanted: it runs until the real-time thread had time to come for it.
+fn stay_a_while() {
+    go_to(2);
+    await_stage(3);
+}
+
+/// Which of the holders has the lock, a real-time thread that wants it does not know: one that has another lock, and is in a
+/// handler for long, keeps it for a moment only.
+#[test]
+fn a_holder_in_a_long_handler_keeps_nobody_from_other_locks() {
+    if !may_run_in_real_time() {
+        return;
+    }
+    let _alone = alone();
+    expect_real_time();
+    for at in (1..).step_by(11) {
+        STAGE.store(0, Ordering::SeqCst);
+        let (number, has_come) = (AtomicU32::new(0), AtomicBool::new(false));
+        let acted = std::thread::scope(|threads| {
+            // First, so that its number is lower, by which holders are asked.
+            threads.spawn(|| {
+                stepped(at, stay, || other().requeue(&WORDS[0], 0, 1, &WORDS[1], 1));
+                go_to(1);
+            });
+            await_stage(1);
+            let holding = threads.spawn(|| {
+                let (acted, ()) = stepped(at, stay_a_while, take_a_lock);
+                go_to(2);
+                acted
+            });
+            await_stage(2);
+            threads.spawn(|| {
+                assert!(run_at(5));
+                number.store(me(), Ordering::SeqCst);
+                take_a_lock();
+                has_come.store(true, Ordering::SeqCst);
+            });
+            let has_come = || has_come.load(Ordering::SeqCst);
+            let is_asleep = || sleep_in_a_wait(number.load(Ordering::SeqCst) as i32).is_some();
+            until(|| number.load(Ordering::SeqCst) != 0);
+            let start = std::time::Instant::now();
+            until(|| has_come() || is_asleep() || start.elapsed() > Duration::from_millis(10));
+            go_to(3);
+            while !has_come() && start.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            if !has_come() {
+                // The test is lost; the one that sleeps there keeps its thread.
+                eprintln!("before instruction {at}: it waits for a thread that has another lock");
+                std::process::abort();
+            }
+            go_to(4);
+            holding.join().unwrap()
+        });
+        if !acted {
+            assert!(at > 100, "{at} instructions were stepped");
+            break;
+        }
+    }
+}
