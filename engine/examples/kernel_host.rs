@@ -212,9 +212,11 @@ impl Host for Thread {
         }
     }
 
-    /// In a kernel, `cpu_relax` and no more: preemption is off, so the holder runs. These are threads of a process, of which the
-    /// holder may have lost its processor: others are let run. Do not copy that where threads may run in real time: the yield of
-    /// one lets no ordinary thread run, and if that is the holder, it spins for good. `parking::spin` shows what to do instead.
+    /// In a kernel, `cpu_relax` and no more: preemption is off, so the holder runs. These are
+    /// threads of a process, of which the holder may have lost its processor: others are let run.
+    /// Do not copy that where threads may run in real time: the yield of one lets no ordinary
+    /// thread run, and if that is the holder, it spins for good. `parking::spin` shows what to do
+    /// instead.
     fn spin(&self, _: u32) {
         thread::yield_now();
     }

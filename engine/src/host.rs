@@ -51,8 +51,9 @@ pub enum ParkEnd {
     TimedOut,
     /// A signal is to be handled, or the thread is to die.
     Interrupted,
-    /// Awake for no reason, and a handler of a signal may have run on this thread since [`Host::task`] was asked for it, or since the last
-    /// such end: the engine compares the word again before it parks again (see [`Host::park`], "Signals").
+    /// Awake for no reason, and a handler of a signal may have run on this thread since
+    /// [`Host::task`] was asked for it, or since the last such end: the engine compares the word
+    /// again before it parks again (see [`Host::park`], "Signals").
     Recheck,
 }
 
@@ -119,9 +120,10 @@ impl Flag {
     /// each look and lets some time pass. A wake that comes meanwhile unparks nobody: there is nobody asleep. Afterwards, if there is still reason to wait,
     /// the word is [`WAITING`](Self::WAITING), and wakes unpark.
     ///
-    /// A look is time that passes between the engine's comparison of the word and the sleep. Where handlers of signals run on
-    /// the thread itself, one may run meanwhile and change the word: after a look in vain such a host answers
-    /// [`ParkEnd::Recheck`] and sleeps the next time (see [`Host::park`], "Signals").
+    /// A look is time that passes between the engine's comparison of the word and the sleep. Where
+    /// handlers of signals run on the thread itself, one may run meanwhile and change the word:
+    /// after a look in vain such a host answers [`ParkEnd::Recheck`] and sleeps the next time (see
+    /// [`Host::park`], "Signals").
     ///
     /// # Cost
     /// Two compare-exchanges on the waiter's own line. A wake of who looks costs no [`Host::unpark`].
@@ -289,7 +291,8 @@ pub trait Host: Sized {
         Priority::NORMAL
     }
 
-    /// A handle of the calling thread, which is about to [`park`](Self::park) with this flag. Asked for before the word is compared, and of several words before the first is.
+    /// A handle of the calling thread, which is about to [`park`](Self::park) with this flag. Asked
+    /// for before the word is compared, and of several words before the first is.
     fn task(&self, flag: &Flag) -> Self::Task;
 
     /// Sleeps until unparked, or until the deadline, or a signal: as long as `flag` says that there is reason to. An
@@ -298,17 +301,20 @@ pub trait Host: Sized {
     /// threads much: [`Flag::look`].
     ///
     /// # Signals
-    /// On Linux no handler of a signal comes between the comparison of a futex word and the sleep: a signal that arrives after
-    /// the comparison ends the call, or has it made again with a new comparison. So a handler may change the word and wake no
-    /// thread. `park` owes the same:
+    /// On Linux no handler of a signal comes between the comparison of a futex word and the sleep:
+    /// a signal that arrives after the comparison ends the call, or has it made again with a new
+    /// comparison. So a handler may change the word and wake no thread. `park` owes the same:
     ///
-    /// - In a kernel, where handlers run on the way back to the program only, a signal that is pending when `park` is called,
-    ///   or arrives meanwhile, makes it answer [`ParkEnd::Interrupted`]. There is nothing else to do.
-    /// - Where handlers run on the thread itself (a process, a library OS), one may run at any instruction. If one may have run
-    ///   since [`task`](Self::task) was called, or since the last `Recheck`, `park` answers [`ParkEnd::Recheck`] instead of
-    ///   going to sleep, and the engine compares the word again. What a host cannot find out, it cannot answer: then such a
-    ///   handler has to wake, too. And a sleep that the system begins anew by itself when a handler has run (`SA_RESTART`) has
-    ///   to be ended all the same, since the system compares what the host sleeps on and not the word.
+    /// - In a kernel, where handlers run on the way back to the program only, a signal that is
+    ///   pending when `park` is called, or arrives meanwhile, makes it answer
+    ///   [`ParkEnd::Interrupted`]. There is nothing else to do.
+    /// - Where handlers run on the thread itself (a process, a library OS), one may run at any
+    ///   instruction. If one may have run since [`task`](Self::task) was called, or since the last
+    ///   `Recheck`, `park` answers [`ParkEnd::Recheck`] instead of going to sleep, and the engine
+    ///   compares the word again. What a host cannot find out, it cannot answer: then such a
+    ///   handler has to wake, too. And a sleep that the system begins anew by itself when a handler
+    ///   has run (`SA_RESTART`) has to be ended all the same, since the system compares what the
+    ///   host sleeps on and not the word.
     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd;
 
     /// Ends a thread's [`park`](Self::park).
@@ -327,13 +333,14 @@ pub trait Host: Sized {
     /// A bucket's lock is about to be taken: a kernel turns preemption off (and interrupts, if it wakes from handlers). Calls nest, as a call may hold two
     /// locks: preemption is on again with as many [`preempt_on`](Self::preempt_on). Must not sleep, nor call the engine.
     ///
-    /// A host made of threads may block signals here, and so may have handlers that wake, wait and move as they like, for two
-    /// system calls a lock; or it notes that the thread holds a lock, for [`defer_wake`](Self::defer_wake). One that does
-    /// neither has no handlers that call the engine: such a call would wait for a lock that its own thread holds.
+    /// A host made of threads may block signals here, and so may have handlers that wake, wait and
+    /// move as they like, for two system calls a lock; or it notes that the thread holds a lock,
+    /// for [`defer_wake`](Self::defer_wake). One that does neither has no handlers that call the
+    /// engine: such a call would wait for a lock that its own thread holds.
     fn preempt_off(&self) {}
 
-    /// A bucket's lock was given up. Another may still be held, until the last of as many calls. When that is given up, the host makes
-    /// the wakes that it [deferred](Self::defer_wake).
+    /// A bucket's lock was given up. Another may still be held, until the last of as many calls.
+    /// When that is given up, the host makes the wakes that it [deferred](Self::defer_wake).
     fn preempt_on(&self) {}
 
     /// A bucket's lock was found taken so many times in a row: preemption is off, and another lock may be held; a kernel does nothing but pause. Where
@@ -341,19 +348,30 @@ pub trait Host: Sized {
     /// the own one away after some tries. Must not call the engine. (Also called, with no lock held, where a word is fought for.)
     ///
     /// # Real-time threads
-    /// Giving the processor away by a yield is a trap where threads have priorities: the yield of a real-time thread lets no
-    /// thread of a lower one run, so if that is the lock's holder, which it preempted on the same processor, it spins until the
-    /// system stops it (Linux: after 950 ms of each second), or for ever. After some tries such a thread has to sleep: best until
-    /// the holder, which is lent its priority meanwhile, has given the lock up, else for a moment each time. `parking::spin`
-    /// does both.
+    /// Giving the processor away by a yield is a trap where threads have priorities: the yield of a
+    /// real-time thread lets no thread of a lower one run, so if that is the lock's holder, which
+    /// it preempted on the same processor, it spins until the system stops it (Linux: after 950 ms
+    /// of each second), or for ever. After some tries such a thread has to sleep: best until the
+    /// holder, which is lent its priority meanwhile, has given the lock up, else for a moment each
+    /// time. `parking::spin` does both.
+    ///
+    /// # Signals
+    /// Where a handler of a signal runs on the thread itself and calls the engine, the lock that it
+    /// spins for may be its own thread's, and it spins for ever: nothing that is done here can end
+    /// that. It is prevented in [`preempt_off`](Self::preempt_off), by blocking signals, or for
+    /// wakes by [`defer_wake`](Self::defer_wake). A host that does neither is not
+    /// async-signal-safe, not even for wakes.
     fn spin(&self, _tries: u32) {
         core::hint::spin_loop();
     }
 
-    /// Asked before a wake takes a bucket's lock: true if the host makes the wake itself, by the same call, when the calling thread has given up the lock that it holds
-    /// ([`preempt_on`](Self::preempt_on)). For hosts whose threads are interrupted by handlers of signals that wake, and that do not turn those off in
-    /// [`preempt_off`](Self::preempt_off): a handler that interrupted the holder of a lock would wait for its own thread. The wake answers 0 then. `engine` is borrowed by the call that was
-    /// interrupted, until that call ends, if one engine serves the host.
+    /// Asked before a wake takes a bucket's lock: true if the host makes the wake itself, by the
+    /// same call, when the calling thread has given up the lock that it holds
+    /// ([`preempt_on`](Self::preempt_on)). For hosts whose threads are interrupted by handlers of
+    /// signals that wake, and that do not turn those off in [`preempt_off`](Self::preempt_off): a
+    /// handler that interrupted the holder of a lock would wait for its own thread. The wake
+    /// answers 0 then. `engine` is borrowed by the call that was interrupted, until that call ends,
+    /// if one engine serves the host.
     fn defer_wake(&self, engine: &Engine<Self>, word: Word, count: u32, bitset: u32) -> bool {
         let _ = (engine, word, count, bitset);
         false

@@ -30,9 +30,11 @@ pub enum Owner {
 /// Threads and their priorities, as the calling thread sees them.
 ///
 /// # Under locks
-/// [`find`](Self::find), [`priority`](Self::priority) and [`lend`](Self::lend) are called with a bucket's lock and the lock of all
-/// inheritance held: they must not sleep, and must not call the engine. So they neither allocate nor take a lock whose holder may be
-/// preempted or sleep. What they need memory for is made in [`current`](Self::current), which is called first, with no lock held.
+/// [`find`](Self::find), [`priority`](Self::priority) and [`lend`](Self::lend) are called with a
+/// bucket's lock and the lock of all inheritance held: they must not sleep, and must not call the
+/// engine. So they neither allocate nor take a lock whose holder may be preempted or sleep. What
+/// they need memory for is made in [`current`](Self::current), which is called first, with no lock
+/// held.
 ///
 /// # Panics
 /// As [`Host`]'s. A thread to which a lock was handed by then has it, and is woken.
@@ -46,11 +48,13 @@ pub trait Inheritance<H: Host> {
 
     /// Whom a number names. Numbers are those that the calling thread's space knows; spaces that share locks have the same.
     ///
-    /// A thread whose [`exit_pi`](crate::Engine::exit_pi) is over is no owner any more, though it may run on for a while (it
-    /// unwinds, frees its memory, leaves the scheduler): from then on until its number is free, and another thread's, the answer
-    /// is [`Owner::Nobody`]. If it were answered as an owner in that time, a thread that comes for a lock whose word names it
-    /// still would queue to a thread that hands nothing over any more, and sleep for ever. Which threads told their exit a host
-    /// notes with the thread and not with the number, since the number may be another thread's when it is asked for next.
+    /// A thread whose [`exit_pi`](crate::Engine::exit_pi) is over is no owner any more, though it
+    /// may run on for a while (it unwinds, frees its memory, leaves the scheduler): from then on
+    /// until its number is free, and another thread's, the answer is [`Owner::Nobody`]. If it were
+    /// answered as an owner in that time, a thread that comes for a lock whose word names it still
+    /// would queue to a thread that hands nothing over any more, and sleep for ever. Which threads
+    /// told their exit a host notes with the thread and not with the number, since the number may
+    /// be another thread's when it is asked for next.
     fn find(&self, number: u32) -> Owner;
 
     /// A thread's own priority, without what it was lent.

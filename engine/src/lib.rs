@@ -23,7 +23,8 @@
 //! `examples/kernel_host.rs` is a whole host with its explanation: a kernel small enough to be an example, and what takes the place of each part in
 //! a real one.
 //!
-//! A library OS in user space needs the methods of [`Host`] in this order; each step works, and can be tried before the next:
+//! A library OS in user space needs the methods of [`Host`] in this order; each step works, and can
+//! be tried before the next:
 //!
 //! | step | methods | with them |
 //! |---|---|---|
@@ -35,6 +36,9 @@
 //! | 6 | `priority` | real-time threads are woken first |
 //! | 7 | `unpark_all`, `fetch_op` | wakes of many by fewer calls; WAKE_OP in one instruction |
 //! | 8 | [`RobustHost`]; [`Inheritance`]; [`Nodes`]; [`Processors`] | robust lists; priority inheritance; NUMA; membarrier |
+//!
+//! Before its step a method that the trait demands answers what ends the operation: `now` 0 (no
+//! call with a deadline is served yet), `resolve_shared` `EFAULT`.
 //!
 //! # Features
 //! `std` (Linux): the `parking` module, a host made of a process's own threads. `simulation`: a machine to try a kernel on.
@@ -49,8 +53,9 @@
 //! | a space's table | 128 and 128 a bucket: 16 buckets at first, later 4 a thread; 68 a bucket where waiters made it large, up to 262,144; all tables that it ever had are at most twice the last |
 //! | an engine | 608, and for each node a table: 256 buckets a processor, or 16 in the small configuration |
 //!
-//! On the stack an operation takes 2.4 KiB at most, of which a wait's waiter is a part (measured on x86-64 with the parking host; `tests/stack.rs` tells
-//! what each takes, a wake of one 0.4 KiB). What a host's own methods take comes on top.
+//! On the stack an operation takes 2.4 KiB at most, of which a wait's waiter is a part (measured on
+//! x86-64 with the parking host; `tests/stack.rs` tells what each takes, a wake of one 0.4 KiB).
+//! What a host's own methods take comes on top.
 //!
 //! # Bad input
 //! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held

@@ -108,7 +108,8 @@ fn is(name: &str) -> bool {
     active == name
 }
 
-/// What a place has found out: whether its mutant is the active one. Asked once, so that tests that go through a call step by step do not go through this each time.
+/// What a place has found out: whether its mutant is the active one. Asked once, so that tests that
+/// go through a call step by step do not go through this each time.
 #[cfg(leeward_mutants)]
 pub(crate) struct Asked(core::sync::atomic::AtomicU8);
 

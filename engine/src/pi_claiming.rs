@@ -114,7 +114,8 @@ pub(crate) enum ClaimEnd {
     Acquired,
     /// The time is up.
     TimedOut,
-    /// A signal came; `claimed`: when the thread waited for the lock, and not any more to be moved to it.
+    /// A signal came; `claimed`: when the thread waited for the lock, and not any more to be moved
+    /// to it.
     Interrupted { claimed: bool },
     /// The word that it waited for before being moved holds another value.
     Changed,
@@ -137,8 +138,9 @@ impl<H: Host> Claiming<'_, H> {
         &self.claimant.get_ref().node
     }
 
-    /// Sleeps until the lock is the thread's or the wait for it ends. `word` is what the thread waits for until it is moved to the lock, and the value that is
-    /// expected of it; none: it waits for the lock, whose word the thread's own handlers do not change.
+    /// Sleeps until the lock is the thread's or the wait for it ends. `word` is what the thread
+    /// waits for until it is moved to the lock, and the value that is expected of it; none: it
+    /// waits for the lock, whose word the thread's own handlers do not change.
     pub(crate) fn park(&self, until: Option<Deadline>, word: Option<(Word, u32)>) -> Result<ClaimEnd, Errno> {
         let flag = self.node().flag();
         loop {
@@ -186,7 +188,8 @@ impl<H: Host> Claiming<'_, H> {
         None
     }
 
-    /// Takes it out of its list and of the graph, unless the lock is its by now; and with `claimed` false, unless it was moved to the lock.
+    /// Takes it out of its list and of the graph, unless the lock is its by now; and with `claimed`
+    /// false, unless it was moved to the lock.
     fn leave(&self, claimed: bool) -> Left {
         let node = self.node();
         let locked = self.lock();

@@ -113,7 +113,8 @@ impl<H: Host> Call<'_, H> {
         word: Word,
         expected: u32,
         key: Key,
-        // Made before the lock is taken: it is the host's code, or the executor's. None: the node has one.
+        // Made before the lock is taken: it is the host's code, or the executor's. None: the node
+        // has one.
         handle: Option<Handle<H>>,
     ) -> Result<bool, Fault> {
         self.fit(&key);
@@ -123,7 +124,8 @@ impl<H: Host> Call<'_, H> {
             return Ok(false);
         }
         let crowded = match handle {
-            // SAFETY: pinned, idle until now, and its owner takes it out before it goes (`Queued`, `WaitAsync`).
+            // SAFETY: pinned, idle until now, and its owner takes it out before it goes (`Queued`,
+            // `WaitAsync`).
             Some(handle) => unsafe { entered.queue(node.get_ref(), handle, key) },
             // SAFETY: as above (`Group`).
             None => unsafe { entered.place(node.get_ref(), key, None) },
@@ -134,7 +136,8 @@ impl<H: Host> Call<'_, H> {
         Ok(true)
     }
 
-    /// Compares the word again that a queued node waits for: the node leaves if the value is another one.
+    /// Compares the word again that a queued node waits for: the node leaves if the value is
+    /// another one.
     #[inline(never)]
     pub(crate) fn recheck(&self, node: Pin<&Waiter<H>>, word: Word, expected: u32) -> Result<Stayed, Errno> {
         if !self.has_changed(word, expected)? {
@@ -154,7 +157,8 @@ impl<H: Host> Call<'_, H> {
         }
     }
 
-    /// Takes a node out of its list, unless it was woken, or moved by a requeue to another key than `key`.
+    /// Takes a node out of its list, unless it was woken, or moved by a requeue to another key than
+    /// `key`.
     pub(crate) fn leave_unmoved(&self, node: Pin<&Waiter<H>>, key: &Key) -> Stayed {
         let node = node.get_ref();
         while let Some(bucket) = node.bucket().filter(|_| !node.is_woken()) {

@@ -17,8 +17,8 @@ impl<H: Host> Engine<H> {
     ///
     /// Memory ordering: a full fence comes first, also where nobody waits.
     ///
-    /// Where the host [defers](Host::defer_wake) the wake, since a handler of a signal interrupted its own thread that holds a
-    /// lock, the answer is 0.
+    /// Where the host [defers](Host::defer_wake) the wake, since a handler of a signal interrupted
+    /// its own thread that holds a lock, the answer is 0.
     ///
     /// # Cost
     /// Nobody waits in the bucket for a word with the same tag: a fence and a load, no lock. Else one lock for each 16

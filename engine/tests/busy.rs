@@ -1,4 +1,5 @@
-//! What a parked thread does before it sleeps on a machine where others want the processor: it gives the processor away only where that can gain something.
+//! What a parked thread does before it sleeps on a machine where others want the processor: it
+//! gives the processor away only where that can gain something.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
@@ -19,7 +20,8 @@ use leeward_engine::parking::{ParkingLot, now};
 use leeward_engine::{Clock, Deadline, Wait};
 use realtime::{may_run_in_real_time, me, run_at, until};
 
-/// How often a new thread yields in a wait, which is woken as soon as it sleeps, or has no time left.
+/// How often a new thread yields in a wait, which is woken as soon as it sleeps, or has no time
+/// left.
 fn first_wait(lot: &ParkingLot, left: Option<Duration>) -> u32 {
     wait_of(lot, left, || ())
 }

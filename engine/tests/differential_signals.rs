@@ -1,5 +1,7 @@
-//! Signals beside the kernel: a thread waits, and gets signals, wakes and requeues; whether its wait ends with EINTR, is made again where it was made first, or goes on. And a
-//! signal that comes at any time of a wait, before the thread sleeps too, whose handler changes the word and wakes nobody: the wait ends.
+//! Signals beside the kernel: a thread waits, and gets signals, wakes and requeues; whether its
+//! wait ends with EINTR, is made again where it was made first, or goes on. And a signal that comes
+//! at any time of a wait, before the thread sleeps too, whose handler changes the word and wakes
+//! nobody: the wait ends.
 //!
 //! A host serves the engine's EINTR by its own signals' rules; that it can do as Linux does, with [`Numbers::restarts`], is shown here. How many
 //! scripts there are is told in `differential.rs`. What is not compared, since Linux leaves it open:
@@ -177,7 +179,8 @@ impl Signals {
         lines
     }
 
-    /// Runs a wait in which a signal comes after so many nanoseconds, whose handler changes the word that is waited for, which is the last; whether it ended.
+    /// Runs a wait in which a signal comes after so many nanoseconds, whose handler changes the
+    /// word that is waited for, which is the last; whether it ended.
     fn run_beside_a_handler(
         &self,
         guest: &Guest,

@@ -1,4 +1,5 @@
-//! Handlers of signals that come at any instruction of a wait or a wake, and change the word, or wake.
+//! Handlers of signals that come at any instruction of a wait or a wake, and change the word, or
+//! wake.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
@@ -58,7 +59,8 @@ fn a_handler_that_changes_the_word_ends_the_wait() {
             }
         }
     }
-    // Where the C library does not tell where rseq's areas are, the last instructions before the system call are those of luck.
+    // Where the C library does not tell where rseq's areas are, the last instructions before the
+    // system call are those of luck.
     let most = if is_told_of_interruptions() { 0 } else { 80 / STRIDE };
     assert!(overslept.len() <= most, "before each of the instructions {overslept:?}");
 }
@@ -111,7 +113,8 @@ fn wait_with_signals(signal: c_int) -> Wait {
     })
 }
 
-/// Also where its handler says that calls are to be begun anew, which the system does by itself where it can: with what the host sleeps on, and not with the word.
+/// Also where its handler says that calls are to be begun anew, which the system does by itself
+/// where it can: with what the host sleeps on, and not with the word.
 #[test]
 fn a_handler_that_runs_while_its_thread_sleeps_and_changes_the_word_ends_the_wait() {
     let _alone = alone();
@@ -134,7 +137,8 @@ fn a_look_in_vain_has_the_word_compared_again() {
     assert_ne!(guest.rechecks.load(Ordering::SeqCst), 0);
 }
 
-/// The same in a process to whose threads the C library does not say where the kernel tells of interruptions.
+/// The same in a process to whose threads the C library does not say where the kernel tells of
+/// interruptions.
 #[test]
 fn the_same_where_interruptions_are_not_told() {
     let this = std::env::current_exe().unwrap();
@@ -144,7 +148,7 @@ fn the_same_where_interruptions_are_not_told() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// Whether the kernel tells threads that they were interrupted (rseq, by glibc).
+/// Returns true if the kernel tells threads that they were interrupted (rseq, by glibc).
 fn is_told_of_interruptions() -> bool {
     // SAFETY: a name.
     let size = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()) };
@@ -220,7 +224,8 @@ fn is_woken(future: &mut Waiting) -> bool {
     future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
-/// A call that takes the lock of a bucket where three wait, and how many of them it wakes, having moved those that it moves.
+/// A call that takes the lock of a bucket where three wait, and how many of them it wakes, having
+/// moved those that it moves.
 struct Interruptible {
     name: &'static str,
     call: fn(),
@@ -257,7 +262,8 @@ fn lock() {
     assert_eq!(lot().unlock_pi(&LOCK), Ok(()));
 }
 
-/// A wake in a handler reaches a waiter whatever the thread was about: none is lost, none waits for its own thread.
+/// A wake in a handler reaches a waiter whatever the thread was about: none is lost, none waits for
+/// its own thread.
 #[test]
 fn a_handlers_wake_is_made_whatever_it_interrupts() {
     let (_alone, _watchdog) = (alone(), Watchdog::new());
@@ -296,8 +302,9 @@ fn wake_many_of_whom_one_panics() {
     IN_HANDLER.store(false, Ordering::SeqCst);
 }
 
-/// One of several wakes that were put off calls an executor that panics: the panic passes through the call that was
-/// interrupted, and the other wakes are made; so are those that are put off later.
+/// One of several wakes that were put off calls an executor that panics: the panic passes through
+/// the call that was interrupted, and the other wakes are made; so are those that are put off
+/// later.
 #[test]
 fn the_wakes_beside_one_whose_executor_panics_are_made() {
     let (_alone, _watchdog) = (alone(), Watchdog::new());

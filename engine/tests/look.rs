@@ -1,5 +1,6 @@
-//! Threads that look before they sleep: whoever is woken while it looks is told by its flag, and unparked by nobody. And threads on which a handler of a signal ran
-//! before they slept, who compare their words again.
+//! Threads that look before they sleep: one that is woken while it looks is told by its flag, and
+//! not unparked. And threads on which a handler of a signal ran before they slept, which compare
+//! their words again.
 
 #![allow(missing_docs)]
 
@@ -88,7 +89,8 @@ fn of_several_words_one_is_woken() {
     assert_eq!(engine.stats(&host).waiters, 0);
 }
 
-/// A wait in whose first sleep a handler of a signal runs, after which the host asks for the word to be compared again; how it ended.
+/// A wait in whose first sleep a handler of a signal runs, after which the host asks for the word
+/// to be compared again; how it ended.
 fn interrupted(handler: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Rc<Engine<Paged>>, Paged) {
     let (engine, host) = case(false, handler);
     host.ends.borrow_mut().push_back(ParkEnd::Recheck);

@@ -108,7 +108,8 @@ fn an_exit_that_was_told_before_a_fork_is_none_in_the_child() {
     std::thread::scope(|threads| {
         let told = stayer(threads, || assert_eq!(lot.exit_thread(), 0));
         let number = told.number;
-        // SAFETY: the other thread waits; the child makes one call on a thread of its own, and ends.
+        // SAFETY: the other thread waits; the child makes one call on a thread of its own, and
+        // ends.
         let child = unsafe { libc::fork() };
         if child == 0 {
             until(|| !std::fs::exists(format!("/proc/{number}")).unwrap());

@@ -1,4 +1,5 @@
-//! Real-time threads in a parking lot: woken by their priority, and never kept from a bucket's lock by a holder that they keep from running.
+//! Real-time threads in a parking lot: woken by their priority, and never kept from a bucket's lock
+//! by a holder that they keep from running.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
@@ -22,7 +23,8 @@ fn waiting(lot: &ParkingLot) -> u64 {
     lot.stats().waiters + lot.global_stats().waiters
 }
 
-/// In which order threads of these levels are woken that come one after the other, having waited and done as `first` does before.
+/// In which order threads of these levels are woken that come one after the other, having waited
+/// and done as `first` does before.
 fn order(
     levels: &[i32],
     first: impl Fn(&ParkingLot, i32) + Sync,
@@ -123,7 +125,8 @@ fn a_thread_that_is_lent_a_priority_waits_with_its_own() {
 /// How often a real-time thread has to come through.
 const TIMES: u32 = 1_000;
 
-/// One processor: an ordinary thread does something in a loop, and a real-time one does it now and then, which preempts the other anywhere.
+/// One processor: an ordinary thread does something in a loop, and a real-time one does it now and
+/// then, which preempts the other anywhere.
 fn beside_an_ordinary_one(what: impl Fn() + Sync) {
     let (count, over) = (AtomicU32::new(0), AtomicBool::new(false));
     let alone = || {
@@ -173,7 +176,8 @@ fn a_real_time_thread_gets_the_lock_of_a_bucket_whose_holder_it_preempted() {
     }
 }
 
-/// A lock of a host that does not know its holders: the thread naps, and asks seldom enough to let the other run.
+/// A lock of a host that does not know its holders: the thread naps, and asks seldom enough to let
+/// the other run.
 #[test]
 fn a_real_time_thread_that_spins_lets_an_ordinary_one_run() {
     if !may_run_in_real_time() {

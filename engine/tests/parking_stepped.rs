@@ -1,4 +1,5 @@
-//! Threads of a parking lot that are held at each instruction of a call in turn, while others do what they may.
+//! Threads of a parking lot that are held at each instruction of a call in turn, while others do
+//! what they may.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
@@ -52,19 +53,21 @@ fn await_stage(stage: u32) {
 /// The word of the lock that others want.
 static LOCK: AtomicU32 = AtomicU32::new(0);
 
-/// The handler: holds its thread until the others are where they can be. Then it wakes where they are.
+/// The handler: holds its thread until the others are where they can be. Then it wakes where they
+/// are.
 fn hold() {
     go_to(1);
     await_stage(2);
     // SAFETY: the word is static.
     let (engine, process) = unsafe { lot().parts() };
     let word = Word::private(LOCK.as_ptr().expose_provenance() as u64);
-    // An error: whoever is there waits for a lock.
+    // An error: the other waits for a lock there.
     _ = engine.wake(process, word, 1, u32::MAX);
 }
 
-/// A thread that wants a lock of one that is on its way out gets it, or is told that nobody owns it; also as long as that
-/// thread runs on, and where a handler on that one wakes at the same bucket.
+/// A thread that wants a lock of one that is on its way out gets it, or is told that nobody owns
+/// it; also as long as that thread runs on, and where a handler on that one wakes at the same
+/// bucket.
 #[test]
 fn who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever() {
     let _alone = alone();
@@ -102,7 +105,7 @@ fn who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever() {
             }
             let has_come = come.load(Ordering::SeqCst) == 1;
             if !has_come {
-                // The test is lost; whoever sleeps there keeps its thread.
+                // The test is lost; the one that sleeps there keeps its thread.
                 eprintln!("before instruction {at}: it waits for a thread that told its exit");
                 std::process::abort();
             }
@@ -130,7 +133,8 @@ fn take_a_lock() {
     lot().requeue(&WORDS[0], 0, 1, &WORDS[1], 1);
 }
 
-/// The handler: the real-time threads may run from now on, and on this processor they do before this thread goes on.
+/// The handler: the real-time threads may run from now on, and on this processor they do before
+/// this thread goes on.
 fn let_them_run() {
     go_to(1);
 }
@@ -143,7 +147,8 @@ fn time_used() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// One processor; an ordinary thread is preempted at an instruction of a call, by a thread of middling urgency that wants the processor for good, and by an urgent one that wants the same
+/// One processor; an ordinary thread is preempted at an instruction of a call, by a thread of
+/// middling urgency that wants the processor for good, and by an urgent one that wants the same
 /// lock: where the ordinary one holds it, it runs before the middling one until it has given it up.
 #[test]
 fn the_holder_of_a_buckets_lock_runs_as_urgently_as_who_wants_it() {
@@ -209,14 +214,15 @@ fn stay() {
     await_stage(4);
 }
 
-/// The handler of a thread that holds the lock that is wanted: it runs until the real-time thread had time to come for it.
+/// The handler of a thread that holds the lock that is wanted: it runs until the real-time thread
+/// had time to come for it.
 fn stay_a_while() {
     go_to(2);
     await_stage(3);
 }
 
-/// Which of the holders has the lock, a real-time thread that wants it does not know: one that has another lock, and is in a
-/// handler for long, keeps it for a moment only.
+/// Which of the holders has the lock, a real-time thread that wants it does not know: one that has
+/// another lock, and is in a handler for long, keeps it for a moment only.
 #[test]
 fn a_holder_in_a_long_handler_keeps_nobody_from_other_locks() {
     if !may_run_in_real_time() {

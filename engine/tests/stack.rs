@@ -1,4 +1,5 @@
-//! How much of its caller's stack each operation takes: at most what the crate's documentation says, in an optimized build; in this one a little more.
+//! How much of its caller's stack each operation takes: at most what the crate's documentation
+//! says, in an optimized build; in this one a little more.
 
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #![allow(missing_docs)]

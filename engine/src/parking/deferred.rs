@@ -1,8 +1,10 @@
-//! Wakes that handlers of signals wanted while the thread that they interrupted held a lock of the engine's: remembered, and made as soon as it has given the lock up. So a
-//! handler's wake never waits for its own thread, as the kernel's does not.
+//! Wakes that handlers of signals wanted while the thread that they interrupted held a lock of the
+//! engine's: remembered, and made as soon as it has given the lock up. So a handler's wake never
+//! waits for its own thread, as the kernel's does not.
 //!
-//! Only the thread itself and handlers on it come here, and each handler is over before what it interrupted goes on. Nothing is allocated but pages, straight from the kernel, for
-//! more wakes than a thread remembers by itself: a handler may call this.
+//! Only the thread itself and handlers on it come here, and each handler is over before what it
+//! interrupted goes on. Nothing is allocated but pages, straight from the kernel, for more wakes
+//! than a thread remembers by itself: a handler may call this.
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::MaybeUninit;
@@ -46,15 +48,17 @@ impl Slot {
         Slot { host: AtomicPtr::new(core::ptr::null_mut()), wake: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
-    /// Whether it was as `from` says; it is the caller's then.
+    /// Returns true if it was as `from` says; it is the caller's then.
     fn take(&self, from: *const Process) -> bool {
-        // Acquire: what was written there; partner: the stores in `put` and `take_one`. Relaxed on failure: nothing learnt. All of this is between a thread and its handlers.
+        // Acquire: what was written there; partner: the stores in `put` and `take_one`. Relaxed on
+        // failure: nothing learnt. All of this is between a thread and its handlers.
         self.host.compare_exchange(from.cast_mut(), TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 }
 
-/// More slots; all zeroes is a page without wakes. A thread keeps its pages, and leaves them when it ends: a second one is needed only where handlers want some fifty wakes within
-/// one hold of a lock.
+/// More slots; all zeroes is a page without wakes. A thread keeps its pages, and leaves them when
+/// it ends: a second one is needed only where handlers want some fifty wakes within one hold of a
+/// lock.
 struct Page {
     next: AtomicPtr<Page>,
     slots: [Slot; MANY],
@@ -140,7 +144,8 @@ impl Own {
     }
 }
 
-/// Remembers a wake of a host of which the calling thread holds a lock; false: it holds none of that host's.
+/// Remembers a wake of a host of which the calling thread holds a lock; false: it holds none of
+/// that host's.
 #[cold]
 #[inline(never)]
 pub(super) fn put(host: &Process, engine: &Engine<Process>, word: Word, count: u32, bits: u32) -> bool {
@@ -151,8 +156,8 @@ pub(super) fn put(host: &Process, engine: &Engine<Process>, word: Word, count: u
     is_held
 }
 
-/// The calling thread has given a lock of the host's up: where that was its last one, the wakes are made that were put off
-/// meanwhile.
+/// The calling thread has given a lock of the host's up: where that was its last one, the wakes are
+/// made that were put off meanwhile.
 #[inline(always)]
 pub(super) fn leave(host: &Process) {
     if held::leave(host) && !mutated!(defer_made) {
@@ -165,15 +170,16 @@ pub(super) fn leave(host: &Process) {
 #[inline(never)]
 fn make(host: &Process) {
     OWN.with(|own| {
-        // Those that come while one is made are made by the loop in `Making`, and not one within the other.
+        // Those that come while one is made are made by the loop in `Making`, and not one within
+        // the other.
         if !core::ptr::eq(own.making.get(), host) {
             Making { own, host }.make_all();
         }
     });
 }
 
-/// Wakes are being made. They all are when this goes, also where an executor that one of them called panics: a second panic
-/// aborts.
+/// Wakes are being made. They all are when this goes, also where an executor that one of them
+/// called panics: a second panic aborts.
 struct Making<'a> {
     own: &'a Own,
     host: &'a Process,
@@ -185,14 +191,16 @@ impl Making<'_> {
         while own.has(host) {
             let _turn = Turn { own, before: own.making.replace(host) };
             while let Some(wake) = own.take_one(host) {
-                // SAFETY: the call that was interrupted borrows its engine until it ends, and gave a lock of its host up
-                // just now. Which engine that is, is the same for all calls with one host at one time, as whoever made the
-                // host promised.
+                // SAFETY: the call that was interrupted borrows its engine until it ends, and gave
+                // a lock of its host up just now. Which engine that is, is the same for all calls
+                // with one host at one time, as the caller of `Process::new` promised.
                 let engine = unsafe { &*wake.engine };
-                // An error: what is waited for there is a lock with priority inheritance, which no wake is for.
+                // An error: what is waited for there is a lock with priority inheritance, which no
+                // wake is for.
                 let _ = engine.wake(host, wake.word, wake.count, wake.bits);
             }
-            // A handler that comes between the last look and the turn's end leaves its wakes to the next turn.
+            // A handler that comes between the last look and the turn's end leaves its wakes to the
+            // next turn.
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Exits that threads have told: the kernel tells a process of none. From the telling on the thread is on its way out, and afterwards owns nothing, though it runs on for a while
-//! (its destructors, the C library's end of it) and its number names it all that time.
+//! Exits that threads have told: the kernel tells a process of none. From the telling on the thread
+//! is on its way out, and afterwards owns nothing, though it runs on for a while (its destructors,
+//! the C library's end of it) and its number names it all that time.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::boxed::Box;
@@ -87,8 +88,8 @@ impl Drop for Exiting<'_> {
     }
 }
 
-/// An exit is over: threads that wait for it are woken when this goes, also where a wake that a handler wanted while the
-/// list was locked calls an executor that panics.
+/// An exit is over: threads that wait for it are woken when this goes, also where a wake that a
+/// handler wanted while the list was locked calls an executor that panics.
 struct Waking<'a>(&'a Exits);
 
 impl Drop for Waking<'_> {
@@ -148,14 +149,16 @@ impl Exits {
         }
     }
 
-    /// Sleeps until the exit of the thread with that number is over; or, where that thread is dead, until the number is free or known to be another's.
+    /// Sleeps until the exit of the thread with that number is over; or, where that thread is dead,
+    /// until the number is free or known to be another's.
     pub(super) fn await_end(&self, host: &Process, number: u32) {
         loop {
             let (over, serial) = {
                 let mut told = self.told.lock(host);
                 let Some(told) = find(&mut told, number) else { return };
                 match told.stage {
-                    // Acquire: partner: the addition in `Exiting::drop`, which is made after the stage was changed.
+                    // Acquire: partner: the addition in `Exiting::drop`, which is made after the
+                    // stage was changed.
                     Stage::Exiting => (Some(self.over.load(Ordering::Acquire)), told.serial),
                     _ if !told.is_dead() => return,
                     _ => (None, told.serial),
@@ -176,7 +179,8 @@ impl Exits {
     }
 }
 
-/// Whether the thread with that number is one that may own locks, and not at its end: as the kernel answers who wants a lock of its. May sleep until its end.
+/// Returns true if the thread with that number may own locks, and is not at its end: as the kernel
+/// answers a thread that wants a lock of its. May sleep until its end.
 fn is_alive(number: u32) -> bool {
     let lock = AtomicU32::new(number);
     let answer = futex(core::ptr::from_ref(&lock).addr(), TRYLOCK_PI, 0, 0, 0);

@@ -20,16 +20,20 @@ impl Drop for Gathered<'_> {
     }
 }
 
-/// Where threads are gathered that one call wakes, so that one system call wakes all of them. A word that is never read; any number of calls use it at a time.
+/// Where threads are gathered that one call wakes, so that one system call wakes all of them. A
+/// word that is never read; any number of calls use it at a time.
 #[derive(Debug, Default)]
 pub struct Gathering(AtomicU32);
 
 impl Gathering {
-    /// As [`Parked::unpark`] for each, if they are many by one system call for all. For [`Host::unpark_all`](crate::Host::unpark_all).
+    /// As [`Parked::unpark`] for each, if they are many by one system call for all. For
+    /// [`Host::unpark_all`](crate::Host::unpark_all).
     ///
-    /// A thread that sleeps is moved from its flag to the gathering word, and is woken there with the [`Part::Rest`]. Nobody stays asleep there: whoever moves a thread there wakes
-    /// all that are there afterwards. One that was awake already is not moved; if something else sleeps on its flag's address by now, that
-    /// is woken for no reason, as whoever sleeps on a futex has to expect.
+    /// A thread that sleeps is moved from its flag to the gathering word, and is woken there with
+    /// the [`Part::Rest`]. Nobody stays asleep there: whoever moves a thread there wakes all that
+    /// are there afterwards. One that was awake already is not moved; if something else sleeps on
+    /// its flag's address by now, that is woken for no reason, as whoever sleeps on a futex has to
+    /// expect.
     pub fn unpark_all(&self, tasks: impl Iterator<Item = Parked>, part: Part) {
         if part == Part::All {
             tasks.for_each(Parked::unpark);
@@ -74,7 +78,8 @@ mod tests {
             while move_there() != Ok(1) {
                 std::thread::yield_now();
             }
-            // Its own waker does not find it there, as if it had been woken for no reason just before.
+            // Its own waker does not find it there, as if it had been woken for no reason just
+            // before.
             word.store(0, Relaxed);
             stranger.unpark();
             std::thread::sleep(std::time::Duration::from_millis(1));

@@ -1,10 +1,15 @@
-//! Which locks of the engine the calling thread holds, for two others that may be in its way: a handler of a signal on the same thread, whose wake is put off until the
-//! lock is given up (`deferred`), and a real-time thread on the same processor, which lends the holder its own urgency until then.
+//! Which locks of the engine the calling thread holds, for two others that may be in its way: a
+//! handler of a signal on the same thread, whose wake is put off until the lock is given up
+//! (`deferred`), and a real-time thread on the same processor, which lends the holder its own
+//! urgency until then.
 //!
-//! The latter is the kernel's own priority inheritance: in a process with real-time threads a thread that takes its first lock puts its number into a *place*, a word that
-//! FUTEX_LOCK_PI understands, and takes it out after the last. A real-time thread that finds a lock taken asks the kernel for the places in which numbers stand: so it sleeps
-//! until the holder is out, which meanwhile runs as urgently as itself. Which of the holders has the lock it does not know, and need not: each is out soon. Before the
-//! first real-time thread was seen, places are left empty, which spares everybody two locked instructions a lock.
+//! The latter is the kernel's own priority inheritance: in a process with real-time threads a
+//! thread that takes its first lock puts its number into a *place*, a word that FUTEX_LOCK_PI
+//! understands, and takes it out after the last. A real-time thread that finds a lock taken asks
+//! the kernel for the places in which numbers stand: so it sleeps until the holder is out, which
+//! meanwhile runs as urgently as itself. Which of the holders has the lock it does not know, and
+//! need not: each is out soon. Before the first real-time thread was seen, places are left empty,
+//! which spares everybody two locked instructions a lock.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, compiler_fence};
@@ -26,11 +31,12 @@ const PLACES: usize = 64;
 const PLACES_TRIED: usize = 4;
 /// Nanoseconds to sleep where no holder's number is to be found.
 const NAP: libc::c_long = 50_000;
-/// Nanoseconds for which a real-time thread waits for one of the holders at most: it may be another one's lock that it wants,
-/// and this one's handler of a signal may run for long.
+/// Nanoseconds for which a real-time thread waits for one of the holders at most: it may be another
+/// one's lock that it wants, and this one's handler of a signal may run for long.
 const ONE_HOLDER: u64 = 1_000_000;
 
-/// A word on a line of its own: 0, or the number of the thread that holds locks, with the kernel's bits.
+/// A word on a line of its own: 0, or the number of the thread that holds locks, with the kernel's
+/// bits.
 #[repr(align(64))]
 struct Place(AtomicU32);
 
@@ -42,7 +48,8 @@ static REAL_TIME: AtomicBool = AtomicBool::new(false);
 struct Own {
     /// How many locks it holds, or is about to take.
     depth: Cell<usize>,
-    /// The host of the outermost. Null: it is not taken yet, or given up already, or no handler waits for such a lock.
+    /// The host of the outermost. Null: it is not taken yet, or given up already, or no handler
+    /// waits for such a lock.
     first: Cell<*const Process>,
     /// The hosts of the others, as far as there is room.
     others: [Cell<*const Process>; MOST_OTHERS],
@@ -66,9 +73,11 @@ std::thread_local! {
     };
 }
 
-/// This process has real-time threads, or will have: from now on a thread that holds a lock of the engine's runs as urgently as a real-time one that waits for it, and has the lock for two
-/// locked instructions more. A process finds that out by itself when a real-time thread waits, or meets a lock that is taken; but who had the lock by then was not to be found, and was waited
-/// for by naps. Not for handlers of signals.
+/// This process has real-time threads, or will have: from now on a thread that holds a lock of the
+/// engine's runs as urgently as a real-time one that waits for it, and has the lock for two locked
+/// instructions more. A process finds that out by itself when a real-time thread waits, or meets a
+/// lock that is taken; but who had the lock by then was not to be found, and was waited for by
+/// naps. Not for handlers of signals.
 pub fn expect_real_time() {
     thread::await_forks();
     note_real_time();
@@ -92,7 +101,8 @@ pub(super) fn enter(host: *const Process) {
             enter_slow(own, host);
         } else {
             own.depth.set(1);
-            // SeqCst: for handlers on this thread: a host is named when its place counts, and before the lock is taken.
+            // SeqCst: for handlers on this thread: a host is named when its place counts, and
+            // before the lock is taken.
             compiler_fence(Ordering::SeqCst);
             own.first.set(host);
         }
@@ -100,7 +110,8 @@ pub(super) fn enter(host: *const Process) {
     });
 }
 
-/// The calling thread has given a lock up; returns true if it was the last one of `host`'s, and wakes were put off meanwhile.
+/// The calling thread has given a lock up; returns true if it was the last one of `host`'s, and
+/// wakes were put off meanwhile.
 #[inline(always)]
 pub(super) fn leave(host: *const Process) -> bool {
     OWN.with(|own| {
@@ -167,18 +178,19 @@ impl Own {
     }
 }
 
-/// Whether one of the locks that the calling thread holds is that host's.
+/// Returns true if one of the locks that the calling thread holds is that host's.
 fn is_among(own: &Own, host: *const Process) -> bool {
     (0..own.depth.get()).map_while(|depth| own.host(depth)).any(|at| core::ptr::eq(at.get(), host))
 }
 
-/// Whether the calling thread holds any lock: then it is in a handler, which must not wait for one that it holds.
+/// Returns true if the calling thread holds any lock: then it is in a handler, which must not wait
+/// for one that it holds.
 #[inline(always)]
 pub(super) fn is_any_held() -> bool {
     OWN.with(|own| own.depth.get() != 0)
 }
 
-/// Whether one of them is that host's.
+/// Returns true if one of the locks that the calling thread holds is that host's.
 pub(super) fn is_held(host: &Process) -> bool {
     OWN.with(|own| is_among(own, host))
 }
@@ -202,15 +214,17 @@ fn appear(own: &Own) {
 #[inline(never)]
 fn disappear(own: &Own) {
     let Some(place) = own.place.take() else { return };
-    // Release: the lock was given up before; partner: the kernel's look at the word. Relaxed on failure: somebody waits.
+    // Release: the lock was given up before; partner: the kernel's look at the word. Relaxed on
+    // failure: a thread waits.
     if place.compare_exchange(own.number.get(), 0, Ordering::Release, Ordering::Relaxed).is_err() {
         // An error: in the child of a fork, where the number is not this thread's.
         let _ = futex(core::ptr::from_ref(place).addr(), UNLOCK_PI, 0, 0, 0);
     }
 }
 
-/// For a real-time thread that found a lock taken: sleeps until one that holds locks is out, which runs as urgently
-/// meanwhile, but not for long; where none is to be found, for a moment. `turn` is another one each time.
+/// For a real-time thread that found a lock taken: sleeps until one that holds locks is out, which
+/// runs as urgently meanwhile, but not for long; where none is to be found, for a moment. `turn` is
+/// another one each time.
 #[cold]
 #[inline(never)]
 pub(super) fn await_holder(turn: u32) {
@@ -230,7 +244,8 @@ pub(super) fn await_holder(turn: u32) {
             }
             // The lock that is wanted may be free by now.
             Err(libc::ETIMEDOUT) => return,
-            // It would wait for itself, by way of locks that the other waits for; or the other is gone.
+            // It would wait for itself, by way of locks that the other waits for; or the other is
+            // gone.
             Err(_) => {}
         }
     }

@@ -1,5 +1,5 @@
-//! Priority inheritance among a process's own threads: owners by their numbers (`exits`), order by their real-time priorities (`schedule`), which are lent where the system
-//! lets (`lending`).
+//! Priority inheritance among a process's own threads: owners by their numbers (`exits`), order by
+//! their real-time priorities (`schedule`), which are lent where the system lets (`lending`).
 
 use core::sync::atomic::AtomicU32;
 
@@ -9,16 +9,23 @@ use crate::{Deadline, Engine, Errno, Inheritance, LockPi, Owner, Priority, ROBUS
 
 /// What a process can do for its threads, and no more:
 ///
-/// - *Owners* are threads of this process, by their number (`gettid`), which the word holds. Those of other processes are nobody: `ESRCH`.
-/// - *The order* of those who wait is that of their real-time priorities; all others are equals, and come in the order in which they came. Nice values
-///   count nothing, as on Linux.
-/// - *Lending* is `sched_setscheduler`: while a real-time thread waits, the owner runs at its level (`SCHED_FIFO`), and afterwards as before. Where the system
-///   refuses (it takes `CAP_SYS_NICE`, or `RLIMIT_RTPRIO`), the order is kept and nothing else: the owner is not hurried. [`refusals`](Process::refusals) counts
-///   that. What a program sets for a thread while it is lent something is undone with the end of that; nothing is lent to a thread that has a deadline.
-///   The memory that it takes is allocated when a thread first comes to a lock, with none of the engine's locks held.
-/// - *Exits* are told by the thread itself ([`exit_thread`](Process::exit_thread)), as the robust list's are: the kernel tells nobody. From then on its number names nobody
-///   (`ESRCH`), though the thread still runs its destructors, until the system gives the number to another thread. A thread that ends without telling, and owned a lock, leaves it
-///   locked: who waited goes on waiting, until a deadline; who comes later is told `ESRCH`, until another thread gets that number.
+/// - *Owners* are threads of this process, by their number (`gettid`), which the word holds. Those
+///   of other processes are nobody: `ESRCH`.
+/// - *The order* of those who wait is that of their real-time priorities; all others are equals,
+///   and come in the order in which they came. Nice values count nothing, as on Linux.
+/// - *Lending* is `sched_setscheduler`: while a real-time thread waits, the owner runs at its level
+///   (`SCHED_FIFO`), and afterwards as before. Where the system refuses (it takes `CAP_SYS_NICE`,
+///   or `RLIMIT_RTPRIO`), the order is kept and nothing else: the owner is not hurried.
+///   [`refusals`](Process::refusals) counts that. What a program sets for a thread while it is lent
+///   something is undone with the end of that; nothing is lent to a thread that has a deadline. The
+///   memory that it takes is allocated when a thread first comes to a lock, with none of the
+///   engine's locks held.
+/// - *Exits* are told by the thread itself ([`exit_thread`](Process::exit_thread)), as the robust
+///   list's are: the kernel tells nobody. From then on its number names nobody (`ESRCH`), though
+///   the thread still runs its destructors, until the system gives the number to another thread. A
+///   thread that ends without telling, and owned a lock, leaves it locked: who waited goes on
+///   waiting, until a deadline; who comes later is told `ESRCH`, until another thread gets that
+///   number.
 impl Inheritance<Process> for Process {
     fn current(&self) -> Thread {
         let number = thread::this();
@@ -46,9 +53,11 @@ impl Inheritance<Process> for Process {
 }
 
 impl Process {
-    /// The calling thread is about to end: the locks of its robust list are marked and its waiters told, and those that inherit priorities and for which somebody
-    /// waits are handed to the most urgent of these; what the walk did, and how many were handed on. The last thing that a thread does with the engine's locks: it
-    /// owns none afterwards, and a lock whose word names it still (nobody waited for it, and it is not in the list) is `ESRCH` to others.
+    /// The calling thread is about to end: the locks of its robust list are marked and its waiters
+    /// told, and those that inherit priorities and for which somebody waits are handed to the most
+    /// urgent of these; what the walk did, and how many were handed on. The last thing that a
+    /// thread does with the engine's locks: it owns none afterwards, and a lock whose word names it
+    /// still (nobody waited for it, and it is not in the list) is `ESRCH` to others.
     pub fn exit_thread(&self, engine: &Engine<Process>) -> (RobustExit, u32) {
         let number = thread::this();
         let _exiting = self.exits.begin(self, number);

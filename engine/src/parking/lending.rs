@@ -1,4 +1,5 @@
-//! Real-time priorities that threads are lent: how each ran before, and at which level it runs meanwhile.
+//! Real-time priorities that threads are lent: how each ran before, and at which level it runs
+//! meanwhile.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -6,15 +7,16 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
-use super::{Process, held};
 use super::schedule::{Schedule, level};
 use super::short::Short;
+use super::{Process, held};
 use crate::Priority;
 
 #[derive(Debug)]
 pub(super) struct Lending {
-    /// Threads that run by a lent level. There is room for one for each that ever was about to wait: a thread waits for one lock at a time, and each that waits makes one other
-    /// run so, at most.
+    /// Threads that run by a lent level. There is room for one for each that ever was about to
+    /// wait: a thread waits for one lock at a time, and each that waits makes one other run so, at
+    /// most.
     lent: Short<Vec<Lent>>,
     /// The numbers of those for which there is room.
     known: Mutex<BTreeSet<u32>>,
@@ -43,7 +45,8 @@ impl Lending {
         Lending { lent: Short::default(), known: Mutex::default(), id, refused: AtomicU64::new(0) }
     }
 
-    /// The calling thread, with that number, is about to wait or to unlock, and holds no lock: makes room for it, which takes memory.
+    /// The calling thread, with that number, is about to wait or to unlock, and holds no lock:
+    /// makes room for it, which takes memory.
     #[inline]
     pub(super) fn make_room(&self, host: &Process, number: u32) {
         if KNOWN_BY.get() != self.id {
@@ -60,7 +63,8 @@ impl Lending {
             known.insert(number);
             known.len()
         };
-        // Not within: wakes that handlers wanted meanwhile are made when this is given up, and call executors.
+        // Not within: wakes that handlers wanted meanwhile are made when this is given up, and call
+        // executors.
         drop(self.lent.lock_with_room(host, count));
         KNOWN_BY.set(self.id);
     }
@@ -76,7 +80,8 @@ impl Lending {
         self.lent.lock(host).iter().find(|lent| lent.thread == thread).map(|lent| lent.before)
     }
 
-    /// From now on a thread runs at least as urgently as this; `None`: as before. Calls nothing that sleeps or uses the heap.
+    /// From now on a thread runs at least as urgently as this; `None`: as before. Calls nothing
+    /// that sleeps or uses the heap.
     pub(super) fn lend(&self, host: &Process, thread: u64, priority: Option<Priority>) {
         let wanted = priority.and_then(level);
         let mut lent = self.lent.lock(host);

@@ -1,16 +1,19 @@
-//! Whether a thread is there still, for others, without asking by its number, which may be another thread's by now: the thread holds a robust mutex of libc's and never gives
-//! it up, so the kernel marks that when the thread is gone.
+//! Whether a thread is there still, for others, without asking by its number, which may be another
+//! thread's by now: the thread holds a robust mutex of libc's and never gives it up, so the kernel
+//! marks that when the thread is gone.
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::boxed::Box;
 
-/// A thread's life, from when it began to be told. Must not be dropped, nor its memory be used otherwise, before it [is over](Self::is_over).
+/// A thread's life, from when it began to be told. Must not be dropped, nor its memory be used
+/// otherwise, before it [is over](Self::is_over).
 #[derive(Debug)]
 pub(super) struct Life {
     mutex: UnsafeCell<libc::pthread_mutex_t>,
-    /// It was found to be over. The mutex is not asked again: glibc 2.36 answers the third time that it is locked.
+    /// It was found to be over. The mutex is not asked again: glibc 2.36 answers the third time
+    /// that it is locked.
     over: AtomicBool,
 }
 
@@ -20,7 +23,8 @@ unsafe impl Send for Life {}
 unsafe impl Sync for Life {}
 
 impl Life {
-    /// The calling thread's. `None`: libc has no such mutex; then its life is told by its number alone.
+    /// The calling thread's. `None`: libc has no such mutex; then its life is told by its number
+    /// alone.
     pub(super) fn of_this_thread() -> Option<Box<Life>> {
         let life =
             Box::new(Life { mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER), over: AtomicBool::new(false) });
@@ -40,7 +44,8 @@ impl Life {
         is_held.then_some(life)
     }
 
-    /// Whether that thread is gone, or nearly: it runs no code of the program's any more. One thread asks at a time.
+    /// Returns true if that thread is gone, or nearly: it runs no code of the program's any more.
+    /// One thread asks at a time.
     pub(super) fn is_over(&self) -> bool {
         // Relaxed, here and below: a fact about another thread, which has nothing more to say.
         if self.over.load(Ordering::Relaxed) {

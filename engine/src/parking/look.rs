@@ -1,9 +1,11 @@
-//! Looking before sleeping. A sleep and its wake cost two system calls, and some microseconds until the woken thread runs; a thread that is woken sooner than that
-//! should not have slept. To look for about as long as that costs at most twice what the better of the two would have (Karlin, Manasse, McGeoch and Owicki, "Competitive
-//! randomized algorithms for nonuniform problems", 1990); to look only while it is of use costs those that wait for long next to nothing.
+//! Looking before sleeping. A sleep and its wake cost two system calls, and some microseconds until
+//! the woken thread runs; a thread that is woken sooner than that should not have slept. To look
+//! for about as long as that costs at most twice what the better of the two would have (Karlin,
+//! Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform problems", 1990);
+//! to look only while it is of use costs those that wait for long next to nothing.
 //!
-//! A yield is a look that gives the processor away, and may cost a whole time slice for each thread that wants it: it is done only where that can gain something, and
-//! can make no wait end late.
+//! A yield is a look that gives the processor away, and may cost a whole time slice for each thread
+//! that wants it: it is done only where that can gain something, and can make no wait end late.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -14,16 +16,20 @@ use crate::{Clock, Flag};
 
 /// Looks with a pause before each.
 const PAUSES: u32 = 8;
-/// The most looks with a yield before each: the thread that is to wake this one may need the processor.
+/// The most looks with a yield before each: the thread that is to wake this one may need the
+/// processor.
 const YIELDS: u32 = 12;
-/// Nanoseconds that the yields of one look may take together. If they take longer, others had the processor for a time slice, or have their turn first: then a thread that sleeps
-/// is woken sooner than one that yields, and costs less.
+/// Nanoseconds that the yields of one look may take together. If they take longer, others had the
+/// processor for a time slice, or have their turn first: then a thread that sleeps is woken sooner
+/// than one that yields, and costs less.
 const LONG: u64 = 20_000;
 /// Of this many looks that are of use, and one more, one is measured exactly.
 const UNMEASURED: u32 = 3;
-/// A wait whose deadline is nearer than this many nanoseconds does not yield: others might have the processor for so long.
+/// A wait whose deadline is nearer than this many nanoseconds does not yield: others might have the
+/// processor for so long.
 const NEAR: u64 = 100_000_000;
-/// For this many nanoseconds after yields that took long a thread that has not looked before does not yield: it need not find out the same.
+/// For this many nanoseconds after yields that took long a thread that has not looked before does
+/// not yield: it need not find out the same.
 const BUSY: u64 = 100_000_000;
 /// Of this many parks, and one more, at least one looks.
 const MOST_SKIPPED: u32 = 63;
@@ -50,8 +56,9 @@ std::thread_local! {
 /// Until when the machine counts as busy, on the monotonic clock.
 static BUSY_UNTIL: AtomicU64 = AtomicU64::new(0);
 
-/// Looks, until there is no more reason to wait or it is time to sleep; returns true if it did. `left` is the time to the deadline in nanoseconds. After each look in vain
-/// twice as many parks do without, up to [`MOST_SKIPPED`]; after one that was of use, none.
+/// Looks, until there is no more reason to wait or it is time to sleep; returns true if it did.
+/// `left` is the time to the deadline in nanoseconds. After each look in vain twice as many parks
+/// do without, up to [`MOST_SKIPPED`]; after one that was of use, none.
 #[inline]
 pub(super) fn at(flag: &Flag, left: Option<u64>) -> bool {
     let learnt = LEARNT.get();
@@ -95,8 +102,9 @@ fn look(flag: &Flag, learnt: Learnt, may_yield: bool) {
     LEARNT.set(Learnt { skip: last, last, looked: true, again: false, unmeasured });
 }
 
-/// The yields of one look, and how long they take. As long as looks are of use three in four are measured by the coarse clock, which goes on with the system's ticks and costs a tenth of
-/// what the exact one does: that others have the processor for a time slice it tells too.
+/// The yields of one look, and how long they take. As long as looks are of use three in four are
+/// measured by the coarse clock, which goes on with the system's ticks and costs a tenth of what
+/// the exact one does: that others have the processor for a time slice it tells too.
 struct Yields {
     unmeasured: bool,
     /// By either clock; 0: there was none yet.
@@ -114,7 +122,7 @@ impl Yields {
         if self.unmeasured { now_by(libc::CLOCK_MONOTONIC_COARSE) } else { now(Clock::Monotonic) }
     }
 
-    /// Whether one more may gain something. `first`: the thread has not looked before.
+    /// Returns true if one more may gain something. `first`: the thread has not looked before.
     fn may_go_on(&mut self, first: bool) -> bool {
         if self.began == 0 {
             self.began = self.time();
@@ -131,7 +139,7 @@ impl Yields {
     }
 }
 
-/// Whether the calling thread's next park does without.
+/// Returns true if the calling thread's next park does without a look.
 #[inline]
 pub(super) fn is_skipped() -> bool {
     let learnt = LEARNT.get();

@@ -6,8 +6,8 @@ use super::Process;
 use crate::abi::FUTEX_BITSET_MATCH_ANY;
 use crate::{Config, Deadline, Engine, Heap, NoEngine, Requeue, Stats, Wait, WakeOp, Word};
 
-/// Futexes of one process, without the kernel's. What handlers of signals may do with them, and what real-time threads get, the
-/// [module](super) tells.
+/// Futexes of one process, without the kernel's. What handlers of signals may do with them, and
+/// what real-time threads get, the [module](super) tells.
 ///
 /// ```
 /// use leeward_engine::{Wait, parking::ParkingLot};
@@ -64,8 +64,9 @@ impl ParkingLot {
         self.engine.wait_async(&self.process, Self::word(word), expected, ANY).await.expect(THERE)
     }
 
-    /// Wakes up to `count` waiters of `word`, which may be gone; how many. A handler of a signal may call it: if it interrupted a
-    /// call on the lot by its own thread that held a lock, the waiters are woken when that lock is given up, and the answer is 0.
+    /// Wakes up to `count` waiters of `word`, which may be gone; how many. A handler of a signal
+    /// may call it: if it interrupted a call on the lot by its own thread that held a lock, the
+    /// waiters are woken when that lock is given up, and the answer is 0.
     ///
     /// # Panics
     /// If `word` is misaligned.

@@ -16,7 +16,8 @@ const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 pub struct Parked(pub(super) usize);
 
 impl Parked {
-    /// The thread that is about to park with that flag: the calling one, which has not compared its word yet.
+    /// The thread that is about to park with that flag: the calling one, which has not compared its
+    /// word yet.
     #[inline]
     pub fn with(flag: &Flag) -> Parked {
         // After a look it is asked to compare the word again in any case.
@@ -26,8 +27,8 @@ impl Parked {
         Parked(flag.word().addr())
     }
 
-    /// Ends its park. If that has ended already and something else sleeps there by now, that is woken for no reason, as
-    /// whoever sleeps on a futex has to expect.
+    /// Ends its park. If that has ended already and something else sleeps there by now, that is
+    /// woken for no reason, as whoever sleeps on a futex has to expect.
     #[inline]
     pub fn unpark(self) {
         self.unpark_some(1);
@@ -40,16 +41,22 @@ impl Parked {
     }
 }
 
-/// Sleeps while the flag says that there is reason to, until a deadline. Before that it looks: a wake that comes meanwhile spares both threads the futex call.
+/// Sleeps while the flag says that there is reason to, until a deadline. Before that it looks: a
+/// wake that comes meanwhile spares both threads the futex call.
 ///
 /// # Cost
-/// Looking takes up to 8 pauses and 12 yields, some 5 µs; a yield may cost a time slice where others want the processor, so looks end when their yields took 20 µs together, and a
-/// wait whose deadline is within 100 ms, and a real-time thread, do not yield. After each look in vain twice as many of the thread's waits do without, 63 at most.
+/// Looking takes up to 8 pauses and 12 yields, some 5 µs; a yield may cost a time slice where
+/// others want the processor, so looks end when their yields took 20 µs together, and a wait whose
+/// deadline is within 100 ms, and a real-time thread, do not yield. After each look in vain twice
+/// as many of the thread's waits do without, 63 at most.
 ///
 /// # Signals
-/// As [`Host::park`](crate::Host::park) asks for, it answers [`Recheck`](ParkEnd::Recheck) where a handler may have run on the thread since the engine compared the word: after
-/// each look in vain. On x86-64 with glibc 2.35 or later no handler slips through: the kernel tells, by restartable sequences, whether it interrupted the thread before the system
-/// call (so most sleeps begin with one `Recheck`). Elsewhere a handler that runs in the few instructions between the comparison and the call, changes the word and wakes nobody goes unnoticed.
+/// As [`Host::park`](crate::Host::park) asks for, it answers [`Recheck`](ParkEnd::Recheck) where a
+/// handler may have run on the thread since the engine compared the word: after each look in vain.
+/// On x86-64 with glibc 2.35 or later no handler slips through: the kernel tells, by restartable
+/// sequences, whether it interrupted the thread before the system call (so most sleeps begin with
+/// one `Recheck`). Elsewhere a handler that runs in the few instructions between the comparison and
+/// the call, changes the word and wakes nobody goes unnoticed.
 #[inline]
 pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     match until {
@@ -70,7 +77,8 @@ fn park_for_good(flag: &Flag) -> ParkEnd {
             None => broken(flag, None),
         },
         None if looked && !mutated!(look_recheck) => recheck(),
-        // With a time, so that every handler ends it: without, the kernel begins some sleeps anew by itself.
+        // With a time, so that every handler ends it: without, the kernel begins some sleeps anew
+        // by itself.
         None => end(sleep(flag, NEVER), None),
     }
 }
@@ -116,7 +124,8 @@ fn begin(flag: &Flag) {
 /// A time that does not come: the kernel's clock ends there.
 const NEVER: Deadline = Deadline { clock: Clock::Monotonic, at: i64::MAX as u64 };
 
-/// How often in a row a thread may be interrupted just before it sleeps: more often it is only where a debugger goes through it step by step.
+/// How often in a row a thread may be interrupted just before it sleeps: more often it is only
+/// where a debugger goes through it step by step.
 const MOST_BROKEN: u32 = 2;
 /// Nanoseconds.
 const MOMENT: u64 = 1_000_000;

@@ -28,10 +28,14 @@ impl Process {
     /// This process, with about so many threads that wait.
     ///
     /// # Safety
-    /// Each address given to an operation with this host is that of an aligned word that lives as long as the call does, and that is
-    /// accessed atomically meanwhile. (Of a word that is only woken, the address is not used.) A robust list, by the head that is set, holds such words, and pointers
-    /// from its head through its entries back to it, until its thread has walked it.
-    /// One engine serves the host at a time: no call with one engine begins before all calls with another have ended.
+    /// Each address given to an operation with this host is that of an aligned word that lives as
+    /// long as the call does, and that is accessed atomically meanwhile. (Of a word that is only
+    /// woken, the address is not used.) A robust list, by the head that is set, holds such words,
+    /// and pointers from its head through its entries back to it, until its thread has walked it.
+    /// One engine serves the host at a time: no call with one engine begins before all calls with
+    /// another have ended. The host's methods as a [`Host`] and as an [`Inheritance`] are called by
+    /// that engine only: a wake that one of them puts off borrows the engine until the call ends
+    /// that it interrupted.
     pub unsafe fn new(threads: u32, seed: u64) -> Process {
         Process {
             space: Space::new(1, seed, Heap),
@@ -47,7 +51,7 @@ impl Process {
     #[inline]
     fn word(&self, address: Address) -> &AtomicU32 {
         let word = core::ptr::with_exposed_provenance_mut::<u32>(address as usize);
-        // SAFETY: the promise of whoever made the host.
+        // SAFETY: the promise of the caller of `Process::new`.
         unsafe { AtomicU32::from_ptr(word) }
     }
 }
@@ -100,7 +104,7 @@ impl Host for Process {
     #[inline]
     fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault> {
         let from = core::ptr::with_exposed_provenance::<u8>(address as usize);
-        // SAFETY: the promise of whoever made the host.
+        // SAFETY: the promise of the caller of `Process::new`.
         unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
         Ok(())
     }

@@ -52,7 +52,7 @@ impl RobustHost for Process {
 
     fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
         let to = core::ptr::with_exposed_provenance_mut::<u8>(address as usize);
-        // SAFETY: the promise of whoever made the host.
+        // SAFETY: the promise of the caller of `Process::new`.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
         Ok(())
     }

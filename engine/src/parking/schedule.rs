@@ -1,4 +1,5 @@
-//! How threads are scheduled: the kernel's answers, and for the calling thread the one that it gave a moment ago. errno stays as it was.
+//! How threads are scheduled: the kernel's answers, and for the calling thread the one that it gave
+//! a moment ago. errno stays as it was.
 
 use core::cell::Cell;
 
@@ -9,10 +10,12 @@ use crate::mutant::mutated;
 
 /// The levels of real-time priorities: 1 to this.
 const MOST_LEVEL: i32 = 99;
-/// For so many nanoseconds a thread's answer serves; the clock's step (a tick of the kernel's) comes on top.
+/// For so many nanoseconds a thread's answer serves; the clock's step (a tick of the kernel's)
+/// comes on top.
 const FRESH: u64 = 10_000_000;
 
-/// How a thread is scheduled: its policy, with the flag that its children do not get it, and its level, 1 to 99 where it runs in real time.
+/// How a thread is scheduled: its policy, with the flag that its children do not get it, and its
+/// level, 1 to 99 where it runs in real time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Schedule {
     pub(super) policy: i32,
@@ -46,7 +49,7 @@ impl Schedule {
         Some(Schedule { policy: attributes.policy as i32 | reset, level: attributes.priority as i32 })
     }
 
-    /// Whether the kernel did it.
+    /// Returns true if the kernel did it.
     pub(super) fn give(self, number: u32) -> bool {
         let level = (&raw const self.level).expose_provenance();
         call(libc::SYS_sched_setscheduler, [number as usize, self.policy as usize, level, 0, 0, 0]).is_ok()
@@ -62,7 +65,8 @@ impl Schedule {
         matches!(self.kind(), libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
     }
 
-    /// Its place among others, as Linux orders them: real-time threads by their level, those with a deadline before them, all others as equals behind them.
+    /// Its place among others, as Linux orders them: real-time threads by their level, those with a
+    /// deadline before them, all others as equals behind them.
     pub(super) fn urgency(self) -> Priority {
         match self.kind() {
             libc::SCHED_FIFO | libc::SCHED_RR => Priority((MOST_LEVEL + 1).saturating_sub(self.level) as u32),
@@ -103,7 +107,8 @@ std::thread_local! {
         const { Cell::new(Answer { at: 0, own: Priority::NORMAL, in_real_time: false }) };
 }
 
-/// The calling thread's place among others, as it was some milliseconds ago at most. `before` says how a thread in real time ran before it was lent that, if it was.
+/// The calling thread's place among others, as it was some milliseconds ago at most. `before` says
+/// how a thread in real time ran before it was lent that, if it was.
 #[inline]
 pub(super) fn own(before: impl FnOnce() -> Option<Schedule>) -> Priority {
     let time = now_by(libc::CLOCK_MONOTONIC_COARSE);
@@ -125,13 +130,14 @@ fn ask(time: u64, before: impl FnOnce() -> Option<Schedule>) -> Priority {
     own
 }
 
-/// Whether the calling thread ran in real time when that was asked last: before the wait that it is in, or if not by this host, never.
+/// Returns true if the calling thread ran in real time when that was asked last: before the wait
+/// that it is in, or if not by this host, never.
 #[inline]
 pub(super) fn ran_in_real_time() -> bool {
     ANSWER.get().in_real_time
 }
 
-/// Whether it does now; the kernel is asked.
+/// Returns true if the calling thread runs in real time now; the kernel is asked.
 #[cold]
 pub(super) fn runs_in_real_time() -> bool {
     let in_real_time = Schedule::of(0).is_some_and(Schedule::is_in_real_time);

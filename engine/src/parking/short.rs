@@ -1,4 +1,5 @@
-//! A lock for a few instructions: what the host itself keeps where the engine's locks are held, so that neither the heap nor the standard library's locks are used there.
+//! A lock for a few instructions: what the host itself keeps where the engine's locks are held, so
+//! that neither the heap nor the standard library's locks are used there.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
@@ -11,8 +12,8 @@ use crate::mutant::mutated;
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 
-/// A value of a host's and its lock. It is taken last of all: behind buckets' locks and the one for inheritance. Its
-/// holder calls nothing that takes another lock or uses the heap.
+/// A value of a host's and its lock. It is taken last of all: behind buckets' locks and the one for
+/// inheritance. Its holder calls nothing that takes another lock or uses the heap.
 #[derive(Debug, Default)]
 pub(super) struct Short<T> {
     /// [`FREE`] or [`TAKEN`].
@@ -26,12 +27,14 @@ unsafe impl<T: Send> Send for Short<T> {}
 unsafe impl<T: Send> Sync for Short<T> {}
 
 impl<T> Short<T> {
-    /// Takes the lock, for the host that the value is part of: wakes of handlers by that host are put off meanwhile. They
-    /// take no such lock, but the lock of a bucket, whose holder may wait for this one.
+    /// Takes the lock, for the host that the value is part of: wakes of handlers by that host are
+    /// put off meanwhile. They take no such lock, but the lock of a bucket, whose holder may wait
+    /// for this one.
     pub(super) fn lock<'a>(&'a self, host: &'a Process) -> Locked<'a, T> {
         held::enter(if mutated!(short_named) { core::ptr::null() } else { host });
         let mut tries = 0_u32;
-        // Acquire: what was done under the lock before; partner: `Locked::drop`. Relaxed on failure: nothing learnt.
+        // Acquire: what was done under the lock before; partner: `Locked::drop`. Relaxed on
+        // failure: nothing learnt.
         while self.word.compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             spin(tries);
             tries = tries.saturating_add(1);
@@ -42,7 +45,8 @@ impl<T> Short<T> {
 
 /// A list that grows where no lock is held.
 impl<T> Short<Vec<T>> {
-    /// Locks a list that has room for `count` in all, and for one more than it has; called with no lock held, since it may allocate.
+    /// Locks a list that has room for `count` in all, and for one more than it has; called with no
+    /// lock held, since it may allocate.
     pub(super) fn lock_with_room<'a>(&'a self, host: &'a Process, count: usize) -> Locked<'a, Vec<T>> {
         loop {
             let list = self.lock(host);

@@ -4,16 +4,22 @@ use super::{held, schedule};
 
 /// How often a bucket's lock is looked at before the processor is offered to others.
 const SPINS: u32 = 40;
-/// How often after that an ordinary thread yields before it naps now and then: a yield lets others run for as long as is their share, which may be next to nothing.
+/// How often after that an ordinary thread yields before it naps now and then: a yield lets others
+/// run for as long as is their share, which may be next to nothing.
 const YIELDS: u32 = 100;
-/// Of so many tries one asks how the thread is scheduled: that may change while it spins, as it may be lent something.
+/// Of so many tries one asks how the thread is scheduled: that may change while it spins, as it may
+/// be lent something.
 const ASK: u32 = 16;
 
-/// Waits a moment for a lock of the engine's that was found taken, so many times in a row: for [`Host::spin`](crate::Host::spin), of hosts made of a process's threads.
+/// Waits a moment for a lock of the engine's that was found taken, so many times in a row: for
+/// [`Host::spin`](crate::Host::spin), of hosts made of a process's threads.
 ///
-/// An ordinary thread pauses, then yields. A real-time thread must not: its yield lets no ordinary thread run, so where the lock's holder is one that it preempted, it would spin until the
-/// system takes the processor from it (by default 50 ms in each second), or for ever. It sleeps instead: over [`Process`](super::Process) until the holder is out, which has its
-/// urgency until then, as far as the kernel's priority inheritance reaches; by other hosts, whose holders are not known, for 50 µs at a time.
+/// An ordinary thread pauses, then yields. A real-time thread must not: its yield lets no ordinary
+/// thread run, so where the lock's holder is one that it preempted, it would spin until the system
+/// takes the processor from it (by default 50 ms in each second), or for ever. It sleeps instead:
+/// over [`Process`](super::Process) until the holder is out, which has its urgency until then, as
+/// far as the kernel's priority inheritance reaches; by other hosts, whose holders are not known,
+/// for 50 µs at a time.
 ///
 /// Does not touch errno, and may be called from a handler of a signal.
 pub fn spin(tries: u32) {

@@ -1,4 +1,5 @@
-//! A thread's number, as the kernel has it, and calls that ask the kernel about threads. errno stays as it was.
+//! A thread's number, as the kernel has it, and calls that ask the kernel about threads. errno
+//! stays as it was.
 
 use core::cell::Cell;
 use core::ffi::c_long;
@@ -58,13 +59,15 @@ extern "C" fn forget() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// From now on the child of a fork forgets what only threads of its parent are in. Not for handlers of signals.
+/// From now on the child of a fork forgets what only threads of its parent are in. Not for handlers
+/// of signals.
 #[cold]
 pub(super) fn await_forks() {
     ask();
 }
 
-/// The calling thread's number, for handlers of signals too: where it is not kept it is asked for, and no handler installed.
+/// The calling thread's number, for handlers of signals too: where it is not kept it is asked for,
+/// and no handler installed.
 #[inline]
 pub(super) fn number() -> u32 {
     match NUMBER.get() {
@@ -74,13 +77,14 @@ pub(super) fn number() -> u32 {
     }
 }
 
-/// How many forks this process is away from the one that installed the handler: another number in each process.
+/// How many forks this process is away from the one that installed the handler: another number in
+/// each process.
 pub(super) fn forks() -> u32 {
     // Relaxed: changes on the only thread of a new process.
     FORKS.load(Ordering::Relaxed)
 }
 
-/// Whether this process has a thread with that number.
+/// Returns true if this process has a thread with that number.
 pub(super) fn is_there(number: u32) -> bool {
     let process = std::process::id();
     // Signal 0 asks whether there is such a thread.
@@ -93,8 +97,9 @@ pub(super) fn call(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Result<c_l
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
-    // SAFETY: calls that ask about threads, set how they are scheduled, sleep, or write a line; the pointer, where there is one, is to a level, to a time, to a line, or to
-    // attributes of the size that is said.
+    // SAFETY: calls that ask about threads, set how they are scheduled, sleep, or write a line; the
+    // pointer, where there is one, is to a level, to a time, to a line, or to attributes of the
+    // size that is said.
     let answer = unsafe { libc::syscall(number, a, b, c, d, e, f) };
     // SAFETY: as above.
     let why = unsafe { errno.read() };

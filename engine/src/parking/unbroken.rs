@@ -1,12 +1,18 @@
-//! A system call that is made only if nothing interrupted the thread since a point in its program: no handler of a signal ran on it, nor was it taken off its processor.
+//! A system call that is made only if nothing interrupted the thread since a point in its program:
+//! no handler of a signal ran on it, nor was it taken off its processor.
 //!
-//! The kernel tells by *restartable sequences* (rseq; Mathieu Desnoyers, Linux 4.18), which glibc registers for each thread (2.35). A thread names a piece of its code; where the
-//! kernel interrupts it within that piece, it goes on elsewhere; and where it interrupts it outside, it forgets the name. Here the piece is a look whether the name is still
-//! there, and the call: its last instruction, behind which the piece ends, so that an interruption before the call goes elsewhere, and one in the call comes after the piece. (A call that the
-//! kernel would begin anew by itself, since a handler ran that says so, is before the call again: that goes elsewhere too.) So whoever names the piece, then compares a word, and then comes here,
-//! sleeps only if no handler ran since the comparison.
+//! The kernel tells by *restartable sequences* (rseq; Mathieu Desnoyers, Linux 4.18), which glibc
+//! registers for each thread (2.35). A thread names a piece of its code; where the kernel
+//! interrupts it within that piece, it goes on elsewhere; and where it interrupts it outside, it
+//! forgets the name. Here the piece is a look whether the name is still there, and the call: its
+//! last instruction, behind which the piece ends, so that an interruption before the call goes
+//! elsewhere, and one in the call comes after the piece. (A call that the kernel would begin anew
+//! by itself, since a handler ran that says so, is before the call again: that goes elsewhere too.)
+//! So a thread that names the piece, then compares a word, and then comes here, sleeps only if no
+//! handler ran since the comparison.
 //!
-//! Where there is no such thing (another C library, `glibc.pthread.rseq=0`, a kernel that is not one), nothing is known, and the caller does without.
+//! Where there is no such thing (another C library, `glibc.pthread.rseq=0`, a kernel that is not
+//! one), nothing is known, and the caller does without.
 
 use core::arch::asm;
 use core::cell::Cell;
@@ -16,7 +22,8 @@ use core::sync::atomic::{AtomicIsize, AtomicU64, Ordering, compiler_fence};
 
 use crate::abi::FUTEX_BITSET_MATCH_ANY;
 
-/// Where in the kernel's `struct rseq`, a thread's area, the number of its processor is, which is negative as long as the area is not registered.
+/// Where in the kernel's `struct rseq`, a thread's area, the number of its processor is, which is
+/// negative as long as the area is not registered.
 const PROCESSOR: usize = 4;
 /// Where the address of the piece that is named is, or 0.
 const PIECE_NAMED: usize = 8;
@@ -35,14 +42,16 @@ static OFFSET: AtomicIsize = AtomicIsize::new(UNKNOWN);
 std::thread_local! {
     /// Null: not looked for yet; [`NOWHERE`]: there is none.
     static NAME: Cell<*mut u64> = const { Cell::new(core::ptr::null_mut()) };
-    /// For which address interruptions count. A handler that waits itself leaves another: its own sleep may have named the piece again.
+    /// For which address interruptions count. A handler that waits itself leaves another: its own
+    /// sleep may have named the piece again.
     static BEGUN: Cell<usize> = const { Cell::new(0) };
     static LAST: Last = const { Last };
 }
 
 const NOWHERE: *mut u64 = core::ptr::without_provenance_mut(1);
 
-/// The kernel reads the piece as long as it is named: at the thread's end it is not any more, and until then this keeps the code from being unloaded.
+/// The kernel reads the piece as long as it is named: at the thread's end it is not any more, and
+/// until then this keeps the code from being unloaded.
 struct Last;
 
 impl Drop for Last {
@@ -78,12 +87,14 @@ impl Unbroken {
         if piece == 0 {
             return begin_first(self.0);
         }
-        // SAFETY: the thread's own, as long as it runs; the kernel looks at it where it interrupts the thread.
+        // SAFETY: the thread's own, as long as it runs; the kernel looks at it where it interrupts
+        // the thread.
         unsafe { self.0.write_volatile(piece) };
     }
 
-    /// Makes a futex call on an address, for waiters of any bitset, unless the thread was interrupted since it [began](Self::begin) for that, or did not: `None` then. Its answer, or the
-    /// errno.
+    /// Makes a futex call on an address, for waiters of any bitset, unless the thread was
+    /// interrupted since it [began](Self::begin) for that, or did not: `None` then. Its answer, or
+    /// the errno.
     #[inline]
     pub(super) fn futex(self, address: usize, operation: i32, value: u32, time: usize) -> Option<Result<u32, i32>> {
         match run(self.0, false, address, operation, value, time) {
@@ -110,13 +121,16 @@ fn begin_first(name: *mut u64) {
 /// No answer of the kernel's.
 const BROKEN: isize = isize::MIN;
 
-/// Names the piece, or runs it: a futex call. One function for both, and never more than one, since there is one piece.
+/// Names the piece, or runs it: a futex call. One function for both, and never more than one, since
+/// there is one piece.
 #[inline(never)]
 fn run(name: *mut u64, begins: bool, address: usize, operation: i32, value: u32, time: usize) -> isize {
     let begun = BEGUN.with(Cell::as_ptr);
     let answer: isize;
-    // SAFETY: the area is the thread's own and registered, and the piece is described as the kernel wants it: version and flags, where it begins, how long it is, and
-    // where to go, behind the signature that glibc registers. The kernel changes the registers of a system call and no others, and checks what they point to; no stack is used.
+    // SAFETY: the area is the thread's own and registered, and the piece is described as the kernel
+    // wants it: version and flags, where it begins, how long it is, and where to go, behind the
+    // signature that glibc registers. The kernel changes the registers of a system call and no
+    // others, and checks what they point to; no stack is used.
     unsafe {
         asm!(
             ".pushsection __rseq_cs, \"aw\"",

@@ -1,4 +1,5 @@
-//! A busy machine without the luck of one: this program's `sched_yield` takes as long as a test says, and counts. The standard library calls it instead of libc's.
+//! A busy machine without the luck of one: this program's `sched_yield` takes as long as a test
+//! says, and counts. The standard library calls it instead of libc's.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -27,7 +28,8 @@ extern "C" fn sched_yield() -> c_int {
     0
 }
 
-/// From now on others have the processor for this long whenever a thread yields; zero: nobody else wants it.
+/// From now on others have the processor for this long whenever a thread yields; zero: nobody else
+/// wants it.
 pub fn yields_take(length: Duration) {
     LENGTH.store(length.as_nanos() as u64, Ordering::Relaxed);
 }

@@ -120,13 +120,15 @@ pub fn sleep_in_a_wait(thread: i32) -> Option<Sleep> {
     before.filter(|_| is_one).map(Sleep)
 }
 
-/// Whether a thread of this process that sleeps in a futex call does so without a time after which it would look again soon.
+/// Returns true if a thread of this process that sleeps in a futex call does so without a time
+/// after which it would look again soon.
 pub fn sleeps_for_good(thread: i32) -> bool {
     let call = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).unwrap_or_default();
     let time = call.split(' ').nth(4).and_then(|time| usize::from_str_radix(time.strip_prefix("0x")?, 16).ok());
     let seconds = time.map(|time| match time {
         0 => i64::MAX,
-        // SAFETY: what a thread sleeps with lies on its stack, of which nothing is unmapped before the thread is joined.
+        // SAFETY: what a thread sleeps with lies on its stack, of which nothing is unmapped before
+        // the thread is joined.
         time => unsafe { std::ptr::with_exposed_provenance::<i64>(time).read_volatile() },
     });
     seconds.is_some_and(|seconds| seconds > 1 << 32)

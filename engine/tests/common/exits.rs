@@ -38,7 +38,8 @@ pub fn stayer<'scope>(threads: &'scope Scope<'scope, '_>, first: impl FnOnce() +
 
 const LAST_NUMBER: &str = "/proc/sys/kernel/ns_last_pid";
 
-/// The system's numbers begin anew behind one, until this goes: for as short as can be, since other programs get theirs there too.
+/// The system's numbers begin anew behind one, until this goes: for as short as can be, since other
+/// programs get theirs there too.
 struct Rewound(String);
 
 impl Rewound {
@@ -55,8 +56,9 @@ impl Drop for Rewound {
     }
 }
 
-/// Runs something on a thread with that number, which is another's no more. `None`: this process may not choose numbers, which is said. No other test of the program should run
-/// beside it: the numbers of threads that ended a moment ago may be given again.
+/// Runs something on a thread with that number, which is another's no more. `None`: this process
+/// may not choose numbers, which is said. No other test of the program should run beside it: the
+/// numbers of threads that ended a moment ago may be given again.
 pub fn with_number<T: Send>(number: u32, what: impl Fn() -> T + Sync) -> Option<T> {
     let start = std::time::Instant::now();
     while start.elapsed() < std::time::Duration::from_secs(10) {

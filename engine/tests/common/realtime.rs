@@ -1,4 +1,5 @@
-//! Threads that run in real time, and threads that share one processor. Where the system refuses the former, tests say that they skip.
+//! Threads that run in real time, and threads that share one processor. Where the system refuses
+//! the former, tests say that they skip.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -11,7 +12,8 @@ pub fn me() -> u32 {
     unsafe { libc::gettid() as u32 }
 }
 
-/// Waits until something is so, asleep: a real-time thread that looks all the time lets nobody else run.
+/// Waits until something is so, asleep: a real-time thread that looks all the time lets nobody else
+/// run.
 #[track_caller]
 pub fn until(what: impl Fn() -> bool) {
     let start = Instant::now();
@@ -29,7 +31,8 @@ pub fn level(thread: u32) -> i32 {
     parameters.sched_priority
 }
 
-/// The calling thread runs in real time from now on, first in first out; with 0 as most threads do. False: it may not.
+/// The calling thread runs in real time from now on, first in first out; with 0 as most threads do.
+/// False: it may not.
 pub fn run_at(level: i32) -> bool {
     let parameters = libc::sched_param { sched_priority: level };
     let policy = if level == 0 { libc::SCHED_OTHER } else { libc::SCHED_FIFO };
@@ -37,7 +40,7 @@ pub fn run_at(level: i32) -> bool {
     unsafe { libc::sched_setscheduler(0, policy, &parameters) == 0 }
 }
 
-/// Whether this process may have real-time threads; says so if not.
+/// Returns true if this process may have real-time threads; says so if not.
 pub fn may_run_in_real_time() -> bool {
     let may = std::thread::spawn(|| run_at(1)).join().unwrap();
     if !may {
@@ -46,7 +49,8 @@ pub fn may_run_in_real_time() -> bool {
     may
 }
 
-/// The calling thread, and those that it starts from now on, run on one processor, the same for all in this process.
+/// The calling thread, and those that it starts from now on, run on one processor, the same for all
+/// in this process.
 pub fn share_a_processor() {
     // SAFETY: zeroes are an empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };

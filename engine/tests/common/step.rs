@@ -1,5 +1,6 @@
-//! A signal at every instruction, one after the other: a thread is single-stepped by the processor's trap flag, and the handler of the trap does at one of the
-//! instructions what a program's handler may do. Nothing here is luck.
+//! A signal at every instruction, one after the other: a thread is single-stepped by the
+//! processor's trap flag, and the handler of the trap does at one of the instructions what a
+//! program's handler may do. Nothing here is luck.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -54,13 +55,15 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `body` on the calling thread, instruction by instruction up to the one before which `act` is to come; the caller holds [`alone`]. Returns whether it came.
+/// Runs `body` on the calling thread, instruction by instruction up to the one before which `act`
+/// is to come; the caller holds [`alone`]. Returns whether it came.
 pub fn stepped<T>(at: u64, act: fn(), body: impl FnOnce() -> T) -> (bool, T) {
     ACTED.store(false, Ordering::SeqCst);
     STEPS.store(0, Ordering::SeqCst);
     ACT.store(act as usize, Ordering::SeqCst);
     AT.store(at, Ordering::SeqCst);
-    // SAFETY: sets the trap flag, for which there is a handler; memory and stack are left as they were.
+    // SAFETY: sets the trap flag, for which there is a handler; memory and stack are left as they
+    // were.
     unsafe { std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
     let answer = body();
     // SAFETY: takes the flag away again.
@@ -79,7 +82,8 @@ pub enum Ended {
     Unreached,
 }
 
-/// [`stepped`] for a body that may sleep, without a deadline, on a thread of its own: how it ended, and its answer. `rouse` ends its sleep.
+/// [`stepped`] for a body that may sleep, without a deadline, on a thread of its own: how it ended,
+/// and its answer. `rouse` ends its sleep.
 pub fn stepped_or_asleep<T: Send>(at: u64, act: fn(), body: impl FnOnce() -> T + Send, rouse: impl Fn()) -> (Ended, T) {
     let (thread, ended) = (AtomicI32::new(0), AtomicBool::new(false));
     std::thread::scope(|threads| {

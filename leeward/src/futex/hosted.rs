@@ -73,6 +73,11 @@ pub unsafe trait Embedding: Send + Sync + 'static {
 /// What it costs is the engine's cost and the host's: an uncontended lock never comes here, and a wake that finds nobody takes no lock. Where the host refuses a
 /// call, waiting is looking again.
 ///
+/// What a handler of a signal may do is the host's to say. Unlike the kernel's futex, a wake takes
+/// a lock where threads wait: by a host that neither blocks signals meanwhile nor puts such wakes
+/// off ([`Host::defer_wake`]), a handler that releases a lock or a semaphore may wait for its own
+/// thread. [`Parking`](super::Parking) puts them off.
+///
 /// ```
 /// use leeward::futex::{Hosted, Parking};
 /// type Mutex<T> = lock_api::Mutex<leeward::raw::Mutex<Hosted<Parking>>, T>;

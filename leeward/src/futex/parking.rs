@@ -13,8 +13,10 @@ use crate::fork::{self, Hook, Mend};
 /// Threads sleep on the kernel's futex, each on a word of its own; who sleeps on what is the engine's business. In the child of a fork the lot is
 /// a new and empty one: the threads that slept in the old one are not there.
 ///
-/// A handler of a signal may wake, as with the kernel's futex, once the lot is there (call [`lot`](Parking::lot) before): the locks' releases that only wake, such as a semaphore's.
-/// It must not wait, move waiters or wake by an operation on another word ([`leeward_engine::parking`], "Signals").
+/// A handler of a signal may wake, as with the kernel's futex, once the lot is there (call
+/// [`lot`](Parking::lot) before): the locks' releases that only wake, such as a semaphore's. It
+/// must not wait, move waiters or wake by an operation on another word
+/// ([`leeward_engine::parking`], "Signals").
 #[derive(Debug)]
 pub enum Parking {}
 
