@@ -156,7 +156,11 @@ fn is_told_of_interruptions() -> bool {
     !size.is_null() && unsafe { size.cast::<u32>().read() } != 0
 }
 
-/// Ends a test that hangs, which a thread that waits for itself does.
+/// How often a test went on.
+static TURNS: AtomicU32 = AtomicU32::new(0);
+
+/// Ends a test that hangs, which a thread that waits for itself does: one that does not go on for as long as no single call
+/// takes, however busy the machine is.
 struct Watchdog {
     _alive: mpsc::Sender<()>,
 }
@@ -165,12 +169,21 @@ impl Watchdog {
     fn new() -> Watchdog {
         let (alive, gone) = mpsc::channel();
         std::thread::spawn(move || {
-            if gone.recv_timeout(Duration::from_secs(50)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                eprintln!("a call that a handler interrupted hangs");
-                std::process::abort();
+            let mut before = None;
+            while gone.recv_timeout(Duration::from_secs(20)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let now = TURNS.load(Ordering::SeqCst);
+                if before.replace(now) == Some(now) {
+                    eprintln!("a call that a handler interrupted hangs");
+                    std::process::abort();
+                }
             }
         });
         Watchdog { _alive: alive }
+    }
+
+    /// The test goes on.
+    fn turn(&self) {
+        TURNS.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -184,8 +197,9 @@ fn post() {
 
 #[test]
 fn a_handler_that_changes_the_word_and_wakes_ends_the_wait() {
-    let (_alone, _watchdog) = (alone(), Watchdog::new());
+    let (_alone, watchdog) = (alone(), Watchdog::new());
     for at in (4..).step_by(STRIDE) {
+        watchdog.turn();
         WORD.store(0, Ordering::SeqCst);
         let rouse = || _ = lot().wake(&WORD, 1);
         let (ended, end) = stepped_or_asleep(at, post, || lot().wait(&WORD, 0, None), rouse);
@@ -266,10 +280,11 @@ fn lock() {
 /// its own thread.
 #[test]
 fn a_handlers_wake_is_made_whatever_it_interrupts() {
-    let (_alone, _watchdog) = (alone(), Watchdog::new());
+    let (_alone, watchdog) = (alone(), Watchdog::new());
     WORD.store(0, Ordering::SeqCst);
     for Interruptible { name, call, wakes } in CALLS {
         for at in (1..).step_by(STRIDE) {
+            watchdog.turn();
             WAS_WOKEN.store(0, Ordering::SeqCst);
             let mut waiters: Vec<_> = (0..3).map(|_| waiting(&WORD)).collect();
             let (acted, ()) = stepped(at, wake_one, call);
@@ -307,10 +322,11 @@ fn wake_many_of_whom_one_panics() {
 /// later.
 #[test]
 fn the_wakes_beside_one_whose_executor_panics_are_made() {
-    let (_alone, _watchdog) = (alone(), Watchdog::new());
+    let (_alone, watchdog) = (alone(), Watchdog::new());
     let panicking = Waker::from(Arc::new(Panicking));
     let mut panics = 0;
     for at in (1..).step_by(STRIDE) {
+        watchdog.turn();
         let mut waiters: Vec<_> = MANY.iter().map(waiting).collect();
         assert!(waiters[1].as_mut().poll(&mut Context::from_waker(&panicking)).is_pending());
         let call = || std::panic::catch_unwind(|| lot().wake(&MANY[0], 1));
@@ -328,9 +344,10 @@ fn the_wakes_beside_one_whose_executor_panics_are_made() {
 
 #[test]
 fn as_many_wakes_as_a_handler_wants_are_made() {
-    let (_alone, _watchdog) = (alone(), Watchdog::new());
+    let (_alone, watchdog) = (alone(), Watchdog::new());
     WORD.store(0, Ordering::SeqCst);
     for at in (1..).step_by(3) {
+        watchdog.turn();
         let mut waiters: Vec<_> = MANY.iter().map(waiting).collect();
         let (acted, _) = stepped(at, wake_many, || lot().wake(&MANY[0], 1));
         let woken = waiters.iter_mut().filter_map(|waiter| is_woken(waiter).then_some(())).count();

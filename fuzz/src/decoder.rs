@@ -19,7 +19,7 @@ pub fn run(data: &[u8]) {
             break;
         }
         guest.threads.set(u32::from(bytes.byte()));
-        guest.end.set([ParkEnd::TimedOut, ParkEnd::Interrupted, ParkEnd::Unparked][bytes.below(3)]);
+        guest.end.set([ParkEnd::TimedOut, ParkEnd::Interrupted, ParkEnd::Unparked, ParkEnd::Recheck][bytes.below(4)]);
         if bytes.byte() % 4 == 0 {
             guest.swap_out();
         }

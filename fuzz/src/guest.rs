@@ -253,8 +253,11 @@ impl Host for Guest {
         if let Some(mut sleep) = self.sleep.take() {
             sleep(self);
         }
-        // Nobody is there to wake it: early returns are bounded.
-        if self.end.get() == ParkEnd::Unparked && parks % 8 != 0 { ParkEnd::Unparked } else { self.end_at_last() }
+        // No thread is there to wake it: early returns are bounded.
+        match self.end.get() {
+            early @ (ParkEnd::Unparked | ParkEnd::Recheck) if parks % 8 != 0 => early,
+            _ => self.end_at_last(),
+        }
     }
 
     fn unpark(&self, (): ()) {

@@ -31,7 +31,7 @@ fn calls(data: &[u8]) -> u32 {
             break;
         }
         let arguments = call(bytes, &guest);
-        guest.end.set([ParkEnd::TimedOut, ParkEnd::Interrupted, ParkEnd::Unparked][bytes.below(3)]);
+        guest.end.set([ParkEnd::TimedOut, ParkEnd::Interrupted, ParkEnd::Unparked, ParkEnd::Recheck][bytes.below(4)]);
         guest.threads.set(u32::from(bytes.byte()));
         guest.swap_out();
         let plain = plain(&guest, arguments);

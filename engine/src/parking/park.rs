@@ -3,7 +3,7 @@
 use core::cell::Cell;
 
 use super::unbroken::Unbroken;
-use super::{NANOS, futex, look, now};
+use super::{NANOS, futex, look, now, spin};
 use crate::mutant::mutated;
 use crate::{Clock, Deadline, Flag, ParkEnd};
 
@@ -197,8 +197,9 @@ fn ended(why: i32, until: Option<Deadline>) -> ParkEnd {
         libc::ETIMEDOUT => ParkEnd::TimedOut,
         libc::EINTR => ParkEnd::Interrupted,
         _ => {
-            // A sandbox that refuses the sleep: look again, having let others run.
-            std::thread::yield_now();
+            // A sandbox that refuses the sleep: look again, having let others run, which a yield of a real-time thread
+            // does not.
+            spin(u32::MAX);
             match until {
                 Some(until) if now(until.clock) >= until.at => ParkEnd::TimedOut,
                 _ => ParkEnd::Unparked,
