@@ -11,8 +11,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use leeward_engine::parking::ParkingLot;
-use leeward_engine::{LockPi, Place, Wait, WaitAny, Word};
+use leeward_engine::parking::{ParkingLot, now};
+use leeward_engine::{Clock, Deadline, LockPi, Place, Wait, WaitAny, Word};
 use realtime::{may_run_in_real_time, run_at, share_a_processor, until};
 
 fn lot() -> ParkingLot {
@@ -31,15 +31,18 @@ fn order(
     wait: impl Fn(&ParkingLot, &AtomicU32) + Sync,
 ) -> Vec<i32> {
     let (lot, word, order) = (lot(), AtomicU32::new(0), Mutex::new(Vec::new()));
+    // What a thread does before may be a wait too, which does not count.
+    let ready = AtomicU32::new(0);
     std::thread::scope(|threads| {
-        for (before, level) in levels.iter().enumerate() {
-            let (lot, word, order, first, wait) = (&lot, &word, &order, &first, &wait);
+        for (count, level) in (1..).zip(levels) {
+            let (lot, word, order, ready, first, wait) = (&lot, &word, &order, &ready, &first, &wait);
             threads.spawn(move || {
                 first(lot, *level);
+                ready.fetch_add(1, Ordering::SeqCst);
                 wait(lot, word);
                 order.lock().unwrap().push(*level);
             });
-            until(|| waiting(lot) == before as u64 + 1);
+            until(|| ready.load(Ordering::SeqCst) == count && waiting(lot) == u64::from(count));
         }
         for woken in 1..=levels.len() {
             assert_eq!(lot.wake(&word, 1), 1);
@@ -49,8 +52,13 @@ fn order(
     order.into_inner().unwrap()
 }
 
+/// Later than any of it: a test that is lost ends.
+fn at_last() -> Option<Deadline> {
+    Some(Deadline { clock: Clock::Monotonic, at: now(Clock::Monotonic) + 60_000_000_000 })
+}
+
 fn wait(lot: &ParkingLot, word: &AtomicU32) {
-    assert_eq!(lot.wait(word, 0, None), Wait::Woken);
+    assert_eq!(lot.wait(word, 0, at_last()), Wait::Woken);
 }
 
 #[test]
@@ -64,7 +72,7 @@ fn real_time_threads_are_woken_by_their_priority_and_before_all_others() {
         // SAFETY: the word outlives the wait.
         let (engine, process) = unsafe { lot.parts() };
         let mut places = [Place::new(Word::private(word.as_ptr().expose_provenance() as u64), 0)];
-        assert_eq!(engine.waitv(process, &mut places, None), Ok(WaitAny::Woken(0)));
+        assert_eq!(engine.waitv(process, &mut places, at_last()), Ok(WaitAny::Woken(0)));
     };
     assert_eq!(order(&[0, 5, 9], run, wait_any), [9, 5, 0]);
 }
@@ -76,10 +84,7 @@ fn a_thread_that_has_waited_before_it_became_real_time_is_one() {
     }
     let wait_and_run = |lot: &ParkingLot, level| {
         let other = AtomicU32::new(1);
-        assert_eq!(
-            lot.wait(&other, 1, Some(leeward_engine::Deadline { clock: leeward_engine::Clock::Monotonic, at: 1 })),
-            Wait::TimedOut
-        );
+        assert_eq!(lot.wait(&other, 1, Some(Deadline { clock: Clock::Monotonic, at: 1 })), Wait::TimedOut);
         assert!(run_at(level));
         // Longer than what was asked before serves.
         std::thread::sleep(Duration::from_millis(50));
