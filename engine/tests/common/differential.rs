@@ -120,9 +120,15 @@ pub fn sleep_in_a_wait(thread: i32) -> Option<Sleep> {
     before.filter(|_| is_one).map(Sleep)
 }
 
-/// Returns true if a thread of this process that sleeps in a futex call does so without a time
-/// after which it would look again soon.
+/// Returns true if a thread of this process sleeps in a futex call without a time after which it
+/// would look again soon.
 pub fn sleeps_for_good(thread: i32) -> bool {
+    // What the call's argument leads to is the time only as long as it is the same sleep.
+    let before = sleep_in_a_wait(thread);
+    before.is_some() && has_no_time(thread) && sleep_in_a_wait(thread) == before
+}
+
+fn has_no_time(thread: i32) -> bool {
     let call = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).unwrap_or_default();
     let time = call.split(' ').nth(4).and_then(|time| usize::from_str_radix(time.strip_prefix("0x")?, 16).ok());
     let seconds = time.map(|time| match time {
