@@ -19,7 +19,7 @@ pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(
     if mutated!(asym_no_wait) {
         return true;
     }
-    let mut patience = Patience::new();
+    let mut patience = Patience::for_lock(deadline);
     while slots().any(|slot| slot.is_held_for(name)) {
         if !patience.pause::<Private>() {
             return sleep(slots, name, deadline);

@@ -105,7 +105,7 @@ impl<F: Futex> Barrier<F> {
 
     /// Waits for the end of the round; false if it gave up.
     fn sleep(&self, come: u32, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::new();
+        let mut patience = Patience::until(deadline);
         loop {
             // Acquire: partner of the last one's release.
             let word = self.word.load(Ordering::Acquire);

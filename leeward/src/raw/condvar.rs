@@ -148,7 +148,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         let turn = self.enter(lock.queue());
         // SAFETY: the caller's promise.
         unsafe { lock.unlock() };
-        let has_slept = !self.look(turn) && self.sleep(turn, deadline);
+        let has_slept = !self.look(turn, deadline) && self.sleep(turn, deadline);
         let notified = self.leave(turn);
         // Whoever has not slept was not moved.
         if S::MOVES && has_slept && !mutated!(condvar_lock_moved) {
@@ -161,8 +161,8 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
 
     /// Whether the turn ended while the caller looked, as long as its patience lasts: then it need not sleep, and its notifier
     /// finds nobody to move.
-    fn look(&self, turn: u32) -> bool {
-        let mut patience = Patience::new();
+    fn look(&self, turn: u32, deadline: Option<Deadline>) -> bool {
+        let mut patience = Patience::until(deadline);
         loop {
             // Relaxed: `leave` acquires.
             if self.turn.load(Ordering::Relaxed) != turn {

@@ -93,7 +93,7 @@ impl<F: Futex> Event<F> {
     #[cold]
     #[inline(never)]
     fn wait_slow(&self, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::new();
+        let mut patience = Patience::until(deadline);
         // Acquire: as in `is_set`.
         let before = self.word.load(Ordering::Acquire) / ONE;
         loop {

@@ -37,7 +37,7 @@ impl<const SHARED: bool> Event<System<SHARED>> {
         let mut before = [0; WAIT_ANY_MOST];
         look(events, &mut words);
         before.iter_mut().zip(words).for_each(|(before, (_, word))| *before = word / ONE);
-        let mut patience = Patience::new();
+        let mut patience = Patience::until(deadline);
         loop {
             let happened = words.iter().zip(before).position(|((_, word), before)| has_happened(*word, before));
             // (Those behind the last event hold 0, never set, and were found so.)

@@ -98,7 +98,7 @@ impl<F: Futex> Latch<F> {
     #[cold]
     #[inline(never)]
     fn wait_slow(&self, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::new();
+        let mut patience = Patience::until(deadline);
         loop {
             // Acquire: as in `is_open`.
             let word = self.word.load(Ordering::Acquire);

@@ -149,8 +149,8 @@ impl LightMutex {
     }
 
     /// Whether it was free at some look.
-    fn look(&self) -> bool {
-        let mut patience = Patience::new();
+    fn look(&self, deadline: Option<Deadline>) -> bool {
+        let mut patience = Patience::for_lock(deadline);
         while patience.pause::<Private>() {
             if !self.is_locked() && self.try_lock() {
                 return true;
@@ -163,7 +163,7 @@ impl LightMutex {
     #[cold]
     #[inline(never)]
     fn lock_contended(&self, deadline: Option<Deadline>) -> bool {
-        if self.look() {
+        if self.look(deadline) {
             return true;
         }
         let mut word = self.announce(SLEEPER);
@@ -176,7 +176,7 @@ impl LightMutex {
                 self.leave();
                 return false;
             }
-            if self.try_lock() || self.look() {
+            if self.try_lock() || self.look(deadline) {
                 self.leave();
                 return true;
             }

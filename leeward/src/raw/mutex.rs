@@ -185,7 +185,7 @@ impl<F: Futex> Mutex<F> {
     #[inline(never)]
     fn lock_contended(&self, deadline: Option<Deadline>, patient: bool) -> bool {
         let mut waiter = Waiter::new(patient);
-        let mut patience = Patience::new();
+        let mut patience = Patience::for_lock(deadline);
         loop {
             let word = self.look(waiter.patient, &mut patience);
             if is_free_for(word, waiter.patient) {
@@ -216,7 +216,7 @@ impl<F: Futex> Mutex<F> {
                 Wait::TimedOut => return self.give_up(&waiter),
                 Wait::Changed => {}
             }
-            patience = Patience::new();
+            patience = Patience::for_lock(deadline);
         }
     }
 

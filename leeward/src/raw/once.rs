@@ -109,7 +109,7 @@ impl<F: Futex> Once<F> {
     #[track_caller]
     fn call_slow(&self, mut work: Option<&mut dyn FnMut()>) {
         let this = F::thread_number();
-        let mut patience = Patience::new();
+        let mut patience = Patience::until(None);
         loop {
             // Acquire: as in `is_completed`.
             let word = self.word.load(Ordering::Acquire);

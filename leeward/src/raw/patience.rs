@@ -1,53 +1,161 @@
-//! How long somebody who must wait looks again before he sleeps: a little on the processor, then having given it away, since
-//! whoever holds the lock may need this very processor. Each look costs the holder the lock's cache line, so the next
-//! comes after twice as long.
+//! How long a thread that must wait looks again before it sleeps: a little on the processor, then having given the
+//! processor away, since the holder of the lock may need this very one. Each look costs the holder the lock's cache
+//! line, so the next comes after twice as long.
 //!
-//! A sleep and a wake cost some 50 microseconds on a busy machine, all of this about 7; most locks are held for less than one.
+//! A sleep and a wake cost some 50 microseconds on a busy machine, all of this about 12 on a quiet one; most locks are
+//! held for less than one. Where other threads want the processor, a yield may take a time slice of each of them, and a
+//! thread that yields has its turn later than one that sleeps and is woken. So the yields are timed:
+//! - A wait whose deadline is within [`NEAR`] does not yield: one yield alone might end it late.
+//! - When the yields of a wait took [`LONG`] together, the thread looks once more and sleeps.
+//! - When those of a wait for an event took [`SLICE`], no such wait of this process yields for a while. A wait for a
+//!   lock still does: as often as not the threads that had the processor used it for the same lock.
 
-use crate::atomic::{looks, spin_hint};
-use crate::futex::Futex;
+use core::sync::atomic::AtomicU64;
+use core::time::Duration;
+
+use crate::atomic::{Ordering, looks, spin_hint};
+use crate::futex::{Deadline, Futex};
+use crate::mutant::mutated;
 
 /// Looks after 1, 2 and 4 pauses. Twice as many, to 64, cost half of the rate at which eight threads lock on two processors.
 const SPINS: u32 = looks(3);
 /// Looks after 1, 2, 4 and 8 yields. One yield a time, seven times, gave nine tenths of this rate.
 const YIELDS: u32 = looks(4);
 
-/// Of who waits for another thread's word rather than for a lock: yields, with a look after each. Where the two share a processor, the first hands it over.
+/// Of a thread that waits for another thread's word rather than for a lock: yields, with a look after each. Where the
+/// two share a processor, the first hands it over.
 const HAND_OVER_YIELDS: u32 = looks(4);
 
-/// What is left of it.
-pub(crate) struct Patience(u32);
+/// The time that the yields of one wait may take together.
+const LONG: Duration = Duration::from_micros(20);
+/// The time of yields by which the machine counts as busy: other threads had the processor for as long as they liked.
+const SLICE: Duration = Duration::from_millis(1);
+/// A wait whose deadline is nearer than this does not yield.
+const NEAR: Duration = Duration::from_millis(100);
+
+/// What a wait has left of its looks before it sleeps.
+pub(crate) struct Patience {
+    /// How often it has looked; `u32::MAX`: it looks no more.
+    looked: u32,
+    /// It waits for a lock, which the threads that it yields to may be using.
+    is_for_lock: bool,
+    deadline: Option<Deadline>,
+    /// When the first yield began.
+    began: Option<Duration>,
+}
 
 impl Patience {
-    pub(crate) const fn new() -> Patience {
-        Patience(0)
+    /// For an event that another thread brings about, until `deadline`.
+    pub(crate) const fn until(deadline: Option<Deadline>) -> Patience {
+        Patience { looked: 0, is_for_lock: false, deadline, began: None }
+    }
+
+    /// For a lock, until `deadline`.
+    pub(crate) const fn for_lock(deadline: Option<Deadline>) -> Patience {
+        Patience { looked: 0, is_for_lock: true, deadline, began: None }
     }
 
     /// Waits a little; false when it is time to sleep.
     pub(crate) fn pause<F: Futex>(&mut self) -> bool {
-        if self.0 >= SPINS + YIELDS {
-            return false;
-        }
-        if self.0 < SPINS {
-            (0..1_u32 << self.0).for_each(|_| spin_hint());
-        } else {
-            (0..1_u32 << (self.0 - SPINS)).for_each(|_| F::yield_now());
-        }
-        self.0 += 1;
-        true
+        self.pause_by::<F>(YIELDS, |turn| 1 << turn)
     }
 
     /// Waits a little for another thread to do something; false when it is time to sleep.
     pub(crate) fn pause_for_hand_over<F: Futex>(&mut self) -> bool {
-        if self.0 >= SPINS + HAND_OVER_YIELDS {
+        self.pause_by::<F>(HAND_OVER_YIELDS, |_| 1)
+    }
+
+    /// Pauses, or makes the next of `turns` turns of `yields` yields.
+    fn pause_by<F: Futex>(&mut self, turns: u32, yields: impl Fn(u32) -> u32) -> bool {
+        let looked = self.looked;
+        if looked < SPINS {
+            self.looked += 1;
+            (0..1_u32 << looked).for_each(|_| spin_hint());
+            return true;
+        }
+        if looked >= SPINS + turns || !self.may_yield::<F>() {
+            self.looked = u32::MAX;
             return false;
         }
-        if self.0 < SPINS {
-            (0..1_u32 << self.0).for_each(|_| spin_hint());
-        } else {
+        self.looked += 1;
+        for _ in 0..yields(looked - SPINS) {
             F::yield_now();
+            if self.took_long::<F>() {
+                // The thread looks once more: others had time enough.
+                self.looked = u32::MAX;
+                break;
+            }
         }
-        self.0 += 1;
         true
+    }
+
+    /// Returns true if a yield may gain something, and makes no wait end late.
+    fn may_yield<F: Futex>(&mut self) -> bool {
+        if self.began.is_some() {
+            return true;
+        }
+        let now = F::now().since_beginning();
+        let is_near = self.deadline.is_some_and(|deadline| deadline.since_beginning() < now.saturating_add(NEAR));
+        if is_near && !mutated!(patience_near) || !self.is_for_lock && BUSY.is_busy(now) {
+            return false;
+        }
+        self.began = Some(now);
+        true
+    }
+
+    /// Returns true if the yields took so long that another would be one too many.
+    fn took_long<F: Futex>(&self) -> bool {
+        let now = F::now().since_beginning();
+        let took = now.saturating_sub(self.began.unwrap_or(now));
+        if took >= SLICE && !self.is_for_lock {
+            BUSY.begin(now);
+        }
+        took >= LONG && !mutated!(patience_long)
+    }
+}
+
+/// Until when no wait of this process for an event yields.
+///
+/// A word of core's, which loom does not see: an estimate that decides how long is looked, and nothing else.
+struct Busy {
+    /// That time in nanoseconds, on the clock that waits end by; the bits [`LEVELS`] count how often in a row yields
+    /// have taken long.
+    until: AtomicU64,
+}
+
+static BUSY: Busy = Busy { until: AtomicU64::new(0) };
+
+/// Nanoseconds without yields after the first one that took long. Each other that comes soon after doubles them.
+const SPAN: u64 = 50_000_000;
+/// The bits of the word that count.
+const LEVELS: u64 = 7;
+/// The most that they count to.
+const MOST_LEVEL: u64 = 4;
+
+const fn span(level: u64) -> u64 {
+    SPAN << level
+}
+
+impl Busy {
+    fn is_busy(&self, now: Duration) -> bool {
+        // Relaxed: an estimate.
+        let left = self.until.load(Ordering::Relaxed).saturating_sub(now.as_nanos() as u64);
+        // Another futex may have another clock: what is farther away than can be was not said by this one.
+        left != 0 && left <= span(MOST_LEVEL) + LEVELS && !mutated!(patience_busy)
+    }
+
+    /// Yields that ended `now` took long.
+    #[cold]
+    fn begin(&self, now: Duration) {
+        // Relaxed: an estimate.
+        let (now, until) = (now.as_nanos() as u64, self.until.load(Ordering::Relaxed));
+        if self.is_busy(Duration::from_nanos(now)) {
+            return;
+        }
+        let level = (until & LEVELS).min(MOST_LEVEL);
+        let is_soon = until != 0 && now - until.min(now) <= 2 * span(level);
+        let level = if is_soon { (level + 1).min(MOST_LEVEL) } else { 0 };
+        // Relaxed: as above.
+        self.until.store((now.saturating_add(span(level))) & !LEVELS | level, Ordering::Relaxed);
     }
 }

@@ -144,7 +144,7 @@ impl<F: Futex> RwLock<F> {
     #[inline(never)]
     fn lock_shared_slow(&self, is_nested: bool, deadline: Option<Deadline>) -> bool {
         let mut waiting = Waiting::new(is_nested);
-        let mut patience = Patience::new();
+        let mut patience = Patience::for_lock(deadline);
         loop {
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
@@ -248,7 +248,7 @@ impl<F: Futex> RwLock<F> {
     #[cold]
     #[inline(never)]
     fn lock_exclusive_slow(&self, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::new();
+        let mut patience = Patience::for_lock(deadline);
         // Who has slept does not know whether others still do; and readers that it was kept for, of whom none came.
         let (mut mark, mut lapsed) = (0, 0);
         loop {

@@ -93,7 +93,7 @@ impl<F: Futex> Semaphore<F> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::new();
+        let mut patience = Patience::for_lock(deadline);
         // Who has slept does not know whether others still do.
         let mut mark = 0;
         loop {

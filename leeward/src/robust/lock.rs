@@ -90,6 +90,15 @@ pub(super) enum Patience {
     Endless,
 }
 
+impl Patience {
+    fn deadline(self) -> Option<Deadline> {
+        match self {
+            Patience::Until(deadline) => Some(deadline),
+            Patience::None | Patience::Endless => None,
+        }
+    }
+}
+
 fn is_free(word: u32) -> bool {
     word & OWNER == 0
 }
@@ -165,7 +174,7 @@ impl Lock {
     /// Looks, then yields, then sleeps. `pending` names this lock throughout: whoever is killed between being woken and
     /// taking it has the kernel wake another.
     fn contend<U: Unlock>(&self, this: This, patience: Patience, sleeper: &mut Sleeper) -> Result<Taken, Refusal> {
-        let mut looks = Looks::new();
+        let mut looks = Looks::for_lock(patience.deadline());
         loop {
             // Acquire: partner of the release in `unlock`: what stands in the state was written before it.
             let word = self.word.load(Ordering::Acquire);
@@ -192,7 +201,7 @@ impl Lock {
                 || self.word.compare_exchange(word, announced, Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
                 self.sleep(announced, patience, nap)?;
-                looks = Looks::new();
+                looks = Looks::for_lock(patience.deadline());
             }
         }
     }

@@ -1,0 +1,260 @@
+//! How often a thread yields before it sleeps, on a machine where a yield takes as long as the test says: over a futex
+//! with a clock of the test's own, on one thread.
+
+#![cfg(all(feature = "std", not(leeward_loom)))]
+#![allow(missing_docs)]
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use leeward::futex::{Changed, Deadline, Futex, Wait, WakeOp};
+use leeward::raw;
+
+thread_local! {
+    static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// What a yield takes.
+    static YIELD: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static YIELDS: Cell<u32> = const { Cell::new(0) };
+    /// What happens at the next sleep, which others end.
+    static SLEEP: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+}
+
+#[derive(Debug)]
+enum Timed {}
+
+// SAFETY: the words are one thread's; a sleep is over when its deadline has come, or others have ended it.
+unsafe impl Futex for Timed {
+    const SHARED: bool = false;
+
+    fn wait(_: &AtomicU32, _: u32, deadline: Option<Deadline>) -> Wait {
+        if let Some(deadline) = deadline {
+            NOW.set(NOW.get().max(deadline.since_beginning()));
+            return Wait::TimedOut;
+        }
+        let sleep = SLEEP.take();
+        sleep.expect("the thread slept a second time")();
+        Wait::Woken
+    }
+
+    fn wake(_: *const AtomicU32, _: u32) -> u32 {
+        0
+    }
+
+    unsafe fn requeue(_: *const AtomicU32, _: u32, _: u32, _: *const AtomicU32, _: u32) -> Result<u32, Changed> {
+        Err(Changed)
+    }
+
+    unsafe fn wake_op(_: *const AtomicU32, _: u32, on: *const AtomicU32, op: WakeOp, _: u32) -> u32 {
+        // SAFETY: the caller's promise.
+        op.apply_to(unsafe { &*on });
+        0
+    }
+
+    fn yield_now() {
+        YIELDS.set(YIELDS.get() + 1);
+        NOW.set(NOW.get() + YIELD.get());
+    }
+
+    fn now() -> Deadline {
+        Deadline::at(NOW.get())
+    }
+}
+
+/// The tests one after the other, each in a time of its own: what one learns about the machine is no other's business.
+fn machine(start: u64, each_yield: Duration) -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    NOW.set(Duration::from_secs(1_000_000 * start));
+    YIELD.set(each_yield);
+    turn
+}
+
+/// The yields of a wait.
+fn yields(wait: impl FnOnce()) -> u32 {
+    YIELDS.set(0);
+    wait();
+    YIELDS.get()
+}
+
+fn leak<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+fn at_the_sleep(work: impl FnOnce() + 'static) {
+    SLEEP.set(Some(Box::new(work)));
+}
+
+/// A wait that ends at a deadline, or else by what happens while it sleeps.
+type Timing = fn(Option<Deadline>);
+
+fn mutex(deadline: Option<Deadline>) {
+    let lock = leak(raw::Mutex::<Timed>::new());
+    lock.lock();
+    match deadline {
+        Some(deadline) => assert!(!lock.try_lock_until(deadline)),
+        None => {
+            // SAFETY: locked above.
+            at_the_sleep(move || unsafe { lock.unlock() });
+            lock.lock();
+        }
+    }
+}
+
+fn reader(deadline: Option<Deadline>) {
+    let lock = leak(raw::RwLock::<Timed>::new());
+    lock.lock_exclusive();
+    match deadline {
+        Some(deadline) => assert!(!lock.lock_shared_until(deadline)),
+        None => {
+            // SAFETY: locked above.
+            at_the_sleep(move || unsafe { lock.unlock_exclusive() });
+            lock.lock_shared();
+        }
+    }
+}
+
+fn writer(deadline: Option<Deadline>) {
+    let lock = leak(raw::RwLock::<Timed>::new());
+    lock.lock_shared();
+    match deadline {
+        Some(deadline) => assert!(!lock.lock_exclusive_until(deadline)),
+        None => {
+            // SAFETY: locked above.
+            at_the_sleep(move || unsafe { lock.unlock_shared() });
+            lock.lock_exclusive();
+        }
+    }
+}
+
+fn semaphore(deadline: Option<Deadline>) {
+    let semaphore = leak(raw::Semaphore::<Timed>::new(0));
+    match deadline {
+        Some(deadline) => assert!(!semaphore.acquire_until(deadline)),
+        None => {
+            at_the_sleep(move || semaphore.release(1));
+            semaphore.acquire();
+        }
+    }
+}
+
+fn event(deadline: Option<Deadline>) {
+    let event = leak(raw::Event::<Timed>::new());
+    match deadline {
+        Some(deadline) => assert!(!event.wait_until(deadline)),
+        None => {
+            at_the_sleep(move || event.set());
+            event.wait();
+        }
+    }
+}
+
+fn latch(deadline: Option<Deadline>) {
+    let latch = leak(raw::Latch::<Timed>::new(1));
+    match deadline {
+        Some(deadline) => assert!(!latch.wait_until(deadline)),
+        None => {
+            at_the_sleep(move || latch.count_down(1));
+            latch.wait();
+        }
+    }
+}
+
+fn barrier(deadline: Option<Deadline>) {
+    let barrier = leak(raw::Barrier::<Timed>::new(2));
+    match deadline {
+        Some(deadline) => assert!(barrier.wait_until(deadline).is_none()),
+        None => {
+            at_the_sleep(move || {
+                barrier.wait();
+            });
+            barrier.wait();
+        }
+    }
+}
+
+fn condvar(deadline: Option<Deadline>) {
+    let (lock, condvar) = leak((raw::Mutex::<Timed>::new(), raw::Condvar::<raw::Requeue, Timed>::new()));
+    lock.lock();
+    if deadline.is_none() {
+        at_the_sleep(move || assert!(condvar.notify_one()));
+    }
+    // SAFETY: locked above.
+    let notified = unsafe { condvar.wait(lock, deadline) };
+    assert_eq!(notified, deadline.is_none());
+}
+
+const LOCKS: [Timing; 4] = [mutex, reader, writer, semaphore];
+const EVENTS: [Timing; 4] = [event, latch, barrier, condvar];
+const ALL_BUT_CONDVAR: [Timing; 7] = [mutex, reader, writer, semaphore, event, latch, barrier];
+
+fn all() -> impl Iterator<Item = Timing> {
+    LOCKS.into_iter().chain(EVENTS)
+}
+
+/// A deadline that is so far away.
+fn after(time: Duration) -> Option<Deadline> {
+    Some(Deadline::at(NOW.get() + time))
+}
+
+/// Where nobody else wants the processor: what the other tests are to be compared with.
+#[test]
+fn yields_that_take_no_time_are_all_made() {
+    let _machine = machine(1, Duration::ZERO);
+    // A condition variable's waiter waits for a hand-over, for which a few do.
+    for (wait, most) in ALL_BUT_CONDVAR.into_iter().map(|wait| (wait, 15)).chain([(condvar as Timing, 4)]) {
+        assert_eq!(yields(|| wait(None)), most);
+        assert_eq!(yields(|| wait(after(Duration::from_secs(1)))), most);
+    }
+}
+
+#[test]
+fn a_yield_that_takes_a_time_slice_is_the_last() {
+    let _machine = machine(2, Duration::from_millis(4));
+    for wait in all() {
+        assert_eq!(yields(|| wait(None)), 1);
+        // (Longer than the machine may count as busy.)
+        NOW.set(NOW.get() + Duration::from_secs(10));
+        assert_eq!(yields(|| wait(after(Duration::from_secs(1)))), 1);
+        NOW.set(NOW.get() + Duration::from_secs(10));
+    }
+}
+
+#[test]
+fn yields_end_when_they_have_taken_20_microseconds_together() {
+    let _machine = machine(3, Duration::from_micros(3));
+    for wait in ALL_BUT_CONDVAR {
+        assert_eq!(yields(|| wait(None)), 7);
+    }
+    assert_eq!(yields(|| condvar(None)), 4);
+}
+
+#[test]
+fn a_wait_whose_deadline_is_near_does_not_yield() {
+    let _machine = machine(4, Duration::ZERO);
+    for wait in all() {
+        for near in [Duration::ZERO, Duration::from_millis(5), Duration::from_millis(99)] {
+            assert_eq!(yields(|| wait(after(near))), 0);
+        }
+        assert_ne!(yields(|| wait(after(Duration::from_millis(101)))), 0);
+    }
+}
+
+#[test]
+fn after_a_yield_that_took_a_time_slice_no_wait_for_an_event_yields_for_a_while() {
+    for (number, first) in EVENTS.into_iter().enumerate() {
+        let _machine = machine(10 + number as u64, Duration::from_millis(4));
+        assert_eq!(yields(|| first(None)), 1);
+        for wait in EVENTS {
+            assert_eq!(yields(|| wait(None)), 0, "others wanted the processor a moment ago");
+        }
+        for wait in LOCKS {
+            assert_eq!(yields(|| wait(None)), 1, "those that have the processor may be using this lock");
+        }
+        NOW.set(NOW.get() + Duration::from_millis(51));
+        assert_eq!(yields(|| first(None)), 1, "others may want it no more");
+        NOW.set(NOW.get() + Duration::from_millis(51));
+        assert_eq!(yields(|| first(None)), 0, "the second time, the while is twice as long");
+    }
+}
