@@ -2,10 +2,12 @@
 //! owner, and what the kernel's part costs.
 
 mod alone;
+mod channels;
 pub mod conditions;
 mod contended;
 pub mod contest;
 mod exits;
+mod late;
 mod mapped;
 pub mod monitors;
 mod mutexes;
@@ -30,11 +32,13 @@ use crate::{markdown, report};
 
 /// Whether everything could be measured.
 pub fn compare(options: &Contests) -> Result<bool, Trouble> {
-    let groups: [Contest; 7] = [
+    let groups: [Contest; 9] = [
         alone::outcome,
         readers::outcome,
         contended::outcome,
         conditions::outcome,
+        channels::outcome,
+        late::outcome,
         robust::outcome,
         exits::outcome,
         syscalls::outcome,

@@ -14,6 +14,8 @@ pub struct State {
     pub arrived: u64,
     /// Everybody may go home.
     pub over: bool,
+    /// The places of a bounded channel.
+    pub items: Option<Box<[u64]>>,
 }
 
 /// Which of the two condition variables.
@@ -117,7 +119,7 @@ monitor!(
     pthread::Mutex<State>,
     pthread::Condvar,
     pthread::Guard<'a, State>,
-    // SAFETY: numbers that are zero, and `false`.
+    // SAFETY: numbers that are zero, `false`, and no box.
     unsafe { pthread::Mutex::zeroed(Kind::Normal) },
     pthread::Condvar::new(),
     |mutex| mutex.lock(),

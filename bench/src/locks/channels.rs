@@ -1,0 +1,164 @@
+//! A bounded channel as it is often written, from a mutex and two condition variables: how many items go through it, and
+//! how much processor time each of them takes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use leeward::raw::Requeue;
+
+use super::contest::{Entrant, Outcome, contest};
+use super::monitors::{FIRST, Monitor, Ours, ParkingLot, SECOND, State, Std};
+use super::processors;
+use crate::crew::{Post, Task, during};
+use crate::figure::{Target, Title};
+use crate::plan::Plan;
+use crate::trouble::Trouble;
+
+/// How many items a channel holds at most.
+const CAPACITIES: [usize; 3] = [1, 16, 1024];
+/// Threads on each side of a channel.
+const SIDES: [usize; 3] = [1, 2, 4];
+/// The table's processors.
+const PROCESSORS: usize = 2;
+
+/// The condition that there is room, and the condition that there is an item.
+const ROOM: usize = FIRST;
+const ITEM: usize = SECOND;
+
+/// Items a second and the processor time of each in microseconds, with so much capacity and so many threads on each side.
+type Job = fn(&Plan, usize, usize) -> Result<Vec<f64>, Trouble>;
+
+const OURS: &str = "leeward Mutex + Condvar";
+
+pub fn outcome(plan: &Plan) -> Outcome {
+    let entrants: [Entrant<Job>; 3] = [
+        Entrant::new(OURS, pass::<Ours<Requeue>>),
+        Entrant::new("std", pass::<Std>),
+        Entrant::new("parking_lot", pass::<ParkingLot>),
+    ];
+    let mut outcome = Outcome::default();
+    for (capacity, side) in CAPACITIES.into_iter().flat_map(|capacity| SIDES.map(|side| (capacity, side))) {
+        let what = format!("channel of {capacity} from a mutex and two condition variables, {side} + {side} threads");
+        let each = format!("{what}: processor time of an item");
+        let quantities = [(what.clone(), "items/s"), (each.clone(), "us")];
+        let boards = contest(plan, plan.rounds, &quantities, &entrants, |job| job(plan, capacity, side));
+        boards.iter().for_each(|board| outcome.add(board));
+        let id = format!("channel.{capacity}.{side}+{side}");
+        let rate = Title::new(&id, what, "items/s", None, Target::RatioAtLeast(1.0 / 1.1));
+        outcome.figures.push(boards[0].figure(OURS, rate));
+        let time = Title::new(&format!("{id}.cpu"), each, "us", None, Target::RatioAtMost(1.1));
+        outcome.figures.push(boards[1].figure(OURS, time));
+    }
+    outcome
+}
+
+fn pass<M: Monitor>(plan: &Plan, capacity: usize, side: usize) -> Result<Vec<f64>, Trouble> {
+    let monitor = M::open();
+    monitor.lock().items = Some(vec![0; capacity].into());
+    let (sent, received) = (AtomicU64::new(0), AtomicU64::new(0));
+    let senders = (0..side).map(|_| Task::new(|post| send_all(&monitor, post, &sent)));
+    let receivers = (0..side).map(|_| Task::new(|post| receive_all(&monitor, post, &received)));
+    let tasks: Vec<Task<'_>> = senders.chain(receivers).collect();
+    let measured = processors::on(PROCESSORS, || {
+        during(&tasks, |crew| {
+            let (began, before) = (Instant::now(), processor_time());
+            let rates = crew.rates(plan.slice());
+            let spent = (processor_time()? - before?) / began.elapsed().as_secs_f64();
+            close(&monitor);
+            Ok::<_, Trouble>((rates[side..].iter().sum::<f64>(), spent))
+        })
+    })??;
+    let (rate, spent) = measured?;
+    let left: u64 = std::iter::from_fn(|| monitor.lock().take()).sum();
+    if sent.load(Ordering::Relaxed) != received.load(Ordering::Relaxed).wrapping_add(left) {
+        return Err(Trouble::new("the channel lost an item, or gave one twice"));
+    }
+    Ok(vec![rate, spent / rate * 1e6])
+}
+
+/// Sends numbers until the channel is closed.
+fn send_all<M: Monitor>(monitor: &M, post: &Post<'_>, sum: &AtomicU64) {
+    post.ready();
+    for item in 1.. {
+        let mut state = monitor.lock();
+        while state.is_full() && !state.over {
+            state = monitor.wait(ROOM, state);
+        }
+        if state.over {
+            return;
+        }
+        state.put(item);
+        monitor.notify_one(ITEM);
+        drop(state);
+        sum.fetch_add(item, Ordering::Relaxed);
+    }
+}
+
+/// Receives until the channel is closed.
+fn receive_all<M: Monitor>(monitor: &M, post: &Post<'_>, sum: &AtomicU64) {
+    post.ready();
+    for received in 1.. {
+        let mut state = monitor.lock();
+        let item = loop {
+            if state.over {
+                return;
+            }
+            match state.take() {
+                Some(item) => break item,
+                None => state = monitor.wait(ITEM, state),
+            }
+        };
+        monitor.notify_one(ROOM);
+        drop(state);
+        sum.fetch_add(item, Ordering::Relaxed);
+        post.tally.store(received, Ordering::Relaxed);
+    }
+}
+
+fn close<M: Monitor>(monitor: &M) {
+    let mut state = monitor.lock();
+    state.over = true;
+    monitor.notify_all(ROOM);
+    monitor.notify_all(ITEM);
+}
+
+/// `turn` counts what was taken, `arrived` what is there.
+impl State {
+    fn capacity(&self) -> u64 {
+        self.items.as_ref().map_or(0, |items| items.len() as u64)
+    }
+
+    fn is_full(&self) -> bool {
+        self.arrived == self.capacity()
+    }
+
+    /// The item at a place, counted since the beginning.
+    fn at(&mut self, place: u64) -> &mut u64 {
+        let place = (place % self.capacity()) as usize;
+        &mut self.items.as_mut().expect("the channel is open")[place]
+    }
+
+    fn put(&mut self, item: u64) {
+        *self.at(self.turn + self.arrived) = item;
+        self.arrived += 1;
+    }
+
+    fn take(&mut self) -> Option<u64> {
+        self.arrived = self.arrived.checked_sub(1)?;
+        self.turn += 1;
+        Some(*self.at(self.turn - 1))
+    }
+}
+
+/// The processor time that this process has used, in seconds.
+fn processor_time() -> Result<f64, Trouble> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: room for what is written.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {
+        return Err(std::io::Error::last_os_error().into());
+    }
+    // SAFETY: written by the call.
+    let usage = unsafe { usage.assume_init() };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Ok(seconds(usage.ru_utime) + seconds(usage.ru_stime))
+}
