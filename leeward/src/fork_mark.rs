@@ -11,6 +11,8 @@ use crate::sys::Errno;
 
 /// Nobody has looked in this process yet.
 const WIPED: u32 = 0;
+/// The number of the first process that looked.
+const FIRST: u32 = 1;
 
 /// Where the number lies: at first in a word that stays `WIPED`.
 static PLACE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::from_ref(&NOWHERE).cast_mut());
@@ -57,6 +59,13 @@ pub(crate) fn now() -> u32 {
         Ok(_) => fresh,
         Err(number) => number,
     }
+}
+
+/// Returns true if this process was forked from one in which `now` had been called: the first such process has the
+/// number 1, and its children have another or, until they ask for one, none.
+pub(crate) fn is_child() -> bool {
+    // Relaxed, both: the numbers stand for nothing but themselves, and change where there is one thread.
+    LAST.load(Ordering::Relaxed) != WIPED && place().load(Ordering::Relaxed) != FIRST
 }
 
 /// A page that children find wiped.

@@ -95,6 +95,8 @@ mutants! {
     robust_waiters_dropped: "the waiters bit behind a release: the woken waiter alone knows of the others",
     robust_wake: "the wake of a waiter by a robust unlock",
     robust_settle_without_taking: "taking a robust lock back to clear its waiters bit",
+    rwlock_writer_lapse: "the end of a reader's wait for writers that do not come for the free lock",
+    lock_forked: "what a lock's `try_` call in the child of a fork does not heed: marks of threads that are not there",
     rwlock_overdue: "counting the readers that writers passed over",
     rwlock_wake_readers: "waking the readers that wait for a writer's unlock",
     rwlock_wake_writer: "waking a writer",

@@ -1,68 +1,16 @@
-//! The readers-writer lock over a futex of the test's own, in which a sleep is where the test goes on: what others do while
-//! somebody sleeps, step by step and on one thread.
+//! The readers-writer lock, step by step and on one thread: over a futex in which a sleep is where the test goes on.
 
 #![cfg(all(feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::sync::atomic::AtomicU32;
+#[path = "common/steered.rs"]
+mod steered;
+use steered::*;
+
 use std::time::Duration;
 
-use leeward::futex::{Changed, Deadline, Futex, Wait, WakeOp};
+use leeward::futex::{Deadline, Wait};
 use leeward::raw::RwLock;
-
-/// What happens while somebody sleeps, and how the sleep ends.
-type Sleep = Box<dyn FnOnce() -> Wait>;
-
-thread_local! {
-    static SLEEPS: RefCell<VecDeque<Sleep>> = const { RefCell::new(VecDeque::new()) };
-    /// Until when the one who sleeps does.
-    static UNTIL: Cell<Option<Deadline>> = const { Cell::new(None) };
-}
-
-#[derive(Debug)]
-enum Steered {}
-
-// SAFETY: the words are one thread's; nobody sleeps.
-unsafe impl Futex for Steered {
-    const SHARED: bool = false;
-
-    fn wait(_: &AtomicU32, _: u32, until: Option<Deadline>) -> Wait {
-        UNTIL.set(until);
-        let sleep = SLEEPS.with_borrow_mut(VecDeque::pop_front);
-        sleep.expect("somebody sleeps whom the test did not expect to")()
-    }
-
-    fn wake(_: *const AtomicU32, _: u32) -> u32 {
-        0
-    }
-
-    unsafe fn requeue(_: *const AtomicU32, _: u32, _: u32, _: *const AtomicU32, _: u32) -> Result<u32, Changed> {
-        Err(Changed)
-    }
-
-    unsafe fn wake_op(_: *const AtomicU32, _: u32, on: *const AtomicU32, op: WakeOp, _: u32) -> u32 {
-        // SAFETY: the caller's promise.
-        op.apply_to(unsafe { &*on });
-        0
-    }
-
-    fn yield_now() {}
-
-    fn now() -> Deadline {
-        Deadline::at(Duration::ZERO)
-    }
-}
-
-/// The sleeps to come, in the order in which they begin.
-fn sleeps<const N: usize>(sleeps: [Sleep; N]) {
-    SLEEPS.with_borrow_mut(|queue| queue.extend(sleeps));
-}
-
-fn all_slept() -> bool {
-    SLEEPS.with_borrow(VecDeque::is_empty)
-}
 
 fn lock() -> &'static RwLock<Steered> {
     Box::leak(Box::new(RwLock::new()))
@@ -167,4 +115,107 @@ fn a_reader_that_was_passed_over_and_gives_up_late() {
     unsafe { lock.unlock_exclusive() };
     assert!(lock.try_lock_exclusive(), "a reader that gave up keeps writers out");
     assert!(lock.is_locked_exclusive());
+}
+
+/// A free lock for which a writer was woken that has not run yet; then `meanwhile`, and the writer comes.
+fn kept_for_a_writer(lock: &'static RwLock<Steered>, meanwhile: impl FnOnce() + 'static) {
+    lock.lock_shared();
+    sleeps([Box::new(move || {
+        WOKEN.set(1);
+        // SAFETY: locked above.
+        unsafe { lock.unlock_shared() };
+        assert!(!lock.try_lock_shared(), "it is not kept for the writer");
+        meanwhile();
+        WOKEN.set(0);
+        Wait::Woken
+    })]);
+    lock.lock_exclusive();
+    assert!(all_slept());
+    // SAFETY: just locked.
+    unsafe { lock.unlock_exclusive() };
+    assert!(lock.try_lock_shared(), "readers are kept out for a writer that has come and gone");
+}
+
+/// The next sleep is a reader's, who waits for a writer that does not come.
+fn nobody_comes_for_a_millisecond() {
+    sleeps([Box::new(|| {
+        assert_eq!(UNTIL.get(), Some(Deadline::at(Duration::from_millis(1))), "the reader would wait for ever");
+        Wait::TimedOut
+    })]);
+}
+
+/// The writer is not there (a thread of a fork's parent; a process that was killed), and no other sleeps.
+#[test]
+fn a_writer_that_was_woken_and_is_not_there() {
+    let lock = lock();
+    kept_for_a_writer(lock, move || {
+        WOKEN.set(0);
+        nobody_comes_for_a_millisecond();
+        lock.lock_shared();
+        assert!(lock.try_lock_shared(), "the reader left the mark for a writer that is not there");
+        // SAFETY: locked twice.
+        unsafe { lock.unlock_shared() };
+        // SAFETY: as above.
+        unsafe { lock.unlock_shared() };
+    });
+}
+
+/// Another writer sleeps: it is woken, and marks the lock anew.
+#[test]
+fn another_writer_sleeps() {
+    let lock = lock();
+    kept_for_a_writer(lock, move || {
+        nobody_comes_for_a_millisecond();
+        lock.lock_shared();
+        WOKEN.set(0);
+        sleeps([Box::new(move || {
+            assert!(!lock.try_lock_shared(), "the writer left no mark");
+            // SAFETY: locked above.
+            unsafe { lock.unlock_shared() };
+            Wait::Woken
+        })]);
+        // What a writer does that was woken.
+        lock.lock_exclusive();
+        // SAFETY: just locked.
+        unsafe { lock.unlock_exclusive() };
+    });
+}
+
+/// The writer comes before the millisecond is over.
+#[test]
+fn a_writer_that_was_woken_and_comes() {
+    let lock = lock();
+    kept_for_a_writer(lock, move || {
+        sleeps([
+            Box::new(move || {
+                assert!(lock.try_lock_exclusive());
+                Wait::TimedOut
+            }),
+            // The reader may not enter: it sleeps until the writer has left, however long that takes.
+            Box::new(move || {
+                assert_eq!(UNTIL.get(), None, "the lock is not free");
+                // SAFETY: locked above.
+                unsafe { lock.unlock_exclusive() };
+                Wait::Woken
+            }),
+        ]);
+        WOKEN.set(0);
+        lock.lock_shared();
+        // SAFETY: just locked.
+        unsafe { lock.unlock_shared() };
+    });
+}
+
+/// A reader whose own time is up first gives up.
+#[test]
+fn a_reader_that_gives_up_before_the_writers_time_is_over() {
+    let lock = lock();
+    kept_for_a_writer(lock, move || {
+        let soon = Deadline::at(Duration::from_micros(10));
+        sleeps([Box::new(move || {
+            assert_eq!(UNTIL.get(), Some(soon));
+            Wait::TimedOut
+        })]);
+        assert!(!lock.lock_shared_until(soon));
+    });
 }

@@ -9,6 +9,7 @@ mod condvar;
 mod event;
 #[cfg(not(leeward_loom))]
 mod event_any;
+mod forked;
 mod latch;
 mod light_mutex;
 mod lock;

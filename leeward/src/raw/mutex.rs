@@ -7,6 +7,7 @@ use core::marker::PhantomData;
 use core::time::Duration;
 
 use super::Lock;
+use super::forked::forked_child;
 use super::patience::Patience;
 use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
 use crate::futex::{Deadline, Futex, Private, Wait};
@@ -132,7 +133,7 @@ impl<F: Futex> Mutex<F> {
     /// Locks it, waiting as long as that takes. Everything done under the lock before happens before the return.
     #[inline]
     pub fn lock(&self) {
-        if !self.try_lock() {
+        if self.take_at_once().is_err() {
             self.lock_contended(None, false);
         }
     }
@@ -140,15 +141,32 @@ impl<F: Futex> Mutex<F> {
     /// Locks it if nobody holds it and it is not reserved for somebody who waits.
     #[inline]
     pub fn try_lock(&self) -> bool {
+        match self.take_at_once() {
+            Ok(_) => true,
+            Err(word) => !is_locked(word) && self.try_lock_reserved(word),
+        }
+    }
+
+    #[inline]
+    fn take_at_once(&self) -> Result<u32, u32> {
         // Acquire: partner of the releases in `unlock`. Relaxed on failure: nothing was learnt.
-        self.word.compare_exchange(UNLOCKED, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.word.compare_exchange(UNLOCKED, LOCKED, Ordering::Acquire, Ordering::Relaxed)
+    }
+
+    /// Takes a free lock that is reserved for threads that are not there: in the child of a fork. Those that are ask
+    /// again.
+    #[cold]
+    #[inline(never)]
+    fn try_lock_reserved(&self, word: u32) -> bool {
+        let lapsed = Waiter { lapsed: true, ..Waiter::new(true) };
+        forked_child::<F>() && self.take(word, &lapsed)
     }
 
     /// Locks it if that is possible until `deadline`; whether it did. A deadline that has passed is [`try_lock`](Self::try_lock)
     /// with a little patience.
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
-        self.try_lock() || self.lock_contended(Some(deadline), false)
+        self.take_at_once().is_ok() || self.lock_contended(Some(deadline), false)
     }
 
     /// Whether somebody holds it; out of date when it returns.

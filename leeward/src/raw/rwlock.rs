@@ -8,10 +8,12 @@
 use core::marker::PhantomData;
 
 use super::Lock;
+use super::forked::forked_child;
 use super::patience::Patience;
 use super::rwlock_state::{
     OVERDUE, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_lapse, after_writer,
-    has_room, is_free, is_full, is_written, kept_for, kept_until, room_may_be_at, show, without_overdue,
+    has_room, is_free, is_full, is_kept_for_writers, is_written, kept_for, kept_for_writers_until, kept_until,
+    room_may_be_at, show, without_overdue,
 };
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Wait};
@@ -25,7 +27,7 @@ use crate::mutant::mutated;
 ///
 /// # Fairness
 /// - A writer that sleeps is passed by the readers that are inside, and by those that a writer before it kept out; by no
-///   reader that comes later.
+///   reader that comes later, unless the lock has been free for a millisecond and none of the writers that were woken came for it.
 /// - A reader that sleeps is let in by the next writer's unlock. If other writers take the lock before it has run, it is
 ///   counted when it has, and then no writer takes the lock before it (63 readers at a time are counted). So once it has
 ///   looked, it is passed by one writer at most: the one that holds the lock then. If none of those counted comes for the lock
@@ -39,6 +41,12 @@ use crate::mutant::mutated;
 ///
 /// # Lifetime
 /// It must live until each call on it has returned: unlocking looks at it after somebody else may have locked it.
+///
+/// # Forks
+/// What the forking thread holds, the child's one thread holds; what another thread held stays locked. Marks that the
+/// parent's waiting threads left in a free lock lapse: who waits goes on after a millisecond, and where this process or
+/// its parent has used what keeps a fork mark (a [`Condvar`](super::Condvar) that was waited upon, a robust lock, a guard
+/// of a [shared](crate::shared) lock), a `try_` call does at once.
 ///
 /// # Cost
 /// Free: one compare-exchange to lock, one subtraction or compare-exchange to unlock. Otherwise a while of looking,
@@ -116,13 +124,17 @@ impl<F: Futex> RwLock<F> {
     fn try_enter(&self, waiting: &mut Waiting) -> bool {
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
-        while has_room(state) && waiting.may_enter(state) {
+        loop {
+            let passes = is_kept_for_writers(state) && !waiting.may_enter(state) && forked_child::<F>();
+            if !has_room(state) || !(passes || waiting.may_enter(state)) {
+                return false;
+            }
             match self.enter(waiting, state) {
+                Ok(()) if passes => return self.lapse(),
                 Ok(()) => return true,
                 Err(now) => state = now,
             }
         }
-        false
     }
 
     #[inline]
@@ -144,6 +156,8 @@ impl<F: Futex> RwLock<F> {
     #[inline(never)]
     fn lock_shared_slow(&self, is_nested: bool, deadline: Option<Deadline>) -> bool {
         let mut waiting = Waiting::new(is_nested);
+        // The reader has seen the lock free and kept for writers, of whom none came.
+        let mut lapsed = false;
         let mut patience = Patience::for_lock(deadline);
         loop {
             // Relaxed: the exchanges decide.
@@ -158,8 +172,10 @@ impl<F: Futex> RwLock<F> {
                 }
                 continue;
             }
-            if waiting.may_enter(state) {
+            let passes = lapsed && is_kept_for_writers(state);
+            if waiting.may_enter(state) || passes {
                 match self.enter(&waiting, state) {
+                    Ok(()) if passes => return self.lapse(),
                     Ok(()) => return true,
                     Err(_) => continue,
                 }
@@ -177,11 +193,31 @@ impl<F: Futex> RwLock<F> {
             }
             waiting.is_counted |= is_overdue;
             waiting.since.get_or_insert(state & TURNS);
-            if F::wait(&self.state, marked, deadline) == Wait::TimedOut {
+            let until = [deadline, kept_for_writers_until::<F>(marked)].into_iter().flatten().min();
+            let timed_out = F::wait(&self.state, marked, until) == Wait::TimedOut;
+            if timed_out && until == deadline {
                 self.give_up(&waiting);
                 return false;
             }
+            lapsed = timed_out;
         }
+    }
+
+    /// Takes back the mark that writers wait, which the calling reader has just passed: no writer came for the free lock.
+    /// Returns true.
+    ///
+    /// The reader is inside and the mark stands until [`retract`](Self::retract) clears it, wakes a writer, and if none
+    /// sleeps lets the other readers in. What else may happen meanwhile:
+    /// - The writer comes after all. It finds a reader inside, and either marks the word itself, or saw the mark before it
+    ///   was cleared: then the wake, counted after that, lets it not sleep.
+    /// - The thread that unlocked was slow, and its wake comes only now. It wakes another writer, or retracts in its turn.
+    /// - Another reader waited as long. It finds the lock no longer free, and sleeps until `retract` wakes it or, where a
+    ///   writer is there, until that one leaves.
+    /// - A new writer comes first. It takes the free lock with the mark, and the reader's exchange fails.
+    #[cold]
+    fn lapse(&self) -> bool {
+        self.retract();
+        true
     }
 
     /// A writer may sleep for the sake of a reader that was counted.
@@ -228,9 +264,10 @@ impl<F: Futex> RwLock<F> {
     pub fn try_lock_exclusive(&self) -> bool {
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
-        while is_free(state) {
+        while is_free(state) || kept_for(state).is_some() && forked_child::<F>() {
+            let taken = after_lapse(state) | WRITER;
             // Acquire: as in `take_at_once`.
-            match self.state.compare_exchange_weak(state, state | WRITER, Ordering::Acquire, Ordering::Relaxed) {
+            match self.state.compare_exchange_weak(state, taken, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(now) => state = now,
             }

@@ -26,7 +26,7 @@ pub(super) const fn is_free(state: u32) -> bool {
     state & (READERS | OVERDUES) == 0
 }
 
-/// How long it is kept for readers that were passed over, if none of them comes.
+/// How long a free lock is kept for readers that were passed over, or for writers, if none of them comes.
 const LONG: Duration = Duration::from_millis(1);
 
 /// For whom it is kept, if nobody is inside.
@@ -38,6 +38,19 @@ pub(super) const fn kept_for(state: u32) -> Option<u32> {
 /// not, nor if their process was killed. (In a model they are.)
 pub(super) fn kept_until<F: Futex>(state: u32) -> Option<Deadline> {
     let lapses = kept_for(state).is_some_and(|readers| readers != 0) && looks(1) != 0 && !mutated!(rwlock_lapse);
+    lapses.then(|| Deadline::after::<F>(LONG))
+}
+
+/// Returns true if the lock is free, but marked as one that writers wait for: readers stay out until the writer that was
+/// woken has come. In the child of a fork it does not come, nor if its process was killed.
+pub(super) const fn is_kept_for_writers(state: u32) -> bool {
+    state & (READERS | WRITERS_WAIT) == WRITERS_WAIT
+}
+
+/// When a reader may enter although a free lock is kept for writers. A writer that is there comes at once. (In a model it
+/// does.)
+pub(super) fn kept_for_writers_until<F: Futex>(state: u32) -> Option<Deadline> {
+    let lapses = is_kept_for_writers(state) && looks(1) != 0 && !mutated!(rwlock_writer_lapse);
     lapses.then(|| Deadline::after::<F>(LONG))
 }
 

@@ -1,0 +1,65 @@
+//! A futex of the test's own, in which a sleep is where the test goes on: what others do while a thread sleeps, step by
+//! step and on one thread.
+
+#![allow(dead_code, missing_docs)]
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use leeward::futex::{Changed, Deadline, Futex, Wait, WakeOp};
+
+/// What happens while somebody sleeps, and how the sleep ends.
+pub type Sleep = Box<dyn FnOnce() -> Wait>;
+
+thread_local! {
+    static SLEEPS: RefCell<VecDeque<Sleep>> = const { RefCell::new(VecDeque::new()) };
+    /// Until when the one who sleeps does.
+    pub static UNTIL: Cell<Option<Deadline>> = const { Cell::new(None) };
+    /// How many threads a wake finds asleep.
+    pub static WOKEN: Cell<u32> = const { Cell::new(0) };
+}
+
+#[derive(Debug)]
+pub enum Steered {}
+
+// SAFETY: the words are one thread's; nobody sleeps.
+unsafe impl Futex for Steered {
+    const SHARED: bool = false;
+
+    fn wait(_: &AtomicU32, _: u32, until: Option<Deadline>) -> Wait {
+        UNTIL.set(until);
+        let sleep = SLEEPS.with_borrow_mut(VecDeque::pop_front);
+        sleep.expect("somebody sleeps whom the test did not expect to")()
+    }
+
+    fn wake(_: *const AtomicU32, _: u32) -> u32 {
+        WOKEN.get()
+    }
+
+    unsafe fn requeue(_: *const AtomicU32, _: u32, _: u32, _: *const AtomicU32, _: u32) -> Result<u32, Changed> {
+        Err(Changed)
+    }
+
+    unsafe fn wake_op(_: *const AtomicU32, _: u32, on: *const AtomicU32, op: WakeOp, _: u32) -> u32 {
+        // SAFETY: the caller's promise.
+        op.apply_to(unsafe { &*on });
+        0
+    }
+
+    fn yield_now() {}
+
+    fn now() -> Deadline {
+        Deadline::at(Duration::ZERO)
+    }
+}
+
+/// The sleeps to come, in the order in which they begin.
+pub fn sleeps<const N: usize>(sleeps: [Sleep; N]) {
+    SLEEPS.with_borrow_mut(|queue| queue.extend(sleeps));
+}
+
+pub fn all_slept() -> bool {
+    SLEEPS.with_borrow(VecDeque::is_empty)
+}
