@@ -72,6 +72,7 @@ mutants! {
     publish_release: "the release of the cell's publishing exchange (relaxed instead)",
     patience_long: "the end of a wait's yields when they took long",
     patience_near: "the wait that does not yield since its deadline is near",
+    patience_real_time: "the second yield that a real-time thread does not make",
     patience_busy: "the time in which no wait yields, since yields took a time slice",
     mutex_wake: "the wake of a contended mutex's unlock",
     mutex_contended: "the mark that others may sleep still, when a sleeper takes the mutex",

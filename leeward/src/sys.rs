@@ -65,6 +65,16 @@ impl Drop for BlockedSignals {
     }
 }
 
+/// Returns true if the calling thread runs before all ordinary ones for as long as it wants to. errno is as it was.
+pub(crate) fn is_real_time() -> bool {
+    let errno = Errno::save();
+    // SAFETY: reads nothing of ours; 0 is the calling thread. (musl's own function refuses.)
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) } as libc::c_int;
+    errno.restore();
+    policy >= 0
+        && matches!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
+}
+
 /// The time as the kernel takes it, if it can.
 pub(crate) fn timespec(time: crate::futex::Deadline) -> Option<libc::timespec> {
     let time = time.since_beginning();

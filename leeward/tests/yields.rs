@@ -16,6 +16,8 @@ thread_local! {
     static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     /// What a yield takes.
     static YIELD: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// The thread runs in real time.
+    static REAL_TIME: Cell<bool> = const { Cell::new(false) };
     static YIELDS: Cell<u32> = const { Cell::new(0) };
     /// What happens at the next sleep, which others end.
     static SLEEP: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
@@ -55,6 +57,10 @@ unsafe impl Futex for Timed {
     fn yield_now() {
         YIELDS.set(YIELDS.get() + 1);
         NOW.set(NOW.get() + YIELD.get());
+    }
+
+    fn yields_to_all() -> bool {
+        !REAL_TIME.get()
     }
 
     fn now() -> Deadline {
@@ -257,4 +263,37 @@ fn after_a_yield_that_took_a_time_slice_no_wait_for_an_event_yields_for_a_while(
         NOW.set(NOW.get() + Duration::from_millis(51));
         assert_eq!(yields(|| first(None)), 0, "the second time, the while is twice as long");
     }
+}
+
+#[test]
+fn a_thread_whose_yields_let_no_other_run_yields_once() {
+    let _machine = machine(5, Duration::ZERO);
+    REAL_TIME.set(true);
+    for wait in all() {
+        assert_eq!(yields(|| wait(None)), 1);
+    }
+}
+
+/// As the kernel says it, where this process may make a thread a real-time one.
+#[test]
+#[cfg(target_os = "linux")]
+fn real_time_threads_know_it() {
+    let schedule = |policy: libc::c_int, level: libc::c_int| {
+        let parameters = libc::sched_param { sched_priority: level };
+        // SAFETY: the calling thread, and parameters of ours.
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameters) == 0 }
+    };
+    let thread = std::thread::spawn(move || {
+        assert!(<leeward::futex::Private as Futex>::yields_to_all());
+        for policy in [libc::SCHED_FIFO, libc::SCHED_RR, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK] {
+            if !schedule(policy, 1) {
+                println!("skipped: no real-time threads for this process");
+                return;
+            }
+            assert!(!<leeward::futex::Private as Futex>::yields_to_all());
+        }
+        assert!(schedule(libc::SCHED_BATCH, 0));
+        assert!(<leeward::futex::Private as Futex>::yields_to_all());
+    });
+    thread.join().unwrap();
 }

@@ -156,6 +156,11 @@ pub(crate) fn yield_now() {
     rustix::thread::sched_yield();
 }
 
+/// Whether a yield of the calling thread lets ordinary ones run. (A sandbox that does not tell: it does.)
+pub(super) fn yields_to_all() -> bool {
+    !sys::is_real_time()
+}
+
 /// A clock that only goes forward.
 pub(crate) fn now() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);

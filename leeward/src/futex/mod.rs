@@ -109,6 +109,12 @@ pub unsafe trait Futex: Send + Sync + 'static {
     /// Lets another thread run.
     fn yield_now();
 
+    /// Returns false if a [yield](Self::yield_now) of the calling thread lets no ordinary thread run: that of a
+    /// real-time thread gives the processor to its equals alone. A lock asks before it yields a second time.
+    fn yields_to_all() -> bool {
+        true
+    }
+
     /// The time, on a clock that only goes forward.
     fn now() -> Deadline;
 
@@ -160,6 +166,10 @@ unsafe impl<const SHARED: bool> Futex for System<SHARED> {
 
     fn yield_now() {
         backend::yield_now();
+    }
+
+    fn yields_to_all() -> bool {
+        backend::yields_to_all()
     }
 
     fn now() -> Deadline {

@@ -6,7 +6,10 @@
 //! held for less than one. Where other threads want the processor, a yield may take a time slice of each of them, and a
 //! thread that yields has its turn later than one that sleeps and is woken. So the yields are timed:
 //! - A wait whose deadline is within [`NEAR`] does not yield: one yield alone might end it late.
-//! - When the yields of a wait took [`LONG`] together, the thread looks once more and sleeps.
+//! - A real-time thread, whose yield lets no ordinary thread run, yields once at most: only then does it ask.
+//! - When the yields of a wait took [`LONG`] together, the thread looks as at first, with pauses only, and
+//!   sleeps.
+//!   (Not those of a wait for a `LightMutex`.)
 //! - When those of a wait for an event took [`SLICE`], no such wait of this process yields for a while. A wait for a
 //!   lock still does: as often as not the threads that had the processor used it for the same lock.
 
@@ -39,20 +42,29 @@ pub(crate) struct Patience {
     looked: u32,
     /// It waits for a lock, which the threads that it yields to may be using.
     is_for_lock: bool,
+    /// The time that its yields may take together.
+    most: Duration,
     deadline: Option<Deadline>,
     /// When the first yield began.
     began: Option<Duration>,
+    has_yielded_enough: bool,
 }
 
 impl Patience {
     /// For an event that another thread brings about, until `deadline`.
     pub(crate) const fn until(deadline: Option<Deadline>) -> Patience {
-        Patience { looked: 0, is_for_lock: false, deadline, began: None }
+        Patience { looked: 0, is_for_lock: false, most: LONG, deadline, began: None, has_yielded_enough: false }
     }
 
     /// For a lock, until `deadline`.
     pub(crate) const fn for_lock(deadline: Option<Deadline>) -> Patience {
-        Patience { looked: 0, is_for_lock: true, deadline, began: None }
+        Patience { looked: 0, is_for_lock: true, most: LONG, deadline, began: None, has_yielded_enough: false }
+    }
+
+    /// For a lock whose unlocks are dearer for hundreds of times when a thread has slept: the time of the yields does not
+    /// count, their number does.
+    pub(crate) const fn for_light_lock(deadline: Option<Deadline>) -> Patience {
+        Patience { most: Duration::MAX, ..Patience::for_lock(deadline) }
     }
 
     /// Waits a little; false when it is time to sleep.
@@ -81,8 +93,8 @@ impl Patience {
         for _ in 0..yields(looked - SPINS) {
             F::yield_now();
             if self.took_long::<F>() {
-                // The thread looks once more: others had time enough.
-                self.looked = u32::MAX;
+                // Others had time enough. The thread has a processor now, and looks as it did at first.
+                (self.looked, self.has_yielded_enough) = (0, true);
                 break;
             }
         }
@@ -91,8 +103,12 @@ impl Patience {
 
     /// Returns true if a yield may gain something, and makes no wait end late.
     fn may_yield<F: Futex>(&mut self) -> bool {
+        if self.has_yielded_enough {
+            return false;
+        }
         if self.began.is_some() {
-            return true;
+            // Asked once, where the first yield was in vain.
+            return self.looked != SPINS + 1 || F::yields_to_all() || mutated!(patience_real_time);
         }
         let now = F::now().since_beginning();
         let is_near = self.deadline.is_some_and(|deadline| deadline.since_beginning() < now.saturating_add(NEAR));
@@ -110,7 +126,7 @@ impl Patience {
         if took >= SLICE && !self.is_for_lock {
             BUSY.begin(now);
         }
-        took >= LONG && !mutated!(patience_long)
+        took >= self.most && !mutated!(patience_long)
     }
 }
 
