@@ -18,6 +18,8 @@ use crate::trouble::Trouble;
 const CAPACITIES: [usize; 3] = [1, 16, 1024];
 /// Threads on each side of a channel.
 const SIDES: [usize; 3] = [1, 2, 4];
+/// Threads that spin on the same processors, where they are busy.
+const SPINNERS: usize = 4;
 /// The table's processors.
 const PROCESSORS: usize = 2;
 
@@ -25,8 +27,23 @@ const PROCESSORS: usize = 2;
 const ROOM: usize = FIRST;
 const ITEM: usize = SECOND;
 
-/// Items a second and the processor time of each in microseconds, with so much capacity and so many threads on each side.
-type Job = fn(&Plan, usize, usize) -> Result<Vec<f64>, Trouble>;
+/// One line of the table.
+#[derive(Clone, Copy)]
+struct Setting {
+    capacity: usize,
+    /// Threads on each side.
+    side: usize,
+    spinners: usize,
+}
+
+/// Every capacity with every number of threads; then every capacity on busy processors.
+fn settings() -> impl Iterator<Item = Setting> {
+    let quiet = CAPACITIES.into_iter().flat_map(|capacity| SIDES.map(|side| Setting { capacity, side, spinners: 0 }));
+    quiet.chain(CAPACITIES.map(|capacity| Setting { capacity, side: 2, spinners: SPINNERS }))
+}
+
+/// Items a second, and the processor time of each in microseconds.
+type Job = fn(&Plan, Setting) -> Result<Vec<f64>, Trouble>;
 
 const OURS: &str = "leeward Mutex + Condvar";
 
@@ -37,35 +54,44 @@ pub fn outcome(plan: &Plan) -> Outcome {
         Entrant::new("parking_lot", pass::<ParkingLot>),
     ];
     let mut outcome = Outcome::default();
-    for (capacity, side) in CAPACITIES.into_iter().flat_map(|capacity| SIDES.map(|side| (capacity, side))) {
-        let what = format!("channel of {capacity} from a mutex and two condition variables, {side} + {side} threads");
+    for setting in settings() {
+        let Setting { capacity, side, spinners } = setting;
+        let beside = if spinners == 0 { String::new() } else { format!(" beside {spinners} spinning threads") };
+        let what =
+            format!("channel of {capacity} from a mutex and two condition variables, {side} + {side} threads{beside}");
         let each = format!("{what}: processor time of an item");
         let quantities = [(what.clone(), "items/s"), (each.clone(), "us")];
-        let boards = contest(plan, plan.rounds, &quantities, &entrants, |job| job(plan, capacity, side));
-        boards.iter().for_each(|board| outcome.add(board));
-        let id = format!("channel.{capacity}.{side}+{side}");
+        let boards = contest(plan, plan.rounds, &quantities, &entrants, |job| job(plan, setting));
+        boards.iter().take(if spinners == 0 { 2 } else { 1 }).for_each(|board| outcome.add(board));
+        let id = format!("channel.{capacity}.{side}+{side}{}", if spinners == 0 { "" } else { ".busy" });
         let rate = Title::new(&id, what, "items/s", None, Target::RatioAtLeast(1.0 / 1.1));
         outcome.figures.push(boards[0].figure(OURS, rate));
+        if spinners != 0 {
+            // The processor time would be that of the threads that spin.
+            continue;
+        }
         let time = Title::new(&format!("{id}.cpu"), each, "us", None, Target::RatioAtMost(1.1));
         outcome.figures.push(boards[1].figure(OURS, time));
     }
     outcome
 }
 
-fn pass<M: Monitor>(plan: &Plan, capacity: usize, side: usize) -> Result<Vec<f64>, Trouble> {
+fn pass<M: Monitor>(plan: &Plan, setting: Setting) -> Result<Vec<f64>, Trouble> {
+    let Setting { capacity, side, spinners } = setting;
     let monitor = M::open();
     monitor.lock().items = Some(vec![0; capacity].into());
     let (sent, received) = (AtomicU64::new(0), AtomicU64::new(0));
     let senders = (0..side).map(|_| Task::new(|post| send_all(&monitor, post, &sent)));
     let receivers = (0..side).map(|_| Task::new(|post| receive_all(&monitor, post, &received)));
-    let tasks: Vec<Task<'_>> = senders.chain(receivers).collect();
+    let spinners = (0..spinners).map(|_| Task::new(spin));
+    let tasks: Vec<Task<'_>> = senders.chain(receivers).chain(spinners).collect();
     let measured = processors::on(PROCESSORS, || {
         during(&tasks, |crew| {
             let (began, before) = (Instant::now(), processor_time());
             let rates = crew.rates(plan.slice());
             let spent = (processor_time()? - before?) / began.elapsed().as_secs_f64();
             close(&monitor);
-            Ok::<_, Trouble>((rates[side..].iter().sum::<f64>(), spent))
+            Ok::<_, Trouble>((rates[side..2 * side].iter().sum::<f64>(), spent))
         })
     })??;
     let (rate, spent) = measured?;
@@ -74,6 +100,13 @@ fn pass<M: Monitor>(plan: &Plan, capacity: usize, side: usize) -> Result<Vec<f64
         return Err(Trouble::new("the channel lost an item, or gave one twice"));
     }
     Ok(vec![rate, spent / rate * 1e6])
+}
+
+fn spin(post: &Post<'_>) {
+    post.ready();
+    while !post.stopped() {
+        std::hint::spin_loop();
+    }
 }
 
 /// Sends numbers until the channel is closed.

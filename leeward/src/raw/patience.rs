@@ -7,9 +7,8 @@
 //! thread that yields has its turn later than one that sleeps and is woken. So the yields are timed:
 //! - A wait whose deadline is within [`NEAR`] does not yield: one yield alone might end it late.
 //! - A real-time thread, whose yield lets no ordinary thread run, yields once at most: only then does it ask.
-//! - When the yields of a wait took [`LONG`] together, the thread looks as at first, with pauses only, and
-//!   sleeps.
-//!   (Not those of a wait for a `LightMutex`.)
+//! - When the yields of a wait took [`LONG`] together, the thread looks as at first, with pauses only, and then sleeps.
+//!   (A wait for a `LightMutex` without a deadline goes on.)
 //! - When those of a wait for an event took [`SLICE`], no such wait of this process yields for a while. A wait for a
 //!   lock still does: as often as not the threads that had the processor used it for the same lock.
 
@@ -61,10 +60,11 @@ impl Patience {
         Patience { looked: 0, is_for_lock: true, most: LONG, deadline, began: None, has_yielded_enough: false }
     }
 
-    /// For a lock whose unlocks are dearer for hundreds of times when a thread has slept: the time of the yields does not
-    /// count, their number does.
+    /// For a lock whose unlocks are dearer for hundreds of times when a thread has slept: where the wait has no deadline,
+    /// not the time of its yields counts, but their number.
     pub(crate) const fn for_light_lock(deadline: Option<Deadline>) -> Patience {
-        Patience { most: Duration::MAX, ..Patience::for_lock(deadline) }
+        let most = if deadline.is_some() { LONG } else { Duration::MAX };
+        Patience { most, ..Patience::for_lock(deadline) }
     }
 
     /// Waits a little; false when it is time to sleep.
