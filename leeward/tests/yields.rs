@@ -218,12 +218,18 @@ fn yields_that_take_no_time_are_all_made() {
 #[test]
 fn a_yield_that_takes_a_time_slice_is_the_last() {
     let _machine = machine(2, Duration::from_millis(4));
-    for wait in all() {
+    for wait in EVENTS {
         assert_eq!(yields(|| wait(None)), 1);
         // (Longer than the machine may count as busy.)
         NOW.set(NOW.get() + Duration::from_secs(10));
+    }
+    for wait in all() {
         assert_eq!(yields(|| wait(after(Duration::from_secs(1)))), 1);
         NOW.set(NOW.get() + Duration::from_secs(10));
+    }
+    // Without a deadline those that have the processor may be using this very lock.
+    for wait in LOCKS {
+        assert_eq!(yields(|| wait(None)), 15);
     }
 }
 
@@ -231,6 +237,9 @@ fn a_yield_that_takes_a_time_slice_is_the_last() {
 fn yields_end_when_they_have_taken_20_microseconds_together() {
     let _machine = machine(3, Duration::from_micros(3));
     for wait in ALL_BUT_CONDVAR {
+        assert_eq!(yields(|| wait(after(Duration::from_secs(1)))), 7);
+    }
+    for wait in [event as Timing, latch, barrier] {
         assert_eq!(yields(|| wait(None)), 7);
     }
     assert_eq!(yields(|| condvar(None)), 4);
@@ -255,13 +264,13 @@ fn after_a_yield_that_took_a_time_slice_no_wait_for_an_event_yields_for_a_while(
         for wait in EVENTS {
             assert_eq!(yields(|| wait(None)), 0, "others wanted the processor a moment ago");
         }
-        for wait in LOCKS {
-            assert_eq!(yields(|| wait(None)), 1, "those that have the processor may be using this lock");
-        }
         NOW.set(NOW.get() + Duration::from_millis(51));
         assert_eq!(yields(|| first(None)), 1, "others may want it no more");
         NOW.set(NOW.get() + Duration::from_millis(51));
         assert_eq!(yields(|| first(None)), 0, "the second time, the while is twice as long");
+        for wait in LOCKS {
+            assert_eq!(yields(|| wait(None)), 15, "those that have the processor may be using this lock");
+        }
     }
 }
 

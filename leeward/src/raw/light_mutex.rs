@@ -150,7 +150,7 @@ impl LightMutex {
 
     /// Whether it was free at some look.
     fn look(&self, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::for_light_lock(deadline);
+        let mut patience = Patience::for_lock(deadline);
         while patience.pause::<Private>() {
             if !self.is_locked() && self.try_lock() {
                 return true;

@@ -8,9 +8,9 @@
 //! - A wait whose deadline is within [`NEAR`] does not yield: one yield alone might end it late.
 //! - A real-time thread, whose yield lets no ordinary thread run, yields once at most: only then does it ask.
 //! - When the yields of a wait took [`LONG`] together, the thread looks as at first, with pauses only, and then sleeps.
-//!   (A wait for a `LightMutex` without a deadline goes on.)
-//! - When those of a wait for an event took [`SLICE`], no such wait of this process yields for a while. A wait for a
-//!   lock still does: as often as not the threads that had the processor used it for the same lock.
+//!   A wait for a lock that has no deadline goes on: as often as not the threads that had the processor used it for the
+//!   same lock.
+//! - When those of a wait for an event took [`SLICE`], no such wait of this process yields for a while.
 
 use core::sync::atomic::AtomicU64;
 use core::time::Duration;
@@ -55,16 +55,11 @@ impl Patience {
         Patience { looked: 0, is_for_lock: false, most: LONG, deadline, began: None, has_yielded_enough: false }
     }
 
-    /// For a lock, until `deadline`.
+    /// For a lock, until `deadline`. Without one not the time of the yields counts, but their number: as often as not the
+    /// threads that had the processor used it for the same lock.
     pub(crate) const fn for_lock(deadline: Option<Deadline>) -> Patience {
-        Patience { looked: 0, is_for_lock: true, most: LONG, deadline, began: None, has_yielded_enough: false }
-    }
-
-    /// For a lock whose unlocks are dearer for hundreds of times when a thread has slept: where the wait has no deadline,
-    /// not the time of its yields counts, but their number.
-    pub(crate) const fn for_light_lock(deadline: Option<Deadline>) -> Patience {
         let most = if deadline.is_some() { LONG } else { Duration::MAX };
-        Patience { most, ..Patience::for_lock(deadline) }
+        Patience { looked: 0, is_for_lock: true, most, deadline, began: None, has_yielded_enough: false }
     }
 
     /// Waits a little; false when it is time to sleep.
