@@ -11,8 +11,6 @@ use crate::sys::Errno;
 
 /// Nobody has looked in this process yet.
 const WIPED: u32 = 0;
-/// The number of the first process that looked.
-const FIRST: u32 = 1;
 
 /// Where the number lies: at first in a word that stays `WIPED`.
 static PLACE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::from_ref(&NOWHERE).cast_mut());
@@ -23,6 +21,8 @@ static HANDLED: AtomicU32 = AtomicU32::new(WIPED);
 static FORKING: AtomicU32 = AtomicU32::new(WIPED);
 /// The last number given, in this process or in those that it was forked from.
 static LAST: AtomicU32 = AtomicU32::new(WIPED);
+/// The number of the first process that looked; its children inherit the word.
+static FIRST: AtomicU32 = AtomicU32::new(WIPED);
 
 #[inline]
 fn place() -> &'static AtomicU32 {
@@ -55,17 +55,20 @@ pub(crate) fn now() -> u32 {
         return known;
     }
     let fresh = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-    match place().compare_exchange(WIPED, fresh, Ordering::Relaxed, Ordering::Relaxed) {
+    let number = match place().compare_exchange(WIPED, fresh, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => fresh,
         Err(number) => number,
-    }
+    };
+    let _ = FIRST.compare_exchange(WIPED, number, Ordering::Relaxed, Ordering::Relaxed);
+    number
 }
 
-/// Returns true if this process was forked from one in which `now` had been called: the first such process has the
-/// number 1, and its children have another or, until they ask for one, none.
+/// Returns true if this process was forked from one in which `now` had been called: its number is not the first one's,
+/// or it has none yet.
 pub(crate) fn is_child() -> bool {
     // Relaxed, both: the numbers stand for nothing but themselves, and change where there is one thread.
-    LAST.load(Ordering::Relaxed) != WIPED && place().load(Ordering::Relaxed) != FIRST
+    let first = FIRST.load(Ordering::Relaxed);
+    first != WIPED && place().load(Ordering::Relaxed) != first
 }
 
 /// A page that children find wiped.
