@@ -66,8 +66,7 @@ const LONG: Duration = Duration::from_millis(1);
 /// It has no owner: whoever ends while holding it leaves it locked (see `robust` locks for those that survive). Who ended while
 /// waiting, or waited in the parent of a fork, may have asked: if nobody comes for the lock within a millisecond, all requests
 /// lapse. Who waits finds that out, and for a millisecond at least: until somebody has, [`try_lock`](Self::try_lock) fails although nobody
-/// holds it. It does not in the child of a fork that is known of, since a [`Condvar`](super::Condvar) was waited upon or a
-/// robust or shared lock taken before. Not async-signal-safe: a handler may have interrupted the holder.
+/// holds it. It does not in the child of a fork that is known of, as [`RwLock`](super::RwLock) tells. Not async-signal-safe: a handler may have interrupted the holder.
 #[repr(transparent)]
 pub struct Mutex<F: Futex = Private> {
     /// | bit | meaning |

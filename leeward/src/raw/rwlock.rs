@@ -44,9 +44,9 @@ use crate::mutant::mutated;
 ///
 /// # Forks
 /// What the forking thread holds, the child's one thread holds; what another thread held stays locked. Marks that the
-/// parent's waiting threads left in a free lock lapse: who waits goes on after a millisecond, and where this process or
-/// its parent has used what keeps a fork mark (a [`Condvar`](super::Condvar) that was waited upon, a robust lock, a guard
-/// of a [shared](crate::shared) lock), a `try_` call does at once.
+/// parent's waiting threads left in a free lock lapse: who waits goes on after a millisecond; a `try_` call does at once,
+/// where this process or its parent had used what is told of forks before (any RCU domain, asymmetric or robust lock, a
+/// [`Condvar`](super::Condvar) that was waited upon, a guard of a [shared](crate::shared) lock).
 ///
 /// # Cost
 /// Free: one compare-exchange to lock, one subtraction or compare-exchange to unlock. Otherwise a while of looking,
