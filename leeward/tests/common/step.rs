@@ -68,3 +68,38 @@ fn ask(what: libc::c_uint, child: i32) -> io::Result<()> {
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+/// Traces one thread of another process from now on; the other threads run free. The thread is
+/// killed if its tracer ends.
+pub fn seize(thread: i32) -> io::Result<()> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: takes numbers only.
+    match unsafe { libc::ptrace(libc::PTRACE_SEIZE, thread, none, libc::PTRACE_O_EXITKILL) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Lets a stopped thread go on for one instruction, after the handler of `signal` if that is not 0.
+pub fn begin_step_with(thread: i32, signal: i32) -> io::Result<()> {
+    ask_with(libc::PTRACE_SINGLESTEP, thread, signal)
+}
+
+/// Lets a stopped thread go on, traced still, after the handler of `signal` if that is not 0.
+pub fn begin_to_go_on_with(thread: i32, signal: i32) -> io::Result<()> {
+    ask_with(libc::PTRACE_CONT, thread, signal)
+}
+
+/// Traces a stopped thread no more, and lets it go on.
+pub fn release(thread: i32) -> io::Result<()> {
+    ask(libc::PTRACE_DETACH, thread)
+}
+
+fn ask_with(what: libc::c_uint, thread: i32, signal: i32) -> io::Result<()> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: of a stopped thread; takes numbers only.
+    match unsafe { libc::ptrace(what, thread, none, signal as libc::c_long) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

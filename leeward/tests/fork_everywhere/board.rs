@@ -1,0 +1,101 @@
+//! What the tracer and the case, two processes, tell each other: words in a page that both map.
+//!
+//! Nothing of the library is used here: a case is about its first use.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::process::Command;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+const DESCRIPTOR: &str = "LEEWARD_TEST_BOARD";
+
+/// A number that only grows, and on which the other process waits.
+pub struct Word(AtomicU32);
+
+impl Word {
+    pub fn get(&self) -> u32 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    pub fn set(&self, value: u32) {
+        self.0.store(value, Ordering::SeqCst);
+        // SAFETY: a wake on a word that is there.
+        unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+    }
+
+    /// Waits until it is `value` or more. False if `is_over` says so, which is asked every
+    /// millisecond.
+    pub fn wait(&self, value: u32, mut is_over: impl FnMut() -> bool) -> bool {
+        loop {
+            let now = self.get();
+            if now >= value {
+                return true;
+            }
+            if is_over() {
+                return false;
+            }
+            let limit = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+            // SAFETY: a wait on a word that is there, for a time that outlives the call.
+            unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), libc::FUTEX_WAIT, now, &raw const limit) };
+        }
+    }
+}
+
+/// The word after which there is nothing more to ask.
+pub const OVER: u32 = u32::MAX;
+
+/// One walk through an operation.
+#[repr(C)]
+pub struct Board {
+    /// 1: the thread beside the one that is stepped is where it should be.
+    pub ready: Word,
+    /// 1: the stepped thread is through.
+    pub walked: Word,
+    /// The number of the thread that is stepped, once it waits for its tracer.
+    pub thread: Word,
+    /// 1: the thread is traced; `OVER`: it may not be.
+    pub traced: Word,
+    /// The fork that the tracer asks for, from 1.
+    pub asked: Word,
+    /// The last that was begun, that is done, and whose child has ended.
+    pub begun: Word,
+    pub forked: Word,
+    pub ended: Word,
+    /// How that child ended, as `waitpid` says.
+    pub status: AtomicI32,
+    /// Which part of everything a child is at.
+    pub part: AtomicU32,
+    /// The thread that forks.
+    pub forking: AtomicI32,
+}
+
+/// Walks of a case.
+pub const WALKS: usize = 2;
+
+fn map(descriptor: i32) -> &'static [Board; WALKS] {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let size = size_of::<[Board; WALKS]>();
+    // SAFETY: memory that nobody has.
+    let place = unsafe { libc::mmap(std::ptr::null_mut(), size, access, libc::MAP_SHARED, descriptor, 0) };
+    assert_ne!(place, libc::MAP_FAILED, "mmap");
+    // SAFETY: zeroed, aligned to a page, never unmapped.
+    unsafe { &*place.cast::<[Board; WALKS]>() }
+}
+
+/// Boards for a case that is to be started, and what must live until it is.
+pub fn boards(command: &mut Command) -> (&'static [Board; WALKS], OwnedFd) {
+    // SAFETY: a string that ends.
+    let file = unsafe { libc::memfd_create(c"boards".as_ptr(), 0) };
+    assert!(file >= 0, "memfd_create");
+    // SAFETY: opened just now.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    // SAFETY: takes numbers only.
+    let outcome = unsafe { libc::ftruncate(file.as_raw_fd(), size_of::<[Board; WALKS]>() as libc::off_t) };
+    assert_eq!(outcome, 0, "ftruncate");
+    command.env(DESCRIPTOR, file.as_raw_fd().to_string());
+    (map(file.as_raw_fd()), file)
+}
+
+/// In the case: those that it was started with.
+pub fn inherited() -> &'static [Board; WALKS] {
+    map(std::env::var(DESCRIPTOR).unwrap().parse().unwrap())
+}

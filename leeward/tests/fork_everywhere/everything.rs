@@ -1,0 +1,199 @@
+//! Everything that the library offers, used once: what a child of a fork must be able to do.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use leeward::fence;
+use leeward::futex::{self, Futex, Hosted, Parking, Private, Shared, Wait};
+use leeward::rcu::{Domain, Global, Limit, RcuCell, Reader, qsbr};
+use leeward::robust::{self, ByExchange, ByStore, Unlock};
+use leeward::shared::{self, Region};
+use leeward::sync::{Barrier, Condvar, Event, Latch, LazyLock, LightMutex, Mutex, Once, OnceLock, RwLock, Semaphore};
+use leeward::{asym, pi, raw};
+
+use super::bare::with_bare_threads;
+
+leeward::rcu_domain! {
+    /// The domain that operations work on.
+    pub struct D;
+}
+
+leeward::rcu_domain! {
+    /// One that children alone use.
+    struct Unused;
+}
+
+/// The parts, in order.
+const PARTS: &[(&str, fn() -> bool)] = &[
+    ("a fence", fences),
+    ("the domain that was in use", domain::<D>),
+    ("a domain that nobody used", domain::<Unused>),
+    ("the global domain", domain::<Global>),
+    ("locks", locks),
+    ("a condition variable", condvar),
+    ("what threads wait for", small),
+    ("what is done once", once),
+    ("asymmetric locks", asymmetric),
+    ("a lock that lends priority", lending),
+    ("robust locks", || robust_lock::<ByExchange>() && robust_lock::<ByStore>()),
+    ("shared memory", shared_memory),
+    ("futexes", || futexes::<Private>() && futexes::<Shared>()),
+    ("the parking lot", futexes::<Hosted<Parking>>),
+];
+
+pub fn name(part: u32) -> &'static str {
+    PARTS.get(part as usize).map_or("what the operation left", |(name, _)| name)
+}
+
+/// Uses everything; false if something is wrong with the part that `at` says.
+pub fn use_it(at: &AtomicU32) -> bool {
+    PARTS.iter().zip(0..).all(|((_, work), number)| {
+        at.store(number, Ordering::SeqCst);
+        work()
+    })
+}
+
+/// The same in a child, and `left`: what the operation was at work on.
+pub fn use_it_in_child(at: &AtomicU32, left: fn() -> bool) -> bool {
+    at.store(u32::MAX, Ordering::SeqCst);
+    left() && use_it(at)
+}
+
+fn fences() -> bool {
+    fence::light();
+    fence::heavy();
+    fence::strategy().is_some()
+}
+
+fn domain<D: Domain>() -> bool {
+    static RAN: AtomicU64 = AtomicU64::new(0);
+    fn count() {
+        RAN.fetch_add(1, Ordering::SeqCst);
+    }
+    D::set_limit(Limit::default());
+    let before = RAN.load(Ordering::SeqCst);
+    let cell = RcuCell::<_, D>::new(1);
+    let guard = D::read();
+    let seen = cell.load(&guard);
+    let retired = cell.replace(2);
+    let cookie = D::start_poll();
+    let is_early = D::poll(&cookie);
+    let is_alive = *seen == 1;
+    drop(guard);
+    D::defer(count);
+    D::barrier();
+    let is_freed = *retired.synchronize() == 1 && D::poll(&cookie);
+    let is_tried = D::try_defer(count).is_ok();
+    let handles = || {
+        drop(Reader::<D>::register().detach().attach().read());
+        let mut online = qsbr::Reader::<D>::online();
+        online.quiescent();
+        online.offline(D::synchronize);
+        drop(online);
+        drop(cell.replace(3));
+    };
+    let threads = with_bare_threads(1, handles, || ());
+    drop(cell);
+    D::barrier();
+    let ran = RAN.load(Ordering::SeqCst) - before;
+    let is_empty = D::stats().callbacks_queued == 0;
+    !is_early && is_alive && is_freed && is_tried && threads && ran == 2 && is_empty
+}
+
+/// Two threads count under a lock.
+fn counts(add: impl Fn() + Sync, get: impl FnOnce() -> u32) -> bool {
+    let turns = || (0..20).for_each(|_| add());
+    with_bare_threads(1, turns, turns) && get() == 40
+}
+
+fn locks() -> bool {
+    let (mutex, light, rwlock) = (Mutex::new(0), LightMutex::new(0), RwLock::new(0));
+    counts(|| *mutex.lock() += 1, || *mutex.lock())
+        && counts(|| *light.lock() += 1, || *light.lock())
+        && counts(|| *rwlock.write() += 1, || *rwlock.read())
+        && rwlock.try_read_for(Duration::from_millis(1)).is_some()
+        && mutex.try_lock_for(Duration::from_millis(1)).is_some()
+}
+
+fn condvar() -> bool {
+    let (is_so, condvar) = (Mutex::new(false), Condvar::<raw::Requeue>::new());
+    let say = || {
+        *is_so.lock() = true;
+        condvar.notify_all();
+    };
+    let is_late = condvar.wait_for(&mut is_so.lock(), Duration::from_micros(1)).timed_out();
+    with_bare_threads(1, say, || condvar.wait_while(&mut is_so.lock(), |is_so| !*is_so)) && is_late
+}
+
+fn small() -> bool {
+    let (semaphore, event, latch, barrier) = (Semaphore::new(0), Event::new(), Latch::new(1), Barrier::new(2));
+    let other = || {
+        semaphore.release(1);
+        event.set();
+        latch.count_down(1);
+        barrier.wait();
+    };
+    let mine = || {
+        semaphore.acquire();
+        event.wait();
+        latch.wait();
+        barrier.wait();
+    };
+    with_bare_threads(1, other, mine) && Event::wait_any(&[&event]) == Ok(0)
+}
+
+fn once() -> bool {
+    let (once, cell, lazy) = (Once::new(), OnceLock::new(), LazyLock::<u32>::new(|| 1));
+    once.call_once(|| ());
+    once.wait();
+    once.is_completed() && *cell.get_or_init(|| 1) == 1 && *cell.wait() == 1 && *lazy == 1
+}
+
+fn asymmetric() -> bool {
+    let (mutex, rwlock) = (asym::Mutex::new(0), asym::RwLock::new(0));
+    let reads = || (0..20).all(|_| *rwlock.read() <= 40);
+    // Often enough in a row to be biased.
+    (0..200).for_each(|_| drop(mutex.lock()));
+    reads()
+        && counts(|| *mutex.lock() += 1, || *mutex.lock())
+        && counts(|| *rwlock.write() += 1, || *rwlock.read())
+        && reads()
+}
+
+fn lending() -> bool {
+    let mutex = pi::Mutex::new(0);
+    counts(|| *mutex.lock().unwrap() += 1, || *mutex.lock().unwrap())
+}
+
+fn robust_lock<U: Unlock>() -> bool {
+    let mutex: &'static robust::Mutex<[u32; 1], U> = Box::leak(Box::new(robust::Mutex::with_unlock([0])));
+    let add = || mutex.lock().unwrap().with(|[count]| *count += 1);
+    counts(add, || mutex.lock().unwrap().get()[0])
+}
+
+fn shared_memory() -> bool {
+    type Both = (shared::Mutex<u32>, shared::RwLock<u32>);
+    #[repr(C)]
+    struct Locks(shared::Mutex<u32>, shared::RwLock<u32>);
+    // SAFETY: any bytes are locks and numbers.
+    unsafe impl shared::AnyBytes for Locks {}
+    const _: () = assert!(size_of::<Locks>() == size_of::<Both>());
+    let Ok(region) = Region::<Locks>::create(1, |_| ()) else { return false };
+    let Locks(mutex, rwlock) = &*region;
+    counts(|| *mutex.lock() += 1, || *mutex.lock()) && counts(|| *rwlock.write() += 1, || *rwlock.read())
+}
+
+fn futexes<F: Futex>() -> bool {
+    let word = AtomicU32::new(0);
+    let say = || {
+        word.store(1, Ordering::SeqCst);
+        F::wake(&raw const word, 1);
+    };
+    let wait = || {
+        while word.load(Ordering::SeqCst) == 0 {
+            F::wait(&word, 0, None);
+        }
+    };
+    let is_late = F::wait(&word, 0, Some(futex::Deadline::after::<F>(Duration::from_micros(1)))) == Wait::TimedOut;
+    with_bare_threads(1, say, wait) && is_late && F::wait(&word, 0, None) == Wait::Changed
+}

@@ -1,0 +1,85 @@
+//! What is forked beside: each public operation, with what it needs beside it, and what a child does
+//! with the very thing that the operation was at work on.
+
+use super::case::Beside;
+
+/// One operation.
+pub struct Operation {
+    pub name: &'static str,
+    /// What the stepped thread does. It is done twice in a process.
+    pub run: fn(),
+    /// What another thread does, from before it begins.
+    pub beside: fn(&Beside<'_>),
+    /// In a child, before all else; false if something is wrong.
+    pub left: fn() -> bool,
+    /// The thread is stepped to its end.
+    pub ends: bool,
+}
+
+impl Operation {
+    pub const fn new(name: &'static str, run: fn()) -> Operation {
+        Operation { name, run, beside: |_| (), left: || true, ends: false }
+    }
+
+    pub const fn beside(mut self, beside: fn(&Beside<'_>)) -> Operation {
+        self.beside = beside;
+        self
+    }
+
+    pub const fn left(mut self, left: fn() -> bool) -> Operation {
+        self.left = left;
+        self
+    }
+
+    pub const fn to_the_end_of_the_thread(mut self) -> Operation {
+        self.ends = true;
+        self
+    }
+}
+
+/// A table of operations, each also a test.
+macro_rules! operations {
+    ($group:literal; $($(#[$meta:meta])* $name:ident: $run:expr $(=> $($with:ident($($argument:expr)?)).+)?;)*) => {
+        pub const OPERATIONS: &[Operation] = &[
+            $(Operation::new(concat!($group, "::", stringify!($name)), $run) $($(.$with($($argument)?))+)?),*
+        ];
+
+        mod beside {
+            $(
+                $(#[$meta])*
+                #[test]
+                fn $name() {
+                    crate::beside(concat!($group, "::", stringify!($name)), None);
+                }
+            )*
+        }
+    };
+}
+
+#[path = "operations/asymmetric.rs"]
+pub mod asymmetric;
+#[path = "operations/fences.rs"]
+pub mod fences;
+#[path = "operations/futexes.rs"]
+pub mod futexes;
+#[path = "operations/locks.rs"]
+pub mod locks;
+#[path = "operations/processes.rs"]
+pub mod processes;
+#[path = "operations/rcu.rs"]
+pub mod rcu;
+#[path = "operations/waits.rs"]
+pub mod waits;
+
+pub fn find(name: &str) -> &'static Operation {
+    let all = [
+        asymmetric::OPERATIONS,
+        fences::OPERATIONS,
+        futexes::OPERATIONS,
+        locks::OPERATIONS,
+        processes::OPERATIONS,
+        rcu::OPERATIONS,
+        waits::OPERATIONS,
+    ];
+    all.into_iter().flatten().find(|operation| operation.name == name).unwrap()
+}

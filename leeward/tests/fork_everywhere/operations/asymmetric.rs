@@ -1,0 +1,70 @@
+//! Asymmetric locks.
+
+use leeward::asym;
+
+use super::super::case::Beside;
+use super::Operation;
+
+operations! {
+    "asymmetric";
+    mutex: || drop(MUTEX.lock()) => left(mutex_is_usable);
+    mutex_earned: earn_it => left(mutex_is_usable);
+    mutex_revoked: || drop(MUTEX.lock()) => beside(earns_it).left(mutex_is_usable);
+    mutex_awaited: || drop(MUTEX.lock()) => beside(holds_its_own).left(mutex_is_usable);
+    read: || drop(RWLOCK.read()) => left(rwlock_is_usable);
+    read_twice: || drop((RWLOCK.read(), RWLOCK.read_recursive())) => left(rwlock_is_usable);
+    written: || drop(RWLOCK.write()) => left(rwlock_is_usable);
+    written_behind_a_reader: || drop(RWLOCK.write()) => beside(reads).left(rwlock_is_usable);
+    read_behind_a_writer: || drop(RWLOCK.read()) => beside(writes).left(rwlock_is_usable);
+    end_of_a_reader: || drop(RWLOCK.read()) => left(rwlock_is_usable).to_the_end_of_the_thread();
+    end_of_an_owner: earn_it => left(mutex_is_usable).to_the_end_of_the_thread();
+}
+
+static MUTEX: asym::Mutex<u32> = asym::Mutex::new(0);
+static RWLOCK: asym::RwLock<u32> = asym::RwLock::new(0);
+
+/// As often in a row as earns a mutex's bias, and more.
+fn earn_it() {
+    (0..80).for_each(|_| *MUTEX.lock() += 1);
+}
+
+fn mutex_is_usable() -> bool {
+    MUTEX.is_locked() || MUTEX.try_lock_for(super::super::common::patience() / 2).is_some()
+}
+
+fn rwlock_is_usable() -> bool {
+    RWLOCK.is_locked() || {
+        drop(RWLOCK.read());
+        drop(RWLOCK.write());
+        true
+    }
+}
+
+fn earns_it(beside: &Beside<'_>) {
+    earn_it();
+    beside.is_ready();
+}
+
+fn holds_its_own(beside: &Beside<'_>) {
+    earn_it();
+    let guard = MUTEX.lock();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+fn reads(beside: &Beside<'_>) {
+    let guard = RWLOCK.read();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+fn writes(beside: &Beside<'_>) {
+    let guard = RWLOCK.write();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+#[test]
+fn with_signals() {
+    crate::beside_each(OPERATIONS, "signal");
+}

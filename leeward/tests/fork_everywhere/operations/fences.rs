@@ -1,0 +1,32 @@
+//! Fences.
+
+use leeward::fence::{self, Strategy};
+
+use super::Operation;
+
+operations! {
+    "fences";
+    light: fence::light;
+    heavy: fence::heavy;
+    init: || {
+        fence::init().unwrap();
+    };
+    strategy: || assert!(fence::strategy().is_some());
+    counters: || {
+        let _ = fence::counters();
+    };
+    heavy_by_membarrier: || heavy_by(Strategy::MembarrierPrivate);
+    heavy_by_signals: || heavy_by(Strategy::Signal);
+}
+
+fn heavy_by(strategy: Strategy) {
+    match fence::force(strategy) {
+        Ok(()) => fence::heavy(),
+        Err(error) => println!("skipped: {error}"),
+    }
+}
+
+#[test]
+fn with_signals() {
+    crate::beside_each(OPERATIONS, "signal");
+}

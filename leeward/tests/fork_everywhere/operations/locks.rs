@@ -1,0 +1,133 @@
+//! Locks. A lock that the child finds free can be taken there, however it was left.
+
+use std::time::Duration;
+
+use leeward::sync::{Condvar, LightMutex, Mutex, MutexGuard, RwLock};
+use leeward::{pi, raw};
+
+use super::super::case::Beside;
+use super::Operation;
+
+operations! {
+    "locks";
+    mutex: || drop(MUTEX.lock()) => left(mutex_is_usable);
+    mutex_tried: || drop(MUTEX.try_lock().unwrap()) => left(mutex_is_usable);
+    mutex_timed: || drop(MUTEX.try_lock_for(SHORT).unwrap()) => left(mutex_is_usable);
+    mutex_awaited: || drop(MUTEX.lock()) => beside(holds_the_mutex).left(mutex_is_usable);
+    mutex_given_up: || drop(MUTEX.try_lock_for(SHORT)) => beside(holds_the_mutex).left(mutex_is_usable);
+    mutex_unlocked_fairly: || MutexGuard::unlock_fair(MUTEX.lock()) => left(mutex_is_usable);
+    mutex_unlocked_for_another: unlock_for_another => beside(takes_the_mutex).left(mutex_is_usable);
+    light: || drop(LIGHT.lock()) => left(light_is_usable);
+    light_awaited: || drop(LIGHT.lock()) => beside(holds_the_light).left(light_is_usable);
+    read: || drop(RWLOCK.read()) => left(rwlock_is_usable);
+    read_tried: || drop(RWLOCK.try_read().unwrap()) => left(rwlock_is_usable);
+    written: || drop(RWLOCK.write()) => left(rwlock_is_usable);
+    written_tried: || drop(RWLOCK.try_write().unwrap()) => left(rwlock_is_usable);
+    read_awaited: || drop(RWLOCK.read()) => beside(writes).left(rwlock_is_usable);
+    write_awaited: || drop(RWLOCK.write()) => beside(writes).left(rwlock_is_usable);
+    write_awaited_behind_a_reader: || drop(RWLOCK.write()) => beside(reads).left(rwlock_is_usable);
+    write_given_up: || drop(RWLOCK.try_write_for(SHORT)) => beside(reads).left(rwlock_is_usable);
+    condvar_timed: || {
+        CONDVAR.wait_for(&mut MUTEX.lock(), SHORT);
+    } => left(mutex_is_usable);
+    condvar_awaited: || {
+        CONDVAR.wait_for(&mut MUTEX.lock(), LONG);
+    } => beside(notifies).left(mutex_is_usable);
+    condvar_awaited_plainly: || {
+        PLAIN.wait_for(&mut MUTEX.lock(), LONG);
+    } => beside(notifies).left(mutex_is_usable);
+    condvar_notified: || {
+        CONDVAR.notify_one();
+        CONDVAR.notify_all();
+    } => beside(waits).left(mutex_is_usable);
+    lending: || drop(LENDING.lock().unwrap());
+    lending_tried: || drop(LENDING.try_lock().unwrap());
+    lending_awaited: || drop(LENDING.lock().unwrap()) => beside(holds_what_lends);
+    lending_timed: || drop(LENDING.try_lock_for(SHORT)) => beside(holds_what_lends);
+}
+
+const SHORT: Duration = Duration::from_millis(2);
+const LONG: Duration = Duration::from_secs(5);
+
+static MUTEX: Mutex<u32> = Mutex::new(0);
+static LIGHT: LightMutex<u32> = LightMutex::new(0);
+static RWLOCK: RwLock<u32> = RwLock::new(0);
+static CONDVAR: Condvar = Condvar::new();
+static PLAIN: Condvar<raw::Plain> = Condvar::with_scheme();
+static LENDING: pi::Mutex<u32> = pi::Mutex::new(0);
+
+fn mutex_is_usable() -> bool {
+    MUTEX.is_locked() || MUTEX.try_lock_for(LONG).is_some()
+}
+
+fn light_is_usable() -> bool {
+    LIGHT.is_locked() || LIGHT.try_lock_for(LONG).is_some()
+}
+
+fn rwlock_is_usable() -> bool {
+    RWLOCK.is_locked() || RWLOCK.try_read_for(LONG).is_some() && RWLOCK.try_write_for(LONG).is_some()
+}
+
+fn holds_the_mutex(beside: &Beside<'_>) {
+    let guard = MUTEX.lock();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+fn unlock_for_another() {
+    let guard = MUTEX.lock();
+    // SAFETY: has no precondition. Meanwhile the other thread goes to sleep.
+    unsafe { libc::usleep(2_000) };
+    drop(guard);
+}
+
+fn takes_the_mutex(beside: &Beside<'_>) {
+    // When the stepped thread sleeps it holds the mutex.
+    beside.until_it_sleeps();
+    drop(MUTEX.lock());
+}
+
+fn holds_the_light(beside: &Beside<'_>) {
+    let guard = LIGHT.lock();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+fn writes(beside: &Beside<'_>) {
+    let guard = RWLOCK.write();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+fn reads(beside: &Beside<'_>) {
+    let guard = RWLOCK.read();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+fn notifies(beside: &Beside<'_>) {
+    beside.until_it_sleeps();
+    let guard = MUTEX.lock();
+    CONDVAR.notify_all();
+    PLAIN.notify_all();
+    drop(guard);
+}
+
+fn waits(beside: &Beside<'_>) {
+    let mut guard = MUTEX.lock();
+    beside.is_ready();
+    CONDVAR.wait_for(&mut guard, 10 * SHORT);
+}
+
+fn holds_what_lends(beside: &Beside<'_>) {
+    let guard = LENDING.lock().unwrap();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+#[test]
+fn light_with_signals() {
+    let light: Vec<_> = OPERATIONS.iter().filter(|operation| operation.name.contains("light")).collect();
+    assert_eq!(light.len(), 2);
+    crate::beside_each(light, "signal");
+}

@@ -1,0 +1,108 @@
+//! RCU: readers, grace periods, what is deferred, cells; and the end of a thread that has read.
+
+use std::time::Duration;
+
+use leeward::rcu::{self, Domain, Guard, Limit, Policy, RcuCell, RcuOption, Reader, qsbr};
+
+use super::super::case::Beside;
+use super::super::everything::D;
+use super::Operation;
+
+operations! {
+    "rcu";
+    read: || drop(D::read());
+    refresh: || D::read().refresh();
+    register: || D::register().unwrap();
+    handle: || drop(Reader::<D>::register().read());
+    detached_handle: || drop(Reader::<D>::register().detach().attach());
+    quiescent: || qsbr::Reader::<D>::online().quiescent();
+    offline: || qsbr::Reader::<D>::online().offline(|| ());
+    synchronize_online: || qsbr::Reader::<D>::online().synchronize();
+    synchronize: D::synchronize;
+    synchronize_behind_a_reader: D::synchronize => beside(reads_until_it_sleeps);
+    poll: poll;
+    defer: || D::defer(|| ());
+    defer_much: || (0..20).for_each(|_| D::defer(|| ()));
+    try_defer: || drop(D::try_defer(|| ()));
+    defer_beyond_the_limit: || beyond(Policy::Wait(Duration::from_millis(5))) => beside(reads_until_it_sleeps);
+    defer_without_bound: || beyond(Policy::WaitForever) => beside(reads_until_it_sleeps);
+    defer_and_help: || beyond(Policy::Expedite(Duration::from_secs(1))) => beside(reads_until_it_sleeps);
+    barrier: || {
+        D::defer(|| ());
+        D::barrier();
+    };
+    barrier_of_nothing: D::barrier;
+    barrier_behind_a_reader: || {
+        D::defer(|| ());
+        D::barrier();
+    } => beside(reads_until_it_sleeps);
+    adopted: || {
+        D::set_child_adopts(true);
+        D::defer(|| ());
+        D::barrier();
+        D::set_child_adopts(false);
+    };
+    set_limit: || D::set_limit(Limit::default());
+    limit: || {
+        let _ = D::limit();
+    };
+    set_stall_limit: || D::set_stall_limit(Some(Duration::from_secs(1)), None);
+    stats: || {
+        let _ = D::stats();
+    };
+    cell_replaced: || drop(RcuCell::<_, D>::new(1).replace(2));
+    cell_updated: || drop(RcuCell::<_, D>::new(1).update(|value| value + 1));
+    cell_synchronized: || drop(RcuCell::<_, D>::new(1).replace(2).synchronize());
+    cell_tried: || drop(RcuCell::<_, D>::new(1).replace(2).try_defer());
+    cell_back: || {
+        let mut retired = RcuCell::<_, D>::new(1).replace(2);
+        while let Err(again) = retired.try_into_box() {
+            retired = again;
+            nap();
+        }
+    };
+    option_taken: || drop(RcuOption::<_, D>::some(1).take());
+    global: || {
+        drop(rcu::read());
+        rcu::synchronize();
+        rcu::defer(|| ());
+        rcu::barrier();
+        rcu::poll(&rcu::start_poll());
+        let _ = rcu::stats();
+    };
+    end_of_a_reader: || drop(D::read()) => to_the_end_of_the_thread();
+    end_of_an_owner: || {
+        thread_local! { static OWNED: Reader<D> = Reader::register(); }
+        OWNED.with(|reader| drop(reader.read()));
+    } => to_the_end_of_the_thread();
+}
+
+fn nap() {
+    // SAFETY: has no precondition.
+    unsafe { libc::usleep(50) };
+}
+
+fn reads_until_it_sleeps(beside: &Beside<'_>) {
+    let guard: Guard<'_, D> = D::read();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+fn poll() {
+    let cookie = D::start_poll();
+    while !D::poll(&cookie) {
+        nap();
+    }
+}
+
+fn beyond(policy: Policy) {
+    D::set_limit(Limit { callbacks: 1, policy, ..Limit::default() });
+    D::defer(|| ());
+    D::defer(|| ());
+    D::set_limit(Limit::default());
+}
+
+#[test]
+fn with_signals() {
+    crate::beside_each(OPERATIONS, "signal");
+}

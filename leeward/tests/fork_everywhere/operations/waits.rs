@@ -1,0 +1,116 @@
+//! What threads wait for that nobody owns: semaphores, events, latches, barriers, what is done once.
+
+use std::time::Duration;
+
+use leeward::sync::{Barrier, Event, Latch, LazyLock, Once, OnceLock, Poison, Semaphore};
+
+use super::super::case::Beside;
+use super::Operation;
+
+operations! {
+    "waits";
+    semaphore: || {
+        SEMAPHORE.acquire();
+        SEMAPHORE.release(1);
+    } => left(semaphore_is_usable);
+    semaphore_permit: || drop(SEMAPHORE.permit()) => left(semaphore_is_usable);
+    semaphore_awaited: || {
+        EMPTY.acquire();
+    } => beside(releases).left(empty_is_usable);
+    semaphore_released: || EMPTY.release(1) => beside(acquires).left(empty_is_usable);
+    event_set: || {
+        EVENT.set();
+        EVENT.clear();
+    } => beside(waits_for_the_event).left(event_is_usable);
+    event_awaited: || {
+        EVENT.wait_for(LONG);
+        EVENT.clear();
+    } => beside(sets).left(event_is_usable);
+    event_any: || {
+        Event::wait_any(&[&EVENT, &NEVER]).unwrap();
+        EVENT.clear();
+    } => beside(sets).left(event_is_usable);
+    latch: || Latch::new(1).count_down(1);
+    latch_awaited: || LATCH.wait() => beside(counts_down).left(latch_is_usable);
+    barrier: || assert!(Barrier::new(1).wait().is_leader());
+    barrier_awaited: || {
+        BARRIER.wait();
+    } => beside(arrives);
+    barrier_given_up: || assert!(Barrier::new(2).wait_for(SHORT).is_none());
+    once: || ONCE.call_once(|| ());
+    once_awaited: || SLOW.call_once(|| ()) => beside(does_it);
+    once_lock: || assert_eq!(*CELL.get_or_init(|| 1), 1);
+    lazy: || assert_eq!(*LAZY, 1);
+    poison: || Poison::new(1).access(|value| *value += 1).unwrap();
+}
+
+const SHORT: Duration = Duration::from_millis(2);
+const LONG: Duration = Duration::from_secs(5);
+
+static SEMAPHORE: Semaphore = Semaphore::new(1);
+static EMPTY: Semaphore = Semaphore::new(0);
+static EVENT: Event = Event::new();
+static NEVER: Event = Event::new();
+static LATCH: Latch = Latch::new(1);
+static BARRIER: Barrier = Barrier::new(2);
+static ONCE: Once = Once::new();
+static SLOW: Once = Once::new();
+static CELL: OnceLock<u32> = OnceLock::new();
+static LAZY: LazyLock<u32> = LazyLock::new(|| 1);
+
+fn semaphore_is_usable() -> bool {
+    SEMAPHORE.permits() == 0 || SEMAPHORE.acquire_for(LONG)
+}
+
+fn empty_is_usable() -> bool {
+    EMPTY.release(1);
+    EMPTY.acquire_for(LONG)
+}
+
+fn event_is_usable() -> bool {
+    EVENT.set();
+    EVENT.wait_for(LONG) && EVENT.clear() && !EVENT.wait_for(Duration::from_micros(10))
+}
+
+fn latch_is_usable() -> bool {
+    if !LATCH.is_open() {
+        LATCH.count_down(1);
+    }
+    LATCH.wait_for(LONG)
+}
+
+fn releases(beside: &Beside<'_>) {
+    beside.until_it_sleeps();
+    EMPTY.release(1);
+}
+
+fn acquires(beside: &Beside<'_>) {
+    beside.is_ready();
+    EMPTY.acquire();
+}
+
+fn waits_for_the_event(beside: &Beside<'_>) {
+    beside.is_ready();
+    EVENT.wait_for(10 * SHORT);
+}
+
+fn sets(beside: &Beside<'_>) {
+    beside.until_it_sleeps();
+    EVENT.set();
+}
+
+fn counts_down(beside: &Beside<'_>) {
+    beside.until_it_sleeps();
+    if !LATCH.is_open() {
+        LATCH.count_down(1);
+    }
+}
+
+fn arrives(beside: &Beside<'_>) {
+    beside.until_it_sleeps();
+    BARRIER.wait();
+}
+
+fn does_it(beside: &Beside<'_>) {
+    SLOW.call_once(|| beside.until_it_sleeps());
+}

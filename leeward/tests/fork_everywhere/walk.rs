@@ -1,0 +1,266 @@
+//! The tracer's side: it steps one thread of a case through an operation and has another thread of
+//! the case fork at the places that tell.
+//!
+//! What a child finds changes where memory changes that threads share: behind instructions with a
+//! lock prefix, exchanges with memory, and system calls. Each such place of the code is forked
+//! beside, the first time that the thread comes by; in between, at some instructions evenly spread.
+//! With `LEEWARD_LONG=1` it is each instruction.
+//!
+//! Where the fork itself waits for what the stepped thread holds (the C library's allocator, the list
+//! of handlers), the thread is stepped on until the fork is done: so it is a fork at the first
+//! instruction at which one is possible.
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::board::{self, Board, OVER};
+use super::common::patience;
+use super::{everything, step};
+
+/// Instructions after which the thread is let go: what comes then is a loop.
+const MOST_STEPS: usize = 200_000;
+/// The first distance of the places in between, and how many there are of each distance before it
+/// doubles.
+const DISTANCE: usize = 128;
+const EACH: usize = 3;
+
+/// What came of it.
+#[derive(Default)]
+pub struct Count {
+    pub steps: usize,
+    pub forks: usize,
+}
+
+/// A case that is stepped.
+struct Walk<'a> {
+    case: &'a mut Child,
+    board: &'static Board,
+    thread: i32,
+    count: Count,
+    /// A signal that the thread is to be given.
+    signal: i32,
+    met: HashSet<u64>,
+    next: usize,
+    long: bool,
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stepped {
+    On,
+    /// It stopped itself, or ended.
+    Over,
+}
+
+/// Starts the case, walks through it as often as it has boards, and sees to it that it ends well.
+#[track_caller]
+pub fn walk(name: &str, mut command: Command) {
+    let (boards, file) = board::boards(&mut command);
+    let mut case = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(file);
+    let outcome = boards.iter().zip(["at its first use", "in its middle"]).try_for_each(|(board, when)| {
+        let count = Walk::through(&mut case, board).map_err(|trouble| format!("{when}: {trouble}"))?;
+        println!("{name}, {when}: {} forks beside {} instructions", count.forks, count.steps);
+        Ok(())
+    });
+    if outcome.is_err() {
+        let _ = case.kill();
+    }
+    let (mut said, mut complained) = (String::new(), String::new());
+    let _ = case.stdout.take().unwrap().read_to_string(&mut said);
+    let _ = case.stderr.take().unwrap().read_to_string(&mut complained);
+    let status = case.wait().unwrap();
+    if let Err(trouble) = outcome {
+        let trouble: String = trouble;
+        panic!("{name}, {trouble}\n{complained}");
+    }
+    let fine = status.success() && said.contains("1 passed");
+    assert!(fine, "{name}: {status} (signal 14: the case itself hung)\n{said}\n{complained}");
+}
+
+impl Walk<'_> {
+    fn through(case: &mut Child, board: &'static Board) -> Result<Count, String> {
+        let is_there = board.thread.wait(1, || !matches!(case.try_wait(), Ok(None)));
+        if !is_there {
+            return Err("the case ended before it began".into());
+        }
+        let thread = board.thread.get() as i32;
+        if let Err(error) = step::seize(thread) {
+            println!("skipped: this process may not trace another ({error})");
+            board.traced.set(OVER);
+            board.asked.set(OVER);
+            return Ok(Count::default());
+        }
+        board.traced.set(1);
+        let (met, long) = (HashSet::new(), std::env::var("LEEWARD_LONG").is_ok_and(|long| long == "1"));
+        let mut walk = Walk { case, board, thread, count: Count::default(), signal: 0, met, next: 1, long };
+        let outcome = walk.begin().and_then(|()| walk.to_the_end());
+        if outcome.is_err() {
+            walk.end_it();
+        }
+        board.asked.set(OVER);
+        outcome.map(|()| walk.count)
+    }
+
+    /// Kills the case. Its traced thread is waited for as well: else the case never ends.
+    fn end_it(&mut self) {
+        let _ = self.case.kill();
+        while matches!(step::wait(self.thread), Ok(Some(_))) {}
+    }
+
+    /// To where the thread stops itself for the first time.
+    fn begin(&mut self) -> Result<(), String> {
+        while let Some(signal) = step::wait(self.thread).map_err(|error| error.to_string())? {
+            if signal == libc::SIGSTOP {
+                return Ok(());
+            }
+            step::begin_to_go_on_with(self.thread, signal).map_err(|error| error.to_string())?;
+        }
+        Err("the thread ended before it began".into())
+    }
+
+    fn to_the_end(&mut self) -> Result<(), String> {
+        while self.count.steps < MOST_STEPS {
+            let Some(at) = place(self.thread) else { break };
+            let tells = (self.long || is_telling(&at.code)) && self.met.insert(at.address);
+            if self.step()? == Stepped::Over {
+                return Ok(());
+            }
+            let is_next = self.count.steps >= self.next;
+            if is_next {
+                let doubled = (self.count.steps / (DISTANCE * EACH)).max(1).ilog2();
+                self.next = self.count.steps + (DISTANCE << doubled);
+            }
+            if (tells || is_next) && self.fork_beside(at.address)? == Stepped::Over {
+                return Ok(());
+            }
+        }
+        self.let_go()
+    }
+
+    /// It goes on, traced still, to its end.
+    fn let_go(&mut self) -> Result<(), String> {
+        loop {
+            step::begin_to_go_on_with(self.thread, self.signal).map_err(|error| error.to_string())?;
+            match step::wait(self.thread).map_err(|error| error.to_string())? {
+                Some(libc::SIGSTOP) => return self.stopped_itself(),
+                Some(libc::SIGTRAP) => self.signal = 0,
+                Some(signal) => self.signal = signal,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn stopped_itself(&mut self) -> Result<(), String> {
+        step::release(self.thread).map_err(|error| error.to_string())
+    }
+
+    fn step(&mut self) -> Result<Stepped, String> {
+        let signal = std::mem::take(&mut self.signal);
+        step::begin_step_with(self.thread, signal).map_err(|error| error.to_string())?;
+        self.count.steps += 1;
+        match step::wait(self.thread).map_err(|error| error.to_string())? {
+            Some(libc::SIGTRAP) => Ok(Stepped::On),
+            Some(libc::SIGSTOP) => self.stopped_itself().map(|()| Stepped::Over),
+            Some(signal) => {
+                self.signal = signal;
+                Ok(Stepped::On)
+            }
+            None => Ok(Stepped::Over),
+        }
+    }
+
+    /// Has the other thread fork now, or as soon as the stepped one lets it.
+    fn fork_beside(&mut self, address: u64) -> Result<Stepped, String> {
+        let number = self.count.forks as u32 + 1;
+        let (board, process, start) = (self.board, self.case.id(), Instant::now());
+        let mut end = Stepped::On;
+        board.asked.set(number);
+        loop {
+            let is_late = || start.elapsed() > patience();
+            let is_held_up = || board.begun.get() >= number && is_asleep(process, board.forking.load(Ordering::SeqCst));
+            if board.forked.wait(number, || is_late() || end == Stepped::On && is_held_up()) {
+                break;
+            }
+            if is_late() {
+                return Err(format!("beside {}: the fork hangs", self.name_of(address)));
+            }
+            end = self.step()?;
+        }
+        self.count.forks += 1;
+        let case = &mut *self.case;
+        if !self.board.ended.wait(number, || !matches!(case.try_wait(), Ok(None))) {
+            return Err("the case ended while its child ran".into());
+        }
+        match self.board.status.load(Ordering::SeqCst) {
+            0 => Ok(end),
+            status => Err(self.trouble(address, status)),
+        }
+    }
+
+    fn trouble(&self, address: u64, status: i32) -> String {
+        let part = everything::name(self.board.part.load(Ordering::SeqCst));
+        let how = match (libc::WIFSIGNALED(status), libc::WTERMSIG(status)) {
+            (true, libc::SIGALRM) => "hung".to_owned(),
+            (true, signal) => format!("was killed by signal {signal}"),
+            (false, _) if libc::WEXITSTATUS(status) == 1 => "found something wrong".to_owned(),
+            (false, _) => "panicked".to_owned(),
+        };
+        format!("beside instruction {} ({}): the child {how} in: {part}", self.count.steps, self.name_of(address))
+    }
+
+    /// Where the code is, as `addr2line` asks.
+    fn name_of(&self, address: u64) -> String {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.case.id())).unwrap_or_default();
+        let mut bases = std::collections::HashMap::new();
+        for line in maps.lines() {
+            let Some((from, rest)) = line.split_once('-') else { continue };
+            let (to, path) = (rest.split(' ').next().unwrap_or_default(), line.rsplit(' ').next().unwrap_or_default());
+            let [from, to] = [from, to].map(|number| u64::from_str_radix(number, 16).unwrap_or(0));
+            let base = *bases.entry(path.to_owned()).or_insert(from);
+            if (from..to).contains(&address) {
+                return format!("{path} + {:#x}", address - base);
+            }
+        }
+        format!("{address:#x}")
+    }
+}
+
+fn is_asleep(process: u32, thread: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
+}
+
+/// The instruction that comes next.
+struct Place {
+    address: u64,
+    code: [u8; 8],
+}
+
+fn place(thread: i32) -> Option<Place> {
+    // SAFETY: zeroed is a valid value.
+    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: of a stopped thread; the registers are ours to write.
+    if unsafe { libc::ptrace(libc::PTRACE_GETREGS, thread, none, &raw mut registers) } != 0 {
+        return None;
+    }
+    // SAFETY: of a stopped thread; an address that is not there is an error, whose -1 tells nothing.
+    let code = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, thread, registers.rip, none) };
+    Some(Place { address: registers.rip, code: code.to_ne_bytes() })
+}
+
+/// Returns true for what changes memory that threads share, or asks the kernel.
+fn is_telling(code: &[u8; 8]) -> bool {
+    let is_prefix = |byte: &&u8| matches!(**byte, 0x26 | 0x2E | 0x36 | 0x3E | 0x40..=0x4F | 0x64..=0x67 | 0xF2 | 0xF3);
+    let prefixes = code.iter().take_while(is_prefix).count();
+    match code[prefixes..] {
+        [0xF0, ..] | [0x0F, 0x05, ..] => true,
+        // An exchange, with memory.
+        [0x86 | 0x87, operands, ..] => operands >> 6 != 3,
+        _ => false,
+    }
+}
