@@ -22,6 +22,8 @@ mod common;
 #[path = "common/step.rs"]
 mod step;
 
+#[path = "fork_everywhere/arranged.rs"]
+mod arranged;
 #[path = "fork_everywhere/board.rs"]
 mod board;
 #[path = "fork_everywhere/case.rs"]
@@ -30,10 +32,10 @@ mod case;
 mod everything;
 #[path = "fork_everywhere/operations.rs"]
 mod operations;
+#[path = "fork_everywhere/waiting.rs"]
+mod waiting;
 #[path = "fork_everywhere/walk.rs"]
 mod walk;
-
-use operations::Operation;
 
 /// Forks beside the operation of this name, in a process of its own; `fence`: by which fences.
 #[track_caller]
@@ -43,13 +45,17 @@ fn beside(operation: &str, fence: Option<&str>) {
     walk::walk(operation, command);
 }
 
+/// The same beside some of a group's, with heavy fences that are made of signals.
 #[track_caller]
-fn beside_each(operations: impl IntoIterator<Item = &'static Operation>, fence: &str) {
-    operations.into_iter().for_each(|operation| beside(operation.name, Some(fence)));
+fn with_signals(group: &str, operations: &[&str]) {
+    operations.iter().for_each(|operation| beside(&format!("{group}::{operation}"), Some("signal")));
 }
 
 #[test]
 #[ignore = "a process of its own: started by the other tests"]
 fn case() {
-    case::run(operations::find(&cases::current()));
+    match cases::current().as_str() {
+        "waiting" => waiting::case(),
+        operation => case::run(operations::find(operation)),
+    }
 }

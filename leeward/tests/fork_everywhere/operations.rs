@@ -1,6 +1,7 @@
 //! What is forked beside: each public operation, with what it needs beside it, and what a child does
 //! with the very thing that the operation was at work on.
 
+use super::arranged;
 use super::case::Beside;
 
 /// One operation.
@@ -73,6 +74,7 @@ pub mod waits;
 
 pub fn find(name: &str) -> &'static Operation {
     let all = [
+        arranged::OPERATIONS,
         asymmetric::OPERATIONS,
         fences::OPERATIONS,
         futexes::OPERATIONS,

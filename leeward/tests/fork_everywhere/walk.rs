@@ -11,7 +11,7 @@
 //! instruction at which one is possible.
 
 use std::collections::HashSet;
-use std::io::Read;
+use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -138,24 +138,7 @@ impl Walk<'_> {
                 return Ok(());
             }
         }
-        self.let_go()
-    }
-
-    /// It goes on, traced still, to its end.
-    fn let_go(&mut self) -> Result<(), String> {
-        loop {
-            step::begin_to_go_on_with(self.thread, self.signal).map_err(|error| error.to_string())?;
-            match step::wait(self.thread).map_err(|error| error.to_string())? {
-                Some(libc::SIGSTOP) => return self.stopped_itself(),
-                Some(libc::SIGTRAP) => self.signal = 0,
-                Some(signal) => self.signal = signal,
-                None => return Ok(()),
-            }
-        }
-    }
-
-    fn stopped_itself(&mut self) -> Result<(), String> {
-        step::release(self.thread).map_err(|error| error.to_string())
+        to_its_end(self.thread, self.signal).map_err(|error| error.to_string())
     }
 
     fn step(&mut self) -> Result<Stepped, String> {
@@ -164,7 +147,9 @@ impl Walk<'_> {
         self.count.steps += 1;
         match step::wait(self.thread).map_err(|error| error.to_string())? {
             Some(libc::SIGTRAP) => Ok(Stepped::On),
-            Some(libc::SIGSTOP) => self.stopped_itself().map(|()| Stepped::Over),
+            Some(libc::SIGSTOP) => {
+                step::release(self.thread).map_or_else(|error| Err(error.to_string()), |()| Ok(Stepped::Over))
+            }
             Some(signal) => {
                 self.signal = signal;
                 Ok(Stepped::On)
@@ -229,6 +214,20 @@ impl Walk<'_> {
     }
 }
 
+/// Lets a stopped thread go on, after the handler of `signal` if that is not 0, until it stops itself
+/// or ends; then it is traced no more.
+pub fn to_its_end(thread: i32, mut signal: i32) -> io::Result<()> {
+    loop {
+        step::begin_to_go_on_with(thread, signal)?;
+        signal = match step::wait(thread)? {
+            Some(libc::SIGSTOP) => return step::release(thread),
+            Some(libc::SIGTRAP) => 0,
+            Some(signal) => signal,
+            None => return Ok(()),
+        };
+    }
+}
+
 fn is_asleep(process: u32, thread: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
@@ -240,14 +239,19 @@ struct Place {
     code: [u8; 8],
 }
 
-fn place(thread: i32) -> Option<Place> {
+/// A stopped thread's registers; none: it is gone.
+pub fn registers(thread: i32) -> Option<libc::user_regs_struct> {
     // SAFETY: zeroed is a valid value.
     let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
     let none = std::ptr::null_mut::<libc::c_void>();
     // SAFETY: of a stopped thread; the registers are ours to write.
-    if unsafe { libc::ptrace(libc::PTRACE_GETREGS, thread, none, &raw mut registers) } != 0 {
-        return None;
-    }
+    let outcome = unsafe { libc::ptrace(libc::PTRACE_GETREGS, thread, none, &raw mut registers) };
+    (outcome == 0).then_some(registers)
+}
+
+fn place(thread: i32) -> Option<Place> {
+    let registers = registers(thread)?;
+    let none = std::ptr::null_mut::<libc::c_void>();
     // SAFETY: of a stopped thread; an address that is not there is an error, whose -1 tells nothing.
     let code = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, thread, registers.rip, none) };
     Some(Place { address: registers.rip, code: code.to_ne_bytes() })

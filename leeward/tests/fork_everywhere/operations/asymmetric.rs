@@ -64,7 +64,8 @@ fn writes(beside: &Beside<'_>) {
     drop(guard);
 }
 
+/// Those that issue heavy fences.
 #[test]
 fn with_signals() {
-    crate::beside_each(OPERATIONS, "signal");
+    crate::with_signals("asymmetric", &["mutex_revoked", "mutex_awaited", "written", "written_behind_a_reader"]);
 }

@@ -125,9 +125,8 @@ fn holds_what_lends(beside: &Beside<'_>) {
     drop(guard);
 }
 
+/// Those that issue heavy fences.
 #[test]
-fn light_with_signals() {
-    let light: Vec<_> = OPERATIONS.iter().filter(|operation| operation.name.contains("light")).collect();
-    assert_eq!(light.len(), 2);
-    crate::beside_each(light, "signal");
+fn with_signals() {
+    crate::with_signals("locks", &["light_awaited"]);
 }

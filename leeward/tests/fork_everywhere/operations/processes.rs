@@ -21,7 +21,8 @@ operations! {
     shared_locks: || {
         let region = Region::<Locks>::create(1, |_| ()).unwrap();
         *region.mutex.lock() += 1;
-        *region.rwlock.write() += *region.rwlock.read();
+        *region.rwlock.write() += 1;
+        drop(region.rwlock.read());
         region.condvar.wait_for(&mut region.mutex.lock(), SHORT);
         region.condvar.notify_all();
     };

@@ -102,7 +102,21 @@ fn beyond(policy: Policy) {
     D::set_limit(Limit::default());
 }
 
+/// Those that issue heavy fences.
 #[test]
 fn with_signals() {
-    crate::beside_each(OPERATIONS, "signal");
+    crate::with_signals(
+        "rcu",
+        &[
+            "read",
+            "synchronize",
+            "synchronize_behind_a_reader",
+            "poll",
+            "defer_and_help",
+            "barrier",
+            "adopted",
+            "cell_back",
+            "end_of_a_reader",
+        ],
+    );
 }
