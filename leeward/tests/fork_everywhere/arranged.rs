@@ -81,3 +81,13 @@ fn hold_up_the_starter(case: &mut Child, board: &Board) {
     eventually("the worker is gone", || !Path::new(&task).exists());
     walk::to_its_end(thread, 0).unwrap();
 }
+
+/// In the registry of what children mend, and in each item of it.
+#[test]
+fn two_that_come_first() {
+    for (operation, least) in [("rcu::read", 5), ("futexes::lot", 2), ("asymmetric::read", 2)] {
+        let places = walk::two_that_come_first(operation);
+        println!("{operation}: {places} places");
+        assert!(places == 0 || places >= least, "{operation}: {places} places");
+    }
+}

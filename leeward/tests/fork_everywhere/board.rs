@@ -54,6 +54,8 @@ pub struct Board {
     pub thread: Word,
     /// 1: the thread is traced; `OVER`: it may not be.
     pub traced: Word,
+    /// 1: the thread that forks uses something before, perhaps for the first time.
+    pub before: Word,
     /// The fork that the tracer asks for, from 1.
     pub asked: Word,
     /// The last that was begun, that is done, and whose child has ended.

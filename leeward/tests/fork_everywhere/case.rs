@@ -104,6 +104,9 @@ fn fork_when_asked(operation: &Operation, board: &Board) {
             return;
         }
         board.begun.set(number);
+        if board.before.get() != 0 {
+            everything::begin_to_use_it();
+        }
         // SAFETY: the child uses this library, atomics, and what the C library mends in children.
         let child = match unsafe { libc::fork() } {
             0 => in_child(operation, board),

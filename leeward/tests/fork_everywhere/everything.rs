@@ -45,6 +45,14 @@ pub fn name(part: u32) -> &'static str {
     PARTS.get(part as usize).map_or("what the operation left", |(name, _)| name)
 }
 
+/// Has registered what is registered at its first use.
+pub fn begin_to_use_it() {
+    D::register().unwrap();
+    Unused::register().unwrap();
+    Parking::lot();
+    drop(asym::RwLock::new(0).read());
+}
+
 /// Uses everything; false if something is wrong with the part that `at` says.
 pub fn use_it(at: &AtomicU32) -> bool {
     PARTS.iter().zip(0..).all(|((_, work), number)| {

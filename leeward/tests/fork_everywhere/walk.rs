@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use super::board::{self, Board, OVER};
 use super::common::patience;
-use super::{everything, step};
+use super::{cases, everything, step};
 
 /// Instructions after which the thread is let go: what comes then is a loop.
 const MOST_STEPS: usize = 200_000;
@@ -45,6 +45,9 @@ struct Walk<'a> {
     met: HashSet<u64>,
     next: usize,
     long: bool,
+    /// The only place to fork beside, of those that tell; none: all of them.
+    only: Option<usize>,
+    told: usize,
 }
 
 /// How a step ended.
@@ -62,7 +65,7 @@ pub fn walk(name: &str, mut command: Command) {
     let mut case = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(file);
     let outcome = boards.iter().zip(["at its first use", "in its middle"]).try_for_each(|(board, when)| {
-        let count = Walk::through(&mut case, board).map_err(|trouble| format!("{when}: {trouble}"))?;
+        let count = Walk::through(&mut case, board, None).map_err(|trouble| format!("{when}: {trouble}"))?;
         println!("{name}, {when}: {} forks beside {} instructions", count.forks, count.steps);
         Ok(())
     });
@@ -81,8 +84,33 @@ pub fn walk(name: &str, mut command: Command) {
     assert!(fine, "{name}: {status} (signal 14: the case itself hung)\n{said}\n{complained}");
 }
 
+/// Two threads that both come first: for each place that tells, a process in which the other thread
+/// uses for the first time what the stepped one is just using for the first time, and forks; and
+/// again when the stepped one is through. How many places there were.
+#[track_caller]
+pub fn two_that_come_first(name: &str) -> usize {
+    for place in 1.. {
+        let mut command = cases::command(name);
+        let (boards, file) = board::boards(&mut command);
+        let mut case = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(file);
+        boards[0].before.set(1);
+        boards[1].traced.set(OVER);
+        boards[1].asked.set(OVER);
+        let outcome = Walk::through(&mut case, &boards[0], Some(place));
+        let output = case.wait_with_output().unwrap();
+        let forks =
+            outcome.unwrap_or_else(|trouble| panic!("{name}, two that come first: {trouble}\n{output:?}")).forks;
+        cases::passed(name, output);
+        if forks == 0 {
+            return place - 1;
+        }
+    }
+    unreachable!()
+}
+
 impl Walk<'_> {
-    fn through(case: &mut Child, board: &'static Board) -> Result<Count, String> {
+    fn through(case: &mut Child, board: &'static Board, only: Option<usize>) -> Result<Count, String> {
         let is_there = board.thread.wait(1, || !matches!(case.try_wait(), Ok(None)));
         if !is_there {
             return Err("the case ended before it began".into());
@@ -96,13 +124,20 @@ impl Walk<'_> {
         }
         board.traced.set(1);
         let (met, long) = (HashSet::new(), std::env::var("LEEWARD_LONG").is_ok_and(|long| long == "1"));
-        let mut walk = Walk { case, board, thread, count: Count::default(), signal: 0, met, next: 1, long };
-        let outcome = walk.begin().and_then(|()| walk.to_the_end());
+        let mut walk =
+            Walk { case, board, thread, count: Count::default(), signal: 0, met, next: 1, long, only, told: 0 };
+        let outcome = walk.begin().and_then(|()| walk.to_the_end()).and_then(|()| walk.fork_once_more());
         if outcome.is_err() {
             walk.end_it();
         }
         board.asked.set(OVER);
         outcome.map(|()| walk.count)
+    }
+
+    /// Where there was one place to fork beside: forks when the thread is through.
+    fn fork_once_more(&mut self) -> Result<(), String> {
+        let is_asked = self.only.is_some() && self.count.forks != 0;
+        if is_asked { self.have_it_fork(Stepped::Over, 0).map(drop) } else { Ok(()) }
     }
 
     /// Kills the case. Its traced thread is waited for as well: else the case never ends.
@@ -134,8 +169,13 @@ impl Walk<'_> {
                 let doubled = (self.count.steps / (DISTANCE * EACH)).max(1).ilog2();
                 self.next = self.count.steps + (DISTANCE << doubled);
             }
-            if (tells || is_next) && self.fork_beside(at.address)? == Stepped::Over {
+            self.told += usize::from(tells);
+            let forks = self.only.map_or(tells || is_next, |place| tells && self.told == place);
+            if forks && self.fork_beside(at.address)? == Stepped::Over {
                 return Ok(());
+            }
+            if forks && self.only.is_some() {
+                break;
             }
         }
         to_its_end(self.thread, self.signal).map_err(|error| error.to_string())
@@ -160,9 +200,12 @@ impl Walk<'_> {
 
     /// Has the other thread fork now, or as soon as the stepped one lets it.
     fn fork_beside(&mut self, address: u64) -> Result<Stepped, String> {
+        self.have_it_fork(Stepped::On, address)
+    }
+
+    fn have_it_fork(&mut self, mut end: Stepped, address: u64) -> Result<Stepped, String> {
         let number = self.count.forks as u32 + 1;
         let (board, process, start) = (self.board, self.case.id(), Instant::now());
-        let mut end = Stepped::On;
         board.asked.set(number);
         loop {
             let is_late = || start.elapsed() > patience();

@@ -105,18 +105,5 @@ fn beyond(policy: Policy) {
 /// Those that issue heavy fences.
 #[test]
 fn with_signals() {
-    crate::with_signals(
-        "rcu",
-        &[
-            "read",
-            "synchronize",
-            "synchronize_behind_a_reader",
-            "poll",
-            "defer_and_help",
-            "barrier",
-            "adopted",
-            "cell_back",
-            "end_of_a_reader",
-        ],
-    );
+    crate::with_signals("rcu", &["read", "synchronize_behind_a_reader", "defer_and_help", "adopted"]);
 }
