@@ -32,7 +32,7 @@ impl Operation {
         self
     }
 
-    pub const fn to_the_end_of_the_thread(mut self) -> Operation {
+    pub const fn until_the_thread_ends(mut self) -> Operation {
         self.ends = true;
         self
     }

@@ -1,8 +1,8 @@
 //! The tracer's side: it steps one thread of a case through an operation and has another thread of
 //! the case fork at the places that tell.
 //!
-//! What a child finds changes where memory changes that threads share: behind instructions with a
-//! lock prefix, exchanges with memory, and system calls. Each such place of the code is forked
+//! What a child finds changes where memory changes that threads share: behind this program's
+//! instructions with a lock prefix and exchanges with memory, and behind system calls. Each such place of the code is forked
 //! beside, the first time that the thread comes by; in between, at some instructions evenly spread.
 //! With `LEEWARD_LONG=1` it is each instruction.
 //!
@@ -12,6 +12,8 @@
 
 use std::collections::HashSet;
 use std::io::{self, Read};
+use std::ops::Range;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -45,6 +47,8 @@ struct Walk<'a> {
     met: HashSet<u64>,
     next: usize,
     long: bool,
+    /// Where this program's own code is.
+    own: Vec<Range<u64>>,
     /// The only place to fork beside, of those that tell; none: all of them.
     only: Option<usize>,
     told: usize,
@@ -124,9 +128,12 @@ impl Walk<'_> {
         }
         board.traced.set(1);
         let (met, long) = (HashSet::new(), std::env::var("LEEWARD_LONG").is_ok_and(|long| long == "1"));
+        let own = mappings(case.id()).into_iter().filter(|mapping| is_this_program(&mapping.path));
+        let own: Vec<_> = own.map(|mapping| mapping.range).collect();
+        assert!(!own.is_empty(), "the program's own code is not found");
         let mut walk =
-            Walk { case, board, thread, count: Count::default(), signal: 0, met, next: 1, long, only, told: 0 };
-        let outcome = walk.begin().and_then(|()| walk.to_the_end()).and_then(|()| walk.fork_once_more());
+            Walk { case, board, thread, count: Count::default(), signal: 0, met, next: 1, long, own, only, told: 0 };
+        let outcome = walk.begin().and_then(|()| walk.go_through()).and_then(|()| walk.fork_once_more());
         if outcome.is_err() {
             walk.end_it();
         }
@@ -157,10 +164,11 @@ impl Walk<'_> {
         Err("the thread ended before it began".into())
     }
 
-    fn to_the_end(&mut self) -> Result<(), String> {
+    fn go_through(&mut self) -> Result<(), String> {
         while self.count.steps < MOST_STEPS {
             let Some(at) = place(self.thread) else { break };
-            let tells = (self.long || is_telling(&at.code)) && self.met.insert(at.address);
+            let tells = self.long || self.is_telling(&at);
+            let tells = tells && self.met.insert(at.address);
             if self.step()? == Stepped::Over {
                 return Ok(());
             }
@@ -179,6 +187,16 @@ impl Walk<'_> {
             }
         }
         to_its_end(self.thread, self.signal).map_err(|error| error.to_string())
+    }
+
+    /// Returns true for system calls, and for what this program's own code does to memory that
+    /// threads share. (The C library mends its own in children.)
+    fn is_telling(&self, place: &Place) -> bool {
+        match kind(&place.code) {
+            Kind::SystemCall => true,
+            Kind::Locked => self.own.iter().any(|code| code.contains(&place.address)),
+            Kind::Other => false,
+        }
     }
 
     fn step(&mut self) -> Result<Stepped, String> {
@@ -242,16 +260,10 @@ impl Walk<'_> {
 
     /// Where the code is, as `addr2line` asks.
     fn name_of(&self, address: u64) -> String {
-        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.case.id())).unwrap_or_default();
-        let mut bases = std::collections::HashMap::new();
-        for line in maps.lines() {
-            let Some((from, rest)) = line.split_once('-') else { continue };
-            let (to, path) = (rest.split(' ').next().unwrap_or_default(), line.rsplit(' ').next().unwrap_or_default());
-            let [from, to] = [from, to].map(|number| u64::from_str_radix(number, 16).unwrap_or(0));
-            let base = *bases.entry(path.to_owned()).or_insert(from);
-            if (from..to).contains(&address) {
-                return format!("{path} + {:#x}", address - base);
-            }
+        let mappings = mappings(self.case.id());
+        if let Some(mapping) = mappings.iter().find(|mapping| mapping.range.contains(&address)) {
+            let first = mappings.iter().find(|other| other.path == mapping.path).unwrap();
+            return format!("{} + {:#x}", mapping.path, address - first.range.start);
         }
         format!("{address:#x}")
     }
@@ -269,6 +281,29 @@ pub fn to_its_end(thread: i32, mut signal: i32) -> io::Result<()> {
             None => return Ok(()),
         };
     }
+}
+
+/// A piece of a process's memory.
+struct Mapping {
+    range: Range<u64>,
+    path: String,
+}
+
+fn mappings(process: u32) -> Vec<Mapping> {
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    let mapping = |line: &str| {
+        let (from, rest) = line.split_once('-')?;
+        let (to, rest) = rest.split_once(' ')?;
+        let [from, to] = [from, to].map(|number| u64::from_str_radix(number, 16).ok());
+        let path = rest.find('/').map_or("", |at| rest[at..].trim_end_matches(" (deleted)"));
+        Some(Mapping { range: from?..to?, path: path.to_owned() })
+    };
+    maps.lines().filter_map(mapping).collect()
+}
+
+fn is_this_program(path: &str) -> bool {
+    let this = std::env::current_exe().unwrap();
+    Path::new(this.to_str().unwrap().trim_end_matches(" (deleted)")) == Path::new(path)
 }
 
 fn is_asleep(process: u32, thread: i32) -> bool {
@@ -300,14 +335,23 @@ fn place(thread: i32) -> Option<Place> {
     Some(Place { address: registers.rip, code: code.to_ne_bytes() })
 }
 
-/// Returns true for what changes memory that threads share, or asks the kernel.
-fn is_telling(code: &[u8; 8]) -> bool {
+/// What an instruction does that others may see.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Changes memory that threads share.
+    Locked,
+    SystemCall,
+    Other,
+}
+
+fn kind(code: &[u8; 8]) -> Kind {
     let is_prefix = |byte: &&u8| matches!(**byte, 0x26 | 0x2E | 0x36 | 0x3E | 0x40..=0x4F | 0x64..=0x67 | 0xF2 | 0xF3);
     let prefixes = code.iter().take_while(is_prefix).count();
     match code[prefixes..] {
-        [0xF0, ..] | [0x0F, 0x05, ..] => true,
+        [0xF0, ..] => Kind::Locked,
         // An exchange, with memory.
-        [0x86 | 0x87, operands, ..] => operands >> 6 != 3,
-        _ => false,
+        [0x86 | 0x87, operands, ..] if operands >> 6 != 3 => Kind::Locked,
+        [0x0F, 0x05, ..] => Kind::SystemCall,
+        _ => Kind::Other,
     }
 }

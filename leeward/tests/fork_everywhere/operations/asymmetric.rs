@@ -16,8 +16,8 @@ operations! {
     written: || drop(RWLOCK.write()) => left(rwlock_is_usable);
     written_behind_a_reader: || drop(RWLOCK.write()) => beside(reads).left(rwlock_is_usable);
     read_behind_a_writer: || drop(RWLOCK.read()) => beside(writes).left(rwlock_is_usable);
-    end_of_a_reader: || drop(RWLOCK.read()) => left(rwlock_is_usable).to_the_end_of_the_thread();
-    end_of_an_owner: earn_it => left(mutex_is_usable).to_the_end_of_the_thread();
+    end_of_a_reader: || drop(RWLOCK.read()) => left(rwlock_is_usable).until_the_thread_ends();
+    end_of_an_owner: earn_it => left(mutex_is_usable).until_the_thread_ends();
 }
 
 static MUTEX: asym::Mutex<u32> = asym::Mutex::new(0);

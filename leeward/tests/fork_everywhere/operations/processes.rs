@@ -16,7 +16,7 @@ operations! {
     robust_light: || robust_lock(&BY_STORE);
     robust_light_awaited: || robust_lock(&BY_STORE) => beside(|beside| holds(&BY_STORE, beside));
     robust_timed: || drop(BY_STORE.try_lock_for(SHORT)) => beside(|beside| holds(&BY_STORE, beside));
-    end_of_a_robust_locker: || robust_lock(&BY_EXCHANGE) => to_the_end_of_the_thread();
+    end_of_a_robust_locker: || robust_lock(&BY_EXCHANGE) => until_the_thread_ends();
     region: || drop(Region::<Locks>::create(1, |_| ()).unwrap());
     shared_locks: || {
         let region = Region::<Locks>::create(1, |_| ()).unwrap();

@@ -70,11 +70,11 @@ operations! {
         rcu::poll(&rcu::start_poll());
         let _ = rcu::stats();
     };
-    end_of_a_reader: || drop(D::read()) => to_the_end_of_the_thread();
+    end_of_a_reader: || drop(D::read()) => until_the_thread_ends();
     end_of_an_owner: || {
         thread_local! { static OWNED: Reader<D> = Reader::register(); }
         OWNED.with(|reader| drop(reader.read()));
-    } => to_the_end_of_the_thread();
+    } => until_the_thread_ends();
 }
 
 fn nap() {
