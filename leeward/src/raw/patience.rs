@@ -41,25 +41,27 @@ pub(crate) struct Patience {
     looked: u32,
     /// It waits for a lock, which the threads that it yields to may be using.
     is_for_lock: bool,
-    /// The time that its yields may take together.
-    most: Duration,
     deadline: Option<Deadline>,
-    /// When the first yield began.
-    began: Option<Duration>,
+    /// When the first yield began, where yields are timed.
+    began: Duration,
     has_yielded_enough: bool,
 }
 
 impl Patience {
     /// For an event that another thread brings about, until `deadline`.
     pub(crate) const fn until(deadline: Option<Deadline>) -> Patience {
-        Patience { looked: 0, is_for_lock: false, most: LONG, deadline, began: None, has_yielded_enough: false }
+        Patience { looked: 0, is_for_lock: false, deadline, began: Duration::ZERO, has_yielded_enough: false }
     }
 
     /// For a lock, until `deadline`. Without one not the time of the yields counts, but their number: as often as not the
     /// threads that had the processor used it for the same lock.
     pub(crate) const fn for_lock(deadline: Option<Deadline>) -> Patience {
-        let most = if deadline.is_some() { LONG } else { Duration::MAX };
-        Patience { looked: 0, is_for_lock: true, most, deadline, began: None, has_yielded_enough: false }
+        Patience { is_for_lock: true, ..Patience::until(deadline) }
+    }
+
+    /// Returns true if the time counts that its yields take. (To ask for it costs a tenth of a yield.)
+    fn is_timed(&self) -> bool {
+        !self.is_for_lock || self.deadline.is_some()
     }
 
     /// Waits a little; false when it is time to sleep.
@@ -101,27 +103,31 @@ impl Patience {
         if self.has_yielded_enough {
             return false;
         }
-        if self.began.is_some() {
+        if self.looked > SPINS {
             // Asked once, where the first yield was in vain.
             return self.looked != SPINS + 1 || F::yields_to_all() || mutated!(patience_real_time);
         }
-        let now = F::now().since_beginning();
-        let is_near = self.deadline.is_some_and(|deadline| deadline.since_beginning() < now.saturating_add(NEAR));
-        if is_near && !mutated!(patience_near) || !self.is_for_lock && BUSY.is_busy(now) {
-            return false;
+        if !self.is_timed() {
+            return true;
         }
-        self.began = Some(now);
-        true
+        self.began = F::now().since_beginning();
+        let near = self.began.saturating_add(NEAR);
+        let is_near = self.deadline.is_some_and(|deadline| deadline.since_beginning() < near);
+        let is_busy = !self.is_for_lock && BUSY.is_busy(self.began);
+        !(is_near && !mutated!(patience_near) || is_busy)
     }
 
     /// Returns true if the yields took so long that another would be one too many.
     fn took_long<F: Futex>(&self) -> bool {
+        if !self.is_timed() {
+            return false;
+        }
         let now = F::now().since_beginning();
-        let took = now.saturating_sub(self.began.unwrap_or(now));
+        let took = now.saturating_sub(self.began);
         if took >= SLICE && !self.is_for_lock {
             BUSY.begin(now);
         }
-        took >= self.most && !mutated!(patience_long)
+        took >= LONG && !mutated!(patience_long)
     }
 }
 
