@@ -4,7 +4,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -76,8 +76,7 @@ fn main() {
         let last = threads.spawn(move || block("thread 2"));
         until(4);
 
-        // Release: a store that the woken see.
-        word.store(1, Ordering::Release);
+        // The word stays as it is: a waiter that compares it once more before it sleeps keeps its place.
         for woken in 1..=4 {
             assert_eq!(lot.wake(word, 1), 1);
             while order.lock().unwrap().len() < woken {
