@@ -82,6 +82,8 @@ mod errno;
 mod futex2;
 mod gate;
 mod growth;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod horizon;
 mod host;
 #[cfg(all(test, not(leeward_loom)))]

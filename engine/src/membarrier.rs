@@ -198,7 +198,7 @@ impl<H: Host> Barrier<'_, H> {
         Ok(())
     }
 
-    /// Steps 1 to 6 (DESIGN.md, "membarrier").
+    /// Steps 1 to 6 (docs/engine/membarrier.md).
     fn expedited(&self, what: Interrupt, whom: Whom) {
         if self.online() == 1 && what != Interrupt::Core {
             return;

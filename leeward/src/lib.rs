@@ -1,5 +1,9 @@
-//! Synchronization for Linux that moves its cost off the common path: readers, uncontended lockers and living owners
-//! pay nothing; the rare writer, waiter or dying thread pays.
+//! Synchronization for Linux that moves its cost off the common path: asymmetric fences and userspace
+//! RCU, locks on futexes, and locks that survive their owner. A reader, the owner of a biased lock and
+//! the unlock of a light one execute no fence and no locked instruction; the rare writer, waiter or
+//! dying thread pays.
+//!
+//! [`guide`] is the book: how each part works, why it is right, and what it costs.
 //!
 //! | module | common path, free | rare path, pays |
 //! |---|---|---|
@@ -46,6 +50,8 @@ mod fork_mark;
 #[path = "no_fork_mark.rs"]
 mod fork_mark;
 pub mod futex;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 #[cfg(all(test, leeward_loom))]
 mod models;
 #[cfg_attr(leeward_mutants, doc(hidden))]

@@ -1,6 +1,6 @@
 //! The grace period: one implementation for every flavour of reader and every pair of fences.
 //!
-//! DESIGN.md, "The grace period", tells the two interleavings of each lettered pair and what breaks without it.
+//! docs/orderings.md tells the two interleavings of each lettered pair and what breaks without it.
 
 use core::time::Duration;
 

@@ -1,7 +1,7 @@
 //! A reader's slot: how one reader tells the writers whether it is inside a section, and since when.
 //!
-//! Written by its reader with plain moves, read by whoever runs a grace period. The orderings are those of DESIGN.md,
-//! "The grace period"; each was taken out in turn and found missing by a model (`tests/model.rs`) or a test
+//! Written by its reader with plain moves, read by whoever runs a grace period. The orderings are those of
+//! docs/rcu.md and docs/orderings.md; each was taken out in turn and found missing by a model (`tests/model.rs`) or a test
 //! (`ci/mutants`).
 
 use core::panic::Location;

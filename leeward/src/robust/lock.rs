@@ -1,7 +1,7 @@
 //! A robust lock without data: its words, and the order in which they and the list are written, so that a death
 //! between any two instructions leaves nothing locked and nobody asleep.
 //!
-//! The orders and what each death leaves are told in DESIGN.md, "Robust locks". After the robust futex interface of Ingo Molnar
+//! The orders and what each death leaves are told in docs/robust.md. After the robust futex interface of Ingo Molnar
 //! and Ulrich Drepper (Linux 2.6.17, 2006); the waiters bit that outlives the release, and how it is taken away again, are ours.
 //! Called by [`mutex`](super::mutex).
 

@@ -43,7 +43,7 @@
 //!   the wakes and of `FUTEX_UNLOCK_PI` since Linux 7.2, ends this race: the kernel unlocks, clears the pending entry and wakes. Nothing here uses it: it
 //!   stores 0, where these locks keep a bit for those who sleep still, who would be stranded.)
 //! - **Trust.** The links are addresses in shared memory, as pthread's are: processes that share a lock trust one another to keep to the protocol. A *word* with
-//!   anything in it is an error or a lock, soon: [`LockError::OwnerLost`], [`LockError::WouldDeadlock`], [`LockError::TimedOut`].
+//!   anything in it is an error or a lock, soon, unless it names a thread that lives (then only timed calls end): [`LockError::OwnerLost`], [`LockError::WouldDeadlock`], [`LockError::TimedOut`].
 //! - **Signal handlers** may not lock or unlock: one that interrupts a lock or unlock of its own thread would take over its pending entry.
 //! - **Pid namespaces.** Owners are known by thread number, which is another in each namespace: two owners would look the same. All processes that share a
 //!   lock must be of one namespace.

@@ -6,7 +6,7 @@
 //! long as it is counted, every owner sees it and unlocks by an exchange, and the protocol is the one without any of this.
 //!
 //! A sleeper that is killed stays counted, and the lock's unlocks stay exchanges: slower, and never wrong. Called by [`lock`](super::lock);
-//! both interleavings are told in DESIGN.md, "Robust locks". After the asymmetric Dekker synchronization of Dave Dice, Hui
+//! both interleavings are told in docs/orderings-locks.md. After the asymmetric Dekker synchronization of Dave Dice, Hui
 //! Huang and Mingyao Yang (2001).
 
 use core::time::Duration;

@@ -1,0 +1,37 @@
+//! The book of the engine, page by page: how each part works, why it is right, and how to write a
+//! host.
+//!
+//! The same pages lie in the repository's `docs/engine`.
+//! This module is there in documentation only.
+
+/// A page. Its links to other pages lead to modules here: of two definitions of a link the first
+/// counts, and the page's own, which names the file, comes second.
+macro_rules! page {
+    ($name:ident, $file:literal) => {
+        #[doc = concat!(
+                            "\n",
+                            "[README.md]: crate::guide::overview\n",
+                            "[porting.md]: crate::guide::porting\n",
+                            "[tables.md]: crate::guide::tables\n",
+                            "[waiters.md]: crate::guide::waiters\n",
+                            "[inheritance.md]: crate::guide::inheritance\n",
+                            "[robust.md]: crate::guide::robust\n",
+                            "[membarrier.md]: crate::guide::membarrier\n",
+                            "[parking.md]: crate::guide::parking\n",
+                            "[testing.md]: crate::guide::testing\n",
+                            "\n",
+                        )]
+        #[doc = include_str!(concat!("../docs/", $file))]
+        pub mod $name {}
+    };
+}
+
+page!(overview, "README.md");
+page!(porting, "porting.md");
+page!(tables, "tables.md");
+page!(waiters, "waiters.md");
+page!(inheritance, "inheritance.md");
+page!(robust, "robust.md");
+page!(membarrier, "membarrier.md");
+page!(parking, "parking.md");
+page!(testing, "testing.md");

@@ -1,0 +1,46 @@
+//! The project's book, page by page: how each part works, why it is right, and what it costs.
+//!
+//! The same pages lie in the repository's `docs`, with the engine's and the decisions beside them.
+//! This module is there in documentation only.
+
+/// A page. Its links to other pages lead to modules here: of two definitions of a link the first
+/// counts, and the page's own, which names the file, comes second.
+macro_rules! page {
+    ($name:ident, $file:literal) => {
+        #[doc = concat!(
+                            "\n",
+                            "[architecture.md]: crate::guide::architecture\n",
+                            "[migrating.md]: crate::guide::migrating\n",
+                            "[fences.md]: crate::guide::fences\n",
+                            "[rcu.md]: crate::guide::rcu\n",
+                            "[locks.md]: crate::guide::locks\n",
+                            "[locks-small.md]: crate::guide::locks_small\n",
+                            "[asymmetric.md]: crate::guide::asymmetric\n",
+                            "[robust.md]: crate::guide::robust\n",
+                            "[shared-memory.md]: crate::guide::shared_memory\n",
+                            "[fork.md]: crate::guide::fork\n",
+                            "[orderings.md]: crate::guide::orderings\n",
+                            "[orderings-locks.md]: crate::guide::orderings_locks\n",
+                            "[testing.md]: crate::guide::testing\n",
+                            "[performance.md]: crate::guide::performance\n",
+                            "\n",
+                        )]
+        #[doc = include_str!(concat!("../docs/", $file))]
+        pub mod $name {}
+    };
+}
+
+page!(architecture, "architecture.md");
+page!(migrating, "migrating.md");
+page!(fences, "fences.md");
+page!(rcu, "rcu.md");
+page!(locks, "locks.md");
+page!(locks_small, "locks-small.md");
+page!(asymmetric, "asymmetric.md");
+page!(robust, "robust.md");
+page!(shared_memory, "shared-memory.md");
+page!(fork, "fork.md");
+page!(orderings, "orderings.md");
+page!(orderings_locks, "orderings-locks.md");
+page!(testing, "testing.md");
+page!(performance, "performance.md");
