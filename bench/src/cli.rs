@@ -46,7 +46,7 @@ pub struct Rcu {
     /// Writing threads of the rows
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=4096))]
     pub writers: u16,
-    /// Write the tables as Markdown to this file, as the README shows them (`-`: to standard output)
+    /// Write the results as Markdown to this file, as `bench/results` has them (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<String>,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub struct Rcu {
 
 #[derive(Args)]
 pub struct Contests {
-    /// Write the tables as Markdown to this file, as the README shows them (`-`: to standard output)
+    /// Write the results as Markdown to this file, as `bench/results` has them (`-`: to standard output)
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The tables as Markdown, as the project's README shows them: `--markdown FILE` writes what is pasted there.
+//! The results as Markdown: `--markdown FILE` writes a part of a page of `bench/results`.
 
 use std::fs;
 
@@ -8,6 +8,9 @@ use crate::plan::Plan;
 use crate::report::{peers, short};
 use crate::trouble::Trouble;
 use crate::versions::Versions;
+
+/// Columns of a page.
+const WIDTH: usize = 100;
 
 /// Writes the parts, with an empty line between (`-`: to standard output).
 pub fn write(to: &str, parts: &[String]) -> Result<(), Trouble> {
@@ -46,38 +49,43 @@ pub fn table(lines: impl IntoIterator<Item = Vec<String>>) -> String {
     text
 }
 
-/// The figures: one line each.
-pub fn figures(figures: &[Figure]) -> String {
-    let titles = ["figure", "ours", "theirs", "peer", "ratio (least .. greatest)", "target", "met"];
-    let titles = titles.map(str::to_string).to_vec();
-    table(std::iter::once(titles).chain(figures.iter().map(line)))
+/// An item of a list, no line of which is wider than the page.
+pub fn item(text: &str) -> String {
+    let options = textwrap::Options::new(WIDTH).initial_indent("- ").subsequent_indent("  ").break_words(false);
+    textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation)) + "\n"
 }
 
-fn line(figure: &Figure) -> Vec<String> {
-    let absent = figure.peer.is_some() && figure.theirs.is_none();
-    let ours = match &figure.trouble {
-        Some(trouble) => format!("could not be measured: {trouble}"),
-        None => with_unit(figure.ours, figure.unit),
-    };
-    vec![
-        figure.what.clone(),
-        ours,
-        if absent { "absent".to_string() } else { number(figure.theirs) },
-        figure.peer.unwrap_or("–").to_string(),
-        spread(figure),
-        figure.target.as_deref().map_or("–".to_string(), |target| target.replace("<=", "≤").replace(">=", "≥")),
-        figure.met.map_or("–", |met| if met { "yes" } else { "**no**" }).to_string(),
-    ]
+/// The figures: an item each. (A table of them is three pages wide.)
+pub fn figures(figures: &[Figure]) -> String {
+    figures.iter().map(|figure| item(&sentence(figure))).collect()
+}
+
+fn sentence(figure: &Figure) -> String {
+    if let Some(trouble) = &figure.trouble {
+        return format!("{}: could not be measured: {trouble}.", figure.what);
+    }
+    let mut text = format!("{}: **{}**", figure.what, with_unit(figure.ours, figure.unit));
+    match (figure.peer, figure.theirs) {
+        (Some(peer), Some(theirs)) => text += &format!(", {peer} {}", short(theirs)),
+        (Some(peer), None) => text += &format!(", {peer} is absent"),
+        (None, _) => {}
+    }
+    text += &spread(figure);
+    if let Some(target) = &figure.target {
+        let met = figure.met.map_or("not judged", |met| if met { "met" } else { "**missed**" });
+        text += &format!("; target {}: {met}", target.replace("<=", "≤").replace(">=", "≥"));
+    }
+    text + "."
 }
 
 /// The ratio and its spread; where the target is on ours alone, the spread is of ours and says so.
 fn spread(figure: &Figure) -> String {
-    let (Some(least), Some(greatest)) = (figure.min, figure.max) else { return "–".to_string() };
+    let (Some(least), Some(greatest)) = (figure.min, figure.max) else { return String::new() };
     let range = format!("{} .. {}", short(least), short(greatest));
     match figure.ratio {
-        Some(ratio) if figure.spread_is_of_ratios() => format!("{} ({range})", short(ratio)),
-        Some(ratio) => format!("{} (ours: {range})", short(ratio)),
-        None => format!("– (ours: {range})"),
+        Some(ratio) if figure.spread_is_of_ratios() => format!("; ratio {} ({range})", short(ratio)),
+        Some(ratio) => format!("; ratio {} (ours: {range})", short(ratio)),
+        None => format!(" ({range})"),
     }
 }
 
@@ -96,13 +104,10 @@ mod tests {
     use crate::rounds::Rounds;
 
     #[test]
-    fn a_figure_is_a_line() {
+    fn a_figure_is_an_item() {
         let rounds = Rounds { ours: vec![1.0, 2.0, 3.0], theirs: vec![2.0, 2.0, 2.0] };
         let figure = Title::new("x", "what", "us", Some("peer"), Target::RatioAtMost(0.5)).figure(&rounds);
         let text = figures(&[figure]);
-        assert_eq!(
-            text.lines().nth(2),
-            Some("| what | 2.00 µs | 2.00 | peer | 1.00 (0.50 .. 1.50) | ≤ 0.5 | **no** |")
-        );
+        assert_eq!(text, "- what: **2.00 µs**, peer 2.00; ratio 1.00 (0.50 .. 1.50); target ≤ 0.5: **missed**.\n");
     }
 }

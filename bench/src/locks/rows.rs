@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::contest::Row;
-use crate::markdown::{number, table};
+use crate::markdown::{item, number};
 use crate::report::optional;
 
 /// A block for each job.
@@ -32,11 +32,10 @@ pub fn text(rows: &[Row]) -> String {
     text
 }
 
-/// A line for each job: everybody's median.
+/// An item for each job: every lock's median.
 pub fn markdown(rows: &[Row]) -> String {
-    let titles = ["job", "unit", "medians"].map(str::to_string).to_vec();
-    let line = |job: &[Row]| vec![job[0].job.clone(), job[0].unit.replace("us", "µs"), medians(job)];
-    table(std::iter::once(titles).chain(rows.chunk_by(|one, next| one.job == next.job).map(line)))
+    let line = |job: &[Row]| item(&format!("{}, {}: {}.", job[0].job, job[0].unit.replace("us", "µs"), medians(job)));
+    rows.chunk_by(|one, next| one.job == next.job).map(line).collect()
 }
 
 fn medians(job: &[Row]) -> String {
