@@ -6,14 +6,14 @@
 /// The names, in one place: `name: what is taken out`.
 #[cfg(leeward_mutants)]
 pub(crate) const ALL: &[(&str, &str)] = &[
-    ("wait_fence", "the waiter's fence between its count and its look at the word (pair W)"),
-    ("wake_fence", "the waker's fence between the word and the count (pair W)"),
+    ("wait_fence", "the waiter's fence between its filter bit and its look at the word (pair W)"),
+    ("wake_fence", "the waker's fence between the word and the filter (pair W)"),
     ("check_outside", "the look at the word under the bucket's lock"),
     ("leave_recheck", "the second look at the waiter's bucket, when its lock is held"),
     ("leave_decision", "who leaves asking whether it was woken before"),
     ("unlink_left", "who left taking itself out of the list"),
     ("moved_recheck", "the second look whether the bucket has moved, when its lock is held"),
-    ("moved_mark", "the mark in the count of a bucket that has moved, as a wake without a lock sees it"),
+    ("moved_mark", "the mark in the lock word of a bucket that has moved, as a wake without a lock sees it"),
     ("stray_hold", "holding a space in the global table as long as a waiter is there"),
     ("pass_on", "passing on the wake of a dropped future"),
     ("new_waker", "telling the context that polled last"),

@@ -55,7 +55,8 @@
 //! Beside futex: `sched_getattr` (a thread's first wait, and one every 10 ms),
 //! `sched_setscheduler`, `tgkill` with signal 0 and `gettid` for locks with inheritance,
 //! `sched_yield` and `nanosleep` where a lock is taken, `mmap` where a handler wants more than four
-//! wakes at a time. Where a sandbox refuses them with an errno, threads are ordinary ones.
+//! wakes at a time. Where a sandbox refuses them with an errno, threads are ordinary ones. If it
+//! refuses `mmap`, the process ends with a sentence: a handler's wake must not be lost.
 //!
 //! # Waking many
 //! A wake of many threads moves them to one word first, by one system call each, and wakes them by

@@ -76,7 +76,8 @@ enum How {
 /// the slot; no fence, no locked instruction, no line that is written by others. Writing: what an ordinary lock costs,
 /// and if readers came since the last write, a [`heavy`](crate::fence::heavy) fence and a look at each thread's
 /// slots. Then readers take the ordinary lock for nine times as long as the fence took (at least 10 µs, at most 100 µs), so
-/// that frequent writers pay at most a tenth more than they would without.
+/// that frequent writers pay at most a tenth more than they would without, where a fence takes up to 11 µs. Where it takes a
+/// millisecond, as on virtual machines whose interrupts are slow, they pay a fence every tenth of a millisecond.
 ///
 /// # Fairness
 /// A writer first has the ordinary lock ([`raw::RwLock`](crate::raw::RwLock), whose fairness this one has), then closes
@@ -126,7 +127,7 @@ pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
 /// # Bias
 /// The first thread that takes it is its owner. Its second lock and all that follow are a store into a slot of its own.
 /// Another thread that wants the lock revokes that, and it is an ordinary one ([`raw::Mutex`](crate::raw::Mutex)) until
-/// some thread has taken it 512 times in a row without having to wait; that one is the owner then. The number
+/// some thread has taken it 512 times more in a row without having to wait; that one is the owner then. The number
 /// doubles with each revocation, up to 65,536: a lock that threads share ends as an ordinary one, which is revoked once in
 /// 65,536 locks at most. An owner that exits leaves its bias to be revoked (or to the next thread that is given its slots).
 ///

@@ -1,7 +1,7 @@
 //! Waiting for several words at once: Linux's `futex_waitv` (5.16, 2021), and what serves where it is refused.
 //!
 //! Where the kernel has no such call, or a sandbox refuses it, the caller sleeps on the first word alone, in naps between
-//! which it looks at all the words: 50 microseconds, twice as long each time, up to 2 milliseconds; then it returns
+//! which it looks at all the words: 50 microseconds, twice as long each time, up to 1.5 milliseconds; then it returns
 //! [`WaitAny::Woken`] without a place, so that the caller looks at its conditions. So a wake through another word than the
 //! first comes late by a nap, at most 4 milliseconds if the word was stored back meanwhile, and is not lost.
 
