@@ -1,7 +1,10 @@
 //! The command line, and what is said when it is wrong: one sentence and exit code 2.
 
+use std::path::PathBuf;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use leeward::fence::Strategy;
 
 /// Diagnose and torture the leeward synchronization library.
@@ -26,6 +29,10 @@ pub enum Command {
         #[command(subcommand)]
         subject: Subject,
     },
+    /// Print the completions of a shell: `leeward completions bash > ~/.local/share/bash-completion/completions/leeward`
+    Completions { shell: Shell },
+    /// Write the manual pages, one for each verb: `leeward man ~/.local/share/man/man1`
+    Man { directory: PathBuf },
 }
 
 #[derive(Subcommand)]
@@ -34,6 +41,11 @@ pub enum Subject {
     Rcu(Rcu),
     /// Robust locks: processes that are killed at random instants, just woken, and at every instruction of lock and unlock
     Robust(Robust),
+}
+
+/// The whole command line, for what is generated from it.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 #[derive(Args)]

@@ -4,12 +4,13 @@
 
 mod args;
 mod doctor;
+mod generated;
 mod sys;
 mod torture;
 
 use std::process::ExitCode;
 
-use leeward::fence;
+use leeward::fence::{self, Strategy};
 
 use args::{Command, Subject};
 
@@ -21,19 +22,25 @@ fn main() -> ExitCode {
         Ok(command) => command,
         Err(code) => return ExitCode::from(code),
     };
-    // Before anything else runs: registering with the kernel is instant while the process has one thread.
-    let picked = fence::init();
-    if picked == Err(fence::Error::UnknownName) {
-        return refuse(&fence::Error::UnknownName);
-    }
     match command {
-        Command::Doctor(args) => doctor::run(&args, picked),
+        Command::Completions { shell } => generated::completions(shell),
+        Command::Man { directory } => generated::manual(&directory).unwrap_or_else(|sentence| refuse(&sentence)),
+        Command::Doctor(args) => with_fences(|picked| doctor::run(&args, picked)),
         Command::Torture { subject: Subject::Rcu(args) } => {
-            torture::run(&args).unwrap_or_else(|sentence| refuse(&sentence))
+            with_fences(|_| torture::run(&args).unwrap_or_else(|sentence| refuse(&sentence)))
         }
         Command::Torture { subject: Subject::Robust(args) } => {
-            torture::robust::run(&args).unwrap_or_else(|sentence| refuse(&sentence))
+            with_fences(|_| torture::robust::run(&args).unwrap_or_else(|sentence| refuse(&sentence)))
         }
+    }
+}
+
+/// Chooses how heavy fences are made, before anything else runs: registering with the kernel is instant while the
+/// process has one thread.
+fn with_fences(verb: impl FnOnce(Result<Strategy, fence::Error>) -> ExitCode) -> ExitCode {
+    match fence::init() {
+        Err(fence::Error::UnknownName) => refuse(&fence::Error::UnknownName),
+        picked => verb(picked),
     }
 }
 
