@@ -64,6 +64,9 @@ mod no_unwind;
 pub mod pi;
 pub mod raw;
 pub mod rcu;
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 mod registry;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", not(any(leeward_loom, leeward_symmetric))))]
 pub mod robust;
