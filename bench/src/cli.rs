@@ -82,6 +82,9 @@ pub struct Common {
     /// Under a minute: the same figures from fewer and shorter rounds
     #[arg(long)]
     pub quick: bool,
+    /// Say under each figure what was measured, beside which peer, and the best rounds
+    #[arg(long)]
+    pub verbose: bool,
     /// Write everything as JSON to this file (`-`: to standard output, and the table to standard error)
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,

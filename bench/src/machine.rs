@@ -1,8 +1,33 @@
 //! What the numbers were taken on: processor, kernel, and which of the commands that the schemes use it has.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
+
+/// What a heavy fence takes beside a thread that runs: the median of some.
+pub fn heavy_fence() -> Duration {
+    const CALLS: usize = 31;
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let mut times: Vec<_> = (0..CALLS).map(|_| timed(leeward::fence::heavy)).collect();
+        stop.store(true, Ordering::Relaxed);
+        times.sort_unstable();
+        times[CALLS / 2]
+    })
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
 
 #[derive(Serialize)]
 pub struct Machine {

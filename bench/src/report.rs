@@ -2,16 +2,20 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Common;
 use crate::figure::Figure;
-use crate::machine::Machine;
+use crate::machine::{self, Machine};
 use crate::plan::Plan;
 use crate::trouble::Trouble;
 use crate::versions::Versions;
+
+/// A heavy fence that takes longer than this is slow.
+const SLOW: Duration = Duration::from_micros(100);
 
 /// One object with everything in it; `rows` are those of the main job, or of the scaling.
 pub fn object(versions: &Versions, figures: &[Figure], rows: &[impl Serialize]) -> Value {
@@ -44,56 +48,87 @@ pub fn head(plan: &Plan, versions: &Versions, what: &str) -> String {
     let or_none = |names: Vec<&str>| {
         if names.is_empty() { "none".to_string() } else { names.join(", ") }
     };
-    let peers = peers(versions);
-    format!(
-        "{} · {} cores · Linux {}\nmembarrier: {}\nfutex2: {}\npeers: {}\n{what}; {} rounds in turns, medians; {} s a row\n",
-        machine.cpu,
-        machine.cores,
-        machine.kernel,
-        or_none(machine.membarrier),
-        or_none(machine.futex),
-        peers,
-        plan.rounds,
-        plan.row.as_secs_f64(),
-    )
+    let head = [
+        format!("{} · {} cores · Linux {}", machine.cpu, machine.cores, machine.kernel),
+        format!("membarrier: {}", or_none(machine.membarrier)),
+        format!("futex2: {}", or_none(machine.futex)),
+        format!("peers: {}", peers(versions)),
+        format!("{what}; {} rounds in turns, medians; {} s a row", plan.rounds, plan.row.as_secs_f64()),
+    ];
+    let options = textwrap::Options::new(80).subsequent_indent("    ").break_words(false);
+    head.iter().map(|line| textwrap::fill(line, &options) + "\n").collect()
 }
 
-/// The figures, as text.
-pub fn figures(figures: &[Figure]) -> String {
-    let mut text = format!(
-        "\n{:<30} {:>12} {:>12}  {:<16} {:>7} {:>16} {:>9} {:>4}  {:>19}  {}\n",
-        "figure", "ours", "theirs", "peer", "ratio", "min .. max", "target", "met", "best rounds", "what"
-    );
+/// The figures, as text, in lines of 80 columns; `verbose`: with a second line that says what was measured.
+pub fn figures(figures: &[Figure], verbose: bool) -> String {
+    let titles = ["figure", "ours", "theirs", "ratio", "min .. max", "target", ""];
+    let mut text = format!("\n{}\n", row(titles.map(str::to_string)));
     for figure in figures {
         if let Some(trouble) = &figure.trouble {
             let _ = writeln!(text, "{:<30} could not be measured: {trouble}", figure.id);
             continue;
         }
-        let best = match figure.best {
-            (Some(ours), Some(theirs)) => format!("{} : {}", short(ours), short(theirs)),
-            (ours, _) => optional(ours),
-        };
-        let _ = writeln!(
-            text,
-            "{:<30} {:>12} {:>12}  {:<16} {:>7} {:>16} {:>9} {:>4}  {:>19}  {}, {}",
-            figure.id,
+        let is_absent = figure.peer.is_some() && figure.theirs.is_none();
+        let cells = [
+            figure.id.clone(),
             optional(figure.ours),
-            if figure.peer.is_some() && figure.theirs.is_none() {
-                "absent".to_string()
-            } else {
-                optional(figure.theirs)
-            },
-            figure.peer.unwrap_or("-"),
+            if is_absent { "absent".to_string() } else { optional(figure.theirs) },
             optional(figure.ratio),
-            format!("{} .. {}", optional(figure.min), optional(figure.max)),
-            figure.target.as_deref().unwrap_or("-"),
-            figure.met.map_or("-", |met| if met { "yes" } else { "no" }),
-            best,
-            figure.what,
-            figure.unit,
+            format!("{}..{}", optional(figure.min), optional(figure.max)),
+            figure.target.clone().unwrap_or_default(),
+            figure.met.map_or("", |met| if met { "yes" } else { "no" }).to_string(),
+        ];
+        let _ = writeln!(text, "{}", row(cells));
+        if verbose {
+            text += &description(figure);
+        }
+    }
+    text + "\nours, theirs: medians. ratio: ours to theirs, the median of the rounds' ratios; min, max: of these\n\
+            (of ours alone where the target is on ours alone). The last column: whether the target was met.\n"
+}
+
+fn row([figure, ours, theirs, ratio, spread, target, met]: [String; 7]) -> String {
+    let line = format!("{figure:<30} {ours:>7} {theirs:>7} {ratio:>5} {spread:>15} {target:>7} {met:>3}");
+    line.trim_end().to_string()
+}
+
+fn description(figure: &Figure) -> String {
+    let peer = figure.peer.map_or_else(String::new, |peer| format!(", beside {peer}"));
+    let best = match figure.best {
+        (Some(ours), Some(theirs)) => format!("; best rounds {} and {}", short(ours), short(theirs)),
+        (Some(ours), None) => format!("; best round {}", short(ours)),
+        (None, _) => String::new(),
+    };
+    let text = format!("{}, {}{peer}{best}", figure.what, figure.unit);
+    textwrap::indent(&textwrap::fill(&text, 76), "    ") + "\n"
+}
+
+/// What the table means, and what about this machine a reader of it should know.
+pub fn closing(figures: &[Figure], versions: &Versions) -> String {
+    let judged = figures.iter().filter(|figure| figure.met.is_some()).count();
+    let met = figures.iter().filter(|figure| figure.met == Some(true)).count();
+    let mut text = format!(
+        "Of a time or a count less is better, of a rate (\"/s\" in `--verbose`) more is. {met} of {judged} targets were \
+         met in this run; a ratio whose min and max lie on both sides of the target says nothing about it."
+    );
+    let fence = machine::heavy_fence();
+    if fence > SLOW {
+        let _ = write!(
+            text,
+            " A heavy fence takes {fence:.0?} here beside a running thread, because interrupts between the processors \
+             are slow: prefer `defer` to `synchronize`, let callers share grace periods, and take `asym` locks only \
+             where writes are rare."
         );
     }
-    text + "\nratio: ours : theirs, the median of the rounds' ratios, and their least and greatest (of ours alone where the target is on ours alone).\n"
+    let cores = Machine::here().cores;
+    if cores < 4 {
+        let _ = write!(text, " {cores} processors: rows with more threads than that measure the scheduler too.");
+    }
+    let absent: Vec<_> = versions.iter().filter(|(_, version)| version.is_none()).map(|(name, _)| *name).collect();
+    if !absent.is_empty() {
+        let _ = write!(text, " Absent: {}; bench/README.md says how to get them.", absent.join(", "));
+    }
+    format!("\n{}\n", textwrap::fill(&text, 80))
 }
 
 /// Every peer with its version.

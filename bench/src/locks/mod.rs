@@ -61,7 +61,13 @@ pub fn present(
     let (rows, figures) = all(&plan, table, groups);
     plan.done();
     let head = report::head(&plan, versions, what);
-    report::show(&options.common, &format!("{head}{}{}", rows::text(&rows), report::figures(&figures)));
+    let text = format!(
+        "{head}{}{}{}",
+        rows::text(&rows),
+        report::figures(&figures, options.common.verbose),
+        report::closing(&figures, versions)
+    );
+    report::show(&options.common, &text);
     if let Some(file) = &options.common.json {
         report::write(file, &report::object(versions, &figures, &rows))?;
     }

@@ -25,7 +25,13 @@ pub fn compare(options: &Rcu) -> Result<bool, Trouble> {
     plan.done();
     let (versions, threads) = (roster::versions(), format!("{} readers, {} writers", plan.readers, plan.writers));
     let head = report::head(&plan, &versions, &threads);
-    report::show(&options.common, &format!("{head}{}{}", rows::text(&plan, &rows), report::figures(&figures)));
+    let text = format!(
+        "{head}{}{}{}",
+        rows::text(&plan, &rows),
+        report::figures(&figures, options.common.verbose),
+        report::closing(&figures, &versions)
+    );
+    report::show(&options.common, &text);
     if let Some(file) = &options.common.json {
         report::write(file, &report::object(&versions, &figures, &rows))?;
     }

@@ -68,7 +68,8 @@ impl Advice {
             }
             Advice::ForcedStrategy => "LEEWARD_FENCE is set: unset it to have the best strategy that works here.",
             Advice::SlowHeavyFence => {
-                "A heavy fence is slow here (interrupts between virtual processors often are): batch updates (defer), and let callers share grace periods."
+                "A heavy fence is slow here (interrupts between virtual processors often are): batch updates (defer), let callers share grace periods, and take \
+                 asymmetric locks only where writes are rarer than the line `reads that pay for one write` says."
             }
             Advice::Sandbox => {
                 "A seccomp filter is in force: calls that it kills for are found out by child processes; `fence::force` of the signals avoids asking."

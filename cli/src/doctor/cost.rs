@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use leeward::fence::{self, Error, Strategy};
+use leeward::{asym, sync};
 use serde_json::Value;
 
 use super::advice::Advice;
@@ -23,8 +24,47 @@ pub fn findings(picked: Result<Strategy, Error>) -> Vec<Finding> {
     if let Ok(strategy) = picked {
         // It worked when it was picked; should it be refused by now, heavy fences go to the next one by themselves.
         let _ = fence::force(strategy);
+        findings.push(break_even());
     }
     findings
+}
+
+/// Of how many reads of an asymmetric readers-writer lock one may be a write before it costs more than an ordinary one.
+fn break_even() -> Finding {
+    static ORDINARY: sync::RwLock<u32> = sync::RwLock::new(0);
+    static ASYMMETRIC: asym::RwLock<u32> = asym::RwLock::new(0);
+    let ordinary = each(|| *ORDINARY.read());
+    let asymmetric = each(|| *ASYMMETRIC.read());
+    let (fence, saved) = (beside_a_sibling(median).as_secs_f64() * 1e9, ordinary - asymmetric);
+    let id = "asym.reads_a_write";
+    let what = "reads that pay for one write of asym::RwLock";
+    if saved <= 0.0 {
+        return Finding::new(
+            id,
+            what,
+            "none",
+            Value::Null,
+            "a read by asym::RwLock saves nothing here: use sync::RwLock",
+        );
+    }
+    let reads = (fence / saved).ceil() as u64;
+    let means = format!(
+        "a read takes {asymmetric:.1} ns where sync::RwLock takes {ordinary:.1}: use asym where writes are rarer than that"
+    );
+    Finding::new(id, what, reads.to_string(), reads, means)
+}
+
+/// Nanoseconds for each of many calls: the best of some rounds.
+fn each(read: impl Fn() -> u32) -> f64 {
+    const READS: u32 = 20_000;
+    let round = |_| {
+        let start = Instant::now();
+        (0..READS).for_each(|_| {
+            std::hint::black_box(read());
+        });
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(READS)
+    };
+    (0..5).map(round).fold(f64::INFINITY, f64::min)
 }
 
 fn in_use(picked: Result<Strategy, Error>) -> Finding {
