@@ -6,21 +6,22 @@
 
 /// A page. Its links to other pages lead to modules here: of two definitions of a link the first
 /// counts, and the page's own, which names the file, comes second.
+#[rustfmt::skip]
 macro_rules! page {
     ($name:ident, $file:literal) => {
         #[doc = concat!(
-                                                    "\n",
-                                                    "[README.md]: crate::guide::overview\n",
-                                                    "[porting.md]: crate::guide::porting\n",
-                                                    "[tables.md]: crate::guide::tables\n",
-                                                    "[waiters.md]: crate::guide::waiters\n",
-                                                    "[inheritance.md]: crate::guide::inheritance\n",
-                                                    "[robust.md]: crate::guide::robust\n",
-                                                    "[membarrier.md]: crate::guide::membarrier\n",
-                                                    "[parking.md]: crate::guide::parking\n",
-                                                    "[testing.md]: crate::guide::testing\n",
-                                                    "\n",
-                                                )]
+            "\n",
+            "[README.md]: crate::guide::overview\n",
+            "[porting.md]: crate::guide::porting\n",
+            "[tables.md]: crate::guide::tables\n",
+            "[waiters.md]: crate::guide::waiters\n",
+            "[inheritance.md]: crate::guide::inheritance\n",
+            "[robust.md]: crate::guide::robust\n",
+            "[membarrier.md]: crate::guide::membarrier\n",
+            "[parking.md]: crate::guide::parking\n",
+            "[testing.md]: crate::guide::testing\n",
+            "\n",
+        )]
         #[doc = include_str!(concat!("../docs/", $file))]
         pub mod $name {}
     };

@@ -5,26 +5,27 @@
 
 /// A page. Its links to other pages lead to modules here: of two definitions of a link the first
 /// counts, and the page's own, which names the file, comes second.
+#[rustfmt::skip]
 macro_rules! page {
     ($name:ident, $file:literal) => {
         #[doc = concat!(
-                                                    "\n",
-                                                    "[architecture.md]: crate::guide::architecture\n",
-                                                    "[migrating.md]: crate::guide::migrating\n",
-                                                    "[fences.md]: crate::guide::fences\n",
-                                                    "[rcu.md]: crate::guide::rcu\n",
-                                                    "[locks.md]: crate::guide::locks\n",
-                                                    "[locks-small.md]: crate::guide::locks_small\n",
-                                                    "[asymmetric.md]: crate::guide::asymmetric\n",
-                                                    "[robust.md]: crate::guide::robust\n",
-                                                    "[shared-memory.md]: crate::guide::shared_memory\n",
-                                                    "[fork.md]: crate::guide::fork\n",
-                                                    "[orderings.md]: crate::guide::orderings\n",
-                                                    "[orderings-locks.md]: crate::guide::orderings_locks\n",
-                                                    "[testing.md]: crate::guide::testing\n",
-                                                    "[performance.md]: crate::guide::performance\n",
-                                                    "\n",
-                                                )]
+            "\n",
+            "[architecture.md]: crate::guide::architecture\n",
+            "[migrating.md]: crate::guide::migrating\n",
+            "[fences.md]: crate::guide::fences\n",
+            "[rcu.md]: crate::guide::rcu\n",
+            "[locks.md]: crate::guide::locks\n",
+            "[locks-small.md]: crate::guide::locks_small\n",
+            "[asymmetric.md]: crate::guide::asymmetric\n",
+            "[robust.md]: crate::guide::robust\n",
+            "[shared-memory.md]: crate::guide::shared_memory\n",
+            "[fork.md]: crate::guide::fork\n",
+            "[orderings.md]: crate::guide::orderings\n",
+            "[orderings-locks.md]: crate::guide::orderings_locks\n",
+            "[testing.md]: crate::guide::testing\n",
+            "[performance.md]: crate::guide::performance\n",
+            "\n",
+        )]
         #[doc = include_str!(concat!("../docs/", $file))]
         pub mod $name {}
     };
