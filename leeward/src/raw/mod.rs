@@ -4,6 +4,8 @@
 
 #[cfg(not(leeward_loom))]
 mod api;
+#[cfg(all(feature = "lock_api_05", not(leeward_loom)))]
+mod api_05;
 mod barrier;
 mod condvar;
 mod event;

@@ -2,13 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::RwLock;
+use super::{RwLock, deadline};
 use crate::futex::{Deadline, Futex};
-
-/// The same point on the clock that futexes end by.
-fn deadline<F: Futex>(instant: Instant) -> Deadline {
-    Deadline::after::<F>(instant.saturating_duration_since(Instant::now()))
-}
 
 // SAFETY: they lock as the others do, or not at all.
 unsafe impl<F: Futex> lock_api::RawRwLockTimed for RwLock<F> {

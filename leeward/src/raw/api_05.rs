@@ -1,0 +1,202 @@
+//! The raw locks as `lock_api` 0.5 knows them, whose guards are values (Rust 1.95, feature `lock_api_05`).
+//!
+//! A guard of ours says nothing but that it may be sent: the lock word has everything. (0.5 has no recursive reads.)
+
+use lock_api_05::{GuardSend, RawMutex, RawMutexFair, RawRwLock, RawRwLockDowngrade};
+#[cfg(feature = "std")]
+use lock_api_05::{RawMutexTimed, RawRwLockTimed};
+
+use super::{LightMutex, Mutex, RwLock};
+use crate::futex::Futex;
+#[cfg(feature = "std")]
+use crate::futex::{Deadline, Private};
+
+#[cfg(feature = "std")]
+use super::deadline;
+
+/// The guard of a call that locked.
+#[inline]
+fn guard(locked: bool) -> Option<GuardSend> {
+    locked.then_some(GuardSend::new())
+}
+
+// SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
+unsafe impl<F: Futex> RawMutex for Mutex<F> {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = Mutex::<F>::new();
+    type Guard = GuardSend;
+
+    #[inline]
+    fn lock(&self) -> GuardSend {
+        Mutex::lock(self);
+        GuardSend::new()
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<GuardSend> {
+        guard(Mutex::try_lock(self))
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, _: GuardSend) {
+        // SAFETY: the caller's promise.
+        unsafe { Mutex::unlock(self) };
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        Mutex::is_locked(self)
+    }
+}
+
+// SAFETY: as `unlock`.
+unsafe impl<F: Futex> RawMutexFair for Mutex<F> {
+    unsafe fn unlock_fair(&self, _: GuardSend) {
+        // SAFETY: the caller's promise.
+        unsafe { Mutex::unlock_fair(self) };
+    }
+}
+
+// SAFETY: they answer with a guard only with the lock taken.
+#[cfg(feature = "std")]
+unsafe impl<F: Futex> RawMutexTimed for Mutex<F> {
+    type Duration = core::time::Duration;
+    type Instant = std::time::Instant;
+
+    fn try_lock_for(&self, limit: core::time::Duration) -> Option<GuardSend> {
+        guard(Mutex::try_lock(self) || Mutex::try_lock_until(self, Deadline::after::<F>(limit)))
+    }
+
+    fn try_lock_until(&self, instant: std::time::Instant) -> Option<GuardSend> {
+        guard(Mutex::try_lock(self) || Mutex::try_lock_until(self, deadline::<F>(instant)))
+    }
+}
+
+// SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
+unsafe impl RawMutex for LightMutex {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = LightMutex::new();
+    type Guard = GuardSend;
+
+    #[inline]
+    fn lock(&self) -> GuardSend {
+        LightMutex::lock(self);
+        GuardSend::new()
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<GuardSend> {
+        guard(LightMutex::try_lock(self))
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, _: GuardSend) {
+        // SAFETY: the caller's promise.
+        unsafe { LightMutex::unlock(self) };
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        LightMutex::is_locked(self)
+    }
+}
+
+// SAFETY: they answer with a guard only with the lock taken.
+#[cfg(feature = "std")]
+unsafe impl RawMutexTimed for LightMutex {
+    type Duration = core::time::Duration;
+    type Instant = std::time::Instant;
+
+    fn try_lock_for(&self, limit: core::time::Duration) -> Option<GuardSend> {
+        guard(LightMutex::try_lock(self) || LightMutex::try_lock_until(self, Deadline::after::<Private>(limit)))
+    }
+
+    fn try_lock_until(&self, instant: std::time::Instant) -> Option<GuardSend> {
+        guard(LightMutex::try_lock(self) || LightMutex::try_lock_until(self, deadline::<Private>(instant)))
+    }
+}
+
+// SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`, readers share until the last `unlock_shared`.
+unsafe impl<F: Futex> RawRwLock for RwLock<F> {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = RwLock::<F>::new();
+    type SharedGuard = GuardSend;
+    type ExclusiveGuard = GuardSend;
+
+    #[inline]
+    fn lock_shared(&self) -> GuardSend {
+        RwLock::lock_shared(self);
+        GuardSend::new()
+    }
+
+    #[inline]
+    fn try_lock_shared(&self) -> Option<GuardSend> {
+        guard(RwLock::try_lock_shared(self))
+    }
+
+    #[inline]
+    unsafe fn unlock_shared(&self, _: GuardSend) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::unlock_shared(self) };
+    }
+
+    #[inline]
+    fn lock_exclusive(&self) -> GuardSend {
+        RwLock::lock_exclusive(self);
+        GuardSend::new()
+    }
+
+    #[inline]
+    fn try_lock_exclusive(&self) -> Option<GuardSend> {
+        guard(RwLock::try_lock_exclusive(self))
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive(&self, _: GuardSend) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::unlock_exclusive(self) };
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        RwLock::is_locked(self)
+    }
+
+    #[inline]
+    fn is_locked_exclusive(&self) -> bool {
+        RwLock::is_locked_exclusive(self)
+    }
+}
+
+// SAFETY: the writer becomes a reader in one step.
+unsafe impl<F: Futex> RawRwLockDowngrade for RwLock<F> {
+    #[inline]
+    unsafe fn downgrade(&self, guard: GuardSend) -> GuardSend {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::downgrade(self) };
+        guard
+    }
+}
+
+// SAFETY: they answer with a guard only with the lock taken.
+#[cfg(feature = "std")]
+unsafe impl<F: Futex> RawRwLockTimed for RwLock<F> {
+    type Duration = core::time::Duration;
+    type Instant = std::time::Instant;
+
+    fn try_lock_shared_for(&self, limit: core::time::Duration) -> Option<GuardSend> {
+        guard(RwLock::try_lock_shared(self) || self.lock_shared_until(Deadline::after::<F>(limit)))
+    }
+
+    fn try_lock_shared_until(&self, instant: std::time::Instant) -> Option<GuardSend> {
+        guard(RwLock::try_lock_shared(self) || self.lock_shared_until(deadline::<F>(instant)))
+    }
+
+    fn try_lock_exclusive_for(&self, limit: core::time::Duration) -> Option<GuardSend> {
+        guard(RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(Deadline::after::<F>(limit)))
+    }
+
+    fn try_lock_exclusive_until(&self, instant: std::time::Instant) -> Option<GuardSend> {
+        guard(RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(deadline::<F>(instant)))
+    }
+}
