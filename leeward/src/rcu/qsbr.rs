@@ -33,7 +33,7 @@ use crate::thread;
 /// Grace periods wait for it to become [quiescent](Self::quiescent), go [offline](Self::offline) or be dropped: a
 /// thread that has one and blocks holds them up. Belongs to its thread.
 pub struct Reader<D: Domain = super::Global> {
-    slot: &'static Slot,
+    pub(super) slot: &'static Slot,
     domain: PhantomData<(*mut (), fn() -> D)>,
 }
 
