@@ -2,10 +2,10 @@
 
 use core::ptr::NonNull;
 
-use crate::growth::{self, Growth};
-use crate::key::Key;
-use crate::pi_graph::Graph;
+use crate::pi::graph::Graph;
 use crate::stats::Stats;
+use crate::table::key::Key;
+use crate::table::resize::{self, Growth};
 use crate::table::{self, Plan, Table};
 use crate::{Host, Space};
 
@@ -192,8 +192,8 @@ impl<H: Host> Engine<H> {
             if old.len() >= len {
                 return true;
             }
-            let dense = len >= growth::GATES_A_LINE * self.config.buckets;
-            let new = growth::replace(host, host.space(), &self.memory, old, len, dense);
+            let dense = len >= resize::GATES_A_LINE * self.config.buckets;
+            let new = resize::replace(host, host.space(), &self.memory, old, len, dense);
             if let Some(new) = new {
                 first.set_latest(new);
             }

@@ -69,90 +69,46 @@ extern crate alloc;
 #[cfg(any(feature = "std", feature = "simulation", test, leeward_loom))]
 extern crate std;
 
-pub mod abi;
 mod atomic;
-mod batch;
-#[cfg(all(test, not(leeward_loom)))]
-mod batch_tests;
-mod bucket;
-mod call;
-mod chain;
 mod engine;
 mod errno;
-mod futex2;
-mod gate;
-mod growth;
 #[cfg(any(doc, doctest))]
 pub mod guide;
-mod horizon;
 mod host;
-#[cfg(all(test, not(leeward_loom)))]
-mod hostile_tests;
-mod huge;
-mod inheritance;
-mod key;
+mod linux;
 #[cfg(all(test, leeward_loom))]
-mod loom_host;
-#[cfg(all(test, leeward_loom))]
-mod loom_tests;
-#[cfg(all(test, leeward_loom))]
-mod loom_tests_several;
+mod loom;
+mod membarrier;
 mod mutant;
-mod nodes;
+mod ops;
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub mod parking;
 mod pi;
-mod pi_claiming;
-mod pi_graph;
-mod pi_requeue;
-mod pi_tree;
-mod requeue;
 mod robust;
-mod space;
-mod spot;
-mod stats;
-#[cfg(all(test, not(leeward_loom)))]
-mod store_tests;
-mod syscall;
-mod table;
-#[cfg(all(test, not(leeward_loom)))]
-mod test_host;
-mod wait;
-mod wait_async;
-mod waiter;
-mod waitv;
-mod wake;
-mod wake_op;
-
-#[cfg(all(test, leeward_loom))]
-mod loom_sound_tests;
-mod membarrier;
-#[cfg(all(test, not(leeward_loom)))]
-mod membarrier_tests;
-mod moving;
-mod processors;
-mod robust_walk;
 #[cfg(all(feature = "simulation", not(leeward_loom)))]
 pub mod simulation;
-mod unwind;
-mod user;
+mod stats;
+mod table;
+#[cfg(all(test, not(leeward_loom)))]
+mod tests;
+mod waiter;
 
 pub use engine::{Config, Engine, MOST_BUCKETS, MOST_NODES, NoEngine};
 pub use errno::Errno;
+pub use host::inheritance::{Inheritance, Owner, Thread};
+pub use host::nodes::{NO_NODE, Node, Nodes};
+pub use host::processors::{Abilities, Interrupt, Processors};
 pub use host::{Access, Arithmetic, Clock, Deadline, Fault, Flag, Heap, Host, Memory, ParkEnd, Part, Priority};
-pub use key::{Address, Scope, SharedKey, Word};
-pub use nodes::{NO_NODE, Node, Nodes};
-pub use requeue::Requeue;
+pub use linux::abi;
+pub use ops::requeue::Requeue;
+pub use ops::wait::Wait;
+pub use ops::wait_async::WaitAsync;
+pub use ops::waitv::{MOST_WORDS, Place, WaitAny};
+pub use ops::wake_op::{Comparison, WakeOp};
+pub use pi::graph::MOST_CHAIN;
+pub use pi::lock::LockPi;
+pub use pi::requeue::WaitPi;
 pub use robust::{ROBUST_LIST_LIMIT, RobustExit, RobustHost, WalkEnd};
-pub use space::Space;
 pub use stats::Stats;
-pub use wait::Wait;
-pub use wait_async::WaitAsync;
-pub use waitv::{MOST_WORDS, Place, WaitAny};
-pub use wake_op::{Comparison, WakeOp};
-
-pub use inheritance::{Inheritance, Owner, Thread};
-pub use pi::LockPi;
-pub use pi_graph::MOST_CHAIN;
-pub use pi_requeue::WaitPi;
-pub use processors::{Abilities, Interrupt, Processors};
+pub use table::key::{Address, Scope, SharedKey, Word};
+pub use table::space::Space;

@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, compiler_
 
 use super::{NANOS, Process, futex, now, thread};
 use crate::Clock;
-use crate::abi::{FUTEX_LOCK_PI2, FUTEX_TID_MASK};
+use crate::linux::abi::{FUTEX_LOCK_PI2, FUTEX_TID_MASK};
 use crate::mutant::mutated;
 
 /// The kernel's operations.

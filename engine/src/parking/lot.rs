@@ -3,7 +3,7 @@
 use core::sync::atomic::AtomicU32;
 
 use super::Process;
-use crate::abi::FUTEX_BITSET_MATCH_ANY;
+use crate::linux::abi::FUTEX_BITSET_MATCH_ANY;
 use crate::{Config, Deadline, Engine, Heap, NoEngine, Requeue, Stats, Wait, WakeOp, Word};
 
 /// Futexes of one process, without the kernel's. What handlers of signals may do with them, and

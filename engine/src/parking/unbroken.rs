@@ -20,7 +20,7 @@ use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::hint::black_box;
 use core::sync::atomic::{AtomicIsize, AtomicU64, Ordering, compiler_fence};
 
-use crate::abi::FUTEX_BITSET_MATCH_ANY;
+use crate::linux::abi::FUTEX_BITSET_MATCH_ANY;
 
 /// Where in the kernel's `struct rseq`, a thread's area, the number of its processor is, which is
 /// negative as long as the area is not registered.

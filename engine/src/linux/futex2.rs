@@ -1,0 +1,192 @@
+//! The futex2 calls, decoded: `futex_waitv`, `futex_wake`, `futex_wait`, `futex_requeue`. Each word has its flags; times are points in time, on a
+//! clock that is named.
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use crate::linux::abi::{
+    CLOCK_MONOTONIC, CLOCK_REALTIME, FUTEX_WAITV_MAX, FUTEX2_MPOL, FUTEX2_NUMA, FUTEX2_PRIVATE, FUTEX2_SIZE_MASK,
+    FUTEX2_SIZE_U32, Numbers, WAITV_SIZE,
+};
+use crate::linux::futex::answer;
+use crate::linux::user;
+use crate::{Address, Clock, Deadline, Engine, Errno, Host, Memory, Node, Place, Requeue, Scope, WaitAny, Word};
+
+/// An element of the array that waitv and requeue read.
+#[derive(Clone, Copy)]
+struct Element {
+    word: Word,
+    value: u32,
+}
+
+impl<H: Host> Engine<H> {
+    /// The futex2 calls, by number; any arguments. `None` if it is another.
+    ///
+    /// # Errors
+    /// Linux's, and `EINVAL` for words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`) where the host knows no
+    /// [`Nodes`](crate::Nodes), and `ENOMEM` from waitv.
+    pub fn futex2(&self, host: &H, numbers: &Numbers, number: u64, arguments: [u64; 6]) -> Option<Result<u32, Errno>> {
+        let [a, b, c, d, e, f] = arguments;
+        Some(if number == numbers.futex_waitv {
+            self.futex_waitv(host, a, b as u32, c as u32, d, e as u32)
+        } else if number == numbers.futex_wake {
+            self.futex_wake(host, a, b, c as i32, d as u32)
+        } else if number == numbers.futex_wait {
+            self.futex_wait(host, [a, b, c, d, e, f])
+        } else if number == numbers.futex_requeue {
+            self.futex_requeue(host, a, b as u32, c as i32, d as i32)
+        } else {
+            return None;
+        })
+    }
+
+    /// `futex_waitv(array, length, flags, time, clock)`.
+    fn futex_waitv(
+        &self,
+        host: &H,
+        array: Address,
+        length: u32,
+        flags: u32,
+        time: Address,
+        clock: u32,
+    ) -> Result<u32, Errno> {
+        if flags != 0 || length == 0 || length > FUTEX_WAITV_MAX || array == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let until = self.point(host, time, clock)?;
+        let mut places = Places::new(self.memory(), length as usize).ok_or(Errno::ENOMEM)?;
+        for i in 0..u64::from(length) {
+            let element = self.element(host, array, i)?;
+            places.push(Place::new(element.word, element.value));
+        }
+        match self.waitv(host, places.as_mut(), until)? {
+            WaitAny::Woken(index) => Ok(index as u32),
+            WaitAny::Changed => Err(Errno::EAGAIN),
+            WaitAny::TimedOut => Err(Errno::ETIMEDOUT),
+            WaitAny::Interrupted => Err(Errno::EINTR),
+        }
+    }
+
+    /// `futex_wake(word, mask, count, flags)`: none for a count of 0, one for a negative one.
+    fn futex_wake(&self, host: &H, address: Address, mask: u64, count: i32, flags: u32) -> Result<u32, Errno> {
+        let word = word(host, address, flags)?;
+        let count = if count < 0 { 1 } else { count as u32 };
+        self.wake(host, word, count, small(mask)?)
+    }
+
+    /// `futex_wait(word, value, mask, flags, time, clock)`.
+    fn futex_wait(&self, host: &H, [address, value, mask, flags, time, clock]: [u64; 6]) -> Result<u32, Errno> {
+        let word = word(host, address, flags as u32)?;
+        let (value, mask) = (small(value)?, small(mask)?);
+        let until = self.point(host, time, clock as u32)?;
+        answer(self.wait(host, word, value, mask, until)?)
+    }
+
+    /// `futex_requeue(array of two, flags, wake, requeue)`.
+    fn futex_requeue(&self, host: &H, array: Address, flags: u32, wake: i32, requeue: i32) -> Result<u32, Errno> {
+        if flags != 0 || array == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let (from, to) = (self.element(host, array, 0)?, self.element(host, array, 1)?);
+        if wake < 0 || requeue < 0 {
+            return Err(Errno::EINVAL);
+        }
+        match self.requeue(host, from.word, to.word, wake as u32, requeue as u32, Some(from.value))? {
+            Requeue::Done(count) => Ok(count),
+            Requeue::Changed => Err(Errno::EAGAIN),
+        }
+    }
+
+    /// An element of an array of `struct futex_waitv`: value (64 bits), address (64), flags (32), zeroes (32).
+    fn element(&self, host: &H, array: Address, index: u64) -> Result<Element, Errno> {
+        let mut bytes = [0_u8; WAITV_SIZE];
+        self.read_user(host, array.wrapping_add(WAITV_SIZE as u64 * index), &mut bytes)?;
+        let (value, address) = (user::double(&bytes, 0), user::double(&bytes, 8));
+        let (flags, reserved) = (user::single(&bytes, 16), user::single(&bytes, 20));
+        let word = word(host, address, flags)?;
+        if reserved != 0 {
+            return Err(Errno::EINVAL);
+        }
+        Ok(Element { word, value: small(value)? })
+    }
+
+    /// A point in time on a clock; an address of 0 is none, whatever the clock.
+    fn point(&self, host: &H, time: Address, clock: u32) -> Result<Option<Deadline>, Errno> {
+        if time == 0 {
+            return Ok(None);
+        }
+        let clock = match clock {
+            CLOCK_REALTIME => Clock::Realtime,
+            CLOCK_MONOTONIC => Clock::Monotonic,
+            _ => return Err(Errno::EINVAL),
+        };
+        Ok(Some(Deadline { clock, at: self.time(host, time)?.unwrap_or(u64::MAX) }))
+    }
+}
+
+/// A word with its flags: 32 bits, private or not; where the host knows nodes, with its node or a memory policy.
+fn word<H: Host>(host: &H, address: Address, flags: u32) -> Result<Word, Errno> {
+    const PLACES: u32 = FUTEX2_NUMA | FUTEX2_MPOL;
+    let known = FUTEX2_SIZE_MASK | FUTEX2_PRIVATE | if host.nodes().is_some() { PLACES } else { 0 };
+    if flags & !known != 0 || flags & FUTEX2_SIZE_MASK != FUTEX2_SIZE_U32 {
+        return Err(Errno::EINVAL);
+    }
+    let scope = if flags & FUTEX2_PRIVATE != 0 { Scope::Private } else { Scope::Shared };
+    let node = match flags & PLACES {
+        FUTEX2_NUMA => Node::Beside,
+        FUTEX2_MPOL => Node::Policy,
+        PLACES => Node::BesideOrPolicy,
+        _ => Node::Hashed,
+    };
+    Ok(Word { address, scope, node })
+}
+
+/// A 64-bit argument that must fit the word.
+fn small(value: u64) -> Result<u32, Errno> {
+    u32::try_from(value).map_err(|_| Errno::EINVAL)
+}
+
+/// Places for a program's array, which may be too large for a kernel's stack.
+struct Places<'a, H: Host> {
+    memory: &'a H::Memory,
+    block: NonNull<Place<H>>,
+    room: usize,
+    len: usize,
+}
+
+impl<'a, H: Host> Places<'a, H> {
+    fn layout(room: usize) -> Option<Layout> {
+        Layout::array::<Place<H>>(room).ok()
+    }
+
+    fn new(memory: &'a H::Memory, room: usize) -> Option<Places<'a, H>> {
+        let block = memory.allocate(Self::layout(room)?, None)?.cast();
+        Some(Places { memory, block, room, len: 0 })
+    }
+
+    /// One more.
+    fn push(&mut self, place: Place<H>) {
+        assert!(self.len < self.room, "as many places as were asked for");
+        // SAFETY: inside the block.
+        let end = unsafe { self.block.add(self.len) };
+        // SAFETY: nothing is there yet.
+        unsafe { end.write(place) };
+        self.len += 1;
+    }
+
+    fn as_mut(&mut self) -> &mut [Place<H>] {
+        // SAFETY: so many were written, and this borrows them.
+        unsafe { core::slice::from_raw_parts_mut(self.block.as_ptr(), self.len) }
+    }
+}
+
+impl<H: Host> Drop for Places<'_, H> {
+    fn drop(&mut self) {
+        let places = core::ptr::from_mut(self.as_mut());
+        // SAFETY: each of them once.
+        unsafe { places.drop_in_place() };
+        let layout = Self::layout(self.room).expect("it was one when it was allocated");
+        // SAFETY: allocated with that layout, and freed once.
+        unsafe { self.memory.free(self.block.cast(), layout) };
+    }
+}

@@ -1,0 +1,10 @@
+//! The operations on futex words, a file each. Each is a method of [`Engine`](crate::Engine), which makes a `call` and works by its methods.
+
+pub(crate) mod call;
+pub(crate) mod cutoff;
+pub(crate) mod requeue;
+pub(crate) mod wait;
+pub(crate) mod wait_async;
+pub(crate) mod waitv;
+pub(crate) mod wake;
+pub(crate) mod wake_op;

@@ -1,0 +1,136 @@
+//! WAIT as a future: waits on the same word as blocked threads do, in the same queue.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use crate::mutant::mutated;
+use crate::ops::call::Call;
+use crate::ops::wait::Queued;
+use crate::waiter::{Handle, Waiter};
+use crate::{Engine, Errno, Host, Wait, Word};
+
+/// Where the future is.
+enum Stage<H: Host> {
+    /// Not polled yet.
+    New,
+    /// The node is queued, or was.
+    Queued(Waiter<H>),
+    /// Its answer was given.
+    Done,
+}
+
+/// A wait that is polled: see [`Engine::wait_async`].
+#[must_use = "a future waits only when it is polled"]
+pub struct WaitAsync<'a, H: Host> {
+    // With the space as it is now: none is asked of the host when this is dropped.
+    call: Call<'a, H>,
+    word: Word,
+    expected: u32,
+    bitset: u32,
+    stage: Stage<H>,
+}
+
+impl<H: Host> Engine<H> {
+    /// [`wait`](Self::wait) as a future: the comparison is made when it is first polled, and from then on it is a
+    /// waiter like the others. It allocates nothing. Ends with [`Wait::Woken`] or [`Wait::Changed`]; for a time-out or an
+    /// interruption it is dropped.
+    ///
+    /// Dropped when it had been chosen by a wake and has not said so, it passes the wake on to another waiter of the word
+    /// (of the word that it was moved to, after a requeue): no wake is lost.
+    ///
+    /// Forgotten (`core::mem::forget`) when it waits, it keeps its place: a wake of that address chooses it one day, whatever word lies there by
+    /// then, and is lost on it. Its memory stays valid, so nothing worse happens.
+    ///
+    /// # Errors
+    /// As `wait`.
+    pub fn wait_async<'a>(&'a self, host: &'a H, word: Word, expected: u32, bitset: u32) -> WaitAsync<'a, H> {
+        WaitAsync { call: Call::new(self, host), word, expected, bitset, stage: Stage::New }
+    }
+}
+
+impl<H: Host> Future for WaitAsync<'_, H> {
+    type Output = Result<Wait, Errno>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: the node is not moved: `start` puts it in place before it is queued, and it stays until `Done` replaces it, when it is
+        // in no list.
+        let this = unsafe { self.get_unchecked_mut() };
+        let call = this.call;
+        let answer = match &this.stage {
+            Stage::Queued(node) if !node.is_idle() => {
+                // SAFETY: as above.
+                let node = unsafe { Pin::new_unchecked(node) };
+                if !call.is_woken_else_tell(node, context) {
+                    return Poll::Pending;
+                }
+                Ok(Wait::Woken)
+            }
+            Stage::New => match this.start(context) {
+                Ok(true) => return Poll::Pending,
+                Ok(false) => Ok(Wait::Changed),
+                Err(errno) => Err(errno),
+            },
+            // Idle: the host or the executor panicked in the first poll.
+            Stage::Queued(_) | Stage::Done => panic!("WaitAsync was polled after it had ended"),
+        };
+        this.stage = Stage::Done;
+        Poll::Ready(answer)
+    }
+}
+
+impl<H: Host> WaitAsync<'_, H> {
+    /// Queues the node; whether it is queued.
+    fn start(&mut self, context: &mut Context<'_>) -> Result<bool, Errno> {
+        let call = self.call;
+        let Some(key) = call.key_to_wait(self.word, self.expected, self.bitset)? else { return Ok(false) };
+        self.stage = Stage::Queued(Waiter::new(key, self.bitset, call.host.priority()));
+        let Stage::Queued(node) = &self.stage else { unreachable!() };
+        // SAFETY: the future is pinned, and the node is not moved out of it.
+        let node = unsafe { Pin::new_unchecked(node) };
+        call.queue(node, self.word, self.expected, key, || Handle::Waker(context.waker().clone()))
+    }
+}
+
+impl<H: Host> Call<'_, H> {
+    /// Whether a node was woken; if not, its waker is this context's from now on.
+    fn is_woken_else_tell(&self, node: Pin<&Waiter<H>>, context: &Context<'_>) -> bool {
+        let node = node.get_ref();
+        if node.is_woken() {
+            return true;
+        }
+        let mut new = Some(Handle::Waker(context.waker().clone()));
+        while !node.is_woken() {
+            // None: just now.
+            let Some(bucket) = node.bucket() else { continue };
+            // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call moves a waiter elsewhere (`Stay`).
+            let locked = unsafe { bucket.as_ref() }.lock(self.host, self.space);
+            if node.bucket() == Some(bucket) && !node.is_woken() {
+                // SAFETY: in the list of a bucket whose lock is held.
+                let links = unsafe { &mut *node.links() };
+                let old =
+                    if mutated!(new_waker) { new.take() } else { core::mem::replace(&mut links.handle, new.take()) };
+                drop(locked);
+                // Behind the lock: the executor's code.
+                drop(old);
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl<H: Host> Drop for WaitAsync<'_, H> {
+    fn drop(&mut self) {
+        let Stage::Queued(node) = &self.stage else { return };
+        // SAFETY: pinned when it was queued; and it is not moved here.
+        let node = unsafe { Pin::new_unchecked(node) };
+        let queued = Queued { call: self.call, node };
+        if !queued.leave() && node.is_woken() && !mutated!(pass_on) {
+            // SAFETY: woken: the links are its owner's.
+            let links = unsafe { &*node.get_ref().links() };
+            // An error: only locks with priority inheritance are left, which no wake is for.
+            _ = self.call.wake(&links.key, 1, links.woken_by);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! WAKE and WAKE_BITSET.
+
+use crate::atomic::{Ordering, fence, prefetch};
+use crate::mutant::mutated;
+use crate::ops::call::Call;
+use crate::ops::cutoff::Horizon;
+use crate::table::Table;
+use crate::table::key::Key;
+use crate::table::lock_word;
+use crate::table::space::{Home, Stay};
+use crate::waiter::wake_queue::{Batch, Chosen};
+use crate::{Access, Address, Engine, Errno, Host, Node, Scope, Word};
+
+impl<H: Host> Engine<H> {
+    /// Wakes up to `count` of the word's waiters that have a bit of `bitset` in common, the most urgent first, and the
+    /// longest waiting among equals; how many. The word is not read, and may be gone.
+    ///
+    /// Memory ordering: a full fence comes first, also where nobody waits.
+    ///
+    /// Where the host [defers](Host::defer_wake) the wake, since a handler of a signal interrupted
+    /// its own thread that holds a lock, the answer is 0.
+    ///
+    /// # Cost
+    /// Nobody waits in the bucket for a word with the same tag: a fence and a load, no lock. Else one lock for each 16
+    /// woken, held for at most one pass over its bucket's waiters, and a second one if it finds nobody. Waiters that come after
+    /// it began are not woken.
+    ///
+    /// # Errors
+    /// `EINVAL`: a bitset of 0, a misaligned word, one that is a lock with priority inheritance for which threads wait. `EFAULT`: a shared word where nothing is. A private word where nothing is has no
+    /// waiters.
+    pub fn wake(&self, host: &H, word: Word, count: u32, bitset: u32) -> Result<u32, Errno> {
+        if bitset == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let call = Call::new(self, host);
+        if word.scope == Scope::Private && word.node == Node::Hashed {
+            call.check(&word)?;
+            if let Home::Own(table) = call.space.home() {
+                // By value: nothing of the call need be in memory as long as nobody waits. A fence waits for what is stored.
+                let deserted = call.is_deserted_at(table, word.address);
+                return if deserted { Ok(0) } else { self.wake_private(host, table, word.address, count, bitset) };
+            }
+        }
+        self.wake_elsewhere(host, word, count, bitset)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_private(&self, host: &H, table: &Table<H>, address: Address, count: u32, bits: u32) -> Result<u32, Errno> {
+        if host.defer_wake(self, Word::private(address), count, bits) {
+            return Ok(0);
+        }
+        let call = Call::new(self, host);
+        let key = Key::private(call.space.number(), address);
+        if count == 1 {
+            call.wake_one(Some(Stay::Own(table)), &key, bits)
+        } else {
+            call.wake_some(&key, count, bits, None, 0)
+        }
+    }
+
+    #[inline(never)]
+    fn wake_elsewhere(&self, host: &H, word: Word, count: u32, bits: u32) -> Result<u32, Errno> {
+        let call = Call::new(self, host);
+        let key = call.key(word, Access::Read)?;
+        if call.is_deserted(&key) || host.defer_wake(self, word, count, bits) {
+            return Ok(0);
+        }
+        call.wake_there(&key, count, bits)
+    }
+}
+
+impl<H: Host> Call<'_, H> {
+    /// Wakes by key.
+    pub(crate) fn wake(&self, key: &Key, count: u32, bits: u32) -> Result<u32, Errno> {
+        if self.is_deserted(key) { Ok(0) } else { self.wake_there(key, count, bits) }
+    }
+
+    /// Wakes by key, where somebody may wait.
+    #[inline(never)]
+    fn wake_there(&self, key: &Key, count: u32, bits: u32) -> Result<u32, Errno> {
+        if count == 1 { self.wake_one(self.stay(key), key, bits) } else { self.wake_some(key, count, bits, None, 0) }
+    }
+
+    #[inline(always)]
+    fn wake_one(&self, stay: Option<Stay<'_, H>>, key: &Key, bits: u32) -> Result<u32, Errno> {
+        let mut one = Chosen::nobody(self.host);
+        let mut held = self.lock_there(stay, key);
+        let woken = held.locked.wake_one(key, bits).map(|chosen| one.choose(chosen));
+        if mutated!(unpark_inside) {
+            one.unpark();
+        }
+        drop(held);
+        one.unpark();
+        woken
+    }
+
+    /// Whether nobody waits, for a waker: with its fence, without a lock. False also where only a look under the lock can say.
+    #[inline]
+    fn is_deserted(&self, key: &Key) -> bool {
+        // Pair W, the waker's half: the word was stored to; the gate is read next, and before it which gate it is.
+        if !mutated!(wake_fence) {
+            fence(Ordering::SeqCst);
+        }
+        let (table, hash) = self.table(key);
+        table.gate(hash as usize).is_deserted(lock_word::tag(hash))
+    }
+
+    /// The same for a private word, in the space's own table. What is read before the fence does not change; that the table is the one that serves need not be
+    /// asked again: the gate of one that does not has the mark.
+    #[inline(always)]
+    fn is_deserted_at(&self, table: &Table<H>, address: Address) -> bool {
+        let (view, spread) = (table.view(), self.space.spread());
+        // Pair W, the waker's half: the word was stored to; the gate is read next.
+        if !mutated!(wake_fence_own) {
+            fence(Ordering::SeqCst);
+        }
+        let hash = spread.hash_behind(address);
+        view.gate(hash as usize).is_deserted(lock_word::tag(hash))
+    }
+
+    /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were stored to before, and the lines of their gates come
+    /// together. Where one waits with priority inheritance, nobody is to be woken so. `next` is the first key that was not begun with, also where the host
+    /// panicked.
+    pub(crate) fn wake_each(&self, keys: &[Key], next: &mut usize) -> u32 {
+        let gate = |key: &Key| {
+            let (table, hash) = self.table(key);
+            (table.gate(hash as usize), lock_word::tag(hash))
+        };
+        keys.iter().for_each(|key| prefetch(gate(key).0));
+        if keys.is_empty() {
+            return 0;
+        }
+        // Pair W, the waker's half, as in `wake`.
+        if !mutated!(wake_fence) {
+            fence(Ordering::SeqCst);
+        }
+        let wake = |key: &Key| {
+            let (gate, tag) = gate(key);
+            if gate.is_deserted(tag) { 0 } else { self.wake_some(key, 1, u32::MAX, None, 0).unwrap_or(0) }
+        };
+        let mut woken = 0;
+        while let Some(key) = keys.get(*next) {
+            *next += 1;
+            woken += wake(key);
+        }
+        woken
+    }
+
+    /// Wakes until `count` were, `woken` of them before; those within `horizon`, or that are there now.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn wake_some(
+        &self,
+        key: &Key,
+        count: u32,
+        bits: u32,
+        horizon: Option<Horizon>,
+        woken: u32,
+    ) -> Result<u32, Errno> {
+        let mut horizon = horizon;
+        let mut woken = woken;
+        let mut batch = Batch::new(self.host);
+        while woken < count {
+            let mut held = self.lock(key);
+            let now = held.horizon(key);
+            let begun = *horizon.get_or_insert(now);
+            if !begun.goes_on(now) {
+                drop(held);
+                batch.unpark(false);
+                break;
+            }
+            let more = held.locked.wake(key, bits, count - woken, begun.below, |handle| batch.push(handle));
+            if mutated!(unpark_inside) {
+                batch.unpark(true);
+            }
+            drop(held);
+            let full = batch.unpark(more.is_ok_and(|more| more < count - woken));
+            woken += more?;
+            if !full {
+                break;
+            }
+        }
+        Ok(woken)
+    }
+}

@@ -1,0 +1,406 @@
+//! Who waits for whom with priority inheritance: a graph over all locks of the engine, behind one lock. Used by `pi` and `pi_requeue`.
+//!
+//! An edge is a *claim*: a thread that waits for a lock, and the thread that owns it. It lies with its waiter on the waiting thread's
+//! stack. There is no record of a lock beside the claims to it, so nothing is allocated, and nothing is left when the last one goes. A lock's heir is
+//! the most urgent claim to it; of equals, the one that came first. The heir's claim says whose the lock is, for all of them.
+//!
+//! The claims are in trees (`pi_tree`): each step here costs the logarithm of their number.
+//!
+//! The graph's lock is taken behind buckets' locks, and never the other way round.
+
+use core::cell::UnsafeCell;
+use core::pin::Pin;
+use core::ptr::NonNull;
+
+use crate::atomic::Tracked;
+use crate::mutant::mutated;
+use crate::pi::tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Place, Rank, TREES};
+use crate::table::bucket::Bucket;
+use crate::table::key::Key;
+use crate::table::lock_word::{Gate, Held};
+use crate::waiter::Waiter;
+use crate::{Host, Inheritance, Priority, Thread};
+
+/// How many owners, each waiting for the next, are followed: a longer chain counts as a circle, as on Linux.
+pub const MOST_CHAIN: usize = 1024;
+
+/// What a thread that waits with priority inheritance adds to its waiter. In the graph from when it waits for a lock until it leaves or is
+/// the lock's heir; one that waits to be moved to a lock is not in it yet.
+pub(crate) struct Claim<H: Host> {
+    /// Whose lock guards it: known by its address, since its engine is borrowed as long as the claim is there.
+    graph: *const Graph<H>,
+    /// Who waits.
+    pub(crate) thread: Thread,
+    /// WAIT_REQUEUE_PI: the only lock that it may be moved to.
+    pub(crate) target: Option<Key>,
+    edge: UnsafeCell<Edge<H>>,
+    tracked: Tracked,
+}
+
+/// What the graph's lock guards of a claim, from when its waiter is queued.
+pub(crate) struct Edge<H: Host> {
+    node: Option<NonNull<Waiter<H>>>,
+    handle: Option<H::Task>,
+    /// The lock. `None`: not in the graph.
+    key: Option<Key>,
+    /// Of the lock's heir: whose the lock is.
+    owned: Option<Owned>,
+    own: Priority,
+    /// Its own priority, or one that its thread is lent: whichever is more urgent.
+    urgency: Priority,
+    arrival: u64,
+    pub(crate) links: [Link<H>; TREES],
+}
+
+/// What there is to know of a lock for which somebody waits.
+#[derive(Clone, Copy)]
+struct Owned {
+    by: Thread,
+    /// The lock's word names the owner; else that is an heir of a thread that exits, which will see to it.
+    settled: bool,
+}
+
+impl<H: Host> Claim<H> {
+    /// Whether it is, or will be, in that graph. In another engine's it is where two engines serve one space.
+    pub(crate) fn is_of(&self, graph: &Graph<H>) -> bool {
+        core::ptr::eq(self.graph, graph) || mutated!(claim_engine)
+    }
+}
+
+/// A waiter with its claim.
+pub(crate) struct Claimant<H: Host> {
+    pub(crate) node: Waiter<H>,
+    claim: Claim<H>,
+}
+
+impl<H: Host> Claimant<H> {
+    pub(crate) fn new(graph: &Graph<H>, key: Key, own: Priority, thread: Thread, target: Option<Key>) -> Claimant<H> {
+        let edge = Edge {
+            node: None,
+            handle: None,
+            key: None,
+            owned: None,
+            own,
+            urgency: own,
+            arrival: 0,
+            links: [Link::NOWHERE; TREES],
+        };
+        let graph = core::ptr::from_ref(graph);
+        let claim = Claim { graph, thread, target, edge: UnsafeCell::new(edge), tracked: Tracked::new() };
+        Claimant { node: Waiter::new(key, u32::MAX, own), claim }
+    }
+
+    /// Ties the two together, where they stay, before the waiter is queued.
+    pub(crate) fn tie(self: Pin<&Self>, handle: H::Task) {
+        let this = self.get_ref();
+        // SAFETY: not queued: its owner's, which is the caller.
+        let edge = unsafe { &mut *this.claim.edge.get() };
+        edge.node = Some(NonNull::from(&this.node));
+        edge.handle = Some(handle);
+        this.node.inherit(NonNull::from(&this.claim));
+    }
+
+    pub(crate) fn claim(&self) -> Place<H> {
+        NonNull::from(&self.claim)
+    }
+
+    pub(crate) fn thread(&self) -> Thread {
+        self.claim.thread
+    }
+}
+
+/// The graph.
+pub(crate) struct Graph<H: Host> {
+    /// Its lock.
+    gate: Gate,
+    tracked: Tracked,
+    heads: UnsafeCell<Heads<H>>,
+}
+
+struct Heads<H: Host> {
+    roots: [Option<Place<H>>; TREES],
+    arrivals: u64,
+}
+
+// SAFETY: heads and claims are reached by the lock's holder only; tasks in them may be sent.
+unsafe impl<H: Host> Send for Graph<H> where H::Task: Send {}
+// SAFETY: as above.
+unsafe impl<H: Host> Sync for Graph<H> where H::Task: Send {}
+
+impl<H: Host> Graph<H> {
+    pub(crate) fn new() -> Graph<H> {
+        let heads = Heads { roots: [None; TREES], arrivals: 0 };
+        Graph { gate: Gate::new(), tracked: Tracked::new(), heads: UnsafeCell::new(heads) }
+    }
+
+    pub(crate) fn lock<'a>(&'a self, host: &'a H) -> Waits<'a, H> {
+        Waits { graph: self, _held: self.gate.lock(host, 0) }
+    }
+}
+
+/// The graph, whose lock is held.
+pub(crate) struct Waits<'a, H: Host> {
+    graph: &'a Graph<H>,
+    _held: Held<'a, H>,
+}
+
+impl<H: Host> Waits<'_, H> {
+    fn heads(&mut self) -> &mut Heads<H> {
+        self.graph.tracked.touch();
+        // SAFETY: the lock is held, and this borrows the guard.
+        unsafe { &mut *self.graph.heads.get() }
+    }
+
+    /// A claim that is in the graph, or whose waiter is in the list of a bucket of which the caller holds the lock.
+    fn claim(&self, place: Place<H>) -> &Claim<H> {
+        // SAFETY: it is there until its owner has taken this lock and found it gone.
+        unsafe { place.as_ref() }
+    }
+
+    #[inline]
+    pub(crate) fn edge(&mut self, place: Place<H>) -> &mut Edge<H> {
+        let claim = self.claim(place);
+        claim.tracked.touch();
+        let edge = claim.edge.get();
+        // SAFETY: the lock's holder's, and this borrows the guard.
+        unsafe { &mut *edge }
+    }
+
+    /// The top of a tree.
+    pub(crate) fn root(&mut self, by: usize) -> &mut Option<Place<H>> {
+        &mut self.heads().roots[by]
+    }
+
+    /// The place of a claim in a tree in which it is, or is about to be.
+    #[inline]
+    pub(crate) fn rank(&mut self, by: usize, place: Place<H>) -> Rank {
+        let thread = self.claim(place).thread.id;
+        let edge = self.edge(place);
+        let group = match (by, edge.key, edge.owned) {
+            (BY_LOCK, Some(key), _) => Group::Lock(key),
+            (BY_OWNER, _, Some(Owned { by, .. })) => Group::Owner(by.id),
+            // There urgency, which may change, has no meaning.
+            _ => return (Group::Thread(thread), Priority::NORMAL, edge.arrival),
+        };
+        (group, edge.urgency, edge.arrival)
+    }
+
+    /// The claim by which a thread waits.
+    fn waiting(&mut self, thread: u64) -> Option<Place<H>> {
+        self.first(BY_THREAD, Group::Thread(thread))
+    }
+
+    /// The most urgent claim to a lock, of equals the first: it says whose the lock is.
+    fn most_urgent(&mut self, key: &Key) -> Option<Place<H>> {
+        self.first(BY_LOCK, Group::Lock(*key))
+    }
+
+    /// Whose the lock is that a claim in the graph is to.
+    fn owned(&mut self, place: Place<H>) -> Option<Owned> {
+        let key = self.edge(place).key?;
+        let first = self.most_urgent(&key)?;
+        self.edge(first).owned
+    }
+
+    /// A claim becomes the one that says whose its lock is.
+    fn appoint(&mut self, place: Place<H>, owned: Owned) {
+        self.edge(place).owned = Some(owned);
+        self.put(BY_OWNER, place);
+    }
+
+    /// It is that no more, if it was; what it said.
+    fn dismiss(&mut self, place: Place<H>) -> Option<Owned> {
+        let owned = self.edge(place).owned.take()?;
+        self.take(BY_OWNER, place);
+        Some(owned)
+    }
+
+    /// Puts a claim among those to its lock, which is `owned` if there are no others.
+    fn enlist(&mut self, place: Place<H>, key: &Key, owned: Owned) {
+        let before = self.most_urgent(key);
+        self.edge(place).key = Some(*key);
+        self.put(BY_LOCK, place);
+        match before {
+            None => self.appoint(place, owned),
+            Some(before) if self.rank(BY_LOCK, place) < self.rank(BY_LOCK, before) => {
+                let owned = self.dismiss(before).unwrap_or(owned);
+                self.appoint(place, owned);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Takes a claim out from among those to its lock, which is `owned`.
+    fn strike(&mut self, place: Place<H>, owned: Owned) {
+        let before = self.dismiss(place);
+        self.take(BY_LOCK, place);
+        let key = self.edge(place).key.take();
+        // One that was not the first leaves the first as it is.
+        let next = key.filter(|_| before.is_some()).and_then(|key| self.most_urgent(&key));
+        if let Some(next) = next {
+            self.appoint(next, owned);
+        }
+    }
+
+    /// The heir of a lock that a thread owns.
+    pub(crate) fn heir(&mut self, owner: u64, key: &Key) -> Option<Place<H>> {
+        let heir = self.most_urgent(key)?;
+        let owned = self.edge(heir).owned?;
+        (owned.by.id == owner).then_some(heir)
+    }
+
+    /// A lock of a thread for which somebody waits.
+    pub(crate) fn lock_of(&mut self, owner: u64) -> Option<Key> {
+        let place = self.first(BY_OWNER, Group::Owner(owner))?;
+        self.edge(place).key
+    }
+
+    /// Whether the waiter of a claim in the graph is in the list of that bucket, whose lock is held.
+    pub(crate) fn is_in(&mut self, place: Place<H>, bucket: &Bucket<H>) -> bool {
+        let Some(node) = self.edge(place).node else { return false };
+        // SAFETY: with its claim, which is there.
+        unsafe { node.as_ref() }.bucket() == Some(NonNull::from(bucket))
+    }
+
+    /// Whether a claim is in the graph.
+    pub(crate) fn has(&mut self, place: Place<H>) -> bool {
+        self.edge(place).key.is_some()
+    }
+
+    /// Whose a claim in the graph is.
+    pub(crate) fn thread(&self, place: Place<H>) -> Thread {
+        self.claim(place).thread
+    }
+
+    /// Who owns the lock that a queued waiter waits for, and whether the word says so; `None`: it waits to be moved to one.
+    pub(crate) fn owner(&mut self, place: Place<H>) -> Option<(Thread, bool)> {
+        if let Some(owned) = self.owned(place) {
+            return Some((owned.by, owned.settled));
+        }
+        let thread = self.claim(place).thread;
+        let node = self.edge(place).node?;
+        // SAFETY: with its claim, which is there.
+        let heir = unsafe { node.as_ref() }.is_heir();
+        heir.then_some((thread, mutated!(pi_unsettled)))
+    }
+
+    /// Whether a thread would wait for itself, if it waited for this owner; the walk is of [`MOST_CHAIN`] steps at most.
+    pub(crate) fn would_circle(&mut self, thread: u64, owner: u64) -> bool {
+        let mut owner = owner;
+        for _ in 0..MOST_CHAIN {
+            if owner == thread {
+                return true;
+            }
+            if mutated!(chain_check) {
+                return false;
+            }
+            let Some(place) = self.waiting(owner) else { return false };
+            let Some(owned) = self.owned(place) else { return false };
+            owner = owned.by.id;
+        }
+        true
+    }
+
+    /// Puts a claim into the graph: it waits for a lock of `owner`, behind those that are as urgent. Its thread's own priority.
+    pub(crate) fn add(
+        &mut self,
+        place: Place<H>,
+        key: &Key,
+        owner: Thread,
+        settled: bool,
+        host: &dyn Inheritance<H>,
+    ) -> Priority {
+        let thread = self.claim(place).thread.id;
+        let own = host.priority(thread);
+        let lent = self.lent(thread);
+        let heads = self.heads();
+        let arrival = heads.arrivals;
+        heads.arrivals += 1;
+        let edge = self.edge(place);
+        edge.own = own;
+        edge.urgency = lent.map_or(own, |lent| own.min(lent));
+        edge.arrival = arrival;
+        self.put(BY_THREAD, place);
+        self.enlist(place, key, Owned { by: owner, settled });
+        own
+    }
+
+    /// Takes a claim out of the graph; whose lock it was, if it was there.
+    pub(crate) fn remove(&mut self, place: Place<H>) -> Option<Thread> {
+        let owned = self.owned(place)?;
+        self.take(BY_THREAD, place);
+        self.strike(place, owned);
+        Some(owned.by)
+    }
+
+    /// Takes a lock's heir out of the graph, and makes it the owner for those that go on waiting; its thread, waiter and handle.
+    pub(crate) fn hand_over(&mut self, heir: Place<H>, settled: bool) -> Handed<H> {
+        let thread = self.claim(heir).thread;
+        if self.has(heir) {
+            self.take(BY_THREAD, heir);
+            self.strike(heir, Owned { by: thread, settled });
+        }
+        let edge = self.edge(heir);
+        Handed { thread, node: edge.node, handle: edge.handle.take() }
+    }
+
+    /// The handle of one that is woken without having waited for the lock.
+    pub(crate) fn take_handle(&mut self, place: Place<H>) -> Option<H::Task> {
+        self.edge(place).handle.take()
+    }
+
+    /// A lock's word names its owner from now on.
+    pub(crate) fn settle(&mut self, owner: u64, key: &Key) {
+        if let Some(heir) = self.heir(owner, key) {
+            let edge = self.edge(heir);
+            edge.owned = edge.owned.map(|owned| Owned { settled: true, ..owned });
+        }
+    }
+
+    /// What a thread is lent: the urgency of the most urgent one that waits for a lock of its.
+    fn lent(&mut self, owner: u64) -> Option<Priority> {
+        let place = self.first(BY_OWNER, Group::Owner(owner))?;
+        Some(self.edge(place).urgency)
+    }
+
+    /// Claims to locks of a thread have come, gone or changed: tells the host what it is lent; and if the thread waits itself, so for the owner of that
+    /// lock, and so on while anything changes.
+    pub(crate) fn lend(&mut self, thread: u64, host: &dyn Inheritance<H>) {
+        let mut thread = thread;
+        for _ in 0..MOST_CHAIN {
+            let lent = self.lent(thread);
+            if !(lent.is_none() && mutated!(boost_undone)) {
+                host.lend(thread, lent);
+            }
+            let Some(place) = self.waiting(thread) else { return };
+            let edge = self.edge(place);
+            let urgency = lent.map_or(edge.own, |lent| edge.own.min(lent));
+            let (Some(key), true) = (edge.key, edge.urgency != urgency) else { return };
+            let Some(owned) = self.owned(place) else { return };
+            if mutated!(urgency_moves) {
+                self.edge(place).urgency = urgency;
+            } else {
+                self.strike(place, owned);
+                self.edge(place).urgency = urgency;
+                self.enlist(place, &key, owned);
+            }
+            thread = owned.by.id;
+        }
+    }
+
+    /// A thread's own priority has changed: its claim, if it has one, gets another place.
+    pub(crate) fn reprioritize(&mut self, thread: u64, host: &dyn Inheritance<H>) {
+        if let Some(place) = self.waiting(thread) {
+            let own = host.priority(thread);
+            self.edge(place).own = own;
+            self.lend(thread, host);
+        }
+    }
+}
+
+/// Who was handed a lock.
+pub(crate) struct Handed<H: Host> {
+    pub(crate) thread: Thread,
+    pub(crate) node: Option<NonNull<Waiter<H>>>,
+    pub(crate) handle: Option<H::Task>,
+}

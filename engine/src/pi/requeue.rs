@@ -1,0 +1,211 @@
+//! WAIT_REQUEUE_PI and CMP_REQUEUE_PI: wait on a word, and be moved from there to a lock that inherits priorities: a condition variable's wait with such a mutex.
+//! After Darren Hart's (Linux 2.6.31, 2009).
+
+use core::pin::pin;
+use core::ptr::NonNull;
+
+use crate::linux::abi::FUTEX_TID_MASK as OWNER;
+use crate::mutant::mutated;
+use crate::ops::call::{Call, HeldTwo};
+use crate::pi::graph::{Claimant, Waits};
+use crate::pi::lock::{Look, Stop};
+use crate::pi::waiter::{ClaimEnd, Claiming, Told, wake};
+use crate::table::key::Key;
+use crate::table::wait_list::Found;
+use crate::waiter::Waiter;
+use crate::{Access, Deadline, Engine, Errno, Host, Inheritance, Requeue, Thread, Word};
+
+/// How a wait for a lock by way of another word ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaitPi {
+    /// The calling thread owns the lock.
+    Acquired,
+    /// The word did not hold the value; or a signal came when the thread had been moved to the lock, which it does not own: `EAGAIN`.
+    Changed,
+    /// The time is up: `ETIMEDOUT`. The thread does not own the lock.
+    TimedOut,
+    /// A signal came before the thread was moved: `EINTR`, or the host calls again.
+    Interrupted,
+}
+
+impl<H: Host> Engine<H> {
+    /// Sleeps while `word` holds `expected`, until a [`requeue_pi`](Self::requeue_pi) to `lock`, and no other, moves this thread there, and the lock
+    /// is handed to it; or until the deadline, or a signal, which take it out of whichever of the two it waits for.
+    ///
+    /// # Errors
+    /// `ENOSYS`: the host has no [`Inheritance`]. `EINVAL`: both are one word; a misaligned one. `EFAULT`: nothing is there, or the lock cannot be written.
+    pub fn wait_requeue_pi(
+        &self,
+        host: &H,
+        word: Word,
+        expected: u32,
+        until: Option<Deadline>,
+        lock: Word,
+    ) -> Result<WaitPi, Errno> {
+        let inheritance = host.inheritance().ok_or(Errno::ENOSYS)?;
+        if word.address == lock.address || word.scope != lock.scope {
+            return Err(Errno::EINVAL);
+        }
+        let call = Call::new(self, host);
+        let me = inheritance.current();
+        let target = call.key(lock, Access::Write)?;
+        let key = call.key(word, Access::Read)?;
+        let claimant = pin!(Claimant::new(self.graph(), key, inheritance.priority(me.id), me, Some(target)));
+        let claimant = claimant.into_ref();
+        // Before the node can be queued: whatever happens, it is taken out.
+        let claiming = Claiming { call, inheritance, claimant, lock };
+        claimant.tie(host.task(claimant.get_ref().node.flag()));
+        loop {
+            let key = call.key(word, Access::Read)?;
+            call.fit(&key);
+            let entered = call.enter(&key);
+            let Ok(value) = host.load(word.address) else {
+                drop(entered);
+                host.fault_in(word.address, Access::Read)?;
+                continue;
+            };
+            if value != expected {
+                return Ok(WaitPi::Changed);
+            }
+            if key == target {
+                return Err(Errno::EINVAL);
+            }
+            // SAFETY: pinned, idle until now, and `claiming` takes it out before it goes.
+            let crowded = unsafe { entered.place(&claimant.get_ref().node, key, None) };
+            if crowded {
+                call.fit_waiters(&key);
+            }
+            break;
+        }
+        Ok(match claiming.park(until, Some((word, expected)))? {
+            ClaimEnd::Acquired => WaitPi::Acquired,
+            ClaimEnd::TimedOut => WaitPi::TimedOut,
+            ClaimEnd::Interrupted { claimed: false } => WaitPi::Interrupted,
+            ClaimEnd::Interrupted { claimed: true } | ClaimEnd::Changed => WaitPi::Changed,
+        })
+    }
+
+    /// If `word` holds `expected`: its first waiter gets `lock`, if that is free, and is woken; it, or else with it, up to `requeue` others wait for
+    /// the lock from now on, with their priorities. So at most one is woken. How many were moved or woken. All must have named this lock
+    /// ([`wait_requeue_pi`](Self::wait_requeue_pi)).
+    ///
+    /// # Cost
+    /// Two buckets' locks and the one for inheritance, for one pass over each bucket, and for each waiter a walk of 1,024 owners at most.
+    ///
+    /// # Errors
+    /// `EINVAL`: both are one word, or of different scope; a waiter that waits otherwise or for another lock: those before it were moved. `EDEADLK`: a waiter
+    /// owns the lock, or would wait for itself: the same, and it stays where it is. Of the lock what [`lock_pi`](Self::lock_pi) answers.
+    pub fn requeue_pi(&self, host: &H, word: Word, lock: Word, requeue: u32, expected: u32) -> Result<Requeue, Errno> {
+        let inheritance = host.inheritance().ok_or(Errno::ENOSYS)?;
+        if word.address == lock.address || word.scope != lock.scope {
+            return Err(Errno::EINVAL);
+        }
+        let call = Call::new(self, host);
+        let mut tries = 0;
+        loop {
+            let from = call.key(word, Access::Read)?;
+            let to = call.key(lock, Access::Write)?;
+            if from == to {
+                return Err(Errno::EINVAL);
+            }
+            let held = call.lock_two(&from, &to);
+            match host.load(word.address) {
+                Err(_) => {
+                    drop(held);
+                    host.fault_in(word.address, Access::Read)?;
+                    continue;
+                }
+                Ok(value) if value != expected => return Ok(Requeue::Changed),
+                Ok(_) => {}
+            }
+            let mut moving = Moving { call, held, from, to, lock, inheritance, woken: Told::nobody(host) };
+            let moved = moving.run(requeue);
+            drop(moving);
+            match moved {
+                Ok(count) => return Ok(Requeue::Done(count)),
+                Err(stop) => call.serve(stop, lock.address, &mut tries, inheritance)?,
+            }
+        }
+    }
+}
+
+/// One try of a requeue, under its locks.
+struct Moving<'a, H: Host> {
+    call: Call<'a, H>,
+    held: HeldTwo<'a, H>,
+    from: Key,
+    to: Key,
+    lock: Word,
+    inheritance: &'a dyn Inheritance<H>,
+    /// The one that got the lock. Last: behind the locks.
+    woken: Told<'a, H>,
+}
+
+impl<'a, H: Host> Moving<'a, H> {
+    fn run(&mut self, requeue: u32) -> Result<u32, Stop> {
+        let (call, inheritance) = (self.call, self.inheritance);
+        // As on Linux: also where nobody waits.
+        let value = call.host.load(self.lock.address)?;
+        let Some(first) = self.held.first.chain().first(&self.from) else { return Ok(0) };
+        let who = self.named(&first)?;
+        if value & OWNER == who.number {
+            return Err(Errno::EDEADLK.into());
+        }
+        let locked = self.held.second.as_mut().unwrap_or(&mut self.held.first);
+        // The waiters bit from the beginning where others may be moved: they will wait for this one.
+        let look = call.look(locked, &self.to, self.lock.address, who, requeue != 0, inheritance)?;
+        let (mut count, mut cursor, owner, settled, mut waits) = match look {
+            Look::Owned { owner, settled, waits, .. } => (0, Some(first.node), owner, settled, waits),
+            Look::Taken => {
+                let mut waits = call.waits();
+                self.woken.handle = first.claim.and_then(|claim| waits.take_handle(claim));
+                self.woken.looking = wake(&mut self.held.first, first.node);
+                (1, first.next, who, true, waits)
+            }
+        };
+        let mut end = Ok(());
+        let mut last = None;
+        // One more where none got the lock.
+        while i64::from(count) - 1 < i64::from(requeue) {
+            let Some(found) = self.held.first.chain().seek(cursor, &self.from) else { break };
+            cursor = found.next;
+            end = self.move_one(&found, owner, settled, &mut waits, &mut last);
+            if end.is_err() {
+                break;
+            }
+            count += 1;
+        }
+        waits.lend(owner.id, inheritance);
+        end.map(|()| count).map_err(Stop::Errno)
+    }
+
+    /// The thread of a waiter that may be moved to the lock.
+    fn named(&self, found: &Found<H>) -> Result<Thread, Errno> {
+        let claim = found.claimed(self.call.engine.graph())?;
+        // SAFETY: its waiter is in the list of a bucket whose lock is held.
+        let claim = unsafe { claim.as_ref() };
+        // A waiter for the lock of `from` itself named none, or that.
+        if claim.target != Some(self.to) && !mutated!(requeue_target) {
+            return Err(Errno::EINVAL);
+        }
+        Ok(claim.thread)
+    }
+
+    fn move_one(
+        &mut self,
+        found: &Found<H>,
+        owner: Thread,
+        settled: bool,
+        waits: &mut Waits<'_, H>,
+        last: &mut Option<NonNull<Waiter<H>>>,
+    ) -> Result<(), Errno> {
+        let who = self.named(found)?;
+        let claim = found.claim.ok_or(Errno::EINVAL)?;
+        if waits.would_circle(who.id, owner.id) {
+            return Err(Errno::EDEADLK);
+        }
+        waits.add(claim, &self.to, owner, settled, self.inheritance);
+        self.held.first.give(self.held.second.as_mut(), found.node, &self.to, last);
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! The orders of the graph of claims (`pi_graph`): three balanced trees whose nodes are the claims themselves, so that finding, adding and taking out cost
+//! the logarithm of the claims. After Adelson-Velsky and Landis (1962): two subtrees of a node differ in height by one at most.
+
+use core::ptr::NonNull;
+
+use crate::pi::graph::{Claim, Waits};
+use crate::table::key::Key;
+use crate::{Host, Priority};
+
+pub(crate) type Place<H> = NonNull<Claim<H>>;
+
+/// All claims, by thread.
+pub(crate) const BY_THREAD: usize = 0;
+/// All claims, by lock, the most urgent first.
+pub(crate) const BY_LOCK: usize = 1;
+/// The heirs' claims, by their lock's owner, the most urgent first.
+pub(crate) const BY_OWNER: usize = 2;
+/// How many trees there are.
+pub(crate) const TREES: usize = 3;
+
+/// Claims that are one behind the other in a tree.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Group {
+    /// Those by which a thread waits: one, unless the host gives two threads one id.
+    Thread(u64),
+    /// Those to a lock.
+    Lock(Key),
+    /// Those of the heirs of a thread's locks.
+    Owner(u64),
+}
+
+/// A claim's place in a tree. No two have the same: arrivals differ.
+pub(crate) type Rank = (Group, Priority, u64);
+
+/// A claim's links in one of the trees.
+pub(crate) struct Link<H: Host> {
+    pub(crate) parent: Option<Place<H>>,
+    pub(crate) children: [Option<Place<H>>; 2],
+    /// Of the subtree below it, itself included.
+    pub(crate) height: u8,
+}
+
+impl<H: Host> Link<H> {
+    /// In no tree.
+    pub(crate) const NOWHERE: Link<H> = Link { parent: None, children: [None; 2], height: 0 };
+}
+
+/// The sides of a node.
+const LESS: usize = 0;
+const MORE: usize = 1;
+
+impl<H: Host> Waits<'_, H> {
+    pub(crate) fn link(&mut self, by: usize, place: Place<H>) -> &mut Link<H> {
+        &mut self.edge(place).links[by]
+    }
+
+    fn height(&mut self, by: usize, place: Option<Place<H>>) -> u8 {
+        place.map_or(0, |place| self.link(by, place).height)
+    }
+
+    fn heights(&mut self, by: usize, place: Place<H>) -> [u8; 2] {
+        let [less, more] = self.link(by, place).children;
+        [self.height(by, less), self.height(by, more)]
+    }
+
+    fn measure(&mut self, by: usize, place: Place<H>) {
+        let [less, more] = self.heights(by, place);
+        self.link(by, place).height = 1 + less.max(more);
+    }
+
+    /// The first claim of a group.
+    pub(crate) fn first(&mut self, by: usize, group: Group) -> Option<Place<H>> {
+        let mut found = None;
+        let mut cursor = *self.root(by);
+        while let Some(place) = cursor {
+            let (of, ..) = self.rank(by, place);
+            if of == group {
+                found = Some(place);
+            }
+            cursor = self.link(by, place).children[usize::from(of < group)];
+        }
+        found
+    }
+
+    /// Puts a claim into a tree, by its rank, which does not change until it is out again.
+    pub(crate) fn put(&mut self, by: usize, place: Place<H>) {
+        let rank = self.rank(by, place);
+        let (mut parent, mut side) = (None, LESS);
+        let mut cursor = *self.root(by);
+        while let Some(other) = cursor {
+            side = usize::from(self.rank(by, other) < rank);
+            parent = Some(other);
+            cursor = self.link(by, other).children[side];
+        }
+        *self.link(by, place) = Link { height: 1, ..Link::NOWHERE };
+        self.hang(by, parent, side, Some(place));
+        self.balance(by, parent);
+    }
+
+    /// Takes a claim out of a tree in which it is.
+    pub(crate) fn take(&mut self, by: usize, place: Place<H>) {
+        let Link { parent, children, height } = core::mem::replace(self.link(by, place), Link::NOWHERE);
+        let side = self.side(by, parent, place);
+        let [Some(less), Some(more)] = children else {
+            self.hang(by, parent, side, children[LESS].or(children[MORE]));
+            self.balance(by, parent);
+            return;
+        };
+        // The next one in order takes its place: it has nothing below it on one side.
+        let mut next = more;
+        while let Some(before) = self.link(by, next).children[LESS] {
+            next = before;
+        }
+        let mut lowest = next;
+        if next != more {
+            let below = self.link(by, next).children[MORE];
+            let above = self.link(by, next).parent;
+            self.hang(by, above, LESS, below);
+            self.hang(by, Some(next), MORE, Some(more));
+            lowest = above.unwrap_or(next);
+        }
+        self.hang(by, Some(next), LESS, Some(less));
+        self.link(by, next).height = height;
+        self.hang(by, parent, side, Some(next));
+        self.balance(by, Some(lowest));
+    }
+
+    /// On which side of its parent a place is.
+    fn side(&mut self, by: usize, parent: Option<Place<H>>, place: Place<H>) -> usize {
+        parent.map_or(LESS, |parent| usize::from(self.link(by, parent).children[MORE] == Some(place)))
+    }
+
+    /// Makes a node, or none, the child of another, or the root.
+    fn hang(&mut self, by: usize, parent: Option<Place<H>>, side: usize, child: Option<Place<H>>) {
+        match parent {
+            Some(parent) => self.link(by, parent).children[side] = child,
+            None => *self.root(by) = child,
+        }
+        if let Some(child) = child {
+            self.link(by, child).parent = parent;
+        }
+    }
+
+    /// A subtree below a node has become higher or lower by one: turns what leans too far, up to where the height stays as it was.
+    fn balance(&mut self, by: usize, from: Option<Place<H>>) {
+        let mut cursor = from;
+        while let Some(place) = cursor {
+            let before = self.link(by, place).height;
+            let top = self.upright(by, place);
+            let link = self.link(by, top);
+            if link.height == before {
+                return;
+            }
+            cursor = link.parent;
+        }
+    }
+
+    /// Balances a node whose subtrees are balanced, and differ by two at most; which node is in its place then.
+    fn upright(&mut self, by: usize, place: Place<H>) -> Place<H> {
+        let [less, more] = self.heights(by, place);
+        if less.abs_diff(more) < 2 {
+            self.link(by, place).height = 1 + less.max(more);
+            return place;
+        }
+        let heavy = usize::from(more > less);
+        if let Some(child) = self.link(by, place).children[heavy] {
+            let heights = self.heights(by, child);
+            if heights[1 - heavy] > heights[heavy] {
+                self.raise(by, child, 1 - heavy);
+            }
+        }
+        self.raise(by, place, heavy)
+    }
+
+    /// Turns: a node's child takes its place, and has it as a child; which that is.
+    fn raise(&mut self, by: usize, place: Place<H>, side: usize) -> Place<H> {
+        let parent = self.link(by, place).parent;
+        let Some(child) = self.link(by, place).children[side] else { return place };
+        let own = self.side(by, parent, place);
+        let between = self.link(by, child).children[1 - side];
+        self.hang(by, Some(place), side, between);
+        self.hang(by, Some(child), 1 - side, Some(place));
+        self.hang(by, parent, own, Some(child));
+        self.measure(by, place);
+        self.measure(by, child);
+        child
+    }
+}

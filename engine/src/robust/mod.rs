@@ -1,0 +1,239 @@
+//! Robust lists: what a dying thread held is marked, so that whoever waits for it learns of the death. The calls about them are here, the walk
+//! in `robust_walk`.
+
+mod walk;
+
+use crate::linux::user;
+use crate::ops::call::Call;
+use crate::robust::walk::{Compat, Native, Walk};
+use crate::{Access, Address, Arithmetic, Errno, Fault, Host, Node, Scope, Word};
+use crate::{Engine, abi};
+
+/// How many entries Linux follows.
+pub const ROBUST_LIST_LIMIT: u32 = 2048;
+/// How often one word is tried that others change, or whose page comes and goes, before it counts as missing.
+pub(crate) const TRIES: u32 = 10_000;
+
+/// What robust lists ask of a host, beside [`Host`].
+pub trait RobustHost: Host {
+    /// The calling thread's id, as its own namespace knows it: what it writes into the locks that it takes.
+    fn thread_id(&self) -> u32;
+
+    /// Where a thread's list begins, 0 for none; thread 0 is the calling one.
+    ///
+    /// # Errors
+    /// `ESRCH`: there is no such thread. `EPERM`: the caller may not look into it.
+    fn robust_head(&self, thread: u32) -> Result<Address, Errno>;
+
+    /// Where the calling thread's list begins, from now on. A new thread has none.
+    fn set_robust_head(&self, head: Address);
+
+    /// The same for the list of a 32-bit program on a 64-bit system, which a thread has beside the other.
+    ///
+    /// # Errors
+    /// As [`robust_head`](Self::robust_head). `ENOSYS`: the host serves no such programs.
+    fn compat_robust_head(&self, _thread: u32) -> Result<Address, Errno> {
+        Err(Errno::ENOSYS)
+    }
+
+    /// As [`set_robust_head`](Self::set_robust_head), for that list.
+    ///
+    /// # Errors
+    /// `ENOSYS`: the host serves no such programs.
+    fn set_compat_robust_head(&self, _head: Address) -> Result<(), Errno> {
+        Err(Errno::ENOSYS)
+    }
+
+    /// Writes user memory, whose first and last byte are [in range](Host::in_range); may sleep.
+    ///
+    /// # Errors
+    /// [`Fault`] if any of it cannot be written.
+    fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault>;
+
+    /// Whether `FUTEX_ROBUST_UNLOCK` is served (Linux does from 7.2 on, which is said to close the race between giving a lock up and
+    /// saying so). Otherwise it is `ENOSYS`.
+    fn serves_robust_unlock(&self) -> bool {
+        false
+    }
+}
+
+/// Why the walk of a list ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WalkEnd {
+    /// It came back to its head, or there is none.
+    #[default]
+    Whole,
+    /// There were more entries than the cap.
+    Truncated,
+    /// It goes round without coming back to its head.
+    Cycle,
+    /// A pointer leads nowhere, a word is misaligned or cannot be written, or would not hold still: the rest was left alone, and the pending
+    /// entry too.
+    Fault,
+}
+
+/// What the walk of a list did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RobustExit {
+    /// Entries that it came by, the pending one not counted.
+    pub entries: u32,
+    /// Locks that were marked: their owner died.
+    pub marked: u32,
+    /// Threads that were woken.
+    pub woken: u32,
+    /// Why it ended.
+    pub end: WalkEnd,
+}
+
+impl<H: RobustHost> Engine<H> {
+    /// The calling thread exits, or becomes another program: each lock of its list that it still owns is marked ([owner died](crate::abi::FUTEX_OWNER_DIED) in
+    /// place of the owner, the waiters bit kept), and one waiter woken if that bit was set; the pending one last. The
+    /// list is forgotten.
+    ///
+    /// Trusts nothing that it reads. Follows up to `cap` entries ([`ROBUST_LIST_LIMIT`] is Linux's), and stops where the list goes round. The next entry is read before
+    /// a lock is given up, with which its memory may go. Who is woken is woken up to 16 locks later. Of locks that inherit priorities only the word is
+    /// marked: [`exit_pi`](Engine::exit_pi), which comes next, hands them to those who wait.
+    ///
+    /// Where a callback panics, those who wait for what was marked are woken. The rest of the list is left alone: a call with the head set again goes on.
+    ///
+    /// # Cost
+    /// For each entry a read, a load and a compare-exchange, and a shared wake where somebody waits, 16 at a time behind one fence. No lock is held between entries. With
+    /// threads that change the words meanwhile at most 10,000 tries a word.
+    pub fn exit_robust(&self, host: &H, cap: u32) -> RobustExit {
+        let Ok(head @ 1..) = host.robust_head(0) else { return RobustExit::default() };
+        host.set_robust_head(0);
+        Walk::<H, Native>::new(Call::new(self, host), head).whole(cap)
+    }
+
+    /// The same for the list of a 32-bit program, whose pointers have 32 bits: a host that serves such programs calls it after
+    /// [`exit_robust`](Self::exit_robust), as Linux does; a thread may have both lists.
+    pub fn exit_robust_compat(&self, host: &H, cap: u32) -> RobustExit {
+        let Ok(head @ 1..) = host.compat_robust_head(0) else { return RobustExit::default() };
+        if host.set_compat_robust_head(0).is_err() {
+            return RobustExit::default();
+        }
+        Walk::<H, Compat>::new(Call::new(self, host), head).whole(cap)
+    }
+
+    /// Gives a robust lock up in one step as far as its owner's death goes: stores 0 to `word`, then 0 to the list's pending entry at
+    /// `pending`, and wakes up to `count` with a bit of `bitset` in common.
+    ///
+    /// # Errors
+    /// As [`wake`](Self::wake), and `EFAULT` where `word` (nothing has happened then) or `pending` (nobody was woken) cannot be written.
+    pub fn robust_unlock(&self, host: &H, word: Word, count: u32, bitset: u32, pending: Address) -> Result<u32, Errno> {
+        if bitset == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let call = Call::new(self, host);
+        let key = call.key(word, Access::Write)?;
+        let mut tries = 0;
+        // In one access, which a plain write need not be.
+        loop {
+            match host.fetch_op(word.address, Arithmetic::Set, 0) {
+                Ok(Some(_)) => break,
+                Ok(None) => host.spin(tries),
+                Err(Fault) => host.fault_in(word.address, Access::Write)?,
+            }
+            tries += 1;
+            if tries == TRIES {
+                return Err(Errno::EFAULT);
+            }
+        }
+        self.write_user(host, pending, &0_u64.to_ne_bytes())?;
+        call.wake(&key, count, bitset)
+    }
+
+    /// `set_robust_list`, `get_robust_list`, and `futex` with `FUTEX_ROBUST_UNLOCK`, by number: what a system call returns. `None` if it is another: ask
+    /// [`syscall`](Self::syscall).
+    pub fn robust_syscall(&self, host: &H, numbers: &abi::Numbers, number: u64, arguments: [u64; 6]) -> Option<i64> {
+        let [a, b, c, ..] = arguments;
+        let answer = if number == numbers.set_robust_list {
+            self.set_robust_list(host, a, b)
+        } else if number == numbers.get_robust_list {
+            self.get_robust_list(host, a as u32, b, c)
+        } else if number == numbers.futex && b as u32 & abi::FUTEX_ROBUST_UNLOCK != 0 && host.serves_robust_unlock() {
+            self.futex_robust_unlock(host, arguments)?
+        } else {
+            return None;
+        };
+        Some(answer.map_or_else(Errno::answer, i64::from))
+    }
+
+    /// `set_robust_list` and `get_robust_list` of a 32-bit program, by number ([`Numbers::I386`](abi::Numbers::I386)): the head has 12 bytes, and what is told 4 each. `None` if
+    /// it is another call.
+    pub fn compat_robust_syscall(
+        &self,
+        host: &H,
+        numbers: &abi::Numbers,
+        number: u64,
+        arguments: [u64; 6],
+    ) -> Option<i64> {
+        // The upper halves mean nothing.
+        let [a, b, c, ..] = arguments.map(|argument| argument & u64::from(u32::MAX));
+        let answer = if number == numbers.set_robust_list {
+            self.set_compat_robust_list(host, a, b)
+        } else if number == numbers.get_robust_list {
+            self.get_compat_robust_list(host, a as u32, b, c)
+        } else {
+            return None;
+        };
+        Some(answer.map_or_else(Errno::answer, i64::from))
+    }
+
+    fn set_robust_list(&self, host: &H, head: Address, length: u64) -> Result<u32, Errno> {
+        if length != abi::ROBUST_HEAD_SIZE {
+            return Err(Errno::EINVAL);
+        }
+        host.set_robust_head(head);
+        Ok(0)
+    }
+
+    fn set_compat_robust_list(&self, host: &H, head: Address, length: u64) -> Result<u32, Errno> {
+        if length != abi::COMPAT_ROBUST_HEAD_SIZE {
+            return Err(Errno::EINVAL);
+        }
+        host.set_compat_robust_head(head)?;
+        Ok(0)
+    }
+
+    fn get_robust_list(&self, host: &H, thread: u32, head: Address, length: Address) -> Result<u32, Errno> {
+        if thread > i32::MAX as u32 {
+            return Err(Errno::ESRCH);
+        }
+        let found = host.robust_head(thread)?;
+        self.write_user(host, length, &abi::ROBUST_HEAD_SIZE.to_ne_bytes())?;
+        self.write_user(host, head, &found.to_ne_bytes())?;
+        Ok(0)
+    }
+
+    fn get_compat_robust_list(&self, host: &H, thread: u32, head: Address, length: Address) -> Result<u32, Errno> {
+        if thread > i32::MAX as u32 {
+            return Err(Errno::ESRCH);
+        }
+        let found = host.compat_robust_head(thread)?;
+        self.write_user(host, length, &(abi::COMPAT_ROBUST_HEAD_SIZE as u32).to_ne_bytes())?;
+        self.write_user(host, head, &(found as u32).to_ne_bytes())?;
+        Ok(0)
+    }
+
+    /// `None`: not with that operation.
+    fn futex_robust_unlock(&self, host: &H, arguments: [u64; 6]) -> Option<Result<u32, Errno>> {
+        let [address, operation, count, _, pending, bitset] = arguments;
+        let operation = operation as u32 & !abi::FUTEX_ROBUST_UNLOCK;
+        let scope = if operation & abi::FUTEX_PRIVATE_FLAG != 0 { Scope::Private } else { Scope::Shared };
+        let bitset = match operation & !abi::FUTEX_PRIVATE_FLAG {
+            abi::FUTEX_WAKE => abi::FUTEX_BITSET_MATCH_ANY,
+            abi::FUTEX_WAKE_BITSET => bitset as u32,
+            _ => return None,
+        };
+        let count = (count as i32).max(1) as u32;
+        Some(self.robust_unlock(host, Word { address, scope, node: Node::Hashed }, count, bitset, pending))
+    }
+
+    fn write_user(&self, host: &H, address: Address, from: &[u8]) -> Result<(), Errno> {
+        if !user::in_range(host, address, from.len()) {
+            return Err(Errno::EFAULT);
+        }
+        host.write(address, from).map_err(|_| Errno::EFAULT)
+    }
+}

@@ -1,0 +1,282 @@
+//! A table of buckets: one allocation, a power of two of them, never freed before its space or its engine is.
+
+pub(crate) mod bucket;
+pub(crate) mod bucket_ref;
+pub(crate) mod key;
+pub(crate) mod lock_word;
+pub(crate) mod migrate;
+pub(crate) mod resize;
+pub(crate) mod space;
+pub(crate) mod wait_list;
+
+use core::alloc::Layout;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+use crate::atomic::{AtomicPtr, Ordering};
+use crate::table::bucket::Bucket;
+use crate::table::bucket_ref::Spot;
+use crate::table::key::Key;
+use crate::table::lock_word::Gate;
+use crate::{Host, Memory};
+
+/// The rank of the first table that all spaces share. A larger table that takes over has a higher rank.
+pub(crate) const GLOBAL: u32 = 0;
+/// The rank of a space's first table.
+pub(crate) const PRIVATE: u32 = 1 << 16;
+
+/// Whether all spaces share the tables of that rank.
+pub(crate) const fn is_global(rank: u32) -> bool {
+    rank < PRIVATE
+}
+
+/// What a cache line has.
+const LINE: usize = 64;
+
+/// How a table is made.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    /// How many buckets: a power of two.
+    pub(crate) len: usize,
+    /// Whether gates lie side by side, else each on a line of its own.
+    pub(crate) dense: bool,
+    /// Near the processors of that node.
+    pub(crate) node: Option<u32>,
+    pub(crate) rank: u32,
+    /// What its keys are hashed with.
+    pub(crate) seed: u64,
+}
+
+/// Where a table's gates are.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    gates: NonNull<u8>,
+    /// The power of two of bytes from gate to gate.
+    shift: u32,
+    mask: usize,
+    _table: PhantomData<&'a Gate>,
+}
+
+impl<'a> View<'a> {
+    /// The gate with that number, of any number.
+    #[inline(always)]
+    pub(crate) fn gate(self, number: usize) -> &'a Gate {
+        // SAFETY: the mask keeps it within the table.
+        let gate = unsafe { self.gates.add((number & self.mask) << self.shift) };
+        // SAFETY: initialised, and freed with the table only.
+        unsafe { gate.cast().as_ref() }
+    }
+}
+
+/// The head of a table.
+pub(crate) struct Table<H: Host> {
+    /// Itself, as it came from the memory: what it is freed by.
+    block: NonNull<Table<H>>,
+    view: View<'static>,
+    buckets: NonNull<Bucket<H>>,
+    plan: Plan,
+    /// The larger one that takes over this one's waiters. Set once.
+    next: AtomicPtr<Table<H>>,
+    /// Of a node's first table: the one that serves now; null: this.
+    latest: AtomicPtr<Table<H>>,
+    /// The smaller one that this one replaced.
+    older: Option<NonNull<Table<H>>>,
+}
+
+// SAFETY: buckets may be sent and shared; the pointers are to memory that the owner of the table owns.
+unsafe impl<H: Host> Send for Table<H> where H::Task: Send {}
+// SAFETY: as above.
+unsafe impl<H: Host> Sync for Table<H> where H::Task: Send {}
+
+/// Where the parts of a table are in its allocation.
+struct Parts {
+    layout: Layout,
+    buckets: usize,
+    gates: usize,
+    stride: usize,
+}
+
+impl<H: Host> Table<H> {
+    /// `None` for lengths that no memory has.
+    fn parts(plan: &Plan) -> Option<Parts> {
+        // A power of two, also where a gate is larger, in a model.
+        let size = size_of::<Gate>().next_power_of_two();
+        let stride = if plan.dense { size } else { size.max(LINE) };
+        let (layout, buckets) = Layout::new::<Table<H>>().extend(Layout::array::<Bucket<H>>(plan.len).ok()?).ok()?;
+        let gates = Layout::from_size_align(stride.checked_mul(plan.len)?, LINE).ok()?;
+        let (layout, gates) = layout.extend(gates).ok()?;
+        Some(Parts { layout, buckets, gates, stride })
+    }
+
+    /// A table in which nobody waits.
+    pub(crate) fn allocate(
+        memory: &H::Memory,
+        plan: Plan,
+        older: Option<NonNull<Table<H>>>,
+    ) -> Option<NonNull<Table<H>>> {
+        let parts = Self::parts(&plan)?;
+        let block = memory.allocate(parts.layout, plan.node)?;
+        let table = block.cast::<Table<H>>();
+        // SAFETY: within the block.
+        let buckets = unsafe { block.add(parts.buckets) }.cast::<Bucket<H>>();
+        // SAFETY: as above.
+        let gates = unsafe { block.add(parts.gates) };
+        for i in 0..plan.len {
+            // SAFETY: as above.
+            let gate = unsafe { gates.add(i * parts.stride) }.cast::<Gate>();
+            // SAFETY: ours, aligned, and nothing is there yet.
+            unsafe { gate.write(Gate::new()) };
+            // SAFETY: within the block.
+            let bucket = unsafe { buckets.add(i) };
+            // SAFETY: ours, aligned, and nothing is there yet.
+            unsafe { bucket.write(Bucket::new(table, gate)) };
+        }
+        let nowhere = || AtomicPtr::new(core::ptr::null_mut());
+        let view = View { gates, shift: parts.stride.trailing_zeros(), mask: plan.len - 1, _table: PhantomData };
+        let head = Table { block: table, view, buckets, plan, next: nowhere(), latest: nowhere(), older };
+        // SAFETY: as above.
+        unsafe { table.write(head) };
+        Some(table)
+    }
+
+    /// Frees it and all that it replaced.
+    ///
+    /// # Safety
+    /// It came from `allocate` with this memory (or is the [`block`](Self::block) of such a one), and nobody uses it.
+    pub(crate) unsafe fn free(table: NonNull<Table<H>>, memory: &H::Memory) {
+        let mut table = Some(table);
+        while let Some(this) = table {
+            // SAFETY: the caller's promise.
+            let head = unsafe { this.read() };
+            for i in 0..head.plan.len {
+                // SAFETY: one of its buckets.
+                let bucket = unsafe { head.buckets.add(i) };
+                // SAFETY: nobody uses it. Waiters that are in it still are futures that were leaked, which nobody touches.
+                unsafe { bucket.drop_in_place() };
+                // SAFETY: one of its gates.
+                let gate = unsafe { head.view.gates.add(i << head.view.shift) }.cast::<Gate>();
+                // SAFETY: nobody uses it.
+                unsafe { gate.drop_in_place() };
+            }
+            if let Some(parts) = Self::parts(&head.plan) {
+                // SAFETY: the layout that it was allocated with.
+                unsafe { memory.free(this.cast(), parts.layout) };
+            }
+            table = head.older;
+        }
+    }
+
+    /// Itself, as [`free`](Self::free) takes it: a pointer made of a reference would not do.
+    pub(crate) fn block(&self) -> NonNull<Table<H>> {
+        self.block
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.plan.len
+    }
+
+    pub(crate) fn rank(&self) -> u32 {
+        self.plan.rank
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        Self::parts(&self.plan).map_or(0, |parts| parts.layout.size())
+    }
+
+    pub(crate) fn older(&self) -> Option<&Table<H>> {
+        // SAFETY: freed with this one.
+        self.older.map(|older| unsafe { older.as_ref() })
+    }
+
+    #[inline(always)]
+    pub(crate) fn view(&self) -> View<'_> {
+        self.view
+    }
+
+    /// The gate with that number, of any number.
+    #[inline]
+    pub(crate) fn gate(&self, number: usize) -> &Gate {
+        self.view.gate(number)
+    }
+
+    /// The bucket with that number, of any number.
+    #[inline]
+    pub(crate) fn bucket(&self, number: usize) -> &Bucket<H> {
+        // SAFETY: the mask keeps it within the table.
+        let bucket = unsafe { self.buckets.add(number & self.view.mask) };
+        // SAFETY: initialised, and freed with the table only.
+        unsafe { bucket.as_ref() }
+    }
+
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = &Bucket<H>> {
+        (0..self.len()).map(|i| self.bucket(i))
+    }
+
+    /// Where a key with that hash is in this table, or has been.
+    #[inline]
+    pub(crate) fn spot(&self, hash: u64) -> Spot<'_, H> {
+        let number = hash as usize;
+        Spot { bucket: self.bucket(number), gate: self.gate(number), tag: lock_word::tag(hash) }
+    }
+
+    /// Where a key with that hash is: here, or in the table that took over.
+    #[inline]
+    pub(crate) fn follow(&self, hash: u64) -> Spot<'_, H> {
+        let moved = self.gate(hash as usize).has_moved();
+        let table = if moved { self.successor(hash) } else { self };
+        table.spot(hash)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn successor(&self, hash: u64) -> &Table<H> {
+        let mut table = self;
+        // In this order: what has moved has somewhere to go.
+        while table.gate(hash as usize).has_moved() {
+            let Some(next) = table.next() else { break };
+            table = next;
+        }
+        table
+    }
+
+    /// What a key's waiters leave in the gate.
+    pub(crate) fn tag(&self, key: &Key) -> u32 {
+        lock_word::tag(key.hash(self.plan.seed))
+    }
+
+    /// The table that takes over this one's waiters.
+    pub(crate) fn next(&self) -> Option<&Table<H>> {
+        // Acquire: the table's contents; partner: `set_next`.
+        let next = self.next.load(Ordering::Acquire);
+        // SAFETY: null, or a table that is freed together with this one.
+        unsafe { next.as_ref() }
+    }
+
+    /// The one that takes over, also where it has not done so wholly.
+    pub(crate) fn newest(&self) -> &Table<H> {
+        self.next().unwrap_or(self)
+    }
+
+    pub(crate) fn set_next(&self, next: NonNull<Table<H>>) {
+        // Release: the table's contents; partner: `next`.
+        self.next.store(next.as_ptr(), Ordering::Release);
+    }
+
+    /// What serves in the place of a node's first table.
+    #[inline]
+    pub(crate) fn latest(&self) -> &Table<H> {
+        // Acquire: the table's contents; partner: `set_latest`.
+        let latest = self.latest.load(Ordering::Acquire);
+        // SAFETY: null, or a table that is freed together with this one.
+        unsafe { latest.as_ref() }.unwrap_or(self)
+    }
+
+    pub(crate) fn set_latest(&self, latest: NonNull<Table<H>>) {
+        // Release: the table's contents; partner: `latest`.
+        self.latest.store(latest.as_ptr(), Ordering::Release);
+    }
+}

@@ -1,0 +1,166 @@
+//! Larger tables: when one is too small, and how its waiters come into the next. Readers are not stopped, and leave no trace that they read.
+//!
+//! A table is crowded when more than half of its buckets have waiters: then as a rule there are 7 waiters to 10 buckets, and one wake in three walks
+//! past a stranger. Nobody counts waiters where all threads would have to: a bucket that looks crowded has the gates beside its own looked at, and if those
+//! are too, all of them, once for so many such looks that it costs each 256 gates at most. Since as many wait at least as buckets have
+//! waiters, a table that is twice as large has fewer than four buckets for each of them, whoever chooses the words.
+
+use core::ptr::NonNull;
+
+use crate::atomic::{AtomicU32, Ordering};
+use crate::engine::{MOST_BUCKETS, wanted};
+use crate::mutant::mutated;
+use crate::ops::call::Call;
+use crate::table::key::Key;
+use crate::table::migrate::Moving;
+use crate::table::space::Home;
+use crate::table::{Plan, Table};
+use crate::{Host, Space};
+
+/// How many gates are looked at first.
+const SAMPLE: usize = 32;
+/// The same where each is on a line of its own, which may be another processor's.
+const SPREAD_SAMPLE: usize = 16;
+/// How many gates a look at all of them may cost each time that the first look says so.
+const SHARE: usize = 256;
+/// Gates side by side where there are so many times more than threads alone would ask for: as many lines as those at least.
+pub(crate) const GATES_A_LINE: usize = 16;
+/// At most so many asks in two's powers are passed over after there was no memory.
+const LONGEST_PAUSE: u32 = 10;
+
+/// What a store knows of its growing.
+pub(crate) struct Growth {
+    /// 1: somebody makes a larger table.
+    growing: AtomicU32,
+    /// How often there was no memory for one.
+    refused: AtomicU32,
+    /// How often in a row.
+    in_a_row: AtomicU32,
+    /// How many asks are passed over before memory is asked for again.
+    pause: AtomicU32,
+    /// How often the gates beside a crowded bucket's were too.
+    suspicions: AtomicU32,
+}
+
+impl Growth {
+    pub(crate) fn new() -> Growth {
+        let zero = || AtomicU32::new(0);
+        Growth { growing: zero(), refused: zero(), in_a_row: zero(), pause: zero(), suspicions: zero() }
+    }
+
+    pub(crate) fn refused(&self) -> u64 {
+        // Relaxed: a statistic.
+        u64::from(self.refused.load(Ordering::Relaxed))
+    }
+
+    /// Enlarges, unless somebody is at it, or there was no memory lately. `make` is false if there is none now: then 1 ask is passed over, then 3, 7 and
+    /// so on up to 1,023.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn alone(&self, make: impl FnOnce() -> bool) {
+        // Acquire: what the last one to enlarge it did; partner: `Growing::drop`. Relaxed on failure: somebody is at it.
+        if self.growing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return;
+        }
+        // Relaxed, all: one thread at a time.
+        let _growing = Growing(&self.growing);
+        let pause = self.pause.load(Ordering::Relaxed);
+        if pause != 0 {
+            self.pause.store(pause - 1, Ordering::Relaxed);
+        } else if make() {
+            self.in_a_row.store(0, Ordering::Relaxed);
+        } else {
+            let row = (self.in_a_row.load(Ordering::Relaxed) + 1).min(LONGEST_PAUSE);
+            self.in_a_row.store(row, Ordering::Relaxed);
+            self.pause.store((1 << row) - 1, Ordering::Relaxed);
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a table is too small, of which the bucket with that number is crowded.
+    pub(crate) fn is_crowded<H: Host>(&self, table: &Table<H>, number: usize) -> bool {
+        let crowded = |from: usize, count: usize| {
+            let occupied = (from..from + count).filter(|&gate| table.gate(gate).is_occupied()).count();
+            2 * occupied > count
+        };
+        let sample = if table.plan().dense { SAMPLE } else { SPREAD_SAMPLE };
+        if table.len() <= sample {
+            return crowded(0, table.len());
+        }
+        if !crowded(number, sample) {
+            return false;
+        }
+        let turn = (table.len() / SHARE).max(1) as u32;
+        // Relaxed: a statistic.
+        self.suspicions.fetch_add(1, Ordering::Relaxed) % turn == 0 && crowded(0, table.len())
+    }
+}
+
+/// The right to enlarge: given back also where the host panics.
+struct Growing<'a>(&'a AtomicU32);
+
+impl Drop for Growing<'_> {
+    fn drop(&mut self) {
+        // Release: partner: the exchange in `alone`.
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+/// Makes a table that takes over from `old`; nothing if there is no memory. If there is one already, the host panicked while the waiters were on their
+/// way to it: the rest of them goes there.
+pub(crate) fn replace<H: Host>(
+    host: &H,
+    space: &Space<H>,
+    memory: &H::Memory,
+    old: &Table<H>,
+    len: usize,
+    dense: bool,
+) -> Option<NonNull<Table<H>>> {
+    if let Some(new) = old.next() {
+        hand_over(host, space, old, new);
+        return Some(new.block());
+    }
+    let plan = Plan { len, dense, rank: old.rank() + 1, ..*old.plan() };
+    let new = Table::allocate(memory, plan, Some(old.block()))?;
+    old.set_next(new);
+    // SAFETY: freed with the old one, which is borrowed.
+    hand_over(host, space, old, unsafe { new.as_ref() });
+    Some(new)
+}
+
+/// Moves the waiters of `old` to its successor, bucket by bucket. Whoever comes meanwhile finds a bucket as it was, or closed, and then
+/// goes to the successor; so each key has one bucket at any time, and nobody waits for more than a bucket's lock.
+fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) {
+    for (i, bucket) in old.buckets().enumerate() {
+        let mut from = bucket.lock(host, space);
+        if from.sign().has_moved() {
+            continue;
+        }
+        // A wake in several steps goes on by numbers: they must not go back.
+        for j in (i..new.len()).step_by(old.len()) {
+            let mut to = new.bucket(j).lock(host, space);
+            if !mutated!(numbers_move) {
+                to.chain().next_number = from.chain().next_number;
+            }
+        }
+        Moving::run(from, new, host, space);
+    }
+}
+
+impl<H: Host> Call<'_, H> {
+    /// A bucket of the key looked crowded: perhaps the table is too small.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fit_waiters(&self, key: &Key) {
+        match self.space.home() {
+            Home::Own(table) if key.is_private() => {
+                let enough = wanted(self.host.threads());
+                let growth = self.space.growth();
+                if table.len() < MOST_BUCKETS && growth.is_crowded(table, self.space.hash(key) as usize) {
+                    self.space.enlarge(self.host, 2 * table.len(), 2 * table.len() >= GATES_A_LINE * enough);
+                }
+            }
+            _ => self.engine.fit_global(self.host, key),
+        }
+    }
+}

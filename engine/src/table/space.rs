@@ -1,0 +1,246 @@
+//! An address space: its number, and its own table of buckets, once it has one. A host keeps it with its own idea of an
+//! address space (process, container, instance).
+//!
+//! Private futexes touch nothing but this: no lock, count or line that another space uses.
+
+use core::ptr::NonNull;
+
+use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
+use crate::mutant::mutated;
+use crate::stats::Stats;
+use crate::table::key::{Key, Spread};
+use crate::table::resize::{self, Growth};
+use crate::table::{self, Plan, Table};
+use crate::{Host, Nodes};
+
+/// One address space. Belongs to one engine at a time.
+pub struct Space<H: Host> {
+    /// Where private waiters are:
+    ///
+    /// | low bit | the rest | meaning |
+    /// |---|---|---|
+    /// | 1 | count of waiters and calls | in the global table: the space has none of its own (yet), and gets none as long as the count is not 0 |
+    /// | 0 | address | in this table, or the ones that take over from it |
+    home: AtomicPtr<Table<H>>,
+    growth: Growth,
+    number: u64,
+    seed: u64,
+    /// Of its private keys.
+    spread: Spread,
+    memory: H::Memory,
+    /// What it is registered for with membarrier:
+    ///
+    /// | bits | meaning |
+    /// |---|---|
+    /// | 0-15 | the bits of the registering commands that are complete |
+    /// | 16-31 | the same for those that were asked for: a superset |
+    pub(crate) registered: AtomicU32,
+}
+
+/// Where a call finds the private keys of its space, from its beginning to its end. It looks once: a second look might find another table, and
+/// then waiters would be moved between tables that are not freed together.
+pub(crate) enum Stay<'a, H: Host> {
+    /// In the global table, and there is no other as long as this is.
+    Global { _stray: Stray<'a, H> },
+    /// In the space's own, or the ones that take over from it.
+    Own(&'a Table<H>),
+}
+
+/// What `home` says.
+pub(crate) enum Home<'a, H: Host> {
+    Own(&'a Table<H>),
+    /// The global table, which so many waiters and calls of the space use.
+    Global(usize),
+}
+
+const fn is_count(address: usize) -> bool {
+    address & 1 == 1
+}
+
+/// `home` for so many strays.
+fn strays<H: Host>(count: usize) -> *mut Table<H> {
+    core::ptr::without_provenance_mut(count << 1 | 1)
+}
+
+impl<H: Host> Space<H> {
+    /// A space without a table. `number` is never another space's while the engine lives; `seed` is a random number
+    /// that its threads do not know: it keeps them from choosing buckets. Allocates nothing.
+    pub fn new(number: u64, seed: u64, memory: H::Memory) -> Space<H> {
+        Space {
+            home: AtomicPtr::new(strays(0)),
+            growth: Growth::new(),
+            number,
+            seed,
+            spread: Spread::new(number, seed),
+            memory,
+            registered: AtomicU32::new(0),
+        }
+    }
+
+    /// Its number.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Where its tables come from.
+    pub fn memory(&self) -> &H::Memory {
+        &self.memory
+    }
+
+    /// What its private keys' hashes have in common, in its own table.
+    #[inline(always)]
+    pub(crate) fn spread(&self) -> Spread {
+        self.spread
+    }
+
+    /// The hash of a private key of its own, in its own table.
+    #[inline(always)]
+    pub(crate) fn hash(&self, key: &Key) -> u64 {
+        key.hash_with(self.spread)
+    }
+
+    pub(crate) fn growth(&self) -> &Growth {
+        &self.growth
+    }
+
+    #[inline]
+    pub(crate) fn home(&self) -> Home<'_, H> {
+        // Acquire: the table's contents; partners: the exchanges in `adopt_first` and `adopt`.
+        let home = self.home.load(Ordering::Acquire);
+        if is_count(home.addr()) {
+            return Home::Global(home.addr() >> 1);
+        }
+        // SAFETY: not a count, so a table; it is freed with the space.
+        Home::Own(unsafe { &*home })
+    }
+
+    /// Changes the count by `change`, unless there is a table: that.
+    fn change_strays(&self, change: impl Fn(usize) -> usize) -> Option<&Table<H>> {
+        // Acquire: the table's contents, as in `home`; where it is a count, the exchange decides.
+        let mut home = self.home.load(Ordering::Acquire);
+        while is_count(home.addr()) {
+            let changed = strays(change(home.addr() >> 1));
+            // Release: a table that comes after the last one left sees what it did; Acquire, also on failure: the table's
+            // contents are read next. Partner: `adopt_first`.
+            match self.home.compare_exchange(home, changed, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return None,
+                Err(now) => home = now,
+            }
+        }
+        // SAFETY: not a count, so a table; it is freed with the space.
+        Some(unsafe { &*home })
+    }
+
+    /// A call begins that uses the space's private keys. If there is no table, there is none until it ends.
+    #[inline]
+    pub(crate) fn stay(&self) -> Stay<'_, H> {
+        match self.home() {
+            Home::Own(table) => Stay::Own(table),
+            Home::Global(_) => self.stay_global(),
+        }
+    }
+
+    #[inline(never)]
+    fn stay_global(&self) -> Stay<'_, H> {
+        // The same as `home`, but for the count.
+        match self.change_strays(|count| count + 1) {
+            None => Stay::Global { _stray: Stray(self) },
+            Some(table) => Stay::Own(table),
+        }
+    }
+
+    /// A waiter is queued in the global table, by a call that holds a [`Stray`].
+    #[cold]
+    pub(crate) fn add_stray(&self) {
+        self.change_strays(|count| count + 1);
+    }
+
+    /// So many are not any more.
+    #[inline(never)]
+    pub(crate) fn remove_strays(&self, count: u32) {
+        // Saturating: wrong for spaces with one number only, which breaks their waits and nothing else, since no call looks twice (`Stay`).
+        self.change_strays(|strays| strays.saturating_sub(count as usize));
+    }
+
+    /// A first table, if nobody is in the global one.
+    fn adopt_first(&self, table: NonNull<Table<H>>) -> bool {
+        // Release: the table's contents; partner: `home`. Acquire: what the last stray did. Relaxed on failure.
+        let order = if mutated!(first_release) { Ordering::Acquire } else { Ordering::AcqRel };
+        self.home.compare_exchange(strays(0), table.as_ptr(), order, Ordering::Relaxed).is_ok()
+    }
+
+    /// Sees to it that the table has at least `len` buckets, if there is memory and nobody is in the way. Waits and wakes go on.
+    pub(crate) fn fit(&self, host: &H, len: usize) {
+        let enough = match self.home() {
+            Home::Own(table) => table.len() >= len,
+            // They would be in the way: no table yet.
+            Home::Global(strays) => strays != 0,
+        };
+        if !enough {
+            self.enlarge(host, len, false);
+        }
+    }
+
+    /// A table of `len` buckets, unless it has as many by now; gates side by side if `dense`.
+    pub(crate) fn enlarge(&self, host: &H, len: usize, dense: bool) {
+        self.growth.alone(|| match self.home() {
+            Home::Own(table) if table.len() >= len => true,
+            Home::Own(old) => {
+                let new = resize::replace(host, self, &self.memory, old, len, dense);
+                if let Some(new) = new {
+                    // Release: the table's contents; partner: `home`.
+                    self.home.store(new.as_ptr(), Ordering::Release);
+                }
+                new.is_some()
+            }
+            Home::Global(_) => {
+                let node = host.nodes().map(Nodes::local);
+                let plan = Plan { len, dense, node, rank: table::PRIVATE, seed: self.seed };
+                let new = Table::allocate(&self.memory, plan, None);
+                if let Some(new) = new.filter(|&new| !self.adopt_first(new)) {
+                    // SAFETY: ours, and nobody else has seen it.
+                    unsafe { Table::free(new, &self.memory) };
+                }
+                new.is_some()
+            }
+        });
+    }
+
+    /// What its own table did. Takes each bucket's lock in turn.
+    pub fn stats(&self, host: &H) -> Stats {
+        let mut stats = Stats { refused: self.growth.refused(), ..Stats::default() };
+        if let Home::Own(table) = self.home() {
+            let table = table.newest();
+            stats.buckets = table.len();
+            stats.add_tables(table, host, self);
+        }
+        stats
+    }
+}
+
+impl<H: Host> Drop for Space<H> {
+    fn drop(&mut self) {
+        if let Home::Own(table) = self.home() {
+            // The next one, if it never took over wholly.
+            let table = table.newest().block();
+            // SAFETY: ours; whoever used it borrowed the space.
+            unsafe { Table::free(table, &self.memory) };
+        }
+    }
+}
+
+impl<H: Host> core::fmt::Debug for Space<H> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Space").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+/// A call that uses the global table for a space.
+pub(crate) struct Stray<'a, H: Host>(&'a Space<H>);
+
+impl<H: Host> Drop for Stray<'_, H> {
+    fn drop(&mut self) {
+        self.0.remove_strays(1);
+    }
+}

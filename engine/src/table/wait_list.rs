@@ -1,0 +1,210 @@
+//! A bucket's list: waiters linked through their nodes, the most urgent first, oldest first among equals. Its bucket's lock guards it.
+
+use core::ptr::NonNull;
+
+use crate::atomic::prefetch_all;
+use crate::mutant::mutated;
+use crate::pi::graph::{Claim, Graph};
+use crate::table::key::Key;
+use crate::waiter::{Decision, Links, Waiter, Woken};
+use crate::{Errno, Host, Priority};
+
+/// What the lock guards.
+pub(crate) struct Chain<H: Host> {
+    pub(crate) head: Option<NonNull<Waiter<H>>>,
+    tail: Option<NonNull<Waiter<H>>>,
+    /// The number that the next waiter gets. Never goes back, not even in the table that comes after.
+    pub(crate) next_number: u64,
+    /// Waiters in the list.
+    pub(crate) waiters: usize,
+    /// How many waiters were queued here by a wait.
+    pub(crate) queued: u64,
+    /// How often the lock was taken.
+    pub(crate) locked: u64,
+}
+
+impl<H: Host> Chain<H> {
+    pub(crate) fn new() -> Chain<H> {
+        Chain { head: None, tail: None, next_number: 0, waiters: 0, queued: 0, locked: 0 }
+    }
+}
+
+/// A waiter of a list.
+pub(crate) struct Found<H: Host> {
+    pub(crate) node: NonNull<Waiter<H>>,
+    pub(crate) next: Option<NonNull<Waiter<H>>>,
+    pub(crate) claim: Option<NonNull<Claim<H>>>,
+}
+
+impl<H: Host> Found<H> {
+    /// Its claim, by the holder of the list's lock. `EINVAL`: it waits otherwise, or by another engine.
+    pub(crate) fn claimed(&self, graph: &Graph<H>) -> Result<NonNull<Claim<H>>, Errno> {
+        let claim = self.claim.ok_or(Errno::EINVAL)?;
+        // SAFETY: its waiter is in the list, and what is asked for never changes.
+        if unsafe { claim.as_ref() }.is_of(graph) { Ok(claim) } else { Err(Errno::EINVAL) }
+    }
+}
+
+impl<H: Host> Chain<H> {
+    /// A node of the list, or one that is being put there.
+    pub(crate) fn waiter(&mut self, node: NonNull<Waiter<H>>) -> &Waiter<H> {
+        // SAFETY: a node is there until it is out of the list, or was woken; and both need the lock, which is held.
+        unsafe { node.as_ref() }
+    }
+
+    /// A node's links.
+    pub(crate) fn links(&mut self, node: NonNull<Waiter<H>>) -> &mut Links<H> {
+        let links = self.waiter(node).links();
+        // SAFETY: they belong to the lock's holder, and this borrows the chain.
+        unsafe { &mut *links }
+    }
+
+    /// The first waiter with that key from a place in the list on: itself, who is behind it, and its claim if it inherits priorities.
+    pub(crate) fn seek(&mut self, from: Option<NonNull<Waiter<H>>>, key: &Key) -> Option<Found<H>> {
+        let mut cursor = from;
+        while let Some(node) = cursor {
+            let links = self.links(node);
+            let (next, claim, matches) = (links.next, links.claim(), links.key == *key);
+            if matches && !self.waiter(node).has_left() {
+                return Some(Found { node, next, claim });
+            }
+            cursor = next;
+        }
+        None
+    }
+
+    /// The first node's key.
+    pub(crate) fn first_key(&mut self) -> Option<Key> {
+        let node = self.head?;
+        Some(self.links(node).key)
+    }
+
+    /// The first waiter with that key.
+    pub(crate) fn first(&mut self, key: &Key) -> Option<Found<H>> {
+        self.seek(self.head, key)
+    }
+
+    /// Whether the last one waits for `key`.
+    pub(crate) fn ends_with(&mut self, key: &Key) -> bool {
+        self.tail.is_some_and(|tail| self.links(tail).key == *key)
+    }
+
+    pub(crate) fn priority(&mut self, node: NonNull<Waiter<H>>) -> Priority {
+        self.links(node).priority
+    }
+
+    /// Links a node behind the last that is as urgent. With equal priorities, that is the tail.
+    pub(crate) fn insert(&mut self, node: NonNull<Waiter<H>>) {
+        let priority = self.priority(node);
+        let mut previous = self.tail;
+        while let Some(other) = previous {
+            if self.priority(other) <= priority || mutated!(urgent_first) {
+                break;
+            }
+            previous = self.links(other).previous;
+        }
+        self.link(previous, node);
+    }
+
+    /// The same, looked for from `from` on, which is of the list and no less urgent; or from the head.
+    pub(crate) fn insert_behind(&mut self, from: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
+        let priority = self.priority(node);
+        let mut previous = self.tail;
+        if previous.is_some_and(|tail| self.priority(tail) > priority) {
+            previous = from;
+            loop {
+                let next = previous.map_or(self.head, |previous| self.links(previous).next);
+                match next {
+                    Some(next) if self.priority(next) <= priority => previous = Some(next),
+                    _ => break,
+                }
+            }
+        }
+        self.link(previous, node);
+    }
+
+    /// Links a node behind another, or at the head.
+    pub(crate) fn link(&mut self, previous: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
+        let next = match previous {
+            Some(previous) => self.links(previous).next.replace(node),
+            None => self.head.replace(node),
+        };
+        match next {
+            Some(next) => self.links(next).previous = Some(node),
+            None => self.tail = Some(node),
+        }
+        let links = self.links(node);
+        links.previous = previous;
+        links.next = next;
+    }
+
+    pub(crate) fn unlink(&mut self, node: NonNull<Waiter<H>>) {
+        let links = self.links(node);
+        let (previous, next) = (links.previous.take(), links.next.take());
+        match previous {
+            Some(previous) => self.links(previous).next = next,
+            None => self.head = next,
+        }
+        match next {
+            Some(next) => self.links(next).previous = previous,
+            None => self.tail = previous,
+        }
+    }
+
+    /// The first waiter from a place in the list on that a wake with that key and those bits chooses, of those with numbers below `horizon`; and who is behind
+    /// it. `EINVAL`: one that waits for a lock that inherits priorities, which is not to be woken so, comes before.
+    #[inline]
+    pub(crate) fn choose(
+        &mut self,
+        from: Option<NonNull<Waiter<H>>>,
+        key: &Key,
+        bits: u32,
+        horizon: u64,
+    ) -> Result<Option<(NonNull<Waiter<H>>, Option<NonNull<Waiter<H>>>)>, Errno> {
+        let mut cursor = from;
+        while let Some(node) = cursor {
+            let links = self.links(node);
+            cursor = links.next;
+            if links.key != *key {
+                continue;
+            }
+            if links.claim().is_some() {
+                return Err(Errno::EINVAL);
+            }
+            let matches = links.bitset & bits != 0 && (links.number < horizon || mutated!(horizon));
+            if matches && !self.waiter(node).has_left() {
+                // Claiming this one is an exchange, which keeps back what is read behind it: the next one's memory, which is another thread's, may come meanwhile.
+                if let Some(next) = cursor {
+                    prefetch_all(next.as_ptr());
+                }
+                return Ok(Some((node, cursor)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a node out of the list and decides that it is woken; its handle, or nothing if it decided first that it
+    /// leaves. Either way it may be gone from now on.
+    pub(crate) fn claim(&mut self, node: NonNull<Waiter<H>>, bits: u32) -> Option<Woken<H>> {
+        self.unlink(node);
+        let links = self.links(node);
+        links.woken_by = bits;
+        // Before the decision, with which the node is its owner's, and the group gone too perhaps.
+        let handle = if mutated!(handle_late) { None } else { links.handle.take() };
+        if let Some(group) = links.group().filter(|_| !mutated!(group_flag)) {
+            // SAFETY: on the frame of the node's owner, which needs this bucket's lock to go, unless the node was woken.
+            unsafe { group.as_ref() }.tell_group();
+        }
+        let decision = self.waiter(node).decide_to_wake();
+        if decision != Decision::Left {
+            // A second exchange, which fails: there loom has the owner go on.
+            let late = mutated!(handle_late) && self.waiter(node).decide_to_wake() == Decision::Left;
+            let handle = if late { self.links(node).handle.take() } else { handle };
+            return handle.map(|handle| Woken { handle, looking: decision == Decision::Looking });
+        }
+        // Given back, so that it is not dropped under the lock.
+        self.links(node).handle = handle;
+        self.waiter(node).taken_out();
+        None
+    }
+}
