@@ -4,20 +4,15 @@ use core::ptr::NonNull;
 
 use crate::pi::graph::Graph;
 use crate::stats::Stats;
+use crate::table::Table;
 use crate::table::key::Key;
+use crate::table::migrate;
+use crate::table::plan::{self, MOST_BUCKETS, Plan};
 use crate::table::resize::{self, Growth};
-use crate::table::{self, Plan, Table};
 use crate::{Host, Space};
 
 /// The most nodes that a machine is split into.
 pub const MOST_NODES: usize = 64;
-/// The most buckets of a table.
-pub const MOST_BUCKETS: usize = 1 << 18;
-/// A space's first table has at least so many.
-const FEWEST_BUCKETS: usize = 16;
-/// Buckets for a thread of a space.
-pub(crate) const BUCKETS_A_THREAD: usize = 4;
-
 /// How an engine is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -104,7 +99,7 @@ impl<H: Host> Engine<H> {
             Engine { nodes: [None; MOST_NODES], growth: Growth::new(), config, memory, graph: Graph::new() };
         for node in 0..nodes {
             let near = (nodes > 1).then_some(node as u32);
-            let plan = Plan { len: config.buckets, dense: false, node: near, rank: table::GLOBAL, seed: config.seed };
+            let plan = Plan { len: config.buckets, dense: false, node: near, rank: plan::GLOBAL, seed: config.seed };
             let table = Table::allocate(&engine.memory, plan, None);
             engine.nodes[node] = Some(table.ok_or(NoEngine::Memory)?);
         }
@@ -125,7 +120,7 @@ impl<H: Host> Engine<H> {
 
     pub(crate) fn reserve_for(&self, host: &H, space: &Space<H>, threads: u32) {
         if self.config.private_tables && threads > 1 {
-            space.fit(host, wanted(threads));
+            space.fit(host, plan::wanted(threads));
         }
     }
 
@@ -193,7 +188,7 @@ impl<H: Host> Engine<H> {
                 return true;
             }
             let dense = len >= resize::GATES_A_LINE * self.config.buckets;
-            let new = resize::replace(host, host.space(), &self.memory, old, len, dense);
+            let new = migrate::replace(host, host.space(), &self.memory, old, len, dense);
             if let Some(new) = new {
                 first.set_latest(new);
             }
@@ -217,10 +212,4 @@ impl<H: Host> core::fmt::Debug for Engine<H> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Engine").field("config", &self.config).finish_non_exhaustive()
     }
-}
-
-/// How large a space's table is for so many threads.
-pub(crate) fn wanted(threads: u32) -> usize {
-    let buckets = (threads as usize).saturating_mul(BUCKETS_A_THREAD).min(MOST_BUCKETS);
-    buckets.next_power_of_two().max(FEWEST_BUCKETS)
 }

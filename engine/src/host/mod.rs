@@ -4,18 +4,16 @@
 //! `current`), a sandbox of its thread and its process, a runtime of its instance. So the engine needs no
 //! thread-local storage, and one engine serves any number of address spaces.
 
+pub(crate) mod flag;
 pub(crate) mod huge;
 pub(crate) mod inheritance;
+pub(crate) mod memory;
 pub(crate) mod nodes;
 pub(crate) mod preemption;
 pub(crate) mod processors;
+pub(crate) mod robust;
 
-use core::alloc::Layout;
-use core::ptr::NonNull;
-
-use crate::atomic::{AtomicU32, Ordering};
-use crate::mutant::mutated;
-use crate::{Address, Engine, Errno, Inheritance, Nodes, Processors, SharedKey, Space, Word};
+use crate::{Address, Engine, Errno, Flag, Inheritance, Memory, Nodes, Processors, SharedKey, Space, Word};
 
 /// User memory is not there, or not so: the access would have to sleep, or cannot be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,96 +97,6 @@ impl Arithmetic {
             Arithmetic::AndNot => old & !argument,
             Arithmetic::Xor => old ^ argument,
         }
-    }
-}
-
-/// The word by which a waiter learns that it need wait no longer. It lies in the waiter, which is gone when its wait
-/// has returned: a [`Task`](Host::Task) may keep its address, never a reference.
-#[repr(transparent)]
-pub struct Flag(pub(crate) AtomicU32);
-
-impl Flag {
-    /// What the word holds as long as there is reason to wait. A host that can sleep on a word sleeps while it is this.
-    pub const WAITING: u32 = 1;
-    /// The same, and its owner is awake: who wakes it has nobody to unpark.
-    pub(crate) const LOOKING: u32 = 5;
-
-    /// Whether there is reason to wait.
-    #[inline]
-    pub fn is_waiting(&self) -> bool {
-        // Acquire: what was done before the wake happens before the wait's return; partner: the waker's exchange
-        // (`Chain::claim`).
-        let order = if mutated!(waiting_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
-        matches!(self.0.load(order), Flag::WAITING | Flag::LOOKING)
-    }
-
-    /// For a host whose threads look before they sleep, called by the thread that parks, in [`Host::park`]: looks as long as there is reason to wait and `again` says so, which is asked before
-    /// each look and lets some time pass. A wake that comes meanwhile unparks nobody: there is nobody asleep. Afterwards, if there is still reason to wait,
-    /// the word is [`WAITING`](Self::WAITING), and wakes unpark.
-    ///
-    /// A look is time that passes between the engine's comparison of the word and the sleep. Where
-    /// handlers of signals run on the thread itself, one may run meanwhile and change the word:
-    /// after a look in vain such a host answers [`ParkEnd::Recheck`] and sleeps the next time (see
-    /// [`Host::park`], "Signals").
-    ///
-    /// # Cost
-    /// Two compare-exchanges on the waiter's own line. A wake of who looks costs no [`Host::unpark`].
-    pub fn look(&self, again: impl FnMut() -> bool) {
-        let mut again = again;
-        // Relaxed, all of them: what is found is looked at by `is_waiting`, with its acquire. One word, and every step of it an exchange: whoever wakes finds that its
-        // owner looks, which then sees that it was woken; or finds that it waits, and unparks.
-        if self.0.compare_exchange(Flag::WAITING, Flag::LOOKING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
-            return;
-        }
-        // Also where `again` panics: the wait is left then, by who waits.
-        let _looking = Looking(self);
-        while again() && self.0.load(Ordering::Relaxed) == Flag::LOOKING {}
-    }
-
-    /// One for a group of waiters, which waits.
-    pub(crate) fn new_group() -> Flag {
-        Flag(AtomicU32::new(Flag::WAITING))
-    }
-
-    /// One of the group is about to be woken, under its bucket's lock.
-    pub(crate) fn tell_group(&self) {
-        // Release: the waiter's bucket, whose lock the group's owner takes next, is seen; partner: `is_waiting`.
-        self.0.store(0, Ordering::Release);
-    }
-
-    /// The word's address, to sleep on. Only the engine writes it: what it says decides whether the waiter may go, so it is not
-    /// handed out as something that safe code could store to.
-    ///
-    /// ```compile_fail
-    /// # use core::sync::atomic::Ordering;
-    /// fn lie(flag: &leeward_engine::Flag) {
-    ///     flag.word().store(2, Ordering::Relaxed);
-    /// }
-    /// ```
-    #[inline]
-    pub fn word(&self) -> *const u32 {
-        core::ptr::from_ref(self).cast()
-    }
-}
-
-/// Its owner looks until this goes.
-struct Looking<'a>(&'a Flag);
-
-impl Drop for Looking<'_> {
-    fn drop(&mut self) {
-        let word = &self.0.0;
-        if mutated!(look_back) {
-            word.store(Flag::WAITING, Ordering::Relaxed);
-            return;
-        }
-        // Relaxed: as in `look`. An error: it was woken meanwhile.
-        let _ = word.compare_exchange(Flag::LOOKING, Flag::WAITING, Ordering::Relaxed, Ordering::Relaxed);
-    }
-}
-
-impl core::fmt::Debug for Flag {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_tuple("Flag").field(&self.is_waiting()).finish()
     }
 }
 
@@ -396,53 +304,5 @@ pub trait Host: Sized {
     /// Threads and their priorities, for locks that inherit priorities. Without: `ENOSYS`, and the compiler leaves the rest out.
     fn inheritance(&self) -> Option<&dyn Inheritance<Self>> {
         None
-    }
-}
-
-/// Where tables come from.
-///
-/// # Safety
-/// [`allocate`](Self::allocate) answers memory of that layout that nobody else uses until it is freed.
-pub unsafe trait Memory: Clone + Send + Sync {
-    /// Memory, near the processors of `node` where that is given; `None` if there is none, which is no calamity: the
-    /// table that is there goes on serving.
-    fn allocate(&self, layout: Layout, node: Option<u32>) -> Option<NonNull<u8>>;
-
-    /// Gives it back.
-    ///
-    /// # Safety
-    /// `block` came from `allocate` of this or of its clone, with `layout`, and was not freed since.
-    unsafe fn free(&self, block: NonNull<u8>, layout: Layout);
-}
-
-/// Rust's global allocator. With the feature `std`, Linux is asked to back what is as large as one by huge pages.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Heap;
-
-/// The size of a huge page, or as good.
-const HUGE: usize = 2 << 20;
-
-/// How a block is allocated: large ones begin where a huge page does.
-fn placed(layout: Layout) -> Layout {
-    if layout.size() < HUGE { layout } else { layout.align_to(HUGE).unwrap_or(layout) }
-}
-
-// SAFETY: the global allocator does that; no layout of ours is empty.
-unsafe impl Memory for Heap {
-    fn allocate(&self, layout: Layout, _: Option<u32>) -> Option<NonNull<u8>> {
-        if layout.size() == 0 {
-            return None;
-        }
-        // SAFETY: not empty.
-        let block = NonNull::new(unsafe { alloc::alloc::alloc(placed(layout)) })?;
-        if layout.size() >= HUGE {
-            crate::host::huge::ask(block, layout.size());
-        }
-        Some(block)
-    }
-
-    unsafe fn free(&self, block: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { alloc::alloc::dealloc(block.as_ptr(), placed(layout)) };
     }
 }

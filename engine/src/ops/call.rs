@@ -3,12 +3,13 @@
 use core::ptr::NonNull;
 
 use crate::atomic::fence_after_exchange;
-use crate::engine::{BUCKETS_A_THREAD, Engine};
+use crate::engine::Engine;
 use crate::mutant::mutated;
 use crate::table::Table;
-use crate::table::bucket::Locked;
-use crate::table::bucket_ref::Spot;
 use crate::table::key::Key;
+use crate::table::locked::{Locked, Spot};
+use crate::table::plan::{BUCKETS_A_THREAD, MOST_BUCKETS, wanted};
+use crate::table::resize::GATES_A_LINE;
 use crate::table::space::{Home, Stay};
 use crate::waiter::{Handle, Waiter};
 use crate::{Access, Errno, Host, Node, Scope, Space, Word};
@@ -192,6 +193,22 @@ impl<'a, H: Host> Call<'a, H> {
                 Home::Own(table) if table.len() >= (threads as usize).saturating_mul(BUCKETS_A_THREAD) => (),
                 _ => self.engine.reserve_for(self.host, self.space, threads),
             }
+        }
+    }
+
+    /// A bucket of the key looked crowded: perhaps the table is too small.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fit_waiters(&self, key: &Key) {
+        match self.space.home() {
+            Home::Own(table) if key.is_private() => {
+                let enough = wanted(self.host.threads());
+                let growth = self.space.growth();
+                if table.len() < MOST_BUCKETS && growth.is_crowded(table, self.space.hash(key) as usize) {
+                    self.space.enlarge(self.host, 2 * table.len(), 2 * table.len() >= GATES_A_LINE * enough);
+                }
+            }
+            _ => self.engine.fit_global(self.host, key),
         }
     }
 }

@@ -3,8 +3,8 @@
 use crate::Host;
 use crate::mutant::mutated;
 use crate::ops::call::{Held, HeldTwo};
-use crate::table::bucket::Locked;
 use crate::table::key::Key;
+use crate::table::locked::Locked;
 use crate::table::space::Stay;
 
 /// Who was there when a call began that takes several holds of a lock: the waiters with numbers below it. Those that come meanwhile, and the same ones

@@ -2,6 +2,7 @@
 
 pub(crate) mod call;
 pub(crate) mod cutoff;
+pub(crate) mod node;
 pub(crate) mod requeue;
 pub(crate) mod wait;
 pub(crate) mod wait_async;

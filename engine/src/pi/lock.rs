@@ -11,8 +11,8 @@ use crate::mutant::mutated;
 use crate::ops::call::Call;
 use crate::pi::graph::{Claimant, Waits};
 use crate::pi::waiter::{ClaimEnd, Claiming, Exiting, Told, wake};
-use crate::table::bucket::Locked;
 use crate::table::key::Key;
+use crate::table::locked::Locked;
 use crate::waiter::Waiter;
 use crate::{Access, Address, Deadline, Engine, Errno, Fault, Host, Inheritance, Owner, Priority, Thread, Word};
 

@@ -9,8 +9,8 @@ use crate::mutant::mutated;
 use crate::ops::call::Call;
 use crate::pi::graph::{Claimant, Waits};
 use crate::pi::lock::Stop;
-use crate::table::bucket::Locked;
 use crate::table::key::Key;
+use crate::table::locked::Locked;
 use crate::waiter::{Decision, Waiter};
 use crate::{Deadline, Engine, Errno, Host, Inheritance, ParkEnd, Word};
 

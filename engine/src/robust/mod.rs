@@ -1,89 +1,15 @@
 //! Robust lists: what a dying thread held is marked, so that whoever waits for it learns of the death. The calls about them are here, the walk
 //! in `robust_walk`.
 
-mod walk;
+pub(crate) mod walk;
 
 use crate::linux::user;
 use crate::ops::call::Call;
-use crate::robust::walk::{Compat, Native, Walk};
-use crate::{Access, Address, Arithmetic, Errno, Fault, Host, Node, Scope, Word};
-use crate::{Engine, abi};
+use crate::robust::walk::{Compat, Native, RobustExit, TRIES, Walk};
+use crate::{Access, Address, Arithmetic, Engine, Errno, Fault, Node, RobustHost, Scope, Word, abi};
 
 /// How many entries Linux follows.
 pub const ROBUST_LIST_LIMIT: u32 = 2048;
-/// How often one word is tried that others change, or whose page comes and goes, before it counts as missing.
-pub(crate) const TRIES: u32 = 10_000;
-
-/// What robust lists ask of a host, beside [`Host`].
-pub trait RobustHost: Host {
-    /// The calling thread's id, as its own namespace knows it: what it writes into the locks that it takes.
-    fn thread_id(&self) -> u32;
-
-    /// Where a thread's list begins, 0 for none; thread 0 is the calling one.
-    ///
-    /// # Errors
-    /// `ESRCH`: there is no such thread. `EPERM`: the caller may not look into it.
-    fn robust_head(&self, thread: u32) -> Result<Address, Errno>;
-
-    /// Where the calling thread's list begins, from now on. A new thread has none.
-    fn set_robust_head(&self, head: Address);
-
-    /// The same for the list of a 32-bit program on a 64-bit system, which a thread has beside the other.
-    ///
-    /// # Errors
-    /// As [`robust_head`](Self::robust_head). `ENOSYS`: the host serves no such programs.
-    fn compat_robust_head(&self, _thread: u32) -> Result<Address, Errno> {
-        Err(Errno::ENOSYS)
-    }
-
-    /// As [`set_robust_head`](Self::set_robust_head), for that list.
-    ///
-    /// # Errors
-    /// `ENOSYS`: the host serves no such programs.
-    fn set_compat_robust_head(&self, _head: Address) -> Result<(), Errno> {
-        Err(Errno::ENOSYS)
-    }
-
-    /// Writes user memory, whose first and last byte are [in range](Host::in_range); may sleep.
-    ///
-    /// # Errors
-    /// [`Fault`] if any of it cannot be written.
-    fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault>;
-
-    /// Whether `FUTEX_ROBUST_UNLOCK` is served (Linux does from 7.2 on, which is said to close the race between giving a lock up and
-    /// saying so). Otherwise it is `ENOSYS`.
-    fn serves_robust_unlock(&self) -> bool {
-        false
-    }
-}
-
-/// Why the walk of a list ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum WalkEnd {
-    /// It came back to its head, or there is none.
-    #[default]
-    Whole,
-    /// There were more entries than the cap.
-    Truncated,
-    /// It goes round without coming back to its head.
-    Cycle,
-    /// A pointer leads nowhere, a word is misaligned or cannot be written, or would not hold still: the rest was left alone, and the pending
-    /// entry too.
-    Fault,
-}
-
-/// What the walk of a list did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RobustExit {
-    /// Entries that it came by, the pending one not counted.
-    pub entries: u32,
-    /// Locks that were marked: their owner died.
-    pub marked: u32,
-    /// Threads that were woken.
-    pub woken: u32,
-    /// Why it ended.
-    pub end: WalkEnd,
-}
 
 impl<H: RobustHost> Engine<H> {
     /// The calling thread exits, or becomes another program: each lock of its list that it still owns is marked ([owner died](crate::abi::FUTEX_OWNER_DIED) in

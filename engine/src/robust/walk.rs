@@ -7,15 +7,44 @@ use crate::linux::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_TID_MASK as OWNER,
 use crate::linux::user;
 use crate::mutant::mutated;
 use crate::ops::call::Call;
-use crate::robust::TRIES;
 use crate::table::key::Key;
-use crate::{Access, Address, Fault, RobustExit, RobustHost, WalkEnd, Word};
+use crate::{Access, Address, Fault, RobustHost, Word};
 
+/// How often one word is tried that others change, or whose page comes and goes, before it counts as missing.
+pub(crate) const TRIES: u32 = 10_000;
 /// So many locks that are waited for are marked before their waiters are woken: all behind one fence.
 const BATCH: usize = 16;
 
 /// The bit of an entry's pointer that says that its lock inherits priorities.
 const INHERITS: u64 = 1;
+
+/// Why the walk of a list ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WalkEnd {
+    /// It came back to its head, or there is none.
+    #[default]
+    Whole,
+    /// There were more entries than the cap.
+    Truncated,
+    /// It goes round without coming back to its head.
+    Cycle,
+    /// A pointer leads nowhere, a word is misaligned or cannot be written, or would not hold still: the rest was left alone, and the pending
+    /// entry too.
+    Fault,
+}
+
+/// What the walk of a list did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RobustExit {
+    /// Entries that it came by, the pending one not counted.
+    pub entries: u32,
+    /// Locks that were marked: their owner died.
+    pub marked: u32,
+    /// Threads that were woken.
+    pub woken: u32,
+    /// Why it ended.
+    pub end: WalkEnd,
+}
 
 /// How a list lies in memory: its head is the first entry's pointer, the offset from an entry to its lock's word, and the pending entry's
 /// pointer; an entry is a pointer.

@@ -4,18 +4,11 @@
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
+use crate::Host;
 use crate::atomic::Tracked;
-use crate::mutant::mutated;
-use crate::table::bucket_ref::Spot;
-use crate::table::key::Key;
-use crate::table::lock_word::{self, Gate, Sign};
+use crate::table::lock_word::Gate;
+use crate::table::plan::Plan;
 use crate::table::wait_list::Chain;
-use crate::table::{self, Table};
-use crate::waiter::{Handle, Waiter, Woken};
-use crate::{Errno, Host, Space};
-
-/// A bucket with so many waiters makes the engine ask whether the table is too small.
-const CROWDED: usize = 2;
 
 /// One of a table's: the list, on a cache line of its own.
 #[repr(align(64))]
@@ -24,7 +17,8 @@ pub(crate) struct Bucket<H: Host> {
     tracked: Tracked,
     /// Of the same table, whose allocation all of these are in.
     gate: NonNull<Gate>,
-    table: NonNull<Table<H>>,
+    /// How that table is made.
+    plan: NonNull<Plan>,
 }
 
 // SAFETY: the chain is reached by the lock's holder only; tasks in it may be sent.
@@ -33,347 +27,26 @@ unsafe impl<H: Host> Send for Bucket<H> where H::Task: Send {}
 unsafe impl<H: Host> Sync for Bucket<H> where H::Task: Send {}
 
 impl<H: Host> Bucket<H> {
-    /// A bucket of `table`, with its gate there, both of which outlive it.
-    pub(crate) fn new(table: NonNull<Table<H>>, gate: NonNull<Gate>) -> Bucket<H> {
-        Bucket { chain: UnsafeCell::new(Chain::new()), tracked: Tracked::new(), gate, table }
+    /// A bucket of a table that is made by `plan`, with its gate there, both of which outlive it.
+    pub(crate) fn new(plan: NonNull<Plan>, gate: NonNull<Gate>) -> Bucket<H> {
+        Bucket { chain: UnsafeCell::new(Chain::new()), tracked: Tracked::new(), gate, plan }
     }
 
-    fn gate(&self) -> &Gate {
+    pub(crate) fn gate(&self) -> &Gate {
         // SAFETY: freed together with this.
         unsafe { self.gate.as_ref() }
     }
 
-    pub(crate) fn table(&self) -> &Table<H> {
+    pub(crate) fn plan(&self) -> &Plan {
         // SAFETY: as above.
-        unsafe { self.table.as_ref() }
+        unsafe { self.plan.as_ref() }
     }
 
-    fn spot(&self, tag: u32) -> Spot<'_, H> {
-        Spot { bucket: self, gate: self.gate(), tag }
-    }
-
-    /// Takes the lock.
-    pub(crate) fn lock<'a>(&'a self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
-        self.spot(0).lock(host, space)
-    }
-}
-
-/// A bucket whose lock is held. Nothing is called meanwhile that may sleep.
-pub(crate) struct Locked<'a, H: Host> {
-    spot: Spot<'a, H>,
-    held: lock_word::Held<'a, H>,
-    space: &'a Space<H>,
-}
-
-impl<'a, H: Host> Locked<'a, H> {
-    /// The lock has just been taken, by the gate.
-    pub(crate) fn new(spot: Spot<'a, H>, held: lock_word::Held<'a, H>, space: &'a Space<H>) -> Locked<'a, H> {
-        let mut locked = Locked { spot, held, space };
-        locked.chain().locked += 1;
-        locked
-    }
-
-    pub(crate) fn chain(&mut self) -> &mut Chain<H> {
-        self.spot.bucket.tracked.touch();
-        // SAFETY: the lock is held, and this borrows the guard.
-        unsafe { &mut *self.spot.bucket.chain.get() }
-    }
-
-    pub(crate) fn bucket(&self) -> &'a Bucket<H> {
-        self.spot.bucket
-    }
-
-    /// What the gate says when the lock is given up.
-    pub(crate) fn sign(&self) -> Sign {
-        self.held.sign
-    }
-
-    /// A private waiter in the global table, where its space counts it.
-    fn is_stray(&self, key: &Key) -> bool {
-        key.is_private() && table::is_global(self.spot.bucket.table().rank())
-    }
-
-    /// So many waiters more.
-    fn enter(&mut self, tag: u32, count: usize) {
-        self.held.sign = self.held.sign.with(tag);
-        self.chain().waiters += count;
-    }
-
-    /// So many fewer.
-    fn exit(&mut self, count: u32) {
-        let chain = self.chain();
-        chain.waiters -= count as usize;
-        if chain.waiters == 0 {
-            self.held.sign = self.held.sign.of(0);
-        }
-    }
-
-    /// Waiters with that key went, and wait nowhere any more.
-    fn discharge(&mut self, key: &Key, count: u32) {
-        self.exit(count);
-        if self.is_stray(key) {
-            self.space.remove_strays(count);
-        }
-    }
-
-    /// Nobody was found: the tags of those who wait are put together anew, without those of who is gone.
-    #[cold]
-    #[inline(never)]
-    fn retag(&mut self) {
-        let table = self.spot.bucket.table();
-        let mut tags = 0;
-        let chain = self.chain();
-        let mut cursor = chain.head.filter(|_| !mutated!(retag));
-        while let Some(node) = cursor {
-            let links = chain.links(node);
-            cursor = links.next;
-            tags |= table.tag(&links.key);
-        }
-        self.held.sign = self.held.sign.of(tags);
-    }
-
-    /// Queues a node whose owner entered the bucket, and holds a stray's place in the space if it is one. Whether the bucket looks crowded: it has 3
-    /// waiters, 5, 9 and so on, and not all of one word.
-    ///
-    /// # Safety
-    /// It is idle, and stays where it is until it was woken or has been taken out.
-    pub(crate) unsafe fn queue(&mut self, node: &Waiter<H>, handle: Handle<H>, key: Key) -> bool {
-        // SAFETY: idle: the links are its owner's, which is the caller.
-        let links = unsafe { &mut *node.links() };
-        // Forgotten, since none was there.
-        core::mem::forget(links.handle.replace(handle));
-        // SAFETY: the caller's promise.
-        unsafe { self.place(node, key, None) }
-    }
-
-    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere. `beside` is one of the list: the node is put behind it, as one as urgent, which is
-    /// no pass over the list.
-    ///
-    /// # Safety
-    /// The same.
-    pub(crate) unsafe fn place(&mut self, node: &Waiter<H>, key: Key, beside: Option<NonNull<Waiter<H>>>) -> bool {
-        let priority = beside.map(|beside| self.chain().priority(beside));
-        // SAFETY: as above.
-        let links = unsafe { &mut *node.links() };
-        links.key = key;
-        links.priority = priority.unwrap_or(links.priority);
-        node.queued();
-        if self.is_stray(&key) && !mutated!(stray_hold) {
-            self.space.add_stray();
-        }
-        let tag = self.spot.tag;
-        let chain = self.chain();
-        chain.queued += 1;
-        let before = chain.waiters;
-        let crowded = before >= CROWDED && before.is_power_of_two() && !chain.ends_with(&key);
-        self.enter(tag, 1);
-        match beside {
-            Some(_) => self.append_beside(beside, NonNull::from(node)),
-            None => self.append(NonNull::from(node)),
-        }
-        crowded
-    }
-
-    fn append_beside(&mut self, beside: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
-        self.number(node);
-        self.chain().link(beside, node);
-        self.put_into(node);
-    }
-
-    /// Puts a node into the list, behind those that are as urgent.
-    pub(crate) fn append(&mut self, node: NonNull<Waiter<H>>) {
-        self.number(node);
-        self.chain().insert(node);
-        self.put_into(node);
-    }
-
-    /// The same for one of several, the most urgent first: `last` is the one that was appended before. All of them together cost one pass over
-    /// the list.
-    fn append_behind(&mut self, last: &mut Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
-        self.number(node);
-        self.chain().insert_behind(*last, node);
-        *last = Some(node);
-        self.put_into(node);
-    }
-
-    fn number(&mut self, node: NonNull<Waiter<H>>) {
-        let chain = self.chain();
-        let number = chain.next_number;
-        chain.next_number += 1;
-        chain.links(node).number = number;
-    }
-
-    fn put_into(&mut self, node: NonNull<Waiter<H>>) {
-        let bucket = self.spot.bucket;
-        self.chain().waiter(node).put_into(bucket);
-    }
-
-    /// The key of a node of this list.
-    pub(crate) fn key(&mut self, node: NonNull<Waiter<H>>) -> Key {
-        self.chain().links(node).key
-    }
-
-    /// Takes a node of this list out of it: its owner, which has decided to leave, does.
-    pub(crate) fn remove(&mut self, node: NonNull<Waiter<H>>) {
-        let chain = self.chain();
-        chain.unlink(node);
-        let key = chain.links(node).key;
-        chain.waiter(node).taken_out();
-        self.discharge(&key, 1);
-    }
-
-    /// [`wake`](Self::wake) for one.
+    /// The list, which belongs to the lock's holder.
     #[inline(always)]
-    pub(crate) fn wake_one(&mut self, key: &Key, bits: u32) -> Result<Option<Woken<H>>, Errno> {
-        let chain = self.chain();
-        let (mut cursor, mut taken) = (chain.head, 0);
-        let end = loop {
-            match chain.choose(cursor, key, bits, u64::MAX) {
-                Ok(Some((node, next))) => {
-                    taken += 1;
-                    if let Some(woken) = chain.claim(node, bits) {
-                        break Ok(Some(woken));
-                    }
-                    cursor = next;
-                }
-                Ok(None) => break Ok(None),
-                Err(errno) => break Err(errno),
-            }
-        };
-        if taken != 0 {
-            self.discharge(key, taken);
-        } else if end.is_ok() {
-            self.retag();
-        }
-        end
-    }
-
-    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as there is room: `take` answers whether
-    /// there is for another. One that waits for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`. Whoever finds nobody
-    /// sees to it that the next does so at the gate.
-    #[inline]
-    pub(crate) fn wake(
-        &mut self,
-        key: &Key,
-        bits: u32,
-        most: u32,
-        horizon: u64,
-        mut take: impl FnMut(Woken<H>) -> bool,
-    ) -> Result<u32, Errno> {
-        let (mut woken, mut taken) = (0, 0);
-        let chain = self.chain();
-        let mut cursor = chain.head;
-        let mut room = true;
-        let end = loop {
-            if woken == most || !room {
-                break Ok(false);
-            }
-            let (node, next) = match chain.choose(cursor, key, bits, horizon) {
-                Ok(Some(found)) => found,
-                Ok(None) => break Ok(true),
-                Err(errno) => break Err(errno),
-            };
-            cursor = next;
-            taken += 1;
-            if let Some(chosen) = chain.claim(node, bits) {
-                room = take(chosen);
-                woken += 1;
-            }
-        };
-        if taken != 0 {
-            self.discharge(key, taken);
-        } else if end == Ok(true) {
-            self.retag();
-        }
-        end.map(|_| woken)
-    }
-
-    /// Gives up to `most` waiters of `from` another key, in this bucket or in that of `to`; how many. Equal keys: counted, and left
-    /// where they are. One pass over each list: both are sorted, so the moved ones go to places ever further back. `EINVAL` as for [`wake`](Self::wake).
-    pub(crate) fn requeue(
-        &mut self,
-        mut to: Option<&mut Locked<'_, H>>,
-        from: &Key,
-        key: &Key,
-        most: u32,
-        horizon: u64,
-    ) -> Result<u32, Errno> {
-        let mut moved = 0;
-        let mut last = None;
-        let mut cursor = self.chain().head;
-        while let Some(node) = cursor {
-            if moved == most {
-                break;
-            }
-            let chain = self.chain();
-            let links = chain.links(node);
-            cursor = links.next;
-            let inherits = links.claim().is_some();
-            if links.key != *from || links.number >= horizon || chain.waiter(node).has_left() {
-                continue;
-            }
-            if inherits {
-                return Err(Errno::EINVAL);
-            }
-            moved += 1;
-            if from == key {
-                continue;
-            }
-            self.give(to.as_deref_mut(), node, key, &mut last);
-        }
-        Ok(moved)
-    }
-
-    /// Gives a waiter of this bucket another key, in this bucket or in that of `to`, behind those that are there. `last` is the one that was given
-    /// before, under the same locks, and no less urgent.
-    pub(crate) fn give(
-        &mut self,
-        to: Option<&mut Locked<'_, H>>,
-        node: NonNull<Waiter<H>>,
-        key: &Key,
-        last: &mut Option<NonNull<Waiter<H>>>,
-    ) {
-        let tag = if mutated!(requeue_tag) { 0 } else { self.spot.bucket.table().tag(key) };
-        let chain = self.chain();
-        chain.links(node).key = *key;
-        if mutated!(requeue_bitset) {
-            chain.links(node).bitset = u32::MAX;
-        }
-        chain.unlink(node);
-        match to {
-            // Appended behind the horizon: a loop over the list does not meet it again as one of its old key.
-            None => {
-                self.enter(tag, 0);
-                self.append_behind(last, node);
-            }
-            Some(to) => {
-                to.enter(tag, 1);
-                to.append_behind(last, node);
-                self.exit(1);
-            }
-        }
-    }
-
-    /// Takes the first node out of the list, to be adopted by another before anything else is done.
-    pub(crate) fn pop(&mut self) -> Option<NonNull<Waiter<H>>> {
-        let chain = self.chain();
-        let node = chain.head?;
-        chain.unlink(node);
-        Some(node)
-    }
-
-    /// Puts a node that another table's bucket had into the list, its number kept.
-    pub(crate) fn adopt(&mut self, node: NonNull<Waiter<H>>) {
-        self.enter(if mutated!(adopt_tag) { 0 } else { self.spot.tag }, 1);
-        self.chain().insert(node);
-        self.put_into(node);
-    }
-
-    /// The list, whose waiters were all taken, stays empty from now on: its successor's buckets serve. They, and the waiters in them, are seen
-    /// by whoever sees the mark.
-    pub(crate) fn close(&mut self) {
-        self.chain().waiters = 0;
-        self.held.sign = Sign::CLOSED;
+    pub(crate) fn chain(&self) -> *mut Chain<H> {
+        self.tracked.touch();
+        self.chain.get()
     }
 }
 

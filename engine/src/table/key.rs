@@ -1,57 +1,7 @@
 //! What a futex is known by. Three kinds, which never match one another.
 
-use crate::Node;
 use crate::atomic::behind;
-
-/// An address of the calling thread's space, as it came: any 64 bits.
-pub type Address = u64;
-
-/// Who uses a word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scope {
-    /// One address space: the word is known by its address, and nothing is looked up.
-    Private,
-    /// Perhaps several: the word is known by what is mapped there, which the host looks up.
-    Shared,
-}
-
-/// A futex word as an operation names it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Word {
-    /// Where the calling thread sees it.
-    pub address: Address,
-    /// Who uses it.
-    pub scope: Scope,
-    /// At which of the machine's nodes it is waited for.
-    pub node: Node,
-}
-
-impl Word {
-    /// A word of one address space.
-    pub const fn private(address: Address) -> Word {
-        Word { address, scope: Scope::Private, node: Node::Hashed }
-    }
-
-    /// A word that several address spaces may map.
-    pub const fn shared(address: Address) -> Word {
-        Word { address, scope: Scope::Shared, node: Node::Hashed }
-    }
-}
-
-/// What is mapped at a shared word's address, as the host looked it up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SharedKey {
-    /// Memory that only this space has (anonymous, not shared): the space and the address.
-    Anonymous,
-    /// A file or a shared memory object: its number, which is never given to another object while the engine
-    /// lives, and the offset into it.
-    Object {
-        /// Which.
-        object: u64,
-        /// Where in it, in bytes.
-        offset: u64,
-    },
-}
+use crate::table::word::{Address, SharedKey};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u32)]

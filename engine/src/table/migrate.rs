@@ -1,9 +1,92 @@
 //! One bucket's waiters on their way into a larger table, under its lock.
 
+use core::ptr::NonNull;
+
 use crate::mutant::mutated;
 use crate::table::Table;
-use crate::table::bucket::Locked;
-use crate::{Host, Space};
+use crate::table::locked::Locked;
+use crate::table::plan::{self, Plan};
+use crate::table::space::Home;
+use crate::{Host, Nodes, Space};
+
+impl<H: Host> Space<H> {
+    /// Sees to it that the table has at least `len` buckets, if there is memory and nobody is in the way. Waits and wakes go on.
+    pub(crate) fn fit(&self, host: &H, len: usize) {
+        let enough = match self.home() {
+            Home::Own(table) => table.len() >= len,
+            // They would be in the way: no table yet.
+            Home::Global(strays) => strays != 0,
+        };
+        if !enough {
+            self.enlarge(host, len, false);
+        }
+    }
+
+    /// A table of `len` buckets, unless it has as many by now; gates side by side if `dense`.
+    pub(crate) fn enlarge(&self, host: &H, len: usize, dense: bool) {
+        self.growth().alone(|| match self.home() {
+            Home::Own(table) if table.len() >= len => true,
+            Home::Own(old) => {
+                let new = replace(host, self, self.memory(), old, len, dense);
+                if let Some(new) = new {
+                    self.adopt(new);
+                }
+                new.is_some()
+            }
+            Home::Global(_) => {
+                let node = host.nodes().map(Nodes::local);
+                let plan = Plan { len, dense, node, rank: plan::PRIVATE, seed: self.seed() };
+                let new = Table::allocate(self.memory(), plan, None);
+                if let Some(new) = new.filter(|&new| !self.adopt_first(new)) {
+                    // SAFETY: ours, and nobody else has seen it.
+                    unsafe { Table::free(new, self.memory()) };
+                }
+                new.is_some()
+            }
+        });
+    }
+}
+
+/// Makes a table that takes over from `old`; nothing if there is no memory. If there is one already, the host panicked while the waiters were on their
+/// way to it: the rest of them goes there.
+pub(crate) fn replace<H: Host>(
+    host: &H,
+    space: &Space<H>,
+    memory: &H::Memory,
+    old: &Table<H>,
+    len: usize,
+    dense: bool,
+) -> Option<NonNull<Table<H>>> {
+    if let Some(new) = old.next() {
+        hand_over(host, space, old, new);
+        return Some(new.block());
+    }
+    let plan = Plan { len, dense, rank: old.plan().rank + 1, ..*old.plan() };
+    let new = Table::allocate(memory, plan, Some(old.block()))?;
+    old.set_next(new);
+    // SAFETY: freed with the old one, which is borrowed.
+    hand_over(host, space, old, unsafe { new.as_ref() });
+    Some(new)
+}
+
+/// Moves the waiters of `old` to its successor, bucket by bucket. Whoever comes meanwhile finds a bucket as it was, or closed, and then
+/// goes to the successor; so each key has one bucket at any time, and nobody waits for more than a bucket's lock.
+fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) {
+    for (i, bucket) in old.buckets().enumerate() {
+        let mut from = bucket.lock(host, space);
+        if from.sign().has_moved() {
+            continue;
+        }
+        // A wake in several steps goes on by numbers: they must not go back.
+        for j in (i..new.len()).step_by(old.len()) {
+            let mut to = new.bucket(j).lock(host, space);
+            if !mutated!(numbers_move) {
+                to.chain().next_number = from.chain().next_number;
+            }
+        }
+        Moving::run(from, new, host, space);
+    }
+}
 
 /// A bucket that is being emptied. Its waiters arrive all, also where a callback of the host's panics meanwhile: with some here and some there, a key
 /// would have two buckets.

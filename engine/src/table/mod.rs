@@ -1,13 +1,15 @@
 //! A table of buckets: one allocation, a power of two of them, never freed before its space or its engine is.
 
 pub(crate) mod bucket;
-pub(crate) mod bucket_ref;
 pub(crate) mod key;
 pub(crate) mod lock_word;
+pub(crate) mod locked;
 pub(crate) mod migrate;
+pub(crate) mod plan;
 pub(crate) mod resize;
 pub(crate) mod space;
 pub(crate) mod wait_list;
+pub(crate) mod word;
 
 use core::alloc::Layout;
 use core::marker::PhantomData;
@@ -15,37 +17,12 @@ use core::ptr::NonNull;
 
 use crate::atomic::{AtomicPtr, Ordering};
 use crate::table::bucket::Bucket;
-use crate::table::bucket_ref::Spot;
-use crate::table::key::Key;
 use crate::table::lock_word::Gate;
+use crate::table::plan::Plan;
 use crate::{Host, Memory};
-
-/// The rank of the first table that all spaces share. A larger table that takes over has a higher rank.
-pub(crate) const GLOBAL: u32 = 0;
-/// The rank of a space's first table.
-pub(crate) const PRIVATE: u32 = 1 << 16;
-
-/// Whether all spaces share the tables of that rank.
-pub(crate) const fn is_global(rank: u32) -> bool {
-    rank < PRIVATE
-}
 
 /// What a cache line has.
 const LINE: usize = 64;
-
-/// How a table is made.
-#[derive(Clone, Copy)]
-pub(crate) struct Plan {
-    /// How many buckets: a power of two.
-    pub(crate) len: usize,
-    /// Whether gates lie side by side, else each on a line of its own.
-    pub(crate) dense: bool,
-    /// Near the processors of that node.
-    pub(crate) node: Option<u32>,
-    pub(crate) rank: u32,
-    /// What its keys are hashed with.
-    pub(crate) seed: u64,
-}
 
 /// Where a table's gates are.
 #[derive(Clone, Copy)]
@@ -121,6 +98,8 @@ impl<H: Host> Table<H> {
         let buckets = unsafe { block.add(parts.buckets) }.cast::<Bucket<H>>();
         // SAFETY: as above.
         let gates = unsafe { block.add(parts.gates) };
+        // SAFETY: within the block, and aligned.
+        let plan_there = unsafe { NonNull::new_unchecked(&raw mut (*table.as_ptr()).plan) };
         for i in 0..plan.len {
             // SAFETY: as above.
             let gate = unsafe { gates.add(i * parts.stride) }.cast::<Gate>();
@@ -129,7 +108,7 @@ impl<H: Host> Table<H> {
             // SAFETY: within the block.
             let bucket = unsafe { buckets.add(i) };
             // SAFETY: ours, aligned, and nothing is there yet.
-            unsafe { bucket.write(Bucket::new(table, gate)) };
+            unsafe { bucket.write(Bucket::new(plan_there, gate)) };
         }
         let nowhere = || AtomicPtr::new(core::ptr::null_mut());
         let view = View { gates, shift: parts.stride.trailing_zeros(), mask: plan.len - 1, _table: PhantomData };
@@ -175,10 +154,6 @@ impl<H: Host> Table<H> {
         self.plan.len
     }
 
-    pub(crate) fn rank(&self) -> u32 {
-        self.plan.rank
-    }
-
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -214,38 +189,6 @@ impl<H: Host> Table<H> {
 
     pub(crate) fn buckets(&self) -> impl Iterator<Item = &Bucket<H>> {
         (0..self.len()).map(|i| self.bucket(i))
-    }
-
-    /// Where a key with that hash is in this table, or has been.
-    #[inline]
-    pub(crate) fn spot(&self, hash: u64) -> Spot<'_, H> {
-        let number = hash as usize;
-        Spot { bucket: self.bucket(number), gate: self.gate(number), tag: lock_word::tag(hash) }
-    }
-
-    /// Where a key with that hash is: here, or in the table that took over.
-    #[inline]
-    pub(crate) fn follow(&self, hash: u64) -> Spot<'_, H> {
-        let moved = self.gate(hash as usize).has_moved();
-        let table = if moved { self.successor(hash) } else { self };
-        table.spot(hash)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn successor(&self, hash: u64) -> &Table<H> {
-        let mut table = self;
-        // In this order: what has moved has somewhere to go.
-        while table.gate(hash as usize).has_moved() {
-            let Some(next) = table.next() else { break };
-            table = next;
-        }
-        table
-    }
-
-    /// What a key's waiters leave in the gate.
-    pub(crate) fn tag(&self, key: &Key) -> u32 {
-        lock_word::tag(key.hash(self.plan.seed))
     }
 
     /// The table that takes over this one's waiters.

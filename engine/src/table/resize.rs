@@ -5,17 +5,9 @@
 //! are too, all of them, once for so many such looks that it costs each 256 gates at most. Since as many wait at least as buckets have
 //! waiters, a table that is twice as large has fewer than four buckets for each of them, whoever chooses the words.
 
-use core::ptr::NonNull;
-
+use crate::Host;
 use crate::atomic::{AtomicU32, Ordering};
-use crate::engine::{MOST_BUCKETS, wanted};
-use crate::mutant::mutated;
-use crate::ops::call::Call;
-use crate::table::key::Key;
-use crate::table::migrate::Moving;
-use crate::table::space::Home;
-use crate::table::{Plan, Table};
-use crate::{Host, Space};
+use crate::table::Table;
 
 /// How many gates are looked at first.
 const SAMPLE: usize = 32;
@@ -103,64 +95,5 @@ impl Drop for Growing<'_> {
     fn drop(&mut self) {
         // Release: partner: the exchange in `alone`.
         self.0.store(0, Ordering::Release);
-    }
-}
-
-/// Makes a table that takes over from `old`; nothing if there is no memory. If there is one already, the host panicked while the waiters were on their
-/// way to it: the rest of them goes there.
-pub(crate) fn replace<H: Host>(
-    host: &H,
-    space: &Space<H>,
-    memory: &H::Memory,
-    old: &Table<H>,
-    len: usize,
-    dense: bool,
-) -> Option<NonNull<Table<H>>> {
-    if let Some(new) = old.next() {
-        hand_over(host, space, old, new);
-        return Some(new.block());
-    }
-    let plan = Plan { len, dense, rank: old.rank() + 1, ..*old.plan() };
-    let new = Table::allocate(memory, plan, Some(old.block()))?;
-    old.set_next(new);
-    // SAFETY: freed with the old one, which is borrowed.
-    hand_over(host, space, old, unsafe { new.as_ref() });
-    Some(new)
-}
-
-/// Moves the waiters of `old` to its successor, bucket by bucket. Whoever comes meanwhile finds a bucket as it was, or closed, and then
-/// goes to the successor; so each key has one bucket at any time, and nobody waits for more than a bucket's lock.
-fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) {
-    for (i, bucket) in old.buckets().enumerate() {
-        let mut from = bucket.lock(host, space);
-        if from.sign().has_moved() {
-            continue;
-        }
-        // A wake in several steps goes on by numbers: they must not go back.
-        for j in (i..new.len()).step_by(old.len()) {
-            let mut to = new.bucket(j).lock(host, space);
-            if !mutated!(numbers_move) {
-                to.chain().next_number = from.chain().next_number;
-            }
-        }
-        Moving::run(from, new, host, space);
-    }
-}
-
-impl<H: Host> Call<'_, H> {
-    /// A bucket of the key looked crowded: perhaps the table is too small.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn fit_waiters(&self, key: &Key) {
-        match self.space.home() {
-            Home::Own(table) if key.is_private() => {
-                let enough = wanted(self.host.threads());
-                let growth = self.space.growth();
-                if table.len() < MOST_BUCKETS && growth.is_crowded(table, self.space.hash(key) as usize) {
-                    self.space.enlarge(self.host, 2 * table.len(), 2 * table.len() >= GATES_A_LINE * enough);
-                }
-            }
-            _ => self.engine.fit_global(self.host, key),
-        }
     }
 }

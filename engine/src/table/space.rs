@@ -5,13 +5,12 @@
 
 use core::ptr::NonNull;
 
+use crate::Host;
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::mutant::mutated;
-use crate::stats::Stats;
+use crate::table::Table;
 use crate::table::key::{Key, Spread};
-use crate::table::resize::{self, Growth};
-use crate::table::{self, Plan, Table};
-use crate::{Host, Nodes};
+use crate::table::resize::Growth;
 
 /// One address space. Belongs to one engine at a time.
 pub struct Space<H: Host> {
@@ -163,59 +162,22 @@ impl<H: Host> Space<H> {
         self.change_strays(|strays| strays.saturating_sub(count as usize));
     }
 
+    /// A table that takes over from the one that is there.
+    pub(crate) fn adopt(&self, table: NonNull<Table<H>>) {
+        // Release: the table's contents; partner: `home`.
+        self.home.store(table.as_ptr(), Ordering::Release);
+    }
+
+    /// What its tables' keys are hashed with.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// A first table, if nobody is in the global one.
-    fn adopt_first(&self, table: NonNull<Table<H>>) -> bool {
+    pub(crate) fn adopt_first(&self, table: NonNull<Table<H>>) -> bool {
         // Release: the table's contents; partner: `home`. Acquire: what the last stray did. Relaxed on failure.
         let order = if mutated!(first_release) { Ordering::Acquire } else { Ordering::AcqRel };
         self.home.compare_exchange(strays(0), table.as_ptr(), order, Ordering::Relaxed).is_ok()
-    }
-
-    /// Sees to it that the table has at least `len` buckets, if there is memory and nobody is in the way. Waits and wakes go on.
-    pub(crate) fn fit(&self, host: &H, len: usize) {
-        let enough = match self.home() {
-            Home::Own(table) => table.len() >= len,
-            // They would be in the way: no table yet.
-            Home::Global(strays) => strays != 0,
-        };
-        if !enough {
-            self.enlarge(host, len, false);
-        }
-    }
-
-    /// A table of `len` buckets, unless it has as many by now; gates side by side if `dense`.
-    pub(crate) fn enlarge(&self, host: &H, len: usize, dense: bool) {
-        self.growth.alone(|| match self.home() {
-            Home::Own(table) if table.len() >= len => true,
-            Home::Own(old) => {
-                let new = resize::replace(host, self, &self.memory, old, len, dense);
-                if let Some(new) = new {
-                    // Release: the table's contents; partner: `home`.
-                    self.home.store(new.as_ptr(), Ordering::Release);
-                }
-                new.is_some()
-            }
-            Home::Global(_) => {
-                let node = host.nodes().map(Nodes::local);
-                let plan = Plan { len, dense, node, rank: table::PRIVATE, seed: self.seed };
-                let new = Table::allocate(&self.memory, plan, None);
-                if let Some(new) = new.filter(|&new| !self.adopt_first(new)) {
-                    // SAFETY: ours, and nobody else has seen it.
-                    unsafe { Table::free(new, &self.memory) };
-                }
-                new.is_some()
-            }
-        });
-    }
-
-    /// What its own table did. Takes each bucket's lock in turn.
-    pub fn stats(&self, host: &H) -> Stats {
-        let mut stats = Stats { refused: self.growth.refused(), ..Stats::default() };
-        if let Home::Own(table) = self.home() {
-            let table = table.newest();
-            stats.buckets = table.len();
-            stats.add_tables(table, host, self);
-        }
-        stats
     }
 }
 
