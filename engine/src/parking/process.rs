@@ -183,6 +183,6 @@ mod tests {
     #[test]
     fn waiters_are_as_large_as_is_said() {
         assert_eq!(size_of::<crate::waiter::Waiter<Process>>(), 112);
-        assert_eq!(size_of::<crate::pi::graph::Claimant<Process>>(), 344);
+        assert_eq!(size_of::<crate::pi::claim::Claimant<Process>>(), 344);
     }
 }

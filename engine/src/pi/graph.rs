@@ -1,113 +1,29 @@
-//! Who waits for whom with priority inheritance: a graph over all locks of the engine, behind one lock. Used by `pi` and `pi_requeue`.
+//! Who waits for whom with priority inheritance: a graph over all locks of the engine, behind one lock. Used by the operations of this folder.
 //!
 //! An edge is a *claim*: a thread that waits for a lock, and the thread that owns it. It lies with its waiter on the waiting thread's
 //! stack. There is no record of a lock beside the claims to it, so nothing is allocated, and nothing is left when the last one goes. A lock's heir is
 //! the most urgent claim to it; of equals, the one that came first. The heir's claim says whose the lock is, for all of them.
 //!
-//! The claims are in trees (`pi_tree`): each step here costs the logarithm of their number.
+//! The claims are in trees (`tree`): each step here costs the logarithm of their number.
 //!
 //! The graph's lock is taken behind buckets' locks, and never the other way round.
 
 use core::cell::UnsafeCell;
-use core::pin::Pin;
 use core::ptr::NonNull;
 
 use crate::atomic::Tracked;
 use crate::mutant::mutated;
-use crate::pi::tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Place, Rank, TREES};
+use crate::pi::claim::{Claim, Claimant, Edge, Owned, Place};
+use crate::pi::tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Rank, TREES, Trees};
 use crate::table::bucket::Bucket;
 use crate::table::key::Key;
 use crate::table::lock_word::{Gate, Held};
+use crate::table::wait_list::Found;
 use crate::waiter::Waiter;
-use crate::{Host, Inheritance, Priority, Thread};
+use crate::{Errno, Host, Inheritance, Priority, Thread};
 
 /// How many owners, each waiting for the next, are followed: a longer chain counts as a circle, as on Linux.
 pub const MOST_CHAIN: usize = 1024;
-
-/// What a thread that waits with priority inheritance adds to its waiter. In the graph from when it waits for a lock until it leaves or is
-/// the lock's heir; one that waits to be moved to a lock is not in it yet.
-pub(crate) struct Claim<H: Host> {
-    /// Whose lock guards it: known by its address, since its engine is borrowed as long as the claim is there.
-    graph: *const Graph<H>,
-    /// Who waits.
-    pub(crate) thread: Thread,
-    /// WAIT_REQUEUE_PI: the only lock that it may be moved to.
-    pub(crate) target: Option<Key>,
-    edge: UnsafeCell<Edge<H>>,
-    tracked: Tracked,
-}
-
-/// What the graph's lock guards of a claim, from when its waiter is queued.
-pub(crate) struct Edge<H: Host> {
-    node: Option<NonNull<Waiter<H>>>,
-    handle: Option<H::Task>,
-    /// The lock. `None`: not in the graph.
-    key: Option<Key>,
-    /// Of the lock's heir: whose the lock is.
-    owned: Option<Owned>,
-    own: Priority,
-    /// Its own priority, or one that its thread is lent: whichever is more urgent.
-    urgency: Priority,
-    arrival: u64,
-    pub(crate) links: [Link<H>; TREES],
-}
-
-/// What there is to know of a lock for which somebody waits.
-#[derive(Clone, Copy)]
-struct Owned {
-    by: Thread,
-    /// The lock's word names the owner; else that is an heir of a thread that exits, which will see to it.
-    settled: bool,
-}
-
-impl<H: Host> Claim<H> {
-    /// Whether it is, or will be, in that graph. In another engine's it is where two engines serve one space.
-    pub(crate) fn is_of(&self, graph: &Graph<H>) -> bool {
-        core::ptr::eq(self.graph, graph) || mutated!(claim_engine)
-    }
-}
-
-/// A waiter with its claim.
-pub(crate) struct Claimant<H: Host> {
-    pub(crate) node: Waiter<H>,
-    claim: Claim<H>,
-}
-
-impl<H: Host> Claimant<H> {
-    pub(crate) fn new(graph: &Graph<H>, key: Key, own: Priority, thread: Thread, target: Option<Key>) -> Claimant<H> {
-        let edge = Edge {
-            node: None,
-            handle: None,
-            key: None,
-            owned: None,
-            own,
-            urgency: own,
-            arrival: 0,
-            links: [Link::NOWHERE; TREES],
-        };
-        let graph = core::ptr::from_ref(graph);
-        let claim = Claim { graph, thread, target, edge: UnsafeCell::new(edge), tracked: Tracked::new() };
-        Claimant { node: Waiter::new(key, u32::MAX, own), claim }
-    }
-
-    /// Ties the two together, where they stay, before the waiter is queued.
-    pub(crate) fn tie(self: Pin<&Self>, handle: H::Task) {
-        let this = self.get_ref();
-        // SAFETY: not queued: its owner's, which is the caller.
-        let edge = unsafe { &mut *this.claim.edge.get() };
-        edge.node = Some(NonNull::from(&this.node));
-        edge.handle = Some(handle);
-        this.node.inherit(NonNull::from(&this.claim));
-    }
-
-    pub(crate) fn claim(&self) -> Place<H> {
-        NonNull::from(&self.claim)
-    }
-
-    pub(crate) fn thread(&self) -> Thread {
-        self.claim.thread
-    }
-}
 
 /// The graph.
 pub(crate) struct Graph<H: Host> {
@@ -136,6 +52,23 @@ impl<H: Host> Graph<H> {
     pub(crate) fn lock<'a>(&'a self, host: &'a H) -> Waits<'a, H> {
         Waits { graph: self, _held: self.gate.lock(host, 0) }
     }
+
+    /// By what its claims know it.
+    fn identity(&self) -> *const () {
+        core::ptr::from_ref(self).cast()
+    }
+
+    /// A waiter with a claim that is not in the graph yet.
+    pub(crate) fn claimant(&self, key: Key, own: Priority, thread: Thread, target: Option<Key>) -> Claimant<H> {
+        Claimant::new(self.identity(), key, own, thread, target)
+    }
+
+    /// The claim of a waiter, by the holder of its list's lock. `EINVAL`: it waits otherwise, or by another engine.
+    pub(crate) fn claim_of(&self, found: &Found<H>) -> Result<Place<H>, Errno> {
+        let claim = found.claim().ok_or(Errno::EINVAL)?;
+        // SAFETY: its waiter is in the list, and what is asked for never changes.
+        if unsafe { claim.as_ref() }.is_of(self.identity()) { Ok(claim) } else { Err(Errno::EINVAL) }
+    }
 }
 
 /// The graph, whose lock is held.
@@ -159,30 +92,9 @@ impl<H: Host> Waits<'_, H> {
 
     #[inline]
     pub(crate) fn edge(&mut self, place: Place<H>) -> &mut Edge<H> {
-        let claim = self.claim(place);
-        claim.tracked.touch();
-        let edge = claim.edge.get();
+        let edge = self.claim(place).edge();
         // SAFETY: the lock's holder's, and this borrows the guard.
         unsafe { &mut *edge }
-    }
-
-    /// The top of a tree.
-    pub(crate) fn root(&mut self, by: usize) -> &mut Option<Place<H>> {
-        &mut self.heads().roots[by]
-    }
-
-    /// The place of a claim in a tree in which it is, or is about to be.
-    #[inline]
-    pub(crate) fn rank(&mut self, by: usize, place: Place<H>) -> Rank {
-        let thread = self.claim(place).thread.id;
-        let edge = self.edge(place);
-        let group = match (by, edge.key, edge.owned) {
-            (BY_LOCK, Some(key), _) => Group::Lock(key),
-            (BY_OWNER, _, Some(Owned { by, .. })) => Group::Owner(by.id),
-            // There urgency, which may change, has no meaning.
-            _ => return (Group::Thread(thread), Priority::NORMAL, edge.arrival),
-        };
-        (group, edge.urgency, edge.arrival)
     }
 
     /// The claim by which a thread waits.
@@ -395,6 +307,31 @@ impl<H: Host> Waits<'_, H> {
             self.edge(place).own = own;
             self.lend(thread, host);
         }
+    }
+}
+
+impl<H: Host> Trees for Waits<'_, H> {
+    type Node = Place<H>;
+
+    fn root(&mut self, by: usize) -> &mut Option<Place<H>> {
+        &mut self.heads().roots[by]
+    }
+
+    fn link(&mut self, by: usize, place: Place<H>) -> &mut Link<Place<H>> {
+        &mut self.edge(place).links[by]
+    }
+
+    #[inline]
+    fn rank(&mut self, by: usize, place: Place<H>) -> Rank {
+        let thread = self.claim(place).thread.id;
+        let edge = self.edge(place);
+        let group = match (by, edge.key, edge.owned) {
+            (BY_LOCK, Some(key), _) => Group::Lock(key),
+            (BY_OWNER, _, Some(Owned { by, .. })) => Group::Owner(by.id),
+            // There urgency, which may change, has no meaning.
+            _ => return (Group::Thread(thread), Priority::NORMAL, edge.arrival),
+        };
+        (group, edge.urgency, edge.arrival)
     }
 }
 

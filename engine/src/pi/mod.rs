@@ -1,8 +1,20 @@
-//! Locks with priority inheritance: the operations (`lock`, `requeue`), the wait for such a lock (`waiter`), and who waits for whom (`graph`, kept in the trees
-//! of `tree`).
+//! Locks with priority inheritance.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `lock`, `unlock`, `requeue`, `exit` | the operations |
+//! | `attempt` | one attempt at a lock's word |
+//! | `hand_off` | a lock goes to its most urgent waiter |
+//! | `waiter` | a thread that waits for a lock, until it has it or has left |
+//! | `claim`, `graph`, `tree` | who waits for whom |
 
+mod attempt;
+pub(crate) mod claim;
+mod exit;
 pub(crate) mod graph;
+mod hand_off;
 pub(crate) mod lock;
 pub(crate) mod requeue;
 pub(crate) mod tree;
-pub(crate) mod waiter;
+mod unlock;
+mod waiter;

@@ -7,9 +7,10 @@ use core::ptr::NonNull;
 use crate::linux::abi::FUTEX_TID_MASK as OWNER;
 use crate::mutant::mutated;
 use crate::ops::call::{Call, HeldTwo};
-use crate::pi::graph::{Claimant, Waits};
-use crate::pi::lock::{Look, Stop};
-use crate::pi::waiter::{ClaimEnd, Claiming, Told, wake};
+use crate::pi::attempt::{Look, Stop};
+use crate::pi::graph::Waits;
+use crate::pi::hand_off::{Told, wake};
+use crate::pi::waiter::{ClaimEnd, Claiming};
 use crate::table::key::Key;
 use crate::table::wait_list::Found;
 use crate::waiter::Waiter;
@@ -50,7 +51,7 @@ impl<H: Host> Engine<H> {
         let me = inheritance.current();
         let target = call.key(lock, Access::Write)?;
         let key = call.key(word, Access::Read)?;
-        let claimant = pin!(Claimant::new(self.graph(), key, inheritance.priority(me.id), me, Some(target)));
+        let claimant = pin!(self.graph().claimant(key, inheritance.priority(me.id), me, Some(target)));
         let claimant = claimant.into_ref();
         // Before the node can be queued: whatever happens, it is taken out.
         let claiming = Claiming { call, inheritance, claimant, lock };
@@ -158,7 +159,7 @@ impl<'a, H: Host> Moving<'a, H> {
             Look::Owned { owner, settled, waits, .. } => (0, Some(first.node), owner, settled, waits),
             Look::Taken => {
                 let mut waits = call.waits();
-                self.woken.handle = first.claim.and_then(|claim| waits.take_handle(claim));
+                self.woken.handle = first.claim().and_then(|claim| waits.take_handle(claim));
                 self.woken.looking = wake(&mut self.held.first, first.node);
                 (1, first.next, who, true, waits)
             }
@@ -181,7 +182,7 @@ impl<'a, H: Host> Moving<'a, H> {
 
     /// The thread of a waiter that may be moved to the lock.
     fn named(&self, found: &Found<H>) -> Result<Thread, Errno> {
-        let claim = found.claimed(self.call.engine.graph())?;
+        let claim = self.call.engine.graph().claim_of(found)?;
         // SAFETY: its waiter is in the list of a bucket whose lock is held.
         let claim = unsafe { claim.as_ref() };
         // A waiter for the lock of `from` itself named none, or that.
@@ -200,7 +201,7 @@ impl<'a, H: Host> Moving<'a, H> {
         last: &mut Option<NonNull<Waiter<H>>>,
     ) -> Result<(), Errno> {
         let who = self.named(found)?;
-        let claim = found.claim.ok_or(Errno::EINVAL)?;
+        let claim = found.claim().ok_or(Errno::EINVAL)?;
         if waits.would_circle(who.id, owner.id) {
             return Err(Errno::EDEADLK);
         }

@@ -1,13 +1,8 @@
-//! The orders of the graph of claims (`pi_graph`): three balanced trees whose nodes are the claims themselves, so that finding, adding and taking out cost
+//! The orders of the graph of claims (`graph`): three balanced trees whose nodes are the claims themselves, so that finding, adding and taking out cost
 //! the logarithm of the claims. After Adelson-Velsky and Landis (1962): two subtrees of a node differ in height by one at most.
 
-use core::ptr::NonNull;
-
-use crate::pi::graph::{Claim, Waits};
+use crate::Priority;
 use crate::table::key::Key;
-use crate::{Host, Priority};
-
-pub(crate) type Place<H> = NonNull<Claim<H>>;
 
 /// All claims, by thread.
 pub(crate) const BY_THREAD: usize = 0;
@@ -33,43 +28,52 @@ pub(crate) enum Group {
 pub(crate) type Rank = (Group, Priority, u64);
 
 /// A claim's links in one of the trees.
-pub(crate) struct Link<H: Host> {
-    pub(crate) parent: Option<Place<H>>,
-    pub(crate) children: [Option<Place<H>>; 2],
+pub(crate) struct Link<N> {
+    pub(crate) parent: Option<N>,
+    pub(crate) children: [Option<N>; 2],
     /// Of the subtree below it, itself included.
     pub(crate) height: u8,
 }
 
-impl<H: Host> Link<H> {
+impl<N: Copy> Link<N> {
     /// In no tree.
-    pub(crate) const NOWHERE: Link<H> = Link { parent: None, children: [None; 2], height: 0 };
+    pub(crate) const NOWHERE: Link<N> = Link { parent: None, children: [None; 2], height: 0 };
 }
 
 /// The sides of a node.
 const LESS: usize = 0;
 const MORE: usize = 1;
 
-impl<H: Host> Waits<'_, H> {
-    pub(crate) fn link(&mut self, by: usize, place: Place<H>) -> &mut Link<H> {
-        &mut self.edge(place).links[by]
-    }
+/// The trees: their nodes lie elsewhere, and are linked by what implements this.
+pub(crate) trait Trees {
+    /// A node, by its address.
+    type Node: Copy + PartialEq;
 
-    fn height(&mut self, by: usize, place: Option<Place<H>>) -> u8 {
+    /// The top of a tree.
+    fn root(&mut self, by: usize) -> &mut Option<Self::Node>;
+
+    /// A node's links in a tree.
+    fn link(&mut self, by: usize, place: Self::Node) -> &mut Link<Self::Node>;
+
+    /// The place of a node in a tree in which it is, or is about to be.
+    fn rank(&mut self, by: usize, place: Self::Node) -> Rank;
+
+    fn height(&mut self, by: usize, place: Option<Self::Node>) -> u8 {
         place.map_or(0, |place| self.link(by, place).height)
     }
 
-    fn heights(&mut self, by: usize, place: Place<H>) -> [u8; 2] {
+    fn heights(&mut self, by: usize, place: Self::Node) -> [u8; 2] {
         let [less, more] = self.link(by, place).children;
         [self.height(by, less), self.height(by, more)]
     }
 
-    fn measure(&mut self, by: usize, place: Place<H>) {
+    fn measure(&mut self, by: usize, place: Self::Node) {
         let [less, more] = self.heights(by, place);
         self.link(by, place).height = 1 + less.max(more);
     }
 
     /// The first claim of a group.
-    pub(crate) fn first(&mut self, by: usize, group: Group) -> Option<Place<H>> {
+    fn first(&mut self, by: usize, group: Group) -> Option<Self::Node> {
         let mut found = None;
         let mut cursor = *self.root(by);
         while let Some(place) = cursor {
@@ -83,7 +87,7 @@ impl<H: Host> Waits<'_, H> {
     }
 
     /// Puts a claim into a tree, by its rank, which does not change until it is out again.
-    pub(crate) fn put(&mut self, by: usize, place: Place<H>) {
+    fn put(&mut self, by: usize, place: Self::Node) {
         let rank = self.rank(by, place);
         let (mut parent, mut side) = (None, LESS);
         let mut cursor = *self.root(by);
@@ -98,7 +102,7 @@ impl<H: Host> Waits<'_, H> {
     }
 
     /// Takes a claim out of a tree in which it is.
-    pub(crate) fn take(&mut self, by: usize, place: Place<H>) {
+    fn take(&mut self, by: usize, place: Self::Node) {
         let Link { parent, children, height } = core::mem::replace(self.link(by, place), Link::NOWHERE);
         let side = self.side(by, parent, place);
         let [Some(less), Some(more)] = children else {
@@ -126,12 +130,12 @@ impl<H: Host> Waits<'_, H> {
     }
 
     /// On which side of its parent a place is.
-    fn side(&mut self, by: usize, parent: Option<Place<H>>, place: Place<H>) -> usize {
+    fn side(&mut self, by: usize, parent: Option<Self::Node>, place: Self::Node) -> usize {
         parent.map_or(LESS, |parent| usize::from(self.link(by, parent).children[MORE] == Some(place)))
     }
 
     /// Makes a node, or none, the child of another, or the root.
-    fn hang(&mut self, by: usize, parent: Option<Place<H>>, side: usize, child: Option<Place<H>>) {
+    fn hang(&mut self, by: usize, parent: Option<Self::Node>, side: usize, child: Option<Self::Node>) {
         match parent {
             Some(parent) => self.link(by, parent).children[side] = child,
             None => *self.root(by) = child,
@@ -142,7 +146,7 @@ impl<H: Host> Waits<'_, H> {
     }
 
     /// A subtree below a node has become higher or lower by one: turns what leans too far, up to where the height stays as it was.
-    fn balance(&mut self, by: usize, from: Option<Place<H>>) {
+    fn balance(&mut self, by: usize, from: Option<Self::Node>) {
         let mut cursor = from;
         while let Some(place) = cursor {
             let before = self.link(by, place).height;
@@ -156,7 +160,7 @@ impl<H: Host> Waits<'_, H> {
     }
 
     /// Balances a node whose subtrees are balanced, and differ by two at most; which node is in its place then.
-    fn upright(&mut self, by: usize, place: Place<H>) -> Place<H> {
+    fn upright(&mut self, by: usize, place: Self::Node) -> Self::Node {
         let [less, more] = self.heights(by, place);
         if less.abs_diff(more) < 2 {
             self.link(by, place).height = 1 + less.max(more);
@@ -173,7 +177,7 @@ impl<H: Host> Waits<'_, H> {
     }
 
     /// Turns: a node's child takes its place, and has it as a child; which that is.
-    fn raise(&mut self, by: usize, place: Place<H>, side: usize) -> Place<H> {
+    fn raise(&mut self, by: usize, place: Self::Node, side: usize) -> Self::Node {
         let parent = self.link(by, place).parent;
         let Some(child) = self.link(by, place).children[side] else { return place };
         let own = self.side(by, parent, place);

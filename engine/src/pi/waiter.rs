@@ -1,102 +1,18 @@
 //! A claimant: a thread that waits for a lock that inherits priorities, or to be moved to one, from when it is queued until it has the lock or has left. Used
-//! by `pi` and `pi_requeue`.
+//! by `lock` and `requeue`.
 
 use core::pin::Pin;
 use core::ptr::NonNull;
 
-use crate::linux::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_WAITERS as WAITERS};
+use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_WAITERS as WAITERS};
 use crate::mutant::mutated;
 use crate::ops::call::Call;
-use crate::pi::graph::{Claimant, Waits};
-use crate::pi::lock::Stop;
-use crate::table::key::Key;
+use crate::pi::attempt::Stop;
+use crate::pi::claim::Claimant;
+use crate::pi::hand_off::{Told, bequeath};
 use crate::table::locked::Locked;
-use crate::waiter::{Decision, Waiter};
-use crate::{Deadline, Engine, Errno, Host, Inheritance, ParkEnd, Word};
-
-/// Hands a lock of a thread that cannot write its word to its heir, which will, in its own call.
-pub(crate) fn bequeath<H: Host>(
-    waits: &mut Waits<'_, H>,
-    owner: u64,
-    key: &Key,
-    inheritance: &dyn Inheritance<H>,
-    told: &mut Told<'_, H>,
-) {
-    let Some(heir) = waits.heir(owner, key) else { return };
-    let handed = waits.hand_over(heir, mutated!(pi_unsettled));
-    told.handle = handed.handle;
-    if let Some(node) = handed.node {
-        // SAFETY: its owner needs the graph's lock to go.
-        unsafe { node.as_ref() }.make_heir();
-    }
-    waits.lend(owner, inheritance);
-    waits.lend(handed.thread.id, inheritance);
-}
-
-/// A thread that exits, until its locks are handed over: all of them, also where a callback panics meanwhile.
-pub(crate) struct Exiting<'a, H: Host> {
-    pub(crate) engine: &'a Engine<H>,
-    pub(crate) host: &'a H,
-    pub(crate) inheritance: &'a dyn Inheritance<H>,
-    pub(crate) me: u64,
-    pub(crate) done: bool,
-}
-
-impl<H: Host> Exiting<'_, H> {
-    /// How many.
-    pub(crate) fn finish(&mut self) -> u32 {
-        let mut count = 0;
-        loop {
-            let mut told = Told::nobody(self.host);
-            let mut waits = self.engine.graph().lock(self.host);
-            let Some(key) = waits.lock_of(self.me) else {
-                self.done = true;
-                return count;
-            };
-            bequeath(&mut waits, self.me, &key, self.inheritance, &mut told);
-            count += 1;
-        }
-    }
-}
-
-impl<H: Host> Drop for Exiting<'_, H> {
-    fn drop(&mut self) {
-        // Does something where the host panicked; then a second panic aborts.
-        if !self.done && !mutated!(exit_rest) {
-            self.finish();
-        }
-    }
-}
-
-/// Who is to be unparked when the locks were given up, also where the host panics meanwhile: declared before them.
-pub(crate) struct Told<'a, H: Host> {
-    host: &'a H,
-    pub(crate) handle: Option<H::Task>,
-    /// It is awake, and sees it.
-    pub(crate) looking: bool,
-}
-
-impl<'a, H: Host> Told<'a, H> {
-    pub(crate) fn nobody(host: &'a H) -> Told<'a, H> {
-        Told { host, handle: None, looking: false }
-    }
-}
-
-impl<H: Host> Drop for Told<'_, H> {
-    fn drop(&mut self) {
-        if let Some(handle) = self.handle.take().filter(|_| !self.looking) {
-            self.host.unpark(handle);
-        }
-    }
-}
-
-/// Wakes a waiter of this bucket, which is not in the graph, and whose handle was taken; the graph's lock is held. It may be gone from now on.
-/// Whether it is awake, and sees that.
-pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) -> bool {
-    locked.remove(node);
-    // SAFETY: in no list, but its owner needs the graph's lock to go, unless it was woken.
-    unsafe { node.as_ref() }.decide_to_wake() == Decision::Looking
-}
+use crate::waiter::Waiter;
+use crate::{Deadline, Errno, Host, Inheritance, ParkEnd, Word};
 
 /// A claimant that may be queued: taken out when this ends.
 pub(crate) struct Claiming<'a, H: Host> {

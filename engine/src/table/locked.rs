@@ -345,7 +345,7 @@ impl<'a, H: Host> Locked<'a, H> {
             let chain = self.chain();
             let links = chain.links(node);
             cursor = links.next;
-            let inherits = links.claim().is_some();
+            let inherits = links.inheriting().is_some();
             if links.key != *from || links.number >= horizon || chain.waiter(node).has_left() {
                 continue;
             }

@@ -4,7 +4,6 @@ use core::ptr::NonNull;
 
 use crate::atomic::prefetch_all;
 use crate::mutant::mutated;
-use crate::pi::graph::{Claim, Graph};
 use crate::table::key::Key;
 use crate::waiter::{Decision, Links, Waiter, Woken};
 use crate::{Errno, Host, Priority};
@@ -33,16 +32,8 @@ impl<H: Host> Chain<H> {
 pub(crate) struct Found<H: Host> {
     pub(crate) node: NonNull<Waiter<H>>,
     pub(crate) next: Option<NonNull<Waiter<H>>>,
-    pub(crate) claim: Option<NonNull<Claim<H>>>,
-}
-
-impl<H: Host> Found<H> {
-    /// Its claim, by the holder of the list's lock. `EINVAL`: it waits otherwise, or by another engine.
-    pub(crate) fn claimed(&self, graph: &Graph<H>) -> Result<NonNull<Claim<H>>, Errno> {
-        let claim = self.claim.ok_or(Errno::EINVAL)?;
-        // SAFETY: its waiter is in the list, and what is asked for never changes.
-        if unsafe { claim.as_ref() }.is_of(graph) { Ok(claim) } else { Err(Errno::EINVAL) }
-    }
+    /// Its claim (`pi::claim`), if it inherits priorities.
+    pub(crate) inheriting: Option<NonNull<()>>,
 }
 
 impl<H: Host> Chain<H> {
@@ -64,9 +55,9 @@ impl<H: Host> Chain<H> {
         let mut cursor = from;
         while let Some(node) = cursor {
             let links = self.links(node);
-            let (next, claim, matches) = (links.next, links.claim(), links.key == *key);
+            let (next, inheriting, matches) = (links.next, links.inheriting(), links.key == *key);
             if matches && !self.waiter(node).has_left() {
-                return Some(Found { node, next, claim });
+                return Some(Found { node, next, inheriting });
             }
             cursor = next;
         }
@@ -168,7 +159,7 @@ impl<H: Host> Chain<H> {
             if links.key != *key {
                 continue;
             }
-            if links.claim().is_some() {
+            if links.inheriting().is_some() {
                 return Err(Errno::EINVAL);
             }
             let matches = links.bitset & bits != 0 && (links.number < horizon || mutated!(horizon));

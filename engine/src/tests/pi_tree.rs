@@ -4,8 +4,9 @@ use std::boxed::Box;
 use std::collections::BTreeMap;
 use std::vec::Vec;
 
-use crate::pi::graph::{Claimant, Graph, Waits};
-use crate::pi::tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Place, Rank};
+use crate::pi::claim::Place;
+use crate::pi::graph::{Graph, Waits};
+use crate::pi::tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Rank, Trees};
 use crate::table::key::Key;
 use crate::tests::host::{Nowhere, Rationed};
 use crate::{Priority, Thread, Word};
@@ -31,9 +32,8 @@ fn orders_are_kept_and_trees_are_low() {
     let host = Nowhere::new(1, Rationed::new(0));
     let graph = Graph::<Nowhere>::new();
     let key = |lock: u64| Key::private(1, Word::private(8 * lock).address);
-    let claimants: Vec<_> = (0..200)
-        .map(|i| Box::pin(Claimant::new(&graph, key(0), Priority(0), Thread { id: i, number: 1 }, None)))
-        .collect();
+    let claimants: Vec<_> =
+        (0..200).map(|i| Box::pin(graph.claimant(key(0), Priority(0), Thread { id: i, number: 1 }, None))).collect();
     let mut model: BTreeMap<Rank, usize> = BTreeMap::new();
     let mut random = 0x1ee_u64;
     let mut waits = graph.lock(&host);

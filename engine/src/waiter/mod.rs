@@ -10,7 +10,6 @@ use core::task::Waker;
 
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering, Tracked};
 use crate::mutant::mutated;
-use crate::pi::graph::Claim;
 use crate::table::bucket::Bucket;
 use crate::table::key::Key;
 use crate::{Flag, Host, Priority};
@@ -100,9 +99,9 @@ impl<H: Host> Links<H> {
         self.part_of.filter(|_| !self.inherits).map(NonNull::cast)
     }
 
-    /// Its claim, where it inherits priorities.
-    pub(crate) fn claim(&self) -> Option<NonNull<Claim<H>>> {
-        self.part_of.filter(|_| self.inherits).map(NonNull::cast)
+    /// Its claim (`pi::claim`, which knows the type), where it inherits priorities.
+    pub(crate) fn inheriting(&self) -> Option<NonNull<()>> {
+        self.part_of.filter(|_| self.inherits)
     }
 }
 
@@ -169,11 +168,11 @@ impl<H: Host> Waiter<H> {
         node
     }
 
-    /// Its owner, before it is queued: it waits for a lock that inherits priorities, or to be moved to one.
-    pub(crate) fn inherit(&self, claim: NonNull<Claim<H>>) {
+    /// Its owner, before it is queued: it waits for a lock that inherits priorities, or to be moved to one. `claim` is a `Claim` of `pi::claim`.
+    pub(crate) fn inherit(&self, claim: NonNull<()>) {
         // SAFETY: idle: the links are its owner's, which is the caller.
         let links = unsafe { &mut *self.links() };
-        links.part_of = Some(claim.cast());
+        links.part_of = Some(claim);
         links.inherits = true;
     }
 

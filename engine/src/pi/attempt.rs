@@ -1,0 +1,130 @@
+//! One attempt at a lock: it is taken, or its owner is found; and what is done before the next one. Used by `lock`, `unlock`, `requeue` and `waiter`.
+
+use core::ptr::NonNull;
+
+use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
+use crate::mutant::mutated;
+use crate::ops::call::Call;
+use crate::pi::graph::Waits;
+use crate::table::key::Key;
+use crate::table::locked::Locked;
+use crate::waiter::Waiter;
+use crate::{Access, Address, Errno, Fault, Host, Inheritance, Owner, Thread};
+
+/// How often a call begins again because others changed the word, or because its page went, before it is `EAGAIN`.
+const TRIES: u32 = 10_000;
+
+/// What a look at a lock led to.
+pub(crate) enum Look<'a, H: Host> {
+    /// It was free, and is the thread's.
+    Taken,
+    /// It is another's. The graph's lock is held since before that was asked: the owner's exit has not begun, or waits for it.
+    /// `beside`: one who waits for it.
+    Owned { owner: Thread, settled: bool, waits: Waits<'a, H>, beside: Option<NonNull<Waiter<H>>> },
+}
+
+/// Why an operation ends or begins again.
+pub(crate) enum Stop {
+    /// The word's page is not there.
+    Fault,
+    /// The word changed meanwhile.
+    Changed,
+    /// The owner, a number, is exiting.
+    Exiting(u32),
+    Errno(Errno),
+}
+
+impl From<Fault> for Stop {
+    fn from(_: Fault) -> Stop {
+        Stop::Fault
+    }
+}
+
+impl From<Errno> for Stop {
+    fn from(errno: Errno) -> Stop {
+        Stop::Errno(errno)
+    }
+}
+
+impl<'a, H: Host> Call<'a, H> {
+    /// Locks the graph; buckets' locks may be held.
+    pub(crate) fn waits(&self) -> Waits<'a, H> {
+        self.engine.graph().lock(self.host)
+    }
+
+    /// Takes the lock with that key for `who`, if it is free; otherwise tells its owner, having set the waiters bit. `waiters` sets it also where the lock was free.
+    pub(crate) fn look(
+        &self,
+        locked: &mut Locked<'a, H>,
+        key: &Key,
+        address: Address,
+        who: Thread,
+        waiters: bool,
+        inheritance: &dyn Inheritance<H>,
+    ) -> Result<Look<'a, H>, Stop> {
+        let value = self.host.load(address)?;
+        if value & OWNER == who.number {
+            return Err(Errno::EDEADLK.into());
+        }
+        let Some(first) = locked.chain().first(key) else {
+            if value & OWNER == 0 {
+                let waiters = if waiters { WAITERS } else { 0 };
+                self.exchange(address, value, value & OWNER_DIED | waiters | who.number)?;
+                return Ok(Look::Taken);
+            }
+            self.exchange(address, value, value | WAITERS)?;
+            let early = if mutated!(find_inside) { Some(inheritance.find(value & OWNER)) } else { None };
+            // Before the owner is asked for: its exit either is seen, or finds the claim.
+            let waits = self.waits();
+            return match early.unwrap_or_else(|| inheritance.find(value & OWNER)) {
+                Owner::Outside(_) if key.is_private() => Err(Errno::EPERM.into()),
+                Owner::Thread(id) | Owner::Outside(id) => {
+                    let owner = Thread { id, number: value & OWNER };
+                    Ok(Look::Owned { owner, settled: true, waits, beside: None })
+                }
+                Owner::Exiting => Err(Stop::Exiting(value & OWNER)),
+                Owner::Forbidden => Err(Errno::EPERM.into()),
+                // Its exit has marked the word since, or there is none.
+                Owner::Nobody if self.host.load(address)? != value | WAITERS => Err(Stop::Changed),
+                Owner::Nobody => Err(Errno::ESRCH.into()),
+            };
+        };
+        // Somebody who waits otherwise.
+        let claim = self.engine.graph().claim_of(&first)?;
+        let mut waits = self.waits();
+        let (owner, settled) = waits.owner(claim).ok_or(Errno::EINVAL)?;
+        // The owner's robust list may have been walked, with its locks not handed over yet.
+        let died = value & OWNER == 0 && value & OWNER_DIED != 0;
+        if settled && value & OWNER != owner.number && !died {
+            return Err(Errno::EINVAL.into());
+        }
+        Ok(Look::Owned { owner, settled, waits, beside: Some(first.node) })
+    }
+
+    pub(crate) fn exchange(&self, address: Address, old: u32, new: u32) -> Result<(), Stop> {
+        if self.host.compare_exchange(address, old, new)? == old { Ok(()) } else { Err(Stop::Changed) }
+    }
+
+    /// Does what has to be done, with no lock held, before a call begins again.
+    pub(crate) fn serve(
+        &self,
+        stop: Stop,
+        address: Address,
+        tries: &mut u32,
+        inheritance: &dyn Inheritance<H>,
+    ) -> Result<(), Errno> {
+        *tries += 1;
+        if *tries == TRIES {
+            return Err(Errno::EAGAIN);
+        }
+        match stop {
+            Stop::Fault => self.host.fault_in(address, Access::Write),
+            Stop::Changed => {
+                self.host.spin(*tries);
+                Ok(())
+            }
+            Stop::Exiting(number) => inheritance.await_exit(number),
+            Stop::Errno(errno) => Err(errno),
+        }
+    }
+}

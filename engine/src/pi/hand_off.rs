@@ -1,0 +1,59 @@
+//! A lock goes from its owner to the most urgent thread that waits for it. Used by `unlock`, `exit`, `requeue` and `waiter`.
+
+use core::ptr::NonNull;
+
+use crate::mutant::mutated;
+use crate::pi::graph::Waits;
+use crate::table::key::Key;
+use crate::table::locked::Locked;
+use crate::waiter::{Decision, Waiter};
+use crate::{Host, Inheritance};
+
+/// Hands a lock of a thread that cannot write its word to its heir, which will, in its own call.
+pub(crate) fn bequeath<H: Host>(
+    waits: &mut Waits<'_, H>,
+    owner: u64,
+    key: &Key,
+    inheritance: &dyn Inheritance<H>,
+    told: &mut Told<'_, H>,
+) {
+    let Some(heir) = waits.heir(owner, key) else { return };
+    let handed = waits.hand_over(heir, mutated!(pi_unsettled));
+    told.handle = handed.handle;
+    if let Some(node) = handed.node {
+        // SAFETY: its owner needs the graph's lock to go.
+        unsafe { node.as_ref() }.make_heir();
+    }
+    waits.lend(owner, inheritance);
+    waits.lend(handed.thread.id, inheritance);
+}
+
+/// Who is to be unparked when the locks were given up, also where the host panics meanwhile: declared before them.
+pub(crate) struct Told<'a, H: Host> {
+    host: &'a H,
+    pub(crate) handle: Option<H::Task>,
+    /// It is awake, and sees it.
+    pub(crate) looking: bool,
+}
+
+impl<'a, H: Host> Told<'a, H> {
+    pub(crate) fn nobody(host: &'a H) -> Told<'a, H> {
+        Told { host, handle: None, looking: false }
+    }
+}
+
+impl<H: Host> Drop for Told<'_, H> {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.take().filter(|_| !self.looking) {
+            self.host.unpark(handle);
+        }
+    }
+}
+
+/// Wakes a waiter of this bucket, which is not in the graph, and whose handle was taken; the graph's lock is held. It may be gone from now on.
+/// Whether it is awake, and sees that.
+pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) -> bool {
+    locked.remove(node);
+    // SAFETY: in no list, but its owner needs the graph's lock to go, unless it was woken.
+    unsafe { node.as_ref() }.decide_to_wake() == Decision::Looking
+}
