@@ -187,7 +187,7 @@ impl<H: Host> Engine<H> {
             if old.len() >= len {
                 return true;
             }
-            let dense = len >= resize::GATES_A_LINE * self.config.buckets;
+            let dense = len >= resize::LOCK_WORDS_A_LINE * self.config.buckets;
             let new = migrate::replace(host, host.space(), &self.memory, old, len, dense);
             if let Some(new) = new {
                 first.set_latest(new);

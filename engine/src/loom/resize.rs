@@ -1,4 +1,4 @@
-//! Tables that grow while others wait, wake, move and leave; and what a gate says, under loom.
+//! Tables that grow while others wait, wake, move and leave; and what a lock word says, under loom.
 
 use crate::atomic::Ordering;
 use crate::loom::host::{ANY, Case, FROM, SOON, TO, explore};

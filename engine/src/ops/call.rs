@@ -9,7 +9,7 @@ use crate::table::Table;
 use crate::table::key::Key;
 use crate::table::locked::{Locked, Spot};
 use crate::table::plan::{BUCKETS_A_THREAD, MOST_BUCKETS, wanted};
-use crate::table::resize::GATES_A_LINE;
+use crate::table::resize::LOCK_WORDS_A_LINE;
 use crate::table::space::{Home, Stay};
 use crate::waiter::{Handle, Waiter};
 use crate::{Access, Errno, Host, Node, Scope, Space, Word};
@@ -150,7 +150,7 @@ impl<'a, H: Host> Call<'a, H> {
         loop {
             let locked = self.spot(stay.as_ref(), key).enter(self.host, self.space);
             if !locked.sign().has_moved() || mutated!(moved_recheck) {
-                // Pair W, the waiter's half: the gate has the tag; the word is read next.
+                // Pair W, the waiter's half: the lock word has the tag; the word is read next.
                 if !mutated!(wait_fence) {
                     fence_after_exchange();
                 }
@@ -205,7 +205,7 @@ impl<'a, H: Host> Call<'a, H> {
                 let enough = wanted(self.host.threads());
                 let growth = self.space.growth();
                 if table.len() < MOST_BUCKETS && growth.is_crowded(table, self.space.hash(key) as usize) {
-                    self.space.enlarge(self.host, 2 * table.len(), 2 * table.len() >= GATES_A_LINE * enough);
+                    self.space.enlarge(self.host, 2 * table.len(), 2 * table.len() >= LOCK_WORDS_A_LINE * enough);
                 }
             }
             _ => self.engine.fit_global(self.host, key),

@@ -98,36 +98,36 @@ impl<H: Host> Call<'_, H> {
     /// Whether nobody waits, for a waker: with its fence, without a lock. False also where only a look under the lock can say.
     #[inline]
     fn is_deserted(&self, key: &Key) -> bool {
-        // Pair W, the waker's half: the word was stored to; the gate is read next, and before it which gate it is.
+        // Pair W, the waker's half: the word was stored to; the lock word is read next, and before it which lock word it is.
         if !mutated!(wake_fence) {
             fence(Ordering::SeqCst);
         }
         let (table, hash) = self.table(key);
-        table.gate(hash as usize).is_deserted(lock_word::tag(hash))
+        table.lock_word(hash as usize).is_deserted(lock_word::tag(hash))
     }
 
     /// The same for a private word, in the space's own table. What is read before the fence does not change; that the table is the one that serves need not be
-    /// asked again: the gate of one that does not has the mark.
+    /// asked again: the lock word of one that does not has the mark.
     #[inline(always)]
     fn is_deserted_at(&self, table: &Table<H>, address: Address) -> bool {
         let (view, spread) = (table.view(), self.space.spread());
-        // Pair W, the waker's half: the word was stored to; the gate is read next.
+        // Pair W, the waker's half: the word was stored to; the lock word is read next.
         if !mutated!(wake_fence_own) {
             fence(Ordering::SeqCst);
         }
         let hash = spread.hash_behind(address);
-        view.gate(hash as usize).is_deserted(lock_word::tag(hash))
+        view.lock_word(hash as usize).is_deserted(lock_word::tag(hash))
     }
 
-    /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were stored to before, and the lines of their gates come
+    /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were stored to before, and the lines of their lock words come
     /// together. Where one waits with priority inheritance, nobody is to be woken so. `next` is the first key that was not begun with, also where the host
     /// panicked.
     pub(crate) fn wake_each(&self, keys: &[Key], next: &mut usize) -> u32 {
-        let gate = |key: &Key| {
+        let lock_word = |key: &Key| {
             let (table, hash) = self.table(key);
-            (table.gate(hash as usize), lock_word::tag(hash))
+            (table.lock_word(hash as usize), lock_word::tag(hash))
         };
-        keys.iter().for_each(|key| prefetch(gate(key).0));
+        keys.iter().for_each(|key| prefetch(lock_word(key).0));
         if keys.is_empty() {
             return 0;
         }
@@ -136,8 +136,8 @@ impl<H: Host> Call<'_, H> {
             fence(Ordering::SeqCst);
         }
         let wake = |key: &Key| {
-            let (gate, tag) = gate(key);
-            if gate.is_deserted(tag) { 0 } else { self.wake_some(key, 1, u32::MAX, None, 0).unwrap_or(0) }
+            let (lock_word, tag) = lock_word(key);
+            if lock_word.is_deserted(tag) { 0 } else { self.wake_some(key, 1, u32::MAX, None, 0).unwrap_or(0) }
         };
         let mut woken = 0;
         while let Some(key) = keys.get(*next) {

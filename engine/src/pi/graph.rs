@@ -17,7 +17,7 @@ use crate::pi::claim::{Claim, Claimant, Edge, Owned, Place};
 use crate::pi::tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Rank, TREES, Trees};
 use crate::table::bucket::Bucket;
 use crate::table::key::Key;
-use crate::table::lock_word::{Gate, Held};
+use crate::table::lock_word::{Held, LockWord};
 use crate::table::wait_list::Found;
 use crate::waiter::Waiter;
 use crate::{Errno, Host, Inheritance, Priority, Thread};
@@ -28,7 +28,7 @@ pub const MOST_CHAIN: usize = 1024;
 /// The graph.
 pub(crate) struct Graph<H: Host> {
     /// Its lock.
-    gate: Gate,
+    lock: LockWord,
     tracked: Tracked,
     heads: UnsafeCell<Heads<H>>,
 }
@@ -46,11 +46,11 @@ unsafe impl<H: Host> Sync for Graph<H> where H::Task: Send {}
 impl<H: Host> Graph<H> {
     pub(crate) fn new() -> Graph<H> {
         let heads = Heads { roots: [None; TREES], arrivals: 0 };
-        Graph { gate: Gate::new(), tracked: Tracked::new(), heads: UnsafeCell::new(heads) }
+        Graph { lock: LockWord::new(), tracked: Tracked::new(), heads: UnsafeCell::new(heads) }
     }
 
     pub(crate) fn lock<'a>(&'a self, host: &'a H) -> Waits<'a, H> {
-        Waits { graph: self, _held: self.gate.lock(host, 0) }
+        Waits { graph: self, _held: self.lock.lock(host, 0) }
     }
 
     /// By what its claims know it.

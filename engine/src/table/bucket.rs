@@ -1,4 +1,4 @@
-//! A bucket: some futexes' waiters (`chain`) behind one lock. Found by `table`, changed by the operations. Its lock is its gate's (`gate`),
+//! A bucket: some futexes' waiters (`chain`) behind one lock. Found by `table`, changed by the operations. Its lock is in its lock word (`lock_word`),
 //! on another cache line.
 
 use core::cell::UnsafeCell;
@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use crate::Host;
 use crate::atomic::Tracked;
-use crate::table::lock_word::Gate;
+use crate::table::lock_word::LockWord;
 use crate::table::plan::Plan;
 use crate::table::wait_list::Chain;
 
@@ -16,7 +16,7 @@ pub(crate) struct Bucket<H: Host> {
     chain: UnsafeCell<Chain<H>>,
     tracked: Tracked,
     /// Of the same table, whose allocation all of these are in.
-    gate: NonNull<Gate>,
+    lock_word: NonNull<LockWord>,
     /// How that table is made.
     plan: NonNull<Plan>,
 }
@@ -27,14 +27,14 @@ unsafe impl<H: Host> Send for Bucket<H> where H::Task: Send {}
 unsafe impl<H: Host> Sync for Bucket<H> where H::Task: Send {}
 
 impl<H: Host> Bucket<H> {
-    /// A bucket of a table that is made by `plan`, with its gate there, both of which outlive it.
-    pub(crate) fn new(plan: NonNull<Plan>, gate: NonNull<Gate>) -> Bucket<H> {
-        Bucket { chain: UnsafeCell::new(Chain::new()), tracked: Tracked::new(), gate, plan }
+    /// A bucket of a table that is made by `plan`, with its lock word there, both of which outlive it.
+    pub(crate) fn new(plan: NonNull<Plan>, lock_word: NonNull<LockWord>) -> Bucket<H> {
+        Bucket { chain: UnsafeCell::new(Chain::new()), tracked: Tracked::new(), lock_word, plan }
     }
 
-    pub(crate) fn gate(&self) -> &Gate {
+    pub(crate) fn lock_word(&self) -> &LockWord {
         // SAFETY: freed together with this.
-        unsafe { self.gate.as_ref() }
+        unsafe { self.lock_word.as_ref() }
     }
 
     pub(crate) fn plan(&self) -> &Plan {

@@ -1,8 +1,8 @@
-//! A bucket's gate: one word that is its lock and says what its waiters wait for, so that a wake that finds nobody looks at nothing else.
+//! The lock word of a bucket: its lock, and a filter that says what its waiters wait for, so that a wake that finds nobody looks at nothing else.
 //!
-//! In a table that is as large as its threads ask, each gate has a cache line of its own, apart from the list that the lock guards: threads
+//! In a table that is as large as its threads ask, each lock word has a cache line of its own, apart from the list that the lock guards: threads
 //! that look at the lock while somebody holds it do not take the line that its holder works on. In one that grew because there
-//! are more waiters than that, gates lie side by side: then they are so many that threads seldom meet on a line.
+//! are more waiters than that, lock words lie side by side: then they are so many that threads seldom meet on a line.
 
 use crate::Host;
 use crate::atomic::{AtomicU32, Ordering, Turn};
@@ -15,16 +15,16 @@ const MOVED: u32 = 2;
 /// How many tags there are.
 const TAGS: u64 = 30;
 
-/// What a gate holds when nobody waits.
+/// What a lock word holds when nobody waits.
 const EMPTY: u32 = 0;
 
-/// What a key's waiters leave in the gate: one of 30 bits, by the hash's upper half (the lower chooses the bucket).
+/// What a key's waiters leave in the lock word: one of 30 bits, by the hash's upper half (the lower chooses the bucket).
 #[inline]
 pub(crate) const fn tag(hash: u64) -> u32 {
     1 << (2 + (((hash >> 32) * TAGS) >> 32))
 }
 
-/// What a gate says, without the bit of the lock; whoever holds the lock has it, and stores it with the unlocking.
+/// What a lock word says, without the bit of the lock; whoever holds the lock has it, and stores it with the unlocking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sign(u32);
 
@@ -47,7 +47,7 @@ impl Sign {
     pub(crate) const CLOSED: Sign = Sign(MOVED);
 }
 
-pub(crate) struct Gate {
+pub(crate) struct LockWord {
     /// | bits | meaning |
     /// |---|---|
     /// | 0 | the lock is taken |
@@ -59,9 +59,9 @@ pub(crate) struct Gate {
     turn: Turn,
 }
 
-impl Gate {
-    pub(crate) fn new() -> Gate {
-        Gate { word: AtomicU32::new(EMPTY), turn: Turn::new() }
+impl LockWord {
+    pub(crate) fn new() -> LockWord {
+        LockWord { word: AtomicU32::new(EMPTY), turn: Turn::new() }
     }
 
     /// Whether nobody waits for a key with that tag nor is about to, and none were moved away: one look, so that nothing slips between two.
@@ -84,12 +84,12 @@ impl Gate {
         self.word.load(Ordering::Acquire) & MOVED != 0
     }
 
-    /// Takes the lock, and puts `tag` there in the same step; it is gone with the lock unless what the gate says is changed.
+    /// Takes the lock, and puts `tag` there in the same step; it is gone with the lock unless what the lock word says is changed.
     #[inline(always)]
     pub(crate) fn lock<'a, H: Host>(&'a self, host: &'a H, tag: u32) -> Held<'a, H> {
         let off = Off::new(host);
         let sign = self.try_lock(tag).unwrap_or_else(|| self.lock_contended(host, tag));
-        Held { gate: self, sign, _off: off }
+        Held { lock_word: self, sign, _off: off }
     }
 
     #[inline]
@@ -132,10 +132,10 @@ impl Gate {
     }
 }
 
-/// A gate's lock is held.
+/// A lock that is held.
 pub(crate) struct Held<'a, H: Host> {
-    gate: &'a Gate,
-    /// What the gate says when the lock is given up.
+    lock_word: &'a LockWord,
+    /// What the lock word says when the lock is given up.
     pub(crate) sign: Sign,
     // Preemption is on again when the lock was given up.
     _off: Off<'a, H>,
@@ -143,7 +143,7 @@ pub(crate) struct Held<'a, H: Host> {
 
 impl<H: Host> Drop for Held<'_, H> {
     fn drop(&mut self) {
-        self.gate.unlock(self.sign);
+        self.lock_word.unlock(self.sign);
     }
 }
 
@@ -156,6 +156,6 @@ mod tests {
         let all = (0..=u32::MAX).step_by(1 << 20).fold(0, |all, upper| all | tag(u64::from(upper) << 32));
         assert_eq!(all, !(TAKEN | MOVED));
         assert_eq!(tag(u64::MAX), 1 << 31);
-        assert_eq!(size_of::<Gate>(), 4);
+        assert_eq!(size_of::<LockWord>(), 4);
     }
 }

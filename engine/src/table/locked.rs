@@ -1,4 +1,4 @@
-//! Where a key is (a bucket and its gate), and what the holder of a bucket's lock does to its list. Found by `table`, used by the operations.
+//! Where a key is (a bucket and its lock word), and what the holder of a bucket's lock does to its list. Found by `table`, used by the operations.
 
 use core::ptr::NonNull;
 
@@ -7,7 +7,7 @@ use crate::mutant::mutated;
 use crate::table::Table;
 use crate::table::bucket::Bucket;
 use crate::table::key::Key;
-use crate::table::lock_word::{self, Gate, Sign};
+use crate::table::lock_word::{self, LockWord, Sign};
 use crate::table::plan;
 use crate::table::wait_list::Chain;
 use crate::waiter::{Handle, Waiter, Woken};
@@ -16,10 +16,10 @@ use crate::{Errno, Host, Space};
 /// A bucket with so many waiters makes the engine ask whether the table is too small.
 const CROWDED: usize = 2;
 
-/// A key's bucket, its gate, which is reached without touching the bucket's line, and what the key's waiters leave there.
+/// A key's bucket, its lock word, which is reached without touching the bucket's line, and what the key's waiters leave there.
 pub(crate) struct Spot<'a, H: Host> {
     pub(crate) bucket: &'a Bucket<H>,
-    pub(crate) gate: &'a Gate,
+    pub(crate) lock_word: &'a LockWord,
     pub(crate) tag: u32,
 }
 
@@ -42,7 +42,7 @@ impl<'a, H: Host> Spot<'a, H> {
         self.lock_with(host, space, 0)
     }
 
-    /// Takes the lock, in one step with leaving the key's tag in the gate: to queue there. The tag is gone with the lock if nothing was queued.
+    /// Takes the lock, in one step with leaving the key's tag in the lock word: to queue there. The tag is gone with the lock if nothing was queued.
     #[inline(always)]
     pub(crate) fn enter(self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
         self.lock_with(host, space, self.tag)
@@ -52,7 +52,7 @@ impl<'a, H: Host> Spot<'a, H> {
     fn lock_with(self, host: &'a H, space: &'a Space<H>, tag: u32) -> Locked<'a, H> {
         // Both lines come at once.
         prefetch(self.bucket);
-        Locked::new(self, self.gate.lock(host, tag), space)
+        Locked::new(self, self.lock_word.lock(host, tag), space)
     }
 }
 
@@ -61,13 +61,13 @@ impl<H: Host> Table<H> {
     #[inline]
     pub(crate) fn spot(&self, hash: u64) -> Spot<'_, H> {
         let number = hash as usize;
-        Spot { bucket: self.bucket(number), gate: self.gate(number), tag: lock_word::tag(hash) }
+        Spot { bucket: self.bucket(number), lock_word: self.lock_word(number), tag: lock_word::tag(hash) }
     }
 
     /// Where a key with that hash is: here, or in the table that took over.
     #[inline]
     pub(crate) fn follow(&self, hash: u64) -> Spot<'_, H> {
-        let moved = self.gate(hash as usize).has_moved();
+        let moved = self.lock_word(hash as usize).has_moved();
         let table = if moved { self.successor(hash) } else { self };
         table.spot(hash)
     }
@@ -77,7 +77,7 @@ impl<H: Host> Table<H> {
     fn successor(&self, hash: u64) -> &Table<H> {
         let mut table = self;
         // In this order: what has moved has somewhere to go.
-        while table.gate(hash as usize).has_moved() {
+        while table.lock_word(hash as usize).has_moved() {
             let Some(next) = table.next() else { break };
             table = next;
         }
@@ -87,7 +87,7 @@ impl<H: Host> Table<H> {
 
 impl<H: Host> Bucket<H> {
     fn spot(&self, tag: u32) -> Spot<'_, H> {
-        Spot { bucket: self, gate: self.gate(), tag }
+        Spot { bucket: self, lock_word: self.lock_word(), tag }
     }
 
     /// Takes the lock.
@@ -104,7 +104,7 @@ pub(crate) struct Locked<'a, H: Host> {
 }
 
 impl<'a, H: Host> Locked<'a, H> {
-    /// The lock has just been taken, by the gate.
+    /// The lock has just been taken, by the lock word.
     pub(crate) fn new(spot: Spot<'a, H>, held: lock_word::Held<'a, H>, space: &'a Space<H>) -> Locked<'a, H> {
         let mut locked = Locked { spot, held, space };
         locked.chain().locked += 1;
@@ -120,7 +120,7 @@ impl<'a, H: Host> Locked<'a, H> {
         self.spot.bucket
     }
 
-    /// What the gate says when the lock is given up.
+    /// What the lock word says when the lock is given up.
     pub(crate) fn sign(&self) -> Sign {
         self.held.sign
     }
@@ -287,7 +287,7 @@ impl<'a, H: Host> Locked<'a, H> {
 
     /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as there is room: `take` answers whether
     /// there is for another. One that waits for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`. Whoever finds nobody
-    /// sees to it that the next does so at the gate.
+    /// sees to it that the next does so at the lock word.
     #[inline]
     pub(crate) fn wake(
         &mut self,

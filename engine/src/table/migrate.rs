@@ -22,7 +22,7 @@ impl<H: Host> Space<H> {
         }
     }
 
-    /// A table of `len` buckets, unless it has as many by now; gates side by side if `dense`.
+    /// A table of `len` buckets, unless it has as many by now; lock words side by side if `dense`.
     pub(crate) fn enlarge(&self, host: &H, len: usize, dense: bool) {
         self.growth().alone(|| match self.home() {
             Home::Own(table) if table.len() >= len => true,

@@ -17,31 +17,31 @@ use core::ptr::NonNull;
 
 use crate::atomic::{AtomicPtr, Ordering};
 use crate::table::bucket::Bucket;
-use crate::table::lock_word::Gate;
+use crate::table::lock_word::LockWord;
 use crate::table::plan::Plan;
 use crate::{Host, Memory};
 
 /// What a cache line has.
 const LINE: usize = 64;
 
-/// Where a table's gates are.
+/// Where a table's lock words are.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    gates: NonNull<u8>,
-    /// The power of two of bytes from gate to gate.
+    lock_words: NonNull<u8>,
+    /// The power of two of bytes from lock word to lock word.
     shift: u32,
     mask: usize,
-    _table: PhantomData<&'a Gate>,
+    _table: PhantomData<&'a LockWord>,
 }
 
 impl<'a> View<'a> {
-    /// The gate with that number, of any number.
+    /// The lock word with that number, of any number.
     #[inline(always)]
-    pub(crate) fn gate(self, number: usize) -> &'a Gate {
+    pub(crate) fn lock_word(self, number: usize) -> &'a LockWord {
         // SAFETY: the mask keeps it within the table.
-        let gate = unsafe { self.gates.add((number & self.mask) << self.shift) };
+        let lock_word = unsafe { self.lock_words.add((number & self.mask) << self.shift) };
         // SAFETY: initialised, and freed with the table only.
-        unsafe { gate.cast().as_ref() }
+        unsafe { lock_word.cast().as_ref() }
     }
 }
 
@@ -69,20 +69,20 @@ unsafe impl<H: Host> Sync for Table<H> where H::Task: Send {}
 struct Parts {
     layout: Layout,
     buckets: usize,
-    gates: usize,
+    lock_words: usize,
     stride: usize,
 }
 
 impl<H: Host> Table<H> {
     /// `None` for lengths that no memory has.
     fn parts(plan: &Plan) -> Option<Parts> {
-        // A power of two, also where a gate is larger, in a model.
-        let size = size_of::<Gate>().next_power_of_two();
+        // A power of two, also where a lock word is larger, in a model.
+        let size = size_of::<LockWord>().next_power_of_two();
         let stride = if plan.dense { size } else { size.max(LINE) };
         let (layout, buckets) = Layout::new::<Table<H>>().extend(Layout::array::<Bucket<H>>(plan.len).ok()?).ok()?;
-        let gates = Layout::from_size_align(stride.checked_mul(plan.len)?, LINE).ok()?;
-        let (layout, gates) = layout.extend(gates).ok()?;
-        Some(Parts { layout, buckets, gates, stride })
+        let lock_words = Layout::from_size_align(stride.checked_mul(plan.len)?, LINE).ok()?;
+        let (layout, lock_words) = layout.extend(lock_words).ok()?;
+        Some(Parts { layout, buckets, lock_words, stride })
     }
 
     /// A table in which nobody waits.
@@ -97,21 +97,21 @@ impl<H: Host> Table<H> {
         // SAFETY: within the block.
         let buckets = unsafe { block.add(parts.buckets) }.cast::<Bucket<H>>();
         // SAFETY: as above.
-        let gates = unsafe { block.add(parts.gates) };
+        let lock_words = unsafe { block.add(parts.lock_words) };
         // SAFETY: within the block, and aligned.
-        let plan_there = unsafe { NonNull::new_unchecked(&raw mut (*table.as_ptr()).plan) };
+        let plan_place = unsafe { NonNull::new_unchecked(&raw mut (*table.as_ptr()).plan) };
         for i in 0..plan.len {
             // SAFETY: as above.
-            let gate = unsafe { gates.add(i * parts.stride) }.cast::<Gate>();
+            let lock_word = unsafe { lock_words.add(i * parts.stride) }.cast::<LockWord>();
             // SAFETY: ours, aligned, and nothing is there yet.
-            unsafe { gate.write(Gate::new()) };
+            unsafe { lock_word.write(LockWord::new()) };
             // SAFETY: within the block.
             let bucket = unsafe { buckets.add(i) };
             // SAFETY: ours, aligned, and nothing is there yet.
-            unsafe { bucket.write(Bucket::new(plan_there, gate)) };
+            unsafe { bucket.write(Bucket::new(plan_place, lock_word)) };
         }
         let nowhere = || AtomicPtr::new(core::ptr::null_mut());
-        let view = View { gates, shift: parts.stride.trailing_zeros(), mask: plan.len - 1, _table: PhantomData };
+        let view = View { lock_words, shift: parts.stride.trailing_zeros(), mask: plan.len - 1, _table: PhantomData };
         let head = Table { block: table, view, buckets, plan, next: nowhere(), latest: nowhere(), older };
         // SAFETY: as above.
         unsafe { table.write(head) };
@@ -132,10 +132,10 @@ impl<H: Host> Table<H> {
                 let bucket = unsafe { head.buckets.add(i) };
                 // SAFETY: nobody uses it. Waiters that are in it still are futures that were leaked, which nobody touches.
                 unsafe { bucket.drop_in_place() };
-                // SAFETY: one of its gates.
-                let gate = unsafe { head.view.gates.add(i << head.view.shift) }.cast::<Gate>();
+                // SAFETY: one of its lock words.
+                let lock_word = unsafe { head.view.lock_words.add(i << head.view.shift) }.cast::<LockWord>();
                 // SAFETY: nobody uses it.
-                unsafe { gate.drop_in_place() };
+                unsafe { lock_word.drop_in_place() };
             }
             if let Some(parts) = Self::parts(&head.plan) {
                 // SAFETY: the layout that it was allocated with.
@@ -172,10 +172,10 @@ impl<H: Host> Table<H> {
         self.view
     }
 
-    /// The gate with that number, of any number.
+    /// The lock word with that number, of any number.
     #[inline]
-    pub(crate) fn gate(&self, number: usize) -> &Gate {
-        self.view.gate(number)
+    pub(crate) fn lock_word(&self, number: usize) -> &LockWord {
+        self.view.lock_word(number)
     }
 
     /// The bucket with that number, of any number.

@@ -25,7 +25,7 @@ pub(crate) const fn is_global(rank: u32) -> bool {
 pub(crate) struct Plan {
     /// How many buckets: a power of two.
     pub(crate) len: usize,
-    /// Whether gates lie side by side, else each on a line of its own.
+    /// Whether lock words lie side by side, else each on a line of its own.
     pub(crate) dense: bool,
     /// Near the processors of that node.
     pub(crate) node: Option<u32>,
@@ -35,7 +35,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// What a key's waiters leave in the gate.
+    /// What a key's waiters leave in the lock word.
     pub(crate) fn tag(&self, key: &Key) -> u32 {
         lock_word::tag(key.hash(self.seed))
     }

@@ -1,22 +1,22 @@
 //! Larger tables: when one is too small, and how its waiters come into the next. Readers are not stopped, and leave no trace that they read.
 //!
 //! A table is crowded when more than half of its buckets have waiters: then as a rule there are 7 waiters to 10 buckets, and one wake in three walks
-//! past a stranger. Nobody counts waiters where all threads would have to: a bucket that looks crowded has the gates beside its own looked at, and if those
-//! are too, all of them, once for so many such looks that it costs each 256 gates at most. Since as many wait at least as buckets have
+//! past a stranger. Nobody counts waiters where all threads would have to: a bucket that looks crowded has the lock words beside its own looked at, and if those
+//! are too, all of them, once for so many such looks that it costs each 256 lock words at most. Since as many wait at least as buckets have
 //! waiters, a table that is twice as large has fewer than four buckets for each of them, whoever chooses the words.
 
 use crate::Host;
 use crate::atomic::{AtomicU32, Ordering};
 use crate::table::Table;
 
-/// How many gates are looked at first.
+/// How many lock words are looked at first.
 const SAMPLE: usize = 32;
 /// The same where each is on a line of its own, which may be another processor's.
 const SPREAD_SAMPLE: usize = 16;
-/// How many gates a look at all of them may cost each time that the first look says so.
+/// How many lock words a look at all of them may cost each time that the first look says so.
 const SHARE: usize = 256;
-/// Gates side by side where there are so many times more than threads alone would ask for: as many lines as those at least.
-pub(crate) const GATES_A_LINE: usize = 16;
+/// Lock words side by side where there are so many times more than threads alone would ask for: as many lines as those at least.
+pub(crate) const LOCK_WORDS_A_LINE: usize = 16;
 /// At most so many asks in two's powers are passed over after there was no memory.
 const LONGEST_PAUSE: u32 = 10;
 
@@ -30,7 +30,7 @@ pub(crate) struct Growth {
     in_a_row: AtomicU32,
     /// How many asks are passed over before memory is asked for again.
     pause: AtomicU32,
-    /// How often the gates beside a crowded bucket's were too.
+    /// How often the lock words beside a crowded bucket's were too.
     suspicions: AtomicU32,
 }
 
@@ -72,7 +72,7 @@ impl Growth {
     /// Whether a table is too small, of which the bucket with that number is crowded.
     pub(crate) fn is_crowded<H: Host>(&self, table: &Table<H>, number: usize) -> bool {
         let crowded = |from: usize, count: usize| {
-            let occupied = (from..from + count).filter(|&gate| table.gate(gate).is_occupied()).count();
+            let occupied = (from..from + count).filter(|&number| table.lock_word(number).is_occupied()).count();
             2 * occupied > count
         };
         let sample = if table.plan().dense { SAMPLE } else { SPREAD_SAMPLE };
