@@ -137,7 +137,7 @@ impl<'a, H: Host> Call<'a, H> {
     pub(crate) fn lock_there(&self, stay: Option<Stay<'a, H>>, key: &Key) -> Held<'a, H> {
         loop {
             let locked = self.spot(stay.as_ref(), key).lock(self.host, self.space);
-            if !locked.sign().has_moved() || mutated!(moved_recheck) {
+            if !locked.filter().has_moved() || mutated!(moved_recheck) {
                 return Held { locked, stay };
             }
         }
@@ -149,8 +149,8 @@ impl<'a, H: Host> Call<'a, H> {
         let stay = self.stay(key);
         loop {
             let locked = self.spot(stay.as_ref(), key).enter(self.host, self.space);
-            if !locked.sign().has_moved() || mutated!(moved_recheck) {
-                // Pair W, the waiter's half: the lock word has the tag; the word is read next.
+            if !locked.filter().has_moved() || mutated!(moved_recheck) {
+                // Pair W, the waiter's half: the lock word has the filter bit; the word is read next.
                 if !mutated!(wait_fence) {
                     fence_after_exchange();
                 }
@@ -176,8 +176,8 @@ impl<'a, H: Host> Call<'a, H> {
                     (lock(a), Some(second))
                 }
             };
-            let second_moved = second.as_ref().is_some_and(|second| second.sign().has_moved());
-            if !first.sign().has_moved() && !second_moved {
+            let second_moved = second.as_ref().is_some_and(|second| second.filter().has_moved());
+            if !first.filter().has_moved() && !second_moved {
                 return HeldTwo { first, second, stay };
             }
         }
@@ -221,7 +221,7 @@ pub(crate) struct Entered<'a, H: Host> {
 }
 
 impl<H: Host> Entered<'_, H> {
-    /// Queues a node; whether the bucket looks crowded. If it is not called, the tag is gone with this.
+    /// Queues a node; whether the bucket looks crowded. If it is not called, the filter bit is gone with this.
     ///
     /// # Safety
     /// It is idle, and stays where it is until it was woken or has been taken out.

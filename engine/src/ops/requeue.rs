@@ -77,7 +77,7 @@ impl<'a, H: Host> Call<'a, H> {
                 let moved =
                     more.and_then(|_| held.first.requeue(held.second.as_mut(), from, to, most - woken, horizon.below));
                 drop(held);
-                // A wake of `to` that is called when the caller has looked at `to`'s word, after this, finds those that were moved: the lock word has the tag;
+                // A wake of `to` that is called when the caller has looked at `to`'s word, after this, finds those that were moved: the lock word has the filter bit;
                 // the word is read next. Pair W: as a waiter.
                 if moved != Ok(0) && !mutated!(requeue_fence) {
                     fence(Ordering::SeqCst);

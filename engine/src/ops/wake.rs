@@ -21,7 +21,7 @@ impl<H: Host> Engine<H> {
     /// its own thread that holds a lock, the answer is 0.
     ///
     /// # Cost
-    /// Nobody waits in the bucket for a word with the same tag: a fence and a load, no lock. Else one lock for each 16
+    /// Nobody waits in the bucket for a word with the same filter bit: a fence and a load, no lock. Else one lock for each 16
     /// woken, held for at most one pass over its bucket's waiters, and a second one if it finds nobody. Waiters that come after
     /// it began are not woken.
     ///
@@ -103,7 +103,7 @@ impl<H: Host> Call<'_, H> {
             fence(Ordering::SeqCst);
         }
         let (table, hash) = self.table(key);
-        table.lock_word(hash as usize).is_deserted(lock_word::tag(hash))
+        table.lock_word(hash as usize).is_deserted(lock_word::filter_bit(hash))
     }
 
     /// The same for a private word, in the space's own table. What is read before the fence does not change; that the table is the one that serves need not be
@@ -116,7 +116,7 @@ impl<H: Host> Call<'_, H> {
             fence(Ordering::SeqCst);
         }
         let hash = spread.hash_behind(address);
-        view.lock_word(hash as usize).is_deserted(lock_word::tag(hash))
+        view.lock_word(hash as usize).is_deserted(lock_word::filter_bit(hash))
     }
 
     /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were stored to before, and the lines of their lock words come
@@ -125,7 +125,7 @@ impl<H: Host> Call<'_, H> {
     pub(crate) fn wake_each(&self, keys: &[Key], next: &mut usize) -> u32 {
         let lock_word = |key: &Key| {
             let (table, hash) = self.table(key);
-            (table.lock_word(hash as usize), lock_word::tag(hash))
+            (table.lock_word(hash as usize), lock_word::filter_bit(hash))
         };
         keys.iter().for_each(|key| prefetch(lock_word(key).0));
         if keys.is_empty() {
@@ -136,8 +136,8 @@ impl<H: Host> Call<'_, H> {
             fence(Ordering::SeqCst);
         }
         let wake = |key: &Key| {
-            let (lock_word, tag) = lock_word(key);
-            if lock_word.is_deserted(tag) { 0 } else { self.wake_some(key, 1, u32::MAX, None, 0).unwrap_or(0) }
+            let (lock_word, filter_bit) = lock_word(key);
+            if lock_word.is_deserted(filter_bit) { 0 } else { self.wake_some(key, 1, u32::MAX, None, 0).unwrap_or(0) }
         };
         let mut woken = 0;
         while let Some(key) = keys.get(*next) {

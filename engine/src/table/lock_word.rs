@@ -12,39 +12,39 @@ use crate::mutant::mutated;
 const TAKEN: u32 = 1;
 /// The bucket's waiters were moved into a larger table.
 const MOVED: u32 = 2;
-/// How many tags there are.
-const TAGS: u64 = 30;
+/// The number of filter bits.
+const FILTER_BITS: u64 = 30;
 
 /// What a lock word holds when nobody waits.
 const EMPTY: u32 = 0;
 
-/// What a key's waiters leave in the lock word: one of 30 bits, by the hash's upper half (the lower chooses the bucket).
+/// The bit that a key's waiters set in the filter: one of 30, by the hash's upper half (the lower chooses the bucket).
 #[inline]
-pub(crate) const fn tag(hash: u64) -> u32 {
-    1 << (2 + (((hash >> 32) * TAGS) >> 32))
+pub(crate) const fn filter_bit(hash: u64) -> u32 {
+    1 << (2 + (((hash >> 32) * FILTER_BITS) >> 32))
 }
 
-/// What a lock word says, without the bit of the lock; whoever holds the lock has it, and stores it with the unlocking.
+/// A lock word without the bit of the lock: the filter and the mark. The holder of the lock has it, and stores it with the unlocking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Sign(u32);
+pub(crate) struct Filter(u32);
 
-impl Sign {
+impl Filter {
     pub(crate) fn has_moved(self) -> bool {
         self.0 & MOVED != 0
     }
 
-    /// Somebody waits for a key with that tag.
-    pub(crate) fn with(self, tag: u32) -> Sign {
-        Sign(self.0 | tag)
+    /// The filter with the bit of one more waiter.
+    pub(crate) fn with(self, filter_bit: u32) -> Filter {
+        Filter(self.0 | filter_bit)
     }
 
-    /// Those who wait have these tags and no others.
-    pub(crate) fn of(self, tags: u32) -> Sign {
-        Sign(self.0 & MOVED | tags)
+    /// The filter of waiters that have these bits and no others.
+    pub(crate) fn of(self, filter_bits: u32) -> Filter {
+        Filter(self.0 & MOVED | filter_bits)
     }
 
     /// The list moved to the table's successor.
-    pub(crate) const CLOSED: Sign = Sign(MOVED);
+    pub(crate) const CLOSED: Filter = Filter(MOVED);
 }
 
 pub(crate) struct LockWord {
@@ -52,7 +52,7 @@ pub(crate) struct LockWord {
     /// |---|---|
     /// | 0 | the lock is taken |
     /// | 1 | the list moved to the table's successor, and stays empty |
-    /// | 2-31 | tags of those in the list, and of the one that has the lock to get there; perhaps of some that are gone, but none when the list is empty |
+    /// | 2-31 | filter bits of those in the list, and of the one that has the lock to get there; perhaps of some that are gone, but none when the list is empty |
     ///
     /// Changes only by taking the lock, and by its holder.
     word: AtomicU32,
@@ -64,12 +64,12 @@ impl LockWord {
         LockWord { word: AtomicU32::new(EMPTY), turn: Turn::new() }
     }
 
-    /// Whether nobody waits for a key with that tag nor is about to, and none were moved away: one look, so that nothing slips between two.
+    /// Whether nobody waits for a key with that filter bit, nor is about to, and none were moved away: one look, so that nothing slips between two.
     #[inline(always)]
-    pub(crate) fn is_deserted(&self, tag: u32) -> bool {
+    pub(crate) fn is_deserted(&self, filter_bit: u32) -> bool {
         let moved = if mutated!(moved_mark) { 0 } else { MOVED };
         // Relaxed: the fence before it orders it (pair W).
-        self.word.load(Ordering::Relaxed) & (moved | tag) == 0
+        self.word.load(Ordering::Relaxed) & (moved | filter_bit) == 0
     }
 
     /// Whether anybody waits here: an estimate.
@@ -84,23 +84,23 @@ impl LockWord {
         self.word.load(Ordering::Acquire) & MOVED != 0
     }
 
-    /// Takes the lock, and puts `tag` there in the same step; it is gone with the lock unless what the lock word says is changed.
+    /// Takes the lock, and puts `filter_bit` there in the same step; it is gone with the lock unless what the lock word says is changed.
     #[inline(always)]
-    pub(crate) fn lock<'a, H: Host>(&'a self, host: &'a H, tag: u32) -> Held<'a, H> {
+    pub(crate) fn lock<'a, H: Host>(&'a self, host: &'a H, filter_bit: u32) -> Held<'a, H> {
         let off = Off::new(host);
-        let sign = self.try_lock(tag).unwrap_or_else(|| self.lock_contended(host, tag));
-        Held { lock_word: self, sign, _off: off }
+        let filter = self.try_lock(filter_bit).unwrap_or_else(|| self.lock_contended(host, filter_bit));
+        Held { lock_word: self, filter, _off: off }
     }
 
     #[inline]
-    fn try_lock(&self, tag: u32) -> Option<Sign> {
+    fn try_lock(&self, filter_bit: u32) -> Option<Filter> {
         // Acquire: what was done under the lock before; partner: `unlock`. Relaxed on failure: nothing learnt.
         let order = if mutated!(lock_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
         // Relaxed: a guess.
         let mut free = self.word.load(Ordering::Relaxed) & !TAKEN;
         loop {
-            match self.word.compare_exchange(free, free | TAKEN | tag, order, Ordering::Relaxed) {
-                Ok(_) => return Some(Sign(free)),
+            match self.word.compare_exchange(free, free | TAKEN | filter_bit, order, Ordering::Relaxed) {
+                Ok(_) => return Some(Filter(free)),
                 Err(now) if now & TAKEN != 0 => return None,
                 Err(now) => free = now,
             }
@@ -109,25 +109,25 @@ impl LockWord {
 
     #[cold]
     #[inline(never)]
-    fn lock_contended<H: Host>(&self, host: &H, tag: u32) -> Sign {
+    fn lock_contended<H: Host>(&self, host: &H, filter_bit: u32) -> Filter {
         let mut tries = 0_u32;
         loop {
             host.spin(tries);
             tries = tries.saturating_add(1);
             // Relaxed: `try_lock` acquires.
             let free = || self.word.load(Ordering::Relaxed) & TAKEN == 0;
-            if let Some(sign) = self.turn.look(free, || self.try_lock(tag)) {
-                return sign;
+            if let Some(filter) = self.turn.look(free, || self.try_lock(filter_bit)) {
+                return filter;
             }
         }
     }
 
     /// Gives the lock up, and says this from now on.
     #[inline]
-    fn unlock(&self, sign: Sign) {
+    fn unlock(&self, filter: Filter) {
         // Release: what was done under the lock; partners: `try_lock`, `has_moved`.
         let order = if mutated!(lock_release) { Ordering::Relaxed } else { Ordering::Release };
-        self.word.store(sign.0, order);
+        self.word.store(filter.0, order);
         self.turn.pass();
     }
 }
@@ -136,14 +136,14 @@ impl LockWord {
 pub(crate) struct Held<'a, H: Host> {
     lock_word: &'a LockWord,
     /// What the lock word says when the lock is given up.
-    pub(crate) sign: Sign,
+    pub(crate) filter: Filter,
     // Preemption is on again when the lock was given up.
     _off: Off<'a, H>,
 }
 
 impl<H: Host> Drop for Held<'_, H> {
     fn drop(&mut self) {
-        self.lock_word.unlock(self.sign);
+        self.lock_word.unlock(self.filter);
     }
 }
 
@@ -153,9 +153,9 @@ mod tests {
 
     #[test]
     fn tags_are_thirty_bits_beside_those_of_lock_and_mark() {
-        let all = (0..=u32::MAX).step_by(1 << 20).fold(0, |all, upper| all | tag(u64::from(upper) << 32));
+        let all = (0..=u32::MAX).step_by(1 << 20).fold(0, |all, upper| all | filter_bit(u64::from(upper) << 32));
         assert_eq!(all, !(TAKEN | MOVED));
-        assert_eq!(tag(u64::MAX), 1 << 31);
+        assert_eq!(filter_bit(u64::MAX), 1 << 31);
         assert_eq!(size_of::<LockWord>(), 4);
     }
 }

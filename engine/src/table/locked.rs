@@ -7,7 +7,7 @@ use crate::mutant::mutated;
 use crate::table::Table;
 use crate::table::bucket::Bucket;
 use crate::table::key::Key;
-use crate::table::lock_word::{self, LockWord, Sign};
+use crate::table::lock_word::{self, Filter, LockWord};
 use crate::table::plan;
 use crate::table::wait_list::Chain;
 use crate::waiter::{Handle, Waiter, Woken};
@@ -16,11 +16,11 @@ use crate::{Errno, Host, Space};
 /// A bucket with so many waiters makes the engine ask whether the table is too small.
 const CROWDED: usize = 2;
 
-/// A key's bucket, its lock word, which is reached without touching the bucket's line, and what the key's waiters leave there.
+/// A key's bucket, its lock word, which is reached without touching the bucket's line, and the bit that the key's waiters set in its filter.
 pub(crate) struct Spot<'a, H: Host> {
     pub(crate) bucket: &'a Bucket<H>,
     pub(crate) lock_word: &'a LockWord,
-    pub(crate) tag: u32,
+    pub(crate) filter_bit: u32,
 }
 
 impl<H: Host> Clone for Spot<'_, H> {
@@ -42,17 +42,17 @@ impl<'a, H: Host> Spot<'a, H> {
         self.lock_with(host, space, 0)
     }
 
-    /// Takes the lock, in one step with leaving the key's tag in the lock word: to queue there. The tag is gone with the lock if nothing was queued.
+    /// Takes the lock, in one step with setting the key's filter bit: to queue there. The bit is gone with the lock if nothing was queued.
     #[inline(always)]
     pub(crate) fn enter(self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
-        self.lock_with(host, space, self.tag)
+        self.lock_with(host, space, self.filter_bit)
     }
 
     #[inline(always)]
-    fn lock_with(self, host: &'a H, space: &'a Space<H>, tag: u32) -> Locked<'a, H> {
+    fn lock_with(self, host: &'a H, space: &'a Space<H>, filter_bit: u32) -> Locked<'a, H> {
         // Both lines come at once.
         prefetch(self.bucket);
-        Locked::new(self, self.lock_word.lock(host, tag), space)
+        Locked::new(self, self.lock_word.lock(host, filter_bit), space)
     }
 }
 
@@ -61,7 +61,7 @@ impl<H: Host> Table<H> {
     #[inline]
     pub(crate) fn spot(&self, hash: u64) -> Spot<'_, H> {
         let number = hash as usize;
-        Spot { bucket: self.bucket(number), lock_word: self.lock_word(number), tag: lock_word::tag(hash) }
+        Spot { bucket: self.bucket(number), lock_word: self.lock_word(number), filter_bit: lock_word::filter_bit(hash) }
     }
 
     /// Where a key with that hash is: here, or in the table that took over.
@@ -86,8 +86,8 @@ impl<H: Host> Table<H> {
 }
 
 impl<H: Host> Bucket<H> {
-    fn spot(&self, tag: u32) -> Spot<'_, H> {
-        Spot { bucket: self, lock_word: self.lock_word(), tag }
+    fn spot(&self, filter_bit: u32) -> Spot<'_, H> {
+        Spot { bucket: self, lock_word: self.lock_word(), filter_bit }
     }
 
     /// Takes the lock.
@@ -120,9 +120,9 @@ impl<'a, H: Host> Locked<'a, H> {
         self.spot.bucket
     }
 
-    /// What the lock word says when the lock is given up.
-    pub(crate) fn sign(&self) -> Sign {
-        self.held.sign
+    /// The filter and the mark as they are stored when the lock is given up.
+    pub(crate) fn filter(&self) -> Filter {
+        self.held.filter
     }
 
     /// A private waiter in the global table, where its space counts it.
@@ -131,8 +131,8 @@ impl<'a, H: Host> Locked<'a, H> {
     }
 
     /// So many waiters more.
-    fn enter(&mut self, tag: u32, count: usize) {
-        self.held.sign = self.held.sign.with(tag);
+    fn enter(&mut self, filter_bit: u32, count: usize) {
+        self.held.filter = self.held.filter.with(filter_bit);
         self.chain().waiters += count;
     }
 
@@ -141,7 +141,7 @@ impl<'a, H: Host> Locked<'a, H> {
         let chain = self.chain();
         chain.waiters -= count as usize;
         if chain.waiters == 0 {
-            self.held.sign = self.held.sign.of(0);
+            self.held.filter = self.held.filter.of(0);
         }
     }
 
@@ -153,20 +153,20 @@ impl<'a, H: Host> Locked<'a, H> {
         }
     }
 
-    /// Nobody was found: the tags of those who wait are put together anew, without those of who is gone.
+    /// Rebuilds the filter from the waiters that are in the list, since a wake found none: without the bits of those that are gone.
     #[cold]
     #[inline(never)]
-    fn retag(&mut self) {
+    fn rebuild_filter(&mut self) {
         let plan = self.spot.bucket.plan();
-        let mut tags = 0;
+        let mut filter_bits = 0;
         let chain = self.chain();
-        let mut cursor = chain.head.filter(|_| !mutated!(retag));
+        let mut cursor = chain.head.filter(|_| !mutated!(rebuild_filter));
         while let Some(node) = cursor {
             let links = chain.links(node);
             cursor = links.next;
-            tags |= plan.tag(&links.key);
+            filter_bits |= plan.filter_bit(&links.key);
         }
-        self.held.sign = self.held.sign.of(tags);
+        self.held.filter = self.held.filter.of(filter_bits);
     }
 
     /// Queues a node whose owner entered the bucket, and holds a stray's place in the space if it is one. Whether the bucket looks crowded: it has 3
@@ -198,12 +198,12 @@ impl<'a, H: Host> Locked<'a, H> {
         if self.is_stray(&key) && !mutated!(stray_hold) {
             self.space.add_stray();
         }
-        let tag = self.spot.tag;
+        let filter_bit = self.spot.filter_bit;
         let chain = self.chain();
         chain.queued += 1;
         let before = chain.waiters;
         let crowded = before >= CROWDED && before.is_power_of_two() && !chain.ends_with(&key);
-        self.enter(tag, 1);
+        self.enter(filter_bit, 1);
         match beside {
             Some(_) => self.append_beside(beside, NonNull::from(node)),
             None => self.append(NonNull::from(node)),
@@ -280,14 +280,14 @@ impl<'a, H: Host> Locked<'a, H> {
         if taken != 0 {
             self.discharge(key, taken);
         } else if end.is_ok() {
-            self.retag();
+            self.rebuild_filter();
         }
         end
     }
 
     /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as there is room: `take` answers whether
     /// there is for another. One that waits for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`. Whoever finds nobody
-    /// sees to it that the next does so at the lock word.
+    /// sees to it that the next does so by the filter.
     #[inline]
     pub(crate) fn wake(
         &mut self,
@@ -320,7 +320,7 @@ impl<'a, H: Host> Locked<'a, H> {
         if taken != 0 {
             self.discharge(key, taken);
         } else if end == Ok(true) {
-            self.retag();
+            self.rebuild_filter();
         }
         end.map(|_| woken)
     }
@@ -370,7 +370,7 @@ impl<'a, H: Host> Locked<'a, H> {
         key: &Key,
         last: &mut Option<NonNull<Waiter<H>>>,
     ) {
-        let tag = if mutated!(requeue_tag) { 0 } else { self.spot.bucket.plan().tag(key) };
+        let filter_bit = if mutated!(requeue_filter_bit) { 0 } else { self.spot.bucket.plan().filter_bit(key) };
         let chain = self.chain();
         chain.links(node).key = *key;
         if mutated!(requeue_bitset) {
@@ -380,11 +380,11 @@ impl<'a, H: Host> Locked<'a, H> {
         match to {
             // Appended behind the horizon: a loop over the list does not meet it again as one of its old key.
             None => {
-                self.enter(tag, 0);
+                self.enter(filter_bit, 0);
                 self.append_behind(last, node);
             }
             Some(to) => {
-                to.enter(tag, 1);
+                to.enter(filter_bit, 1);
                 to.append_behind(last, node);
                 self.exit(1);
             }
@@ -401,7 +401,7 @@ impl<'a, H: Host> Locked<'a, H> {
 
     /// Puts a node that another table's bucket had into the list, its number kept.
     pub(crate) fn adopt(&mut self, node: NonNull<Waiter<H>>) {
-        self.enter(if mutated!(adopt_tag) { 0 } else { self.spot.tag }, 1);
+        self.enter(if mutated!(adopt_filter_bit) { 0 } else { self.spot.filter_bit }, 1);
         self.chain().insert(node);
         self.put_into(node);
     }
@@ -410,6 +410,6 @@ impl<'a, H: Host> Locked<'a, H> {
     /// by whoever sees the mark.
     pub(crate) fn close(&mut self) {
         self.chain().waiters = 0;
-        self.held.sign = Sign::CLOSED;
+        self.held.filter = Filter::CLOSED;
     }
 }

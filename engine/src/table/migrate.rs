@@ -74,7 +74,7 @@ pub(crate) fn replace<H: Host>(
 fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) {
     for (i, bucket) in old.buckets().enumerate() {
         let mut from = bucket.lock(host, space);
-        if from.sign().has_moved() {
+        if from.filter().has_moved() {
             continue;
         }
         // A wake in several steps goes on by numbers: they must not go back.

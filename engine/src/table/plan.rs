@@ -35,9 +35,9 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// What a key's waiters leave in the lock word.
-    pub(crate) fn tag(&self, key: &Key) -> u32 {
-        lock_word::tag(key.hash(self.seed))
+    /// The bit that a key's waiters set in the filter of their bucket.
+    pub(crate) fn filter_bit(&self, key: &Key) -> u32 {
+        lock_word::filter_bit(key.hash(self.seed))
     }
 }
 

@@ -145,10 +145,10 @@ fn a_wake_with_nobody_there_takes_a_lock_once_at_most_beside_waiters_of_other_wo
         engine.stats(&host).locked - before
     };
     gone.clear();
-    // Tags of those that are gone are there still; a look under the lock takes them away, but for those of others.
+    // Filter bits of those that are gone are there still; a look under the lock takes them away, but for those of others.
     wake_each();
     let rest = wake_each();
-    assert!(rest <= 8, "{rest} of 32 words have a tag of other waiters in their bucket");
+    assert!(rest <= 8, "{rest} of 32 words have a filter_bit of other waiters in their bucket");
     assert_eq!(waiting.len() as u64, engine.stats(&host).waiters);
     for word in 0..32 {
         assert_eq!(engine.wake(&host, Word::shared(4 * word), 1, ANY), Ok(1));
