@@ -35,12 +35,12 @@ impl Stats {
         self.bytes += table.bytes();
         for bucket in table.buckets() {
             let mut locked = bucket.lock(host, space);
-            let chain = locked.chain();
+            let list = locked.list();
             // The look itself is not counted.
-            chain.locked -= 1;
-            self.queued += chain.queued;
-            self.locked += chain.locked;
-            self.waiters += chain.waiters as u64;
+            list.locked -= 1;
+            self.queued += list.queued;
+            self.locked += list.locked;
+            self.waiters += list.waiters as u64;
         }
     }
 }

@@ -18,7 +18,7 @@ impl Flag {
     #[inline]
     pub fn is_waiting(&self) -> bool {
         // Acquire: what was done before the wake happens before the wait's return; partner: the waker's exchange
-        // (`Chain::claim`).
+        // (`WaitList::claim`).
         let order = if mutated!(waiting_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
         matches!(self.0.load(order), Flag::WAITING | Flag::LOOKING)
     }

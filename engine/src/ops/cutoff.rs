@@ -20,7 +20,7 @@ pub(crate) struct Horizon {
 impl Horizon {
     fn new<H: Host>(locked: &mut Locked<'_, H>, stay: Option<&Stay<'_, H>>, key: &Key) -> Horizon {
         let own = key.is_private() && matches!(stay, Some(Stay::Own(_)));
-        Horizon { below: locked.chain().next_number, own: own && !mutated!(horizon_table) }
+        Horizon { below: locked.list().next_number, own: own && !mutated!(horizon_table) }
     }
 
     /// Whether numbers of this and of a later hold say the same.

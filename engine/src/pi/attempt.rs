@@ -66,7 +66,7 @@ impl<'a, H: Host> Call<'a, H> {
         if value & OWNER == who.number {
             return Err(Errno::EDEADLK.into());
         }
-        let Some(first) = locked.chain().first(key) else {
+        let Some(first) = locked.list().first(key) else {
             if value & OWNER == 0 {
                 let waiters = if waiters { WAITERS } else { 0 };
                 self.exchange(address, value, value & OWNER_DIED | waiters | who.number)?;

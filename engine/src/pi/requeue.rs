@@ -147,7 +147,7 @@ impl<'a, H: Host> Moving<'a, H> {
         let (call, inheritance) = (self.call, self.inheritance);
         // As on Linux: also where nobody waits.
         let value = call.host.load(self.lock.address)?;
-        let Some(first) = self.held.first.chain().first(&self.from) else { return Ok(0) };
+        let Some(first) = self.held.first.list().first(&self.from) else { return Ok(0) };
         let who = self.named(&first)?;
         if value & OWNER == who.number {
             return Err(Errno::EDEADLK.into());
@@ -168,7 +168,7 @@ impl<'a, H: Host> Moving<'a, H> {
         let mut last = None;
         // One more where none got the lock.
         while i64::from(count) - 1 < i64::from(requeue) {
-            let Some(found) = self.held.first.chain().seek(cursor, &self.from) else { break };
+            let Some(found) = self.held.first.list().seek(cursor, &self.from) else { break };
             cursor = found.next;
             end = self.move_one(&found, owner, settled, &mut waits, &mut last);
             if end.is_err() {

@@ -52,7 +52,7 @@ impl<H: Host> Call<'_, H> {
         told: &mut Told<'_, H>,
     ) -> Result<(), Stop> {
         let mut held = self.lock(key);
-        let Some(first) = held.locked.chain().first(key) else {
+        let Some(first) = held.locked.list().first(key) else {
             return match self.host.compare_exchange(address, value, 0)? == value {
                 true => Ok(()),
                 false => Err(Errno::EAGAIN.into()),

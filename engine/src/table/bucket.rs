@@ -1,4 +1,4 @@
-//! A bucket: some futexes' waiters (`chain`) behind one lock. Found by `table`, changed by the operations. Its lock is in its lock word (`lock_word`),
+//! A bucket: some futexes' waiters (`wait_list`) behind one lock. Found by `table`, changed by the operations. Its lock is in its lock word (`lock_word`),
 //! on another cache line.
 
 use core::cell::UnsafeCell;
@@ -8,12 +8,12 @@ use crate::Host;
 use crate::atomic::Tracked;
 use crate::table::lock_word::LockWord;
 use crate::table::plan::Plan;
-use crate::table::wait_list::Chain;
+use crate::table::wait_list::WaitList;
 
 /// One of a table's: the list, on a cache line of its own.
 #[repr(align(64))]
 pub(crate) struct Bucket<H: Host> {
-    chain: UnsafeCell<Chain<H>>,
+    list: UnsafeCell<WaitList<H>>,
     tracked: Tracked,
     /// Of the same table, whose allocation all of these are in.
     lock_word: NonNull<LockWord>,
@@ -21,7 +21,7 @@ pub(crate) struct Bucket<H: Host> {
     plan: NonNull<Plan>,
 }
 
-// SAFETY: the chain is reached by the lock's holder only; tasks in it may be sent.
+// SAFETY: the list is reached by the lock's holder only; tasks in it may be sent.
 unsafe impl<H: Host> Send for Bucket<H> where H::Task: Send {}
 // SAFETY: as above.
 unsafe impl<H: Host> Sync for Bucket<H> where H::Task: Send {}
@@ -29,7 +29,7 @@ unsafe impl<H: Host> Sync for Bucket<H> where H::Task: Send {}
 impl<H: Host> Bucket<H> {
     /// A bucket of a table that is made by `plan`, with its lock word there, both of which outlive it.
     pub(crate) fn new(plan: NonNull<Plan>, lock_word: NonNull<LockWord>) -> Bucket<H> {
-        Bucket { chain: UnsafeCell::new(Chain::new()), tracked: Tracked::new(), lock_word, plan }
+        Bucket { list: UnsafeCell::new(WaitList::new()), tracked: Tracked::new(), lock_word, plan }
     }
 
     pub(crate) fn lock_word(&self) -> &LockWord {
@@ -44,9 +44,9 @@ impl<H: Host> Bucket<H> {
 
     /// The list, which belongs to the lock's holder.
     #[inline(always)]
-    pub(crate) fn chain(&self) -> *mut Chain<H> {
+    pub(crate) fn list(&self) -> *mut WaitList<H> {
         self.tracked.touch();
-        self.chain.get()
+        self.list.get()
     }
 }
 

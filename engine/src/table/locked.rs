@@ -9,7 +9,7 @@ use crate::table::bucket::Bucket;
 use crate::table::key::Key;
 use crate::table::lock_word::{self, Filter, LockWord};
 use crate::table::plan;
-use crate::table::wait_list::Chain;
+use crate::table::wait_list::WaitList;
 use crate::waiter::{Handle, Waiter, Woken};
 use crate::{Errno, Host, Space};
 
@@ -107,13 +107,13 @@ impl<'a, H: Host> Locked<'a, H> {
     /// The lock has just been taken, by the lock word.
     pub(crate) fn new(spot: Spot<'a, H>, held: lock_word::Held<'a, H>, space: &'a Space<H>) -> Locked<'a, H> {
         let mut locked = Locked { spot, held, space };
-        locked.chain().locked += 1;
+        locked.list().locked += 1;
         locked
     }
 
-    pub(crate) fn chain(&mut self) -> &mut Chain<H> {
+    pub(crate) fn list(&mut self) -> &mut WaitList<H> {
         // SAFETY: the lock is held, and this borrows the guard.
-        unsafe { &mut *self.spot.bucket.chain() }
+        unsafe { &mut *self.spot.bucket.list() }
     }
 
     pub(crate) fn bucket(&self) -> &'a Bucket<H> {
@@ -133,14 +133,14 @@ impl<'a, H: Host> Locked<'a, H> {
     /// So many waiters more.
     fn enter(&mut self, filter_bit: u32, count: usize) {
         self.held.filter = self.held.filter.with(filter_bit);
-        self.chain().waiters += count;
+        self.list().waiters += count;
     }
 
     /// So many fewer.
     fn exit(&mut self, count: u32) {
-        let chain = self.chain();
-        chain.waiters -= count as usize;
-        if chain.waiters == 0 {
+        let list = self.list();
+        list.waiters -= count as usize;
+        if list.waiters == 0 {
             self.held.filter = self.held.filter.of(0);
         }
     }
@@ -159,10 +159,10 @@ impl<'a, H: Host> Locked<'a, H> {
     fn rebuild_filter(&mut self) {
         let plan = self.spot.bucket.plan();
         let mut filter_bits = 0;
-        let chain = self.chain();
-        let mut cursor = chain.head.filter(|_| !mutated!(rebuild_filter));
+        let list = self.list();
+        let mut cursor = list.head.filter(|_| !mutated!(rebuild_filter));
         while let Some(node) = cursor {
-            let links = chain.links(node);
+            let links = list.links(node);
             cursor = links.next;
             filter_bits |= plan.filter_bit(&links.key);
         }
@@ -189,7 +189,7 @@ impl<'a, H: Host> Locked<'a, H> {
     /// # Safety
     /// The same.
     pub(crate) unsafe fn place(&mut self, node: &Waiter<H>, key: Key, beside: Option<NonNull<Waiter<H>>>) -> bool {
-        let priority = beside.map(|beside| self.chain().priority(beside));
+        let priority = beside.map(|beside| self.list().priority(beside));
         // SAFETY: as above.
         let links = unsafe { &mut *node.links() };
         links.key = key;
@@ -199,10 +199,10 @@ impl<'a, H: Host> Locked<'a, H> {
             self.space.add_stray();
         }
         let filter_bit = self.spot.filter_bit;
-        let chain = self.chain();
-        chain.queued += 1;
-        let before = chain.waiters;
-        let crowded = before >= CROWDED && before.is_power_of_two() && !chain.ends_with(&key);
+        let list = self.list();
+        list.queued += 1;
+        let before = list.waiters;
+        let crowded = before >= CROWDED && before.is_power_of_two() && !list.ends_with(&key);
         self.enter(filter_bit, 1);
         match beside {
             Some(_) => self.append_beside(beside, NonNull::from(node)),
@@ -213,14 +213,14 @@ impl<'a, H: Host> Locked<'a, H> {
 
     fn append_beside(&mut self, beside: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
         self.number(node);
-        self.chain().link(beside, node);
+        self.list().link(beside, node);
         self.put_into(node);
     }
 
     /// Puts a node into the list, behind those that are as urgent.
     pub(crate) fn append(&mut self, node: NonNull<Waiter<H>>) {
         self.number(node);
-        self.chain().insert(node);
+        self.list().insert(node);
         self.put_into(node);
     }
 
@@ -228,47 +228,47 @@ impl<'a, H: Host> Locked<'a, H> {
     /// the list.
     fn append_behind(&mut self, last: &mut Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
         self.number(node);
-        self.chain().insert_behind(*last, node);
+        self.list().insert_behind(*last, node);
         *last = Some(node);
         self.put_into(node);
     }
 
     fn number(&mut self, node: NonNull<Waiter<H>>) {
-        let chain = self.chain();
-        let number = chain.next_number;
-        chain.next_number += 1;
-        chain.links(node).number = number;
+        let list = self.list();
+        let number = list.next_number;
+        list.next_number += 1;
+        list.links(node).number = number;
     }
 
     fn put_into(&mut self, node: NonNull<Waiter<H>>) {
         let bucket = self.spot.bucket;
-        self.chain().waiter(node).put_into(bucket);
+        self.list().waiter(node).put_into(bucket);
     }
 
     /// The key of a node of this list.
     pub(crate) fn key(&mut self, node: NonNull<Waiter<H>>) -> Key {
-        self.chain().links(node).key
+        self.list().links(node).key
     }
 
     /// Takes a node of this list out of it: its owner, which has decided to leave, does.
     pub(crate) fn remove(&mut self, node: NonNull<Waiter<H>>) {
-        let chain = self.chain();
-        chain.unlink(node);
-        let key = chain.links(node).key;
-        chain.waiter(node).taken_out();
+        let list = self.list();
+        list.unlink(node);
+        let key = list.links(node).key;
+        list.waiter(node).taken_out();
         self.discharge(&key, 1);
     }
 
     /// [`wake`](Self::wake) for one.
     #[inline(always)]
     pub(crate) fn wake_one(&mut self, key: &Key, bits: u32) -> Result<Option<Woken<H>>, Errno> {
-        let chain = self.chain();
-        let (mut cursor, mut taken) = (chain.head, 0);
+        let list = self.list();
+        let (mut cursor, mut taken) = (list.head, 0);
         let end = loop {
-            match chain.choose(cursor, key, bits, u64::MAX) {
+            match list.choose(cursor, key, bits, u64::MAX) {
                 Ok(Some((node, next))) => {
                     taken += 1;
-                    if let Some(woken) = chain.claim(node, bits) {
+                    if let Some(woken) = list.claim(node, bits) {
                         break Ok(Some(woken));
                     }
                     cursor = next;
@@ -298,21 +298,21 @@ impl<'a, H: Host> Locked<'a, H> {
         mut take: impl FnMut(Woken<H>) -> bool,
     ) -> Result<u32, Errno> {
         let (mut woken, mut taken) = (0, 0);
-        let chain = self.chain();
-        let mut cursor = chain.head;
+        let list = self.list();
+        let mut cursor = list.head;
         let mut room = true;
         let end = loop {
             if woken == most || !room {
                 break Ok(false);
             }
-            let (node, next) = match chain.choose(cursor, key, bits, horizon) {
+            let (node, next) = match list.choose(cursor, key, bits, horizon) {
                 Ok(Some(found)) => found,
                 Ok(None) => break Ok(true),
                 Err(errno) => break Err(errno),
             };
             cursor = next;
             taken += 1;
-            if let Some(chosen) = chain.claim(node, bits) {
+            if let Some(chosen) = list.claim(node, bits) {
                 room = take(chosen);
                 woken += 1;
             }
@@ -337,16 +337,16 @@ impl<'a, H: Host> Locked<'a, H> {
     ) -> Result<u32, Errno> {
         let mut moved = 0;
         let mut last = None;
-        let mut cursor = self.chain().head;
+        let mut cursor = self.list().head;
         while let Some(node) = cursor {
             if moved == most {
                 break;
             }
-            let chain = self.chain();
-            let links = chain.links(node);
+            let list = self.list();
+            let links = list.links(node);
             cursor = links.next;
             let inherits = links.inheriting().is_some();
-            if links.key != *from || links.number >= horizon || chain.waiter(node).has_left() {
+            if links.key != *from || links.number >= horizon || list.waiter(node).has_left() {
                 continue;
             }
             if inherits {
@@ -371,12 +371,12 @@ impl<'a, H: Host> Locked<'a, H> {
         last: &mut Option<NonNull<Waiter<H>>>,
     ) {
         let filter_bit = if mutated!(requeue_filter_bit) { 0 } else { self.spot.bucket.plan().filter_bit(key) };
-        let chain = self.chain();
-        chain.links(node).key = *key;
+        let list = self.list();
+        list.links(node).key = *key;
         if mutated!(requeue_bitset) {
-            chain.links(node).bitset = u32::MAX;
+            list.links(node).bitset = u32::MAX;
         }
-        chain.unlink(node);
+        list.unlink(node);
         match to {
             // Appended behind the horizon: a loop over the list does not meet it again as one of its old key.
             None => {
@@ -393,23 +393,23 @@ impl<'a, H: Host> Locked<'a, H> {
 
     /// Takes the first node out of the list, to be adopted by another before anything else is done.
     pub(crate) fn pop(&mut self) -> Option<NonNull<Waiter<H>>> {
-        let chain = self.chain();
-        let node = chain.head?;
-        chain.unlink(node);
+        let list = self.list();
+        let node = list.head?;
+        list.unlink(node);
         Some(node)
     }
 
     /// Puts a node that another table's bucket had into the list, its number kept.
     pub(crate) fn adopt(&mut self, node: NonNull<Waiter<H>>) {
         self.enter(if mutated!(adopt_filter_bit) { 0 } else { self.spot.filter_bit }, 1);
-        self.chain().insert(node);
+        self.list().insert(node);
         self.put_into(node);
     }
 
     /// The list, whose waiters were all taken, stays empty from now on: its successor's buckets serve. They, and the waiters in them, are seen
     /// by whoever sees the mark.
     pub(crate) fn close(&mut self) {
-        self.chain().waiters = 0;
+        self.list().waiters = 0;
         self.held.filter = Filter::CLOSED;
     }
 }

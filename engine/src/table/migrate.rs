@@ -81,7 +81,7 @@ fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>
         for j in (i..new.len()).step_by(old.len()) {
             let mut to = new.bucket(j).lock(host, space);
             if !mutated!(numbers_move) {
-                to.chain().next_number = from.chain().next_number;
+                to.list().next_number = from.list().next_number;
             }
         }
         Moving::run(from, new, host, space);
@@ -105,7 +105,7 @@ impl<'a, H: Host> Moving<'a, H> {
     }
 
     fn finish(&mut self) {
-        while let Some(key) = self.from.chain().first_key() {
+        while let Some(key) = self.from.list().first_key() {
             let mut to = self.to.spot(key.hash(self.to.plan().seed)).lock(self.host, self.space);
             // No callback between the two: a waiter is in one list or the other.
             if let Some(node) = self.from.pop() {

@@ -9,7 +9,7 @@ use crate::waiter::{Decision, Links, Waiter, Woken};
 use crate::{Errno, Host, Priority};
 
 /// What the lock guards.
-pub(crate) struct Chain<H: Host> {
+pub(crate) struct WaitList<H: Host> {
     pub(crate) head: Option<NonNull<Waiter<H>>>,
     tail: Option<NonNull<Waiter<H>>>,
     /// The number that the next waiter gets. Never goes back, not even in the table that comes after.
@@ -22,9 +22,9 @@ pub(crate) struct Chain<H: Host> {
     pub(crate) locked: u64,
 }
 
-impl<H: Host> Chain<H> {
-    pub(crate) fn new() -> Chain<H> {
-        Chain { head: None, tail: None, next_number: 0, waiters: 0, queued: 0, locked: 0 }
+impl<H: Host> WaitList<H> {
+    pub(crate) fn new() -> WaitList<H> {
+        WaitList { head: None, tail: None, next_number: 0, waiters: 0, queued: 0, locked: 0 }
     }
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Found<H: Host> {
     pub(crate) inheriting: Option<NonNull<()>>,
 }
 
-impl<H: Host> Chain<H> {
+impl<H: Host> WaitList<H> {
     /// A node of the list, or one that is being put there.
     pub(crate) fn waiter(&mut self, node: NonNull<Waiter<H>>) -> &Waiter<H> {
         // SAFETY: a node is there until it is out of the list, or was woken; and both need the lock, which is held.
@@ -46,7 +46,7 @@ impl<H: Host> Chain<H> {
     /// A node's links.
     pub(crate) fn links(&mut self, node: NonNull<Waiter<H>>) -> &mut Links<H> {
         let links = self.waiter(node).links();
-        // SAFETY: they belong to the lock's holder, and this borrows the chain.
+        // SAFETY: they belong to the lock's holder, and this borrows the list.
         unsafe { &mut *links }
     }
 
