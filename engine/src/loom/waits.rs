@@ -16,7 +16,7 @@ fn the_two_words_have_two_buckets() {
         let bucket = |word| {
             let call = crate::ops::call::Call::new(&*case.engine, &*case.host);
             let key = call.key(word, Access::Read).unwrap();
-            core::ptr::from_ref(call.spot(None, &key).bucket)
+            core::ptr::from_ref(call.bucket_ref(None, &key).bucket)
         };
         assert_ne!(bucket(FROM), bucket(TO));
     });

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::mutant::mutated;
 use crate::table::Table;
 use crate::table::key::Key;
-use crate::table::locked::{Locked, Spot};
+use crate::table::locked::{BucketRef, Locked};
 use crate::table::plan::{BUCKETS_A_THREAD, MOST_BUCKETS, wanted};
 use crate::table::resize::LOCK_WORDS_A_LINE;
 use crate::table::space::{Home, Stay};
@@ -109,19 +109,19 @@ impl<'a, H: Host> Call<'a, H> {
 
     /// Where a key is that is to be locked.
     #[inline]
-    pub(crate) fn spot(&self, stay: Option<&Stay<'a, H>>, key: &Key) -> Spot<'a, H> {
+    pub(crate) fn bucket_ref(&self, stay: Option<&Stay<'a, H>>, key: &Key) -> BucketRef<'a, H> {
         match stay {
             _ if mutated!(second_look) => {
                 let (table, hash) = self.table(key);
                 table.follow(hash)
             }
             Some(&Stay::Own(table)) if key.is_private() => table.follow(self.space.hash(key)),
-            _ => self.spot_global(key),
+            _ => self.global_bucket_ref(key),
         }
     }
 
     #[inline(never)]
-    fn spot_global(&self, key: &Key) -> Spot<'a, H> {
+    fn global_bucket_ref(&self, key: &Key) -> BucketRef<'a, H> {
         let (table, hash) = self.global(key);
         table.follow(hash)
     }
@@ -136,7 +136,7 @@ impl<'a, H: Host> Call<'a, H> {
     #[inline(always)]
     pub(crate) fn lock_there(&self, stay: Option<Stay<'a, H>>, key: &Key) -> Held<'a, H> {
         loop {
-            let locked = self.spot(stay.as_ref(), key).lock(self.host, self.space);
+            let locked = self.bucket_ref(stay.as_ref(), key).lock(self.host, self.space);
             if !locked.filter().has_moved() || mutated!(moved_recheck) {
                 return Held { locked, stay };
             }
@@ -148,7 +148,7 @@ impl<'a, H: Host> Call<'a, H> {
     pub(crate) fn enter(&self, key: &Key) -> Entered<'a, H> {
         let stay = self.stay(key);
         loop {
-            let locked = self.spot(stay.as_ref(), key).enter(self.host, self.space);
+            let locked = self.bucket_ref(stay.as_ref(), key).enter(self.host, self.space);
             if !locked.filter().has_moved() || mutated!(moved_recheck) {
                 // Pair W, the waiter's half: the lock word has the filter bit; the word is read next.
                 if !mutated!(wait_fence) {
@@ -163,8 +163,8 @@ impl<'a, H: Host> Call<'a, H> {
     pub(crate) fn lock_two(&self, first: &Key, second: &Key) -> HeldTwo<'a, H> {
         let stay = self.stay(first).or_else(|| self.stay(second));
         loop {
-            let (a, b) = (self.spot(stay.as_ref(), first), self.spot(stay.as_ref(), second));
-            let lock = |spot: Spot<'a, H>| spot.lock(self.host, self.space);
+            let (a, b) = (self.bucket_ref(stay.as_ref(), first), self.bucket_ref(stay.as_ref(), second));
+            let lock = |bucket_ref: BucketRef<'a, H>| bucket_ref.lock(self.host, self.space);
             let (first, second) = match a.order().cmp(&b.order()) {
                 core::cmp::Ordering::Equal => (lock(a), None),
                 core::cmp::Ordering::Less => {

@@ -17,20 +17,20 @@ use crate::{Errno, Host, Space};
 const CROWDED: usize = 2;
 
 /// A key's bucket, its lock word, which is reached without touching the bucket's line, and the bit that the key's waiters set in its filter.
-pub(crate) struct Spot<'a, H: Host> {
+pub(crate) struct BucketRef<'a, H: Host> {
     pub(crate) bucket: &'a Bucket<H>,
     pub(crate) lock_word: &'a LockWord,
     pub(crate) filter_bit: u32,
 }
 
-impl<H: Host> Clone for Spot<'_, H> {
+impl<H: Host> Clone for BucketRef<'_, H> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<H: Host> Copy for Spot<'_, H> {}
+impl<H: Host> Copy for BucketRef<'_, H> {}
 
-impl<'a, H: Host> Spot<'a, H> {
+impl<'a, H: Host> BucketRef<'a, H> {
     /// In which order two buckets are locked: by the tables' ranks, then by address.
     pub(crate) fn order(&self) -> (u32, usize) {
         (self.bucket.plan().rank, core::ptr::from_ref(self.bucket).addr())
@@ -59,17 +59,21 @@ impl<'a, H: Host> Spot<'a, H> {
 impl<H: Host> Table<H> {
     /// Where a key with that hash is in this table, or has been.
     #[inline]
-    pub(crate) fn spot(&self, hash: u64) -> Spot<'_, H> {
+    pub(crate) fn bucket_ref(&self, hash: u64) -> BucketRef<'_, H> {
         let number = hash as usize;
-        Spot { bucket: self.bucket(number), lock_word: self.lock_word(number), filter_bit: lock_word::filter_bit(hash) }
+        BucketRef {
+            bucket: self.bucket(number),
+            lock_word: self.lock_word(number),
+            filter_bit: lock_word::filter_bit(hash),
+        }
     }
 
     /// Where a key with that hash is: here, or in the table that took over.
     #[inline]
-    pub(crate) fn follow(&self, hash: u64) -> Spot<'_, H> {
+    pub(crate) fn follow(&self, hash: u64) -> BucketRef<'_, H> {
         let moved = self.lock_word(hash as usize).has_moved();
         let table = if moved { self.successor(hash) } else { self };
-        table.spot(hash)
+        table.bucket_ref(hash)
     }
 
     #[cold]
@@ -86,38 +90,42 @@ impl<H: Host> Table<H> {
 }
 
 impl<H: Host> Bucket<H> {
-    fn spot(&self, filter_bit: u32) -> Spot<'_, H> {
-        Spot { bucket: self, lock_word: self.lock_word(), filter_bit }
+    fn bucket_ref(&self, filter_bit: u32) -> BucketRef<'_, H> {
+        BucketRef { bucket: self, lock_word: self.lock_word(), filter_bit }
     }
 
     /// Takes the lock.
     pub(crate) fn lock<'a>(&'a self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
-        self.spot(0).lock(host, space)
+        self.bucket_ref(0).lock(host, space)
     }
 }
 
 /// A bucket whose lock is held. Nothing is called meanwhile that may sleep.
 pub(crate) struct Locked<'a, H: Host> {
-    spot: Spot<'a, H>,
+    bucket_ref: BucketRef<'a, H>,
     held: lock_word::Held<'a, H>,
     space: &'a Space<H>,
 }
 
 impl<'a, H: Host> Locked<'a, H> {
     /// The lock has just been taken, by the lock word.
-    pub(crate) fn new(spot: Spot<'a, H>, held: lock_word::Held<'a, H>, space: &'a Space<H>) -> Locked<'a, H> {
-        let mut locked = Locked { spot, held, space };
+    pub(crate) fn new(
+        bucket_ref: BucketRef<'a, H>,
+        held: lock_word::Held<'a, H>,
+        space: &'a Space<H>,
+    ) -> Locked<'a, H> {
+        let mut locked = Locked { bucket_ref, held, space };
         locked.list().locked += 1;
         locked
     }
 
     pub(crate) fn list(&mut self) -> &mut WaitList<H> {
         // SAFETY: the lock is held, and this borrows the guard.
-        unsafe { &mut *self.spot.bucket.list() }
+        unsafe { &mut *self.bucket_ref.bucket.list() }
     }
 
     pub(crate) fn bucket(&self) -> &'a Bucket<H> {
-        self.spot.bucket
+        self.bucket_ref.bucket
     }
 
     /// The filter and the mark as they are stored when the lock is given up.
@@ -127,7 +135,7 @@ impl<'a, H: Host> Locked<'a, H> {
 
     /// A private waiter in the global table, where its space counts it.
     fn is_stray(&self, key: &Key) -> bool {
-        key.is_private() && plan::is_global(self.spot.bucket.plan().rank)
+        key.is_private() && plan::is_global(self.bucket_ref.bucket.plan().rank)
     }
 
     /// So many waiters more.
@@ -157,7 +165,7 @@ impl<'a, H: Host> Locked<'a, H> {
     #[cold]
     #[inline(never)]
     fn rebuild_filter(&mut self) {
-        let plan = self.spot.bucket.plan();
+        let plan = self.bucket_ref.bucket.plan();
         let mut filter_bits = 0;
         let list = self.list();
         let mut cursor = list.head.filter(|_| !mutated!(rebuild_filter));
@@ -198,7 +206,7 @@ impl<'a, H: Host> Locked<'a, H> {
         if self.is_stray(&key) && !mutated!(stray_hold) {
             self.space.add_stray();
         }
-        let filter_bit = self.spot.filter_bit;
+        let filter_bit = self.bucket_ref.filter_bit;
         let list = self.list();
         list.queued += 1;
         let before = list.waiters;
@@ -241,7 +249,7 @@ impl<'a, H: Host> Locked<'a, H> {
     }
 
     fn put_into(&mut self, node: NonNull<Waiter<H>>) {
-        let bucket = self.spot.bucket;
+        let bucket = self.bucket_ref.bucket;
         self.list().waiter(node).put_into(bucket);
     }
 
@@ -370,7 +378,7 @@ impl<'a, H: Host> Locked<'a, H> {
         key: &Key,
         last: &mut Option<NonNull<Waiter<H>>>,
     ) {
-        let filter_bit = if mutated!(requeue_filter_bit) { 0 } else { self.spot.bucket.plan().filter_bit(key) };
+        let filter_bit = if mutated!(requeue_filter_bit) { 0 } else { self.bucket_ref.bucket.plan().filter_bit(key) };
         let list = self.list();
         list.links(node).key = *key;
         if mutated!(requeue_bitset) {
@@ -401,7 +409,7 @@ impl<'a, H: Host> Locked<'a, H> {
 
     /// Puts a node that another table's bucket had into the list, its number kept.
     pub(crate) fn adopt(&mut self, node: NonNull<Waiter<H>>) {
-        self.enter(if mutated!(adopt_filter_bit) { 0 } else { self.spot.filter_bit }, 1);
+        self.enter(if mutated!(adopt_filter_bit) { 0 } else { self.bucket_ref.filter_bit }, 1);
         self.list().insert(node);
         self.put_into(node);
     }

@@ -106,7 +106,7 @@ impl<'a, H: Host> Moving<'a, H> {
 
     fn finish(&mut self) {
         while let Some(key) = self.from.list().first_key() {
-            let mut to = self.to.spot(key.hash(self.to.plan().seed)).lock(self.host, self.space);
+            let mut to = self.to.bucket_ref(key.hash(self.to.plan().seed)).lock(self.host, self.space);
             // No callback between the two: a waiter is in one list or the other.
             if let Some(node) = self.from.pop() {
                 to.adopt(node);
