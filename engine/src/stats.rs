@@ -1,7 +1,7 @@
 //! What a store did, for tests and operators: counted under the buckets' locks, so that counting costs no line of its own.
 
 use crate::table::Table;
-use crate::table::space::Home;
+use crate::table::space::PrivateTable;
 use crate::{Host, Space};
 
 /// What a store (a space's own, or the engine's global one) did since it was made.
@@ -49,7 +49,7 @@ impl<H: Host> Space<H> {
     /// What its own table did. Takes each bucket's lock in turn.
     pub fn stats(&self, host: &H) -> Stats {
         let mut stats = Stats { refused: self.growth().refused(), ..Stats::default() };
-        if let Home::Own(table) = self.home() {
+        if let PrivateTable::Present(table) = self.private_table() {
             let table = table.newest();
             stats.buckets = table.len();
             stats.add_tables(table, host, self);

@@ -10,7 +10,7 @@ use crate::table::key::Key;
 use crate::table::locked::{BucketRef, Locked};
 use crate::table::plan::{BUCKETS_A_THREAD, MOST_BUCKETS, wanted};
 use crate::table::resize::LOCK_WORDS_A_LINE;
-use crate::table::space::{Home, Stay};
+use crate::table::space::{PrivateTable, Stay};
 use crate::waiter::{Handle, Waiter};
 use crate::{Access, Errno, Host, Node, Scope, Space, Word};
 
@@ -87,7 +87,7 @@ impl<'a, H: Host> Call<'a, H> {
     #[inline(always)]
     pub(crate) fn table(&self, key: &Key) -> (&'a Table<H>, u64) {
         if key.is_private() {
-            if let Home::Own(table) = self.space.home() {
+            if let PrivateTable::Present(table) = self.space.private_table() {
                 return (table, self.space.hash(key));
             }
         }
@@ -188,9 +188,11 @@ impl<'a, H: Host> Call<'a, H> {
     pub(crate) fn fit(&self, key: &Key) {
         if key.is_private() {
             let threads = self.host.threads();
-            match self.space.home() {
+            match self.space.private_table() {
                 // As a rule.
-                Home::Own(table) if table.len() >= (threads as usize).saturating_mul(BUCKETS_A_THREAD) => (),
+                PrivateTable::Present(table) if table.len() >= (threads as usize).saturating_mul(BUCKETS_A_THREAD) => {
+                    ()
+                }
                 _ => self.engine.reserve_for(self.host, self.space, threads),
             }
         }
@@ -200,8 +202,8 @@ impl<'a, H: Host> Call<'a, H> {
     #[cold]
     #[inline(never)]
     pub(crate) fn fit_waiters(&self, key: &Key) {
-        match self.space.home() {
-            Home::Own(table) if key.is_private() => {
+        match self.space.private_table() {
+            PrivateTable::Present(table) if key.is_private() => {
                 let enough = wanted(self.host.threads());
                 let growth = self.space.growth();
                 if table.len() < MOST_BUCKETS && growth.is_crowded(table, self.space.hash(key) as usize) {

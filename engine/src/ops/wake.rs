@@ -7,7 +7,7 @@ use crate::ops::cutoff::Horizon;
 use crate::table::Table;
 use crate::table::key::Key;
 use crate::table::lock_word;
-use crate::table::space::{Home, Stay};
+use crate::table::space::{PrivateTable, Stay};
 use crate::waiter::wake_queue::{Batch, Chosen};
 use crate::{Access, Address, Engine, Errno, Host, Node, Scope, Word};
 
@@ -35,7 +35,7 @@ impl<H: Host> Engine<H> {
         let call = Call::new(self, host);
         if word.scope == Scope::Private && word.node == Node::Hashed {
             call.check(&word)?;
-            if let Home::Own(table) = call.space.home() {
+            if let PrivateTable::Present(table) = call.space.private_table() {
                 // By value: nothing of the call need be in memory as long as nobody waits. A fence waits for what is stored.
                 let deserted = call.is_deserted_at(table, word.address);
                 return if deserted { Ok(0) } else { self.wake_private(host, table, word.address, count, bitset) };

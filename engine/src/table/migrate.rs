@@ -6,16 +6,16 @@ use crate::mutant::mutated;
 use crate::table::Table;
 use crate::table::locked::Locked;
 use crate::table::plan::{self, Plan};
-use crate::table::space::Home;
+use crate::table::space::PrivateTable;
 use crate::{Host, Nodes, Space};
 
 impl<H: Host> Space<H> {
     /// Sees to it that the table has at least `len` buckets, if there is memory and nobody is in the way. Waits and wakes go on.
     pub(crate) fn fit(&self, host: &H, len: usize) {
-        let enough = match self.home() {
-            Home::Own(table) => table.len() >= len,
+        let enough = match self.private_table() {
+            PrivateTable::Present(table) => table.len() >= len,
             // They would be in the way: no table yet.
-            Home::Global(strays) => strays != 0,
+            PrivateTable::Absent(strays) => strays != 0,
         };
         if !enough {
             self.enlarge(host, len, false);
@@ -24,16 +24,16 @@ impl<H: Host> Space<H> {
 
     /// A table of `len` buckets, unless it has as many by now; lock words side by side if `dense`.
     pub(crate) fn enlarge(&self, host: &H, len: usize, dense: bool) {
-        self.growth().alone(|| match self.home() {
-            Home::Own(table) if table.len() >= len => true,
-            Home::Own(old) => {
+        self.growth().alone(|| match self.private_table() {
+            PrivateTable::Present(table) if table.len() >= len => true,
+            PrivateTable::Present(old) => {
                 let new = replace(host, self, self.memory(), old, len, dense);
                 if let Some(new) = new {
                     self.adopt(new);
                 }
                 new.is_some()
             }
-            Home::Global(_) => {
+            PrivateTable::Absent(_) => {
                 let node = host.nodes().map(Nodes::local);
                 let plan = Plan { len, dense, node, rank: plan::PRIVATE, seed: self.seed() };
                 let new = Table::allocate(self.memory(), plan, None);

@@ -20,7 +20,7 @@ pub struct Space<H: Host> {
     /// |---|---|---|
     /// | 1 | count of waiters and calls | in the global table: the space has none of its own (yet), and gets none as long as the count is not 0 |
     /// | 0 | address | in this table, or the ones that take over from it |
-    home: AtomicPtr<Table<H>>,
+    private_table: AtomicPtr<Table<H>>,
     growth: Growth,
     number: u64,
     seed: u64,
@@ -45,18 +45,19 @@ pub(crate) enum Stay<'a, H: Host> {
     Own(&'a Table<H>),
 }
 
-/// What `home` says.
-pub(crate) enum Home<'a, H: Host> {
-    Own(&'a Table<H>),
-    /// The global table, which so many waiters and calls of the space use.
-    Global(usize),
+/// The private table of a space, if it has one.
+pub(crate) enum PrivateTable<'a, H: Host> {
+    /// This one, or those that take over from it.
+    Present(&'a Table<H>),
+    /// None: the space uses the global table, with this many waiters and calls.
+    Absent(usize),
 }
 
 const fn is_count(address: usize) -> bool {
     address & 1 == 1
 }
 
-/// `home` for so many strays.
+/// `private_table` for so many strays.
 fn strays<H: Host>(count: usize) -> *mut Table<H> {
     core::ptr::without_provenance_mut(count << 1 | 1)
 }
@@ -66,7 +67,7 @@ impl<H: Host> Space<H> {
     /// that its threads do not know: it keeps them from choosing buckets. Allocates nothing.
     pub fn new(number: u64, seed: u64, memory: H::Memory) -> Space<H> {
         Space {
-            home: AtomicPtr::new(strays(0)),
+            private_table: AtomicPtr::new(strays(0)),
             growth: Growth::new(),
             number,
             seed,
@@ -104,45 +105,45 @@ impl<H: Host> Space<H> {
     }
 
     #[inline]
-    pub(crate) fn home(&self) -> Home<'_, H> {
+    pub(crate) fn private_table(&self) -> PrivateTable<'_, H> {
         // Acquire: the table's contents; partners: the exchanges in `adopt_first` and `adopt`.
-        let home = self.home.load(Ordering::Acquire);
-        if is_count(home.addr()) {
-            return Home::Global(home.addr() >> 1);
+        let found = self.private_table.load(Ordering::Acquire);
+        if is_count(found.addr()) {
+            return PrivateTable::Absent(found.addr() >> 1);
         }
         // SAFETY: not a count, so a table; it is freed with the space.
-        Home::Own(unsafe { &*home })
+        PrivateTable::Present(unsafe { &*found })
     }
 
     /// Changes the count by `change`, unless there is a table: that.
     fn change_strays(&self, change: impl Fn(usize) -> usize) -> Option<&Table<H>> {
-        // Acquire: the table's contents, as in `home`; where it is a count, the exchange decides.
-        let mut home = self.home.load(Ordering::Acquire);
-        while is_count(home.addr()) {
-            let changed = strays(change(home.addr() >> 1));
+        // Acquire: the table's contents, as in `private_table`; where it is a count, the exchange decides.
+        let mut found = self.private_table.load(Ordering::Acquire);
+        while is_count(found.addr()) {
+            let changed = strays(change(found.addr() >> 1));
             // Release: a table that comes after the last one left sees what it did; Acquire, also on failure: the table's
             // contents are read next. Partner: `adopt_first`.
-            match self.home.compare_exchange(home, changed, Ordering::AcqRel, Ordering::Acquire) {
+            match self.private_table.compare_exchange(found, changed, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return None,
-                Err(now) => home = now,
+                Err(now) => found = now,
             }
         }
         // SAFETY: not a count, so a table; it is freed with the space.
-        Some(unsafe { &*home })
+        Some(unsafe { &*found })
     }
 
     /// A call begins that uses the space's private keys. If there is no table, there is none until it ends.
     #[inline]
     pub(crate) fn stay(&self) -> Stay<'_, H> {
-        match self.home() {
-            Home::Own(table) => Stay::Own(table),
-            Home::Global(_) => self.stay_global(),
+        match self.private_table() {
+            PrivateTable::Present(table) => Stay::Own(table),
+            PrivateTable::Absent(_) => self.stay_global(),
         }
     }
 
     #[inline(never)]
     fn stay_global(&self) -> Stay<'_, H> {
-        // The same as `home`, but for the count.
+        // The same as `private_table`, but for the count.
         match self.change_strays(|count| count + 1) {
             None => Stay::Global { _stray: Stray(self) },
             Some(table) => Stay::Own(table),
@@ -164,8 +165,8 @@ impl<H: Host> Space<H> {
 
     /// A table that takes over from the one that is there.
     pub(crate) fn adopt(&self, table: NonNull<Table<H>>) {
-        // Release: the table's contents; partner: `home`.
-        self.home.store(table.as_ptr(), Ordering::Release);
+        // Release: the table's contents; partner: `private_table`.
+        self.private_table.store(table.as_ptr(), Ordering::Release);
     }
 
     /// What its tables' keys are hashed with.
@@ -175,15 +176,15 @@ impl<H: Host> Space<H> {
 
     /// A first table, if nobody is in the global one.
     pub(crate) fn adopt_first(&self, table: NonNull<Table<H>>) -> bool {
-        // Release: the table's contents; partner: `home`. Acquire: what the last stray did. Relaxed on failure.
+        // Release: the table's contents; partner: `private_table`. Acquire: what the last stray did. Relaxed on failure.
         let order = if mutated!(first_release) { Ordering::Acquire } else { Ordering::AcqRel };
-        self.home.compare_exchange(strays(0), table.as_ptr(), order, Ordering::Relaxed).is_ok()
+        self.private_table.compare_exchange(strays(0), table.as_ptr(), order, Ordering::Relaxed).is_ok()
     }
 }
 
 impl<H: Host> Drop for Space<H> {
     fn drop(&mut self) {
-        if let Home::Own(table) = self.home() {
+        if let PrivateTable::Present(table) = self.private_table() {
             // The next one, if it never took over wholly.
             let table = table.newest().block();
             // SAFETY: ours; whoever used it borrowed the space.
