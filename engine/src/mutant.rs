@@ -14,7 +14,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("unlink_left", "who left taking itself out of the list"),
     ("moved_recheck", "the second look whether the bucket has moved, when its lock is held"),
     ("moved_mark", "the mark in the lock word of a bucket that has moved, as a wake without a lock sees it"),
-    ("stray_hold", "holding a space in the global table as long as a waiter is there"),
+    ("global_user_hold", "holding a space in the global table as long as a waiter is there"),
     ("pass_on", "passing on the wake of a dropped future"),
     ("new_waker", "telling the context that polled last"),
     ("compare_inside", "the comparison of a requeue under the locks"),

@@ -10,7 +10,7 @@ use crate::table::key::Key;
 use crate::table::locked::{BucketRef, Locked};
 use crate::table::plan::{BUCKETS_A_THREAD, MOST_BUCKETS, wanted};
 use crate::table::resize::LOCK_WORDS_A_LINE;
-use crate::table::space::{PrivateTable, Stay};
+use crate::table::space::{PrivateTable, TablePin};
 use crate::waiter::{Handle, Waiter};
 use crate::{Access, Errno, Host, Node, Scope, Space, Word};
 
@@ -30,9 +30,9 @@ impl<H: Host> Copy for Call<'_, H> {}
 
 /// A bucket's lock, and what keeps the bucket the right one.
 pub(crate) struct Held<'a, H: Host> {
-    // First: given up before the stay is.
+    // First: given up before the table pin is.
     pub(crate) locked: Locked<'a, H>,
-    pub(crate) stay: Option<Stay<'a, H>>,
+    pub(crate) pin: Option<TablePin<'a, H>>,
 }
 
 /// The locks of two keys' buckets, taken in order.
@@ -40,7 +40,7 @@ pub(crate) struct HeldTwo<'a, H: Host> {
     pub(crate) first: Locked<'a, H>,
     /// None where both keys have the same bucket.
     pub(crate) second: Option<Locked<'a, H>>,
-    pub(crate) stay: Option<Stay<'a, H>>,
+    pub(crate) pin: Option<TablePin<'a, H>>,
 }
 
 impl<'a, H: Host> Call<'a, H> {
@@ -101,21 +101,21 @@ impl<'a, H: Host> Call<'a, H> {
         (self.engine.node(key, hash).latest(), hash)
     }
 
-    /// Where private keys are from now on; nothing for others.
+    /// Pins the table of private keys; nothing for others.
     #[inline]
-    pub(crate) fn stay(&self, key: &Key) -> Option<Stay<'a, H>> {
-        key.is_private().then(|| self.space.stay())
+    pub(crate) fn pin_table(&self, key: &Key) -> Option<TablePin<'a, H>> {
+        key.is_private().then(|| self.space.pin_table())
     }
 
     /// Where a key is that is to be locked.
     #[inline]
-    pub(crate) fn bucket_ref(&self, stay: Option<&Stay<'a, H>>, key: &Key) -> BucketRef<'a, H> {
-        match stay {
+    pub(crate) fn bucket_ref(&self, pin: Option<&TablePin<'a, H>>, key: &Key) -> BucketRef<'a, H> {
+        match pin {
             _ if mutated!(second_look) => {
                 let (table, hash) = self.table(key);
                 table.follow(hash)
             }
-            Some(&Stay::Own(table)) if key.is_private() => table.follow(self.space.hash(key)),
+            Some(&TablePin::Private(table)) if key.is_private() => table.follow(self.space.hash(key)),
             _ => self.global_bucket_ref(key),
         }
     }
@@ -129,16 +129,16 @@ impl<'a, H: Host> Call<'a, H> {
     /// Locks a key's bucket.
     #[inline(never)]
     pub(crate) fn lock(&self, key: &Key) -> Held<'a, H> {
-        self.lock_there(self.stay(key), key)
+        self.lock_pinned(self.pin_table(key), key)
     }
 
-    /// The same by a call that has looked where private keys are.
+    /// Locks a key's bucket, by a call that has pinned the table of private keys.
     #[inline(always)]
-    pub(crate) fn lock_there(&self, stay: Option<Stay<'a, H>>, key: &Key) -> Held<'a, H> {
+    pub(crate) fn lock_pinned(&self, pin: Option<TablePin<'a, H>>, key: &Key) -> Held<'a, H> {
         loop {
-            let locked = self.bucket_ref(stay.as_ref(), key).lock(self.host, self.space);
+            let locked = self.bucket_ref(pin.as_ref(), key).lock(self.host, self.space);
             if !locked.filter().has_moved() || mutated!(moved_recheck) {
-                return Held { locked, stay };
+                return Held { locked, pin };
             }
         }
     }
@@ -146,24 +146,24 @@ impl<'a, H: Host> Call<'a, H> {
     /// Locks a key's bucket, in one step with telling wakers that somebody is about to queue there.
     #[inline]
     pub(crate) fn enter(&self, key: &Key) -> Entered<'a, H> {
-        let stay = self.stay(key);
+        let pin = self.pin_table(key);
         loop {
-            let locked = self.bucket_ref(stay.as_ref(), key).enter(self.host, self.space);
+            let locked = self.bucket_ref(pin.as_ref(), key).enter(self.host, self.space);
             if !locked.filter().has_moved() || mutated!(moved_recheck) {
                 // Pair W, the waiter's half: the lock word has the filter bit; the word is read next.
                 if !mutated!(wait_fence) {
                     fence_after_exchange();
                 }
-                return Entered { locked, _stay: stay };
+                return Entered { locked, _pin: pin };
             }
         }
     }
 
     /// Locks two keys' buckets: smaller ranks first, then by address.
     pub(crate) fn lock_two(&self, first: &Key, second: &Key) -> HeldTwo<'a, H> {
-        let stay = self.stay(first).or_else(|| self.stay(second));
+        let pin = self.pin_table(first).or_else(|| self.pin_table(second));
         loop {
-            let (a, b) = (self.bucket_ref(stay.as_ref(), first), self.bucket_ref(stay.as_ref(), second));
+            let (a, b) = (self.bucket_ref(pin.as_ref(), first), self.bucket_ref(pin.as_ref(), second));
             let lock = |bucket_ref: BucketRef<'a, H>| bucket_ref.lock(self.host, self.space);
             let (first, second) = match a.order().cmp(&b.order()) {
                 core::cmp::Ordering::Equal => (lock(a), None),
@@ -178,7 +178,7 @@ impl<'a, H: Host> Call<'a, H> {
             };
             let second_moved = second.as_ref().is_some_and(|second| second.filter().has_moved());
             if !first.filter().has_moved() && !second_moved {
-                return HeldTwo { first, second, stay };
+                return HeldTwo { first, second, pin };
             }
         }
     }
@@ -217,9 +217,9 @@ impl<'a, H: Host> Call<'a, H> {
 
 /// An entered and locked bucket.
 pub(crate) struct Entered<'a, H: Host> {
-    // In this order: lock, stay.
+    // In this order: lock, table pin.
     pub(crate) locked: Locked<'a, H>,
-    _stay: Option<Stay<'a, H>>,
+    _pin: Option<TablePin<'a, H>>,
 }
 
 impl<H: Host> Entered<'_, H> {

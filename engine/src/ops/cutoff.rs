@@ -5,7 +5,7 @@ use crate::mutant::mutated;
 use crate::ops::call::{Held, HeldTwo};
 use crate::table::key::Key;
 use crate::table::locked::Locked;
-use crate::table::space::Stay;
+use crate::table::space::TablePin;
 
 /// Who was there when a call began that takes several holds of a lock: the waiters with numbers below it. Those that come meanwhile, and the same ones
 /// again, are not the call's, so that none is without end.
@@ -18,8 +18,8 @@ pub(crate) struct Horizon {
 }
 
 impl Horizon {
-    fn new<H: Host>(locked: &mut Locked<'_, H>, stay: Option<&Stay<'_, H>>, key: &Key) -> Horizon {
-        let own = key.is_private() && matches!(stay, Some(Stay::Own(_)));
+    fn new<H: Host>(locked: &mut Locked<'_, H>, pin: Option<&TablePin<'_, H>>, key: &Key) -> Horizon {
+        let own = key.is_private() && matches!(pin, Some(TablePin::Private(_)));
         Horizon { below: locked.list().next_number, own: own && !mutated!(horizon_table) }
     }
 
@@ -31,19 +31,19 @@ impl Horizon {
 
 impl<H: Host> Held<'_, H> {
     pub(crate) fn horizon(&mut self, key: &Key) -> Horizon {
-        Horizon::new(&mut self.locked, self.stay.as_ref(), key)
+        Horizon::new(&mut self.locked, self.pin.as_ref(), key)
     }
 }
 
 impl<'a, H: Host> HeldTwo<'a, H> {
     pub(crate) fn horizon(&mut self, key: &Key) -> Horizon {
-        Horizon::new(&mut self.first, self.stay.as_ref(), key)
+        Horizon::new(&mut self.first, self.pin.as_ref(), key)
     }
 
     /// The second key's bucket, and its horizon.
     pub(crate) fn second(&mut self, key: &Key) -> (&mut Locked<'a, H>, Horizon) {
         let locked = self.second.as_mut().unwrap_or(&mut self.first);
-        let horizon = Horizon::new(locked, self.stay.as_ref(), key);
+        let horizon = Horizon::new(locked, self.pin.as_ref(), key);
         (locked, horizon)
     }
 }

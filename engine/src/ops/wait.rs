@@ -193,7 +193,7 @@ impl<H: Host> Call<'_, H> {
         }
         // A requeue or a larger table may change the bucket until its lock is held.
         while let Some(bucket) = node.bucket() {
-            // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call moves a waiter elsewhere (`Stay`).
+            // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call moves a waiter elsewhere (`TablePin`).
             let mut locked = unsafe { bucket.as_ref() }.lock(self.host, self.space);
             if node.bucket() == Some(bucket) || mutated!(leave_recheck) {
                 locked.remove(core::ptr::NonNull::from(node));

@@ -103,7 +103,7 @@ impl<H: Host> Call<'_, H> {
         while !node.is_woken() {
             // None: just now.
             let Some(bucket) = node.bucket() else { continue };
-            // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call moves a waiter elsewhere (`Stay`).
+            // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call moves a waiter elsewhere (`TablePin`).
             let locked = unsafe { bucket.as_ref() }.lock(self.host, self.space);
             if node.bucket() == Some(bucket) && !node.is_woken() {
                 // SAFETY: in the list of a bucket whose lock is held.

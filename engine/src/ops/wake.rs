@@ -7,7 +7,7 @@ use crate::ops::cutoff::Horizon;
 use crate::table::Table;
 use crate::table::key::Key;
 use crate::table::lock_word;
-use crate::table::space::{PrivateTable, Stay};
+use crate::table::space::{PrivateTable, TablePin};
 use crate::waiter::wake_queue::{Batch, Chosen};
 use crate::{Access, Address, Engine, Errno, Host, Node, Scope, Word};
 
@@ -53,7 +53,7 @@ impl<H: Host> Engine<H> {
         let call = Call::new(self, host);
         let key = Key::private(call.space.number(), address);
         if count == 1 {
-            call.wake_one(Some(Stay::Own(table)), &key, bits)
+            call.wake_one(Some(TablePin::Private(table)), &key, bits)
         } else {
             call.wake_some(&key, count, bits, None, 0)
         }
@@ -79,13 +79,17 @@ impl<H: Host> Call<'_, H> {
     /// Wakes by key, where somebody may wait.
     #[inline(never)]
     fn wake_there(&self, key: &Key, count: u32, bits: u32) -> Result<u32, Errno> {
-        if count == 1 { self.wake_one(self.stay(key), key, bits) } else { self.wake_some(key, count, bits, None, 0) }
+        if count == 1 {
+            self.wake_one(self.pin_table(key), key, bits)
+        } else {
+            self.wake_some(key, count, bits, None, 0)
+        }
     }
 
     #[inline(always)]
-    fn wake_one(&self, stay: Option<Stay<'_, H>>, key: &Key, bits: u32) -> Result<u32, Errno> {
+    fn wake_one(&self, pin: Option<TablePin<'_, H>>, key: &Key, bits: u32) -> Result<u32, Errno> {
         let mut one = Chosen::nobody(self.host);
-        let mut held = self.lock_there(stay, key);
+        let mut held = self.lock_pinned(pin, key);
         let woken = held.locked.wake_one(key, bits).map(|chosen| one.choose(chosen));
         if mutated!(unpark_inside) {
             one.unpark();

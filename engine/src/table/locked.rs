@@ -133,8 +133,8 @@ impl<'a, H: Host> Locked<'a, H> {
         self.held.filter
     }
 
-    /// A private waiter in the global table, where its space counts it.
-    fn is_stray(&self, key: &Key) -> bool {
+    /// Returns true if a waiter with that key is a private one in the global table, where its space counts it.
+    fn is_global_user(&self, key: &Key) -> bool {
         key.is_private() && plan::is_global(self.bucket_ref.bucket.plan().rank)
     }
 
@@ -156,8 +156,8 @@ impl<'a, H: Host> Locked<'a, H> {
     /// Waiters with that key went, and wait nowhere any more.
     fn discharge(&mut self, key: &Key, count: u32) {
         self.exit(count);
-        if self.is_stray(key) {
-            self.space.remove_strays(count);
+        if self.is_global_user(key) {
+            self.space.remove_global_users(count);
         }
     }
 
@@ -177,7 +177,7 @@ impl<'a, H: Host> Locked<'a, H> {
         self.held.filter = self.held.filter.of(filter_bits);
     }
 
-    /// Queues a node whose owner entered the bucket, and holds a stray's place in the space if it is one. Whether the bucket looks crowded: it has 3
+    /// Queues a node whose owner entered the bucket, and is counted in the space if it is a private one in the global table. Whether the bucket looks crowded: it has 3
     /// waiters, 5, 9 and so on, and not all of one word.
     ///
     /// # Safety
@@ -203,8 +203,8 @@ impl<'a, H: Host> Locked<'a, H> {
         links.key = key;
         links.priority = priority.unwrap_or(links.priority);
         node.queued();
-        if self.is_stray(&key) && !mutated!(stray_hold) {
-            self.space.add_stray();
+        if self.is_global_user(&key) && !mutated!(global_user_hold) {
+            self.space.add_global_user();
         }
         let filter_bit = self.bucket_ref.filter_bit;
         let list = self.list();

@@ -15,7 +15,7 @@ impl<H: Host> Space<H> {
         let enough = match self.private_table() {
             PrivateTable::Present(table) => table.len() >= len,
             // They would be in the way: no table yet.
-            PrivateTable::Absent(strays) => strays != 0,
+            PrivateTable::Absent(users) => users != 0,
         };
         if !enough {
             self.enlarge(host, len, false);

@@ -36,13 +36,13 @@ pub struct Space<H: Host> {
     pub(crate) registered: AtomicU32,
 }
 
-/// Where a call finds the private keys of its space, from its beginning to its end. It looks once: a second look might find another table, and
-/// then waiters would be moved between tables that are not freed together.
-pub(crate) enum Stay<'a, H: Host> {
-    /// In the global table, and there is no other as long as this is.
-    Global { _stray: Stray<'a, H> },
-    /// In the space's own, or the ones that take over from it.
-    Own(&'a Table<H>),
+/// The table in which a call finds the private keys of its space, from its beginning to its end. A call asks once: a second time it might find another
+/// table, and then waiters would be moved between tables that are not freed together.
+pub(crate) enum TablePin<'a, H: Host> {
+    /// The global table; the space gets no other as long as this is there.
+    Global { _user: GlobalUser<'a, H> },
+    /// The private table, or those that take over from it.
+    Private(&'a Table<H>),
 }
 
 /// The private table of a space, if it has one.
@@ -57,8 +57,8 @@ const fn is_count(address: usize) -> bool {
     address & 1 == 1
 }
 
-/// `private_table` for so many strays.
-fn strays<H: Host>(count: usize) -> *mut Table<H> {
+/// The word for a space without a private table, of which `count` waiters and calls use the global one.
+fn users<H: Host>(count: usize) -> *mut Table<H> {
     core::ptr::without_provenance_mut(count << 1 | 1)
 }
 
@@ -67,7 +67,7 @@ impl<H: Host> Space<H> {
     /// that its threads do not know: it keeps them from choosing buckets. Allocates nothing.
     pub fn new(number: u64, seed: u64, memory: H::Memory) -> Space<H> {
         Space {
-            private_table: AtomicPtr::new(strays(0)),
+            private_table: AtomicPtr::new(users(0)),
             growth: Growth::new(),
             number,
             seed,
@@ -116,11 +116,11 @@ impl<H: Host> Space<H> {
     }
 
     /// Changes the count by `change`, unless there is a table: that.
-    fn change_strays(&self, change: impl Fn(usize) -> usize) -> Option<&Table<H>> {
+    fn change_users(&self, change: impl Fn(usize) -> usize) -> Option<&Table<H>> {
         // Acquire: the table's contents, as in `private_table`; where it is a count, the exchange decides.
         let mut found = self.private_table.load(Ordering::Acquire);
         while is_count(found.addr()) {
-            let changed = strays(change(found.addr() >> 1));
+            let changed = users(change(found.addr() >> 1));
             // Release: a table that comes after the last one left sees what it did; Acquire, also on failure: the table's
             // contents are read next. Partner: `adopt_first`.
             match self.private_table.compare_exchange(found, changed, Ordering::AcqRel, Ordering::Acquire) {
@@ -132,35 +132,35 @@ impl<H: Host> Space<H> {
         Some(unsafe { &*found })
     }
 
-    /// A call begins that uses the space's private keys. If there is no table, there is none until it ends.
+    /// Begins a call that uses the space's private keys. If there is no private table, none appears until the call ends.
     #[inline]
-    pub(crate) fn stay(&self) -> Stay<'_, H> {
+    pub(crate) fn pin_table(&self) -> TablePin<'_, H> {
         match self.private_table() {
-            PrivateTable::Present(table) => Stay::Own(table),
-            PrivateTable::Absent(_) => self.stay_global(),
+            PrivateTable::Present(table) => TablePin::Private(table),
+            PrivateTable::Absent(_) => self.pin_global(),
         }
     }
 
     #[inline(never)]
-    fn stay_global(&self) -> Stay<'_, H> {
+    fn pin_global(&self) -> TablePin<'_, H> {
         // The same as `private_table`, but for the count.
-        match self.change_strays(|count| count + 1) {
-            None => Stay::Global { _stray: Stray(self) },
-            Some(table) => Stay::Own(table),
+        match self.change_users(|count| count + 1) {
+            None => TablePin::Global { _user: GlobalUser(self) },
+            Some(table) => TablePin::Private(table),
         }
     }
 
-    /// A waiter is queued in the global table, by a call that holds a [`Stray`].
+    /// Counts a waiter that is queued in the global table, by a call that holds a [`GlobalUser`].
     #[cold]
-    pub(crate) fn add_stray(&self) {
-        self.change_strays(|count| count + 1);
+    pub(crate) fn add_global_user(&self) {
+        self.change_users(|count| count + 1);
     }
 
-    /// So many are not any more.
+    /// Counts `count` waiters or calls less that use the global table.
     #[inline(never)]
-    pub(crate) fn remove_strays(&self, count: u32) {
-        // Saturating: wrong for spaces with one number only, which breaks their waits and nothing else, since no call looks twice (`Stay`).
-        self.change_strays(|strays| strays.saturating_sub(count as usize));
+    pub(crate) fn remove_global_users(&self, count: u32) {
+        // Saturating: wrong for spaces with one number only, which breaks their waits and nothing else, since no call asks twice (`TablePin`).
+        self.change_users(|users| users.saturating_sub(count as usize));
     }
 
     /// A table that takes over from the one that is there.
@@ -176,9 +176,9 @@ impl<H: Host> Space<H> {
 
     /// A first table, if nobody is in the global one.
     pub(crate) fn adopt_first(&self, table: NonNull<Table<H>>) -> bool {
-        // Release: the table's contents; partner: `private_table`. Acquire: what the last stray did. Relaxed on failure.
+        // Release: the table's contents; partner: `private_table`. Acquire: what the last user of the global table did. Relaxed on failure.
         let order = if mutated!(first_release) { Ordering::Acquire } else { Ordering::AcqRel };
-        self.private_table.compare_exchange(strays(0), table.as_ptr(), order, Ordering::Relaxed).is_ok()
+        self.private_table.compare_exchange(users(0), table.as_ptr(), order, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -199,11 +199,11 @@ impl<H: Host> core::fmt::Debug for Space<H> {
     }
 }
 
-/// A call that uses the global table for a space.
-pub(crate) struct Stray<'a, H: Host>(&'a Space<H>);
+/// A call that uses the global table for a space: counted as long as this is there.
+pub(crate) struct GlobalUser<'a, H: Host>(&'a Space<H>);
 
-impl<H: Host> Drop for Stray<'_, H> {
+impl<H: Host> Drop for GlobalUser<'_, H> {
     fn drop(&mut self) {
-        self.0.remove_strays(1);
+        self.0.remove_global_users(1);
     }
 }
