@@ -1,5 +1,5 @@
 //! Calls in several holds of a lock, with waiters that come again as soon as they are woken: such a call ends with those who were there when it began,
-//! also where the space gets its own table, whose numbers begin anew, meanwhile.
+//! also where the space gets its own table, whose sequence numbers begin anew, meanwhile.
 
 #![allow(missing_docs)]
 
@@ -64,7 +64,7 @@ impl Host for Simple {
     }
 }
 
-/// Far more than wait when a call begins, fewer than numbers were given before.
+/// Far more than wait when a call begins, fewer than sequence numbers were given before.
 const MOST: usize = 1_000;
 
 type Waiting = Pin<Box<WaitAsync<'static, Simple>>>;
@@ -109,7 +109,7 @@ fn with(word: Word, count: usize, threads: [u32; 2], call: impl FnOnce(Case) -> 
         busy: Cell::new(None),
     }));
     let case = Case { engine, host, word };
-    // Numbers are given.
+    // Sequence numbers are given.
     for _ in 0..2 * MOST {
         _ = engine.wait(host, word, 0, 1, None);
     }

@@ -7,43 +7,43 @@ use crate::table::key::Key;
 use crate::table::locked::Locked;
 use crate::table::space::TablePin;
 
-/// Who was there when a call began that takes several holds of a lock: the waiters with numbers below it. Those that come meanwhile, and the same ones
+/// Who was there when a call began that takes several holds of a lock: the waiters with sequence numbers below it. Those that come meanwhile, and the same ones
 /// again, are not the call's, so that none is without end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Horizon {
+pub(crate) struct Cutoff {
     pub(crate) below: u64,
-    /// Whether that is a number of the space's own table. It goes on in a larger one; but a space gets its first table when nobody is left in the global
+    /// Whether that is a sequence number of the space's own table. It goes on in a larger one; but a space gets its first table when nobody is left in the global
     /// one: then the call has nobody to look for any more.
     own: bool,
 }
 
-impl Horizon {
-    fn new<H: Host>(locked: &mut Locked<'_, H>, pin: Option<&TablePin<'_, H>>, key: &Key) -> Horizon {
+impl Cutoff {
+    fn new<H: Host>(locked: &mut Locked<'_, H>, pin: Option<&TablePin<'_, H>>, key: &Key) -> Cutoff {
         let own = key.is_private() && matches!(pin, Some(TablePin::Private(_)));
-        Horizon { below: locked.list().next_number, own: own && !mutated!(horizon_table) }
+        Cutoff { below: locked.list().next_sequence, own: own && !mutated!(cutoff_table) }
     }
 
-    /// Whether numbers of this and of a later hold say the same.
-    pub(crate) fn goes_on(self, now: Horizon) -> bool {
+    /// Returns true if the sequence numbers of this and of a later hold can be compared.
+    pub(crate) fn goes_on(self, now: Cutoff) -> bool {
         self.own == now.own
     }
 }
 
 impl<H: Host> Held<'_, H> {
-    pub(crate) fn horizon(&mut self, key: &Key) -> Horizon {
-        Horizon::new(&mut self.locked, self.pin.as_ref(), key)
+    pub(crate) fn cutoff(&mut self, key: &Key) -> Cutoff {
+        Cutoff::new(&mut self.locked, self.pin.as_ref(), key)
     }
 }
 
 impl<'a, H: Host> HeldTwo<'a, H> {
-    pub(crate) fn horizon(&mut self, key: &Key) -> Horizon {
-        Horizon::new(&mut self.first, self.pin.as_ref(), key)
+    pub(crate) fn cutoff(&mut self, key: &Key) -> Cutoff {
+        Cutoff::new(&mut self.first, self.pin.as_ref(), key)
     }
 
-    /// The second key's bucket, and its horizon.
-    pub(crate) fn second(&mut self, key: &Key) -> (&mut Locked<'a, H>, Horizon) {
+    /// The second key's bucket, and its cutoff.
+    pub(crate) fn second(&mut self, key: &Key) -> (&mut Locked<'a, H>, Cutoff) {
         let locked = self.second.as_mut().unwrap_or(&mut self.first);
-        let horizon = Horizon::new(locked, self.pin.as_ref(), key);
-        (locked, horizon)
+        let cutoff = Cutoff::new(locked, self.pin.as_ref(), key);
+        (locked, cutoff)
     }
 }

@@ -68,14 +68,14 @@ impl<'a, H: Host> Call<'a, H> {
         // As on Linux, which counts both together.
         let most = wake.saturating_add(requeue);
         let mut batch = Batch::new(self.host);
-        let horizon = held.horizon(from);
+        let cutoff = held.cutoff(from);
         let mut woken = 0;
         loop {
-            let more = held.first.wake(from, ANY, wake - woken, horizon.below, |handle| batch.push(handle));
+            let more = held.first.wake(from, ANY, wake - woken, cutoff.below, |handle| batch.push(handle));
             woken += *more.as_ref().unwrap_or(&0);
             if more.is_err() || woken == wake || !batch.is_full() {
                 let moved =
-                    more.and_then(|_| held.first.requeue(held.second.as_mut(), from, to, most - woken, horizon.below));
+                    more.and_then(|_| held.first.requeue(held.second.as_mut(), from, to, most - woken, cutoff.below));
                 drop(held);
                 // A wake of `to` that is called when the caller has looked at `to`'s word, after this, finds those that were moved: the lock word has the filter bit;
                 // the word is read next. Pair W: as a waiter.
@@ -88,7 +88,7 @@ impl<'a, H: Host> Call<'a, H> {
             drop(held);
             batch.unpark(true);
             held = self.lock_two(from, to);
-            if !horizon.goes_on(held.horizon(from)) {
+            if !cutoff.goes_on(held.cutoff(from)) {
                 drop(held);
                 batch.unpark(false);
                 return Ok(woken);

@@ -3,7 +3,7 @@
 use crate::atomic::{Ordering, fence, prefetch};
 use crate::mutant::mutated;
 use crate::ops::call::Call;
-use crate::ops::cutoff::Horizon;
+use crate::ops::cutoff::Cutoff;
 use crate::table::Table;
 use crate::table::key::Key;
 use crate::table::lock_word;
@@ -151,7 +151,7 @@ impl<H: Host> Call<'_, H> {
         woken
     }
 
-    /// Wakes until `count` were, `woken` of them before; those within `horizon`, or that are there now.
+    /// Wakes until `count` were, `woken` of them before; those within `cutoff`, or that are there now.
     #[cold]
     #[inline(never)]
     pub(crate) fn wake_some(
@@ -159,16 +159,16 @@ impl<H: Host> Call<'_, H> {
         key: &Key,
         count: u32,
         bits: u32,
-        horizon: Option<Horizon>,
+        cutoff: Option<Cutoff>,
         woken: u32,
     ) -> Result<u32, Errno> {
-        let mut horizon = horizon;
+        let mut cutoff = cutoff;
         let mut woken = woken;
         let mut batch = Batch::new(self.host);
         while woken < count {
             let mut held = self.lock(key);
-            let now = held.horizon(key);
-            let begun = *horizon.get_or_insert(now);
+            let now = held.cutoff(key);
+            let begun = *cutoff.get_or_insert(now);
             if !begun.goes_on(now) {
                 drop(held);
                 batch.unpark(false);

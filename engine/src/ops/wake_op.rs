@@ -128,21 +128,21 @@ impl<H: Host> Call<'_, H> {
     /// Wakes of both keys: as many as a batch holds at once, the rest as two wakes of those that waited by then.
     fn wake_two(&self, mut held: HeldTwo<'_, H>, keys: (Key, Key), wake: u32, wake_on: u32) -> Result<u32, Errno> {
         let mut batch = Batch::new(self.host);
-        let horizon = held.horizon(&keys.0);
-        let first = held.first.wake(&keys.0, ANY, wake, horizon.below, |handle| batch.push(handle));
+        let cutoff = held.cutoff(&keys.0);
+        let first = held.first.wake(&keys.0, ANY, wake, cutoff.below, |handle| batch.push(handle));
         let first_full = batch.is_full();
-        let (second, horizon_on) = held.second(&keys.1);
+        let (second, cutoff_on) = held.second(&keys.1);
         let room = if first_full { 0 } else { wake_on };
         // One that inherits priorities ends it, as on Linux.
-        let second = first.and_then(|_| second.wake(&keys.1, ANY, room, horizon_on.below, |handle| batch.push(handle)));
+        let second = first.and_then(|_| second.wake(&keys.1, ANY, room, cutoff_on.below, |handle| batch.push(handle)));
         drop(held);
         let full = batch.unpark(false);
         let (first, second) = (first?, second?);
         if !full {
             return Ok(first + second);
         }
-        let first = if first_full { self.wake_some(&keys.0, wake, ANY, Some(horizon), first)? } else { first };
-        Ok(first + self.wake_some(&keys.1, wake_on, ANY, Some(horizon_on), second)?)
+        let first = if first_full { self.wake_some(&keys.0, wake, ANY, Some(cutoff), first)? } else { first };
+        Ok(first + self.wake_some(&keys.1, wake_on, ANY, Some(cutoff_on), second)?)
     }
 }
 

@@ -220,14 +220,14 @@ impl<'a, H: Host> Locked<'a, H> {
     }
 
     fn append_beside(&mut self, beside: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
-        self.number(node);
+        self.assign_sequence(node);
         self.list().link(beside, node);
         self.put_into(node);
     }
 
     /// Puts a node into the list, behind those that are as urgent.
     pub(crate) fn append(&mut self, node: NonNull<Waiter<H>>) {
-        self.number(node);
+        self.assign_sequence(node);
         self.list().insert(node);
         self.put_into(node);
     }
@@ -235,17 +235,17 @@ impl<'a, H: Host> Locked<'a, H> {
     /// The same for one of several, the most urgent first: `last` is the one that was appended before. All of them together cost one pass over
     /// the list.
     fn append_behind(&mut self, last: &mut Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
-        self.number(node);
+        self.assign_sequence(node);
         self.list().insert_behind(*last, node);
         *last = Some(node);
         self.put_into(node);
     }
 
-    fn number(&mut self, node: NonNull<Waiter<H>>) {
+    fn assign_sequence(&mut self, node: NonNull<Waiter<H>>) {
         let list = self.list();
-        let number = list.next_number;
-        list.next_number += 1;
-        list.links(node).number = number;
+        let sequence = list.next_sequence;
+        list.next_sequence += 1;
+        list.links(node).sequence = sequence;
     }
 
     fn put_into(&mut self, node: NonNull<Waiter<H>>) {
@@ -293,7 +293,7 @@ impl<'a, H: Host> Locked<'a, H> {
         end
     }
 
-    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a number below `horizon`, as far as there is room: `take` answers whether
+    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a sequence number below `cutoff`, as far as there is room: `take` answers whether
     /// there is for another. One that waits for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`. Whoever finds nobody
     /// sees to it that the next does so by the filter.
     #[inline]
@@ -302,7 +302,7 @@ impl<'a, H: Host> Locked<'a, H> {
         key: &Key,
         bits: u32,
         most: u32,
-        horizon: u64,
+        cutoff: u64,
         mut take: impl FnMut(Woken<H>) -> bool,
     ) -> Result<u32, Errno> {
         let (mut woken, mut taken) = (0, 0);
@@ -313,7 +313,7 @@ impl<'a, H: Host> Locked<'a, H> {
             if woken == most || !room {
                 break Ok(false);
             }
-            let (node, next) = match list.choose(cursor, key, bits, horizon) {
+            let (node, next) = match list.choose(cursor, key, bits, cutoff) {
                 Ok(Some(found)) => found,
                 Ok(None) => break Ok(true),
                 Err(errno) => break Err(errno),
@@ -341,7 +341,7 @@ impl<'a, H: Host> Locked<'a, H> {
         from: &Key,
         key: &Key,
         most: u32,
-        horizon: u64,
+        cutoff: u64,
     ) -> Result<u32, Errno> {
         let mut moved = 0;
         let mut last = None;
@@ -354,7 +354,7 @@ impl<'a, H: Host> Locked<'a, H> {
             let links = list.links(node);
             cursor = links.next;
             let inherits = links.inheriting().is_some();
-            if links.key != *from || links.number >= horizon || list.waiter(node).has_left() {
+            if links.key != *from || links.sequence >= cutoff || list.waiter(node).has_left() {
                 continue;
             }
             if inherits {
@@ -386,7 +386,7 @@ impl<'a, H: Host> Locked<'a, H> {
         }
         list.unlink(node);
         match to {
-            // Appended behind the horizon: a loop over the list does not meet it again as one of its old key.
+            // Appended behind the cutoff: a loop over the list does not meet it again as one of its old key.
             None => {
                 self.enter(filter_bit, 0);
                 self.append_behind(last, node);
@@ -407,7 +407,7 @@ impl<'a, H: Host> Locked<'a, H> {
         Some(node)
     }
 
-    /// Puts a node that another table's bucket had into the list, its number kept.
+    /// Puts a node that another table's bucket had into the list, its sequence number kept.
     pub(crate) fn adopt(&mut self, node: NonNull<Waiter<H>>) {
         self.enter(if mutated!(adopt_filter_bit) { 0 } else { self.bucket_ref.filter_bit }, 1);
         self.list().insert(node);

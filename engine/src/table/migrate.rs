@@ -77,11 +77,11 @@ fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>
         if from.filter().has_moved() {
             continue;
         }
-        // A wake in several steps goes on by numbers: they must not go back.
+        // A wake in several steps goes on by sequence numbers: they must not go back.
         for j in (i..new.len()).step_by(old.len()) {
             let mut to = new.bucket(j).lock(host, space);
-            if !mutated!(numbers_move) {
-                to.list().next_number = from.list().next_number;
+            if !mutated!(sequence_moves) {
+                to.list().next_sequence = from.list().next_sequence;
             }
         }
         Moving::run(from, new, host, space);

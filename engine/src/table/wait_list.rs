@@ -12,8 +12,8 @@ use crate::{Errno, Host, Priority};
 pub(crate) struct WaitList<H: Host> {
     pub(crate) head: Option<NonNull<Waiter<H>>>,
     tail: Option<NonNull<Waiter<H>>>,
-    /// The number that the next waiter gets. Never goes back, not even in the table that comes after.
-    pub(crate) next_number: u64,
+    /// The sequence number that the next waiter gets. Never goes back, not even in the table that comes after.
+    pub(crate) next_sequence: u64,
     /// Waiters in the list.
     pub(crate) waiters: usize,
     /// How many waiters were queued here by a wait.
@@ -24,7 +24,7 @@ pub(crate) struct WaitList<H: Host> {
 
 impl<H: Host> WaitList<H> {
     pub(crate) fn new() -> WaitList<H> {
-        WaitList { head: None, tail: None, next_number: 0, waiters: 0, queued: 0, locked: 0 }
+        WaitList { head: None, tail: None, next_sequence: 0, waiters: 0, queued: 0, locked: 0 }
     }
 }
 
@@ -142,7 +142,7 @@ impl<H: Host> WaitList<H> {
         }
     }
 
-    /// The first waiter from a place in the list on that a wake with that key and those bits chooses, of those with numbers below `horizon`; and who is behind
+    /// The first waiter from a place in the list on that a wake with that key and those bits chooses, of those with sequence numbers below `cutoff`; and who is behind
     /// it. `EINVAL`: one that waits for a lock that inherits priorities, which is not to be woken so, comes before.
     #[inline]
     pub(crate) fn choose(
@@ -150,7 +150,7 @@ impl<H: Host> WaitList<H> {
         from: Option<NonNull<Waiter<H>>>,
         key: &Key,
         bits: u32,
-        horizon: u64,
+        cutoff: u64,
     ) -> Result<Option<(NonNull<Waiter<H>>, Option<NonNull<Waiter<H>>>)>, Errno> {
         let mut cursor = from;
         while let Some(node) = cursor {
@@ -162,7 +162,7 @@ impl<H: Host> WaitList<H> {
             if links.inheriting().is_some() {
                 return Err(Errno::EINVAL);
             }
-            let matches = links.bitset & bits != 0 && (links.number < horizon || mutated!(horizon));
+            let matches = links.bitset & bits != 0 && (links.sequence < cutoff || mutated!(cutoff));
             if matches && !self.waiter(node).has_left() {
                 // Claiming this one is an exchange, which keeps back what is read behind it: the next one's memory, which is another thread's, may come meanwhile.
                 if let Some(next) = cursor {

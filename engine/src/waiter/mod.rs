@@ -83,7 +83,7 @@ pub(crate) struct Links<H: Host> {
     pub(crate) bitset: u32,
     pub(crate) priority: Priority,
     /// The bucket's count when it came.
-    pub(crate) number: u64,
+    pub(crate) sequence: u64,
     /// Taken by the waker that chose it.
     pub(crate) handle: Option<Handle<H>>,
     /// The bitset of the wake that chose it.
@@ -144,7 +144,7 @@ impl<H: Host> Waiter<H> {
             key,
             bitset,
             priority,
-            number: 0,
+            sequence: 0,
             handle: None,
             woken_by: 0,
             part_of: None,
