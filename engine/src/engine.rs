@@ -8,7 +8,7 @@ use crate::table::Table;
 use crate::table::key::Key;
 use crate::table::migrate;
 use crate::table::plan::{self, MOST_BUCKETS, Plan};
-use crate::table::resize::{self, Growth};
+use crate::table::resize::{self, Resize};
 use crate::{Host, Space};
 
 /// The most nodes that a machine is split into.
@@ -73,7 +73,7 @@ impl core::error::Error for NoEngine {}
 pub struct Engine<H: Host> {
     /// The first table of each node.
     nodes: [Option<NonNull<Table<H>>>; MOST_NODES],
-    growth: Growth,
+    resize: Resize,
     pub(crate) config: Config,
     memory: H::Memory,
     graph: Graph<H>,
@@ -96,7 +96,7 @@ impl<H: Host> Engine<H> {
             return Err(NoEngine::Config);
         }
         let mut engine =
-            Engine { nodes: [None; MOST_NODES], growth: Growth::new(), config, memory, graph: Graph::new() };
+            Engine { nodes: [None; MOST_NODES], resize: Resize::new(), config, memory, graph: Graph::new() };
         for node in 0..nodes {
             let near = (nodes > 1).then_some(node as u32);
             let plan = Plan { len: config.buckets, dense: false, node: near, rank: plan::GLOBAL, seed: config.seed };
@@ -126,7 +126,7 @@ impl<H: Host> Engine<H> {
 
     /// What the global table did. Takes each bucket's lock in turn.
     pub fn stats(&self, host: &H) -> Stats {
-        let mut stats = Stats { refused: self.growth.refused(), ..Stats::default() };
+        let mut stats = Stats { refused: self.resize.refused(), ..Stats::default() };
         for node in self.tables() {
             stats.buckets += node.len();
             stats.add_tables(node, host, host.space());
@@ -174,7 +174,7 @@ impl<H: Host> Engine<H> {
         let first = self.node(key, hash);
         let table = first.latest();
         let len = 2 * table.len();
-        if len > self.config.most_buckets.min(MOST_BUCKETS) || !self.growth.is_crowded(table, hash as usize) {
+        if len > self.config.most_buckets.min(MOST_BUCKETS) || !self.resize.is_crowded(table, hash as usize) {
             return;
         }
         self.enlarge(host, first, len);
@@ -182,7 +182,7 @@ impl<H: Host> Engine<H> {
 
     /// A larger table for a node, unless it has as many buckets by now.
     pub(crate) fn enlarge(&self, host: &H, first: &Table<H>, len: usize) {
-        self.growth.alone(|| {
+        self.resize.alone(|| {
             let old = first.latest();
             if old.len() >= len {
                 return true;

@@ -48,7 +48,7 @@ impl Stats {
 impl<H: Host> Space<H> {
     /// What its own table did. Takes each bucket's lock in turn.
     pub fn stats(&self, host: &H) -> Stats {
-        let mut stats = Stats { refused: self.growth().refused(), ..Stats::default() };
+        let mut stats = Stats { refused: self.resize().refused(), ..Stats::default() };
         if let PrivateTable::Present(table) = self.private_table() {
             let table = table.newest();
             stats.buckets = table.len();

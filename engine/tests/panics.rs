@@ -141,7 +141,7 @@ fn wakes_and_moves() {
 #[test]
 fn a_table_that_grows() {
     quietly(|| {
-        let panics = at_each_call(true, "growth", |case| {
+        let panics = at_each_call(true, "resize", |case| {
             case.host.threads.set(2);
             let waiting: Vec<_> = (0..30).map(|i| case.waiting(Word::private(4 * (i % 8)))).collect();
             case.engine.reserve(&case.host, 9);
@@ -179,13 +179,13 @@ fn a_table_that_stopped_growing() {
                 assert_eq!(case.host.space.stats(&case.host).buckets, 64, "{callback:?} {call}: {end:?}");
                 wake(2);
                 drop(waiting);
-                case.nobody_is_left("growth");
+                case.nobody_is_left("resize");
             }
         }
     });
 }
 
-/// The same for the global table, which grows when one more comes to wait: the growth goes on with another one.
+/// The same for the global table, which grows when one more comes to wait: the resize goes on with another one.
 #[test]
 fn a_global_table_that_stopped_growing() {
     const WORDS: usize = 24;
@@ -223,7 +223,7 @@ fn a_global_table_that_stopped_growing() {
                     assert_eq!(case.engine.wake(&case.host, word(i), 99, ANY), Ok(count), "{callback:?} {call}");
                 }
                 drop(waiting);
-                case.nobody_is_left("global growth");
+                case.nobody_is_left("global resize");
             }
         }
         assert!(panics >= 20, "{panics}");

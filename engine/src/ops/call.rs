@@ -137,7 +137,7 @@ impl<'a, H: Host> Call<'a, H> {
     pub(crate) fn lock_pinned(&self, pin: Option<TablePin<'a, H>>, key: &Key) -> Held<'a, H> {
         loop {
             let locked = self.bucket_ref(pin.as_ref(), key).lock(self.host, self.space);
-            if !locked.filter().has_moved() || mutated!(moved_recheck) {
+            if !locked.filter().has_migrated() || mutated!(migrated_recheck) {
                 return Held { locked, pin };
             }
         }
@@ -149,7 +149,7 @@ impl<'a, H: Host> Call<'a, H> {
         let pin = self.pin_table(key);
         loop {
             let locked = self.bucket_ref(pin.as_ref(), key).enter(self.host, self.space);
-            if !locked.filter().has_moved() || mutated!(moved_recheck) {
+            if !locked.filter().has_migrated() || mutated!(migrated_recheck) {
                 // Pair W, the waiter's half: the lock word has the filter bit; the word is read next.
                 if !mutated!(wait_fence) {
                     fence_after_exchange();
@@ -176,8 +176,8 @@ impl<'a, H: Host> Call<'a, H> {
                     (lock(a), Some(second))
                 }
             };
-            let second_moved = second.as_ref().is_some_and(|second| second.filter().has_moved());
-            if !first.filter().has_moved() && !second_moved {
+            let second_migrated = second.as_ref().is_some_and(|second| second.filter().has_migrated());
+            if !first.filter().has_migrated() && !second_migrated {
                 return HeldTwo { first, second, pin };
             }
         }
@@ -205,8 +205,8 @@ impl<'a, H: Host> Call<'a, H> {
         match self.space.private_table() {
             PrivateTable::Present(table) if key.is_private() => {
                 let enough = wanted(self.host.threads());
-                let growth = self.space.growth();
-                if table.len() < MOST_BUCKETS && growth.is_crowded(table, self.space.hash(key) as usize) {
+                let resize = self.space.resize();
+                if table.len() < MOST_BUCKETS && resize.is_crowded(table, self.space.hash(key) as usize) {
                     self.space.enlarge(self.host, 2 * table.len(), 2 * table.len() >= LOCK_WORDS_A_LINE * enough);
                 }
             }

@@ -111,7 +111,7 @@ impl<H: Host> Call<'_, H> {
     }
 
     /// The same for a private word, in the space's own table. What is read before the fence does not change; that the table is the one that serves need not be
-    /// asked again: the lock word of one that does not has the mark.
+    /// asked again: the lock word of one that does not has the migrated bit.
     #[inline(always)]
     fn is_deserted_at(&self, table: &Table<H>, address: Address) -> bool {
         let (view, spread) = (table.view(), self.space.spread());

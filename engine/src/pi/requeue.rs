@@ -119,9 +119,9 @@ impl<H: Host> Engine<H> {
                 Ok(value) if value != expected => return Ok(Requeue::Changed),
                 Ok(_) => {}
             }
-            let mut moving = Moving { call, held, from, to, lock, inheritance, woken: Told::nobody(host) };
-            let moved = moving.run(requeue);
-            drop(moving);
+            let mut attempt = Attempt { call, held, from, to, lock, inheritance, woken: Told::nobody(host) };
+            let moved = attempt.run(requeue);
+            drop(attempt);
             match moved {
                 Ok(count) => return Ok(Requeue::Done(count)),
                 Err(stop) => call.serve(stop, lock.address, &mut tries, inheritance)?,
@@ -131,7 +131,7 @@ impl<H: Host> Engine<H> {
 }
 
 /// One try of a requeue, under its locks.
-struct Moving<'a, H: Host> {
+struct Attempt<'a, H: Host> {
     call: Call<'a, H>,
     held: HeldTwo<'a, H>,
     from: Key,
@@ -142,7 +142,7 @@ struct Moving<'a, H: Host> {
     woken: Told<'a, H>,
 }
 
-impl<'a, H: Host> Moving<'a, H> {
+impl<'a, H: Host> Attempt<'a, H> {
     fn run(&mut self, requeue: u32) -> Result<u32, Stop> {
         let (call, inheritance) = (self.call, self.inheritance);
         // As on Linux: also where nobody waits.

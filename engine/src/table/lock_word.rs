@@ -10,8 +10,8 @@ use crate::host::preemption::Off;
 use crate::mutant::mutated;
 
 const TAKEN: u32 = 1;
-/// The bucket's waiters were moved into a larger table.
-const MOVED: u32 = 2;
+/// The bucket's waiters migrated into a larger table.
+const MIGRATED: u32 = 2;
 /// The number of filter bits.
 const FILTER_BITS: u64 = 30;
 
@@ -24,13 +24,13 @@ pub(crate) const fn filter_bit(hash: u64) -> u32 {
     1 << (2 + (((hash >> 32) * FILTER_BITS) >> 32))
 }
 
-/// A lock word without the bit of the lock: the filter and the mark. The holder of the lock has it, and stores it with the unlocking.
+/// A lock word without the bit of the lock: the filter and the migrated bit. The holder of the lock has it, and stores it with the unlocking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Filter(u32);
 
 impl Filter {
-    pub(crate) fn has_moved(self) -> bool {
-        self.0 & MOVED != 0
+    pub(crate) fn has_migrated(self) -> bool {
+        self.0 & MIGRATED != 0
     }
 
     /// The filter with the bit of one more waiter.
@@ -40,18 +40,18 @@ impl Filter {
 
     /// The filter of waiters that have these bits and no others.
     pub(crate) fn of(self, filter_bits: u32) -> Filter {
-        Filter(self.0 & MOVED | filter_bits)
+        Filter(self.0 & MIGRATED | filter_bits)
     }
 
-    /// The list moved to the table's successor.
-    pub(crate) const CLOSED: Filter = Filter(MOVED);
+    /// The filter of a bucket whose list migrated to the table's successor.
+    pub(crate) const CLOSED: Filter = Filter(MIGRATED);
 }
 
 pub(crate) struct LockWord {
     /// | bits | meaning |
     /// |---|---|
     /// | 0 | the lock is taken |
-    /// | 1 | the list moved to the table's successor, and stays empty |
+    /// | 1 | the list migrated to the table's successor, and stays empty |
     /// | 2-31 | filter bits of those in the list, and of the one that has the lock to get there; perhaps of some that are gone, but none when the list is empty |
     ///
     /// Changes only by taking the lock, and by its holder.
@@ -64,24 +64,24 @@ impl LockWord {
         LockWord { word: AtomicU32::new(EMPTY), turn: Turn::new() }
     }
 
-    /// Whether nobody waits for a key with that filter bit, nor is about to, and none were moved away: one look, so that nothing slips between two.
+    /// Whether nobody waits for a key with that filter bit, nor is about to, and none migrated: one load, so that nothing slips between two.
     #[inline(always)]
     pub(crate) fn is_deserted(&self, filter_bit: u32) -> bool {
-        let moved = if mutated!(moved_mark) { 0 } else { MOVED };
+        let migrated = if mutated!(migrated_bit) { 0 } else { MIGRATED };
         // Relaxed: the fence before it orders it (pair W).
-        self.word.load(Ordering::Relaxed) & (moved | filter_bit) == 0
+        self.word.load(Ordering::Relaxed) & (migrated | filter_bit) == 0
     }
 
     /// Whether anybody waits here: an estimate.
     pub(crate) fn is_occupied(&self) -> bool {
         // Relaxed: an estimate.
-        self.word.load(Ordering::Relaxed) & !(TAKEN | MOVED) != 0
+        self.word.load(Ordering::Relaxed) & !(TAKEN | MIGRATED) != 0
     }
 
     #[inline]
-    pub(crate) fn has_moved(&self) -> bool {
+    pub(crate) fn has_migrated(&self) -> bool {
         // Acquire: the successor is there, with the waiters that were here; partner: `unlock`.
-        self.word.load(Ordering::Acquire) & MOVED != 0
+        self.word.load(Ordering::Acquire) & MIGRATED != 0
     }
 
     /// Takes the lock, and puts `filter_bit` there in the same step; it is gone with the lock unless what the lock word says is changed.
@@ -125,7 +125,7 @@ impl LockWord {
     /// Gives the lock up, and says this from now on.
     #[inline]
     fn unlock(&self, filter: Filter) {
-        // Release: what was done under the lock; partners: `try_lock`, `has_moved`.
+        // Release: what was done under the lock; partners: `try_lock`, `has_migrated`.
         let order = if mutated!(lock_release) { Ordering::Relaxed } else { Ordering::Release };
         self.word.store(filter.0, order);
         self.turn.pass();
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn tags_are_thirty_bits_beside_those_of_lock_and_mark() {
         let all = (0..=u32::MAX).step_by(1 << 20).fold(0, |all, upper| all | filter_bit(u64::from(upper) << 32));
-        assert_eq!(all, !(TAKEN | MOVED));
+        assert_eq!(all, !(TAKEN | MIGRATED));
         assert_eq!(filter_bit(u64::MAX), 1 << 31);
         assert_eq!(size_of::<LockWord>(), 4);
     }

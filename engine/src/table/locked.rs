@@ -71,8 +71,8 @@ impl<H: Host> Table<H> {
     /// Where a key with that hash is: here, or in the table that took over.
     #[inline]
     pub(crate) fn follow(&self, hash: u64) -> BucketRef<'_, H> {
-        let moved = self.lock_word(hash as usize).has_moved();
-        let table = if moved { self.successor(hash) } else { self };
+        let migrated = self.lock_word(hash as usize).has_migrated();
+        let table = if migrated { self.successor(hash) } else { self };
         table.bucket_ref(hash)
     }
 
@@ -80,8 +80,8 @@ impl<H: Host> Table<H> {
     #[inline(never)]
     fn successor(&self, hash: u64) -> &Table<H> {
         let mut table = self;
-        // In this order: what has moved has somewhere to go.
-        while table.lock_word(hash as usize).has_moved() {
+        // In this order: what has migrated has somewhere to go.
+        while table.lock_word(hash as usize).has_migrated() {
             let Some(next) = table.next() else { break };
             table = next;
         }
@@ -128,7 +128,7 @@ impl<'a, H: Host> Locked<'a, H> {
         self.bucket_ref.bucket
     }
 
-    /// The filter and the mark as they are stored when the lock is given up.
+    /// The filter and the migrated bit as they are stored when the lock is given up.
     pub(crate) fn filter(&self) -> Filter {
         self.held.filter
     }
@@ -415,7 +415,7 @@ impl<'a, H: Host> Locked<'a, H> {
     }
 
     /// The list, whose waiters were all taken, stays empty from now on: its successor's buckets serve. They, and the waiters in them, are seen
-    /// by whoever sees the mark.
+    /// by the thread that sees the migrated bit.
     pub(crate) fn close(&mut self) {
         self.list().waiters = 0;
         self.held.filter = Filter::CLOSED;

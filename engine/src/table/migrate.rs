@@ -1,4 +1,4 @@
-//! One bucket's waiters on their way into a larger table, under its lock.
+//! How a table's waiters come into a larger one: bucket by bucket, each under its lock. `resize` says when.
 
 use core::ptr::NonNull;
 
@@ -24,7 +24,7 @@ impl<H: Host> Space<H> {
 
     /// A table of `len` buckets, unless it has as many by now; lock words side by side if `dense`.
     pub(crate) fn enlarge(&self, host: &H, len: usize, dense: bool) {
-        self.growth().alone(|| match self.private_table() {
+        self.resize().alone(|| match self.private_table() {
             PrivateTable::Present(table) if table.len() >= len => true,
             PrivateTable::Present(old) => {
                 let new = replace(host, self, self.memory(), old, len, dense);
@@ -58,23 +58,23 @@ pub(crate) fn replace<H: Host>(
     dense: bool,
 ) -> Option<NonNull<Table<H>>> {
     if let Some(new) = old.next() {
-        hand_over(host, space, old, new);
+        migrate(host, space, old, new);
         return Some(new.block());
     }
     let plan = Plan { len, dense, rank: old.plan().rank + 1, ..*old.plan() };
     let new = Table::allocate(memory, plan, Some(old.block()))?;
     old.set_next(new);
     // SAFETY: freed with the old one, which is borrowed.
-    hand_over(host, space, old, unsafe { new.as_ref() });
+    migrate(host, space, old, unsafe { new.as_ref() });
     Some(new)
 }
 
 /// Moves the waiters of `old` to its successor, bucket by bucket. Whoever comes meanwhile finds a bucket as it was, or closed, and then
 /// goes to the successor; so each key has one bucket at any time, and nobody waits for more than a bucket's lock.
-fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) {
+fn migrate<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) {
     for (i, bucket) in old.buckets().enumerate() {
         let mut from = bucket.lock(host, space);
-        if from.filter().has_moved() {
+        if from.filter().has_migrated() {
             continue;
         }
         // A wake in several steps goes on by sequence numbers: they must not go back.
@@ -84,13 +84,13 @@ fn hand_over<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>
                 to.list().next_sequence = from.list().next_sequence;
             }
         }
-        Moving::run(from, new, host, space);
+        Migration::run(from, new, host, space);
     }
 }
 
 /// A bucket that is being emptied. Its waiters arrive all, also where a callback of the host's panics meanwhile: with some here and some there, a key
 /// would have two buckets.
-pub(crate) struct Moving<'a, H: Host> {
+pub(crate) struct Migration<'a, H: Host> {
     from: Locked<'a, H>,
     to: &'a Table<H>,
     host: &'a H,
@@ -98,10 +98,10 @@ pub(crate) struct Moving<'a, H: Host> {
     closed: bool,
 }
 
-impl<'a, H: Host> Moving<'a, H> {
-    /// Moves the waiters of a bucket to another table, and marks it as moved.
+impl<'a, H: Host> Migration<'a, H> {
+    /// Moves the waiters of a bucket to another table, and sets its migrated bit.
     pub(crate) fn run(from: Locked<'a, H>, to: &'a Table<H>, host: &'a H, space: &'a Space<H>) {
-        Moving { from, to, host, space, closed: false }.finish();
+        Migration { from, to, host, space, closed: false }.finish();
     }
 
     fn finish(&mut self) {
@@ -119,10 +119,10 @@ impl<'a, H: Host> Moving<'a, H> {
     }
 }
 
-impl<H: Host> Drop for Moving<'_, H> {
+impl<H: Host> Drop for Migration<'_, H> {
     fn drop(&mut self) {
         // Does something where the host panicked; then a second panic aborts.
-        if !mutated!(move_rest) {
+        if !mutated!(migrate_rest) {
             self.finish();
         }
     }

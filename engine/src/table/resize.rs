@@ -1,4 +1,4 @@
-//! Larger tables: when one is too small, and how its waiters come into the next. Readers are not stopped, and leave no trace that they read.
+//! When a table is too small. Threads that wait and wake are not stopped, and leave no trace that they read. `migrate` moves the waiters.
 //!
 //! A table is crowded when more than half of its buckets have waiters: then as a rule there are 7 waiters to 10 buckets, and one wake in three walks
 //! past a stranger. Nobody counts waiters where all threads would have to: a bucket that looks crowded has the lock words beside its own looked at, and if those
@@ -20,10 +20,10 @@ pub(crate) const LOCK_WORDS_A_LINE: usize = 16;
 /// At most so many asks in two's powers are passed over after there was no memory.
 const LONGEST_PAUSE: u32 = 10;
 
-/// What a store knows of its growing.
-pub(crate) struct Growth {
+/// What a store knows of its resizing.
+pub(crate) struct Resize {
     /// 1: somebody makes a larger table.
-    growing: AtomicU32,
+    resizing: AtomicU32,
     /// How often there was no memory for one.
     refused: AtomicU32,
     /// How often in a row.
@@ -34,10 +34,10 @@ pub(crate) struct Growth {
     suspicions: AtomicU32,
 }
 
-impl Growth {
-    pub(crate) fn new() -> Growth {
+impl Resize {
+    pub(crate) fn new() -> Resize {
         let zero = || AtomicU32::new(0);
-        Growth { growing: zero(), refused: zero(), in_a_row: zero(), pause: zero(), suspicions: zero() }
+        Resize { resizing: zero(), refused: zero(), in_a_row: zero(), pause: zero(), suspicions: zero() }
     }
 
     pub(crate) fn refused(&self) -> u64 {
@@ -50,12 +50,12 @@ impl Growth {
     #[cold]
     #[inline(never)]
     pub(crate) fn alone(&self, make: impl FnOnce() -> bool) {
-        // Acquire: what the last one to enlarge it did; partner: `Growing::drop`. Relaxed on failure: somebody is at it.
-        if self.growing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        // Acquire: what the last one to enlarge it did; partner: `Resizing::drop`. Relaxed on failure: somebody is at it.
+        if self.resizing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }
         // Relaxed, all: one thread at a time.
-        let _growing = Growing(&self.growing);
+        let _resizing = Resizing(&self.resizing);
         let pause = self.pause.load(Ordering::Relaxed);
         if pause != 0 {
             self.pause.store(pause - 1, Ordering::Relaxed);
@@ -89,9 +89,9 @@ impl Growth {
 }
 
 /// The right to enlarge: given back also where the host panics.
-struct Growing<'a>(&'a AtomicU32);
+struct Resizing<'a>(&'a AtomicU32);
 
-impl Drop for Growing<'_> {
+impl Drop for Resizing<'_> {
     fn drop(&mut self) {
         // Release: partner: the exchange in `alone`.
         self.0.store(0, Ordering::Release);

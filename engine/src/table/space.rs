@@ -10,7 +10,7 @@ use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::mutant::mutated;
 use crate::table::Table;
 use crate::table::key::{Key, Spread};
-use crate::table::resize::Growth;
+use crate::table::resize::Resize;
 
 /// One address space. Belongs to one engine at a time.
 pub struct Space<H: Host> {
@@ -21,7 +21,7 @@ pub struct Space<H: Host> {
     /// | 1 | count of waiters and calls | in the global table: the space has none of its own (yet), and gets none as long as the count is not 0 |
     /// | 0 | address | in this table, or the ones that take over from it |
     private_table: AtomicPtr<Table<H>>,
-    growth: Growth,
+    resize: Resize,
     number: u64,
     seed: u64,
     /// Of its private keys.
@@ -68,7 +68,7 @@ impl<H: Host> Space<H> {
     pub fn new(number: u64, seed: u64, memory: H::Memory) -> Space<H> {
         Space {
             private_table: AtomicPtr::new(users(0)),
-            growth: Growth::new(),
+            resize: Resize::new(),
             number,
             seed,
             spread: Spread::new(number, seed),
@@ -100,8 +100,8 @@ impl<H: Host> Space<H> {
         key.hash_with(self.spread)
     }
 
-    pub(crate) fn growth(&self) -> &Growth {
-        &self.growth
+    pub(crate) fn resize(&self) -> &Resize {
+        &self.resize
     }
 
     #[inline]
