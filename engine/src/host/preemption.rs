@@ -2,18 +2,18 @@
 
 use crate::Host;
 
-/// Preemption is off; on again when this goes.
-pub(crate) struct Off<'a, H: Host>(&'a H);
+/// Turns preemption off, and on again when it is dropped, also where a callback of the host's panics.
+pub(crate) struct PreemptionGuard<'a, H: Host>(&'a H);
 
-impl<'a, H: Host> Off<'a, H> {
+impl<'a, H: Host> PreemptionGuard<'a, H> {
     #[inline(always)]
-    pub(crate) fn new(host: &'a H) -> Off<'a, H> {
+    pub(crate) fn new(host: &'a H) -> PreemptionGuard<'a, H> {
         host.preempt_off();
-        Off(host)
+        PreemptionGuard(host)
     }
 }
 
-impl<H: Host> Drop for Off<'_, H> {
+impl<H: Host> Drop for PreemptionGuard<'_, H> {
     #[inline(always)]
     fn drop(&mut self) {
         self.0.preempt_on();

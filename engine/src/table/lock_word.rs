@@ -6,7 +6,7 @@
 
 use crate::Host;
 use crate::atomic::{AtomicU32, Ordering, Turn};
-use crate::host::preemption::Off;
+use crate::host::preemption::PreemptionGuard;
 use crate::mutant::mutated;
 
 const TAKEN: u32 = 1;
@@ -87,9 +87,9 @@ impl LockWord {
     /// Takes the lock, and puts `filter_bit` there in the same step; it is gone with the lock unless what the lock word says is changed.
     #[inline(always)]
     pub(crate) fn lock<'a, H: Host>(&'a self, host: &'a H, filter_bit: u32) -> Held<'a, H> {
-        let off = Off::new(host);
+        let guard = PreemptionGuard::new(host);
         let filter = self.try_lock(filter_bit).unwrap_or_else(|| self.lock_contended(host, filter_bit));
-        Held { lock_word: self, filter, _off: off }
+        Held { lock_word: self, filter, _guard: guard }
     }
 
     #[inline]
@@ -138,7 +138,7 @@ pub(crate) struct Held<'a, H: Host> {
     /// What the lock word says when the lock is given up.
     pub(crate) filter: Filter,
     // Preemption is on again when the lock was given up.
-    _off: Off<'a, H>,
+    _guard: PreemptionGuard<'a, H>,
 }
 
 impl<H: Host> Drop for Held<'_, H> {
