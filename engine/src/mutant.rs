@@ -54,7 +54,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("adopt_filter_bit", "the filter bit of waiters that came with a larger table"),
     ("cutoff_table", "asking whether a wake's sequence numbers are still those of the table that it began in"),
     ("cutoff", "the sequence number below which waiters are a call's"),
-    ("batch_rest", "unparking the rest where the host panicked"),
+    ("wake_queue_rest", "unparking the rest where the host panicked"),
     ("migrate_rest", "migrating the rest of a bucket where the host panicked"),
     ("woken_acquire", "the acquire with which a future finds that it was woken"),
     ("waiting_acquire", "the acquire with which a host finds that there is no more reason to wait"),

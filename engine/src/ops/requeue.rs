@@ -4,7 +4,7 @@ use crate::atomic::{Ordering, fence};
 use crate::mutant::mutated;
 use crate::ops::call::{Call, HeldTwo};
 use crate::table::key::Key;
-use crate::waiter::wake_queue::Batch;
+use crate::waiter::wake_queue::WakeQueue;
 use crate::{Access, Engine, Errno, Fault, Host, Word};
 
 /// Wakes and moves: any waiter, whatever its bitset.
@@ -67,13 +67,13 @@ impl<'a, H: Host> Call<'a, H> {
     fn requeue(&self, mut held: HeldTwo<'a, H>, from: &Key, to: &Key, wake: u32, requeue: u32) -> Result<u32, Errno> {
         // As on Linux, which counts both together.
         let most = wake.saturating_add(requeue);
-        let mut batch = Batch::new(self.host);
+        let mut wake_queue = WakeQueue::new(self.host);
         let cutoff = held.cutoff(from);
         let mut woken = 0;
         loop {
-            let more = held.first.wake(from, ANY, wake - woken, cutoff.below, |handle| batch.push(handle));
+            let more = held.first.wake(from, ANY, wake - woken, cutoff.below, |handle| wake_queue.push(handle));
             woken += *more.as_ref().unwrap_or(&0);
-            if more.is_err() || woken == wake || !batch.is_full() {
+            if more.is_err() || woken == wake || !wake_queue.is_full() {
                 let moved =
                     more.and_then(|_| held.first.requeue(held.second.as_mut(), from, to, most - woken, cutoff.below));
                 drop(held);
@@ -82,15 +82,15 @@ impl<'a, H: Host> Call<'a, H> {
                 if moved != Ok(0) && !mutated!(requeue_fence) {
                     fence(Ordering::SeqCst);
                 }
-                batch.unpark(false);
+                wake_queue.unpark(false);
                 return moved.map(|moved| woken + moved);
             }
             drop(held);
-            batch.unpark(true);
+            wake_queue.unpark(true);
             held = self.lock_two(from, to);
             if !cutoff.goes_on(held.cutoff(from)) {
                 drop(held);
-                batch.unpark(false);
+                wake_queue.unpark(false);
                 return Ok(woken);
             }
         }

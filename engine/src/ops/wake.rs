@@ -8,7 +8,7 @@ use crate::table::Table;
 use crate::table::key::Key;
 use crate::table::lock_word;
 use crate::table::space::{PrivateTable, TablePin};
-use crate::waiter::wake_queue::{Batch, Chosen};
+use crate::waiter::wake_queue::{ChosenWaiter, WakeQueue};
 use crate::{Access, Address, Engine, Errno, Host, Node, Scope, Word};
 
 impl<H: Host> Engine<H> {
@@ -88,7 +88,7 @@ impl<H: Host> Call<'_, H> {
 
     #[inline(always)]
     fn wake_one(&self, pin: Option<TablePin<'_, H>>, key: &Key, bits: u32) -> Result<u32, Errno> {
-        let mut one = Chosen::nobody(self.host);
+        let mut one = ChosenWaiter::none(self.host);
         let mut held = self.lock_pinned(pin, key);
         let woken = held.locked.wake_one(key, bits).map(|chosen| one.choose(chosen));
         if mutated!(unpark_inside) {
@@ -164,22 +164,22 @@ impl<H: Host> Call<'_, H> {
     ) -> Result<u32, Errno> {
         let mut cutoff = cutoff;
         let mut woken = woken;
-        let mut batch = Batch::new(self.host);
+        let mut wake_queue = WakeQueue::new(self.host);
         while woken < count {
             let mut held = self.lock(key);
             let now = held.cutoff(key);
             let begun = *cutoff.get_or_insert(now);
             if !begun.goes_on(now) {
                 drop(held);
-                batch.unpark(false);
+                wake_queue.unpark(false);
                 break;
             }
-            let more = held.locked.wake(key, bits, count - woken, begun.below, |handle| batch.push(handle));
+            let more = held.locked.wake(key, bits, count - woken, begun.below, |handle| wake_queue.push(handle));
             if mutated!(unpark_inside) {
-                batch.unpark(true);
+                wake_queue.unpark(true);
             }
             drop(held);
-            let full = batch.unpark(more.is_ok_and(|more| more < count - woken));
+            let full = wake_queue.unpark(more.is_ok_and(|more| more < count - woken));
             woken += more?;
             if !full {
                 break;

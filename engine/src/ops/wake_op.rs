@@ -4,7 +4,7 @@
 
 use crate::ops::call::{Call, HeldTwo};
 use crate::table::key::Key;
-use crate::waiter::wake_queue::Batch;
+use crate::waiter::wake_queue::WakeQueue;
 use crate::{Access, Arithmetic, Engine, Errno, Host, Word};
 
 /// How often the word is tried that others change.
@@ -125,18 +125,19 @@ impl<H: Host> Engine<H> {
 }
 
 impl<H: Host> Call<'_, H> {
-    /// Wakes of both keys: as many as a batch holds at once, the rest as two wakes of those that waited by then.
+    /// Wakes of both keys: as many as a wake queue holds at once, the rest as two wakes of those that waited by then.
     fn wake_two(&self, mut held: HeldTwo<'_, H>, keys: (Key, Key), wake: u32, wake_on: u32) -> Result<u32, Errno> {
-        let mut batch = Batch::new(self.host);
+        let mut wake_queue = WakeQueue::new(self.host);
         let cutoff = held.cutoff(&keys.0);
-        let first = held.first.wake(&keys.0, ANY, wake, cutoff.below, |handle| batch.push(handle));
-        let first_full = batch.is_full();
+        let first = held.first.wake(&keys.0, ANY, wake, cutoff.below, |handle| wake_queue.push(handle));
+        let first_full = wake_queue.is_full();
         let (second, cutoff_on) = held.second(&keys.1);
         let room = if first_full { 0 } else { wake_on };
         // One that inherits priorities ends it, as on Linux.
-        let second = first.and_then(|_| second.wake(&keys.1, ANY, room, cutoff_on.below, |handle| batch.push(handle)));
+        let second =
+            first.and_then(|_| second.wake(&keys.1, ANY, room, cutoff_on.below, |handle| wake_queue.push(handle)));
         drop(held);
-        let full = batch.unpark(false);
+        let full = wake_queue.unpark(false);
         let (first, second) = (first?, second?);
         if !full {
             return Ok(first + second);

@@ -19,7 +19,7 @@ const TRYLOCK_PI: i32 = libc::FUTEX_TRYLOCK_PI | libc::FUTEX_PRIVATE_FLAG;
 
 #[derive(Debug, Default)]
 pub(super) struct Exits {
-    told: Short<Vec<Told>>,
+    records: Short<Vec<Record>>,
     /// How many were told.
     count: AtomicU32,
     /// How many are over; who waits for one sleeps on this.
@@ -36,9 +36,9 @@ enum Stage {
     Gone,
 }
 
-/// A thread that told its exit.
+/// The record of a thread that told its exit.
 #[derive(Debug)]
-struct Told {
+struct Record {
     number: u32,
     /// No other's here.
     serial: u32,
@@ -49,7 +49,7 @@ struct Told {
     forks: u32,
 }
 
-impl Told {
+impl Record {
     fn is_gone(&self) -> bool {
         self.stage == Stage::Gone || self.forks != thread::forks() && !mutated!(exit_fork)
     }
@@ -59,7 +59,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for Record {
     fn drop(&mut self) {
         // A thread that runs on holds the mutex until its end: it stays.
         if let Some(life) = self.life.take().filter(|life| !life.is_over()) {
@@ -68,8 +68,8 @@ impl Drop for Told {
     }
 }
 
-fn find(told: &mut [Told], number: u32) -> Option<&mut Told> {
-    told.iter_mut().find(|told| told.number == number && !told.is_gone())
+fn find(records: &mut [Record], number: u32) -> Option<&mut Record> {
+    records.iter_mut().find(|record| record.number == number && !record.is_gone())
 }
 
 /// An exit that has begun is over when this goes, also by a panic.
@@ -82,8 +82,8 @@ impl Drop for Exiting<'_> {
     fn drop(&mut self) {
         let exits = &self.host.exits;
         let _waking = Waking(exits);
-        if let Some(told) = find(&mut exits.told.lock(self.host), self.number) {
-            told.stage = if mutated!(exit_over) { Stage::Gone } else { Stage::Over };
+        if let Some(record) = find(&mut exits.records.lock(self.host), self.number) {
+            record.stage = if mutated!(exit_over) { Stage::Gone } else { Stage::Over };
         }
     }
 }
@@ -107,42 +107,47 @@ impl Exits {
     pub(super) fn begin<'a>(&'a self, host: &'a Process, number: u32) -> Exiting<'a> {
         self.clear(host);
         let is_new = {
-            let mut told = self.told.lock(host);
+            let mut records = self.records.lock(host);
             // One that told it before, in this life or in another.
-            find(&mut told, number).filter(|told| !told.is_dead()).map(|told| told.stage = Stage::Exiting).is_none()
+            find(&mut records, number)
+                .filter(|record| !record.is_dead())
+                .map(|record| record.stage = Stage::Exiting)
+                .is_none()
         };
         if is_new {
             let life = Life::of_this_thread();
             // Relaxed: a number, and no more.
             let serial = self.count.fetch_add(1, Ordering::Relaxed);
-            let new = Told { number, serial, stage: Stage::Exiting, life, forks: thread::forks() };
-            self.told.lock_with_room(host, 0).push(new);
+            let new = Record { number, serial, stage: Stage::Exiting, life, forks: thread::forks() };
+            self.records.lock_with_room(host, 0).push(new);
         }
         Exiting { host, number }
     }
 
     /// Forgets threads whose numbers are free, or others' by now.
     fn clear(&self, host: &Process) {
-        let remove_one = |mut told: Locked<'_, Vec<Told>>| {
-            let free = |told: &Told| told.is_gone() || told.is_dead() && !thread::is_there(told.number);
-            let place = told.iter().position(free)?;
-            Some(told.swap_remove(place))
+        let remove_one = |mut records: Locked<'_, Vec<Record>>| {
+            let free = |record: &Record| record.is_gone() || record.is_dead() && !thread::is_there(record.number);
+            let place = records.iter().position(free)?;
+            Some(records.swap_remove(place))
         };
         // One at a time: it is freed when the lock was given up.
-        while remove_one(self.told.lock(host)).is_some() {}
+        while remove_one(self.records.lock(host)).is_some() {}
     }
 
     /// Whom a number names. Calls nothing that sleeps.
     pub(super) fn owner(&self, host: &Process, number: u32) -> Owner {
         let is_there = thread::is_there(number);
-        let mut told = self.told.lock(host);
-        match find(&mut told, number) {
-            Some(told) if !is_there => {
-                told.stage = Stage::Gone;
+        let mut records = self.records.lock(host);
+        match find(&mut records, number) {
+            Some(record) if !is_there => {
+                record.stage = Stage::Gone;
                 Owner::Nobody
             }
             // Whether that thread or another one is there, `await_end` finds out.
-            Some(told) if told.stage == Stage::Exiting || told.is_dead() && !mutated!(exit_number) => Owner::Exiting,
+            Some(record) if record.stage == Stage::Exiting || record.is_dead() && !mutated!(exit_number) => {
+                Owner::Exiting
+            }
             Some(_) => Owner::Nobody,
             None if is_there => Owner::Thread(u64::from(number)),
             None => Owner::Nobody,
@@ -154,21 +159,23 @@ impl Exits {
     pub(super) fn await_end(&self, host: &Process, number: u32) {
         loop {
             let (over, serial) = {
-                let mut told = self.told.lock(host);
-                let Some(told) = find(&mut told, number) else { return };
-                match told.stage {
+                let mut records = self.records.lock(host);
+                let Some(record) = find(&mut records, number) else { return };
+                match record.stage {
                     // Acquire: partner: the addition in `Exiting::drop`, which is made after the
                     // stage was changed.
-                    Stage::Exiting => (Some(self.over.load(Ordering::Acquire)), told.serial),
-                    _ if !told.is_dead() => return,
-                    _ => (None, told.serial),
+                    Stage::Exiting => (Some(self.over.load(Ordering::Acquire)), record.serial),
+                    _ if !record.is_dead() => return,
+                    _ => (None, record.serial),
                 }
             };
             match over {
                 Some(over) => _ = futex(core::ptr::from_ref(&self.over).addr(), WAIT, over, 0, 0),
                 None if !thread::is_there(number) || is_alive(number) => {
-                    if let Some(told) = find(&mut self.told.lock(host), number).filter(|told| told.serial == serial) {
-                        told.stage = Stage::Gone;
+                    if let Some(record) =
+                        find(&mut self.records.lock(host), number).filter(|record| record.serial == serial)
+                    {
+                        record.stage = Stage::Gone;
                     }
                     return;
                 }

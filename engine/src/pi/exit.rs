@@ -1,7 +1,7 @@
 //! A thread's exit: the locks that it owns go to those that wait for them.
 
 use crate::mutant::mutated;
-use crate::pi::hand_off::{Told, bequeath};
+use crate::pi::hand_off::{Notified, bequeath};
 use crate::{Engine, Host, Inheritance};
 
 impl<H: Host> Engine<H> {
@@ -34,13 +34,13 @@ impl<H: Host> Exiting<'_, H> {
     fn finish(&mut self) -> u32 {
         let mut count = 0;
         loop {
-            let mut told = Told::nobody(self.host);
+            let mut notified = Notified::none(self.host);
             let mut waits = self.engine.graph().lock(self.host);
             let Some(key) = waits.lock_of(self.me) else {
                 self.done = true;
                 return count;
             };
-            bequeath(&mut waits, self.me, &key, self.inheritance, &mut told);
+            bequeath(&mut waits, self.me, &key, self.inheritance, &mut notified);
             count += 1;
         }
     }

@@ -15,11 +15,11 @@ pub(crate) fn bequeath<H: Host>(
     owner: u64,
     key: &Key,
     inheritance: &dyn Inheritance<H>,
-    told: &mut Told<'_, H>,
+    notified: &mut Notified<'_, H>,
 ) {
     let Some(heir) = waits.heir(owner, key) else { return };
     let handed = waits.hand_over(heir, mutated!(pi_unsettled));
-    told.handle = handed.handle;
+    notified.handle = handed.handle;
     if let Some(node) = handed.node {
         // SAFETY: its owner needs the graph's lock to go.
         unsafe { node.as_ref() }.make_heir();
@@ -29,20 +29,20 @@ pub(crate) fn bequeath<H: Host>(
 }
 
 /// Who is to be unparked when the locks were given up, also where the host panics meanwhile: declared before them.
-pub(crate) struct Told<'a, H: Host> {
+pub(crate) struct Notified<'a, H: Host> {
     host: &'a H,
     pub(crate) handle: Option<H::Task>,
     /// It is awake, and sees it.
     pub(crate) looking: bool,
 }
 
-impl<'a, H: Host> Told<'a, H> {
-    pub(crate) fn nobody(host: &'a H) -> Told<'a, H> {
-        Told { host, handle: None, looking: false }
+impl<'a, H: Host> Notified<'a, H> {
+    pub(crate) fn none(host: &'a H) -> Notified<'a, H> {
+        Notified { host, handle: None, looking: false }
     }
 }
 
-impl<H: Host> Drop for Told<'_, H> {
+impl<H: Host> Drop for Notified<'_, H> {
     fn drop(&mut self) {
         if let Some(handle) = self.handle.take().filter(|_| !self.looking) {
             self.host.unpark(handle);

@@ -9,7 +9,7 @@ use crate::mutant::mutated;
 use crate::ops::call::{Call, HeldTwo};
 use crate::pi::attempt::{Look, Stop};
 use crate::pi::graph::Waits;
-use crate::pi::hand_off::{Told, wake};
+use crate::pi::hand_off::{Notified, wake};
 use crate::pi::waiter::{ClaimEnd, Claiming};
 use crate::table::key::Key;
 use crate::table::wait_list::Found;
@@ -119,7 +119,7 @@ impl<H: Host> Engine<H> {
                 Ok(value) if value != expected => return Ok(Requeue::Changed),
                 Ok(_) => {}
             }
-            let mut attempt = Attempt { call, held, from, to, lock, inheritance, woken: Told::nobody(host) };
+            let mut attempt = Attempt { call, held, from, to, lock, inheritance, woken: Notified::none(host) };
             let moved = attempt.run(requeue);
             drop(attempt);
             match moved {
@@ -139,7 +139,7 @@ struct Attempt<'a, H: Host> {
     lock: Word,
     inheritance: &'a dyn Inheritance<H>,
     /// The one that got the lock. Last: behind the locks.
-    woken: Told<'a, H>,
+    woken: Notified<'a, H>,
 }
 
 impl<'a, H: Host> Attempt<'a, H> {

@@ -4,7 +4,7 @@ use crate::abi::{FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
 use crate::mutant::mutated;
 use crate::ops::call::Call;
 use crate::pi::attempt::Stop;
-use crate::pi::hand_off::{Told, wake};
+use crate::pi::hand_off::{Notified, wake};
 use crate::table::key::Key;
 use crate::{Access, Address, Engine, Errno, Host, Inheritance, Thread, Word};
 
@@ -31,8 +31,8 @@ impl<H: Host> Engine<H> {
                 return Err(Errno::EPERM);
             }
             let key = call.key(word, Access::Write)?;
-            let mut told = Told::nobody(host);
-            match call.unlock(&key, word.address, value, me, inheritance, &mut told) {
+            let mut notified = Notified::none(host);
+            match call.unlock(&key, word.address, value, me, inheritance, &mut notified) {
                 Ok(()) => return Ok(()),
                 Err(stop) => call.serve(stop, word.address, &mut tries, inheritance)?,
             }
@@ -49,7 +49,7 @@ impl<H: Host> Call<'_, H> {
         value: u32,
         me: Thread,
         inheritance: &dyn Inheritance<H>,
-        told: &mut Told<'_, H>,
+        notified: &mut Notified<'_, H>,
     ) -> Result<(), Stop> {
         let mut held = self.lock(key);
         let Some(first) = held.locked.list().first(key) else {
@@ -73,9 +73,9 @@ impl<H: Host> Call<'_, H> {
             return Err(if now & OWNER == value { Stop::Changed } else { Errno::EINVAL.into() });
         }
         let handed = waits.hand_over(heir, true);
-        told.handle = handed.handle;
+        notified.handle = handed.handle;
         if let Some(node) = handed.node {
-            told.looking = wake(&mut held.locked, node);
+            notified.looking = wake(&mut held.locked, node);
         }
         waits.lend(me.id, inheritance);
         waits.lend(handed.thread.id, inheritance);

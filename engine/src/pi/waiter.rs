@@ -9,7 +9,7 @@ use crate::mutant::mutated;
 use crate::ops::call::Call;
 use crate::pi::attempt::Stop;
 use crate::pi::claim::Claimant;
-use crate::pi::hand_off::{Told, bequeath};
+use crate::pi::hand_off::{Notified, bequeath};
 use crate::table::locked::Locked;
 use crate::waiter::Waiter;
 use crate::{Deadline, Errno, Host, Inheritance, ParkEnd, Word};
@@ -163,13 +163,13 @@ impl<H: Host> Claiming<'_, H> {
 
     /// An heir that cannot write the word hands the lock on.
     fn renounce(&self) {
-        let mut told = Told::nobody(self.call.host);
+        let mut notified = Notified::none(self.call.host);
         let Some(mut locked) = self.lock() else { return };
         let mut waits = self.call.waits();
         let key = locked.key(NonNull::from(self.node()));
         locked.remove(NonNull::from(self.node()));
         self.node().settled();
-        bequeath(&mut waits, self.claimant.get_ref().thread().id, &key, self.inheritance, &mut told);
+        bequeath(&mut waits, self.claimant.get_ref().thread().id, &key, self.inheritance, &mut notified);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Batches: what a host is told of them, and what a panic leaves.
+//! Wake queues: what a host is told of them, and what a panic leaves.
 
 use std::boxed::Box;
 use std::future::Future;

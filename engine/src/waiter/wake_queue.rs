@@ -7,27 +7,27 @@ use crate::waiter::{Handle, Woken};
 use crate::{Host, Part};
 
 /// How many waiters are woken under one hold of a lock: the rest of a wake takes it again.
-pub(crate) const BATCH: usize = 16;
+pub(crate) const CAPACITY: usize = 16;
 
 /// Dropped by a panic of the host's or an executor's, it unparks those that are left: they were chosen, so nobody else will.
-pub(crate) struct Batch<'a, H: Host> {
+pub(crate) struct WakeQueue<'a, H: Host> {
     host: &'a H,
     /// Those from `next` to `end` are there.
-    chosen: [MaybeUninit<Woken<H>>; BATCH],
+    chosen: [MaybeUninit<Woken<H>>; CAPACITY],
     next: usize,
     end: usize,
     /// The host was told that others follow.
     more: bool,
 }
 
-impl<'a, H: Host> Batch<'a, H> {
+impl<'a, H: Host> WakeQueue<'a, H> {
     #[inline]
-    pub(crate) fn new(host: &'a H) -> Batch<'a, H> {
-        Batch { host, chosen: [const { MaybeUninit::uninit() }; BATCH], next: 0, end: 0, more: false }
+    pub(crate) fn new(host: &'a H) -> WakeQueue<'a, H> {
+        WakeQueue { host, chosen: [const { MaybeUninit::uninit() }; CAPACITY], next: 0, end: 0, more: false }
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.end == BATCH
+        self.end == CAPACITY
     }
 
     /// One more, if there is room; whether there is for another.
@@ -81,9 +81,9 @@ impl<'a, H: Host> Batch<'a, H> {
     }
 }
 
-impl<H: Host> Drop for Batch<'_, H> {
+impl<H: Host> Drop for WakeQueue<'_, H> {
     fn drop(&mut self) {
-        if mutated!(batch_rest) {
+        if mutated!(wake_queue_rest) {
             return;
         }
         if self.next != self.end || self.more {
@@ -92,16 +92,16 @@ impl<H: Host> Drop for Batch<'_, H> {
     }
 }
 
-/// A batch of one at most, which is unparked when this goes, also where the host panics: declared before the lock is taken.
-pub(crate) struct Chosen<'a, H: Host> {
+/// A wake queue of one at most, which is unparked when this goes, also where the host panics: declared before the lock is taken.
+pub(crate) struct ChosenWaiter<'a, H: Host> {
     host: &'a H,
     woken: Option<Woken<H>>,
 }
 
-impl<'a, H: Host> Chosen<'a, H> {
+impl<'a, H: Host> ChosenWaiter<'a, H> {
     #[inline]
-    pub(crate) fn nobody(host: &'a H) -> Chosen<'a, H> {
-        Chosen { host, woken: None }
+    pub(crate) fn none(host: &'a H) -> ChosenWaiter<'a, H> {
+        ChosenWaiter { host, woken: None }
     }
 
     /// The one, if there is; how many.
@@ -120,10 +120,10 @@ impl<'a, H: Host> Chosen<'a, H> {
     }
 }
 
-impl<H: Host> Drop for Chosen<'_, H> {
+impl<H: Host> Drop for ChosenWaiter<'_, H> {
     #[inline]
     fn drop(&mut self) {
-        if !mutated!(batch_rest) {
+        if !mutated!(wake_queue_rest) {
             self.unpark();
         }
     }
