@@ -56,7 +56,7 @@ fn an_owner_is_lent_what_its_most_urgent_waiter_has_as_long_as_it_waits() {
 }
 
 #[test]
-fn what_is_lent_ends_with_the_hand_over_and_passes_to_the_heir() {
+fn what_is_lent_ends_with_the_hand_off_and_passes_to_the_new_owner() {
     let crew = Crew::new();
     crew.own(1, 0);
     crew.own(1, 1);
@@ -260,7 +260,7 @@ fn the_locks_of_a_thread_that_exits_are_handed_on() {
 }
 
 #[test]
-fn a_lock_whose_owner_exited_waits_for_its_heir_to_run() {
+fn a_lock_whose_owner_exited_waits_for_its_new_owner_to_run() {
     let crew = Crew::new();
     crew.own(1, 0);
     let two = crew.wait_for(2, 0);
@@ -278,7 +278,7 @@ fn a_lock_whose_owner_exited_waits_for_its_heir_to_run() {
 }
 
 #[test]
-fn an_heir_that_cannot_write_the_word_leaves_the_lock_to_the_next() {
+fn an_assigned_waiter_that_cannot_write_the_word_leaves_the_lock_to_the_next() {
     let crew = Crew::new();
     crew.own(1, 0);
     crew.set_priority(2, 1);
@@ -329,7 +329,7 @@ fn a_host_that_panics_leaves_nobody_behind() {
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(lock)).is_err(), "{what}");
         assert_eq!((crew.waiters(), crew.lent(1)), (0, None), "{what}");
     }
-    // An heir is told all the same, by an unlock, an exit, a requeue.
+    // The new owner is told all the same, by an unlock, an exit, a requeue.
     let two = crew.wait_for(2, 0);
     crew.panic_in("lend");
     let unlock = || crew.unlock(1, 0);

@@ -259,7 +259,7 @@ fn is_the_right_needed() -> bool {
 }
 
 #[test]
-fn what_the_system_refuses_is_counted_and_the_lock_handed_over_all_the_same() {
+fn what_the_system_refuses_is_counted_and_the_lock_handed_off_all_the_same() {
     if !may_run_in_real_time() || !is_the_right_needed() {
         return;
     }

@@ -154,7 +154,7 @@ impl Member {
 }
 
 #[test]
-fn a_hand_over() {
+fn a_hand_off() {
     explore(3, || {
         let owner = Member::owner();
         let waiter = owner.spawn(2, |member| {
@@ -169,7 +169,7 @@ fn a_hand_over() {
 }
 
 #[test]
-fn a_hand_over_and_a_time_that_is_up() {
+fn a_hand_off_and_a_time_that_is_up() {
     explore(2, || {
         let owner = Member::owner();
         let waiter = owner.spawn(2, |member| {

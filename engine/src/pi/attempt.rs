@@ -93,7 +93,7 @@ impl<'a, H: Host> Call<'a, H> {
         let claim = self.engine.graph().claim_of(&first)?;
         let mut waits = self.waits();
         let (owner, settled) = waits.owner(claim).ok_or(Errno::EINVAL)?;
-        // The owner's robust list may have been walked, with its locks not handed over yet.
+        // The owner's robust list may have been walked, with its locks not handed off yet.
         let died = value & OWNER == 0 && value & OWNER_DIED != 0;
         if settled && value & OWNER != owner.number && !died {
             return Err(Errno::EINVAL.into());

@@ -16,7 +16,7 @@ use crate::{Host, Priority, Thread};
 pub(crate) type Place<H> = NonNull<Claim<H>>;
 
 /// What a thread that waits with priority inheritance adds to its waiter. In the graph from when it waits for a lock until it leaves or is
-/// the lock's heir; one that waits to be moved to a lock is not in it yet.
+/// is handed the lock; one that waits to be moved to a lock is not in it yet.
 pub(crate) struct Claim<H: Host> {
     /// Whose lock guards it: known by its address, since its engine is borrowed as long as the claim is there.
     graph: *const (),
@@ -34,7 +34,7 @@ pub(crate) struct Edge<H: Host> {
     pub(super) handle: Option<H::Task>,
     /// The lock. `None`: not in the graph.
     pub(super) key: Option<Key>,
-    /// Of the lock's heir: whose the lock is.
+    /// Of the lock's top waiter: whose the lock is.
     pub(super) owned: Option<Owned>,
     pub(super) own: Priority,
     /// Its own priority, or one that its thread is lent: whichever is more urgent.
@@ -47,7 +47,7 @@ pub(crate) struct Edge<H: Host> {
 #[derive(Clone, Copy)]
 pub(crate) struct Owned {
     pub(super) by: Thread,
-    /// The lock's word names the owner; else that is an heir of a thread that exits, which will see to it.
+    /// The lock's word names the owner; else a thread that exited assigned the lock to the owner, which will write the word.
     pub(super) settled: bool,
 }
 

@@ -1,7 +1,7 @@
 //! A thread's exit: the locks that it owns go to those that wait for them.
 
 use crate::mutant::mutated;
-use crate::pi::hand_off::{Notified, bequeath};
+use crate::pi::hand_off::{Notified, assign};
 use crate::{Engine, Host, Inheritance};
 
 impl<H: Host> Engine<H> {
@@ -20,7 +20,7 @@ impl<H: Host> Engine<H> {
     }
 }
 
-/// A thread that exits, until its locks are handed over: all of them, also where a callback panics meanwhile.
+/// A thread that exits, until its locks are handed off: all of them, also where a callback panics meanwhile.
 struct Exiting<'a, H: Host> {
     engine: &'a Engine<H>,
     host: &'a H,
@@ -40,7 +40,7 @@ impl<H: Host> Exiting<'_, H> {
                 self.done = true;
                 return count;
             };
-            bequeath(&mut waits, self.me, &key, self.inheritance, &mut notified);
+            assign(&mut waits, self.me, &key, self.inheritance, &mut notified);
             count += 1;
         }
     }

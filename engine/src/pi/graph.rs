@@ -1,8 +1,8 @@
 //! Who waits for whom with priority inheritance: a graph over all locks of the engine, behind one lock. Used by the operations of this folder.
 //!
 //! An edge is a *claim*: a thread that waits for a lock, and the thread that owns it. It lies with its waiter on the waiting thread's
-//! stack. There is no record of a lock beside the claims to it, so nothing is allocated, and nothing is left when the last one goes. A lock's heir is
-//! the most urgent claim to it; of equals, the one that came first. The heir's claim says whose the lock is, for all of them.
+//! stack. There is no record of a lock beside the claims to it, so nothing is allocated, and nothing is left when the last one goes. The top waiter of
+//! a lock has the most urgent claim to it; of equals, the one that came first. That claim says whose the lock is, for all of them.
 //!
 //! The claims are in trees (`tree`): each step here costs the logarithm of their number.
 //!
@@ -115,50 +115,50 @@ impl<H: Host> Waits<'_, H> {
     }
 
     /// A claim becomes the one that says whose its lock is.
-    fn appoint(&mut self, place: Place<H>, owned: Owned) {
+    fn make_top(&mut self, place: Place<H>, owned: Owned) {
         self.edge(place).owned = Some(owned);
         self.put(BY_OWNER, place);
     }
 
     /// It is that no more, if it was; what it said.
-    fn dismiss(&mut self, place: Place<H>) -> Option<Owned> {
+    fn unmake_top(&mut self, place: Place<H>) -> Option<Owned> {
         let owned = self.edge(place).owned.take()?;
         self.take(BY_OWNER, place);
         Some(owned)
     }
 
     /// Puts a claim among those to its lock, which is `owned` if there are no others.
-    fn enlist(&mut self, place: Place<H>, key: &Key, owned: Owned) {
+    fn link_claim(&mut self, place: Place<H>, key: &Key, owned: Owned) {
         let before = self.most_urgent(key);
         self.edge(place).key = Some(*key);
         self.put(BY_LOCK, place);
         match before {
-            None => self.appoint(place, owned),
+            None => self.make_top(place, owned),
             Some(before) if self.rank(BY_LOCK, place) < self.rank(BY_LOCK, before) => {
-                let owned = self.dismiss(before).unwrap_or(owned);
-                self.appoint(place, owned);
+                let owned = self.unmake_top(before).unwrap_or(owned);
+                self.make_top(place, owned);
             }
             Some(_) => {}
         }
     }
 
     /// Takes a claim out from among those to its lock, which is `owned`.
-    fn strike(&mut self, place: Place<H>, owned: Owned) {
-        let before = self.dismiss(place);
+    fn unlink_claim(&mut self, place: Place<H>, owned: Owned) {
+        let before = self.unmake_top(place);
         self.take(BY_LOCK, place);
         let key = self.edge(place).key.take();
         // One that was not the first leaves the first as it is.
         let next = key.filter(|_| before.is_some()).and_then(|key| self.most_urgent(&key));
         if let Some(next) = next {
-            self.appoint(next, owned);
+            self.make_top(next, owned);
         }
     }
 
-    /// The heir of a lock that a thread owns.
-    pub(crate) fn heir(&mut self, owner: u64, key: &Key) -> Option<Place<H>> {
-        let heir = self.most_urgent(key)?;
-        let owned = self.edge(heir).owned?;
-        (owned.by.id == owner).then_some(heir)
+    /// The top waiter of a lock that a thread owns.
+    pub(crate) fn top_waiter(&mut self, owner: u64, key: &Key) -> Option<Place<H>> {
+        let top = self.most_urgent(key)?;
+        let owned = self.edge(top).owned?;
+        (owned.by.id == owner).then_some(top)
     }
 
     /// A lock of a thread for which somebody waits.
@@ -192,8 +192,8 @@ impl<H: Host> Waits<'_, H> {
         let thread = self.claim(place).thread;
         let node = self.edge(place).node?;
         // SAFETY: with its claim, which is there.
-        let heir = unsafe { node.as_ref() }.is_heir();
-        heir.then_some((thread, mutated!(pi_unsettled)))
+        let assigned = unsafe { node.as_ref() }.is_assigned();
+        assigned.then_some((thread, mutated!(pi_unsettled)))
     }
 
     /// Whether a thread would wait for itself, if it waited for this owner; the walk is of [`MOST_CHAIN`] steps at most.
@@ -233,7 +233,7 @@ impl<H: Host> Waits<'_, H> {
         edge.urgency = lent.map_or(own, |lent| own.min(lent));
         edge.arrival = arrival;
         self.put(BY_THREAD, place);
-        self.enlist(place, key, Owned { by: owner, settled });
+        self.link_claim(place, key, Owned { by: owner, settled });
         own
     }
 
@@ -241,19 +241,19 @@ impl<H: Host> Waits<'_, H> {
     pub(crate) fn remove(&mut self, place: Place<H>) -> Option<Thread> {
         let owned = self.owned(place)?;
         self.take(BY_THREAD, place);
-        self.strike(place, owned);
+        self.unlink_claim(place, owned);
         Some(owned.by)
     }
 
-    /// Takes a lock's heir out of the graph, and makes it the owner for those that go on waiting; its thread, waiter and handle.
-    pub(crate) fn hand_over(&mut self, heir: Place<H>, settled: bool) -> Handed<H> {
-        let thread = self.claim(heir).thread;
-        if self.has(heir) {
-            self.take(BY_THREAD, heir);
-            self.strike(heir, Owned { by: thread, settled });
+    /// Takes a lock's top waiter out of the graph, and makes it the owner for those that go on waiting; its thread, waiter and handle.
+    pub(crate) fn hand_off(&mut self, top: Place<H>, settled: bool) -> NewOwner<H> {
+        let thread = self.claim(top).thread;
+        if self.has(top) {
+            self.take(BY_THREAD, top);
+            self.unlink_claim(top, Owned { by: thread, settled });
         }
-        let edge = self.edge(heir);
-        Handed { thread, node: edge.node, handle: edge.handle.take() }
+        let edge = self.edge(top);
+        NewOwner { thread, node: edge.node, handle: edge.handle.take() }
     }
 
     /// The handle of one that is woken without having waited for the lock.
@@ -263,8 +263,8 @@ impl<H: Host> Waits<'_, H> {
 
     /// A lock's word names its owner from now on.
     pub(crate) fn settle(&mut self, owner: u64, key: &Key) {
-        if let Some(heir) = self.heir(owner, key) {
-            let edge = self.edge(heir);
+        if let Some(top) = self.top_waiter(owner, key) {
+            let edge = self.edge(top);
             edge.owned = edge.owned.map(|owned| Owned { settled: true, ..owned });
         }
     }
@@ -292,9 +292,9 @@ impl<H: Host> Waits<'_, H> {
             if mutated!(urgency_moves) {
                 self.edge(place).urgency = urgency;
             } else {
-                self.strike(place, owned);
+                self.unlink_claim(place, owned);
                 self.edge(place).urgency = urgency;
-                self.enlist(place, &key, owned);
+                self.link_claim(place, &key, owned);
             }
             thread = owned.by.id;
         }
@@ -335,8 +335,8 @@ impl<H: Host> Trees for Waits<'_, H> {
     }
 }
 
-/// Who was handed a lock.
-pub(crate) struct Handed<H: Host> {
+/// The waiter to which a lock was handed off.
+pub(crate) struct NewOwner<H: Host> {
     pub(crate) thread: Thread,
     pub(crate) node: Option<NonNull<Waiter<H>>>,
     pub(crate) handle: Option<H::Task>,

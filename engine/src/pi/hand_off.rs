@@ -9,23 +9,23 @@ use crate::table::locked::Locked;
 use crate::waiter::{Decision, Waiter};
 use crate::{Host, Inheritance};
 
-/// Hands a lock of a thread that cannot write its word to its heir, which will, in its own call.
-pub(crate) fn bequeath<H: Host>(
+/// Hands a lock off to its top waiter, for an owner that cannot write its word: the waiter will, in its own call. Until then the lock is assigned to it.
+pub(crate) fn assign<H: Host>(
     waits: &mut Waits<'_, H>,
     owner: u64,
     key: &Key,
     inheritance: &dyn Inheritance<H>,
     notified: &mut Notified<'_, H>,
 ) {
-    let Some(heir) = waits.heir(owner, key) else { return };
-    let handed = waits.hand_over(heir, mutated!(pi_unsettled));
-    notified.handle = handed.handle;
-    if let Some(node) = handed.node {
+    let Some(top) = waits.top_waiter(owner, key) else { return };
+    let new = waits.hand_off(top, mutated!(pi_unsettled));
+    notified.handle = new.handle;
+    if let Some(node) = new.node {
         // SAFETY: its owner needs the graph's lock to go.
-        unsafe { node.as_ref() }.make_heir();
+        unsafe { node.as_ref() }.assign();
     }
     waits.lend(owner, inheritance);
-    waits.lend(handed.thread.id, inheritance);
+    waits.lend(new.thread.id, inheritance);
 }
 
 /// Who is to be unparked when the locks were given up, also where the host panics meanwhile: declared before them.

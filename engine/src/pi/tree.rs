@@ -8,7 +8,7 @@ use crate::table::key::Key;
 pub(crate) const BY_THREAD: usize = 0;
 /// All claims, by lock, the most urgent first.
 pub(crate) const BY_LOCK: usize = 1;
-/// The heirs' claims, by their lock's owner, the most urgent first.
+/// The claims of top waiters, by their lock's owner, the most urgent first.
 pub(crate) const BY_OWNER: usize = 2;
 /// How many trees there are.
 pub(crate) const TREES: usize = 3;
@@ -20,7 +20,7 @@ pub(crate) enum Group {
     Thread(u64),
     /// Those to a lock.
     Lock(Key),
-    /// Those of the heirs of a thread's locks.
+    /// Those of the top waiters of a thread's locks.
     Owner(u64),
 }
 

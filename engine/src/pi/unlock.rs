@@ -60,25 +60,25 @@ impl<H: Host> Call<'_, H> {
         };
         let claim = self.engine.graph().claim_of(&first)?;
         let mut waits = self.waits();
-        // None: the first waits to be moved, or is the heir of a thread that exits, or the lock is another's.
-        let heir = waits.heir(me.id, key).filter(|_| waits.has(claim)).ok_or(Errno::EINVAL)?;
+        // None: the first waits to be moved, or a thread that exited assigned the lock to it, or the lock is another's.
+        let top = waits.top_waiter(me.id, key).filter(|_| waits.has(claim)).ok_or(Errno::EINVAL)?;
         // In another bucket it is where two spaces have one number.
-        if !waits.is_in(heir, held.locked.bucket()) && !mutated!(heir_bucket) {
+        if !waits.is_in(top, held.locked.bucket()) && !mutated!(top_waiter_bucket) {
             return Err(Errno::EINVAL.into());
         }
-        let waiters = if mutated!(hand_over_waiters) { 0 } else { WAITERS };
-        let now = self.host.compare_exchange(address, value, waiters | waits.thread(heir).number)?;
+        let waiters = if mutated!(hand_off_waiters) { 0 } else { WAITERS };
+        let now = self.host.compare_exchange(address, value, waiters | waits.thread(top).number)?;
         if now != value {
             // Without the waiters bit: a waiter has set it meanwhile.
             return Err(if now & OWNER == value { Stop::Changed } else { Errno::EINVAL.into() });
         }
-        let handed = waits.hand_over(heir, true);
-        notified.handle = handed.handle;
-        if let Some(node) = handed.node {
+        let new = waits.hand_off(top, true);
+        notified.handle = new.handle;
+        if let Some(node) = new.node {
             notified.looking = wake(&mut held.locked, node);
         }
         waits.lend(me.id, inheritance);
-        waits.lend(handed.thread.id, inheritance);
+        waits.lend(new.thread.id, inheritance);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::mutant::mutated;
 use crate::ops::call::Call;
 use crate::pi::attempt::Stop;
 use crate::pi::claim::Claimant;
-use crate::pi::hand_off::{Notified, bequeath};
+use crate::pi::hand_off::{Notified, assign};
 use crate::table::locked::Locked;
 use crate::waiter::Waiter;
 use crate::{Deadline, Errno, Host, Inheritance, ParkEnd, Word};
@@ -45,8 +45,8 @@ enum Left {
     Gone { claimed: bool },
     /// It was woken: the lock is its.
     Woken,
-    /// The lock is its, and the word does not say so.
-    Heir,
+    /// The lock is assigned to it, and the word does not say so.
+    Assigned,
 }
 
 impl<H: Host> Claiming<'_, H> {
@@ -80,14 +80,14 @@ impl<H: Host> Claiming<'_, H> {
                 Left::Gone { claimed } if end == ParkEnd::Interrupted => Ok(ClaimEnd::Interrupted { claimed }),
                 Left::Gone { .. } => changed.map(|_| ClaimEnd::Changed),
                 Left::Woken => Ok(ClaimEnd::Acquired),
-                Left::Heir => self.settle().map(|()| ClaimEnd::Acquired),
+                Left::Assigned => self.settle().map(|()| ClaimEnd::Acquired),
             };
         }
     }
 
     /// How one was chosen whose flag says so.
     fn chosen(&self) -> Left {
-        if self.node().is_woken() { Left::Woken } else { Left::Heir }
+        if self.node().is_woken() { Left::Woken } else { Left::Assigned }
     }
 
     /// The lock of the bucket that the node is in; `None`: it is in none.
@@ -114,8 +114,8 @@ impl<H: Host> Claiming<'_, H> {
         if node.is_woken() && !mutated!(pi_leave_decision) {
             return Left::Woken;
         }
-        if node.is_heir() && !mutated!(pi_leave_decision) {
-            return Left::Heir;
+        if node.is_assigned() && !mutated!(pi_leave_decision) {
+            return Left::Assigned;
         }
         if !claimed && waits.has(self.claimant.claim()) {
             return Left::Moved;
@@ -131,7 +131,7 @@ impl<H: Host> Claiming<'_, H> {
         Left::Gone { claimed: owner.is_some() }
     }
 
-    /// The heir of a thread that exited writes its number into the word. If it cannot, the lock goes to the next.
+    /// Writes its thread's number into the word of a lock that an exiting thread assigned to it. If it cannot, the lock goes to the next waiter.
     fn settle(&self) -> Result<(), Errno> {
         let mut tries = 0;
         loop {
@@ -161,7 +161,7 @@ impl<H: Host> Claiming<'_, H> {
         Ok(())
     }
 
-    /// An heir that cannot write the word hands the lock on.
+    /// Hands an assigned lock on to the next waiter: its thread cannot write the word.
     fn renounce(&self) {
         let mut notified = Notified::none(self.call.host);
         let Some(mut locked) = self.lock() else { return };
@@ -169,7 +169,7 @@ impl<H: Host> Claiming<'_, H> {
         let key = locked.key(NonNull::from(self.node()));
         locked.remove(NonNull::from(self.node()));
         self.node().settled();
-        bequeath(&mut waits, self.claimant.get_ref().thread().id, &key, self.inheritance, &mut notified);
+        assign(&mut waits, self.claimant.get_ref().thread().id, &key, self.inheritance, &mut notified);
     }
 }
 
@@ -179,7 +179,7 @@ impl<H: Host> Drop for Claiming<'_, H> {
         if self.node().flag().is_waiting() {
             self.leave(true);
         }
-        if self.node().is_heir() {
+        if self.node().is_assigned() {
             self.renounce();
         }
     }

@@ -73,8 +73,8 @@ fn orders_are_kept_and_trees_are_low() {
         check(&mut waits, BY_LOCK, top, &mut ranks);
         assert!(ranks.iter().eq(model.keys()));
         for lock in 0..4 {
-            let heir = model.iter().find(|((group, ..), _)| *group == Group::Lock(key(lock))).map(|(_, i)| *i);
-            assert_eq!(waits.heir(1_000 + lock, &key(lock)), heir.map(|i| claimants[i].claim()));
+            let top = model.iter().find(|((group, ..), _)| *group == Group::Lock(key(lock))).map(|(_, i)| *i);
+            assert_eq!(waits.top_waiter(1_000 + lock, &key(lock)), top.map(|i| claimants[i].claim()));
         }
     }
 }

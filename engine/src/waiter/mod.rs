@@ -24,8 +24,8 @@ const LOOKING: u32 = Flag::LOOKING;
 const WOKEN: u32 = 2;
 /// It chose to go; wakers pass it over, and it takes itself out of the list.
 const LEFT: u32 = 3;
-/// It was handed the lock that it waits for by a thread that exits; still in its list.
-const HEIR: u32 = 4;
+/// A thread that exits assigned the lock to it; still in its list.
+const ASSIGNED: u32 = 4;
 
 /// How a waiter is told.
 pub(crate) enum Handle<H: Host> {
@@ -115,8 +115,8 @@ pub(crate) struct Waiter<H: Host> {
     /// | queued | looking | its owner, the same way |
     /// | woken | queued, looking | a waker, under the bucket's lock: one compare-exchange |
     /// | left | queued | its owner, at a time-out or signal or when dropped: one compare-exchange, no lock |
-    /// | heir | queued, looking | a thread that exits, under the graph's lock |
-    /// | woken | heir | its owner, under both |
+    /// | assigned | queued, looking | a thread that exits, under the graph's lock |
+    /// | woken | assigned | its owner, under both |
     ///
     /// With a claim (`pi_graph`) it is woken and leaves under the lock of the bucket and of the graph: both.
     ///
@@ -213,18 +213,18 @@ impl<H: Host> Waiter<H> {
     }
 
     /// Whether it was handed its lock by a thread that exits, and has to settle that.
-    pub(crate) fn is_heir(&self) -> bool {
+    pub(crate) fn is_assigned(&self) -> bool {
         // Acquire: as in `Flag::is_waiting`.
-        self.flag.0.load(Ordering::Acquire) == HEIR
+        self.flag.0.load(Ordering::Acquire) == ASSIGNED
     }
 
-    /// Makes it the heir of its lock; under the graph's lock, with which it can change no more by others.
-    pub(crate) fn make_heir(&self) {
-        // Release: what the exiting thread did happens before the wait's return; partner: `is_heir`, `is_waiting`.
-        self.flag.0.store(HEIR, Ordering::Release);
+    /// Assigns its lock to it: the owner exits, and cannot write the word. Under the graph's lock, with which it can change no more by others.
+    pub(crate) fn assign(&self) {
+        // Release: what the exiting thread did happens before the wait's return; partner: `is_assigned`, `is_waiting`.
+        self.flag.0.store(ASSIGNED, Ordering::Release);
     }
 
-    /// Its owner, an heir, is out of its list.
+    /// Its owner, to which the lock was assigned, is out of its list.
     pub(crate) fn settled(&self) {
         // Relaxed: nobody else knows the node any more.
         self.flag.0.store(WOKEN, Ordering::Relaxed);
