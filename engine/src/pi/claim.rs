@@ -12,8 +12,8 @@ use crate::table::wait_list::Found;
 use crate::waiter::Waiter;
 use crate::{Host, Priority, Thread};
 
-/// A claim where it lies, on its thread's stack.
-pub(crate) type Place<H> = NonNull<Claim<H>>;
+/// A pointer to a claim, which lies on its thread's stack.
+pub(crate) type ClaimPtr<H> = NonNull<Claim<H>>;
 
 /// What a thread that waits with priority inheritance adds to its waiter. In the graph from when it waits for a lock until it leaves or is
 /// is handed the lock; one that waits to be moved to a lock is not in it yet.
@@ -40,7 +40,7 @@ pub(crate) struct Edge<H: Host> {
     /// Its own priority, or one that its thread is lent: whichever is more urgent.
     pub(super) urgency: Priority,
     pub(super) arrival: u64,
-    pub(crate) links: [Link<Place<H>>; TREES],
+    pub(crate) links: [Link<ClaimPtr<H>>; TREES],
 }
 
 /// What there is to know of a lock for which somebody waits.
@@ -97,7 +97,7 @@ impl<H: Host> Claimant<H> {
         this.node.inherit(NonNull::from(&this.claim).cast());
     }
 
-    pub(crate) fn claim(&self) -> Place<H> {
+    pub(crate) fn claim(&self) -> ClaimPtr<H> {
         NonNull::from(&self.claim)
     }
 
@@ -108,7 +108,7 @@ impl<H: Host> Claimant<H> {
 
 impl<H: Host> Found<H> {
     /// Its claim, if it inherits priorities.
-    pub(crate) fn claim(&self) -> Option<Place<H>> {
+    pub(crate) fn claim(&self) -> Option<ClaimPtr<H>> {
         // What `Claimant::tie` put there.
         self.inheriting.map(NonNull::cast)
     }

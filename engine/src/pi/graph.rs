@@ -13,7 +13,7 @@ use core::ptr::NonNull;
 
 use crate::atomic::Tracked;
 use crate::mutant::mutated;
-use crate::pi::claim::{Claim, Claimant, Edge, Owned, Place};
+use crate::pi::claim::{Claim, ClaimPtr, Claimant, Edge, Owned};
 use crate::pi::tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Rank, TREES, Trees};
 use crate::table::bucket::Bucket;
 use crate::table::key::Key;
@@ -34,7 +34,7 @@ pub(crate) struct Graph<H: Host> {
 }
 
 struct Heads<H: Host> {
-    roots: [Option<Place<H>>; TREES],
+    roots: [Option<ClaimPtr<H>>; TREES],
     arrivals: u64,
 }
 
@@ -64,7 +64,7 @@ impl<H: Host> Graph<H> {
     }
 
     /// The claim of a waiter, by the holder of its list's lock. `EINVAL`: it waits otherwise, or by another engine.
-    pub(crate) fn claim_of(&self, found: &Found<H>) -> Result<Place<H>, Errno> {
+    pub(crate) fn claim_of(&self, found: &Found<H>) -> Result<ClaimPtr<H>, Errno> {
         let claim = found.claim().ok_or(Errno::EINVAL)?;
         // SAFETY: its waiter is in the list, and what is asked for never changes.
         if unsafe { claim.as_ref() }.is_of(self.identity()) { Ok(claim) } else { Err(Errno::EINVAL) }
@@ -85,68 +85,68 @@ impl<H: Host> Waits<'_, H> {
     }
 
     /// A claim that is in the graph, or whose waiter is in the list of a bucket of which the caller holds the lock.
-    fn claim(&self, place: Place<H>) -> &Claim<H> {
+    fn claim_at(&self, claim: ClaimPtr<H>) -> &Claim<H> {
         // SAFETY: it is there until its owner has taken this lock and found it gone.
-        unsafe { place.as_ref() }
+        unsafe { claim.as_ref() }
     }
 
     #[inline]
-    pub(crate) fn edge(&mut self, place: Place<H>) -> &mut Edge<H> {
-        let edge = self.claim(place).edge();
+    pub(crate) fn edge(&mut self, claim: ClaimPtr<H>) -> &mut Edge<H> {
+        let edge = self.claim_at(claim).edge();
         // SAFETY: the lock's holder's, and this borrows the guard.
         unsafe { &mut *edge }
     }
 
     /// The claim by which a thread waits.
-    fn waiting(&mut self, thread: u64) -> Option<Place<H>> {
+    fn waiting(&mut self, thread: u64) -> Option<ClaimPtr<H>> {
         self.first(BY_THREAD, Group::Thread(thread))
     }
 
     /// The most urgent claim to a lock, of equals the first: it says whose the lock is.
-    fn most_urgent(&mut self, key: &Key) -> Option<Place<H>> {
+    fn most_urgent(&mut self, key: &Key) -> Option<ClaimPtr<H>> {
         self.first(BY_LOCK, Group::Lock(*key))
     }
 
     /// Whose the lock is that a claim in the graph is to.
-    fn owned(&mut self, place: Place<H>) -> Option<Owned> {
-        let key = self.edge(place).key?;
+    fn owned(&mut self, claim: ClaimPtr<H>) -> Option<Owned> {
+        let key = self.edge(claim).key?;
         let first = self.most_urgent(&key)?;
         self.edge(first).owned
     }
 
     /// A claim becomes the one that says whose its lock is.
-    fn make_top(&mut self, place: Place<H>, owned: Owned) {
-        self.edge(place).owned = Some(owned);
-        self.put(BY_OWNER, place);
+    fn make_top(&mut self, claim: ClaimPtr<H>, owned: Owned) {
+        self.edge(claim).owned = Some(owned);
+        self.put(BY_OWNER, claim);
     }
 
     /// It is that no more, if it was; what it said.
-    fn unmake_top(&mut self, place: Place<H>) -> Option<Owned> {
-        let owned = self.edge(place).owned.take()?;
-        self.take(BY_OWNER, place);
+    fn unmake_top(&mut self, claim: ClaimPtr<H>) -> Option<Owned> {
+        let owned = self.edge(claim).owned.take()?;
+        self.take(BY_OWNER, claim);
         Some(owned)
     }
 
     /// Puts a claim among those to its lock, which is `owned` if there are no others.
-    fn link_claim(&mut self, place: Place<H>, key: &Key, owned: Owned) {
+    fn link_claim(&mut self, claim: ClaimPtr<H>, key: &Key, owned: Owned) {
         let before = self.most_urgent(key);
-        self.edge(place).key = Some(*key);
-        self.put(BY_LOCK, place);
+        self.edge(claim).key = Some(*key);
+        self.put(BY_LOCK, claim);
         match before {
-            None => self.make_top(place, owned),
-            Some(before) if self.rank(BY_LOCK, place) < self.rank(BY_LOCK, before) => {
+            None => self.make_top(claim, owned),
+            Some(before) if self.rank(BY_LOCK, claim) < self.rank(BY_LOCK, before) => {
                 let owned = self.unmake_top(before).unwrap_or(owned);
-                self.make_top(place, owned);
+                self.make_top(claim, owned);
             }
             Some(_) => {}
         }
     }
 
     /// Takes a claim out from among those to its lock, which is `owned`.
-    fn unlink_claim(&mut self, place: Place<H>, owned: Owned) {
-        let before = self.unmake_top(place);
-        self.take(BY_LOCK, place);
-        let key = self.edge(place).key.take();
+    fn unlink_claim(&mut self, claim: ClaimPtr<H>, owned: Owned) {
+        let before = self.unmake_top(claim);
+        self.take(BY_LOCK, claim);
+        let key = self.edge(claim).key.take();
         // One that was not the first leaves the first as it is.
         let next = key.filter(|_| before.is_some()).and_then(|key| self.most_urgent(&key));
         if let Some(next) = next {
@@ -155,7 +155,7 @@ impl<H: Host> Waits<'_, H> {
     }
 
     /// The top waiter of a lock that a thread owns.
-    pub(crate) fn top_waiter(&mut self, owner: u64, key: &Key) -> Option<Place<H>> {
+    pub(crate) fn top_waiter(&mut self, owner: u64, key: &Key) -> Option<ClaimPtr<H>> {
         let top = self.most_urgent(key)?;
         let owned = self.edge(top).owned?;
         (owned.by.id == owner).then_some(top)
@@ -163,34 +163,34 @@ impl<H: Host> Waits<'_, H> {
 
     /// A lock of a thread for which somebody waits.
     pub(crate) fn lock_of(&mut self, owner: u64) -> Option<Key> {
-        let place = self.first(BY_OWNER, Group::Owner(owner))?;
-        self.edge(place).key
+        let claim = self.first(BY_OWNER, Group::Owner(owner))?;
+        self.edge(claim).key
     }
 
     /// Whether the waiter of a claim in the graph is in the list of that bucket, whose lock is held.
-    pub(crate) fn is_in(&mut self, place: Place<H>, bucket: &Bucket<H>) -> bool {
-        let Some(node) = self.edge(place).node else { return false };
+    pub(crate) fn is_in(&mut self, claim: ClaimPtr<H>, bucket: &Bucket<H>) -> bool {
+        let Some(node) = self.edge(claim).node else { return false };
         // SAFETY: with its claim, which is there.
         unsafe { node.as_ref() }.bucket() == Some(NonNull::from(bucket))
     }
 
     /// Whether a claim is in the graph.
-    pub(crate) fn has(&mut self, place: Place<H>) -> bool {
-        self.edge(place).key.is_some()
+    pub(crate) fn has(&mut self, claim: ClaimPtr<H>) -> bool {
+        self.edge(claim).key.is_some()
     }
 
     /// Whose a claim in the graph is.
-    pub(crate) fn thread(&self, place: Place<H>) -> Thread {
-        self.claim(place).thread
+    pub(crate) fn thread(&self, claim: ClaimPtr<H>) -> Thread {
+        self.claim_at(claim).thread
     }
 
     /// Who owns the lock that a queued waiter waits for, and whether the word says so; `None`: it waits to be moved to one.
-    pub(crate) fn owner(&mut self, place: Place<H>) -> Option<(Thread, bool)> {
-        if let Some(owned) = self.owned(place) {
+    pub(crate) fn owner(&mut self, claim: ClaimPtr<H>) -> Option<(Thread, bool)> {
+        if let Some(owned) = self.owned(claim) {
             return Some((owned.by, owned.settled));
         }
-        let thread = self.claim(place).thread;
-        let node = self.edge(place).node?;
+        let thread = self.claim_at(claim).thread;
+        let node = self.edge(claim).node?;
         // SAFETY: with its claim, which is there.
         let assigned = unsafe { node.as_ref() }.is_assigned();
         assigned.then_some((thread, mutated!(pi_unsettled)))
@@ -206,8 +206,8 @@ impl<H: Host> Waits<'_, H> {
             if mutated!(chain_check) {
                 return false;
             }
-            let Some(place) = self.waiting(owner) else { return false };
-            let Some(owned) = self.owned(place) else { return false };
+            let Some(claim) = self.waiting(owner) else { return false };
+            let Some(owned) = self.owned(claim) else { return false };
             owner = owned.by.id;
         }
         true
@@ -216,38 +216,38 @@ impl<H: Host> Waits<'_, H> {
     /// Puts a claim into the graph: it waits for a lock of `owner`, behind those that are as urgent. Its thread's own priority.
     pub(crate) fn add(
         &mut self,
-        place: Place<H>,
+        claim: ClaimPtr<H>,
         key: &Key,
         owner: Thread,
         settled: bool,
         host: &dyn Inheritance<H>,
     ) -> Priority {
-        let thread = self.claim(place).thread.id;
+        let thread = self.claim_at(claim).thread.id;
         let own = host.priority(thread);
         let lent = self.lent(thread);
         let heads = self.heads();
         let arrival = heads.arrivals;
         heads.arrivals += 1;
-        let edge = self.edge(place);
+        let edge = self.edge(claim);
         edge.own = own;
         edge.urgency = lent.map_or(own, |lent| own.min(lent));
         edge.arrival = arrival;
-        self.put(BY_THREAD, place);
-        self.link_claim(place, key, Owned { by: owner, settled });
+        self.put(BY_THREAD, claim);
+        self.link_claim(claim, key, Owned { by: owner, settled });
         own
     }
 
     /// Takes a claim out of the graph; whose lock it was, if it was there.
-    pub(crate) fn remove(&mut self, place: Place<H>) -> Option<Thread> {
-        let owned = self.owned(place)?;
-        self.take(BY_THREAD, place);
-        self.unlink_claim(place, owned);
+    pub(crate) fn remove(&mut self, claim: ClaimPtr<H>) -> Option<Thread> {
+        let owned = self.owned(claim)?;
+        self.take(BY_THREAD, claim);
+        self.unlink_claim(claim, owned);
         Some(owned.by)
     }
 
     /// Takes a lock's top waiter out of the graph, and makes it the owner for those that go on waiting; its thread, waiter and handle.
-    pub(crate) fn hand_off(&mut self, top: Place<H>, settled: bool) -> NewOwner<H> {
-        let thread = self.claim(top).thread;
+    pub(crate) fn hand_off(&mut self, top: ClaimPtr<H>, settled: bool) -> NewOwner<H> {
+        let thread = self.claim_at(top).thread;
         if self.has(top) {
             self.take(BY_THREAD, top);
             self.unlink_claim(top, Owned { by: thread, settled });
@@ -257,8 +257,8 @@ impl<H: Host> Waits<'_, H> {
     }
 
     /// The handle of one that is woken without having waited for the lock.
-    pub(crate) fn take_handle(&mut self, place: Place<H>) -> Option<H::Task> {
-        self.edge(place).handle.take()
+    pub(crate) fn take_handle(&mut self, claim: ClaimPtr<H>) -> Option<H::Task> {
+        self.edge(claim).handle.take()
     }
 
     /// A lock's word names its owner from now on.
@@ -271,8 +271,8 @@ impl<H: Host> Waits<'_, H> {
 
     /// What a thread is lent: the urgency of the most urgent one that waits for a lock of its.
     fn lent(&mut self, owner: u64) -> Option<Priority> {
-        let place = self.first(BY_OWNER, Group::Owner(owner))?;
-        Some(self.edge(place).urgency)
+        let claim = self.first(BY_OWNER, Group::Owner(owner))?;
+        Some(self.edge(claim).urgency)
     }
 
     /// Claims to locks of a thread have come, gone or changed: tells the host what it is lent; and if the thread waits itself, so for the owner of that
@@ -284,17 +284,17 @@ impl<H: Host> Waits<'_, H> {
             if !(lent.is_none() && mutated!(boost_undone)) {
                 host.lend(thread, lent);
             }
-            let Some(place) = self.waiting(thread) else { return };
-            let edge = self.edge(place);
+            let Some(claim) = self.waiting(thread) else { return };
+            let edge = self.edge(claim);
             let urgency = lent.map_or(edge.own, |lent| edge.own.min(lent));
             let (Some(key), true) = (edge.key, edge.urgency != urgency) else { return };
-            let Some(owned) = self.owned(place) else { return };
+            let Some(owned) = self.owned(claim) else { return };
             if mutated!(urgency_moves) {
-                self.edge(place).urgency = urgency;
+                self.edge(claim).urgency = urgency;
             } else {
-                self.unlink_claim(place, owned);
-                self.edge(place).urgency = urgency;
-                self.link_claim(place, &key, owned);
+                self.unlink_claim(claim, owned);
+                self.edge(claim).urgency = urgency;
+                self.link_claim(claim, &key, owned);
             }
             thread = owned.by.id;
         }
@@ -302,29 +302,29 @@ impl<H: Host> Waits<'_, H> {
 
     /// A thread's own priority has changed: its claim, if it has one, gets another place.
     pub(crate) fn reprioritize(&mut self, thread: u64, host: &dyn Inheritance<H>) {
-        if let Some(place) = self.waiting(thread) {
+        if let Some(claim) = self.waiting(thread) {
             let own = host.priority(thread);
-            self.edge(place).own = own;
+            self.edge(claim).own = own;
             self.lend(thread, host);
         }
     }
 }
 
 impl<H: Host> Trees for Waits<'_, H> {
-    type Node = Place<H>;
+    type Node = ClaimPtr<H>;
 
-    fn root(&mut self, by: usize) -> &mut Option<Place<H>> {
+    fn root(&mut self, by: usize) -> &mut Option<ClaimPtr<H>> {
         &mut self.heads().roots[by]
     }
 
-    fn link(&mut self, by: usize, place: Place<H>) -> &mut Link<Place<H>> {
-        &mut self.edge(place).links[by]
+    fn link(&mut self, by: usize, claim: ClaimPtr<H>) -> &mut Link<ClaimPtr<H>> {
+        &mut self.edge(claim).links[by]
     }
 
     #[inline]
-    fn rank(&mut self, by: usize, place: Place<H>) -> Rank {
-        let thread = self.claim(place).thread.id;
-        let edge = self.edge(place);
+    fn rank(&mut self, by: usize, claim: ClaimPtr<H>) -> Rank {
+        let thread = self.claim_at(claim).thread.id;
+        let edge = self.edge(claim);
         let group = match (by, edge.key, edge.owned) {
             (BY_LOCK, Some(key), _) => Group::Lock(key),
             (BY_OWNER, _, Some(Owned { by, .. })) => Group::Owner(by.id),

@@ -53,42 +53,42 @@ pub(crate) trait Trees {
     fn root(&mut self, by: usize) -> &mut Option<Self::Node>;
 
     /// A node's links in a tree.
-    fn link(&mut self, by: usize, place: Self::Node) -> &mut Link<Self::Node>;
+    fn link(&mut self, by: usize, node: Self::Node) -> &mut Link<Self::Node>;
 
     /// The place of a node in a tree in which it is, or is about to be.
-    fn rank(&mut self, by: usize, place: Self::Node) -> Rank;
+    fn rank(&mut self, by: usize, node: Self::Node) -> Rank;
 
-    fn height(&mut self, by: usize, place: Option<Self::Node>) -> u8 {
-        place.map_or(0, |place| self.link(by, place).height)
+    fn height(&mut self, by: usize, node: Option<Self::Node>) -> u8 {
+        node.map_or(0, |node| self.link(by, node).height)
     }
 
-    fn heights(&mut self, by: usize, place: Self::Node) -> [u8; 2] {
-        let [less, more] = self.link(by, place).children;
+    fn heights(&mut self, by: usize, node: Self::Node) -> [u8; 2] {
+        let [less, more] = self.link(by, node).children;
         [self.height(by, less), self.height(by, more)]
     }
 
-    fn measure(&mut self, by: usize, place: Self::Node) {
-        let [less, more] = self.heights(by, place);
-        self.link(by, place).height = 1 + less.max(more);
+    fn measure(&mut self, by: usize, node: Self::Node) {
+        let [less, more] = self.heights(by, node);
+        self.link(by, node).height = 1 + less.max(more);
     }
 
     /// The first claim of a group.
     fn first(&mut self, by: usize, group: Group) -> Option<Self::Node> {
         let mut found = None;
         let mut cursor = *self.root(by);
-        while let Some(place) = cursor {
-            let (of, ..) = self.rank(by, place);
+        while let Some(node) = cursor {
+            let (of, ..) = self.rank(by, node);
             if of == group {
-                found = Some(place);
+                found = Some(node);
             }
-            cursor = self.link(by, place).children[usize::from(of < group)];
+            cursor = self.link(by, node).children[usize::from(of < group)];
         }
         found
     }
 
     /// Puts a claim into a tree, by its rank, which does not change until it is out again.
-    fn put(&mut self, by: usize, place: Self::Node) {
-        let rank = self.rank(by, place);
+    fn put(&mut self, by: usize, node: Self::Node) {
+        let rank = self.rank(by, node);
         let (mut parent, mut side) = (None, LESS);
         let mut cursor = *self.root(by);
         while let Some(other) = cursor {
@@ -96,15 +96,15 @@ pub(crate) trait Trees {
             parent = Some(other);
             cursor = self.link(by, other).children[side];
         }
-        *self.link(by, place) = Link { height: 1, ..Link::NOWHERE };
-        self.hang(by, parent, side, Some(place));
+        *self.link(by, node) = Link { height: 1, ..Link::NOWHERE };
+        self.hang(by, parent, side, Some(node));
         self.balance(by, parent);
     }
 
     /// Takes a claim out of a tree in which it is.
-    fn take(&mut self, by: usize, place: Self::Node) {
-        let Link { parent, children, height } = core::mem::replace(self.link(by, place), Link::NOWHERE);
-        let side = self.side(by, parent, place);
+    fn take(&mut self, by: usize, node: Self::Node) {
+        let Link { parent, children, height } = core::mem::replace(self.link(by, node), Link::NOWHERE);
+        let side = self.side(by, parent, node);
         let [Some(less), Some(more)] = children else {
             self.hang(by, parent, side, children[LESS].or(children[MORE]));
             self.balance(by, parent);
@@ -130,8 +130,8 @@ pub(crate) trait Trees {
     }
 
     /// On which side of its parent a place is.
-    fn side(&mut self, by: usize, parent: Option<Self::Node>, place: Self::Node) -> usize {
-        parent.map_or(LESS, |parent| usize::from(self.link(by, parent).children[MORE] == Some(place)))
+    fn side(&mut self, by: usize, parent: Option<Self::Node>, node: Self::Node) -> usize {
+        parent.map_or(LESS, |parent| usize::from(self.link(by, parent).children[MORE] == Some(node)))
     }
 
     /// Makes a node, or none, the child of another, or the root.
@@ -148,9 +148,9 @@ pub(crate) trait Trees {
     /// A subtree below a node has become higher or lower by one: turns what leans too far, up to where the height stays as it was.
     fn balance(&mut self, by: usize, from: Option<Self::Node>) {
         let mut cursor = from;
-        while let Some(place) = cursor {
-            let before = self.link(by, place).height;
-            let top = self.upright(by, place);
+        while let Some(node) = cursor {
+            let before = self.link(by, node).height;
+            let top = self.upright(by, node);
             let link = self.link(by, top);
             if link.height == before {
                 return;
@@ -160,32 +160,32 @@ pub(crate) trait Trees {
     }
 
     /// Balances a node whose subtrees are balanced, and differ by two at most; which node is in its place then.
-    fn upright(&mut self, by: usize, place: Self::Node) -> Self::Node {
-        let [less, more] = self.heights(by, place);
+    fn upright(&mut self, by: usize, node: Self::Node) -> Self::Node {
+        let [less, more] = self.heights(by, node);
         if less.abs_diff(more) < 2 {
-            self.link(by, place).height = 1 + less.max(more);
-            return place;
+            self.link(by, node).height = 1 + less.max(more);
+            return node;
         }
         let heavy = usize::from(more > less);
-        if let Some(child) = self.link(by, place).children[heavy] {
+        if let Some(child) = self.link(by, node).children[heavy] {
             let heights = self.heights(by, child);
             if heights[1 - heavy] > heights[heavy] {
                 self.raise(by, child, 1 - heavy);
             }
         }
-        self.raise(by, place, heavy)
+        self.raise(by, node, heavy)
     }
 
     /// Turns: a node's child takes its place, and has it as a child; which that is.
-    fn raise(&mut self, by: usize, place: Self::Node, side: usize) -> Self::Node {
-        let parent = self.link(by, place).parent;
-        let Some(child) = self.link(by, place).children[side] else { return place };
-        let own = self.side(by, parent, place);
+    fn raise(&mut self, by: usize, node: Self::Node, side: usize) -> Self::Node {
+        let parent = self.link(by, node).parent;
+        let Some(child) = self.link(by, node).children[side] else { return node };
+        let own = self.side(by, parent, node);
         let between = self.link(by, child).children[1 - side];
-        self.hang(by, Some(place), side, between);
-        self.hang(by, Some(child), 1 - side, Some(place));
+        self.hang(by, Some(node), side, between);
+        self.hang(by, Some(child), 1 - side, Some(node));
         self.hang(by, parent, own, Some(child));
-        self.measure(by, place);
+        self.measure(by, node);
         self.measure(by, child);
         child
     }

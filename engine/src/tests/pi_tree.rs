@@ -4,7 +4,7 @@ use std::boxed::Box;
 use std::collections::BTreeMap;
 use std::vec::Vec;
 
-use crate::pi::claim::Place;
+use crate::pi::claim::ClaimPtr;
 use crate::pi::graph::{Graph, Waits};
 use crate::pi::tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Rank, Trees};
 use crate::table::key::Key;
@@ -12,7 +12,7 @@ use crate::tests::host::{Nowhere, Rationed};
 use crate::{Priority, Thread, Word};
 
 /// The claims of a subtree in order; its height, which is the one that its top says, and as low as it must be.
-fn check(waits: &mut Waits<'_, Nowhere>, by: usize, top: Option<Place<Nowhere>>, into: &mut Vec<Rank>) -> u8 {
+fn check(waits: &mut Waits<'_, Nowhere>, by: usize, top: Option<ClaimPtr<Nowhere>>, into: &mut Vec<Rank>) -> u8 {
     let Some(top) = top else { return 0 };
     let Link { children: [less, more], height, .. } = *waits.link(by, top);
     for child in [less, more].into_iter().flatten() {
