@@ -106,7 +106,7 @@ pub use linux::abi;
 pub use ops::requeue::Requeue;
 pub use ops::wait::Wait;
 pub use ops::wait_async::WaitAsync;
-pub use ops::waitv::{MOST_WORDS, Place, WaitAny};
+pub use ops::waitv::{MOST_WORDS, WaitAny, WaitEntry};
 pub use ops::wake_op::{Comparison, WakeOp};
 pub use pi::graph::MOST_CHAIN;
 pub use pi::lock::LockPi;

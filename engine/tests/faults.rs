@@ -15,8 +15,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use leeward_engine::abi::{FUTEX_OWNER_DIED as DIED, FUTEX_WAITERS as WAITERS};
 use leeward_engine::{
-    Arithmetic, Comparison, Config, Engine, Errno, Heap, Host, Place, Requeue, RobustExit, Wait, WaitAny, WaitAsync,
-    WakeOp, WalkEnd, Word,
+    Arithmetic, Comparison, Config, Engine, Errno, Heap, Host, Requeue, RobustExit, Wait, WaitAny, WaitAsync,
+    WaitEntry, WakeOp, WalkEnd, Word,
 };
 use paged::{ME, PAGE, Page, Paged};
 
@@ -47,8 +47,8 @@ impl Case {
     }
 
     fn waitv(&self, words: &[Word]) -> Result<WaitAny, Errno> {
-        let mut places: Vec<_> = words.iter().map(|word| Place::new(*word, 0)).collect();
-        self.engine.waitv(&self.host, &mut places, None)
+        let mut entries: Vec<_> = words.iter().map(|word| WaitEntry::new(*word, 0)).collect();
+        self.engine.waitv(&self.host, &mut entries, None)
     }
 
     fn requeue(&self, from: Word, to: Word) -> Result<Requeue, Errno> {
@@ -240,8 +240,8 @@ fn the_host_may_call_the_engine_while_it_serves_a_fault() {
     let engine = case.engine.clone();
     case.host.while_serving(move |host, _| {
         assert_eq!(engine.wake(host, HERE, 9, ANY), Ok(0));
-        let mut places = [HERE, LATE].map(|word| Place::new(word, 0));
-        assert_eq!(engine.waitv(host, &mut places, None), Ok(WaitAny::TimedOut));
+        let mut entries = [HERE, LATE].map(|word| WaitEntry::new(word, 0));
+        assert_eq!(engine.waitv(host, &mut entries, None), Ok(WaitAny::TimedOut));
     });
     assert_eq!(case.waitv(&[HERE, LATE]), Ok(WaitAny::TimedOut));
     assert_eq!(case.waiting(), 0);

@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
-use leeward_engine::{Config, Engine, Errno, Heap, Host, ParkEnd, Place, Requeue, Wait, WaitAny, Word};
+use leeward_engine::{Config, Engine, Errno, Heap, Host, ParkEnd, Requeue, Wait, WaitAny, WaitEntry, Word};
 use paged::{Page, Paged};
 
 const ANY: u32 = u32::MAX;
@@ -84,8 +84,8 @@ fn who_looks_may_be_moved() {
 #[test]
 fn of_several_words_one_is_woken() {
     let (engine, host) = case(true, |engine, host| assert!(engine.wake(host, THERE, 1, ANY).is_ok()));
-    let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
-    assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::Woken(1)));
+    let mut entries = [WaitEntry::new(HERE, 0), WaitEntry::new(THERE, 0)];
+    assert_eq!(engine.waitv(&host, &mut entries, None), Ok(WaitAny::Woken(1)));
     assert_eq!(engine.stats(&host).waiters, 0);
 }
 
@@ -107,8 +107,8 @@ fn a_word_that_a_handler_changed_ends_the_wait() {
     assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::Changed));
     assert_eq!(waiters(&engine, &host), 0);
     let (engine, host) = interrupted(|_, host| host.word(128).set(1));
-    let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
-    assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::Changed));
+    let mut entries = [WaitEntry::new(HERE, 0), WaitEntry::new(THERE, 0)];
+    assert_eq!(engine.waitv(&host, &mut entries, None), Ok(WaitAny::Changed));
     assert_eq!(waiters(&engine, &host), 0);
 }
 
@@ -118,8 +118,8 @@ fn a_wait_whose_word_is_what_it_was_goes_on() {
     host.ends.borrow_mut().extend([ParkEnd::Recheck, ParkEnd::Unparked, ParkEnd::Interrupted]);
     assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::Interrupted));
     let (engine, host) = interrupted(|_, _| {});
-    let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
-    assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::TimedOut));
+    let mut entries = [WaitEntry::new(HERE, 0), WaitEntry::new(THERE, 0)];
+    assert_eq!(engine.waitv(&host, &mut entries, None), Ok(WaitAny::TimedOut));
     assert_eq!(waiters(&engine, &host), 0);
 }
 
@@ -132,8 +132,8 @@ fn a_wake_of_the_handlers_counts_before_the_change() {
     let (engine, host) = interrupted(change_and_wake);
     assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::Woken));
     let (engine, host) = interrupted(change_and_wake);
-    let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
-    assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::Woken(0)));
+    let mut entries = [WaitEntry::new(HERE, 0), WaitEntry::new(THERE, 0)];
+    assert_eq!(engine.waitv(&host, &mut entries, None), Ok(WaitAny::Woken(0)));
     assert_eq!(waiters(&engine, &host), 0);
 }
 
@@ -147,8 +147,8 @@ fn a_waiter_that_was_moved_does_not_look_at_its_first_word() {
     let (engine, host) = interrupted(change_and_move);
     assert_eq!(engine.wait(&host, HERE, 0, ANY, None), Ok(Wait::TimedOut));
     let (engine, host) = interrupted(change_and_move);
-    let mut places = [Place::new(HERE, 0), Place::new(THERE, 0)];
-    assert_eq!(engine.waitv(&host, &mut places, None), Ok(WaitAny::TimedOut));
+    let mut entries = [WaitEntry::new(HERE, 0), WaitEntry::new(THERE, 0)];
+    assert_eq!(engine.waitv(&host, &mut entries, None), Ok(WaitAny::TimedOut));
     assert_eq!(waiters(&engine, &host), 0);
 }
 

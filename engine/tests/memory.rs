@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use leeward_engine::parking::Process;
-use leeward_engine::{Config, Engine, Heap, Host, MOST_BUCKETS, Place, Space, WaitAsync};
+use leeward_engine::{Config, Engine, Heap, Host, MOST_BUCKETS, Space, WaitAsync, WaitEntry};
 
 /// A bucket with its gate, and what a table has beside its buckets.
 const BUCKET: usize = 128;
@@ -18,7 +18,7 @@ fn process() -> Process {
 #[test]
 fn waiters_spaces_and_engines() {
     assert_eq!(size_of::<WaitAsync<'_, Process>>(), 168);
-    assert_eq!(size_of::<Place<Process>>(), 144);
+    assert_eq!(size_of::<WaitEntry<Process>>(), 144);
     assert_eq!(size_of::<Space<Process>>(), 64);
     assert_eq!(size_of::<Engine<Process>>(), 608);
 }

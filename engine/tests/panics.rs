@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Wake, Waker};
 
-use leeward_engine::{Arithmetic, Comparison, Place, WakeOp, Word};
+use leeward_engine::{Arithmetic, Comparison, WaitEntry, WakeOp, Word};
 
 use panicky::{ALL, ANY, Callback, Case, quietly};
 
@@ -86,12 +86,12 @@ fn a_wait_that_is_woken_or_moved() {
 fn a_wait_on_several_words() {
     quietly(|| {
         each_kind("waitv", 40, |case, word| {
-            let mut places = Box::new([8, 12, 16].map(|address| Place::new(word(address), 0)));
+            let mut entries = Box::new([8, 12, 16].map(|address| WaitEntry::new(word(address), 0)));
             case.host.missing.set(true);
-            _ = case.engine.waitv(&case.host, &mut *places, None);
+            _ = case.engine.waitv(&case.host, &mut *entries, None);
             // The second is not as expected: the first is taken out.
             case.host.words[3].set(1);
-            _ = case.engine.waitv(&case.host, &mut *places, None);
+            _ = case.engine.waitv(&case.host, &mut *entries, None);
         });
     });
 }

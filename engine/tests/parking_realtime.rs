@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use leeward_engine::parking::{ParkingLot, now};
-use leeward_engine::{Clock, Deadline, LockPi, Place, Wait, WaitAny, Word};
+use leeward_engine::{Clock, Deadline, LockPi, Wait, WaitAny, WaitEntry, Word};
 use realtime::{may_run_in_real_time, run_at, share_a_processor, until};
 
 fn lot() -> ParkingLot {
@@ -71,8 +71,8 @@ fn real_time_threads_are_woken_by_their_priority_and_before_all_others() {
     let wait_any = |lot: &ParkingLot, word: &AtomicU32| {
         // SAFETY: the word outlives the wait.
         let (engine, process) = unsafe { lot.parts() };
-        let mut places = [Place::new(Word::private(word.as_ptr().expose_provenance() as u64), 0)];
-        assert_eq!(engine.waitv(process, &mut places, at_last()), Ok(WaitAny::Woken(0)));
+        let mut entries = [WaitEntry::new(Word::private(word.as_ptr().expose_provenance() as u64), 0)];
+        assert_eq!(engine.waitv(process, &mut entries, at_last()), Ok(WaitAny::Woken(0)));
     };
     assert_eq!(order(&[0, 5, 9], run, wait_any), [9, 5, 0]);
 }

@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 
 use leeward_engine::parking::{ParkingLot, now};
-use leeward_engine::{Arithmetic, Clock, Comparison, Deadline, LockPi, MOST_WORDS, Place, Wait, WaitAny, WakeOp, Word};
+use leeward_engine::{
+    Arithmetic, Clock, Comparison, Deadline, LockPi, MOST_WORDS, Wait, WaitAny, WaitEntry, WakeOp, Word,
+};
 
 /// What the documentation says, in bytes.
 const SAID: usize = 2400;
@@ -86,8 +88,8 @@ fn wait_any() {
     // SAFETY: the words live for ever.
     let (engine, process) = unsafe { lot().parts() };
     let word = Word::private(WORDS[0].as_ptr().expose_provenance() as u64);
-    let mut places: Box<[_]> = (0..MOST_WORDS).map(|_| Place::new(word, 0)).collect();
-    assert_eq!(engine.waitv(process, &mut places, in_millis(1)), Ok(WaitAny::TimedOut));
+    let mut entries: Box<[_]> = (0..MOST_WORDS).map(|_| WaitEntry::new(word, 0)).collect();
+    assert_eq!(engine.waitv(process, &mut entries, in_millis(1)), Ok(WaitAny::TimedOut));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use guest::{Guest, Page, put_waitv};
 use leeward_engine::abi::Numbers;
 use leeward_engine::parking::now;
 use leeward_engine::{
-    Clock, Config, Deadline, Engine, Errno, Heap, Host, MOST_WORDS, Place, Requeue, Wait, WaitAny, Word,
+    Clock, Config, Deadline, Engine, Errno, Heap, Host, MOST_WORDS, Requeue, Wait, WaitAny, WaitEntry, Word,
 };
 
 const ANY: u32 = u32::MAX;
@@ -34,8 +34,8 @@ impl Case {
     }
 
     fn waitv(&self, words: &[u64], until: Option<Deadline>) -> Result<WaitAny, Errno> {
-        let mut places: Vec<_> = words.iter().map(|word| Place::new(self.word(*word), 0)).collect();
-        self.engine.waitv(&self.guest, &mut places, until)
+        let mut entries: Vec<_> = words.iter().map(|word| WaitEntry::new(self.word(*word), 0)).collect();
+        self.engine.waitv(&self.guest, &mut entries, until)
     }
 
     fn waiting(&self) -> u64 {
@@ -86,8 +86,9 @@ fn a_changed_word_a_time_and_too_many_words_leave_nothing_queued() {
     assert_eq!(case.waitv(&[1, 2, 3], soon(0)), Ok(WaitAny::TimedOut));
     assert_eq!(case.waitv(&[], None), Err(Errno::EINVAL));
     assert_eq!(case.waitv(&[1; MOST_WORDS + 1], None), Err(Errno::EINVAL));
-    let mut places = [case.word(1), Word::private(case.guest.address(Page::Missing))].map(|word| Place::new(word, 0));
-    assert_eq!(case.engine.waitv(&case.guest, &mut places, None), Err(Errno::EFAULT));
+    let mut entries =
+        [case.word(1), Word::private(case.guest.address(Page::Missing))].map(|word| WaitEntry::new(word, 0));
+    assert_eq!(case.engine.waitv(&case.guest, &mut entries, None), Err(Errno::EFAULT));
     assert_eq!((case.waiting(), case.wake(1, 9)), (0, 0));
 }
 

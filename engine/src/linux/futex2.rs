@@ -10,7 +10,7 @@ use crate::linux::abi::{
 };
 use crate::linux::futex::answer;
 use crate::linux::user;
-use crate::{Address, Clock, Deadline, Engine, Errno, Host, Memory, Node, Place, Requeue, Scope, WaitAny, Word};
+use crate::{Address, Clock, Deadline, Engine, Errno, Host, Memory, Node, Requeue, Scope, WaitAny, WaitEntry, Word};
 
 /// An element of the array that waitv and requeue read.
 #[derive(Clone, Copy)]
@@ -54,12 +54,12 @@ impl<H: Host> Engine<H> {
             return Err(Errno::EINVAL);
         }
         let until = self.point(host, time, clock)?;
-        let mut places = Places::new(self.memory(), length as usize).ok_or(Errno::ENOMEM)?;
+        let mut entries = WaitEntries::new(self.memory(), length as usize).ok_or(Errno::ENOMEM)?;
         for i in 0..u64::from(length) {
             let element = self.element(host, array, i)?;
-            places.push(Place::new(element.word, element.value));
+            entries.push(WaitEntry::new(element.word, element.value));
         }
-        match self.waitv(host, places.as_mut(), until)? {
+        match self.waitv(host, entries.as_mut(), until)? {
             WaitAny::Woken(index) => Ok(index as u32),
             WaitAny::Changed => Err(Errno::EAGAIN),
             WaitAny::TimedOut => Err(Errno::ETIMEDOUT),
@@ -147,44 +147,44 @@ fn small(value: u64) -> Result<u32, Errno> {
 }
 
 /// Places for a program's array, which may be too large for a kernel's stack.
-struct Places<'a, H: Host> {
+struct WaitEntries<'a, H: Host> {
     memory: &'a H::Memory,
-    block: NonNull<Place<H>>,
+    block: NonNull<WaitEntry<H>>,
     room: usize,
     len: usize,
 }
 
-impl<'a, H: Host> Places<'a, H> {
+impl<'a, H: Host> WaitEntries<'a, H> {
     fn layout(room: usize) -> Option<Layout> {
-        Layout::array::<Place<H>>(room).ok()
+        Layout::array::<WaitEntry<H>>(room).ok()
     }
 
-    fn new(memory: &'a H::Memory, room: usize) -> Option<Places<'a, H>> {
+    fn new(memory: &'a H::Memory, room: usize) -> Option<WaitEntries<'a, H>> {
         let block = memory.allocate(Self::layout(room)?, None)?.cast();
-        Some(Places { memory, block, room, len: 0 })
+        Some(WaitEntries { memory, block, room, len: 0 })
     }
 
     /// One more.
-    fn push(&mut self, place: Place<H>) {
-        assert!(self.len < self.room, "as many places as were asked for");
+    fn push(&mut self, entry: WaitEntry<H>) {
+        assert!(self.len < self.room, "as many entries as were asked for");
         // SAFETY: inside the block.
         let end = unsafe { self.block.add(self.len) };
         // SAFETY: nothing is there yet.
-        unsafe { end.write(place) };
+        unsafe { end.write(entry) };
         self.len += 1;
     }
 
-    fn as_mut(&mut self) -> &mut [Place<H>] {
+    fn as_mut(&mut self) -> &mut [WaitEntry<H>] {
         // SAFETY: so many were written, and this borrows them.
         unsafe { core::slice::from_raw_parts_mut(self.block.as_ptr(), self.len) }
     }
 }
 
-impl<H: Host> Drop for Places<'_, H> {
+impl<H: Host> Drop for WaitEntries<'_, H> {
     fn drop(&mut self) {
-        let places = core::ptr::from_mut(self.as_mut());
+        let entries = core::ptr::from_mut(self.as_mut());
         // SAFETY: each of them once.
-        unsafe { places.drop_in_place() };
+        unsafe { entries.drop_in_place() };
         let layout = Self::layout(self.room).expect("it was one when it was allocated");
         // SAFETY: allocated with that layout, and freed once.
         unsafe { self.memory.free(self.block.cast(), layout) };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use loom::thread;
 
 use crate::loom::host::{ANY, Case, FROM, SOON, TO, explore};
-use crate::{Deadline, Place, Wait, WaitAny};
+use crate::{Deadline, Wait, WaitAny, WaitEntry};
 
 #[test]
 fn a_future_that_is_dropped_passes_its_wake_on() {
@@ -60,8 +60,8 @@ fn a_future_polled_anew_tells_the_last_context() {
 }
 
 fn waitv(case: &Case, until: Option<Deadline>) -> WaitAny {
-    let mut places = [Place::new(FROM, 0), Place::new(TO, 0)];
-    case.engine.waitv(&case.host, &mut places, until).unwrap()
+    let mut entries = [WaitEntry::new(FROM, 0), WaitEntry::new(TO, 0)];
+    case.engine.waitv(&case.host, &mut entries, until).unwrap()
 }
 
 #[test]

@@ -15,30 +15,30 @@ pub const MOST_WORDS: usize = 128;
 /// Any wake, whatever its bitset.
 const ANY: u32 = u32::MAX;
 
-/// A word to wait on, what it is expected to hold, and the place of its waiter: a call allocates nothing.
-pub struct Place<H: Host> {
+/// An entry of a wait on several words: the word, what it is expected to hold, and the memory of its waiter, so that a call allocates nothing.
+pub struct WaitEntry<H: Host> {
     word: Word,
     expected: u32,
     node: Option<Waiter<H>>,
 }
 
-impl<H: Host> Place<H> {
-    /// A place for `word`, as long as it holds `expected`.
-    pub const fn new(word: Word, expected: u32) -> Place<H> {
-        Place { word, expected, node: None }
+impl<H: Host> WaitEntry<H> {
+    /// An entry for `word`: it is waited for as long as it holds `expected`.
+    pub const fn new(word: Word, expected: u32) -> WaitEntry<H> {
+        WaitEntry { word, expected, node: None }
     }
 
-    /// The node, which is there as long as a call uses the place.
+    /// The node, which is there as long as a call uses the entry.
     fn node(&self) -> Pin<&Waiter<H>> {
         let node = self.node.as_ref().expect("a call has put it there");
-        // SAFETY: the call borrows the place for as long as the node may be in a list, and moves nothing.
+        // SAFETY: the call borrows the entry for as long as the node may be in a list, and moves nothing.
         unsafe { Pin::new_unchecked(node) }
     }
 }
 
-impl<H: Host> core::fmt::Debug for Place<H> {
+impl<H: Host> core::fmt::Debug for WaitEntry<H> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Place").field("word", &self.word).field("expected", &self.expected).finish_non_exhaustive()
+        f.debug_struct("WaitEntry").field("word", &self.word).field("expected", &self.expected).finish_non_exhaustive()
     }
 }
 
@@ -68,22 +68,22 @@ impl<H: Host> Engine<H> {
     ///
     /// # Errors
     /// `EINVAL`: no word or more than [`MOST_WORDS`], a misaligned one. `EFAULT`: nothing is there. What the host answers.
-    pub fn waitv(&self, host: &H, places: &mut [Place<H>], until: Option<Deadline>) -> Result<WaitAny, Errno> {
-        if places.is_empty() || places.len() > MOST_WORDS {
+    pub fn waitv(&self, host: &H, entries: &mut [WaitEntry<H>], until: Option<Deadline>) -> Result<WaitAny, Errno> {
+        if entries.is_empty() || entries.len() > MOST_WORDS {
             return Err(Errno::EINVAL);
         }
         let call = Call::new(self, host);
         loop {
             let flag = Flag::new_group();
             let priority = host.priority();
-            for place in places.iter_mut() {
-                let key = call.key(place.word, Access::Read)?;
+            for entry in entries.iter_mut() {
+                let key = call.key(entry.word, Access::Read)?;
                 // Of all before the first word is compared: see `Host::task`.
                 let handle = Handle::Task(host.task(&flag));
-                place.node = Some(Waiter::in_group(key, ANY, priority, &flag, handle));
+                entry.node = Some(Waiter::in_group(key, ANY, priority, &flag, handle));
             }
             // From here on: whatever happens, they are taken out.
-            let mut group = Group { call, places, flag: &flag, listed: 0..0 };
+            let mut group = Group { call, entries, flag: &flag, listed: 0..0 };
             match group.queue()? {
                 Queueing::Ended(end) => return Ok(end),
                 Queueing::Again => continue,
@@ -105,7 +105,7 @@ enum Queueing {
 /// Nodes of which some may be in lists: taken out when this ends.
 struct Group<'a, H: Host> {
     call: Call<'a, H>,
-    places: &'a [Place<H>],
+    entries: &'a [WaitEntry<H>],
     flag: &'a Flag,
     /// Those that may be.
     listed: Range<usize>,
@@ -114,15 +114,15 @@ struct Group<'a, H: Host> {
 impl<H: Host> Group<'_, H> {
     fn queue(&mut self) -> Result<Queueing, Errno> {
         let host = self.call.host;
-        for place in self.places {
-            let node = place.node();
+        for entry in self.entries {
+            let node = entry.node();
             // SAFETY: idle: the links are its owner's.
             let key = unsafe { (*node.get_ref().links()).key };
             // Before: the host may panic when it is queued already.
             if !mutated!(group_count) {
                 self.listed.end += 1;
             }
-            match self.call.queue_once(node, place.word, place.expected, key, None) {
+            match self.call.queue_once(node, entry.word, entry.expected, key, None) {
                 Ok(true) if mutated!(group_count) => self.listed.end += 1,
                 Ok(true) => {}
                 Ok(false) => {
@@ -132,7 +132,7 @@ impl<H: Host> Group<'_, H> {
                     if let Some(index) = self.leave() {
                         return Ok(Queueing::Ended(WaitAny::Woken(index)));
                     }
-                    host.fault_in(place.word.address, Access::Read)?;
+                    host.fault_in(entry.word.address, Access::Read)?;
                     return Ok(Queueing::Again);
                 }
             }
@@ -166,8 +166,8 @@ impl<H: Host> Group<'_, H> {
     /// Compares the words again; returns true if one of them changed, whose node has left.
     #[inline(never)]
     fn recheck(&self) -> Result<bool, Errno> {
-        for place in self.places {
-            if let Stayed::Left = self.call.recheck(place.node(), place.word, place.expected)? {
+        for entry in self.entries {
+            if let Stayed::Left = self.call.recheck(entry.node(), entry.word, entry.expected)? {
                 return Ok(true);
             }
         }
@@ -175,7 +175,7 @@ impl<H: Host> Group<'_, H> {
     }
 
     fn any_woken(&self) -> bool {
-        self.places.iter().any(|place| place.node().is_woken())
+        self.entries.iter().any(|entry| entry.node().is_woken())
     }
 
     /// The flag was told, under the lock of a bucket, right before the decision about a node there: takes the locks, so that it is made.
@@ -183,8 +183,8 @@ impl<H: Host> Group<'_, H> {
         if mutated!(group_settle) {
             return;
         }
-        for place in self.places {
-            let node = place.node();
+        for entry in self.entries {
+            let node = entry.node();
             if node.is_woken() {
                 return;
             }
@@ -200,7 +200,7 @@ impl<H: Host> Group<'_, H> {
         let mut woken = None;
         while !self.listed.is_empty() {
             let index = self.listed.start;
-            let node = self.places[index].node();
+            let node = self.entries[index].node();
             // The last may be idle: neither.
             if !self.call.leave(node) && node.is_woken() {
                 woken = Some(index);
