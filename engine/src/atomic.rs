@@ -123,38 +123,38 @@ impl Drop for Tracked {
     }
 }
 
-/// How those who find a lock taken wait in a model: loom would explore for ever how several of them look in turn.
-/// Otherwise nothing: they look.
+/// The queue of the threads that found a lock taken, in a model: loom would explore for ever how several of them spin. Otherwise nothing: they
+/// spin.
 #[cfg(not(leeward_loom))]
-pub(crate) struct Turn;
+pub(crate) struct LockQueue;
 
 #[cfg(not(leeward_loom))]
-impl Turn {
-    pub(crate) fn new() -> Turn {
-        Turn
+impl LockQueue {
+    pub(crate) fn new() -> LockQueue {
+        LockQueue
     }
 
-    /// One look: what was taken, if the lock was `free`.
+    /// Tries once: what was taken, if the lock was `free`.
     #[inline(always)]
-    pub(crate) fn look<T>(&self, free: impl Fn() -> bool, take: impl Fn() -> Option<T>) -> Option<T> {
+    pub(crate) fn try_take<T>(&self, free: impl Fn() -> bool, take: impl Fn() -> Option<T>) -> Option<T> {
         if free() { take() } else { None }
     }
 
     /// The lock was given up.
     #[inline(always)]
-    pub(crate) fn pass(&self) {}
+    pub(crate) fn released(&self) {}
 }
 
 #[cfg(leeward_loom)]
-pub(crate) struct Turn(std::sync::Mutex<alloc::vec::Vec<loom::thread::Thread>>);
+pub(crate) struct LockQueue(std::sync::Mutex<alloc::vec::Vec<loom::thread::Thread>>);
 
 #[cfg(leeward_loom)]
-impl Turn {
-    pub(crate) fn new() -> Turn {
-        Turn(std::sync::Mutex::new(alloc::vec::Vec::new()))
+impl LockQueue {
+    pub(crate) fn new() -> LockQueue {
+        LockQueue(std::sync::Mutex::new(alloc::vec::Vec::new()))
     }
 
-    pub(crate) fn look<T>(&self, _: impl Fn() -> bool, take: impl Fn() -> Option<T>) -> Option<T> {
+    pub(crate) fn try_take<T>(&self, _: impl Fn() -> bool, take: impl Fn() -> Option<T>) -> Option<T> {
         self.0.lock().unwrap().push(loom::thread::current());
         // An exchange: it sees the last value, so whoever gives the lock up later finds the thread in the list.
         let taken = take();
@@ -164,7 +164,7 @@ impl Turn {
         taken
     }
 
-    pub(crate) fn pass(&self) {
+    pub(crate) fn released(&self) {
         let threads = core::mem::take(&mut *self.0.lock().unwrap());
         threads.iter().for_each(loom::thread::Thread::unpark);
     }

@@ -52,7 +52,7 @@ fn is_quiet_again(lot: &ParkingLot) {
 }
 
 #[test]
-fn a_look_ends_when_its_yields_took_long() {
+fn a_spin_ends_when_its_yields_took_long() {
     let lot = ParkingLot::new(4).unwrap();
     is_quiet_again(&lot);
     // Longer than any system's tick.

@@ -128,7 +128,7 @@ fn a_handler_that_runs_while_its_thread_sleeps_and_changes_the_word_ends_the_wai
 }
 
 #[test]
-fn a_look_in_vain_has_the_word_compared_again() {
+fn a_spin_in_vain_has_the_word_compared_again() {
     let guest = Guest::new();
     let engine = Engine::new(Config::small(1), Heap).unwrap();
     let soon = Deadline { clock: Clock::Monotonic, at: now(Clock::Monotonic) + 20_000_000 };

@@ -100,7 +100,7 @@ impl Processors<Machine> for Machine {
     fn ran_on(&self, word: u32) -> u64 {
         self.online(word)
     }
-    fn look(&self, _: u32, see: &mut dyn FnMut(&Space<Machine>)) {
+    fn inspect(&self, _: u32, see: &mut dyn FnMut(&Space<Machine>)) {
         see(&self.space);
     }
     fn send(&self, processor: u32, _: Interrupt) {

@@ -107,7 +107,7 @@ fn operations_take_so_much_of_the_stack_and_no_more() {
     assert_eq!(lot().lock_pi(&LOCK, None), Ok(LockPi::Acquired));
     let mut depths = Vec::new();
     for (name, operation, waiters) in [
-        ("a wait that looks, sleeps and ends by time", wait, 0),
+        ("a wait that spins, sleeps and ends by time", wait, 0),
         ("a wake of one", wake, 1),
         ("a wake of forty", wake_all, 40),
         ("a requeue that wakes twenty and moves twenty", requeue, 40),

@@ -12,7 +12,7 @@ impl Flag {
     /// What the word holds as long as there is reason to wait. A host that can sleep on a word sleeps while it is this.
     pub const WAITING: u32 = 1;
     /// The same, and its owner is awake: who wakes it has nobody to unpark.
-    pub(crate) const LOOKING: u32 = 5;
+    pub(crate) const SPINNING: u32 = 5;
 
     /// Whether there is reason to wait.
     #[inline]
@@ -20,30 +20,29 @@ impl Flag {
         // Acquire: what was done before the wake happens before the wait's return; partner: the waker's exchange
         // (`WaitList::claim`).
         let order = if mutated!(waiting_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
-        matches!(self.0.load(order), Flag::WAITING | Flag::LOOKING)
+        matches!(self.0.load(order), Flag::WAITING | Flag::SPINNING)
     }
 
-    /// For a host whose threads look before they sleep, called by the thread that parks, in [`Host::park`]: looks as long as there is reason to wait and `again` says so, which is asked before
-    /// each look and lets some time pass. A wake that comes meanwhile unparks nobody: there is nobody asleep. Afterwards, if there is still reason to wait,
-    /// the word is [`WAITING`](Self::WAITING), and wakes unpark.
+    /// Spins before the sleep: for a host whose threads do, called by the thread that parks, in [`Host::park`](crate::Host::park). Rechecks the flag as long as
+    /// there is reason to wait and `again` says so, which is asked before each recheck and lets some time pass. A wake that comes meanwhile unparks
+    /// nobody, since no thread is asleep. Afterwards, if there is still reason to wait, the word is [`WAITING`](Self::WAITING), and wakes unpark.
     ///
-    /// A look is time that passes between the engine's comparison of the word and the sleep. Where
-    /// handlers of signals run on the thread itself, one may run meanwhile and change the word:
-    /// after a look in vain such a host answers [`ParkEnd::Recheck`] and sleeps the next time (see
-    /// [`Host::park`], "Signals").
+    /// A spin is time that passes between the engine's comparison of the word and the sleep. Where handlers of signals run on the thread itself, one may
+    /// run meanwhile and change the word: after a spin in vain such a host answers [`ParkEnd::Recheck`](crate::ParkEnd::Recheck) and sleeps the next time
+    /// (see [`Host::park`](crate::Host::park), "Signals").
     ///
     /// # Cost
-    /// Two compare-exchanges on the waiter's own line. A wake of who looks costs no [`Host::unpark`].
-    pub fn look(&self, again: impl FnMut() -> bool) {
+    /// Two compare-exchanges on the waiter's own line. A wake of a thread that spins costs no [`Host::unpark`](crate::Host::unpark).
+    pub fn spin(&self, again: impl FnMut() -> bool) {
         let mut again = again;
-        // Relaxed, all of them: what is found is looked at by `is_waiting`, with its acquire. One word, and every step of it an exchange: whoever wakes finds that its
-        // owner looks, which then sees that it was woken; or finds that it waits, and unparks.
-        if self.0.compare_exchange(Flag::WAITING, Flag::LOOKING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        // Relaxed, all of them: what is found is read again by `is_waiting`, with its acquire. One word, and every step of it an exchange: whoever wakes finds that its
+        // owner spins, which then sees that it was woken; or finds that it waits, and unparks.
+        if self.0.compare_exchange(Flag::WAITING, Flag::SPINNING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return;
         }
         // Also where `again` panics: the wait is left then, by who waits.
-        let _looking = Looking(self);
-        while again() && self.0.load(Ordering::Relaxed) == Flag::LOOKING {}
+        let _spinning = Spinning(self);
+        while again() && self.0.load(Ordering::Relaxed) == Flag::SPINNING {}
     }
 
     /// One for a group of waiters, which waits.
@@ -72,18 +71,18 @@ impl Flag {
     }
 }
 
-/// Its owner looks until this goes.
-struct Looking<'a>(&'a Flag);
+/// Its owner spins until this goes.
+struct Spinning<'a>(&'a Flag);
 
-impl Drop for Looking<'_> {
+impl Drop for Spinning<'_> {
     fn drop(&mut self) {
         let word = &self.0.0;
-        if mutated!(look_back) {
+        if mutated!(spin_back) {
             word.store(Flag::WAITING, Ordering::Relaxed);
             return;
         }
-        // Relaxed: as in `look`. An error: it was woken meanwhile.
-        let _ = word.compare_exchange(Flag::LOOKING, Flag::WAITING, Ordering::Relaxed, Ordering::Relaxed);
+        // Relaxed: as in `spin`. An error: it was woken meanwhile.
+        let _ = word.compare_exchange(Flag::SPINNING, Flag::WAITING, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 

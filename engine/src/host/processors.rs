@@ -67,7 +67,7 @@ pub trait Processors<H: Host> {
 
     /// Takes a processor's run-queue lock, calls `see` with the space of the thread that it runs, gives the lock up.
     /// A processor that runs nobody's thread (idle, a kernel's own) calls nothing. `see` is short and calls nobody.
-    fn look(&self, processor: u32, see: &mut dyn FnMut(&Space<H>));
+    fn inspect(&self, processor: u32, see: &mut dyn FnMut(&Space<H>));
 
     /// Interrupts another processor; does not wait. The calling thread is pinned, and orders nothing by it. To one
     /// that is offline: nothing.

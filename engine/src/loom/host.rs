@@ -17,8 +17,8 @@ pub(crate) const ANY: u32 = u32::MAX;
 pub(crate) struct Model {
     pub(crate) space: Space<Model>,
     pub(crate) words: Vec<AtomicU32>,
-    /// How often its threads look before they sleep.
-    looks: usize,
+    /// How often its threads recheck before they sleep.
+    spins: usize,
 }
 
 impl Host for Model {
@@ -58,9 +58,9 @@ impl Host for Model {
         thread::current()
     }
     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
-        if self.looks > 0 {
-            let mut looks = 0..self.looks;
-            flag.look(|| looks.next().is_some());
+        if self.spins > 0 {
+            let mut spins = 0..self.spins;
+            flag.spin(|| spins.next().is_some());
         }
         if until.is_some() {
             return ParkEnd::TimedOut;
@@ -92,15 +92,15 @@ pub(crate) const SOON: Option<Deadline> = Some(Deadline { clock: Clock::Monotoni
 
 impl Case {
     pub(crate) fn new(buckets: usize) -> Case {
-        Case::that_looks(buckets, 0)
+        Case::that_spins(buckets, 0)
     }
 
-    /// Its threads look so often before they sleep.
-    pub(crate) fn that_looks(buckets: usize, looks: usize) -> Case {
+    /// Its threads recheck so often before they sleep.
+    pub(crate) fn that_spins(buckets: usize, spins: usize) -> Case {
         // A seed with which the two words are apart.
         let config = Config { nodes: 1, buckets, most_buckets: buckets, private_tables: true, seed: 2 };
         let words = (0..4).map(|_| AtomicU32::new(0)).collect();
-        let host = Model { space: Space::new(1, 2, Heap), words, looks };
+        let host = Model { space: Space::new(1, 2, Heap), words, spins };
         Case { engine: Arc::new(Engine::new(config, Heap).unwrap()), host: Arc::new(host) }
     }
 

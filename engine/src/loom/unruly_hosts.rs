@@ -1,4 +1,4 @@
-//! What must hold whatever a host does, under loom: hosts that break the rules, and sleepers that look at the flag themselves.
+//! What must hold whatever a host does, under loom: hosts that break the rules, and sleepers that read the flag themselves.
 
 use core::future::Future;
 use core::pin::{Pin, pin};
@@ -17,7 +17,7 @@ use crate::{
     WaitAsync, Word,
 };
 
-/// A thread of one of several spaces. All words hold 0. Sleepers look at their flags, and nobody tells them: what the flag orders, nothing
+/// A thread of one of several spaces. All words hold 0. Sleepers read their flags, and nobody tells them: what the flag orders, nothing
 /// else does.
 struct Twin {
     spaces: Arc<Vec<Space<Twin>>>,
@@ -137,7 +137,7 @@ fn a_wake_is_seen_with_what_came_before(wait: impl Fn(&Engine<Twin>, &Twin, Word
 }
 
 #[test]
-fn a_wait_by_looking_at_the_flag() {
+fn a_wait_by_reading_the_flag() {
     a_wake_is_seen_with_what_came_before(|engine, host, word| {
         assert_eq!(engine.wait(host, word, 0, ANY, None), Ok(Wait::Woken));
     });

@@ -23,9 +23,9 @@ fn the_two_words_have_two_buckets() {
 }
 
 /// One waits, one stores and wakes: it ends.
-fn no_wake_is_lost(word: Word, looks: usize) {
+fn no_wake_is_lost(word: Word, spins: usize) {
     explore(3, move || {
-        let case = Case::that_looks(1, looks);
+        let case = Case::that_spins(1, spins);
         let waiter = case.spawn(move |case| case.wait(word, None));
         case.store(word);
         let woken = case.wake(word, 1);
@@ -39,14 +39,14 @@ fn a_wait_and_a_wake() {
 }
 
 #[test]
-fn a_wait_that_looks_and_a_wake() {
+fn a_wait_that_spins_and_a_wake() {
     no_wake_is_lost(FROM, 1);
 }
 
 #[test]
-fn a_wait_that_looks_and_is_moved_meanwhile() {
+fn a_wait_that_spins_and_is_moved_meanwhile() {
     explore(2, || {
-        let case = Case::that_looks(2, 1);
+        let case = Case::that_spins(2, 1);
         let waiter = case.spawn(|case| case.wait(FROM, None));
         case.store(FROM);
         let moved = case.engine.requeue(&case.host, FROM, TO, 0, 1, Some(1)).unwrap();
@@ -57,9 +57,9 @@ fn a_wait_that_looks_and_is_moved_meanwhile() {
 }
 
 #[test]
-fn a_wait_that_looks_and_whose_time_is_up() {
+fn a_wait_that_spins_and_whose_time_is_up() {
     explore(3, || {
-        let case = Case::that_looks(1, 1);
+        let case = Case::that_spins(1, 1);
         let timed = case.spawn(|case| case.wait(FROM, SOON));
         let woken = case.wake(FROM, 1);
         case.ends_as_told(timed, woken, Wait::TimedOut);

@@ -272,7 +272,7 @@ impl<H: Host> Barrier<'_, H> {
     /// Whether a processor runs somebody whom it reaches, under its run-queue lock.
     fn runs(&self, processor: u32, whom: Whom) -> bool {
         let mut runs = false;
-        self.processors.look(processor, &mut |space| {
+        self.processors.inspect(processor, &mut |space| {
             runs = match whom {
                 Whom::Space | Whom::On(_) => space.number() == self.host.space().number(),
                 Whom::Registered => space.registrations() & MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED != 0,

@@ -111,7 +111,7 @@ impl<'a, H: Host> Call<'a, H> {
     #[inline]
     pub(crate) fn bucket_ref(&self, pin: Option<&TablePin<'a, H>>, key: &Key) -> BucketRef<'a, H> {
         match pin {
-            _ if mutated!(second_look) => {
+            _ if mutated!(table_pin) => {
                 let (table, hash) = self.table(key);
                 table.follow(hash)
             }

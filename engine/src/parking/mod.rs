@@ -1,6 +1,6 @@
 //! A host made of a Linux process's own threads: the engine as a portable parking lot.
 //!
-//! Threads sleep on the real futex, on their waiter's flag; nothing else of the kernel's futexes is used. They look for some microseconds first, as long as that
+//! Threads sleep on the real futex, on their waiter's flag; nothing else of the kernel's futexes is used. They spin for some microseconds first, as long as that
 //! is of use to them.
 //! [`ParkingLot`] is the whole, and safe. [`Process`] is the host alone, for engines that are used by address; [`park`]
 //! and [`Parked`] are its sleep, for hosts that have memory of their own.
@@ -42,7 +42,7 @@
 //!   µs: 9 µs in the median, 73 µs at worst of 17,800 (the kernel's own such locks: 7 and 48 µs).
 //!   With two more threads that compute, 42 µs in 999 of 1,000 cases, and 7 ms once, the first
 //!   time.
-//! - *Looks*: a real-time thread does not yield before it sleeps.
+//! - *Spins*: a real-time thread does not yield before it sleeps.
 //! - What the host keeps of a thread's first lock with inheritance, and of robust lists, is behind
 //!   locks of the standard library's, which lend nothing. No lock of the engine's is held then.
 //!
@@ -72,7 +72,6 @@ mod held;
 mod inheritance;
 mod lending;
 mod life;
-mod look;
 mod lot;
 mod park;
 mod process;
@@ -80,6 +79,7 @@ mod robust;
 mod schedule;
 mod short;
 mod spin;
+mod spin_before_sleep;
 mod thread;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod unbroken;

@@ -3,7 +3,7 @@
 use core::cell::Cell;
 
 use super::unbroken::Unbroken;
-use super::{NANOS, futex, look, now, spin};
+use super::{NANOS, futex, now, spin, spin_before_sleep};
 use crate::mutant::mutated;
 use crate::{Clock, Deadline, Flag, ParkEnd};
 
@@ -20,8 +20,8 @@ impl Parked {
     /// word yet.
     #[inline]
     pub fn with(flag: &Flag) -> Parked {
-        // After a look it is asked to compare the word again in any case.
-        if look::is_skipped() {
+        // After a spin it is asked to compare the word again in any case.
+        if spin_before_sleep::is_skipped() {
             begin(flag);
         }
         Parked(flag.word().addr())
@@ -41,18 +41,18 @@ impl Parked {
     }
 }
 
-/// Sleeps while the flag says that there is reason to, until a deadline. Before that it looks: a
+/// Sleeps while the flag says that there is reason to, until a deadline. Before that it spins: a
 /// wake that comes meanwhile spares both threads the futex call.
 ///
 /// # Cost
-/// Looking takes up to 8 pauses and 12 yields, some 5 µs; a yield may cost a time slice where
-/// others want the processor, so looks end when their yields took 20 µs together, and a wait whose
-/// deadline is within 100 ms, and a real-time thread, do not yield. After each look in vain twice
+/// Spinning takes up to 8 pauses and 12 yields, some 5 µs; a yield may cost a time slice where
+/// others want the processor, so spins end when their yields took 20 µs together, and a wait whose
+/// deadline is within 100 ms, and a real-time thread, do not yield. After each spin in vain twice
 /// as many of the thread's waits do without, 63 at most.
 ///
 /// # Signals
 /// As [`Host::park`](crate::Host::park) asks for, it answers [`Recheck`](ParkEnd::Recheck) where a
-/// handler may have run on the thread since the engine compared the word: after each look in vain.
+/// handler may have run on the thread since the engine compared the word: after each spin in vain.
 /// On x86-64 with glibc 2.35 or later no handler slips through: the kernel tells, by restartable
 /// sequences, whether it interrupted the thread before the system call (so most sleeps begin with
 /// one `Recheck`). Elsewhere a handler that runs in the few instructions between the comparison and
@@ -67,7 +67,7 @@ pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
 
 #[inline]
 fn park_for_good(flag: &Flag) -> ParkEnd {
-    let looked = look::at(flag, None);
+    let spun = spin_before_sleep::spin(flag, None);
     if !flag.is_waiting() {
         return ParkEnd::Unparked;
     }
@@ -76,7 +76,7 @@ fn park_for_good(flag: &Flag) -> ParkEnd {
             Some(slept) => end(slept, None),
             None => broken(flag, None),
         },
-        None if looked && !mutated!(look_recheck) => recheck(),
+        None if spun && !mutated!(spin_recheck) => recheck(),
         // With a time, so that every handler ends it: without, the kernel begins some sleeps anew
         // by itself.
         None => end(sleep(flag, NEVER), None),
@@ -86,11 +86,11 @@ fn park_for_good(flag: &Flag) -> ParkEnd {
 #[inline(never)]
 fn park_until(flag: &Flag, until: Deadline) -> ParkEnd {
     let left = until.at.saturating_sub(now(until.clock));
-    // A time that is up leaves none to look, nor anything to compare.
+    // A time that is up leaves none to spin, nor anything to compare.
     if left == 0 {
         return end(sleep(flag, until), Some(until));
     }
-    let looked = look::at(flag, Some(left));
+    let spun = spin_before_sleep::spin(flag, Some(left));
     if !flag.is_waiting() {
         return ParkEnd::Unparked;
     }
@@ -103,7 +103,7 @@ fn park_until(flag: &Flag, until: Deadline) -> ParkEnd {
                 None => broken(flag, Some(until)),
             }
         }
-        None if looked && !mutated!(look_recheck) => recheck(),
+        None if spun && !mutated!(spin_recheck) => recheck(),
         None => end(sleep(flag, until), Some(until)),
     }
 }
@@ -131,7 +131,7 @@ const MOST_BROKEN: u32 = 2;
 const MOMENT: u64 = 1_000_000;
 
 fn recheck() -> ParkEnd {
-    look::goes_on();
+    spin_before_sleep::goes_on();
     ParkEnd::Recheck
 }
 

@@ -14,8 +14,8 @@ use crate::{Access, Address, Errno, Fault, Host, Inheritance, Owner, Thread};
 /// How often a call begins again because others changed the word, or because its page went, before it is `EAGAIN`.
 const TRIES: u32 = 10_000;
 
-/// What a look at a lock led to.
-pub(crate) enum Look<'a, H: Host> {
+/// What an attempt at a lock led to.
+pub(crate) enum Attempt<'a, H: Host> {
     /// It was free, and is the thread's.
     Taken,
     /// It is another's. The graph's lock is held since before that was asked: the owner's exit has not begun, or waits for it.
@@ -53,7 +53,7 @@ impl<'a, H: Host> Call<'a, H> {
     }
 
     /// Takes the lock with that key for `who`, if it is free; otherwise tells its owner, having set the waiters bit. `waiters` sets it also where the lock was free.
-    pub(crate) fn look(
+    pub(crate) fn attempt(
         &self,
         locked: &mut Locked<'a, H>,
         key: &Key,
@@ -61,7 +61,7 @@ impl<'a, H: Host> Call<'a, H> {
         who: Thread,
         waiters: bool,
         inheritance: &dyn Inheritance<H>,
-    ) -> Result<Look<'a, H>, Stop> {
+    ) -> Result<Attempt<'a, H>, Stop> {
         let value = self.host.load(address)?;
         if value & OWNER == who.number {
             return Err(Errno::EDEADLK.into());
@@ -70,7 +70,7 @@ impl<'a, H: Host> Call<'a, H> {
             if value & OWNER == 0 {
                 let waiters = if waiters { WAITERS } else { 0 };
                 self.exchange(address, value, value & OWNER_DIED | waiters | who.number)?;
-                return Ok(Look::Taken);
+                return Ok(Attempt::Taken);
             }
             self.exchange(address, value, value | WAITERS)?;
             let early = if mutated!(find_inside) { Some(inheritance.find(value & OWNER)) } else { None };
@@ -80,7 +80,7 @@ impl<'a, H: Host> Call<'a, H> {
                 Owner::Outside(_) if key.is_private() => Err(Errno::EPERM.into()),
                 Owner::Thread(id) | Owner::Outside(id) => {
                     let owner = Thread { id, number: value & OWNER };
-                    Ok(Look::Owned { owner, settled: true, waits, beside: None })
+                    Ok(Attempt::Owned { owner, settled: true, waits, beside: None })
                 }
                 Owner::Exiting => Err(Stop::Exiting(value & OWNER)),
                 Owner::Forbidden => Err(Errno::EPERM.into()),
@@ -98,7 +98,7 @@ impl<'a, H: Host> Call<'a, H> {
         if settled && value & OWNER != owner.number && !died {
             return Err(Errno::EINVAL.into());
         }
-        Ok(Look::Owned { owner, settled, waits, beside: Some(first.node) })
+        Ok(Attempt::Owned { owner, settled, waits, beside: Some(first.node) })
     }
 
     pub(crate) fn exchange(&self, address: Address, old: u32, new: u32) -> Result<(), Stop> {

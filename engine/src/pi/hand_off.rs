@@ -33,18 +33,18 @@ pub(crate) struct Notified<'a, H: Host> {
     host: &'a H,
     pub(crate) handle: Option<H::Task>,
     /// It is awake, and sees it.
-    pub(crate) looking: bool,
+    pub(crate) spinning: bool,
 }
 
 impl<'a, H: Host> Notified<'a, H> {
     pub(crate) fn none(host: &'a H) -> Notified<'a, H> {
-        Notified { host, handle: None, looking: false }
+        Notified { host, handle: None, spinning: false }
     }
 }
 
 impl<H: Host> Drop for Notified<'_, H> {
     fn drop(&mut self) {
-        if let Some(handle) = self.handle.take().filter(|_| !self.looking) {
+        if let Some(handle) = self.handle.take().filter(|_| !self.spinning) {
             self.host.unpark(handle);
         }
     }
@@ -55,5 +55,5 @@ impl<H: Host> Drop for Notified<'_, H> {
 pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) -> bool {
     locked.remove(node);
     // SAFETY: in no list, but its owner needs the graph's lock to go, unless it was woken.
-    unsafe { node.as_ref() }.decide_to_wake() == Decision::Looking
+    unsafe { node.as_ref() }.decide_to_wake() == Decision::Spinning
 }

@@ -6,7 +6,7 @@
 use core::pin::pin;
 
 use crate::ops::call::Call;
-use crate::pi::attempt::Look;
+use crate::pi::attempt::Attempt;
 use crate::pi::waiter::{ClaimEnd, Claiming};
 use crate::{Access, Deadline, Engine, Errno, Host, Priority, Word};
 
@@ -69,12 +69,12 @@ impl<H: Host> Engine<H> {
             let key = call.key(word, Access::Write)?;
             call.fit(&key);
             let mut entered = call.enter(&key);
-            match call.look(&mut entered.locked, &key, word.address, me, false, inheritance) {
-                Ok(Look::Taken) => return Ok(LockPi::Acquired),
+            match call.attempt(&mut entered.locked, &key, word.address, me, false, inheritance) {
+                Ok(Attempt::Taken) => return Ok(LockPi::Acquired),
                 // The word had the owner-died bit and no owner, which is not so. As on Linux: the thread has the lock.
-                Ok(Look::Owned { owner, .. }) if owner.id == me.id => return Ok(LockPi::Acquired),
-                Ok(Look::Owned { .. }) if only_try => return Ok(LockPi::TimedOut),
-                Ok(Look::Owned { owner, settled, mut waits, beside }) => {
+                Ok(Attempt::Owned { owner, .. }) if owner.id == me.id => return Ok(LockPi::Acquired),
+                Ok(Attempt::Owned { .. }) if only_try => return Ok(LockPi::TimedOut),
+                Ok(Attempt::Owned { owner, settled, mut waits, beside }) => {
                     if waits.would_circle(me.id, owner.id) {
                         return Err(Errno::EDEADLK);
                     }

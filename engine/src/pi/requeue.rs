@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 use crate::linux::abi::FUTEX_TID_MASK as OWNER;
 use crate::mutant::mutated;
 use crate::ops::call::{Call, HeldTwo};
-use crate::pi::attempt::{Look, Stop};
+use crate::pi::attempt::{Attempt, Stop};
 use crate::pi::graph::Waits;
 use crate::pi::hand_off::{Notified, wake};
 use crate::pi::waiter::{ClaimEnd, Claiming};
@@ -119,9 +119,9 @@ impl<H: Host> Engine<H> {
                 Ok(value) if value != expected => return Ok(Requeue::Changed),
                 Ok(_) => {}
             }
-            let mut attempt = Attempt { call, held, from, to, lock, inheritance, woken: Notified::none(host) };
-            let moved = attempt.run(requeue);
-            drop(attempt);
+            let mut one_try = RequeueTry { call, held, from, to, lock, inheritance, woken: Notified::none(host) };
+            let moved = one_try.run(requeue);
+            drop(one_try);
             match moved {
                 Ok(count) => return Ok(Requeue::Done(count)),
                 Err(stop) => call.serve(stop, lock.address, &mut tries, inheritance)?,
@@ -131,7 +131,7 @@ impl<H: Host> Engine<H> {
 }
 
 /// One try of a requeue, under its locks.
-struct Attempt<'a, H: Host> {
+struct RequeueTry<'a, H: Host> {
     call: Call<'a, H>,
     held: HeldTwo<'a, H>,
     from: Key,
@@ -142,7 +142,7 @@ struct Attempt<'a, H: Host> {
     woken: Notified<'a, H>,
 }
 
-impl<'a, H: Host> Attempt<'a, H> {
+impl<'a, H: Host> RequeueTry<'a, H> {
     fn run(&mut self, requeue: u32) -> Result<u32, Stop> {
         let (call, inheritance) = (self.call, self.inheritance);
         // As on Linux: also where nobody waits.
@@ -154,13 +154,13 @@ impl<'a, H: Host> Attempt<'a, H> {
         }
         let locked = self.held.second.as_mut().unwrap_or(&mut self.held.first);
         // The waiters bit from the beginning where others may be moved: they will wait for this one.
-        let look = call.look(locked, &self.to, self.lock.address, who, requeue != 0, inheritance)?;
-        let (mut count, mut cursor, owner, settled, mut waits) = match look {
-            Look::Owned { owner, settled, waits, .. } => (0, Some(first.node), owner, settled, waits),
-            Look::Taken => {
+        let attempt = call.attempt(locked, &self.to, self.lock.address, who, requeue != 0, inheritance)?;
+        let (mut count, mut cursor, owner, settled, mut waits) = match attempt {
+            Attempt::Owned { owner, settled, waits, .. } => (0, Some(first.node), owner, settled, waits),
+            Attempt::Taken => {
                 let mut waits = call.waits();
                 self.woken.handle = first.claim().and_then(|claim| waits.take_handle(claim));
-                self.woken.looking = wake(&mut self.held.first, first.node);
+                self.woken.spinning = wake(&mut self.held.first, first.node);
                 (1, first.next, who, true, waits)
             }
         };

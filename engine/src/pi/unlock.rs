@@ -75,7 +75,7 @@ impl<H: Host> Call<'_, H> {
         let new = waits.hand_off(top, true);
         notified.handle = new.handle;
         if let Some(node) = new.node {
-            notified.looking = wake(&mut held.locked, node);
+            notified.spinning = wake(&mut held.locked, node);
         }
         waits.lend(me.id, inheritance);
         waits.lend(new.thread.id, inheritance);

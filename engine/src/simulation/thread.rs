@@ -267,7 +267,7 @@ impl Processors<Thread> for Thread {
         (0..all).fold(0, |set, processor| set | here(processor) << processor)
     }
 
-    fn look(&self, processor: u32, see: &mut dyn FnMut(&Space<Thread>)) {
+    fn inspect(&self, processor: u32, see: &mut dyn FnMut(&Space<Thread>)) {
         let (queue, current) = (self.layout.queue(processor as u8), self.layout.current(processor as u8));
         let locks = !self.layout.cut(Cut::Lock);
         if locks {

@@ -5,7 +5,7 @@
 //! are more waiters than that, lock words lie side by side: then they are so many that threads seldom meet on a line.
 
 use crate::Host;
-use crate::atomic::{AtomicU32, Ordering, Turn};
+use crate::atomic::{AtomicU32, LockQueue, Ordering};
 use crate::host::preemption::PreemptionGuard;
 use crate::mutant::mutated;
 
@@ -56,12 +56,12 @@ pub(crate) struct LockWord {
     ///
     /// Changes only by taking the lock, and by its holder.
     word: AtomicU32,
-    turn: Turn,
+    queue: LockQueue,
 }
 
 impl LockWord {
     pub(crate) fn new() -> LockWord {
-        LockWord { word: AtomicU32::new(EMPTY), turn: Turn::new() }
+        LockWord { word: AtomicU32::new(EMPTY), queue: LockQueue::new() }
     }
 
     /// Whether nobody waits for a key with that filter bit, nor is about to, and none migrated: one load, so that nothing slips between two.
@@ -116,7 +116,7 @@ impl LockWord {
             tries = tries.saturating_add(1);
             // Relaxed: `try_lock` acquires.
             let free = || self.word.load(Ordering::Relaxed) & TAKEN == 0;
-            if let Some(filter) = self.turn.look(free, || self.try_lock(filter_bit)) {
+            if let Some(filter) = self.queue.try_take(free, || self.try_lock(filter_bit)) {
                 return filter;
             }
         }
@@ -128,7 +128,7 @@ impl LockWord {
         // Release: what was done under the lock; partners: `try_lock`, `has_migrated`.
         let order = if mutated!(lock_release) { Ordering::Relaxed } else { Ordering::Release };
         self.word.store(filter.0, order);
-        self.turn.pass();
+        self.queue.released();
     }
 }
 

@@ -191,7 +191,7 @@ impl<H: Host> WaitList<H> {
             // A second exchange, which fails: there loom has the owner go on.
             let late = mutated!(handle_late) && self.waiter(node).decide_to_wake() == Decision::Left;
             let handle = if late { self.links(node).handle.take() } else { handle };
-            return handle.map(|handle| Woken { handle, looking: decision == Decision::Looking });
+            return handle.map(|handle| Woken { handle, spinning: decision == Decision::Spinning });
         }
         // Given back, so that it is not dropped under the lock.
         self.links(node).handle = handle;

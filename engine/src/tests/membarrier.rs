@@ -13,7 +13,7 @@ use crate::linux::abi::{
 };
 use crate::tests::host::{Nowhere, Rationed};
 use crate::{Abilities, Config, Engine, Errno, Host, Interrupt, Processors, Space};
-use Told::{Barrier, Grace, Here, Look, Pin, Registered, Send, Unpin, Wait};
+use Told::{Barrier, Grace, Here, Inspect, Pin, Registered, Send, Unpin, Wait};
 
 /// What a processor was told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +21,7 @@ pub(crate) enum Told {
     Pin,
     Unpin,
     Barrier,
-    Look(u32),
+    Inspect(u32),
     Send(u32),
     Wait(u32),
     Here(Interrupt),
@@ -70,8 +70,8 @@ impl Processors<Nowhere> for Recorder {
     fn ran_on(&self, word: u32) -> u64 {
         RAN.iter().filter(|&&p| p / 64 == word).fold(0, |set, p| set | 1 << (p % 64))
     }
-    fn look(&self, processor: u32, see: &mut dyn FnMut(&Space<Nowhere>)) {
-        self.tell(Look(processor));
+    fn inspect(&self, processor: u32, see: &mut dyn FnMut(&Space<Nowhere>)) {
+        self.tell(Inspect(processor));
         match processor {
             0 | 1 | 64 | 129 => see(&self.ours),
             3 => see(&self.other),
@@ -132,9 +132,9 @@ fn a_private_barrier_interrupts_who_still_runs_the_space() {
     assert_eq!(call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED), Ok(0));
     assert_eq!(told(&host), []);
     assert_eq!(call(MEMBARRIER_CMD_PRIVATE_EXPEDITED), Ok(0));
-    let looks = [Look(0), Look(3), Look(64), Look(129)];
+    let inspections = [Inspect(0), Inspect(3), Inspect(64), Inspect(129)];
     let sent = [Send(0), Send(64), Send(129), Wait(0), Wait(64), Wait(129)];
-    assert_eq!(told(&host), [&[Pin, Barrier], &looks[..], &sent, &[Barrier, Unpin]].concat());
+    assert_eq!(told(&host), [&[Pin, Barrier], &inspections[..], &sent, &[Barrier, Unpin]].concat());
     assert_eq!(call(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE), Err(Errno::EPERM));
     assert_eq!(call(MEMBARRIER_CMD_GET_REGISTRATIONS), Ok(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
 }
@@ -143,7 +143,8 @@ fn a_private_barrier_interrupts_who_still_runs_the_space() {
 fn without_memory_processors_are_visited_singly() {
     let (engine, host) = setup(ALL, 0);
     assert_eq!(engine.membarrier_2010(&host, MEMBARRIER_EXPEDITED), Ok(0));
-    let visits = [Look(0), Send(0), Wait(0), Look(3), Look(64), Send(64), Wait(64), Look(129), Send(129), Wait(129)];
+    let visits =
+        [Inspect(0), Send(0), Wait(0), Inspect(3), Inspect(64), Send(64), Wait(64), Inspect(129), Send(129), Wait(129)];
     assert_eq!(told(&host), [&[Pin, Barrier], &visits[..], &[Barrier, Unpin]].concat());
 }
 
@@ -154,7 +155,7 @@ fn the_global_one_reaches_registered_spaces_and_needs_no_registration() {
     let parent = Space::<Nowhere>::new(5, 0, Rationed::new(0));
     assert_eq!(engine.membarrier(&host, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0), Ok(0));
     let nobody = told(&host);
-    assert_eq!(nobody.iter().filter(|told| matches!(told, Look(_))).count(), 129);
+    assert_eq!(nobody.iter().filter(|told| matches!(told, Inspect(_))).count(), 129);
     assert!(!nobody.iter().any(|told| matches!(told, Send(_))));
     parent.registered.store(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, std::sync::atomic::Ordering::Relaxed);
     other.inherit_registrations(&parent);

@@ -18,8 +18,8 @@ use crate::{Flag, Host, Priority};
 const IDLE: u32 = 0;
 /// In a bucket's list, or about to leave it.
 const QUEUED: u32 = Flag::WAITING;
-/// The same, and its owner is awake and looks.
-const LOOKING: u32 = Flag::LOOKING;
+/// In a bucket's list, and its owner is awake and spins.
+const SPINNING: u32 = Flag::SPINNING;
 /// A waker chose it; never in a list.
 const WOKEN: u32 = 2;
 /// It chose to go; wakers pass it over, and it takes itself out of the list.
@@ -49,13 +49,13 @@ impl<H: Host> Handle<H> {
 pub(crate) struct Woken<H: Host> {
     pub(crate) handle: Handle<H>,
     /// Its owner is awake, and sees it.
-    pub(crate) looking: bool,
+    pub(crate) spinning: bool,
 }
 
 impl<H: Host> Woken<H> {
     /// No lock is held: this runs the host's code or the executor's.
     pub(crate) fn unpark(self, host: &H) {
-        if !self.looking {
+        if !self.spinning {
             self.handle.unpark(host);
         }
     }
@@ -67,7 +67,7 @@ pub(crate) enum Decision {
     /// It had left.
     Left,
     /// It is woken. Its owner is awake, and sees it.
-    Looking,
+    Spinning,
     /// It is woken, and its owner is to be unparked.
     Asleep,
 }
@@ -111,11 +111,11 @@ pub(crate) struct Waiter<H: Host> {
     /// |---|---|---|
     /// | idle | | |
     /// | queued | idle | its owner, under the bucket's lock |
-    /// | looking | queued | its owner, before it parks: one compare-exchange |
-    /// | queued | looking | its owner, the same way |
-    /// | woken | queued, looking | a waker, under the bucket's lock: one compare-exchange |
+    /// | spinning | queued | its owner, before it parks: one compare-exchange |
+    /// | queued | spinning | its owner, the same way |
+    /// | woken | queued, spinning | a waker, under the bucket's lock: one compare-exchange |
     /// | left | queued | its owner, at a time-out or signal or when dropped: one compare-exchange, no lock |
-    /// | assigned | queued, looking | a thread that exits, under the graph's lock |
+    /// | assigned | queued, spinning | a thread that exits, under the graph's lock |
     /// | woken | assigned | its owner, under both |
     ///
     /// With a claim (`pi_graph`) it is woken and leaves under the lock of the bucket and of the graph: both.
@@ -236,12 +236,12 @@ impl<H: Host> Waiter<H> {
         // `is_waiting`, `decide_to_leave`. Relaxed on failure: nothing was learnt.
         let order = if mutated!(wake_release) { Ordering::Relaxed } else { Ordering::Release };
         let mut state = QUEUED;
-        // Once more for each time that its owner begins or ends a look meanwhile, which it does once or twice a park.
+        // Once more for each time that its owner begins or ends a spin meanwhile, which it does once or twice a park.
         loop {
             match self.flag.0.compare_exchange(state, WOKEN, order, Ordering::Relaxed) {
-                Ok(QUEUED) if !mutated!(look_unpark) => return Decision::Asleep,
-                Ok(_) => return Decision::Looking,
-                Err(now @ (QUEUED | LOOKING)) => state = now,
+                Ok(QUEUED) if !mutated!(spin_unpark) => return Decision::Asleep,
+                Ok(_) => return Decision::Spinning,
+                Err(now @ (QUEUED | SPINNING)) => state = now,
                 Err(_) => return Decision::Left,
             }
         }

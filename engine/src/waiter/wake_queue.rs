@@ -74,7 +74,7 @@ impl<'a, H: Host> WakeQueue<'a, H> {
     fn pop_task(&mut self) -> Option<H::Task> {
         loop {
             match self.pop()? {
-                Woken { handle: Handle::Task(task), looking: false } => return Some(task),
+                Woken { handle: Handle::Task(task), spinning: false } => return Some(task),
                 woken => woken.unpark(self.host),
             }
         }

@@ -44,8 +44,8 @@ pub struct Paged {
     pub sleep: RefCell<Option<Others>>,
     /// How the next sleeps end, the first one first; then by time.
     pub ends: RefCell<VecDeque<ParkEnd>>,
-    /// That sleep is none: the thread looks.
-    pub looks: Cell<bool>,
+    /// That sleep is none: the thread spins.
+    pub spins: Cell<bool>,
     /// Sleeps that were ended.
     pub unparked: Cell<u32>,
     pub threads: Cell<u32>,
@@ -65,7 +65,7 @@ impl Paged {
             serving: RefCell::default(),
             sleep: RefCell::default(),
             ends: RefCell::default(),
-            looks: Cell::new(false),
+            spins: Cell::new(false),
             unparked: Cell::new(0),
             threads: Cell::new(1),
             head: Cell::new(0),
@@ -171,9 +171,9 @@ impl Host for Paged {
     fn park(&self, flag: &Flag, _: Option<Deadline>) -> ParkEnd {
         self.may_sleep();
         if let Some(mut others) = self.sleep.take() {
-            if self.looks.get() {
-                let mut looks = 0..2;
-                flag.look(|| looks.next().inspect(|_| others(self, 0)).is_some());
+            if self.spins.get() {
+                let mut spins = 0..2;
+                flag.spin(|| spins.next().inspect(|_| others(self, 0)).is_some());
             } else {
                 others(self, 0);
             }

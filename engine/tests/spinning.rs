@@ -1,4 +1,4 @@
-//! Threads that look before they sleep: one that is woken while it looks is told by its flag, and
+//! Threads that spin before they sleep: one that is woken while it spins is told by its flag, and
 //! not unparked. And threads on which a handler of a signal ran before they slept, which compare
 //! their words again.
 
@@ -20,25 +20,25 @@ const ANY: u32 = u32::MAX;
 const HERE: Word = Word::private(64);
 const THERE: Word = Word::private(128);
 
-/// A wait in whose sleep, or look, `others` happens each time; how it ended, and how many were unparked.
-fn wait(looks: bool, others: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Result<Wait, Errno>, u32) {
-    let (engine, host) = case(looks, others);
+/// A wait in whose sleep, or spin, `others` happens each time; how it ended, and how many were unparked.
+fn wait(spins: bool, others: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Result<Wait, Errno>, u32) {
+    let (engine, host) = case(spins, others);
     let end = engine.wait(&host, HERE, 0, ANY, None);
     assert_eq!(host.space().stats(&host).waiters + engine.stats(&host).waiters, 0);
     (end, host.unparked.get())
 }
 
-fn case(looks: bool, others: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Rc<Engine<Paged>>, Paged) {
+fn case(spins: bool, others: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Rc<Engine<Paged>>, Paged) {
     let engine = Rc::new(Engine::new(Config::small(1), Heap).unwrap());
     let host = Paged::new(&[Page::There]);
-    host.looks.set(looks);
+    host.spins.set(spins);
     let same = engine.clone();
     *host.sleep.borrow_mut() = Some(Box::new(move |host, _| others(&same, host)));
     (engine, host)
 }
 
 #[test]
-fn a_wake_of_who_looks_unparks_nobody() {
+fn a_wake_of_who_spins_unparks_nobody() {
     let wake = |engine: &Engine<Paged>, host: &Paged| assert!(engine.wake(host, HERE, 1, ANY).is_ok());
     assert_eq!(wait(true, wake), (Ok(Wait::Woken), 0));
     assert_eq!(wait(false, wake), (Ok(Wait::Woken), 1));
@@ -46,8 +46,8 @@ fn a_wake_of_who_looks_unparks_nobody() {
 
 #[test]
 fn a_wake_of_many_unparks_those_who_sleep() {
-    // Two wait in each other's sleep, and look: the inner one is chosen last.
-    for (looks, unparked) in [(true, 0), (false, 2)] {
+    // Two wait in each other's sleep, and spin: the inner one is chosen last.
+    for (spins, unparked) in [(true, 0), (false, 2)] {
         let inner = move |engine: &Engine<Paged>, host: &Paged| {
             let same: *const Engine<Paged> = engine;
             *host.sleep.borrow_mut() = Some(Box::new(move |host, _| {
@@ -56,12 +56,12 @@ fn a_wake_of_many_unparks_those_who_sleep() {
             }));
             assert_eq!(engine.wait(host, HERE, 0, ANY, None), Ok(Wait::Woken));
         };
-        assert_eq!(wait(looks, inner), (Ok(Wait::Woken), unparked));
+        assert_eq!(wait(spins, inner), (Ok(Wait::Woken), unparked));
     }
 }
 
 #[test]
-fn a_future_beside_who_looks_is_told() {
+fn a_future_beside_who_spins_is_told() {
     let (engine, host) = case(true, |engine, host| assert!(engine.wake(host, HERE, ANY, ANY).is_ok()));
     let mut context = Context::from_waker(Waker::noop());
     let mut future = pin!(engine.wait_async(&host, HERE, 0, ANY));
@@ -72,7 +72,7 @@ fn a_future_beside_who_looks_is_told() {
 }
 
 #[test]
-fn who_looks_may_be_moved() {
+fn who_spins_may_be_moved() {
     let end = wait(true, |engine, host| {
         assert_eq!(engine.requeue(host, HERE, THERE, 0, 1, Some(0)), Ok(Requeue::Done(1)));
         assert_eq!(engine.wake(host, HERE, 1, ANY), Ok(0));
@@ -139,7 +139,7 @@ fn a_wake_of_the_handlers_counts_before_the_change() {
 
 /// A requeue counted it: it may not be gone when the word that it was moved to is woken.
 #[test]
-fn a_waiter_that_was_moved_does_not_look_at_its_first_word() {
+fn a_waiter_that_was_moved_does_not_recheck_its_first_word() {
     let change_and_move = |engine: &Engine<Paged>, host: &Paged| {
         host.word(64).set(1);
         assert_eq!(engine.requeue(host, HERE, THERE, 0, 1, None), Ok(Requeue::Done(1)));
@@ -167,10 +167,10 @@ fn a_word_that_cannot_be_read_any_more_ends_the_wait() {
 }
 
 #[test]
-fn who_looked_in_vain_may_go_and_may_be_unparked() {
+fn who_spun_in_vain_may_go_and_may_be_unparked() {
     assert_eq!(wait(true, |_, _| {}), (Ok(Wait::TimedOut), 0));
-    // The look is over, by a panic: the wait is left, and nobody is woken.
-    let (engine, host) = case(true, |_, _| panic!("host: a look that panics"));
+    // The spin is over, by a panic: the wait is left, and nobody is woken.
+    let (engine, host) = case(true, |_, _| panic!("host: a spin that panics"));
     let panicked = catch_unwind(AssertUnwindSafe(|| engine.wait(&host, HERE, 0, ANY, None)));
     assert!(panicked.is_err());
     assert_eq!((engine.wake(&host, HERE, ANY, ANY), engine.stats(&host).waiters), (Ok(0), 0));

@@ -1,10 +1,10 @@
-//! Looking before sleeping. A sleep and its wake cost two system calls, and some microseconds until
-//! the woken thread runs; a thread that is woken sooner than that should not have slept. To look
+//! Spinning before sleeping. A sleep and its wake cost two system calls, and some microseconds until
+//! the woken thread runs; a thread that is woken sooner than that should not have slept. To spin
 //! for about as long as that costs at most twice what the better of the two would have (Karlin,
 //! Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform problems", 1990);
-//! to look only while it is of use costs those that wait for long next to nothing.
+//! to spin only while it is of use costs those that wait for long next to nothing.
 //!
-//! A yield is a look that gives the processor away, and may cost a whole time slice for each thread
+//! A yield is a recheck that gives the processor away, and may cost a whole time slice for each thread
 //! that wants it: it is done only where that can gain something, and can make no wait end late.
 
 use core::cell::Cell;
@@ -14,53 +14,53 @@ use super::{now, now_by, schedule};
 use crate::mutant::mutated;
 use crate::{Clock, Flag};
 
-/// Looks with a pause before each.
+/// Rechecks with a pause before each.
 const PAUSES: u32 = 8;
-/// The most looks with a yield before each: the thread that is to wake this one may need the
+/// The most rechecks with a yield before each: the thread that is to wake this one may need the
 /// processor.
 const YIELDS: u32 = 12;
-/// Nanoseconds that the yields of one look may take together. If they take longer, others had the
+/// Nanoseconds that the yields of one spin may take together. If they take longer, others had the
 /// processor for a time slice, or have their turn first: then a thread that sleeps is woken sooner
 /// than one that yields, and costs less.
 const LONG: u64 = 20_000;
-/// Of this many looks that are of use, and one more, one is measured exactly.
+/// Of this many spins that are of use, and one more, one is measured exactly.
 const UNMEASURED: u32 = 3;
 /// A wait whose deadline is nearer than this many nanoseconds does not yield: others might have the
 /// processor for so long.
 const NEAR: u64 = 100_000_000;
-/// For this many nanoseconds after yields that took long a thread that has not looked before does
+/// For this many nanoseconds after yields that took long a thread that has not spun before does
 /// not yield: it need not find out the same.
 const BUSY: u64 = 100_000_000;
-/// Of this many parks, and one more, at least one looks.
+/// Of this many parks, and one more, at least one spins.
 const MOST_SKIPPED: u32 = 63;
 
-/// What a thread learnt from its looks.
+/// What a thread learnt from its spins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Learnt {
-    /// How many of its next parks do not look.
+    /// How many of its next parks do not spin.
     skip: u32,
-    /// How many did not after its last look.
+    /// How many did not after its last spin.
     last: u32,
-    /// It has looked.
-    looked: bool,
+    /// It has spun.
+    spun: bool,
     /// Its next park is of a wait that it was parked with already.
     again: bool,
-    /// How many looks in a row were measured by the coarse clock.
+    /// How many spins in a row were measured by the coarse clock.
     unmeasured: u32,
 }
 
 std::thread_local! {
-    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { skip: 0, last: 0, looked: false, again: false, unmeasured: 0 }) };
+    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { skip: 0, last: 0, spun: false, again: false, unmeasured: 0 }) };
 }
 
 /// Until when the machine counts as busy, on the monotonic clock.
 static BUSY_UNTIL: AtomicU64 = AtomicU64::new(0);
 
-/// Looks, until there is no more reason to wait or it is time to sleep; returns true if it did.
-/// `left` is the time to the deadline in nanoseconds. After each look in vain twice as many parks
+/// Spins, until there is no more reason to wait or it is time to sleep; returns true if it did.
+/// `left` is the time to the deadline in nanoseconds. After each spin in vain twice as many parks
 /// do without, up to [`MOST_SKIPPED`]; after one that was of use, none.
 #[inline]
-pub(super) fn at(flag: &Flag, left: Option<u64>) -> bool {
+pub(super) fn spin(flag: &Flag, left: Option<u64>) -> bool {
     let learnt = LEARNT.get();
     if learnt.again {
         LEARNT.set(Learnt { again: false, ..learnt });
@@ -70,22 +70,22 @@ pub(super) fn at(flag: &Flag, left: Option<u64>) -> bool {
         LEARNT.set(Learnt { skip: learnt.skip - 1, ..learnt });
         return false;
     }
-    look(flag, learnt, left.is_none_or(|left| left >= NEAR || mutated!(look_near)));
+    spin_on(flag, learnt, left.is_none_or(|left| left >= NEAR || mutated!(spin_near)));
     true
 }
 
 #[inline(never)]
-fn look(flag: &Flag, learnt: Learnt, may_yield: bool) {
+fn spin_on(flag: &Flag, learnt: Learnt, may_yield: bool) {
     // To an ordinary thread a real-time one gives nothing by a yield.
-    let may_yield = may_yield && (!schedule::ran_in_real_time() || mutated!(look_real_time));
-    let (mut looks, mut yields) = (0, Yields::of(learnt));
-    flag.look(|| {
-        looks += 1;
-        if looks <= PAUSES {
+    let may_yield = may_yield && (!schedule::ran_in_real_time() || mutated!(spin_real_time));
+    let (mut spins, mut yields) = (0, Yields::of(learnt));
+    flag.spin(|| {
+        spins += 1;
+        if spins <= PAUSES {
             core::hint::spin_loop();
             return true;
         }
-        let more = may_yield && looks <= PAUSES + YIELDS && yields.may_go_on(!learnt.looked);
+        let more = may_yield && spins <= PAUSES + YIELDS && yields.may_go_on(!learnt.spun);
         if more {
             std::thread::yield_now();
         }
@@ -99,10 +99,10 @@ fn look(flag: &Flag, learnt: Learnt, may_yield: bool) {
     }
     let last = if is_told && !took_long { 0 } else { (2 * learnt.last + 1).min(MOST_SKIPPED) };
     let unmeasured = if last == 0 && yields.unmeasured { learnt.unmeasured + 1 } else { 0 };
-    LEARNT.set(Learnt { skip: last, last, looked: true, again: false, unmeasured });
+    LEARNT.set(Learnt { skip: last, last, spun: true, again: false, unmeasured });
 }
 
-/// The yields of one look, and how long they take. As long as looks are of use three in four are
+/// The yields of one spin, and how long they take. As long as spins are of use three in four are
 /// measured by the coarse clock, which goes on with the system's ticks and costs a tenth of what
 /// the exact one does: that others have the processor for a time slice it tells too.
 struct Yields {
@@ -114,7 +114,7 @@ struct Yields {
 
 impl Yields {
     fn of(learnt: Learnt) -> Yields {
-        let unmeasured = learnt.looked && learnt.last == 0 && learnt.unmeasured < UNMEASURED;
+        let unmeasured = learnt.spun && learnt.last == 0 && learnt.unmeasured < UNMEASURED;
         Yields { unmeasured, began: 0, long: false }
     }
 
@@ -122,15 +122,15 @@ impl Yields {
         if self.unmeasured { now_by(libc::CLOCK_MONOTONIC_COARSE) } else { now(Clock::Monotonic) }
     }
 
-    /// Returns true if one more may gain something. `first`: the thread has not looked before.
+    /// Returns true if one more may gain something. `first`: the thread has not spun before.
     fn may_go_on(&mut self, first: bool) -> bool {
         if self.began == 0 {
             self.began = self.time();
             // Relaxed: an estimate.
-            return !(first && self.began < BUSY_UNTIL.load(Ordering::Relaxed)) || mutated!(look_busy);
+            return !(first && self.began < BUSY_UNTIL.load(Ordering::Relaxed)) || mutated!(spin_busy);
         }
         self.long = self.took_long();
-        !self.long || mutated!(look_long)
+        !self.long || mutated!(spin_long)
     }
 
     fn took_long(&self) -> bool {
@@ -139,14 +139,14 @@ impl Yields {
     }
 }
 
-/// Returns true if the calling thread's next park does without a look.
+/// Returns true if the calling thread's next park does without a spin.
 #[inline]
 pub(super) fn is_skipped() -> bool {
     let learnt = LEARNT.get();
     learnt.again || learnt.skip != 0
 }
 
-/// The calling thread's next park goes on with this wait, and neither looks nor counts.
+/// The calling thread's next park goes on with this wait, and neither spins nor counts.
 #[inline]
 pub(super) fn goes_on() {
     LEARNT.set(Learnt { again: true, ..LEARNT.get() });
@@ -163,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn looks_in_vain_become_rare_and_a_time_that_is_up_leaves_none() {
+    fn spins_in_vain_become_rare_and_a_time_that_is_up_leaves_none() {
         let flag = Flag::new_group();
         for passed in [1, 3, 7, 15, 31, MOST_SKIPPED, MOST_SKIPPED] {
-            assert!(at(&flag, None));
+            assert!(spin(&flag, None));
             assert_eq!(learnt(), (passed, passed));
             goes_on();
-            (0..=passed).for_each(|_| assert!(!at(&flag, None)));
+            (0..=passed).for_each(|_| assert!(!spin(&flag, None)));
             assert_eq!(learnt(), (0, passed));
         }
         assert_eq!(park(&flag, Some(Deadline { clock: Clock::Monotonic, at: 1 })), ParkEnd::TimedOut);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_look_in_vain_the_word_is_compared_again() {
+    fn after_a_spin_in_vain_the_word_is_compared_again() {
         let flag = Flag::new_group();
         assert_eq!(park(&flag, None), ParkEnd::Recheck);
         assert_eq!(park(&flag, Some(Deadline { clock: Clock::Monotonic, at: 1 })), ParkEnd::TimedOut);
