@@ -276,10 +276,10 @@ impl Thread {
 fn ping_pong(kernel: &Engine<Thread>, one: &Arc<Process>, other: &Arc<Process>) {
     thread::scope(|scope| {
         // The object is at pages 2 and 5.
-        for (me, process, turn) in [(0, one, 2 * PAGE + 8), (1, other, 5 * PAGE + 8)] {
+        for (me, process, phase) in [(0, one, 2 * PAGE + 8), (1, other, 5 * PAGE + 8)] {
             scope.spawn(move || {
                 let thread = Thread::of(process);
-                let word = thread.user(turn);
+                let word = thread.user(phase);
                 for round in 0..1_000 {
                     let mine = 2 * round + me;
                     loop {
@@ -288,16 +288,16 @@ fn ping_pong(kernel: &Engine<Thread>, one: &Arc<Process>, other: &Arc<Process>) 
                         if now == mine {
                             break;
                         }
-                        thread.futex(kernel, turn, FUTEX_WAIT, u64::from(now), 0);
+                        thread.futex(kernel, phase, FUTEX_WAIT, u64::from(now), 0);
                     }
                     // Release: partner: the load above.
                     word.store(mine + 1, Ordering::Release);
-                    thread.futex(kernel, turn, FUTEX_WAKE, 1, 0);
+                    thread.futex(kernel, phase, FUTEX_WAKE, 1, 0);
                 }
             });
         }
     });
-    println!("two processes passed the turn on 2000 times, by two addresses");
+    println!("two processes passed the phase on 2000 times, by two addresses");
 }
 
 /// A thread that sleeps until a signal comes.

@@ -157,7 +157,7 @@ fn is_told_of_interruptions() -> bool {
 }
 
 /// How often a test went on.
-static TURNS: AtomicU32 = AtomicU32::new(0);
+static FED: AtomicU32 = AtomicU32::new(0);
 
 /// Ends a test that hangs, which a thread that waits for itself does: one that does not go on for as long as no single call
 /// takes, however busy the machine is.
@@ -171,7 +171,7 @@ impl Watchdog {
         std::thread::spawn(move || {
             let mut before = None;
             while gone.recv_timeout(Duration::from_secs(20)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                let now = TURNS.load(Ordering::SeqCst);
+                let now = FED.load(Ordering::SeqCst);
                 if before.replace(now) == Some(now) {
                     eprintln!("a call that a handler interrupted hangs");
                     std::process::abort();
@@ -182,8 +182,8 @@ impl Watchdog {
     }
 
     /// The test goes on.
-    fn turn(&self) {
-        TURNS.fetch_add(1, Ordering::SeqCst);
+    fn feed(&self) {
+        FED.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -199,7 +199,7 @@ fn post() {
 fn a_handler_that_changes_the_word_and_wakes_ends_the_wait() {
     let (_alone, watchdog) = (alone(), Watchdog::new());
     for at in (4..).step_by(STRIDE) {
-        watchdog.turn();
+        watchdog.feed();
         WORD.store(0, Ordering::SeqCst);
         let rouse = || _ = lot().wake(&WORD, 1);
         let (ended, end) = stepped_or_asleep(at, post, || lot().wait(&WORD, 0, None), rouse);
@@ -284,7 +284,7 @@ fn a_handlers_wake_is_made_whatever_it_interrupts() {
     WORD.store(0, Ordering::SeqCst);
     for Interruptible { name, call, wakes } in CALLS {
         for at in (1..).step_by(STRIDE) {
-            watchdog.turn();
+            watchdog.feed();
             WAS_WOKEN.store(0, Ordering::SeqCst);
             let mut waiters: Vec<_> = (0..3).map(|_| waiting(&WORD)).collect();
             let (acted, ()) = stepped(at, wake_one, call);
@@ -326,7 +326,7 @@ fn the_wakes_beside_one_whose_executor_panics_are_made() {
     let panicking = Waker::from(Arc::new(Panicking));
     let mut panics = 0;
     for at in (1..).step_by(STRIDE) {
-        watchdog.turn();
+        watchdog.feed();
         let mut waiters: Vec<_> = MANY.iter().map(waiting).collect();
         assert!(waiters[1].as_mut().poll(&mut Context::from_waker(&panicking)).is_pending());
         let call = || std::panic::catch_unwind(|| lot().wake(&MANY[0], 1));
@@ -347,7 +347,7 @@ fn as_many_wakes_as_a_handler_wants_are_made() {
     let (_alone, watchdog) = (alone(), Watchdog::new());
     WORD.store(0, Ordering::SeqCst);
     for at in (1..).step_by(3) {
-        watchdog.turn();
+        watchdog.feed();
         let mut waiters: Vec<_> = MANY.iter().map(waiting).collect();
         let (acted, _) = stepped(at, wake_many, || lot().wake(&MANY[0], 1));
         let woken = waiters.iter_mut().filter_map(|waiter| is_woken(waiter).then_some(())).count();

@@ -260,8 +260,8 @@ fn words_that_change_meanwhile() {
     assert_eq!((case.exit().marked, case.arena.get(lock(0))), (1, DIED | WAITERS));
     // It never holds still: the walk ends nevertheless.
     let case = Case::new(2);
-    let turn = |arena: &Arena, word: u64| arena.set(word, arena.get(word) ^ WAITERS);
-    *case.arena.before.borrow_mut() = Some(Box::new(turn));
+    let flip = |arena: &Arena, word: u64| arena.set(word, arena.get(word) ^ WAITERS);
+    *case.arena.before.borrow_mut() = Some(Box::new(flip));
     assert_eq!(case.exit().end, WalkEnd::Fault);
 }
 

@@ -82,13 +82,13 @@ fn a_condition_whose_waiters_are_moved_to_the_lock_loses_none() {
     let lot = ParkingLot::new(THREADS).unwrap();
     let lock = Lock(&lot, AtomicU32::new(0));
     let condition = AtomicU32::new(0);
-    let (turn, passed) = (AtomicU32::new(0), AtomicU32::new(0));
+    let (phase, passed) = (AtomicU32::new(0), AtomicU32::new(0));
     std::thread::scope(|threads| {
         for _ in 0..THREADS {
             threads.spawn(|| {
                 for round in 1..=ROUNDS {
                     lock.lock(0);
-                    while turn.load(Ordering::Relaxed) < round {
+                    while phase.load(Ordering::Relaxed) < round {
                         let seen = condition.load(Ordering::Relaxed);
                         lock.unlock();
                         // Some give up, perhaps when they were moved.
@@ -103,7 +103,7 @@ fn a_condition_whose_waiters_are_moved_to_the_lock_loses_none() {
         }
         for round in 1..=ROUNDS {
             lock.lock(0);
-            turn.store(round, Ordering::Relaxed);
+            phase.store(round, Ordering::Relaxed);
             let value = condition.fetch_add(1, Ordering::Relaxed) + 1;
             // The moved are woken by the unlock.
             lock.1.store(2, Ordering::Relaxed);
@@ -150,25 +150,25 @@ fn crowds_woken_by_two_at_once_while_some_time_out_are_all_there_again() {
     const WAITERS: usize = 48;
     const ROUNDS: u32 = 60;
     let lot = ParkingLot::new(4).unwrap();
-    let turn = AtomicU32::new(0);
+    let phase = AtomicU32::new(0);
     let there = AtomicUsize::new(0);
     std::thread::scope(|threads| {
         for i in 0..WAITERS {
-            let (lot, turn, there) = (&lot, &turn, &there);
+            let (lot, phase, there) = (&lot, &phase, &there);
             threads.spawn(move || {
                 for mine in 0..ROUNDS {
-                    while turn.load(Ordering::Acquire) == mine {
+                    while phase.load(Ordering::Acquire) == mine {
                         let until = if i % 3 == 0 { in_microseconds(100) } else { None };
-                        lot.wait(turn, mine, until);
+                        lot.wait(phase, mine, until);
                     }
                     there.fetch_add(1, Ordering::Release);
                 }
             });
         }
         for round in 1..=ROUNDS {
-            turn.store(round, Ordering::Release);
-            threads.spawn(|| lot.wake(&turn, u32::MAX));
-            lot.wake(&turn, u32::MAX);
+            phase.store(round, Ordering::Release);
+            threads.spawn(|| lot.wake(&phase, u32::MAX));
+            lot.wake(&phase, u32::MAX);
             while there.load(Ordering::Acquire) < WAITERS * round as usize {
                 std::thread::yield_now();
             }

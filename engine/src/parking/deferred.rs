@@ -189,7 +189,7 @@ impl Making<'_> {
     fn make_all(&self) {
         let Making { own, host } = *self;
         while own.has(host) {
-            let _turn = Turn { own, before: own.making.replace(host) };
+            let _round = Round { own, before: own.making.replace(host) };
             while let Some(wake) = own.take_one(host) {
                 // SAFETY: the call that was interrupted borrows its engine until it ends, and gave
                 // a lock of its host up just now. Which engine that is, is the same for all calls
@@ -199,8 +199,8 @@ impl Making<'_> {
                 // wake is for.
                 let _ = engine.wake(host, wake.word, wake.count, wake.bits);
             }
-            // A handler that comes between the last look and the turn's end leaves its wakes to the
-            // next turn.
+            // A handler that comes between the last check and the round's end leaves its wakes to the
+            // next round.
         }
     }
 }
@@ -214,12 +214,12 @@ impl Drop for Making<'_> {
 }
 
 /// A host's wakes are being made, as the thread's note says until this goes.
-struct Turn<'a> {
+struct Round<'a> {
     own: &'a Own,
     before: *const Process,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Round<'_> {
     fn drop(&mut self) {
         self.own.making.set(self.before);
     }

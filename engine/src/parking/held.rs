@@ -223,16 +223,16 @@ fn disappear(own: &Own) {
 }
 
 /// For a real-time thread that found a lock taken: sleeps until one that holds locks is out, which
-/// runs as urgently meanwhile, but not for long; where none is to be found, for a moment. `turn` is
+/// runs as urgently meanwhile, but not for long; where none is to be found, for a moment. `round` is
 /// another one each time.
 #[cold]
 #[inline(never)]
-pub(super) fn await_holder(turn: u32) {
+pub(super) fn await_holder(round: u32) {
     let me = thread::number();
-    let in_turn = HOLDERS.iter().cycle().skip(turn as usize % PLACES).take(PLACES);
+    let in_order = HOLDERS.iter().cycle().skip(round as usize % PLACES).take(PLACES);
     // Relaxed: a guess, which the kernel looks at.
     let other = |place: &&Place| !matches!(place.0.load(Ordering::Relaxed) & FUTEX_TID_MASK, owner if owner == 0 || owner == me);
-    for place in in_turn.filter(other) {
+    for place in in_order.filter(other) {
         let word = core::ptr::from_ref(&place.0).addr();
         match if mutated!(holder_boost) { Err(libc::ENOSYS) } else { lock_place(word) } {
             Ok(_) => {

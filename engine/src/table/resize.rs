@@ -82,9 +82,9 @@ impl Resize {
         if !crowded(number, sample) {
             return false;
         }
-        let turn = (table.len() / SHARE).max(1) as u32;
+        let period = (table.len() / SHARE).max(1) as u32;
         // Relaxed: a statistic.
-        self.suspicions.fetch_add(1, Ordering::Relaxed) % turn == 0 && crowded(0, table.len())
+        self.suspicions.fetch_add(1, Ordering::Relaxed) % period == 0 && crowded(0, table.len())
     }
 }
 
