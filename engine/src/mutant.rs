@@ -114,12 +114,12 @@ fn is(name: &str) -> bool {
 /// What a place has found out: whether its mutant is the active one. Asked once, so that tests that
 /// go through a call step by step do not go through this each time.
 #[cfg(leeward_mutants)]
-pub(crate) struct Asked(core::sync::atomic::AtomicU8);
+pub(crate) struct Known(core::sync::atomic::AtomicU8);
 
 #[cfg(leeward_mutants)]
-impl Asked {
-    pub(crate) const fn not_yet() -> Asked {
-        Asked(core::sync::atomic::AtomicU8::new(0))
+impl Known {
+    pub(crate) const fn not_yet() -> Known {
+        Known(core::sync::atomic::AtomicU8::new(0))
     }
 
     #[inline]
@@ -140,8 +140,8 @@ impl Asked {
 #[cfg(leeward_mutants)]
 macro_rules! mutated {
     ($name:ident) => {{
-        static ASKED: $crate::mutant::Asked = $crate::mutant::Asked::not_yet();
-        ASKED.is(stringify!($name))
+        static KNOWN: $crate::mutant::Known = $crate::mutant::Known::not_yet();
+        KNOWN.is(stringify!($name))
     }};
 }
 #[cfg(not(leeward_mutants))]

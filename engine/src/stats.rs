@@ -25,9 +25,9 @@ impl Stats {
     /// Adds what a table did, and those that it replaced.
     pub(crate) fn add_tables<H: Host>(&mut self, table: &Table<H>, host: &H, space: &Space<H>) {
         let mut table = Some(table);
-        while let Some(this) = table {
-            self.add_table(this, host, space);
-            table = this.older();
+        while let Some(current) = table {
+            self.add_table(current, host, space);
+            table = current.older();
         }
     }
 

@@ -112,7 +112,7 @@ impl Processors<Machine> for Machine {
         Ok(())
     }
     fn registered(&self, _: Option<Interrupt>) -> Result<(), Errno> {
-        self.seen.set(Some((self.space.registrations(), self.space.registrations_asked())));
+        self.seen.set(Some((self.space.registrations(), self.space.registrations_requested())));
         if self.refuse.get() { Err(Errno::ENOMEM) } else { Ok(()) }
     }
 }
@@ -169,7 +169,7 @@ fn a_registration_is_seen_as_asked_for_before_the_host_waits_and_as_complete_beh
     let register = MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
     assert_eq!(engine.membarrier(&host, register, 0, 0), Ok(0));
     assert_eq!(host.seen.take(), Some((0, register)));
-    assert_eq!((host.space.registrations(), host.space.registrations_asked()), (register, register));
+    assert_eq!((host.space.registrations(), host.space.registrations_requested()), (register, register));
     // Once.
     assert_eq!(engine.membarrier(&host, register, 0, 0), Ok(0));
     assert_eq!(host.seen.take(), None);
@@ -177,9 +177,9 @@ fn a_registration_is_seen_as_asked_for_before_the_host_waits_and_as_complete_beh
     host.refuse.set(true);
     let global = MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED;
     assert_eq!(engine.membarrier(&host, global, 0, 0), Err(Errno::ENOMEM));
-    assert_eq!((host.space.registrations(), host.space.registrations_asked()), (register, register | global));
+    assert_eq!((host.space.registrations(), host.space.registrations_requested()), (register, register | global));
     assert_eq!(engine.membarrier(&host, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0), Ok(0));
     let child = Space::<Machine>::new(2, 0, Sleepy::default());
     child.inherit_registrations(&host.space);
-    assert_eq!((child.registrations(), child.registrations_asked()), (register, register));
+    assert_eq!((child.registrations(), child.registrations_requested()), (register, register));
 }

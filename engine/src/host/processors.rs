@@ -89,7 +89,7 @@ pub trait Processors<H: Host> {
     fn grace_period(&self) -> Result<(), Errno>;
 
     /// The calling thread's space is being registered for `what`, or (`None`) for barriers of other spaces' callers. Where the context switch does
-    /// less for spaces that are not, which it asks of [`Space::registrations_asked`]: the bit is set there already; waits until no processor runs by
+    /// less for spaces that are not, which it asks of [`Space::registrations_requested`]: the bit is set there already; waits until no processor runs by
     /// what that said before, with a full barrier first. May sleep.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use crate::{Abilities, Engine, Errno, Host, Interrupt, Memory, Processors, Space
 /// Processors in a word of a mask.
 const BITS: u32 = 64;
 /// In a space's registrations: from the bit of one that is complete to the one that it was asked for.
-const ASKED: u32 = 16;
+const REQUESTED: u32 = 16;
 
 /// The commands that a system with these abilities has.
 const fn supported(abilities: Abilities) -> u32 {
@@ -116,14 +116,14 @@ impl<H: Host> Space<H> {
     /// What the space is registered for: the bits of the registering commands that have returned, or are about to.
     pub fn registrations(&self) -> u32 {
         // Acquire: a barrier that counts on it comes later; partner: `complete_registration`.
-        self.registered.load(Ordering::Acquire) & ((1 << ASKED) - 1)
+        self.registered.load(Ordering::Acquire) & ((1 << REQUESTED) - 1)
     }
 
     /// What it is registered for, and what is being registered ([`Processors::registered`] is under way, or has failed): what a context switch goes
     /// by that does less for spaces without.
-    pub fn registrations_asked(&self) -> u32 {
+    pub fn registrations_requested(&self) -> u32 {
         // Relaxed: what comes behind it is for the host to order, which waits in `Processors::registered` for those switches that saw nothing.
-        self.registered.load(Ordering::Relaxed) >> ASKED
+        self.registered.load(Ordering::Relaxed) >> REQUESTED
     }
 
     /// A space that is a copy of `parent` (`fork`) is registered as that is; one for a new program (`exec`) is not.
@@ -135,7 +135,7 @@ impl<H: Host> Space<H> {
 
     fn ask_registration(&self, commands: u32) {
         // SeqCst, as near to a full barrier as an access is: the host looks next for switches that have not seen it.
-        self.registered.fetch_or(commands << ASKED, Ordering::SeqCst);
+        self.registered.fetch_or(commands << REQUESTED, Ordering::SeqCst);
     }
 
     fn complete_registration(&self, commands: u32) {

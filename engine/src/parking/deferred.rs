@@ -91,10 +91,10 @@ impl Own {
         // SAFETY: pages stay, and were zeroed.
         let mut page = unsafe { first.as_ref() };
         let pages = core::iter::from_fn(move || {
-            let this = page?;
+            let current = page?;
             // SAFETY: as above.
-            page = unsafe { this.next.load(Ordering::Relaxed).as_ref() };
-            Some(&this.slots)
+            page = unsafe { current.next.load(Ordering::Relaxed).as_ref() };
+            Some(&current.slots)
         });
         self.slots.iter().chain(pages.flatten())
     }

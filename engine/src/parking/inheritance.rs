@@ -28,7 +28,7 @@ use crate::{Deadline, Engine, Errno, Inheritance, LockPi, Owner, Priority, ROBUS
 ///   number.
 impl Inheritance<Process> for Process {
     fn current(&self) -> Thread {
-        let number = thread::this();
+        let number = thread::current();
         self.lending.make_room(self, number);
         Thread { id: u64::from(number), number }
     }
@@ -59,7 +59,7 @@ impl Process {
     /// thread does with the engine's locks: it owns none afterwards, and a lock whose word names it
     /// still (nobody waited for it, and it is not in the list) is `ESRCH` to others.
     pub fn exit_thread(&self, engine: &Engine<Process>) -> (RobustExit, u32) {
-        let number = thread::this();
+        let number = thread::current();
         let _exiting = self.exits.begin(self, number);
         let done = (engine.exit_robust(self, ROBUST_LIST_LIMIT), engine.exit_pi(self));
         self.lending.forget(number);

@@ -9,16 +9,16 @@ use super::held;
 
 std::thread_local! { static NUMBER: Cell<u32> = const { Cell::new(0) }; }
 
-const UNASKED: u32 = 0;
+const UNKNOWN: u32 = 0;
 const INSTALLING: u32 = 1;
 const INSTALLED: u32 = 2;
-static HANDLER: AtomicU32 = AtomicU32::new(UNASKED);
+static HANDLER: AtomicU32 = AtomicU32::new(UNKNOWN);
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// The calling thread's number. In the child of a fork the one thread has another: a handler (`pthread_atfork`) forgets it. Children of `vfork` and of the raw
 /// `clone` call run no handler: there the number is the parent's, and such locks are not to be used.
 #[inline]
-pub(super) fn this() -> u32 {
+pub(super) fn current() -> u32 {
     match NUMBER.get() {
         0 => ask(),
         number => number,
@@ -41,13 +41,13 @@ fn ask() -> u32 {
 #[cold]
 fn install() -> bool {
     // Relaxed: only who installs goes on.
-    if HANDLER.compare_exchange(UNASKED, INSTALLING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+    if HANDLER.compare_exchange(UNKNOWN, INSTALLING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
         return false;
     }
     // SAFETY: a handler without arguments that lives as long as the code does.
     let is_installed = unsafe { libc::pthread_atfork(None, None, Some(forget)) } == 0;
     // Release: whoever keeps a number may fork: the handler is there.
-    HANDLER.store(if is_installed { INSTALLED } else { UNASKED }, Ordering::Release);
+    HANDLER.store(if is_installed { INSTALLED } else { UNKNOWN }, Ordering::Release);
     is_installed
 }
 

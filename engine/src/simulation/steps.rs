@@ -61,24 +61,24 @@ impl Machine {
 
     /// What can happen to a processor.
     fn events(&self, state: &State, processor: u8, steps: &mut Vec<Step>) {
-        let this = &state.processors[usize::from(processor)];
-        if this.work.is_some() || this.locks > 0 {
+        let cpu = &state.processors[usize::from(processor)];
+        if cpu.work.is_some() || cpu.locks > 0 {
             return;
         }
-        let pinned = this.running.is_some_and(|thread| state.threads[usize::from(thread)].pinned > 0);
-        for (index, sent) in (0..).zip(&this.arriving) {
+        let pinned = cpu.running.is_some_and(|thread| state.threads[usize::from(thread)].pinned > 0);
+        for (index, sent) in (0..).zip(&cpu.arriving) {
             if sent.kick != Kick::Schedule || !pinned {
                 steps.push(Step::Arrive { processor, index });
             }
         }
-        if this.running.is_none() && this.lazy && !this.cleared && state.shootdowns > 0 {
+        if cpu.running.is_none() && cpu.lazy && !cpu.cleared && state.shootdowns > 0 {
             steps.push(Step::Shootdown { processor });
         }
-        let stays = this.running.is_some_and(|thread| self.setup.threads[usize::from(thread)].stays);
+        let stays = cpu.running.is_some_and(|thread| self.setup.threads[usize::from(thread)].stays);
         if pinned || stays || state.switches == 0 {
             return;
         }
-        if this.running.is_some() {
+        if cpu.running.is_some() {
             steps.push(Step::Switch { processor, to: None });
         }
         for (to, (spawn, runner)) in (0..).zip(self.setup.threads.iter().zip(&state.threads)) {
@@ -164,27 +164,27 @@ impl Machine {
             }
             Step::Go { processor, choice } => self.go(state, usize::from(processor), choice, programs),
             Step::Arrive { processor, index } => {
-                let this = &mut state.processors[usize::from(processor)];
-                let Sent { from, number, kick } = this.arriving.remove(usize::from(index));
-                this.work = Some((Task::Handler { here: processor, from, number, kick }, 0));
+                let cpu = &mut state.processors[usize::from(processor)];
+                let Sent { from, number, kick } = cpu.arriving.remove(usize::from(index));
+                cpu.work = Some((Task::Handler { here: processor, from, number, kick }, 0));
             }
             Step::Switch { processor, to } => {
                 if state.switches != u8::MAX {
                     state.switches -= 1;
                 }
-                let this = &mut state.processors[usize::from(processor)];
-                let Processor { active, lazy, running: from, .. } = *this;
+                let cpu = &mut state.processors[usize::from(processor)];
+                let Processor { active, lazy, running: from, .. } = *cpu;
                 let space = |thread: u8| (thread, self.setup.threads[usize::from(thread)].space);
-                this.work = Some((Task::Switch { here: processor, active, lazy, from, to: to.map(space) }, 0));
+                cpu.work = Some((Task::Switch { here: processor, active, lazy, from, to: to.map(space) }, 0));
                 if let Some(to) = to {
                     state.threads[usize::from(to)].on = Some(processor);
                 }
             }
             Step::Shootdown { processor } => {
                 state.shootdowns -= 1;
-                let this = &mut state.processors[usize::from(processor)];
-                if let Some(active) = this.active {
-                    this.work = Some((Task::Shootdown { here: processor, active }, 0));
+                let cpu = &mut state.processors[usize::from(processor)];
+                if let Some(active) = cpu.active {
+                    cpu.work = Some((Task::Shootdown { here: processor, active }, 0));
                 }
             }
             Step::PageOut { space, page } => {
@@ -337,18 +337,18 @@ impl Machine {
 
 /// A task of a processor's has ended.
 fn finish(state: &mut State, here: usize) {
-    let this = &mut state.processors[here];
-    match this.work.take() {
+    let cpu = &mut state.processors[here];
+    match cpu.work.take() {
         Some((Task::Switch { from, to, active, .. }, _)) => {
-            this.running = to.map(|(thread, _)| thread);
-            this.active = to.map_or(active, |(_, space)| Some(space));
-            this.lazy = to.is_none() && active.is_some();
-            this.cleared = false;
+            cpu.running = to.map(|(thread, _)| thread);
+            cpu.active = to.map_or(active, |(_, space)| Some(space));
+            cpu.lazy = to.is_none() && active.is_some();
+            cpu.cleared = false;
             if let Some(from) = from {
                 state.threads[usize::from(from)].on = None;
             }
         }
-        Some((Task::Shootdown { .. }, _)) => this.cleared = true,
+        Some((Task::Shootdown { .. }, _)) => cpu.cleared = true,
         _ => {}
     }
 }

@@ -124,9 +124,9 @@ impl<H: Host> Table<H> {
     /// It came from `allocate` with this memory (or is the [`block`](Self::block) of such a one), and nobody uses it.
     pub(crate) unsafe fn free(table: NonNull<Table<H>>, memory: &H::Memory) {
         let mut table = Some(table);
-        while let Some(this) = table {
+        while let Some(current) = table {
             // SAFETY: the caller's promise.
-            let head = unsafe { this.read() };
+            let head = unsafe { current.read() };
             for i in 0..head.plan.len {
                 // SAFETY: one of its buckets.
                 let bucket = unsafe { head.buckets.add(i) };
@@ -139,7 +139,7 @@ impl<H: Host> Table<H> {
             }
             if let Some(parts) = Self::parts(&head.plan) {
                 // SAFETY: the layout that it was allocated with.
-                unsafe { memory.free(this.cast(), parts.layout) };
+                unsafe { memory.free(current.cast(), parts.layout) };
             }
             table = head.older;
         }
