@@ -150,7 +150,9 @@ impl<'a, H: Host> Call<'a, H> {
         loop {
             let locked = self.bucket_ref(pin.as_ref(), key).enter(self.host, self.space);
             if !locked.filter().has_migrated() || mutated!(migrated_recheck) {
-                // Pair W, the waiter's half: the lock word has the filter bit; the word is read next.
+                // Pair W (`wake`), the waiter's half, between the exchange that set the filter bit in the lock word and the load of the futex word.
+                // - If our fence comes first, the waker sees the bit, takes the lock after us, and finds the waiter.
+                // - If the waker's fence comes first, we see its store to the futex word, and do not sleep.
                 if !mutated!(wait_fence) {
                     fence_after_exchange();
                 }

@@ -71,23 +71,29 @@ impl<'a, H: Host> Call<'a, H> {
         let cutoff = held.cutoff(from);
         let mut woken = 0;
         loop {
+            // Those to be woken come first in the list.
             let more = held.first.wake(from, ANY, wake - woken, cutoff.below, |handle| wake_queue.push(handle));
             woken += *more.as_ref().unwrap_or(&0);
+            // As many were woken as wanted, or as there are, or a waiter of another kind ended it: the rest moves under the same hold of the locks.
             if more.is_err() || woken == wake || !wake_queue.is_full() {
                 let moved =
                     more.and_then(|_| held.first.requeue(held.second.as_mut(), from, to, most - woken, cutoff.below));
                 drop(held);
-                // A wake of `to` that is called when the caller has looked at `to`'s word, after this, finds those that were moved: the lock word has the filter bit;
-                // the word is read next. Pair W: as a waiter.
+                // Pair W (`wake`), the waiter's half, between the filter bits that the moved waiters got in the lock word of `to` and whatever the caller reads
+                // next: perhaps `to`'s word, to decide whether a wake of it is needed.
+                // - If our fence comes first, a waker of `to` sees the bits, and finds the waiters that were moved.
+                // - If the waker's fence comes first, the caller sees the waker's store to `to`'s word.
                 if moved != Ok(0) && !mutated!(requeue_fence) {
                     fence(Ordering::SeqCst);
                 }
                 wake_queue.unpark(false);
                 return moved.map(|moved| woken + moved);
             }
+            // The wake queue is full: it is emptied without the locks, and the call goes on with the waiters that were there at its beginning.
             drop(held);
             wake_queue.unpark(true);
             held = self.lock_two(from, to);
+            // Another table by now: no waiter of the first one is left.
             if !cutoff.goes_on(held.cutoff(from)) {
                 drop(held);
                 wake_queue.unpark(false);

@@ -1,4 +1,25 @@
-//! WAKE and WAKE_BITSET.
+//! WAKE and WAKE_BITSET. A wake that finds no waiter takes no lock: it reads the bucket's lock word, whose filter has a bit for each
+//! word that a thread waits for or is about to wait for.
+//!
+//! # Pair W
+//! What keeps such a wake from being lost. The waiter is a thread in `Call::enter`, or a requeue, which queues for others.
+//!
+//! ```text
+//!    processor of the waiter                       processor of the waker
+//!    -----------------------                       ----------------------
+//!    exchange: lock word |= taken + filter bit     store the futex word (the program)
+//!    full fence                                    full fence
+//!    load the futex word                           load the lock word
+//!    as expected: queue, unlock, sleep             bit clear: return 0
+//!    else: unlock without the bit, return          bit set: take the lock, wake
+//! ```
+//!
+//! - If the waiter's fence comes first, the waker's load sees the filter bit. The waker takes the lock, after the waiter has given it up, and finds the
+//!   waiter in the list, or the waiter has decided not to sleep.
+//! - If the waker's fence comes first, the waiter's load sees the new value, and the waiter does not sleep.
+//!
+//! Without either fence both loads may be stale: the wake returns 0, and the waiter sleeps for ever. Where the waiter's lock word is one
+//! of a larger table, the waker's has the migrated bit, or the waker's fence came first.
 
 use crate::atomic::{Ordering, fence, prefetch};
 use crate::mutant::mutated;
@@ -36,7 +57,7 @@ impl<H: Host> Engine<H> {
         if word.scope == Scope::Private && word.node == Node::Hashed {
             call.check(&word)?;
             if let PrivateTable::Present(table) = call.space.private_table() {
-                // By value: nothing of the call need be in memory as long as nobody waits. A fence waits for what is stored.
+                // By value: nothing of the call need be in memory as long as no thread waits. A fence waits for what is stored.
                 let deserted = call.is_deserted_at(table, word.address);
                 return if deserted { Ok(0) } else { self.wake_private(host, table, word.address, count, bitset) };
             }
@@ -88,6 +109,7 @@ impl<H: Host> Call<'_, H> {
 
     #[inline(always)]
     fn wake_one(&self, pin: Option<TablePin<'_, H>>, key: &Key, bits: u32) -> Result<u32, Errno> {
+        // Before the lock: where a callback of the host's panics, the lock is given up first, and then the waiter is unparked.
         let mut one = ChosenWaiter::none(self.host);
         let mut held = self.lock_pinned(pin, key);
         let woken = held.locked.wake_one(key, bits).map(|chosen| one.choose(chosen));
@@ -99,10 +121,13 @@ impl<H: Host> Call<'_, H> {
         woken
     }
 
-    /// Whether nobody waits, for a waker: with its fence, without a lock. False also where only a look under the lock can say.
+    /// Returns true if no thread waits for a key, as a waker asks: with the waker's fence, and without a lock. False also where only the holder of the lock
+    /// can tell.
     #[inline]
     fn is_deserted(&self, key: &Key) -> bool {
-        // Pair W, the waker's half: the word was stored to; the lock word is read next, and before it which lock word it is.
+        // Pair W, the waker's half, between the program's store to the futex word and the load of the lock word (and of the pointers that lead there).
+        // - If our fence comes first, the waiter's load sees the store, and the waiter does not sleep.
+        // - If the waiter's fence comes first, we see its filter bit, or the migrated bit of a table that has been replaced, and take the lock.
         if !mutated!(wake_fence) {
             fence(Ordering::SeqCst);
         }
@@ -115,7 +140,9 @@ impl<H: Host> Call<'_, H> {
     #[inline(always)]
     fn is_deserted_at(&self, table: &Table<H>, address: Address) -> bool {
         let (view, spread) = (table.view(), self.space.spread());
-        // Pair W, the waker's half: the word was stored to; the lock word is read next.
+        // Pair W, the waker's half, as in `is_deserted`:
+        // - if our fence comes first, the waiter sees the store to the futex word, and does not sleep;
+        // - if the waiter's fence comes first, we see its filter bit, or the migrated bit of this table.
         if !mutated!(wake_fence_own) {
             fence(Ordering::SeqCst);
         }
@@ -135,7 +162,9 @@ impl<H: Host> Call<'_, H> {
         if keys.is_empty() {
             return 0;
         }
-        // Pair W, the waker's half, as in `wake`.
+        // Pair W, the waker's half, as in `is_deserted`, once for all keys:
+        // - if our fence comes first, a waiter of any of the words sees that it was marked, and does not sleep;
+        // - if the waiter's fence comes first, we see its filter bit, and take the lock.
         if !mutated!(wake_fence) {
             fence(Ordering::SeqCst);
         }
@@ -168,7 +197,9 @@ impl<H: Host> Call<'_, H> {
         while woken < count {
             let mut held = self.lock(key);
             let now = held.cutoff(key);
+            // The first hold decides which waiters are this call's.
             let begun = *cutoff.get_or_insert(now);
+            // The key has another table by now, whose sequence numbers mean something else. Then no waiter of the first table is left.
             if !begun.goes_on(now) {
                 drop(held);
                 wake_queue.unpark(false);
@@ -178,9 +209,12 @@ impl<H: Host> Call<'_, H> {
             if mutated!(unpark_inside) {
                 wake_queue.unpark(true);
             }
+            // Unparked without the lock: the host's code and the executors' run here.
             drop(held);
             let full = wake_queue.unpark(more.is_ok_and(|more| more < count - woken));
+            // A waiter of another kind ended it. Those before it were woken.
             woken += more?;
+            // Room was left in the queue: the list had no more waiters for this call, or enough were woken.
             if !full {
                 break;
             }

@@ -63,37 +63,46 @@ impl<'a, H: Host> Call<'a, H> {
         inheritance: &dyn Inheritance<H>,
     ) -> Result<Attempt<'a, H>, Stop> {
         let value = self.host.load(address)?;
+        // The thread owns it: it would wait for itself.
         if value & OWNER == who.number {
             return Err(Errno::EDEADLK.into());
         }
         let Some(first) = locked.list().first(key) else {
+            // No thread waits, none owns it: taken. The owner-died bit stays, so that the program learns of the death.
             if value & OWNER == 0 {
                 let waiters = if waiters { WAITERS } else { 0 };
                 self.exchange(address, value, value & OWNER_DIED | waiters | who.number)?;
                 return Ok(Attempt::Taken);
             }
+            // The first to wait: from now on the owner's unlock takes a call, which waits for this bucket's lock.
             self.exchange(address, value, value | WAITERS)?;
             let early = if mutated!(find_inside) { Some(inheritance.find(value & OWNER)) } else { None };
-            // Before the owner is asked for: its exit either is seen, or finds the claim.
+            // The graph is locked before the owner is looked up:
+            // - if the owner's exit comes first, `find` answers that the owner exits, or is gone;
+            // - if this lock comes first, the exit waits for it, and then finds the claim.
             let waits = self.waits();
             return match early.unwrap_or_else(|| inheritance.find(value & OWNER)) {
+                // A private word that names a thread of another space.
                 Owner::Outside(_) if key.is_private() => Err(Errno::EPERM.into()),
                 Owner::Thread(id) | Owner::Outside(id) => {
                     let owner = Thread { id, number: value & OWNER };
                     Ok(Attempt::Owned { owner, settled: true, waits, beside: None })
                 }
+                // The owner is on its way out: the caller waits for the end of that, with no lock held.
                 Owner::Exiting => Err(Stop::Exiting(value & OWNER)),
                 Owner::Forbidden => Err(Errno::EPERM.into()),
-                // Its exit has marked the word since, or there is none.
+                // There is no such thread. If the word has changed, the owner's exit has marked it: once more.
                 Owner::Nobody if self.host.load(address)? != value | WAITERS => Err(Stop::Changed),
+                // It has not: no exit will mark it.
                 Owner::Nobody => Err(Errno::ESRCH.into()),
             };
         };
-        // Somebody who waits otherwise.
+        // Others wait for that word, and the first one's claim says whose the lock is. A waiter of another kind is an error.
         let claim = self.engine.graph().claim_of(&first)?;
         let mut waits = self.waits();
         let (owner, settled) = waits.owner(claim).ok_or(Errno::EINVAL)?;
-        // The owner's robust list may have been walked, with its locks not handed off yet.
+        // The word contradicts the claims, unless it need not name the owner: an exit has assigned the lock and the new owner has not written the word yet, or
+        // the owner's robust list was walked and its locks are not handed off yet.
         let died = value & OWNER == 0 && value & OWNER_DIED != 0;
         if settled && value & OWNER != owner.number && !died {
             return Err(Errno::EINVAL.into());

@@ -34,8 +34,10 @@ impl<H: Host> Exiting<'_, H> {
     fn finish(&mut self) -> u32 {
         let mut count = 0;
         loop {
+            // One lock a hold: the graph's lock is given up in between, and the new owner unparked without it.
             let mut notified = Notified::none(self.host);
             let mut waits = self.engine.graph().lock(self.host);
+            // No thread waits for a lock of this thread any more, nor will one: `find` does not answer it as an owner.
             let Some(key) = waits.lock_of(self.me) else {
                 self.done = true;
                 return count;

@@ -17,9 +17,11 @@ pub(crate) fn assign<H: Host>(
     inheritance: &dyn Inheritance<H>,
     notified: &mut Notified<'_, H>,
 ) {
+    // No thread waits for it any more.
     let Some(top) = waits.top_waiter(owner, key) else { return };
     let new = waits.hand_off(top, mutated!(pi_unsettled));
     notified.handle = new.handle;
+    // The waiter stays in its list, whose lock need not be held: its thread takes it out when it writes the word.
     if let Some(node) = new.node {
         // SAFETY: its owner needs the graph's lock to go.
         unsafe { node.as_ref() }.assign();

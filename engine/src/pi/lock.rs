@@ -73,22 +73,28 @@ impl<H: Host> Engine<H> {
                 Ok(Attempt::Taken) => return Ok(LockPi::Acquired),
                 // The word had the owner-died bit and no owner, which is not so. As on Linux: the thread has the lock.
                 Ok(Attempt::Owned { owner, .. }) if owner.id == me.id => return Ok(LockPi::Acquired),
+                // Another owns it, and the call is not to wait.
                 Ok(Attempt::Owned { .. }) if only_try => return Ok(LockPi::TimedOut),
                 Ok(Attempt::Owned { owner, settled, mut waits, beside }) => {
+                    // The owner waits, directly or through others, for this thread.
                     if waits.would_circle(me.id, owner.id) {
                         return Err(Errno::EDEADLK);
                     }
+                    // First the claim, then the waiter, then what the owner is lent, all under the graph's lock: an unlock or an exit waits for that, and
+                    // finds all three or none.
                     let own = waits.add(claimant.claim(), &key, owner, settled, inheritance);
                     claimant.get_ref().node.set_priority(own);
                     // SAFETY: pinned, idle until now, and `claiming` takes it out before it goes.
                     let crowded = unsafe { entered.place(&claimant.get_ref().node, key, beside) };
                     waits.lend(owner.id, inheritance);
+                    // The bucket's lock went with `place`, the graph's goes here.
                     drop(waits);
                     if crowded {
                         call.fit_waiters(&key);
                     }
                     break;
                 }
+                // A fault, a changed word, an owner that exits: served with no lock held, and then once more from the key.
                 Err(stop) => {
                     drop(entered);
                     call.serve(stop, word.address, &mut tries, inheritance)?;

@@ -147,8 +147,10 @@ impl<'a, H: Host> RequeueTry<'a, H> {
         let (call, inheritance) = (self.call, self.inheritance);
         // As on Linux: also where nobody waits.
         let value = call.host.load(self.lock.address)?;
+        // No thread waits for the word: nothing to do.
         let Some(first) = self.held.first.list().first(&self.from) else { return Ok(0) };
         let who = self.named(&first)?;
+        // The first waiter owns the lock already.
         if value & OWNER == who.number {
             return Err(Errno::EDEADLK.into());
         }
@@ -156,7 +158,9 @@ impl<'a, H: Host> RequeueTry<'a, H> {
         // The waiters bit from the beginning where others may be moved: they will wait for this one.
         let attempt = call.attempt(locked, &self.to, self.lock.address, who, requeue != 0, inheritance)?;
         let (mut count, mut cursor, owner, settled, mut waits) = match attempt {
+            // Another owns the lock: all of them are moved, the first one too.
             Attempt::Owned { owner, settled, waits, .. } => (0, Some(first.node), owner, settled, waits),
+            // The lock was free: it is the first waiter's, which is woken, and the rest will wait for it.
             Attempt::Taken => {
                 let mut waits = call.waits();
                 self.woken.handle = first.claim().and_then(|claim| waits.take_handle(claim));
@@ -171,11 +175,13 @@ impl<'a, H: Host> RequeueTry<'a, H> {
             let Some(found) = self.held.first.list().seek(cursor, &self.from) else { break };
             cursor = found.next;
             end = self.move_one(&found, owner, settled, &mut waits, &mut last);
+            // A waiter that may not be moved ends it; those before it have been.
             if end.is_err() {
                 break;
             }
             count += 1;
         }
+        // Once for all that were moved.
         waits.lend(owner.id, inheritance);
         end.map(|()| count).map_err(Stop::Errno)
     }

@@ -52,9 +52,11 @@ impl<H: Host> Call<'_, H> {
         notified: &mut Notified<'_, H>,
     ) -> Result<(), Stop> {
         let mut held = self.lock(key);
+        // No thread waits: the word becomes 0.
         let Some(first) = held.locked.list().first(key) else {
             return match self.host.compare_exchange(address, value, 0)? == value {
                 true => Ok(()),
+                // The word changed meanwhile.
                 false => Err(Errno::EAGAIN.into()),
             };
         };
@@ -66,17 +68,20 @@ impl<H: Host> Call<'_, H> {
         if !waits.is_in(top, held.locked.bucket()) && !mutated!(top_waiter_bucket) {
             return Err(Errno::EINVAL.into());
         }
+        // The word is handed over before the claims are: if the exchange fails, nothing has happened.
         let waiters = if mutated!(hand_off_waiters) { 0 } else { WAITERS };
         let now = self.host.compare_exchange(address, value, waiters | waits.thread(top).number)?;
         if now != value {
-            // Without the waiters bit: a waiter has set it meanwhile.
+            // The word had no waiters bit, and a waiter has set it meanwhile: once more. Anything else contradicts the claims.
             return Err(if now & OWNER == value { Stop::Changed } else { Errno::EINVAL.into() });
         }
+        // From here on the top waiter owns the lock. It is woken under both locks, and unparked by the caller without them.
         let new = waits.hand_off(top, true);
         notified.handle = new.handle;
         if let Some(node) = new.node {
             notified.spinning = wake(&mut held.locked, node);
         }
+        // What the old owner was lent through this lock ends, and the new owner is lent what those that go on waiting have.
         waits.lend(me.id, inheritance);
         waits.lend(new.thread.id, inheritance);
         Ok(())

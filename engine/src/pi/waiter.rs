@@ -63,8 +63,11 @@ impl<H: Host> Claiming<'_, H> {
             let end = if flag.is_waiting() { self.call.host.park(flag, until) } else { ParkEnd::Unparked };
             let mut changed = Ok(false);
             let left = match end {
+                // The flag says that the wait is over: woken as the owner, or the lock was assigned.
                 ParkEnd::Unparked | ParkEnd::Recheck if !flag.is_waiting() => self.chosen(),
+                // For no reason: sleep on.
                 ParkEnd::Unparked => continue,
+                // A handler may have changed the word that the thread waited for first. Only a waiter that was not moved to the lock leaves for that.
                 ParkEnd::Recheck => {
                     changed = word.map_or(Ok(false), |(word, expected)| self.call.has_changed(word, expected));
                     match changed {
@@ -72,14 +75,17 @@ impl<H: Host> Claiming<'_, H> {
                         _ => self.leave(mutated!(recheck_moved)),
                     }
                 }
+                // Out of whichever list it is in, unless the lock became the thread's first.
                 ParkEnd::TimedOut | ParkEnd::Interrupted => self.leave(true),
             };
             return match left {
                 Left::Moved => continue,
                 Left::Gone { .. } if end == ParkEnd::TimedOut => Ok(ClaimEnd::TimedOut),
                 Left::Gone { claimed } if end == ParkEnd::Interrupted => Ok(ClaimEnd::Interrupted { claimed }),
+                // The recheck ended it: by another value, or by a fault that could not be served.
                 Left::Gone { .. } => changed.map(|_| ClaimEnd::Changed),
                 Left::Woken => Ok(ClaimEnd::Acquired),
+                // The thread owns the lock, and has to write the word that says so.
                 Left::Assigned => self.settle().map(|()| ClaimEnd::Acquired),
             };
         }
@@ -108,15 +114,18 @@ impl<H: Host> Claiming<'_, H> {
     /// false, unless it was moved to the lock.
     fn leave(&self, claimed: bool) -> Left {
         let node = self.node();
+        // Both locks, in their order: an unlock holds both, an exit the graph's. So what is found now does not change.
         let locked = self.lock();
-        // Whoever wakes it holds the graph's lock until it has.
         let mut waits = self.call.waits();
+        // An unlock or a requeue was first: the lock is the thread's, though its time is up.
         if node.is_woken() && !mutated!(pi_leave_decision) {
             return Left::Woken;
         }
+        // An exit was first.
         if node.is_assigned() && !mutated!(pi_leave_decision) {
             return Left::Assigned;
         }
+        // Moved to the lock: the word that was waited for before means nothing any more.
         if !claimed && waits.has(self.claimant.claim()) {
             return Left::Moved;
         }
@@ -125,6 +134,7 @@ impl<H: Host> Claiming<'_, H> {
             node.decide_to_leave();
             locked.remove(NonNull::from(node));
         }
+        // The owner is lent less by one.
         if let Some(owner) = owner {
             waits.lend(owner.id, self.inheritance);
         }

@@ -45,6 +45,7 @@ impl Machine {
             }
             self.events(state, processor, &mut steps);
         }
+        // Any page that is there may go, as often as the setup says.
         if state.page_outs > 0 {
             for (space, pages) in (0..).zip(&self.setup.spaces) {
                 let there = |page: u8| pages[usize::from(page)].is_some() && !state.absent.contains(&(space, page));
@@ -52,6 +53,7 @@ impl Machine {
                 steps.extend(pages.map(|page| Step::PageOut { space, page }));
             }
         }
+        // A signal may come to any thread that has not ended and has none pending.
         if state.signals > 0 {
             let alive = (0..).zip(&state.threads).filter(|(_, runner)| runner.ended.is_none() && !runner.signal);
             steps.extend(alive.map(|(thread, _)| Step::Signal { thread }));
@@ -62,15 +64,18 @@ impl Machine {
     /// What can happen to a processor.
     fn events(&self, state: &State, processor: u8, steps: &mut Vec<Step>) {
         let cpu = &state.processors[usize::from(processor)];
+        // In a handler or a context switch, or under a run-queue lock: interrupts and switches wait.
         if cpu.work.is_some() || cpu.locks > 0 {
             return;
         }
         let pinned = cpu.running.is_some_and(|thread| state.threads[usize::from(thread)].pinned > 0);
+        // Interrupts arrive in any order; one that makes the processor schedule waits for a pinned thread.
         for (index, sent) in (0..).zip(&cpu.arriving) {
             if sent.kick != Kick::Schedule || !pinned {
                 steps.push(Step::Arrive { processor, index });
             }
         }
+        // A lazy processor may be told to leave the page tables that it kept.
         if cpu.running.is_none() && cpu.lazy && !cpu.cleared && state.shootdowns > 0 {
             steps.push(Step::Shootdown { processor });
         }
@@ -78,6 +83,7 @@ impl Machine {
         if pinned || stays || state.switches == 0 {
             return;
         }
+        // To no thread, or to any that may run here and runs nowhere.
         if cpu.running.is_some() {
             steps.push(Step::Switch { processor, to: None });
         }
@@ -97,17 +103,21 @@ impl Machine {
         let memory = &state.memory;
         let all = |at| 0..memory.choices(here, at);
         match request {
+            // A choice for each value that the model lets the processor read.
             Request::Load { at } => all(at).for_each(add),
+            // Only those that end the wait.
             Request::Await { at, value } => all(at).filter(|c| memory.peek(here, at, *c) == value).for_each(add),
             Request::Acknowledged { by } => {
                 let (at, last) = self.acknowledged(state, here, by);
                 all(at).filter(|c| memory.peek(here, at, *c) == last).for_each(add);
             }
+            // When the lock is free, and the processor may write to memory at once.
             Request::Lock { at } => {
                 if memory.may_modify(self.setup.model, here, at) && memory.get(at) == 0 {
                     add(0);
                 }
             }
+            // When all that the processor stored is in memory.
             Request::Fence => {
                 if memory.is_drained(here) {
                     add(0);
@@ -115,9 +125,12 @@ impl Machine {
             }
             Request::User { address, access } => match (self.user(state, thread, address, access), access) {
                 (Some(at), User::Load) => all(at).for_each(add),
+                // An exchange is a full fence: as above.
                 (Some(_), User::Exchange { .. }) if !memory.is_drained(here) => {}
+                // Stores go into the buffer, and faults are answered, at any time.
                 _ => add(0),
             },
+            // An end for each reason that there is; none: the thread sleeps on.
             Request::Park { until } => {
                 let runner = thread.map(|thread| &state.threads[usize::from(thread)]);
                 if runner.is_some_and(|runner| runner.token) {
@@ -159,16 +172,20 @@ impl Machine {
     /// Takes a step that [`steps`](Self::steps) allows.
     pub(crate) fn apply(&self, state: &mut State, step: Step, programs: &mut dyn Programs) {
         match step {
+            // A store leaves the processor's buffer.
             Step::Commit { processor, index } => {
                 state.memory.commit(self.setup.model, usize::from(processor), usize::from(index));
             }
             Step::Go { processor, choice } => self.go(state, usize::from(processor), choice, programs),
+            // The handler of an interrupt begins.
             Step::Arrive { processor, index } => {
                 let cpu = &mut state.processors[usize::from(processor)];
                 let Sent { from, number, kick } = cpu.arriving.remove(usize::from(index));
                 cpu.work = Some((Task::Handler { here: processor, from, number, kick }, 0));
             }
+            // A context switch begins: the kernel's code for it runs step by step, and `finish` ends it.
             Step::Switch { processor, to } => {
+                // `u8::MAX`: they are not counted.
                 if state.switches != u8::MAX {
                     state.switches -= 1;
                 }
@@ -176,6 +193,7 @@ impl Machine {
                 let Processor { active, lazy, running: from, .. } = *cpu;
                 let space = |thread: u8| (thread, self.setup.threads[usize::from(thread)].space);
                 cpu.work = Some((Task::Switch { here: processor, active, lazy, from, to: to.map(space) }, 0));
+                // From here on no other processor may run the thread.
                 if let Some(to) = to {
                     state.threads[usize::from(to)].on = Some(processor);
                 }
@@ -190,6 +208,7 @@ impl Machine {
             Step::PageOut { space, page } => {
                 state.page_outs -= 1;
                 state.absent.push((space, page));
+                // One order, so that equal states are equal.
                 state.absent.sort_unstable();
             }
             Step::Signal { thread } => {
@@ -203,11 +222,13 @@ impl Machine {
     /// A processor's next request is met.
     fn go(&self, state: &mut State, here: usize, choice: u8, programs: &mut dyn Programs) {
         let Some((Next::Ask(request), thread)) = self.next(state, programs, here) else { return };
+        // What concerns the thread, else what concerns memory and interrupts.
         let answer = match thread {
             Some(thread) => self.perform_thread(state, here, thread, request, choice),
             None => None,
         };
         let answer = answer.unwrap_or_else(|| self.perform(state, here, request, choice));
+        // The answer takes the program, or the task that interrupted it, to its next node.
         match (thread, state.processors[here].work) {
             (Some(thread), _) => {
                 let node = state.threads[usize::from(thread)].node;
@@ -226,6 +247,7 @@ impl Machine {
         match request {
             Request::Load { at } => u64::from(state.memory.load(here, at, choice, false)),
             Request::Await { at, .. } => u64::from(state.memory.load(here, at, choice, true)),
+            // `choices` has offered only loads that see the last interrupt acknowledged.
             Request::Acknowledged { by } => {
                 let (at, _) = self.acknowledged(state, here, by);
                 u64::from(state.memory.load(here, at, choice, false))
@@ -238,6 +260,7 @@ impl Machine {
                 state.memory.modify(model, here, at, 1);
                 0
             }
+            // A release.
             Request::Unlock { at } => {
                 state.memory.store(model, here, at, 0, true);
                 0
@@ -246,6 +269,7 @@ impl Machine {
                 state.memory.fence(here);
                 0
             }
+            // Numbered, so that the acknowledgment of this one can be told from that of an earlier one.
             Request::Send { to, kick } => {
                 let number = &mut state.processors[here].sent[usize::from(to)];
                 *number += 1;
@@ -262,6 +286,7 @@ impl Machine {
         let model = self.setup.model;
         let runner = &mut state.threads[usize::from(thread)];
         match request {
+            // Counted only: memory has the rest (`perform`).
             Request::Lock { .. } => state.processors[here].locks += 1,
             Request::Unlock { .. } => state.processors[here].locks -= 1,
             Request::Pin => {
@@ -274,6 +299,7 @@ impl Machine {
             Request::Park { until } => {
                 match choice {
                     UNPARKED => runner.token = false,
+                    // Time passes: the clock is at the deadline, at the least.
                     TIMED_OUT => {
                         let at = until.map_or(0, |until| match until.clock {
                             Clock::Monotonic => until.at,
@@ -295,6 +321,7 @@ impl Machine {
                     }
                     User::Exchange { old, new } => {
                         let was = state.memory.get(at);
+                        // Only an exchange that succeeds writes; a full fence is both.
                         if was == old {
                             state.memory.modify(model, here, at, new);
                         }
@@ -339,11 +366,13 @@ impl Machine {
 fn finish(state: &mut State, here: usize) {
     let cpu = &mut state.processors[here];
     match cpu.work.take() {
+        // The processor runs the next thread. To none: it keeps the page tables of the space that it ran last, and is lazy.
         Some((Task::Switch { from, to, active, .. }, _)) => {
             cpu.running = to.map(|(thread, _)| thread);
             cpu.active = to.map_or(active, |(_, space)| Some(space));
             cpu.lazy = to.is_none() && active.is_some();
             cpu.cleared = false;
+            // Now others may run the thread that ran here.
             if let Some(from) = from {
                 state.threads[usize::from(from)].on = None;
             }
