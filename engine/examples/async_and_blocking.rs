@@ -1,4 +1,5 @@
-//! Blocked threads and futures that wait on one word, in one queue: whoever came first is woken first, whichever it is.
+//! Blocked threads and futures that wait on one word, in one queue: whoever came first is woken
+//! first, whichever it is.
 //!
 //! The executor is twenty lines: a future is polled by a thread that parks until its waker says so.
 
@@ -76,7 +77,8 @@ fn main() {
         let last = threads.spawn(move || block("thread 2"));
         until(4);
 
-        // The word stays as it is: a waiter that compares it once more before it sleeps keeps its place.
+        // The word stays as it is: a waiter that compares it once more before it sleeps keeps its
+        // place.
         for woken in 1..=4 {
             assert_eq!(lot.wake(word, 1), 1);
             while order.lock().unwrap().len() < woken {

@@ -1,11 +1,16 @@
 //! A kernel with futexes: port it to yours in an afternoon.
 //!
-//! What follows is a whole host, for a kernel small enough to be an example: processes with pages that come when they are first touched, memory that two of them map at
-//! different addresses, threads that sleep and get signals. Above each part is what takes its place in a kernel. In this order:
+//! What follows is a whole host, for a kernel small enough to be an example: processes with pages
+//! that come when they are first touched, memory that two of them map at different addresses,
+//! threads that sleep and get signals. Above each part is what takes its place in a kernel. In this
+//! order:
 //!
-//! 1. **A `Space` in your process**, beside its page table (`Process`). Its number is never used again. Threads of one process share it.
-//! 2. **One `Engine` in the kernel**, made at boot (`main`). `Memory` is your allocator; an answer of "none" is survived.
-//! 3. **A `Host` for the calling thread** (`Thread`): in a kernel often a type without fields that asks for `current`.
+//! 1. **A `Space` in your process**, beside its page table (`Process`). Its number is never used
+//!    again. Threads of one process share it.
+//! 2. **One `Engine` in the kernel**, made at boot (`main`). `Memory` is your allocator; an answer
+//!    of "none" is survived.
+//! 3. **A `Host` for the calling thread** (`Thread`): in a kernel often a type without fields that
+//!    asks for `current`.
 //!    | method | in a kernel |
 //!    |---|---|
 //!    | `load`, `compare_exchange` | user accesses with an exception-table entry and page faults off; never sleep |
@@ -15,12 +20,17 @@
 //!    | `task`, `park`, `unpark` | a counted reference to the thread; "sleep unless woken"; "make runnable" |
 //!    | `preempt_off`, `preempt_on` | that; with interrupts, if you wake from handlers |
 //!    | `spin` | `cpu_relax` (here the holder of a lock may have lost its processor, so others are let run: see the trap there) |
-//! 4. **One line in the system call table**: `engine.syscall(&host, &Numbers::..., number, arguments)` (`Thread::call`). On `EINTR` your signal code returns or restarts.
-//! 5. **At the creation of a thread** `engine.reserve(&host, threads)`: the table is there before anybody waits. (It may be left out.)
-//! 6. **Priority inheritance**, if your scheduler can lend priorities (here `kernel_parts/scheduler.rs`): `Inheritance`, answered by `Host::inheritance`, and `engine.exit_pi(&host)` where
-//!    a thread exits (`Thread::exit`). (It may be left out.)
+//! 4. **One line in the system call table**:
+//!    `engine.syscall(&host, &Numbers::..., number, arguments)` (`Thread::call`). On `EINTR` your
+//!    signal code returns or restarts.
+//! 5. **At the creation of a thread** `engine.reserve(&host, threads)`: the table is there before
+//!    anybody waits. (It may be left out.)
+//! 6. **Priority inheritance**, if your scheduler can lend priorities (here
+//!    `kernel_parts/scheduler.rs`): `Inheritance`, answered by `Host::inheritance`, and
+//!    `engine.exit_pi(&host)` where a thread exits (`Thread::exit`). (It may be left out.)
 //!
-//! What the engine promises back: it holds no lock when it calls what may sleep, waiters lie on their threads' stacks, and whatever a program passes ends in an errno.
+//! What the engine promises back: it holds no lock when it calls what may sleep, waiters lie on
+//! their threads' stacks, and whatever a program passes ends in an errno.
 
 #[path = "kernel_parts/inversion.rs"]
 mod inversion;
@@ -177,8 +187,8 @@ impl Host for Thread {
         if self.signal.load(Ordering::Relaxed) {
             return ParkEnd::Interrupted;
         }
-        // An unpark that comes between this look and the sleep ends the sleep at once. In a kernel: mark yourself asleep,
-        // look, then give the processor away.
+        // An unpark that comes between this look and the sleep ends the sleep at once. In a kernel:
+        // mark yourself asleep, look, then give the processor away.
         if !flag.is_waiting() {
             return ParkEnd::Unparked;
         }

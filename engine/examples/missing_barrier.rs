@@ -1,5 +1,6 @@
-//! What goes wrong where membarrier, or the context switch, lacks a barrier: the engine's own code on the simulated machine, every schedule tried,
-//! and the first that ends badly told step by step, a column a processor.
+//! What goes wrong where membarrier, or the context switch, lacks a barrier: the engine's own code
+//! on the simulated machine, every schedule tried, and the first that ends badly told step by step,
+//! a column a processor.
 //!
 //! `cargo run --release -p leeward-engine --example missing_barrier [s1|s2|s3|before|after|handler|lock|forget|none] [no-memory]`
 

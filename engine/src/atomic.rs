@@ -1,7 +1,8 @@
-//! The seam between the engine and what an atomic is: core's, or loom's when built with `--cfg leeward_loom`.
+//! The seam between the engine and what an atomic is: core's, or loom's when built with
+//! `--cfg leeward_loom`.
 //!
-//! Every other module takes its atomics from here, so that the code that ships is the code that loom explores. The
-//! only place, beside the hosts and `mod` lines, where a `cfg` stands.
+//! Every other module takes its atomics from here, so that the code that ships is the code that
+//! loom explores. The only place, beside the hosts and `mod` lines, where a `cfg` stands.
 
 #[cfg(not(leeward_loom))]
 pub use core::sync::atomic::AtomicU32;
@@ -15,8 +16,9 @@ pub use loom::sync::atomic::AtomicU32;
 
 pub(crate) use core::sync::atomic::Ordering;
 
-/// Loom changes threads before accesses only, not before fences: without an access of its own, a store and the fence
-/// behind it would be one step. Relaxed, so that it orders nothing that the fence does not.
+/// Loom changes threads before accesses only, not before fences: without an access of its own, a
+/// store and the fence behind it would be one step. Relaxed, so that it orders nothing that the
+/// fence does not.
 #[cfg(leeward_loom)]
 pub(crate) fn fence(order: Ordering) {
     loom::lazy_static! { static ref FENCES: AtomicU32 = AtomicU32::new(0); }
@@ -32,7 +34,8 @@ pub(crate) fn fence_after_exchange() {
     core::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
-/// A full fence behind an exchange of the calling thread's: elsewhere than on x86 an exchange is none.
+/// A full fence behind an exchange of the calling thread's: elsewhere than on x86 an exchange is
+/// none.
 #[cfg(not(all(not(leeward_loom), target_arch = "x86_64")))]
 #[inline(always)]
 pub(crate) fn fence_after_exchange() {
@@ -40,8 +43,9 @@ pub(crate) fn fence_after_exchange() {
     fence(Ordering::SeqCst);
 }
 
-/// The same number, which the compiler cannot know before: what is computed from it stays behind a fence that comes before this. A fence on x86 keeps
-/// back what is read behind it and not what is computed, but waits for all that comes before.
+/// The same number, which the compiler cannot know before: what is computed from it stays behind a
+/// fence that comes before this. A fence on x86 keeps back what is read behind it and not what is
+/// computed, but waits for all that comes before.
 #[cfg(all(not(any(leeward_loom, miri)), target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn behind(number: u64) -> u64 {
@@ -83,8 +87,9 @@ pub(crate) fn prefetch_all<T>(place: *const T) {
     prefetch(place.wrapping_add(last));
 }
 
-/// What a lock guards, for loom to see: in a model each [`touch`](Self::touch) is a plain write, so that two which no
-/// lock and no ordering keeps apart are reported as the race that they are. Otherwise nothing.
+/// What a lock guards, for loom to see: in a model each [`touch`](Self::touch) is a plain write, so
+/// that two which no lock and no ordering keeps apart are reported as the race that they are.
+/// Otherwise nothing.
 #[cfg(not(leeward_loom))]
 pub(crate) struct Tracked;
 
@@ -123,8 +128,8 @@ impl Drop for Tracked {
     }
 }
 
-/// The queue of the threads that found a lock taken, in a model: loom would explore for ever how several of them spin. Otherwise nothing: they
-/// spin.
+/// The queue of the threads that found a lock taken, in a model: loom would explore for ever how
+/// several of them spin. Otherwise nothing: they spin.
 #[cfg(not(leeward_loom))]
 pub(crate) struct LockQueue;
 
@@ -156,7 +161,8 @@ impl LockQueue {
 
     pub(crate) fn try_take<T>(&self, _: impl Fn() -> bool, take: impl Fn() -> Option<T>) -> Option<T> {
         self.0.lock().unwrap().push(loom::thread::current());
-        // An exchange: it sees the last value, so whoever gives the lock up later finds the thread in the list.
+        // An exchange: it sees the last value, so whoever gives the lock up later finds the thread
+        // in the list.
         let taken = take();
         if taken.is_none() {
             loom::thread::park();

@@ -1,4 +1,5 @@
-//! The engine: its configuration and the global table. The operations are in files of their own, what they have at hand in `call`.
+//! The engine: its configuration and the global table. The operations are in files of their own,
+//! what they have at hand in `call`.
 
 use core::ptr::NonNull;
 
@@ -20,8 +21,8 @@ pub struct Config {
     pub nodes: u32,
     /// Buckets of the global table, for each node; a power of two up to [`MOST_BUCKETS`].
     pub buckets: usize,
-    /// To how many buckets the global table may grow, for each node, when there are more waiters than it is for; no more than `buckets`: it
-    /// does not.
+    /// To how many buckets the global table may grow, for each node, when there are more waiters
+    /// than it is for; no more than `buckets`: it does not.
     pub most_buckets: usize,
     /// Spaces have tables of their own. Without, the global one serves all: for tiny systems.
     pub private_tables: bool,
@@ -68,8 +69,8 @@ impl core::fmt::Display for NoEngine {
 
 impl core::error::Error for NoEngine {}
 
-/// A futex engine: what a kernel keeps of futexes, as a value. Any number of address spaces use it, and any number of
-/// engines may be.
+/// A futex engine: what a kernel keeps of futexes, as a value. Any number of address spaces use it,
+/// and any number of engines may be.
 pub struct Engine<H: Host> {
     /// The first table of each node.
     nodes: [Option<NonNull<Table<H>>>; MOST_NODES],
@@ -111,9 +112,10 @@ impl<H: Host> Engine<H> {
         &self.config
     }
 
-    /// A thread of `host`'s space is about to be created, the second or a later one: the space gets its table, or a
-    /// larger one, before it is needed. Needs not be called; a wait does the same. Waiters of the space in the global
-    /// table put it off, and so does a thread that enlarges the space's table just then.
+    /// A thread of `host`'s space is about to be created, the second or a later one: the space gets
+    /// its table, or a larger one, before it is needed. Needs not be called; a wait does the same.
+    /// Waiters of the space in the global table put it off, and so does a thread that enlarges the
+    /// space's table just then.
     pub fn reserve(&self, host: &H, threads: u32) {
         self.reserve_for(host, host.space(), threads);
     }
@@ -158,7 +160,8 @@ impl<H: Host> Engine<H> {
         self.nodes.iter().flatten().map(|table| unsafe { table.as_ref() }.latest().newest())
     }
 
-    /// The first global table of a key's node: the one that the word names, else by the middle of the hash.
+    /// The first global table of a key's node: the one that the word names, else by the middle of
+    /// the hash.
     #[inline]
     pub(crate) fn node(&self, key: &Key, hash: u64) -> &Table<H> {
         let hashed = || (u64::from((hash >> 16) as u32) * u64::from(self.config.nodes)) >> 32;
@@ -168,7 +171,8 @@ impl<H: Host> Engine<H> {
         unsafe { table.as_ref() }
     }
 
-    /// Makes the global table of a key's node larger, where it is too small: the key's bucket looked crowded.
+    /// Makes the global table of a key's node larger, where it is too small: the key's bucket
+    /// looked crowded.
     pub(crate) fn fit_global(&self, host: &H, key: &Key) {
         let hash = key.hash(self.config.seed);
         let first = self.node(key, hash);

@@ -1,10 +1,11 @@
-//! The kernel's half of futexes as a library, for whoever serves them to others: kernels, library OSes, sandboxes,
-//! emulators, wasm and green-thread runtimes.
+//! The kernel's half of futexes as a library, for whoever serves them to others: kernels, library
+//! OSes, sandboxes, emulators, wasm and green-thread runtimes.
 //!
-//! `no_std`, no dependency, no global state, no thread-local storage. The system that it is built into is a [`Host`];
-//! a value of it stands for the calling thread. An [`Engine`] has the table that all address spaces share; a
-//! [`Space`] has one of its own for private futexes. Waiters lie where they wait: on a stack ([`Engine::wait`]) or in a future
-//! ([`Engine::wait_async`]), in one queue.
+//! `no_std`, no dependency, no global state, no thread-local storage. The system that it is built
+//! into is a [`Host`]; a value of it stands for the calling thread. An [`Engine`] has the table
+//! that all address spaces share; a [`Space`] has one of its own for private futexes. Waiters lie
+//! where they wait: on a stack ([`Engine::wait`]) or in a future ([`Engine::wait_async`]), in one
+//! queue.
 //!
 //! | operation | here | decoded from |
 //! |---|---|---|
@@ -20,8 +21,8 @@
 //! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
 //!
 //! # Porting
-//! `examples/kernel_host.rs` is a whole host with its explanation: a kernel small enough to be an example, and what takes the place of each part in
-//! a real one.
+//! `examples/kernel_host.rs` is a whole host with its explanation: a kernel small enough to be an
+//! example, and what takes the place of each part in a real one.
 //!
 //! A library OS in user space needs the methods of [`Host`] in this order; each step works, and can
 //! be tried before the next:
@@ -41,7 +42,8 @@
 //! call with a deadline is served yet), `resolve_shared` `EFAULT`.
 //!
 //! # Features
-//! `std` (Linux): the `parking` module, a host made of a process's own threads. `simulation`: a machine to try a kernel on.
+//! `std` (Linux): the `parking` module, a host made of a process's own threads. `simulation`: a
+//! machine to try a kernel on.
 //!
 //! # Memory
 //! On 64-bit systems, in bytes, with a task handle of one word:
@@ -58,10 +60,11 @@
 //! What a host's own methods take comes on top.
 //!
 //! # Bad input
-//! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A bucket's lock is held
-//! for at most two passes over the waiters of that bucket, the locks of two (wake-op; requeue, with one pass more) for
-//! those over both; with priority inheritance also, for each owner in a chain of 1,024 at most, for a dozen steps in trees, each of the
-//! logarithm of all threads that wait so (and in a requeue, once for each waiter that is moved).
+//! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A
+//! bucket's lock is held for at most two passes over the waiters of that bucket, the locks of two
+//! (wake-op; requeue, with one pass more) for those over both; with priority inheritance also, for
+//! each owner in a chain of 1,024 at most, for a dozen steps in trees, each of the logarithm of all
+//! threads that wait so (and in a requeue, once for each waiter that is moved).
 
 #![no_std]
 

@@ -1,7 +1,8 @@
 //! Mutants: one fence, check or step taken out at a time, to show that some model or test notices.
 //!
-//! In an ordinary build [`mutated!`] is the constant `false`. With `--cfg leeward_mutants` the environment variable
-//! `LEEWARD_ENGINE_MUTANT` names the one that is active; `ci/model` demands that each one dies.
+//! In an ordinary build [`mutated!`] is the constant `false`. With `--cfg leeward_mutants` the
+//! environment variable `LEEWARD_ENGINE_MUTANT` names the one that is active; `ci/model` demands
+//! that each one dies.
 
 /// The names, in one place: `name: what is taken out`.
 #[cfg(leeward_mutants)]

@@ -1,4 +1,5 @@
-//! What a store did, for tests and operators: counted under the buckets' locks, so that counting costs no line of its own.
+//! What a store did, for tests and operators: counted under the buckets' locks, so that counting
+//! costs no line of its own.
 
 use crate::table::Table;
 use crate::table::space::PrivateTable;

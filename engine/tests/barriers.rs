@@ -1,5 +1,6 @@
-//! membarrier on the simulated machine: the engine's own code, every schedule, four memory models. With all barriers no shape shows both sides stale;
-//! without any one of them some does, under the models where that must show.
+//! membarrier on the simulated machine: the engine's own code, every schedule, four memory models.
+//! With all barriers no shape shows both sides stale; without any one of them some does, under the
+//! models where that must show.
 
 use leeward_engine::simulation::{Case, Cut, Model, Situation, cases, missing_barrier};
 

@@ -1,5 +1,6 @@
-//! Calls in several holds of a lock, with waiters that come again as soon as they are woken: such a call ends with those who were there when it began,
-//! also where the space gets its own table, whose sequence numbers begin anew, meanwhile.
+//! Calls in several holds of a lock, with waiters that come again as soon as they are woken: such a
+//! call ends with those who were there when it began, also where the space gets its own table,
+//! whose sequence numbers begin anew, meanwhile.
 
 #![allow(missing_docs)]
 
@@ -99,7 +100,8 @@ fn wait(case: Case) {
     WAITING.with_borrow_mut(|waiting| waiting.push(future));
 }
 
-/// `count` wait for a word, and each that is woken waits again, in a space that has so many threads, and more from when the call begins.
+/// `count` wait for a word, and each that is woken waits again, in a space that has so many
+/// threads, and more from when the call begins.
 fn with(word: Word, count: usize, threads: [u32; 2], call: impl FnOnce(Case) -> u32) {
     let config = Config { buckets: 1, ..Config::small(1).with_private_tables() };
     let engine = Box::leak(Box::new(Engine::new(config, Heap).unwrap()));

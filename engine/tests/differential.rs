@@ -1,16 +1,23 @@
-//! The engine beside the kernel: the same calls, made from a seed, must answer the same and leave the same memory.
+//! The engine beside the kernel: the same calls, made from a seed, must answer the same and leave
+//! the same memory.
 //!
-//! `LEEWARD_SEQUENCES=N` runs N sequences in each of these tests (`differential*.rs`, `threads.rs`), `LEEWARD_SEED=N` begins at another. A
-//! disagreement is made as short as it gets and printed as a script.
+//! `LEEWARD_SEQUENCES=N` runs N sequences in each of these tests (`differential*.rs`,
+//! `threads.rs`), `LEEWARD_SEED=N` begins at another. A disagreement is made as short as it gets
+//! and printed as a script.
 //!
 //! Where Linux's own answer is unspecified, nothing is compared:
-//! - the order of waiters that were moved to a word on which others waited already: Linux leaves them where they were if both words
-//!   happen to share a bucket, and puts them behind the others if not. So nothing is moved to a word that was waited on.
-//! - a signal, a wake and a time-out at once: any of them may come first. `differential_signals.rs` lets each settle before the next.
-//! - times that come while a call runs: those that are compared are past, a moment away, or too far to come.
-//! - `EINTR` from `set_robust_list` and `get_robust_list`, which nothing says that they answer (`differential_robust.rs`).
+//! - the order of waiters that were moved to a word on which others waited already: Linux leaves
+//!   them where they were if both words happen to share a bucket, and puts them behind the others
+//!   if not. So nothing is moved to a word that was waited on.
+//! - a signal, a wake and a time-out at once: any of them may come first. `differential_signals.rs`
+//!   lets each settle before the next.
+//! - times that come while a call runs: those that are compared are past, a moment away, or too far
+//!   to come.
+//! - `EINTR` from `set_robust_list` and `get_robust_list`, which nothing says that they answer
+//!   (`differential_robust.rs`).
 //!
-//! And what the engine refuses on purpose: words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`; `differential_futex2.rs`).
+//! And what the engine refuses on purpose: words with a node or a memory policy (`FUTEX2_NUMA`,
+//! `FUTEX2_MPOL`; `differential_futex2.rs`).
 
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #![allow(missing_docs)]
@@ -36,7 +43,8 @@ fn ask(engine: &Engine<Guest>, guest: &Guest, arguments: [u64; 6]) -> i64 {
 /// Where the times are, in the writable page: seconds and nanoseconds.
 const TIMES: [(i64, i64); 8] =
     [(0, 0), (0, 100_000), (1, 0), (-1, 0), (0, -1), (0, 1_000_000_000), (0, 999_999_999_999), (i64::MIN, i64::MIN)];
-/// Of these, the ones with which a relative wait ends at once or soon; points in time, all of them are past.
+/// Of these, the ones with which a relative wait ends at once or soon; points in time, all of them
+/// are past.
 const SHORT: usize = 2;
 const TIMES_AT: u64 = 2048;
 

@@ -1,9 +1,12 @@
-//! The futex2 calls beside the kernel's: the same calls, made from a seed, must answer the same; and who is woken among threads that wait.
+//! The futex2 calls beside the kernel's: the same calls, made from a seed, must answer the same;
+//! and who is woken among threads that wait.
 //!
 //! How many there are is told in `differential.rs`. What is not compared:
-//! - words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`) on kernels before 6.17, and on machines of several nodes, where the answers depend on
-//!   the processor that a thread runs on;
-//! - a word that some use with its node and others without: which of them meet depends on the size of the kernel's tables.
+//! - words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`) on kernels before 6.17,
+//!   and on machines of several nodes, where the answers depend on the processor that a thread runs
+//!   on;
+//! - a word that some use with its node and others without: which of them meet depends on the size
+//!   of the kernel's tables.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]

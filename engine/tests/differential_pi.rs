@@ -1,7 +1,8 @@
-//! Priority inheritance beside the kernel: the same calls, made from a seed by one thread, must answer the same and leave the same words. Several threads:
-//! `differential_pi_threads.rs`.
+//! Priority inheritance beside the kernel: the same calls, made from a seed by one thread, must
+//! answer the same and leave the same words. Several threads: `differential_pi_threads.rs`.
 //!
-//! Linux 6.18's answers. An older kernel may differ where a private word names another process's thread (here `EPERM`).
+//! Linux 6.18's answers. An older kernel may differ where a private word names another process's
+//! thread (here `EPERM`).
 //!
 //! `LEEWARD_SEQUENCES=N` runs N sequences (default 1,000), `LEEWARD_SEED=N` begins at another.
 

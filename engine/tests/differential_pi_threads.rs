@@ -1,7 +1,8 @@
-//! Priority inheritance beside the kernel: the same calls, made from a seed by several threads, must answer the same, leave the same words, and hand the locks
-//! to the same threads.
+//! Priority inheritance beside the kernel: the same calls, made from a seed by several threads,
+//! must answer the same, leave the same words, and hand the locks to the same threads.
 //!
-//! Linux 6.18's answers. An older kernel may differ where a private word names another process's thread (here `EPERM`).
+//! Linux 6.18's answers. An older kernel may differ where a private word names another process's
+//! thread (here `EPERM`).
 //!
 //! `LEEWARD_SEQUENCES=N` runs N scripts (default 80), `LEEWARD_SEED=N` begins at another.
 
@@ -131,8 +132,9 @@ impl Run {
         self.guest.address(if self.shared { Page::Object } else { Page::Writable }) + 4 * word
     }
 
-    /// Waits until nobody runs: found asleep one after the other, and then all once more, none having run meanwhile. (A thread that is found asleep may be
-    /// woken by one that is looked at later, and is at rest by then.)
+    /// Waits until nobody runs: found asleep one after the other, and then all once more, none
+    /// having run meanwhile. (A thread that is found asleep may be woken by one that is looked at
+    /// later, and is at rest by then.)
     fn settle(&self) {
         let start = Instant::now();
         let mut before = None;
@@ -210,7 +212,8 @@ impl Run {
         self.settle();
     }
 
-    /// What can be seen: the answers, who sleeps, the words, in names that are the same in each run.
+    /// What can be seen: the answers, who sleeps, the words, in names that are the same in each
+    /// run.
     fn see(&self, what: &str) -> String {
         let words: Vec<_> = (0..WORDS)
             .map(|word| {

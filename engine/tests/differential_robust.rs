@@ -1,7 +1,9 @@
-//! The walk at a thread's exit beside the kernel's: threads die with lists made from a seed, and the words that are left, and who was woken, must
-//! be the same; lists of 32-bit programs too, where the kernel serves those. Also `set_robust_list` and `get_robust_list`.
+//! The walk at a thread's exit beside the kernel's: threads die with lists made from a seed, and
+//! the words that are left, and who was woken, must be the same; lists of 32-bit programs too,
+//! where the kernel serves those. Also `set_robust_list` and `get_robust_list`.
 //!
-//! Not compared: calls to which the kernel answers EINTR (see there). How many there are is told in `differential.rs`.
+//! Not compared: calls to which the kernel answers EINTR (see there). How many there are is told in
+//! `differential.rs`.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
@@ -41,7 +43,8 @@ enum Owner {
     MeDead,
 }
 
-/// What a thread dies with. Entries are in slots of 64 bytes, in both writable pages; the head is in the first.
+/// What a thread dies with. Entries are in slots of 64 bytes, in both writable pages; the head is
+/// in the first.
 #[derive(Clone, Debug)]
 struct Death {
     /// The list is a 32-bit program's.
@@ -160,7 +163,8 @@ impl Death {
         self.put(guest, head + 2 * size, Death::pointer(guest, self.pending));
     }
 
-    /// What is left behind: the memory, the thread's own id shown as such; how many of each waited-for word's waiters were left.
+    /// What is left behind: the memory, the thread's own id shown as such; how many of each
+    /// waited-for word's waiters were left.
     fn run(
         &self,
         guest: &Guest,
@@ -200,7 +204,8 @@ impl Death {
                 dying.join().unwrap();
                 let woken: Vec<_> = waiters.iter().map(Waiter::settled).collect();
                 let left: Vec<_> = words.iter().map(|word| ask(202, [*word, 1, 99, 0, 0, 0])).collect();
-                // The ids differ from run to run, and may look like halves of pointers: shown where they are owners.
+                // The ids differ from run to run, and may look like halves of pointers: shown where
+                // they are owners.
                 let locks: Vec<_> = (0..SLOTS)
                     .map(|slot| {
                         let word = guest.value(self.lock(guest, slot));
@@ -316,8 +321,8 @@ fn heads(compat: bool) {
         })
     };
     let (theirs, ours) = (run(&theirs), run(&ours));
-    // Linux 6.18 answers some of the calls with bad addresses EINTR, to a thread that is not the first and has no signal: undocumented, and
-    // not compared.
+    // Linux 6.18 answers some of the calls with bad addresses EINTR, to a thread that is not the
+    // first and has no signal: undocumented, and not compared.
     let excused = |line: i64| line == -i64::from(libc::EINTR);
     let mut both = theirs.iter().zip(&ours);
     let differs = both.position(|(theirs, ours)| theirs != ours && !excused(theirs.2));

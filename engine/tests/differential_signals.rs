@@ -3,8 +3,9 @@
 //! at any time of a wait, before the thread sleeps too, whose handler changes the word and wakes
 //! nobody: the wait ends.
 //!
-//! A host serves the engine's EINTR by its own signals' rules; that it can do as Linux does, with [`Numbers::restarts`], is shown here. How many
-//! scripts there are is told in `differential.rs`. What is not compared, since Linux leaves it open:
+//! A host serves the engine's EINTR by its own signals' rules; that it can do as Linux does, with
+//! [`Numbers::restarts`], is shown here. How many scripts there are is told in `differential.rs`.
+//! What is not compared, since Linux leaves it open:
 //! - a signal and a wake at once: either may come first. Each of them has settled before the next.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]

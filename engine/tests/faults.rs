@@ -1,5 +1,5 @@
-//! Words that fault: whatever a page does, no lock is held when the host is asked for it, the operation goes on from what it finds then, and the
-//! host may call the engine meanwhile.
+//! Words that fault: whatever a page does, no lock is held when the host is asked for it, the
+//! operation goes on from what it finds then, and the host may call the engine meanwhile.
 
 #![allow(missing_docs)]
 
@@ -70,7 +70,8 @@ impl Case {
         waiter
     }
 
-    /// A list of three locks that are held and waited for; the second's word, and its entry, are in the page that faults.
+    /// A list of three locks that are held and waited for; the second's word, and its entry, are in
+    /// the page that faults.
     fn list(&self) {
         const HEAD: u64 = 512;
         let entries = [128, PAGE + 128, 256];
@@ -223,7 +224,8 @@ fn a_value_that_changes_while_the_page_is_asked_for_is_the_one_that_counts() {
 
 #[test]
 fn the_host_may_call_the_engine_while_it_serves_a_fault() {
-    // A wake of the word that is waited for finds nobody yet; and the wait sleeps, as the value is the same.
+    // A wake of the word that is waited for finds nobody yet; and the wait sleeps, as the value is
+    // the same.
     let case = Case::new(Page::Late(0));
     let engine = case.engine.clone();
     case.host.while_serving(move |host, _| {

@@ -1,4 +1,5 @@
-//! Locks that inherit priorities, step by step: order, what is lent, circles, hand-off, time-outs, exits. Requeues: `inheritance_requeue.rs`.
+//! Locks that inherit priorities, step by step: order, what is lent, circles, hand-off, time-outs,
+//! exits. Requeues: `inheritance_requeue.rs`.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]

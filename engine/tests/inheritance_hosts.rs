@@ -1,5 +1,6 @@
-//! Locks that inherit priorities with hosts that break a rule, or panic: two spaces have one number, one has two engines. Waits may break; a waiter's
-//! memory is not touched when its wait has returned, and who waits for a lock of a thread that exits gets it.
+//! Locks that inherit priorities with hosts that break a rule, or panic: two spaces have one
+//! number, one has two engines. Waits may break; a waiter's memory is not touched when its wait has
+//! returned, and who waits for a lock of a thread that exits gets it.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
@@ -12,7 +13,8 @@ use leeward_engine::{Errno, LockPi, Owner, WaitPi, Word};
 
 const WORD: Word = Word::private(0);
 
-/// Two spaces with one number, each with a table of its own: the oldest waiter of an owner is in the other's.
+/// Two spaces with one number, each with a table of its own: the oldest waiter of an owner is in
+/// the other's.
 #[test]
 fn two_spaces_with_one_number() {
     let one = Crew::new();

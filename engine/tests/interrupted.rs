@@ -159,8 +159,8 @@ fn is_told_of_interruptions() -> bool {
 /// How often a test went on.
 static FED: AtomicU32 = AtomicU32::new(0);
 
-/// Ends a test that hangs, which a thread that waits for itself does: one that does not go on for as long as no single call
-/// takes, however busy the machine is.
+/// Ends a test that hangs, which a thread that waits for itself does: one that does not go on for
+/// as long as no single call takes, however busy the machine is.
 struct Watchdog {
     _alive: mpsc::Sender<()>,
 }

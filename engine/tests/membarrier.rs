@@ -1,4 +1,5 @@
-//! membarrier's answers, the kernel's beside the engine's: sequences of commands from a seed, each in a process of its own.
+//! membarrier's answers, the kernel's beside the engine's: sequences of commands from a seed, each
+//! in a process of its own.
 
 #![cfg(target_pointer_width = "64")]
 
@@ -8,7 +9,8 @@ use leeward_engine::abi::Numbers;
 use leeward_engine::simulation::{Machine, Setup, Spawn, Start, Thread};
 use leeward_engine::{Config, Engine};
 
-/// Commands and flags that both sides are asked: those that the machine can do, and nonsense. (What it cannot do it refuses; the kernel might not.)
+/// Commands and flags that both sides are asked: those that the machine can do, and nonsense. (What
+/// it cannot do it refuses; the kernel might not.)
 fn calls(seed: u64) -> Vec<[u64; 3]> {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut below = |n: u64| {

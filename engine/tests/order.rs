@@ -1,4 +1,5 @@
-//! Requeues of waiters of several priorities onto a word with such waiters, beside a model: the most urgent first, and behind those that are as urgent.
+//! Requeues of waiters of several priorities onto a word with such waiters, beside a model: the
+//! most urgent first, and behind those that are as urgent.
 
 #![allow(missing_docs)]
 
@@ -128,7 +129,8 @@ fn moved_waiters_are_behind_those_that_are_as_urgent() {
     }
 }
 
-/// A requeue costs one pass over both lists: with a pass for each that it moves, this would take a minute or more.
+/// A requeue costs one pass over both lists: with a pass for each that it moves, this would take a
+/// minute or more.
 #[test]
 fn many_urgent_waiters_are_moved_onto_many_ordinary_ones() {
     const COUNT: u32 = 40_000;
@@ -139,7 +141,8 @@ fn many_urgent_waiters_are_moved_onto_many_ordinary_ones() {
         for (word, priority) in [(0, 5), (4, 9)] {
             host.priority.set(priority);
             for _ in 0..COUNT {
-                // In one bucket, the ordinary ones come last, so that none has to look for its place either.
+                // In one bucket, the ordinary ones come last, so that none has to look for its
+                // place either.
                 let mut one = Box::pin(engine.wait_async(&host, Word::shared(word), 0, 1));
                 assert!(!is_woken(&mut one));
                 waiting.push(one);

@@ -1,4 +1,5 @@
-//! A host that panics in `spin`, where one who leaves finds the lock taken: by a thread whose look at its word lasts until the other has spun.
+//! A host that panics in `spin`, where one who leaves finds the lock taken: by a thread whose look
+//! at its word lasts until the other has spun.
 
 #![allow(missing_docs)]
 

@@ -1,5 +1,5 @@
-//! A host that panics, in each callback and at each of its calls in turn: the panic passes through, and behind it nobody is in a list, no lock
-//! is held, and preemption is as it was.
+//! A host that panics, in each callback and at each of its calls in turn: the panic passes through,
+//! and behind it nobody is in a list, no lock is held, and preemption is as it was.
 
 #![allow(missing_docs)]
 
@@ -156,7 +156,8 @@ fn a_table_that_grows() {
     });
 }
 
-/// Half of the waiters are in the larger table when the host panics; all are found, in their order, before and after the rest was moved.
+/// Half of the waiters are in the larger table when the host panics; all are found, in their order,
+/// before and after the rest was moved.
 #[test]
 fn a_table_that_stopped_growing() {
     quietly(|| {
@@ -185,7 +186,8 @@ fn a_table_that_stopped_growing() {
     });
 }
 
-/// The same for the global table, which grows when one more comes to wait: the resize goes on with another one.
+/// The same for the global table, which grows when one more comes to wait: the resize goes on with
+/// another one.
 #[test]
 fn a_global_table_that_stopped_growing() {
     const WORDS: usize = 24;

@@ -166,7 +166,8 @@ fn futures_and_threads_wait_in_one_queue() {
     });
 }
 
-/// Threads, and behind them a future whose executor panics: the threads come back all the same, woken by a call each or by one for all.
+/// Threads, and behind them a future whose executor panics: the threads come back all the same,
+/// woken by a call each or by one for all.
 #[test]
 fn threads_before_an_executor_that_panics_are_woken() {
     struct Panicking;

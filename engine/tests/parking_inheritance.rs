@@ -1,4 +1,5 @@
-//! Locks that inherit priorities among a process's own threads: owners by number, order and lending by real-time priorities where the system allows them.
+//! Locks that inherit priorities among a process's own threads: owners by number, order and lending
+//! by real-time priorities where the system allows them.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
@@ -11,7 +12,8 @@ use leeward_engine::abi::{FUTEX_OWNER_DIED as DIED, FUTEX_WAITERS as WAITERS, Nu
 use leeward_engine::parking::{ParkingLot, now};
 use leeward_engine::{Clock, Deadline, Errno, Inheritance, LockPi};
 
-/// Waits until something is so, asleep: a real-time thread that looks all the time lets nobody else run.
+/// Waits until something is so, asleep: a real-time thread that looks all the time lets nobody else
+/// run.
 #[track_caller]
 fn until(what: impl Fn() -> bool) {
     let start = std::time::Instant::now();
@@ -94,7 +96,8 @@ fn owners_are_threads_of_this_process_and_circles_are_found() {
         assert_eq!(lot.unlock_pi(&words[0]), Ok(()));
         other.join().unwrap();
     });
-    // No thread has such a number; the other is another process's, or 0 where that is in another namespace.
+    // No thread has such a number; the other is another process's, or 0 where that is in another
+    // namespace.
     // SAFETY: no arguments.
     let parent = unsafe { libc::getppid() } as u32;
     for number in [0x3fff_ffff, parent].into_iter().filter(|number| *number != 0) {

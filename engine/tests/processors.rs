@@ -1,5 +1,5 @@
-//! What membarrier does around its host's processors: memory only while the thread is not pinned, registrations that the context switch can see in time,
-//! machines without processors.
+//! What membarrier does around its host's processors: memory only while the thread is not pinned,
+//! registrations that the context switch can see in time, machines without processors.
 
 #![allow(missing_docs)]
 
@@ -161,8 +161,8 @@ fn a_machine_that_names_no_processor_is_asked_for_nothing() {
     assert_eq!(host.sent.take(), []);
 }
 
-/// A context switch that does less for spaces that are not registered must see that this one is about to be before the host waits for those
-/// switches that did not see it.
+/// A context switch that does less for spaces that are not registered must see that this one is
+/// about to be before the host waits for those switches that did not see it.
 #[test]
 fn a_registration_is_seen_as_asked_for_before_the_host_waits_and_as_complete_behind_it() {
     let (engine, host) = (engine(), Machine::new(4));

@@ -1,4 +1,5 @@
-//! Robust lists of 32-bit programs: pointers and the offset have 4 bytes. (Their kernel's answers: `differential_robust.rs`.)
+//! Robust lists of 32-bit programs: pointers and the offset have 4 bytes. (Their kernel's answers:
+//! `differential_robust.rs`.)
 
 #![allow(missing_docs)]
 

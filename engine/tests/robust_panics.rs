@@ -1,4 +1,5 @@
-//! The walk of a robust list where a callback panics: who waits for a lock that was marked is woken.
+//! The walk of a robust list where a callback panics: who waits for a lock that was marked is
+//! woken.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
@@ -41,7 +42,8 @@ impl Wake for Told {
     }
 }
 
-/// Thread 77 ends with locks for each of which a future waits. The exchange with that number panics, or the waker.
+/// Thread 77 ends with locks for each of which a future waits. The exchange with that number
+/// panics, or the waker.
 fn dies_with(exchange: Option<u32>, waker: Option<u64>) {
     let engine = Engine::new(Config::for_processors(1, 3), Heap).unwrap();
     let host = Arena::new(1024);

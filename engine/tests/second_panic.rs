@@ -1,4 +1,5 @@
-//! A host that panics again while a wait is being undone: there is no sound way on, so the process ends. Tried in a child.
+//! A host that panics again while a wait is being undone: there is no sound way on, so the process
+//! ends. Tried in a child.
 
 #![cfg(unix)]
 #![allow(missing_docs)]

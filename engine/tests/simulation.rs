@@ -1,4 +1,5 @@
-//! Futexes on the simulated machine: schedules from seeds, with pages that are taken away, signals, and more threads than processors.
+//! Futexes on the simulated machine: schedules from seeds, with pages that are taken away, signals,
+//! and more threads than processors.
 
 use std::sync::Arc;
 

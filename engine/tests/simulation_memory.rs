@@ -1,5 +1,6 @@
-//! The simulated machine's memory models themselves, on the classical programs: each must show exactly the outcomes that it claims. Without
-//! these the verdicts on membarrier would mean nothing.
+//! The simulated machine's memory models themselves, on the classical programs: each must show
+//! exactly the outcomes that it claims. Without these the verdicts on membarrier would mean
+//! nothing.
 
 use leeward_engine::simulation::{Machine, Model, Page, Setup, Spawn, Start, Thread};
 

@@ -20,7 +20,8 @@ const ANY: u32 = u32::MAX;
 const HERE: Word = Word::private(64);
 const THERE: Word = Word::private(128);
 
-/// A wait in whose sleep, or spin, `others` happens each time; how it ended, and how many were unparked.
+/// A wait in whose sleep, or spin, `others` happens each time; how it ended, and how many were
+/// unparked.
 fn wait(spins: bool, others: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Result<Wait, Errno>, u32) {
     let (engine, host) = case(spins, others);
     let end = engine.wait(&host, HERE, 0, ANY, None);

@@ -1,4 +1,5 @@
-//! Locks and queues made of the engine's operations, under load, while the table grows and waiters time out.
+//! Locks and queues made of the engine's operations, under load, while the table grows and waiters
+//! time out.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]

@@ -1,4 +1,5 @@
-//! The engine beside the kernel, with threads that wait: who is woken by each call, what the call and the waits answer.
+//! The engine beside the kernel, with threads that wait: who is woken by each call, what the call
+//! and the waits answer.
 //!
 //! How many there are, and what Linux leaves unspecified, is told in `differential.rs`.
 
@@ -57,7 +58,8 @@ fn script(seed: u64) -> Waits {
             _ => {
                 let op =
                     (random.below(5) << 28 | random.below(7) << 24 | random.below(3) << 12 | random.below(3)) as u32;
-                // A value that changes makes the kernel's waits end no earlier, but a script's own wait is past already.
+                // A value that changes makes the kernel's waits end no earlier, but a script's own
+                // wait is past already.
                 Call::WakeOp { word, on: random.below(WORDS), wake: count, wake_on: random.below(3) as u32, op }
             }
         });

@@ -1,4 +1,5 @@
-//! Three programs' threads on the one processor of `kernel_host`: a lock that inherits priorities ends what a plain one leaves.
+//! Three programs' threads on the one processor of `kernel_host`: a lock that inherits priorities
+//! ends what a plain one leaves.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,8 +39,8 @@ fn with_lock(thread: &Thread, kernel: &Engine<Thread>, inherits: bool, work: imp
     }
 }
 
-/// The inversion: an urgent thread (U) waits for a lock that a lazy one (L) has, which does not get to run for one between (B) that wants no lock at all.
-/// Who had the processor, tick by tick.
+/// The inversion: an urgent thread (U) waits for a lock that a lazy one (L) has, which does not get
+/// to run for one between (B) that wants no lock at all. Who had the processor, tick by tick.
 pub fn inversion(kernel: &Engine<Thread>, process: &Arc<Process>, inherits: bool) -> String {
     let [lazy, between, urgent] =
         [('L', 30), ('B', 20), ('U', 10)].map(|(name, own)| Thread::scheduled(process, name, own));

@@ -1,5 +1,6 @@
-//! A scheduler for `kernel_host`: one processor, which the most urgent thread that can run has. Threads give it up where a kernel's do: when they sleep, end, or at a
-//! tick of the clock. It lends priorities, so the kernel serves locks that inherit them (`Inheritance`).
+//! A scheduler for `kernel_host`: one processor, which the most urgent thread that can run has.
+//! Threads give it up where a kernel's do: when they sleep, end, or at a tick of the clock. It
+//! lends priorities, so the kernel serves locks that inherit them (`Inheritance`).
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 
@@ -19,7 +20,8 @@ pub struct Scheduler {
 }
 
 struct State {
-    /// By number, from 1 on: a kernel's table of tasks. Numbers are not used again, so they are the engine's ids too.
+    /// By number, from 1 on: a kernel's table of tasks. Numbers are not used again, so they are the
+    /// engine's ids too.
     threads: Vec<Scheduled>,
     running: Option<u32>,
     /// Who had the processor, tick by tick.
@@ -64,7 +66,8 @@ impl Scheduler {
         number
     }
 
-    /// A thread can run from now on: it is woken, or begins. It gets the processor when the one that has it comes to a tick, or gives it up.
+    /// A thread can run from now on: it is woken, or begins. It gets the processor when the one
+    /// that has it comes to a tick, or gives it up.
     pub fn wake(&self, number: u32) {
         let mut state = self.state();
         state.thread(number).can_run = true;
@@ -88,7 +91,8 @@ impl Scheduler {
         self.changed.notify_all();
     }
 
-    /// The calling thread computes for so many ticks of the clock; at each, a more urgent one comes first.
+    /// The calling thread computes for so many ticks of the clock; at each, a more urgent one comes
+    /// first.
     pub fn compute(&self, number: u32, ticks: u32) {
         for _ in 0..ticks {
             let mut state = self.state();
@@ -111,7 +115,8 @@ impl Scheduler {
     }
 }
 
-/// In a kernel: the id is the task's address (and a count), and `lend` moves the task in its run queue.
+/// In a kernel: the id is the task's address (and a count), and `lend` moves the task in its run
+/// queue.
 impl Inheritance<Thread> for Thread {
     fn current(&self) -> Identity {
         Identity { id: u64::from(self.number), number: self.number }

@@ -1,5 +1,5 @@
-//! Huge pages for large tables: a key's bucket is anywhere in its table, and finding a page that no translation is kept of takes as long as the line that is
-//! read there.
+//! Huge pages for large tables: a key's bucket is anywhere in its table, and finding a page that no
+//! translation is kept of takes as long as the line that is read there.
 
 use core::ptr::NonNull;
 

@@ -1,12 +1,14 @@
-//! What priority inheritance asks of the system: who owns a lock, and lending it a priority. Optional: without, its operations are `ENOSYS`.
+//! What priority inheritance asks of the system: who owns a lock, and lending it a priority.
+//! Optional: without, its operations are `ENOSYS`.
 
 use crate::{Errno, Host, Priority};
 
 /// A thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Thread {
-    /// Which, for the engine: never another thread's before its [`exit_pi`](crate::Engine::exit_pi) (as a task's address with a count, a serial number; or the
-    /// number itself, where each thread that owned a lock or waited for one calls that before the number is given to another).
+    /// Which, for the engine: never another thread's before its [`exit_pi`](crate::Engine::exit_pi)
+    /// (as a task's address with a count, a serial number; or the number itself, where each thread
+    /// that owned a lock or waited for one calls that before the number is given to another).
     pub id: u64,
     /// Its number as lock words hold it: 1 to [`FUTEX_TID_MASK`](crate::abi::FUTEX_TID_MASK).
     pub number: u32,
@@ -19,7 +21,8 @@ pub enum Owner {
     Thread(u64),
     /// One of another space. It may own shared locks; a private word that names it is `EPERM`.
     Outside(u64),
-    /// A thread that is on its way out: its [`exit_pi`](crate::Engine::exit_pi) has begun or is about to.
+    /// A thread that is on its way out: its [`exit_pi`](crate::Engine::exit_pi) has begun or is
+    /// about to.
     Exiting,
     /// Nobody, or one whose exit is over: `ESRCH`.
     Nobody,
@@ -40,13 +43,15 @@ pub enum Owner {
 /// As [`Host`]'s. A thread to which a lock was handed by then has it, and is woken.
 ///
 /// # At a thread's end
-/// In this order: from now on `find` answers [`Owner::Exiting`]; the robust list's walk; [`exit_pi`](crate::Engine::exit_pi); from now on
-/// `find` answers [`Owner::Nobody`], and who sleeps in [`await_exit`](Self::await_exit) is woken. What waits for its locks has them then.
+/// In this order: from now on `find` answers [`Owner::Exiting`]; the robust list's walk;
+/// [`exit_pi`](crate::Engine::exit_pi); from now on `find` answers [`Owner::Nobody`], and who
+/// sleeps in [`await_exit`](Self::await_exit) is woken. What waits for its locks has them then.
 pub trait Inheritance<H: Host> {
     /// The calling thread.
     fn current(&self) -> Thread;
 
-    /// Whom a number names. Numbers are those that the calling thread's space knows; spaces that share locks have the same.
+    /// Whom a number names. Numbers are those that the calling thread's space knows; spaces that
+    /// share locks have the same.
     ///
     /// A thread whose [`exit_pi`](crate::Engine::exit_pi) is over is no owner any more, though it
     /// may run on for a while (it unwinds, frees its memory, leaves the scheduler): from then on
@@ -60,11 +65,12 @@ pub trait Inheritance<H: Host> {
     /// A thread's own priority, without what it was lent.
     fn priority(&self, thread: u64) -> Priority;
 
-    /// From now on the thread runs at least as urgently as this; `None`: as its own priority says. Told again where nothing
-    /// changed. Of a thread that is gone: nothing.
+    /// From now on the thread runs at least as urgently as this; `None`: as its own priority says.
+    /// Told again where nothing changed. Of a thread that is gone: nothing.
     fn lend(&self, thread: u64, priority: Option<Priority>);
 
-    /// Sleeps until the exit of the thread with that number is over, after which the call begins again: as Linux does since 5.5.
+    /// Sleeps until the exit of the thread with that number is over, after which the call begins
+    /// again: as Linux does since 5.5.
     ///
     /// # Errors
     /// What the call then answers. Without a method of the host's own: `EAGAIN`, as Linux before.

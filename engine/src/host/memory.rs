@@ -8,20 +8,23 @@ use crate::host::huge;
 /// Where tables come from.
 ///
 /// # Safety
-/// [`allocate`](Self::allocate) answers memory of that layout that nobody else uses until it is freed.
+/// [`allocate`](Self::allocate) answers memory of that layout that nobody else uses until it is
+/// freed.
 pub unsafe trait Memory: Clone + Send + Sync {
-    /// Memory, near the processors of `node` where that is given; `None` if there is none, which is no calamity: the
-    /// table that is there goes on serving.
+    /// Memory, near the processors of `node` where that is given; `None` if there is none, which is
+    /// no calamity: the table that is there goes on serving.
     fn allocate(&self, layout: Layout, node: Option<u32>) -> Option<NonNull<u8>>;
 
     /// Gives it back.
     ///
     /// # Safety
-    /// `block` came from `allocate` of this or of its clone, with `layout`, and was not freed since.
+    /// `block` came from `allocate` of this or of its clone, with `layout`, and was not freed
+    /// since.
     unsafe fn free(&self, block: NonNull<u8>, layout: Layout);
 }
 
-/// Rust's global allocator. With the feature `std`, Linux is asked to back what is as large as one by huge pages.
+/// Rust's global allocator. With the feature `std`, Linux is asked to back what is as large as one
+/// by huge pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 

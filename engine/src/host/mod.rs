@@ -1,8 +1,9 @@
 //! What the engine asks of the system that it is built into.
 //!
-//! A value of a [`Host`] stands for the calling thread: every operation takes one. A kernel makes it of nothing (its
-//! `current`), a sandbox of its thread and its process, a runtime of its instance. So the engine needs no
-//! thread-local storage, and one engine serves any number of address spaces.
+//! A value of a [`Host`] stands for the calling thread: every operation takes one. A kernel makes
+//! it of nothing (its `current`), a sandbox of its thread and its process, a runtime of its
+//! instance. So the engine needs no thread-local storage, and one engine serves any number of
+//! address spaces.
 
 pub(crate) mod flag;
 pub(crate) mod huge;
@@ -61,9 +62,11 @@ pub enum ParkEnd {
     Recheck,
 }
 
-/// A waiting thread's place in the queue: lower numbers are woken first, equal ones in the order in which they came.
+/// A waiting thread's place in the queue: lower numbers are woken first, equal ones in the order in
+/// which they came.
 ///
-/// Linux puts real-time threads before all others by their priority, and all others behind them as equals.
+/// Linux puts real-time threads before all others by their priority, and all others behind them as
+/// equals.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Priority(pub u32);
 
@@ -117,26 +120,32 @@ const TRIES: u32 = 64;
 /// The calling thread, and the system around it.
 ///
 /// # No lock is held
-/// when [`fault_in`](Self::fault_in), [`read`](Self::read), [`resolve_shared`](Self::resolve_shared),
-/// [`park`](Self::park), [`unpark`](Self::unpark) or a [`Memory`] is called: these may sleep. The lock of a bucket (or
-/// of two) may be held, between [`preempt_off`](Self::preempt_off) and [`preempt_on`](Self::preempt_on), when
-/// [`load`](Self::load), [`compare_exchange`](Self::compare_exchange) and [`fetch_op`](Self::fetch_op) are called:
-/// these must not sleep, and must not call the engine. The same goes for most of [`Inheritance`].
+/// when [`fault_in`](Self::fault_in), [`read`](Self::read),
+/// [`resolve_shared`](Self::resolve_shared), [`park`](Self::park), [`unpark`](Self::unpark) or a
+/// [`Memory`] is called: these may sleep. The lock of a bucket (or of two) may be held, between
+/// [`preempt_off`](Self::preempt_off) and [`preempt_on`](Self::preempt_on), when
+/// [`load`](Self::load), [`compare_exchange`](Self::compare_exchange) and
+/// [`fetch_op`](Self::fetch_op) are called: these must not sleep, and must not call the engine. The
+/// same goes for most of [`Inheritance`].
 ///
-/// A host that breaks a rule breaks its own waits; it cannot make the engine touch memory that it must not.
+/// A host that breaks a rule breaks its own waits; it cannot make the engine touch memory that it
+/// must not.
 ///
 /// # Panics
-/// A callback's panic passes through the call that it was made by. On its way the locks are given up, preemption is turned on again, the call's
-/// waiters are taken out of their lists (if a wake had chosen one by then, the wake is used up), those that it chose itself are unparked, and a bucket whose waiters are
-/// moving to a larger table is moved whole. What the call did to others stays done. Should a callback
-/// panic once more meanwhile, that is a panic within a panic, which aborts: a waiter that stayed in a list would be found there by others when its
-/// memory is gone. A [`preempt_off`](Self::preempt_off) that panics counts as not done, a [`preempt_on`](Self::preempt_on) as done.
+/// A callback's panic passes through the call that it was made by. On its way the locks are given
+/// up, preemption is turned on again, the call's waiters are taken out of their lists (if a wake
+/// had chosen one by then, the wake is used up), those that it chose itself are unparked, and a
+/// bucket whose waiters are moving to a larger table is moved whole. What the call did to others
+/// stays done. Should a callback panic once more meanwhile, that is a panic within a panic, which
+/// aborts: a waiter that stayed in a list would be found there by others when its memory is gone. A
+/// [`preempt_off`](Self::preempt_off) that panics counts as not done, a
+/// [`preempt_on`](Self::preempt_on) as done.
 ///
 /// The same holds for an executor's waker, and where a future that waits is dropped.
 pub trait Host: Sized {
-    /// A handle by which a parked thread is woken. It may be used after that thread's wait has returned, or the thread
-    /// has ended: then unparking it does nothing, or ends some other park early. An address, a number or a counted
-    /// reference.
+    /// A handle by which a parked thread is woken. It may be used after that thread's wait has
+    /// returned, or the thread has ended: then unparking it does nothing, or ends some other park
+    /// early. An address, a number or a counted reference.
     type Task: Send + 'static;
 
     /// Where tables come from.
@@ -148,8 +157,9 @@ pub trait Host: Sized {
     /// How many threads the space has; tables are sized by it. An estimate will do.
     fn threads(&self) -> u32;
 
-    /// Whether user memory can be at `address`: false for the kernel's part. Nothing is looked up. Of what is
-    /// read or written, the first and the last byte are asked for: what lies between two addresses that can be, can be too.
+    /// Whether user memory can be at `address`: false for the kernel's part. Nothing is looked up.
+    /// Of what is read or written, the first and the last byte are asked for: what lies between two
+    /// addresses that can be, can be too.
     fn in_range(&self, address: Address) -> bool;
 
     /// Reads a word, in one access. Must not sleep: a page that is not there is a [`Fault`].
@@ -158,14 +168,16 @@ pub trait Host: Sized {
     /// [`Fault`].
     fn load(&self, address: Address) -> Result<u32, Fault>;
 
-    /// Stores `new` if the word is `old`, in one step with full ordering; what it was. Must not sleep.
+    /// Stores `new` if the word is `old`, in one step with full ordering; what it was. Must not
+    /// sleep.
     ///
     /// # Errors
     /// [`Fault`], also where the page cannot be written.
     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault>;
 
-    /// Does `op` to a word in one step with full ordering; what it was, or `None` where others were too busy with it:
-    /// the engine gives up its locks and tries again, 10,000 times at most. Must not sleep.
+    /// Does `op` to a word in one step with full ordering; what it was, or `None` where others were
+    /// too busy with it: the engine gives up its locks and tries again, 10,000 times at most. Must
+    /// not sleep.
     ///
     /// # Errors
     /// [`Fault`], also where the page cannot be written.
@@ -187,8 +199,8 @@ pub trait Host: Sized {
     /// [`Fault`] if any of it is not there.
     fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault>;
 
-    /// Makes the page of a word accessible; may sleep. After a success the engine tries its access again, however
-    /// often that takes.
+    /// Makes the page of a word accessible; may sleep. After a success the engine tries its access
+    /// again, however often that takes.
     ///
     /// # Errors
     /// `EFAULT` where it cannot be; whatever else ends the operation.
@@ -197,7 +209,8 @@ pub trait Host: Sized {
     /// What is mapped at a shared word; may sleep.
     ///
     /// # Errors
-    /// `EFAULT` where nothing is, and for memory of this space alone that may only be read, as on Linux.
+    /// `EFAULT` where nothing is, and for memory of this space alone that may only be read, as on
+    /// Linux.
     fn resolve_shared(&self, address: Address, access: Access) -> Result<SharedKey, Errno>;
 
     /// The calling thread's place in a queue.
@@ -209,9 +222,10 @@ pub trait Host: Sized {
     /// for before the word is compared, and of several words before the first is.
     fn task(&self, flag: &Flag) -> Self::Task;
 
-    /// Sleeps until unparked, or until the deadline, or a signal: as long as `flag` says that there is reason to. An
-    /// [`unpark`](Self::unpark) that comes before the sleep must end it, or the flag must be looked at after the point
-    /// from which an unpark would. May end early. A deadline that has passed ends it at once. Where wakes come soon, a look before the sleep spares both
+    /// Sleeps until unparked, or until the deadline, or a signal: as long as `flag` says that there
+    /// is reason to. An [`unpark`](Self::unpark) that comes before the sleep must end it, or the
+    /// flag must be looked at after the point from which an unpark would. May end early. A deadline
+    /// that has passed ends it at once. Where wakes come soon, a look before the sleep spares both
     /// threads much: [`Flag::look`].
     ///
     /// # Signals
@@ -234,9 +248,10 @@ pub trait Host: Sized {
     /// Ends a thread's [`park`](Self::park).
     fn unpark(&self, task: Self::Task);
 
-    /// Ends several threads' [`park`](Self::park)s, which one call of the engine woke. If they are but [`Part::Some`] of what that call wakes, the
-    /// host may put it off until the [`Part::Rest`], which always comes. Must take all that `tasks` has: the iterator wakes futures that
-    /// are between the threads.
+    /// Ends several threads' [`park`](Self::park)s, which one call of the engine woke. If they are
+    /// but [`Part::Some`] of what that call wakes, the host may put it off until the
+    /// [`Part::Rest`], which always comes. Must take all that `tasks` has: the iterator wakes
+    /// futures that are between the threads.
     fn unpark_all(&self, tasks: impl Iterator<Item = Self::Task>, _part: Part) {
         tasks.for_each(|task| self.unpark(task));
     }
@@ -244,8 +259,9 @@ pub trait Host: Sized {
     /// Nanoseconds since the clock's beginning.
     fn now(&self, clock: Clock) -> u64;
 
-    /// A bucket's lock is about to be taken: a kernel turns preemption off (and interrupts, if it wakes from handlers). Calls nest, as a call may hold two
-    /// locks: preemption is on again with as many [`preempt_on`](Self::preempt_on). Must not sleep, nor call the engine.
+    /// A bucket's lock is about to be taken: a kernel turns preemption off (and interrupts, if it
+    /// wakes from handlers). Calls nest, as a call may hold two locks: preemption is on again with
+    /// as many [`preempt_on`](Self::preempt_on). Must not sleep, nor call the engine.
     ///
     /// A host made of threads may block signals here, and so may have handlers that wake, wait and
     /// move as they like, for two system calls a lock; or it notes that the thread holds a lock,
@@ -257,9 +273,11 @@ pub trait Host: Sized {
     /// When that is given up, the host makes the wakes that it [deferred](Self::defer_wake).
     fn preempt_on(&self) {}
 
-    /// A bucket's lock was found taken so many times in a row: preemption is off, and another lock may be held; a kernel does nothing but pause. Where
-    /// [`preempt_off`](Self::preempt_off) turns nothing off, as for the threads of a process, the lock's holder may have lost its processor: give
-    /// the own one away after some tries. Must not call the engine. (Also called, with no lock held, where a word is fought for.)
+    /// A bucket's lock was found taken so many times in a row: preemption is off, and another lock
+    /// may be held; a kernel does nothing but pause. Where [`preempt_off`](Self::preempt_off) turns
+    /// nothing off, as for the threads of a process, the lock's holder may have lost its processor:
+    /// give the own one away after some tries. Must not call the engine. (Also called, with no lock
+    /// held, where a word is fought for.)
     ///
     /// # Real-time threads
     /// Giving the processor away by a yield is a trap where threads have priorities: the yield of a
@@ -291,7 +309,8 @@ pub trait Host: Sized {
         false
     }
 
-    /// The machine's nodes. Without: a space's table is wherever memory is, and words that name a node are refused.
+    /// The machine's nodes. Without: a space's table is wherever memory is, and words that name a
+    /// node are refused.
     fn nodes(&self) -> Option<&dyn Nodes> {
         None
     }
@@ -301,7 +320,8 @@ pub trait Host: Sized {
         None
     }
 
-    /// Threads and their priorities, for locks that inherit priorities. Without: `ENOSYS`, and the compiler leaves the rest out.
+    /// Threads and their priorities, for locks that inherit priorities. Without: `ENOSYS`, and the
+    /// compiler leaves the rest out.
     fn inheritance(&self) -> Option<&dyn Inheritance<Self>> {
         None
     }

@@ -2,7 +2,8 @@
 
 use crate::Host;
 
-/// Turns preemption off, and on again when it is dropped, also where a callback of the host's panics.
+/// Turns preemption off, and on again when it is dropped, also where a callback of the host's
+/// panics.
 pub(crate) struct PreemptionGuard<'a, H: Host>(&'a H);
 
 impl<'a, H: Host> PreemptionGuard<'a, H> {

@@ -4,7 +4,8 @@ use crate::{Address, Errno, Fault, Host};
 
 /// What robust lists ask of a host, beside [`Host`].
 pub trait RobustHost: Host {
-    /// The calling thread's id, as its own namespace knows it: what it writes into the locks that it takes.
+    /// The calling thread's id, as its own namespace knows it: what it writes into the locks that
+    /// it takes.
     fn thread_id(&self) -> u32;
 
     /// Where a thread's list begins, 0 for none; thread 0 is the calling one.
@@ -16,7 +17,8 @@ pub trait RobustHost: Host {
     /// Where the calling thread's list begins, from now on. A new thread has none.
     fn set_robust_head(&self, head: Address);
 
-    /// The same for the list of a 32-bit program on a 64-bit system, which a thread has beside the other.
+    /// The same for the list of a 32-bit program on a 64-bit system, which a thread has beside the
+    /// other.
     ///
     /// # Errors
     /// As [`robust_head`](Self::robust_head). `ENOSYS`: the host serves no such programs.
@@ -38,8 +40,8 @@ pub trait RobustHost: Host {
     /// [`Fault`] if any of it cannot be written.
     fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault>;
 
-    /// Whether `FUTEX_ROBUST_UNLOCK` is served (Linux does from 7.2 on, which is said to close the race between giving a lock up and
-    /// saying so). Otherwise it is `ENOSYS`.
+    /// Whether `FUTEX_ROBUST_UNLOCK` is served (Linux does from 7.2 on, which is said to close the
+    /// race between giving a lock up and saying so). Otherwise it is `ENOSYS`.
     fn serves_robust_unlock(&self) -> bool {
         false
     }

@@ -34,7 +34,8 @@ pub const FUTEX_CLOCK_REALTIME: u32 = 256;
 /// What is left without these two is the operation.
 pub const FUTEX_CMD_MASK: u32 = !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
 
-/// With WAKE, WAKE_BITSET: give the lock up and clear the pending entry of the robust list first. Linux 7.2 and later.
+/// With WAKE, WAKE_BITSET: give the lock up and clear the pending entry of the robust list first.
+/// Linux 7.2 and later.
 pub const FUTEX_ROBUST_UNLOCK: u32 = 512;
 
 /// In a lock's word: somebody waits.
@@ -110,17 +111,18 @@ impl Numbers {
         }
     }
 
-    /// Whether Linux makes a wait anew that answered `EINTR` because of a signal whose handler was installed with `SA_RESTART`: futex2's waits, and
-    /// those of `futex` that have no time. With a time `futex` answers `EINTR` whatever the handler. (Where no handler
-    /// runs, as when a thread was only stopped, each is made anew, with what is left of a relative time.)
+    /// Whether Linux makes a wait anew that answered `EINTR` because of a signal whose handler was
+    /// installed with `SA_RESTART`: futex2's waits, and those of `futex` that have no time. With a
+    /// time `futex` answers `EINTR` whatever the handler. (Where no handler runs, as when a thread
+    /// was only stopped, each is made anew, with what is left of a relative time.)
     pub const fn restarts(&self, number: u64, arguments: [u64; 6]) -> bool {
         let time = arguments[3];
         let without = number == self.futex_wait || number == self.futex_waitv || number == self.futex && time == 0;
         without || self.restarts_always(number, arguments)
     }
 
-    /// Whether Linux makes a call anew that answered `EINTR`, whatever the signal's handler: those that wait for a lock that inherits priorities, whose times
-    /// are points.
+    /// Whether Linux makes a call anew that answered `EINTR`, whatever the signal's handler: those
+    /// that wait for a lock that inherits priorities, whose times are points.
     pub const fn restarts_always(&self, number: u64, arguments: [u64; 6]) -> bool {
         let command = arguments[1] as u32 & FUTEX_CMD_MASK;
         number == self.futex && matches!(command, FUTEX_LOCK_PI | FUTEX_LOCK_PI2 | FUTEX_WAIT_REQUEUE_PI)
@@ -132,7 +134,8 @@ impl Numbers {
     pub const GENERIC: Numbers = Numbers::new(98, 99, 100, 283);
     /// 64-bit POWER.
     pub const POWERPC64: Numbers = Numbers::new(221, 300, 299, 365);
-    /// 32-bit x86, for [`compat_robust_syscall`](crate::Engine::compat_robust_syscall); `futex` is `futex_time64`.
+    /// 32-bit x86, for [`compat_robust_syscall`](crate::Engine::compat_robust_syscall); `futex` is
+    /// `futex_time64`.
     pub const I386: Numbers = Numbers::new(422, 311, 312, 375);
 }
 

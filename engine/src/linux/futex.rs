@@ -14,8 +14,8 @@ const END_OF_TIME: u64 = i64::MAX as u64;
 const NANOS: u64 = 1_000_000_000;
 
 impl<H: Host> Engine<H> {
-    /// A system call by its number: what it returns, an error as its negative number. `None` if the number is not one of
-    /// this engine's calls.
+    /// A system call by its number: what it returns, an error as its negative number. `None` if the
+    /// number is not one of this engine's calls.
     pub fn syscall(&self, host: &H, numbers: &Numbers, number: u64, arguments: [u64; 6]) -> Option<i64> {
         let [first, second, third, ..] = arguments;
         let answer = if number == numbers.futex {
@@ -33,9 +33,11 @@ impl<H: Host> Engine<H> {
         })
     }
 
-    /// `futex(word, operation, value, time or second count, second word, third value)`: any arguments.
+    /// `futex(word, operation, value, time or second count, second word, third value)`: any
+    /// arguments.
     ///
-    /// An `EINTR` has done nothing: a host that restarts calls makes this one again, where [`Numbers::restarts`] says so.
+    /// An `EINTR` has done nothing: a host that restarts calls makes this one again, where
+    /// [`Numbers::restarts`] says so.
     ///
     /// # Errors
     /// Linux's.

@@ -1,5 +1,5 @@
-//! The futex2 calls, decoded: `futex_waitv`, `futex_wake`, `futex_wait`, `futex_requeue`. Each word has its flags; times are points in time, on a
-//! clock that is named.
+//! The futex2 calls, decoded: `futex_waitv`, `futex_wake`, `futex_wait`, `futex_requeue`. Each word
+//! has its flags; times are points in time, on a clock that is named.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -23,8 +23,8 @@ impl<H: Host> Engine<H> {
     /// The futex2 calls, by number; any arguments. `None` if it is another.
     ///
     /// # Errors
-    /// Linux's, and `EINVAL` for words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`) where the host knows no
-    /// [`Nodes`](crate::Nodes), and `ENOMEM` from waitv.
+    /// Linux's, and `EINVAL` for words with a node or a memory policy (`FUTEX2_NUMA`,
+    /// `FUTEX2_MPOL`) where the host knows no [`Nodes`](crate::Nodes), and `ENOMEM` from waitv.
     pub fn futex2(&self, host: &H, numbers: &Numbers, number: u64, arguments: [u64; 6]) -> Option<Result<u32, Errno>> {
         let [a, b, c, d, e, f] = arguments;
         Some(if number == numbers.futex_waitv {
@@ -97,7 +97,8 @@ impl<H: Host> Engine<H> {
         }
     }
 
-    /// An element of an array of `struct futex_waitv`: value (64 bits), address (64), flags (32), zeroes (32).
+    /// An element of an array of `struct futex_waitv`: value (64 bits), address (64), flags (32),
+    /// zeroes (32).
     fn element(&self, host: &H, array: Address, index: u64) -> Result<Element, Errno> {
         let mut bytes = [0_u8; WAITV_SIZE];
         self.read_user(host, array.wrapping_add(WAITV_SIZE as u64 * index), &mut bytes)?;
@@ -124,7 +125,8 @@ impl<H: Host> Engine<H> {
     }
 }
 
-/// A word with its flags: 32 bits, private or not; where the host knows nodes, with its node or a memory policy.
+/// A word with its flags: 32 bits, private or not; where the host knows nodes, with its node or a
+/// memory policy.
 fn word<H: Host>(host: &H, address: Address, flags: u32) -> Result<Word, Errno> {
     const PLACES: u32 = FUTEX2_NUMA | FUTEX2_MPOL;
     let known = FUTEX2_SIZE_MASK | FUTEX2_PRIVATE | if host.nodes().is_some() { PLACES } else { 0 };

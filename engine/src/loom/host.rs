@@ -1,4 +1,5 @@
-//! What the engine's models share: words, a host whose threads are loom's, and how far a model is explored.
+//! What the engine's models share: words, a host whose threads are loom's, and how far a model is
+//! explored.
 
 use std::sync::Arc;
 use std::vec::Vec;

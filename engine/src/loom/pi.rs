@@ -1,4 +1,5 @@
-//! Locks that inherit priorities under loom: an owner that unlocks or exits, one that waits, one whose time is up as soon as it would sleep.
+//! Locks that inherit priorities under loom: an owner that unlocks or exits, one that waits, one
+//! whose time is up as soon as it would sleep.
 
 use std::sync::Arc;
 use std::sync::Mutex;

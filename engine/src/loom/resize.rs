@@ -69,7 +69,8 @@ fn a_requeue_while_the_table_grows() {
     });
 }
 
-/// Whoever moves waiters and then looks at the word that they are moved to, and whoever changes that and wakes: one of both sees the other.
+/// Whoever moves waiters and then looks at the word that they are moved to, and whoever changes
+/// that and wakes: one of both sees the other.
 #[test]
 fn a_requeue_and_then_a_check_of_the_word() {
     explore(2, || {

@@ -1,4 +1,5 @@
-//! What must hold whatever a host does, under loom: hosts that break the rules, and sleepers that read the flag themselves.
+//! What must hold whatever a host does, under loom: hosts that break the rules, and sleepers that
+//! read the flag themselves.
 
 use core::future::Future;
 use core::pin::{Pin, pin};
@@ -17,8 +18,8 @@ use crate::{
     WaitAsync, Word,
 };
 
-/// A thread of one of several spaces. All words hold 0. Sleepers read their flags, and nobody tells them: what the flag orders, nothing
-/// else does.
+/// A thread of one of several spaces. All words hold 0. Sleepers read their flags, and nobody tells
+/// them: what the flag orders, nothing else does.
 struct Twin {
     spaces: Arc<Vec<Space<Twin>>>,
     of: usize,
@@ -81,8 +82,8 @@ fn poll(future: Pin<&mut WaitAsync<'_, Twin>>) -> Poll<Result<Wait, Errno>> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Two spaces with one number, against the rule: the waits of both may be lost, but no waiter gets into a table that is freed with the
-/// space of another.
+/// Two spaces with one number, against the rule: the waits of both may be lost, but no waiter gets
+/// into a table that is freed with the space of another.
 #[test]
 fn spaces_with_one_number_keep_their_waiters_apart() {
     explore(3, || {
@@ -99,8 +100,8 @@ fn spaces_with_one_number_keep_their_waiters_apart() {
                 future
             })
             .collect();
-        // One thread of the second moves the one, while another wakes the other, which takes the first thread's place in the count, and
-        // then makes a table.
+        // One thread of the second moves the one, while another wakes the other, which takes the
+        // first thread's place in the count, and then makes a table.
         let waker = {
             let (engine, host) = (engine.clone(), host(1));
             thread::spawn(move || {
@@ -116,7 +117,8 @@ fn spaces_with_one_number_keep_their_waiters_apart() {
     });
 }
 
-/// One touches what is not the engine's, and wakes; the other is woken, as `wait` has it, and touches it too.
+/// One touches what is not the engine's, and wakes; the other is woken, as `wait` has it, and
+/// touches it too.
 fn a_wake_is_seen_with_what_came_before(wait: impl Fn(&Engine<Twin>, &Twin, Word) + Copy + Send + Sync + 'static) {
     explore(2, move || {
         let (engine, spaces) = twins(1);

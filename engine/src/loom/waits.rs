@@ -1,5 +1,6 @@
-//! The engine's own code under loom: waits, wakes, requeues, leaving, and a table that grows meanwhile. A lost
-//! wake-up is a deadlock, which loom reports; a waiter touched when it may be gone, or a list without its lock, a race.
+//! The engine's own code under loom: waits, wakes, requeues, leaving, and a table that grows
+//! meanwhile. A lost wake-up is a deadlock, which loom reports; a waiter touched when it may be
+//! gone, or a list without its lock, a race.
 
 use std::rc::Rc;
 

@@ -1,4 +1,5 @@
-//! membarrier: the commands of today and the flags of 2010, over one implementation. The decoder and hosts call it; it calls [`Processors`].
+//! membarrier: the commands of today and the flags of 2010, over one implementation. The decoder
+//! and hosts call it; it calls [`Processors`].
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -17,7 +18,8 @@ use crate::{Abilities, Engine, Errno, Host, Interrupt, Memory, Processors, Space
 
 /// Processors in a word of a mask.
 const BITS: u32 = 64;
-/// In a space's registrations: from the bit of one that is complete to the one that it was asked for.
+/// In a space's registrations: from the bit of one that is complete to the one that it was asked
+/// for.
 const REQUESTED: u32 = 16;
 
 /// The commands that a system with these abilities has.
@@ -42,14 +44,17 @@ const fn supported(abilities: Abilities) -> u32 {
 }
 
 impl<H: Host> Engine<H> {
-    /// `membarrier(command, flags, cpu)` as Linux has it: any arguments. After a barrier's return every thread that it reaches has
-    /// passed, since the call, through a point where its accesses were in program order.
+    /// `membarrier(command, flags, cpu)` as Linux has it: any arguments. After a barrier's return
+    /// every thread that it reaches has passed, since the call, through a point where its accesses
+    /// were in program order.
     ///
-    /// Memory ordering: a barrier's call and its return are full barriers of the caller, unless it was the only thread or processor.
+    /// Memory ordering: a barrier's call and its return are full barriers of the caller, unless it
+    /// was the only thread or processor.
     ///
     /// # Errors
-    /// `ENOSYS`: the host has no processors. `EINVAL`: a command that there is not, or that the host cannot do; flags
-    /// where none are taken. `EPERM`: the space is not registered for it. What the host answers.
+    /// `ENOSYS`: the host has no processors. `EINVAL`: a command that there is not, or that the
+    /// host cannot do; flags where none are taken. `EPERM`: the space is not registered for it.
+    /// What the host answers.
     pub fn membarrier(&self, host: &H, command: u32, flags: u32, cpu: i32) -> Result<u32, Errno> {
         let processors = host.processors().ok_or(Errno::ENOSYS)?;
         let takes = if command == MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ { MEMBARRIER_CMD_FLAG_CPU } else { 0 };
@@ -82,12 +87,13 @@ impl<H: Host> Engine<H> {
         Ok(0)
     }
 
-    /// `membarrier(flags)` as it was proposed in 2010: the low 16 bits must be understood, the high 16 may be ignored. Reaches the threads of the
-    /// caller's space; no registration.
+    /// `membarrier(flags)` as it was proposed in 2010: the low 16 bits must be understood, the high
+    /// 16 may be ignored. Reaches the threads of the caller's space; no registration.
     ///
     /// # Errors
-    /// `ENOSYS`: the host has no processors. `EINVAL`: not exactly one of EXPEDITED and DELAYED, another mandatory flag, or the one that the
-    /// host cannot do. What the host answers. The same for the same flags, always.
+    /// `ENOSYS`: the host has no processors. `EINVAL`: not exactly one of EXPEDITED and DELAYED,
+    /// another mandatory flag, or the one that the host cannot do. What the host answers. The same
+    /// for the same flags, always.
     pub fn membarrier_2010(&self, host: &H, flags: u32) -> Result<u32, Errno> {
         let processors = host.processors().ok_or(Errno::ENOSYS)?;
         let abilities = processors.abilities();
@@ -113,20 +119,23 @@ impl<H: Host> Engine<H> {
 }
 
 impl<H: Host> Space<H> {
-    /// What the space is registered for: the bits of the registering commands that have returned, or are about to.
+    /// What the space is registered for: the bits of the registering commands that have returned,
+    /// or are about to.
     pub fn registrations(&self) -> u32 {
         // Acquire: a barrier that counts on it comes later; partner: `complete_registration`.
         self.registered.load(Ordering::Acquire) & ((1 << REQUESTED) - 1)
     }
 
-    /// What it is registered for, and what is being registered ([`Processors::registered`] is under way, or has failed): what a context switch goes
-    /// by that does less for spaces without.
+    /// What it is registered for, and what is being registered ([`Processors::registered`] is under
+    /// way, or has failed): what a context switch goes by that does less for spaces without.
     pub fn registrations_requested(&self) -> u32 {
-        // Relaxed: what comes behind it is for the host to order, which waits in `Processors::registered` for those switches that saw nothing.
+        // Relaxed: what comes behind it is for the host to order, which waits in
+        // `Processors::registered` for those switches that saw nothing.
         self.registered.load(Ordering::Relaxed) >> REQUESTED
     }
 
-    /// A space that is a copy of `parent` (`fork`) is registered as that is; one for a new program (`exec`) is not.
+    /// A space that is a copy of `parent` (`fork`) is registered as that is; one for a new program
+    /// (`exec`) is not.
     pub fn inherit_registrations(&self, parent: &Space<H>) {
         let commands = parent.registrations();
         self.ask_registration(commands);
@@ -134,7 +143,8 @@ impl<H: Host> Space<H> {
     }
 
     fn ask_registration(&self, commands: u32) {
-        // SeqCst, as near to a full barrier as an access is: the host looks next for switches that have not seen it.
+        // SeqCst, as near to a full barrier as an access is: the host looks next for switches that
+        // have not seen it.
         self.registered.fetch_or(commands << REQUESTED, Ordering::SeqCst);
     }
 
@@ -190,7 +200,8 @@ impl<H: Host> Barrier<'_, H> {
         if self.host.space().registrations() & command << 1 == 0 {
             return Err(Errno::EPERM);
         }
-        // Instructions are another's to write also where there is one thread: the caller's processor serializes always.
+        // Instructions are another's to write also where there is one thread: the caller's
+        // processor serializes always.
         if self.processors.alone() && what != Interrupt::Core {
             return Ok(());
         }
@@ -208,7 +219,8 @@ impl<H: Host> Barrier<'_, H> {
         // Behind it, so that the copy is freed when the thread is pinned no more.
         let pinned = Pinned::new(self.processors);
         if !mutated!(barrier_before) {
-            // (1) The caller's accesses, then the mask and the interrupts; partners: S2, S3 and the handler.
+            // (1) The caller's accesses, then the mask and the interrupts; partners: S2, S3 and the
+            // handler.
             self.processors.full_barrier();
         }
         match &mut copy {

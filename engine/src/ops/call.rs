@@ -1,4 +1,5 @@
-//! What an operation has at hand: the engine, the calling thread, its space; and how it comes to the bucket of a key.
+//! What an operation has at hand: the engine, the calling thread, its space; and how it comes to
+//! the bucket of a key.
 
 use core::ptr::NonNull;
 
@@ -65,7 +66,8 @@ impl<'a, H: Host> Call<'a, H> {
         Ok(node.map_or(key, |node| key.at(node % self.engine.config.nodes)))
     }
 
-    /// What an operation on two words, of which the second is written, answers before it does anything.
+    /// What an operation on two words, of which the second is written, answers before it does
+    /// anything.
     pub(crate) fn check_two(&self, word: Word, on: Word) -> Result<(), Errno> {
         self.key(word, Access::Read)?;
         self.key(on, Access::Write)?;
@@ -150,9 +152,12 @@ impl<'a, H: Host> Call<'a, H> {
         loop {
             let locked = self.bucket_ref(pin.as_ref(), key).enter(self.host, self.space);
             if !locked.filter().has_migrated() || mutated!(migrated_recheck) {
-                // Pair W (`wake`), the waiter's half, between the exchange that set the filter bit in the lock word and the load of the futex word.
-                // - If our fence comes first, the waker sees the bit, takes the lock after us, and finds the waiter.
-                // - If the waker's fence comes first, we see its store to the futex word, and do not sleep.
+                // Pair W (`wake`), the waiter's half, between the exchange that set the filter bit
+                // in the lock word and the load of the futex word.
+                // - If our fence comes first, the waker sees the bit, takes the lock after us, and
+                //   finds the waiter.
+                // - If the waker's fence comes first, we see its store to the futex word, and do
+                //   not sleep.
                 if !mutated!(wait_fence) {
                     fence_after_exchange();
                 }
@@ -225,7 +230,8 @@ pub(crate) struct Entered<'a, H: Host> {
 }
 
 impl<H: Host> Entered<'_, H> {
-    /// Queues a node; whether the bucket looks crowded. If it is not called, the filter bit is gone with this.
+    /// Queues a node; whether the bucket looks crowded. If it is not called, the filter bit is gone
+    /// with this.
     ///
     /// # Safety
     /// It is idle, and stays where it is until it was woken or has been taken out.
@@ -234,7 +240,8 @@ impl<H: Host> Entered<'_, H> {
         unsafe { self.locked.queue(node, handle, key) }
     }
 
-    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere; `beside`: behind that one, if it is given.
+    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere; `beside`: behind that
+    /// one, if it is given.
     ///
     /// # Safety
     /// The same.

@@ -7,13 +7,15 @@ use crate::table::key::Key;
 use crate::table::locked::Locked;
 use crate::table::space::TablePin;
 
-/// Who was there when a call began that takes several holds of a lock: the waiters with sequence numbers below it. Those that come meanwhile, and the same ones
-/// again, are not the call's, so that none is without end.
+/// Who was there when a call began that takes several holds of a lock: the waiters with sequence
+/// numbers below it. Those that come meanwhile, and the same ones again, are not the call's, so
+/// that none is without end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cutoff {
     pub(crate) below: u64,
-    /// Whether that is a sequence number of the space's own table. It goes on in a larger one; but a space gets its first table when nobody is left in the global
-    /// one: then the call has nobody to look for any more.
+    /// Whether that is a sequence number of the space's own table. It goes on in a larger one; but
+    /// a space gets its first table when nobody is left in the global one: then the call has nobody
+    /// to look for any more.
     own: bool,
 }
 

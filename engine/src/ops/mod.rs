@@ -1,4 +1,5 @@
-//! The operations on futex words, a file each. Each is a method of [`Engine`](crate::Engine), which makes a `call` and works by its methods.
+//! The operations on futex words, a file each. Each is a method of [`Engine`](crate::Engine), which
+//! makes a `call` and works by its methods.
 
 pub(crate) mod call;
 pub(crate) mod cutoff;

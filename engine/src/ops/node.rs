@@ -5,7 +5,8 @@ use crate::table::word::{NO_NODE, Node};
 use crate::{Access, Address, Errno, Host, Word};
 
 impl<H: Host> Call<'_, H> {
-    /// The node that a word names, if it does; may sleep. Where the host knows no nodes, a word that names one is `EINVAL`.
+    /// The node that a word names, if it does; may sleep. Where the host knows no nodes, a word
+    /// that names one is `EINVAL`.
     pub(crate) fn named_node(&self, word: &Word) -> Result<Option<u32>, Errno> {
         if word.node == Node::Hashed {
             return Ok(None);

@@ -20,17 +20,20 @@ pub enum Requeue {
 }
 
 impl<H: Host> Engine<H> {
-    /// If `from` holds `expected` (or whatever it holds, without): wakes up to `wake` of its waiters, in order, and has
-    /// up to `requeue` others wait on `to`, behind those that do. They keep their bitsets and deadlines. The comparison is made
-    /// under the lock of `from`'s bucket, so no waiter comes between it and the move. `to` is not read.
+    /// If `from` holds `expected` (or whatever it holds, without): wakes up to `wake` of its
+    /// waiters, in order, and has up to `requeue` others wait on `to`, behind those that do. They
+    /// keep their bitsets and deadlines. The comparison is made under the lock of `from`'s bucket,
+    /// so no waiter comes between it and the move. `to` is not read.
     ///
     /// # Cost
-    /// Two locks; they are held for at most one pass over the waiters of each of the two buckets, and two more over `from`'s where there are
-    /// some to be woken. Each 16 that are woken cost another hold.
+    /// Two locks; they are held for at most one pass over the waiters of each of the two buckets,
+    /// and two more over `from`'s where there are some to be woken. Each 16 that are woken cost
+    /// another hold.
     ///
     /// # Errors
-    /// `EINVAL`: a misaligned word, words of different scope, a waiter that waits for a lock with priority inheritance or to be moved to one. `EFAULT`: nothing is there, for `from` with `expected` and for
-    /// shared words.
+    /// `EINVAL`: a misaligned word, words of different scope, a waiter that waits for a lock with
+    /// priority inheritance or to be moved to one. `EFAULT`: nothing is there, for `from` with
+    /// `expected` and for shared words.
     pub fn requeue(
         &self,
         host: &H,
@@ -74,22 +77,27 @@ impl<'a, H: Host> Call<'a, H> {
             // Those to be woken come first in the list.
             let more = held.first.wake(from, ANY, wake - woken, cutoff.below, |handle| wake_queue.push(handle));
             woken += *more.as_ref().unwrap_or(&0);
-            // As many were woken as wanted, or as there are, or a waiter of another kind ended it: the rest moves under the same hold of the locks.
+            // As many were woken as wanted, or as there are, or a waiter of another kind ended it:
+            // the rest moves under the same hold of the locks.
             if more.is_err() || woken == wake || !wake_queue.is_full() {
                 let moved =
                     more.and_then(|_| held.first.requeue(held.second.as_mut(), from, to, most - woken, cutoff.below));
                 drop(held);
-                // Pair W (`wake`), the waiter's half, between the filter bits that the moved waiters got in the lock word of `to` and whatever the caller reads
-                // next: perhaps `to`'s word, to decide whether a wake of it is needed.
-                // - If our fence comes first, a waker of `to` sees the bits, and finds the waiters that were moved.
-                // - If the waker's fence comes first, the caller sees the waker's store to `to`'s word.
+                // Pair W (`wake`), the waiter's half, between the filter bits that the moved
+                // waiters got in the lock word of `to` and whatever the caller reads next: perhaps
+                // `to`'s word, to decide whether a wake of it is needed.
+                // - If our fence comes first, a waker of `to` sees the bits, and finds the waiters
+                //   that were moved.
+                // - If the waker's fence comes first, the caller sees the waker's store to `to`'s
+                //   word.
                 if moved != Ok(0) && !mutated!(requeue_fence) {
                     fence(Ordering::SeqCst);
                 }
                 wake_queue.unpark(false);
                 return moved.map(|moved| woken + moved);
             }
-            // The wake queue is full: it is emptied without the locks, and the call goes on with the waiters that were there at its beginning.
+            // The wake queue is full: it is emptied without the locks, and the call goes on with
+            // the waiters that were there at its beginning.
             drop(held);
             wake_queue.unpark(true);
             held = self.lock_two(from, to);

@@ -22,14 +22,16 @@ pub enum Wait {
 }
 
 impl<H: Host> Engine<H> {
-    /// Sleeps while `word` holds `expected`, until a wake that has a bit of `bitset` in common chooses this waiter, or
-    /// until the deadline, or a signal. The comparison and the queueing are one step: a wake that begins after another
-    /// thread stored to the word finds the waiter, or the waiter finds the store.
+    /// Sleeps while `word` holds `expected`, until a wake that has a bit of `bitset` in common
+    /// chooses this waiter, or until the deadline, or a signal. The comparison and the queueing are
+    /// one step: a wake that begins after another thread stored to the word finds the waiter, or
+    /// the waiter finds the store.
     ///
     /// Memory ordering: what was done before the wake happens before a return with [`Wait::Woken`].
     ///
     /// # Errors
-    /// `EINVAL`: a bitset of 0, a misaligned word. `EFAULT`: nothing is there. What the host answers.
+    /// `EINVAL`: a bitset of 0, a misaligned word. `EFAULT`: nothing is there. What the host
+    /// answers.
     pub fn wait(
         &self,
         host: &H,
@@ -70,7 +72,8 @@ impl<H: Host> Call<'_, H> {
         queued.park(word, expected, until)
     }
 
-    /// Checks a wait's arguments, and looks at the word once before anything is locked: `None` if it has another value.
+    /// Checks a wait's arguments, and looks at the word once before anything is locked: `None` if
+    /// it has another value.
     pub(crate) fn key_to_wait(&self, word: Word, expected: u32, bitset: u32) -> Result<Option<Key>, Errno> {
         if bitset == 0 {
             return Err(Errno::EINVAL);
@@ -83,8 +86,8 @@ impl<H: Host> Call<'_, H> {
         }
     }
 
-    /// Queues a node if the word holds `expected`; whether it did. Faults are served with nothing locked, and then it begins again from
-    /// the key.
+    /// Queues a node if the word holds `expected`; whether it did. Faults are served with nothing
+    /// locked, and then it begins again from the key.
     pub(crate) fn queue(
         &self,
         node: Pin<&Waiter<H>>,
@@ -180,8 +183,8 @@ impl<H: Host> Call<'_, H> {
         Stayed::Woken
     }
 
-    /// Takes a node that is queued, or was, out of whatever bucket it is in now; false if it was woken. Where the host panicked on
-    /// the way, calling it again goes on from there.
+    /// Takes a node that is queued, or was, out of whatever bucket it is in now; false if it was
+    /// woken. Where the host panicked on the way, calling it again goes on from there.
     pub(crate) fn leave(&self, node: Pin<&Waiter<H>>) -> bool {
         let node = node.get_ref();
         // An exchange would find the same, and cost more.
@@ -193,7 +196,8 @@ impl<H: Host> Call<'_, H> {
         }
         // A requeue or a larger table may change the bucket until its lock is held.
         while let Some(bucket) = node.bucket() {
-            // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call moves a waiter elsewhere (`TablePin`).
+            // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call
+            // moves a waiter elsewhere (`TablePin`).
             let mut locked = unsafe { bucket.as_ref() }.lock(self.host, self.space);
             if node.bucket() == Some(bucket) || mutated!(leave_recheck) {
                 locked.remove(core::ptr::NonNull::from(node));
@@ -244,8 +248,8 @@ impl<H: Host> Queued<'_, H> {
 
 impl<H: Host> Drop for Queued<'_, H> {
     fn drop(&mut self) {
-        // Does something where the host panicked, and goes on where it panicked while leaving; else the node is idle. A panic here is one within
-        // a panic, which aborts: the node would stay.
+        // Does something where the host panicked, and goes on where it panicked while leaving; else
+        // the node is idle. A panic here is one within a panic, which aborts: the node would stay.
         self.call.leave(self.node);
     }
 }

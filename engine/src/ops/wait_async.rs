@@ -32,15 +32,17 @@ pub struct WaitAsync<'a, H: Host> {
 }
 
 impl<H: Host> Engine<H> {
-    /// [`wait`](Self::wait) as a future: the comparison is made when it is first polled, and from then on it is a
-    /// waiter like the others. It allocates nothing. Ends with [`Wait::Woken`] or [`Wait::Changed`]; for a time-out or an
-    /// interruption it is dropped.
+    /// [`wait`](Self::wait) as a future: the comparison is made when it is first polled, and from
+    /// then on it is a waiter like the others. It allocates nothing. Ends with [`Wait::Woken`] or
+    /// [`Wait::Changed`]; for a time-out or an interruption it is dropped.
     ///
-    /// Dropped when it had been chosen by a wake and has not said so, it passes the wake on to another waiter of the word
-    /// (of the word that it was moved to, after a requeue): no wake is lost.
+    /// Dropped when it had been chosen by a wake and has not said so, it passes the wake on to
+    /// another waiter of the word (of the word that it was moved to, after a requeue): no wake is
+    /// lost.
     ///
-    /// Forgotten (`core::mem::forget`) when it waits, it keeps its place: a wake of that address chooses it one day, whatever word lies there by
-    /// then, and is lost on it. Its memory stays valid, so nothing worse happens.
+    /// Forgotten (`core::mem::forget`) when it waits, it keeps its place: a wake of that address
+    /// chooses it one day, whatever word lies there by then, and is lost on it. Its memory stays
+    /// valid, so nothing worse happens.
     ///
     /// # Errors
     /// As `wait`.
@@ -53,8 +55,8 @@ impl<H: Host> Future for WaitAsync<'_, H> {
     type Output = Result<Wait, Errno>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: the node is not moved: `start` puts it in place before it is queued, and it stays until `Done` replaces it, when it is
-        // in no list.
+        // SAFETY: the node is not moved: `start` puts it in place before it is queued, and it stays
+        // until `Done` replaces it, when it is in no list.
         let this = unsafe { self.get_unchecked_mut() };
         let call = this.call;
         let answer = match &this.stage {
@@ -103,7 +105,8 @@ impl<H: Host> Call<'_, H> {
         while !node.is_woken() {
             // None: just now.
             let Some(bucket) = node.bucket() else { continue };
-            // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call moves a waiter elsewhere (`TablePin`).
+            // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call
+            // moves a waiter elsewhere (`TablePin`).
             let locked = unsafe { bucket.as_ref() }.lock(self.host, self.space);
             if node.bucket() == Some(bucket) && !node.is_woken() {
                 // SAFETY: in the list of a bucket whose lock is held.

@@ -1,5 +1,5 @@
-//! waitv: sleep until any of several words is woken. One waiter a word, each in its own bucket's list and decided by itself; what they
-//! share is the flag that their thread sleeps on.
+//! waitv: sleep until any of several words is woken. One waiter a word, each in its own bucket's
+//! list and decided by itself; what they share is the flag that their thread sleeps on.
 
 use core::ops::Range;
 use core::pin::Pin;
@@ -15,7 +15,8 @@ pub const MOST_WORDS: usize = 128;
 /// Any wake, whatever its bitset.
 const ANY: u32 = u32::MAX;
 
-/// An entry of a wait on several words: the word, what it is expected to hold, and the memory of its waiter, so that a call allocates nothing.
+/// An entry of a wait on several words: the word, what it is expected to hold, and the memory of
+/// its waiter, so that a call allocates nothing.
 pub struct WaitEntry<H: Host> {
     word: Word,
     expected: u32,
@@ -31,7 +32,8 @@ impl<H: Host> WaitEntry<H> {
     /// The node, which is there as long as a call uses the entry.
     fn node(&self) -> Pin<&Waiter<H>> {
         let node = self.node.as_ref().expect("a call has put it there");
-        // SAFETY: the call borrows the entry for as long as the node may be in a list, and moves nothing.
+        // SAFETY: the call borrows the entry for as long as the node may be in a list, and moves
+        // nothing.
         unsafe { Pin::new_unchecked(node) }
     }
 }
@@ -45,8 +47,8 @@ impl<H: Host> core::fmt::Debug for WaitEntry<H> {
 /// How a wait on several words ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitAny {
-    /// A wake chose this thread by the word with this index; where several did, it is the last of them, as on Linux. The others' wakes are
-    /// used up too: look at all the words.
+    /// A wake chose this thread by the word with this index; where several did, it is the last of
+    /// them, as on Linux. The others' wakes are used up too: look at all the words.
     Woken(usize),
     /// One of the words did not hold its value: `EAGAIN`.
     Changed,
@@ -57,17 +59,19 @@ pub enum WaitAny {
 }
 
 impl<H: Host> Engine<H> {
-    /// Sleeps while each word holds what is expected of it, until a wake chooses this thread by any of them, or until the
-    /// deadline, or a signal. The words are looked at in their order, each in one step with being queued. A word may be
-    /// given more than once.
+    /// Sleeps while each word holds what is expected of it, until a wake chooses this thread by any
+    /// of them, or until the deadline, or a signal. The words are looked at in their order, each in
+    /// one step with being queued. A word may be given more than once.
     ///
     /// Memory ordering: as [`wait`](Self::wait).
     ///
     /// # Cost
-    /// For each word what a `wait` costs, and once more a lock for those that were not woken. Requeues move each word's waiter by itself.
+    /// For each word what a `wait` costs, and once more a lock for those that were not woken.
+    /// Requeues move each word's waiter by itself.
     ///
     /// # Errors
-    /// `EINVAL`: no word or more than [`MOST_WORDS`], a misaligned one. `EFAULT`: nothing is there. What the host answers.
+    /// `EINVAL`: no word or more than [`MOST_WORDS`], a misaligned one. `EFAULT`: nothing is there.
+    /// What the host answers.
     pub fn waitv(&self, host: &H, entries: &mut [WaitEntry<H>], until: Option<Deadline>) -> Result<WaitAny, Errno> {
         if entries.is_empty() || entries.len() > MOST_WORDS {
             return Err(Errno::EINVAL);
@@ -178,7 +182,8 @@ impl<H: Host> Group<'_, H> {
         self.entries.iter().any(|entry| entry.node().is_woken())
     }
 
-    /// The flag was told, under the lock of a bucket, right before the decision about a node there: takes the locks, so that it is made.
+    /// The flag was told, under the lock of a bucket, right before the decision about a node there:
+    /// takes the locks, so that it is made.
     fn settle(&self) {
         if mutated!(group_settle) {
             return;
@@ -195,7 +200,8 @@ impl<H: Host> Group<'_, H> {
         }
     }
 
-    /// Takes all of them out; the last one that was woken. Where the host panicked on the way, calling it again goes on from there.
+    /// Takes all of them out; the last one that was woken. Where the host panicked on the way,
+    /// calling it again goes on from there.
     fn leave(&mut self) -> Option<usize> {
         let mut woken = None;
         while !self.listed.is_empty() {

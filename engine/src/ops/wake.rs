@@ -1,8 +1,9 @@
-//! WAKE and WAKE_BITSET. A wake that finds no waiter takes no lock: it reads the bucket's lock word, whose filter has a bit for each
-//! word that a thread waits for or is about to wait for.
+//! WAKE and WAKE_BITSET. A wake that finds no waiter takes no lock: it reads the bucket's lock
+//! word, whose filter has a bit for each word that a thread waits for or is about to wait for.
 //!
 //! # Pair W
-//! What keeps such a wake from being lost. The waiter is a thread in `Call::enter`, or a requeue, which queues for others.
+//! What keeps such a wake from being lost. The waiter is a thread in `Call::enter`, or a requeue,
+//! which queues for others.
 //!
 //! ```text
 //!    processor of the waiter                       processor of the waker
@@ -14,12 +15,15 @@
 //!    else: unlock without the bit, return          bit set: take the lock, wake
 //! ```
 //!
-//! - If the waiter's fence comes first, the waker's load sees the filter bit. The waker takes the lock, after the waiter has given it up, and finds the
-//!   waiter in the list, or the waiter has decided not to sleep.
-//! - If the waker's fence comes first, the waiter's load sees the new value, and the waiter does not sleep.
+//! - If the waiter's fence comes first, the waker's load sees the filter bit. The waker takes the
+//!   lock, after the waiter has given it up, and finds the waiter in the list, or the waiter has
+//!   decided not to sleep.
+//! - If the waker's fence comes first, the waiter's load sees the new value, and the waiter does
+//!   not sleep.
 //!
-//! Without either fence both loads may be stale: the wake returns 0, and the waiter sleeps for ever. Where the waiter's lock word is one
-//! of a larger table, the waker's has the migrated bit, or the waker's fence came first.
+//! Without either fence both loads may be stale: the wake returns 0, and the waiter sleeps for
+//! ever. Where the waiter's lock word is one of a larger table, the waker's has the migrated bit,
+//! or the waker's fence came first.
 
 use crate::atomic::{Ordering, fence, prefetch};
 use crate::mutant::mutated;
@@ -33,8 +37,9 @@ use crate::waiter::wake_queue::{ChosenWaiter, WakeQueue};
 use crate::{Access, Address, Engine, Errno, Host, Node, Scope, Word};
 
 impl<H: Host> Engine<H> {
-    /// Wakes up to `count` of the word's waiters that have a bit of `bitset` in common, the most urgent first, and the
-    /// longest waiting among equals; how many. The word is not read, and may be gone.
+    /// Wakes up to `count` of the word's waiters that have a bit of `bitset` in common, the most
+    /// urgent first, and the longest waiting among equals; how many. The word is not read, and may
+    /// be gone.
     ///
     /// Memory ordering: a full fence comes first, also where nobody waits.
     ///
@@ -42,13 +47,14 @@ impl<H: Host> Engine<H> {
     /// its own thread that holds a lock, the answer is 0.
     ///
     /// # Cost
-    /// Nobody waits in the bucket for a word with the same filter bit: a fence and a load, no lock. Else one lock for each 16
-    /// woken, held for at most one pass over its bucket's waiters, and a second one if it finds nobody. Waiters that come after
-    /// it began are not woken.
+    /// Nobody waits in the bucket for a word with the same filter bit: a fence and a load, no lock.
+    /// Else one lock for each 16 woken, held for at most one pass over its bucket's waiters, and a
+    /// second one if it finds nobody. Waiters that come after it began are not woken.
     ///
     /// # Errors
-    /// `EINVAL`: a bitset of 0, a misaligned word, one that is a lock with priority inheritance for which threads wait. `EFAULT`: a shared word where nothing is. A private word where nothing is has no
-    /// waiters.
+    /// `EINVAL`: a bitset of 0, a misaligned word, one that is a lock with priority inheritance for
+    /// which threads wait. `EFAULT`: a shared word where nothing is. A private word where nothing
+    /// is has no waiters.
     pub fn wake(&self, host: &H, word: Word, count: u32, bitset: u32) -> Result<u32, Errno> {
         if bitset == 0 {
             return Err(Errno::EINVAL);
@@ -57,7 +63,8 @@ impl<H: Host> Engine<H> {
         if word.scope == Scope::Private && word.node == Node::Hashed {
             call.check(&word)?;
             if let PrivateTable::Present(table) = call.space.private_table() {
-                // By value: nothing of the call need be in memory as long as no thread waits. A fence waits for what is stored.
+                // By value: nothing of the call need be in memory as long as no thread waits. A
+                // fence waits for what is stored.
                 let deserted = call.is_deserted_at(table, word.address);
                 return if deserted { Ok(0) } else { self.wake_private(host, table, word.address, count, bitset) };
             }
@@ -109,7 +116,8 @@ impl<H: Host> Call<'_, H> {
 
     #[inline(always)]
     fn wake_one(&self, pin: Option<TablePin<'_, H>>, key: &Key, bits: u32) -> Result<u32, Errno> {
-        // Before the lock: where a callback of the host's panics, the lock is given up first, and then the waiter is unparked.
+        // Before the lock: where a callback of the host's panics, the lock is given up first, and
+        // then the waiter is unparked.
         let mut one = ChosenWaiter::none(self.host);
         let mut held = self.lock_pinned(pin, key);
         let woken = held.locked.wake_one(key, bits).map(|chosen| one.choose(chosen));
@@ -121,13 +129,16 @@ impl<H: Host> Call<'_, H> {
         woken
     }
 
-    /// Returns true if no thread waits for a key, as a waker asks: with the waker's fence, and without a lock. False also where only the holder of the lock
-    /// can tell.
+    /// Returns true if no thread waits for a key, as a waker asks: with the waker's fence, and
+    /// without a lock. False also where only the holder of the lock can tell.
     #[inline]
     fn is_deserted(&self, key: &Key) -> bool {
-        // Pair W, the waker's half, between the program's store to the futex word and the load of the lock word (and of the pointers that lead there).
-        // - If our fence comes first, the waiter's load sees the store, and the waiter does not sleep.
-        // - If the waiter's fence comes first, we see its filter bit, or the migrated bit of a table that has been replaced, and take the lock.
+        // Pair W, the waker's half, between the program's store to the futex word and the load of
+        // the lock word (and of the pointers that lead there).
+        // - If our fence comes first, the waiter's load sees the store, and the waiter does not
+        //   sleep.
+        // - If the waiter's fence comes first, we see its filter bit, or the migrated bit of a
+        //   table that has been replaced, and take the lock.
         if !mutated!(wake_fence) {
             fence(Ordering::SeqCst);
         }
@@ -135,14 +146,17 @@ impl<H: Host> Call<'_, H> {
         table.lock_word(hash as usize).is_deserted(lock_word::filter_bit(hash))
     }
 
-    /// The same for a private word, in the space's own table. What is read before the fence does not change; that the table is the one that serves need not be
-    /// asked again: the lock word of one that does not has the migrated bit.
+    /// The same for a private word, in the space's own table. What is read before the fence does
+    /// not change; that the table is the one that serves need not be asked again: the lock word of
+    /// one that does not has the migrated bit.
     #[inline(always)]
     fn is_deserted_at(&self, table: &Table<H>, address: Address) -> bool {
         let (view, spread) = (table.view(), self.space.spread());
         // Pair W, the waker's half, as in `is_deserted`:
-        // - if our fence comes first, the waiter sees the store to the futex word, and does not sleep;
-        // - if the waiter's fence comes first, we see its filter bit, or the migrated bit of this table.
+        // - if our fence comes first, the waiter sees the store to the futex word, and does not
+        //   sleep;
+        // - if the waiter's fence comes first, we see its filter bit, or the migrated bit of this
+        //   table.
         if !mutated!(wake_fence_own) {
             fence(Ordering::SeqCst);
         }
@@ -150,9 +164,10 @@ impl<H: Host> Call<'_, H> {
         view.lock_word(hash as usize).is_deserted(lock_word::filter_bit(hash))
     }
 
-    /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were stored to before, and the lines of their lock words come
-    /// together. Where one waits with priority inheritance, nobody is to be woken so. `next` is the first key that was not begun with, also where the host
-    /// panicked.
+    /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were
+    /// stored to before, and the lines of their lock words come together. Where one waits with
+    /// priority inheritance, nobody is to be woken so. `next` is the first key that was not begun
+    /// with, also where the host panicked.
     pub(crate) fn wake_each(&self, keys: &[Key], next: &mut usize) -> u32 {
         let lock_word = |key: &Key| {
             let (table, hash) = self.table(key);
@@ -163,7 +178,8 @@ impl<H: Host> Call<'_, H> {
             return 0;
         }
         // Pair W, the waker's half, as in `is_deserted`, once for all keys:
-        // - if our fence comes first, a waiter of any of the words sees that it was marked, and does not sleep;
+        // - if our fence comes first, a waiter of any of the words sees that it was marked, and
+        //   does not sleep;
         // - if the waiter's fence comes first, we see its filter bit, and take the lock.
         if !mutated!(wake_fence) {
             fence(Ordering::SeqCst);
@@ -180,7 +196,8 @@ impl<H: Host> Call<'_, H> {
         woken
     }
 
-    /// Wakes until `count` were, `woken` of them before; those within `cutoff`, or that are there now.
+    /// Wakes until `count` were, `woken` of them before; those within `cutoff`, or that are there
+    /// now.
     #[cold]
     #[inline(never)]
     pub(crate) fn wake_some(
@@ -199,7 +216,8 @@ impl<H: Host> Call<'_, H> {
             let now = held.cutoff(key);
             // The first hold decides which waiters are this call's.
             let begun = *cutoff.get_or_insert(now);
-            // The key has another table by now, whose sequence numbers mean something else. Then no waiter of the first table is left.
+            // The key has another table by now, whose sequence numbers mean something else. Then no
+            // waiter of the first table is left.
             if !begun.goes_on(now) {
                 drop(held);
                 wake_queue.unpark(false);
@@ -214,7 +232,8 @@ impl<H: Host> Call<'_, H> {
             let full = wake_queue.unpark(more.is_ok_and(|more| more < count - woken));
             // A waiter of another kind ended it. Those before it were woken.
             woken += more?;
-            // Room was left in the queue: the list had no more waiters for this call, or enough were woken.
+            // Room was left in the queue: the list had no more waiters for this call, or enough
+            // were woken.
             if !full {
                 break;
             }

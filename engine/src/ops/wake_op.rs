@@ -1,4 +1,5 @@
-//! WAKE_OP: change a second word, wake waiters of the first, and of the second if its old value says so.
+//! WAKE_OP: change a second word, wake waiters of the first, and of the second if its old value
+//! says so.
 //!
 //! After Ingo Molnar and Jakub Jelinek's `FUTEX_WAKE_OP` (Linux 2.6.14, 2005).
 
@@ -36,15 +37,17 @@ pub struct WakeOp {
     pub arithmetic: Arithmetic,
     /// With what.
     pub argument: u32,
-    /// How the old value is compared; `None`: it cannot be, which is `ENOSYS` when the word has changed already.
+    /// How the old value is compared; `None`: it cannot be, which is `ENOSYS` when the word has
+    /// changed already.
     pub comparison: Option<Comparison>,
     /// With what.
     pub against: i32,
 }
 
 impl WakeOp {
-    /// Decodes bits 31-28 the operation (+ 8: the argument is a bit's number, of which the low five bits count),
-    /// 27-24 the comparison, 23-12 the argument, 11-0 what is compared with, both with a sign.
+    /// Decodes bits 31-28 the operation (+ 8: the argument is a bit's number, of which the low five
+    /// bits count), 27-24 the comparison, 23-12 the argument, 11-0 what is compared with, both with
+    /// a sign.
     ///
     /// # Errors
     /// `ENOSYS`: no such operation.
@@ -90,12 +93,15 @@ impl WakeOp {
 }
 
 impl<H: Host> Engine<H> {
-    /// Does `op` to `on`, wakes up to `wake` of the waiters of `word`, and up to `wake_on` of those of `on` if the old
-    /// value says so; how many. Under both locks, so no waiter comes between. `word` is not read.
+    /// Does `op` to `on`, wakes up to `wake` of the waiters of `word`, and up to `wake_on` of those
+    /// of `on` if the old value says so; how many. Under both locks, so no waiter comes between.
+    /// `word` is not read.
     ///
     /// # Errors
-    /// `EINVAL`: a misaligned word, a waiter that waits with priority inheritance. `EFAULT`: `on` cannot be written, or a shared word is not there. `ENOSYS`: there is no such comparison; `on`
-    /// has changed, and nobody was woken. `EAGAIN`: in 10,000 tries the host found others too busy with `on`; nothing has happened.
+    /// `EINVAL`: a misaligned word, a waiter that waits with priority inheritance. `EFAULT`: `on`
+    /// cannot be written, or a shared word is not there. `ENOSYS`: there is no such comparison;
+    /// `on` has changed, and nobody was woken. `EAGAIN`: in 10,000 tries the host found others too
+    /// busy with `on`; nothing has happened.
     pub fn wake_op(&self, host: &H, word: Word, wake: u32, on: Word, op: WakeOp, wake_on: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);
         let mut tries = 0;
@@ -125,7 +131,8 @@ impl<H: Host> Engine<H> {
 }
 
 impl<H: Host> Call<'_, H> {
-    /// Wakes of both keys: as many as a wake queue holds at once, the rest as two wakes of those that waited by then.
+    /// Wakes of both keys: as many as a wake queue holds at once, the rest as two wakes of those
+    /// that waited by then.
     fn wake_two(&self, mut held: HeldTwo<'_, H>, keys: (Key, Key), wake: u32, wake_on: u32) -> Result<u32, Errno> {
         let mut wake_queue = WakeQueue::new(self.host);
         let cutoff = held.cutoff(&keys.0);

@@ -1,4 +1,5 @@
-//! The kernel's futex call. By its instruction where that is known here: errno is left alone, and no wrapper is in between. Elsewhere by libc, with errno put back.
+//! The kernel's futex call. By its instruction where that is known here: errno is left alone, and
+//! no wrapper is in between. Elsewhere by libc, with errno put back.
 
 /// The six arguments; the answer, or the errno.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
@@ -6,7 +7,8 @@
 pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     let answer: isize;
-    // SAFETY: the kernel checks the addresses. It changes these registers and no others; no stack is used.
+    // SAFETY: the kernel checks the addresses. It changes these registers and no others; no stack
+    // is used.
     unsafe {
         core::arch::asm!("syscall", inlateout("rax") libc::SYS_futex as isize => answer, in("rdi") first, in("rsi") second, in("rdx") third,
             in("r10") fourth, in("r8") fifth, in("r9") sixth, lateout("rcx") _, lateout("r11") _, options(nostack));
@@ -20,7 +22,8 @@ pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
 pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     let answer: isize;
-    // SAFETY: the kernel checks the addresses. It changes this register and no other; no stack is used.
+    // SAFETY: the kernel checks the addresses. It changes this register and no other; no stack is
+    // used.
     unsafe {
         core::arch::asm!("svc 0", in("x8") libc::SYS_futex, inlateout("x0") first as isize => answer, in("x1") second, in("x2") third,
             in("x3") fourth, in("x4") fifth, in("x5") sixth, options(nostack));

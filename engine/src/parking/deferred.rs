@@ -199,8 +199,8 @@ impl Making<'_> {
                 // wake is for.
                 let _ = engine.wake(host, wake.word, wake.count, wake.bits);
             }
-            // A handler that comes between the last check and the round's end leaves its wakes to the
-            // next round.
+            // A handler that comes between the last check and the round's end leaves its wakes to
+            // the next round.
         }
     }
 }

@@ -223,8 +223,8 @@ fn disappear(own: &Own) {
 }
 
 /// For a real-time thread that found a lock taken: sleeps until one that holds locks is out, which
-/// runs as urgently meanwhile, but not for long; where none is to be found, for a moment. `round` is
-/// another one each time.
+/// runs as urgently meanwhile, but not for long; where none is to be found, for a moment. `round`
+/// is another one each time.
 #[cold]
 #[inline(never)]
 pub(super) fn await_holder(round: u32) {

@@ -72,8 +72,10 @@ impl Process {
     }
 }
 
-/// Locks whose owner runs as urgently as the most urgent thread that waits for it, as far as [`Process`] can see to that. The word is the kernel's: 0, or the owner's
-/// number (`gettid`), with the bits of [`abi`](crate::abi); a program may take a free one by a compare-exchange from 0 to that, and give one up the other way.
+/// Locks whose owner runs as urgently as the most urgent thread that waits for it, as far as
+/// [`Process`] can see to that. The word is the kernel's: 0, or the owner's number (`gettid`), with
+/// the bits of [`abi`](crate::abi); a program may take a free one by a compare-exchange from 0 to
+/// that, and give one up the other way.
 impl ParkingLot {
     /// Takes a lock, sleeping while another thread owns it. [`Engine::lock_pi`].
     ///

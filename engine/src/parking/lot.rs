@@ -74,7 +74,8 @@ impl ParkingLot {
         self.engine.wake(&self.process, Self::word(word), count, ANY).expect("a futex word is aligned to 4 bytes")
     }
 
-    /// If `from` is `expected`: wakes up to `wake` of its waiters, and moves up to `requeue` others to `to`.
+    /// If `from` is `expected`: wakes up to `wake` of its waiters, and moves up to `requeue` others
+    /// to `to`.
     ///
     /// # Panics
     /// If `to` is misaligned.
@@ -85,7 +86,8 @@ impl ParkingLot {
             .expect("a futex word is aligned to 4 bytes")
     }
 
-    /// Does `op` to `on`, wakes up to `wake` waiters of `word`, and up to `wake_on` of `on`'s if the old value says so.
+    /// Does `op` to `on`, wakes up to `wake` waiters of `word`, and up to `wake_on` of `on`'s if
+    /// the old value says so.
     ///
     /// # Panics
     /// If `word` is misaligned, or `op` has no comparison.

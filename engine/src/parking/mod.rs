@@ -1,9 +1,9 @@
 //! A host made of a Linux process's own threads: the engine as a portable parking lot.
 //!
-//! Threads sleep on the real futex, on their waiter's flag; nothing else of the kernel's futexes is used. They spin for some microseconds first, as long as that
-//! is of use to them.
-//! [`ParkingLot`] is the whole, and safe. [`Process`] is the host alone, for engines that are used by address; [`park`]
-//! and [`Parked`] are its sleep, for hosts that have memory of their own.
+//! Threads sleep on the real futex, on their waiter's flag; nothing else of the kernel's futexes is
+//! used. They spin for some microseconds first, as long as that is of use to them. [`ParkingLot`]
+//! is the whole, and safe. [`Process`] is the host alone, for engines that are used by address;
+//! [`park`] and [`Parked`] are its sleep, for hosts that have memory of their own.
 //!
 //! # Signals
 //! - *A wake is async-signal-safe*, as the kernel's is: a handler may call [`ParkingLot::wake`] or

@@ -197,8 +197,8 @@ fn ended(why: i32, until: Option<Deadline>) -> ParkEnd {
         libc::ETIMEDOUT => ParkEnd::TimedOut,
         libc::EINTR => ParkEnd::Interrupted,
         _ => {
-            // A sandbox that refuses the sleep: look again, having let others run, which a yield of a real-time thread
-            // does not.
+            // A sandbox that refuses the sleep: look again, having let others run, which a yield of
+            // a real-time thread does not.
             spin(u32::MAX);
             match until {
                 Some(until) if now(until.clock) >= until.at => ParkEnd::TimedOut,

@@ -1,4 +1,5 @@
-//! Robust lists for a process's own threads: lists of the engine, beside the one that the kernel keeps for libc.
+//! Robust lists for a process's own threads: lists of the engine, beside the one that the kernel
+//! keeps for libc.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use super::Process;
 use crate::{Address, Errno, Fault, RobustHost};
 
-/// Where each thread's list begins, by its id. A thread that ends without a walk of its list leaves its entry, which the next one with that id finds.
+/// Where each thread's list begins, by its id. A thread that ends without a walk of its list leaves
+/// its entry, which the next one with that id finds.
 pub(super) type Heads = Mutex<BTreeMap<u32, Address>>;
 
 /// The calling thread, or the one with that id.
@@ -18,11 +20,13 @@ fn named(thread: u32) -> u32 {
     unsafe { libc::gettid() as u32 }
 }
 
-/// The lists are the engine's: a thread calls [`exit_robust`](crate::Engine::exit_robust) at its end, as nobody else does. Waiters are woken by the shared key: let them
-/// wait by [`Word::shared`](crate::Word::shared).
+/// The lists are the engine's: a thread calls [`exit_robust`](crate::Engine::exit_robust) at its
+/// end, as nobody else does. Waiters are woken by the shared key: let them wait by
+/// [`Word::shared`](crate::Word::shared).
 ///
-/// A list is trusted like any other address (see [`Process::new`]): nothing is checked that the process's own memory would have to lie about. Which of
-/// its addresses may be read the system tells nobody without a call for each; a host that serves others, who may lie, checks.
+/// A list is trusted like any other address (see [`Process::new`]): nothing is checked that the
+/// process's own memory would have to lie about. Which of its addresses may be read the system
+/// tells nobody without a call for each; a host that serves others, who may lie, checks.
 impl RobustHost for Process {
     fn thread_id(&self) -> u32 {
         named(0)

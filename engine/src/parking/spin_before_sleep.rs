@@ -1,11 +1,13 @@
-//! Spinning before sleeping. A sleep and its wake cost two system calls, and some microseconds until
-//! the woken thread runs; a thread that is woken sooner than that should not have slept. To spin
-//! for about as long as that costs at most twice what the better of the two would have (Karlin,
-//! Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform problems", 1990);
-//! to spin only while it is of use costs those that wait for long next to nothing.
+//! Spinning before sleeping. A sleep and its wake cost two system calls, and some microseconds
+//! until the woken thread runs; a thread that is woken sooner than that should not have slept. To
+//! spin for about as long as that costs at most twice what the better of the two would have
+//! (Karlin, Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform
+//! problems", 1990); to spin only while it is of use costs those that wait for long next to
+//! nothing.
 //!
-//! A yield is a recheck that gives the processor away, and may cost a whole time slice for each thread
-//! that wants it: it is done only where that can gain something, and can make no wait end late.
+//! A yield is a recheck that gives the processor away, and may cost a whole time slice for each
+//! thread that wants it: it is done only where that can gain something, and can make no wait end
+//! late.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};

@@ -15,8 +15,9 @@ const INSTALLED: u32 = 2;
 static HANDLER: AtomicU32 = AtomicU32::new(UNKNOWN);
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The calling thread's number. In the child of a fork the one thread has another: a handler (`pthread_atfork`) forgets it. Children of `vfork` and of the raw
-/// `clone` call run no handler: there the number is the parent's, and such locks are not to be used.
+/// The calling thread's number. In the child of a fork the one thread has another: a handler
+/// (`pthread_atfork`) forgets it. Children of `vfork` and of the raw `clone` call run no handler:
+/// there the number is the parent's, and such locks are not to be used.
 #[inline]
 pub(super) fn current() -> u32 {
     match NUMBER.get() {

@@ -1,4 +1,5 @@
-//! One attempt at a lock: it is taken, or its owner is found; and what is done before the next one. Used by `lock`, `unlock`, `requeue` and `waiter`.
+//! One attempt at a lock: it is taken, or its owner is found; and what is done before the next one.
+//! Used by `lock`, `unlock`, `requeue` and `waiter`.
 
 use core::ptr::NonNull;
 
@@ -11,15 +12,16 @@ use crate::table::locked::Locked;
 use crate::waiter::Waiter;
 use crate::{Access, Address, Errno, Fault, Host, Inheritance, Owner, Thread};
 
-/// How often a call begins again because others changed the word, or because its page went, before it is `EAGAIN`.
+/// How often a call begins again because others changed the word, or because its page went, before
+/// it is `EAGAIN`.
 const TRIES: u32 = 10_000;
 
 /// What an attempt at a lock led to.
 pub(crate) enum Attempt<'a, H: Host> {
     /// It was free, and is the thread's.
     Taken,
-    /// It is another's. The graph's lock is held since before that was asked: the owner's exit has not begun, or waits for it.
-    /// `beside`: one who waits for it.
+    /// It is another's. The graph's lock is held since before that was asked: the owner's exit has
+    /// not begun, or waits for it. `beside`: one who waits for it.
     Owned { owner: Thread, settled: bool, waits: Waits<'a, H>, beside: Option<NonNull<Waiter<H>>> },
 }
 
@@ -52,7 +54,8 @@ impl<'a, H: Host> Call<'a, H> {
         self.engine.graph().lock(self.host)
     }
 
-    /// Takes the lock with that key for `who`, if it is free; otherwise tells its owner, having set the waiters bit. `waiters` sets it also where the lock was free.
+    /// Takes the lock with that key for `who`, if it is free; otherwise tells its owner, having set
+    /// the waiters bit. `waiters` sets it also where the lock was free.
     pub(crate) fn attempt(
         &self,
         locked: &mut Locked<'a, H>,
@@ -68,13 +71,15 @@ impl<'a, H: Host> Call<'a, H> {
             return Err(Errno::EDEADLK.into());
         }
         let Some(first) = locked.list().first(key) else {
-            // No thread waits, none owns it: taken. The owner-died bit stays, so that the program learns of the death.
+            // No thread waits, none owns it: taken. The owner-died bit stays, so that the program
+            // learns of the death.
             if value & OWNER == 0 {
                 let waiters = if waiters { WAITERS } else { 0 };
                 self.exchange(address, value, value & OWNER_DIED | waiters | who.number)?;
                 return Ok(Attempt::Taken);
             }
-            // The first to wait: from now on the owner's unlock takes a call, which waits for this bucket's lock.
+            // The first to wait: from now on the owner's unlock takes a call, which waits for this
+            // bucket's lock.
             self.exchange(address, value, value | WAITERS)?;
             let early = if mutated!(find_inside) { Some(inheritance.find(value & OWNER)) } else { None };
             // The graph is locked before the owner is looked up:
@@ -88,21 +93,25 @@ impl<'a, H: Host> Call<'a, H> {
                     let owner = Thread { id, number: value & OWNER };
                     Ok(Attempt::Owned { owner, settled: true, waits, beside: None })
                 }
-                // The owner is on its way out: the caller waits for the end of that, with no lock held.
+                // The owner is on its way out: the caller waits for the end of that, with no lock
+                // held.
                 Owner::Exiting => Err(Stop::Exiting(value & OWNER)),
                 Owner::Forbidden => Err(Errno::EPERM.into()),
-                // There is no such thread. If the word has changed, the owner's exit has marked it: once more.
+                // There is no such thread. If the word has changed, the owner's exit has marked it:
+                // once more.
                 Owner::Nobody if self.host.load(address)? != value | WAITERS => Err(Stop::Changed),
                 // It has not: no exit will mark it.
                 Owner::Nobody => Err(Errno::ESRCH.into()),
             };
         };
-        // Others wait for that word, and the first one's claim says whose the lock is. A waiter of another kind is an error.
+        // Others wait for that word, and the first one's claim says whose the lock is. A waiter of
+        // another kind is an error.
         let claim = self.engine.graph().claim_of(&first)?;
         let mut waits = self.waits();
         let (owner, settled) = waits.owner(claim).ok_or(Errno::EINVAL)?;
-        // The word contradicts the claims, unless it need not name the owner: an exit has assigned the lock and the new owner has not written the word yet, or
-        // the owner's robust list was walked and its locks are not handed off yet.
+        // The word contradicts the claims, unless it need not name the owner: an exit has assigned
+        // the lock and the new owner has not written the word yet, or the owner's robust list was
+        // walked and its locks are not handed off yet.
         let died = value & OWNER == 0 && value & OWNER_DIED != 0;
         if settled && value & OWNER != owner.number && !died {
             return Err(Errno::EINVAL.into());

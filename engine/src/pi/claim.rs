@@ -1,4 +1,5 @@
-//! A claim: what a thread that waits with priority inheritance adds to its waiter. An edge of the graph (`graph`), linked into its trees (`tree`).
+//! A claim: what a thread that waits with priority inheritance adds to its waiter. An edge of the
+//! graph (`graph`), linked into its trees (`tree`).
 
 use core::cell::UnsafeCell;
 use core::pin::Pin;
@@ -15,10 +16,12 @@ use crate::{Host, Priority, Thread};
 /// A pointer to a claim, which lies on its thread's stack.
 pub(crate) type ClaimPtr<H> = NonNull<Claim<H>>;
 
-/// What a thread that waits with priority inheritance adds to its waiter. In the graph from when it waits for a lock until it leaves or is
-/// is handed the lock; one that waits to be moved to a lock is not in it yet.
+/// What a thread that waits with priority inheritance adds to its waiter. In the graph from when it
+/// waits for a lock until it leaves or is is handed the lock; one that waits to be moved to a lock
+/// is not in it yet.
 pub(crate) struct Claim<H: Host> {
-    /// Whose lock guards it: known by its address, since its engine is borrowed as long as the claim is there.
+    /// Whose lock guards it: known by its address, since its engine is borrowed as long as the
+    /// claim is there.
     graph: *const (),
     /// Who waits.
     pub(crate) thread: Thread,
@@ -47,7 +50,8 @@ pub(crate) struct Edge<H: Host> {
 #[derive(Clone, Copy)]
 pub(crate) struct Owned {
     pub(super) by: Thread,
-    /// The lock's word names the owner; else a thread that exited assigned the lock to the owner, which will write the word.
+    /// The lock's word names the owner; else a thread that exited assigned the lock to the owner,
+    /// which will write the word.
     pub(super) settled: bool,
 }
 
@@ -59,7 +63,8 @@ impl<H: Host> Claim<H> {
         self.edge.get()
     }
 
-    /// Whether it is, or will be, in that graph. In another engine's it is where two engines serve one space.
+    /// Whether it is, or will be, in that graph. In another engine's it is where two engines serve
+    /// one space.
     pub(crate) fn is_of(&self, graph: *const ()) -> bool {
         self.graph == graph || mutated!(claim_engine)
     }

@@ -1,8 +1,11 @@
-//! Who waits for whom with priority inheritance: a graph over all locks of the engine, behind one lock. Used by the operations of this folder.
+//! Who waits for whom with priority inheritance: a graph over all locks of the engine, behind one
+//! lock. Used by the operations of this folder.
 //!
-//! An edge is a *claim*: a thread that waits for a lock, and the thread that owns it. It lies with its waiter on the waiting thread's
-//! stack. There is no record of a lock beside the claims to it, so nothing is allocated, and nothing is left when the last one goes. The top waiter of
-//! a lock has the most urgent claim to it; of equals, the one that came first. That claim says whose the lock is, for all of them.
+//! An edge is a *claim*: a thread that waits for a lock, and the thread that owns it. It lies with
+//! its waiter on the waiting thread's stack. There is no record of a lock beside the claims to it,
+//! so nothing is allocated, and nothing is left when the last one goes. The top waiter of a lock
+//! has the most urgent claim to it; of equals, the one that came first. That claim says whose the
+//! lock is, for all of them.
 //!
 //! The claims are in trees (`tree`): each step here costs the logarithm of their number.
 //!
@@ -22,7 +25,8 @@ use crate::table::wait_list::Found;
 use crate::waiter::Waiter;
 use crate::{Errno, Host, Inheritance, Priority, Thread};
 
-/// How many owners, each waiting for the next, are followed: a longer chain counts as a circle, as on Linux.
+/// How many owners, each waiting for the next, are followed: a longer chain counts as a circle, as
+/// on Linux.
 pub const MOST_CHAIN: usize = 1024;
 
 /// The graph.
@@ -63,7 +67,8 @@ impl<H: Host> Graph<H> {
         Claimant::new(self.identity(), key, own, thread, target)
     }
 
-    /// The claim of a waiter, by the holder of its list's lock. `EINVAL`: it waits otherwise, or by another engine.
+    /// The claim of a waiter, by the holder of its list's lock. `EINVAL`: it waits otherwise, or by
+    /// another engine.
     pub(crate) fn claim_of(&self, found: &Found<H>) -> Result<ClaimPtr<H>, Errno> {
         let claim = found.claim().ok_or(Errno::EINVAL)?;
         // SAFETY: its waiter is in the list, and what is asked for never changes.
@@ -84,7 +89,8 @@ impl<H: Host> Waits<'_, H> {
         unsafe { &mut *self.graph.heads.get() }
     }
 
-    /// A claim that is in the graph, or whose waiter is in the list of a bucket of which the caller holds the lock.
+    /// A claim that is in the graph, or whose waiter is in the list of a bucket of which the caller
+    /// holds the lock.
     fn claim_at(&self, claim: ClaimPtr<H>) -> &Claim<H> {
         // SAFETY: it is there until its owner has taken this lock and found it gone.
         unsafe { claim.as_ref() }
@@ -167,7 +173,8 @@ impl<H: Host> Waits<'_, H> {
         self.edge(claim).key
     }
 
-    /// Whether the waiter of a claim in the graph is in the list of that bucket, whose lock is held.
+    /// Whether the waiter of a claim in the graph is in the list of that bucket, whose lock is
+    /// held.
     pub(crate) fn is_in(&mut self, claim: ClaimPtr<H>, bucket: &Bucket<H>) -> bool {
         let Some(node) = self.edge(claim).node else { return false };
         // SAFETY: with its claim, which is there.
@@ -184,7 +191,8 @@ impl<H: Host> Waits<'_, H> {
         self.claim_at(claim).thread
     }
 
-    /// Who owns the lock that a queued waiter waits for, and whether the word says so; `None`: it waits to be moved to one.
+    /// Who owns the lock that a queued waiter waits for, and whether the word says so; `None`: it
+    /// waits to be moved to one.
     pub(crate) fn owner(&mut self, claim: ClaimPtr<H>) -> Option<(Thread, bool)> {
         if let Some(owned) = self.owned(claim) {
             return Some((owned.by, owned.settled));
@@ -196,7 +204,8 @@ impl<H: Host> Waits<'_, H> {
         assigned.then_some((thread, mutated!(pi_unsettled)))
     }
 
-    /// Whether a thread would wait for itself, if it waited for this owner; the walk is of [`MOST_CHAIN`] steps at most.
+    /// Whether a thread would wait for itself, if it waited for this owner; the walk is of
+    /// [`MOST_CHAIN`] steps at most.
     pub(crate) fn would_circle(&mut self, thread: u64, owner: u64) -> bool {
         let mut owner = owner;
         for _ in 0..MOST_CHAIN {
@@ -213,7 +222,8 @@ impl<H: Host> Waits<'_, H> {
         true
     }
 
-    /// Puts a claim into the graph: it waits for a lock of `owner`, behind those that are as urgent. Its thread's own priority.
+    /// Puts a claim into the graph: it waits for a lock of `owner`, behind those that are as
+    /// urgent. Its thread's own priority.
     pub(crate) fn add(
         &mut self,
         claim: ClaimPtr<H>,
@@ -245,7 +255,8 @@ impl<H: Host> Waits<'_, H> {
         Some(owned.by)
     }
 
-    /// Takes a lock's top waiter out of the graph, and makes it the owner for those that go on waiting; its thread, waiter and handle.
+    /// Takes a lock's top waiter out of the graph, and makes it the owner for those that go on
+    /// waiting; its thread, waiter and handle.
     pub(crate) fn hand_off(&mut self, top: ClaimPtr<H>, settled: bool) -> NewOwner<H> {
         let thread = self.claim_at(top).thread;
         if self.has(top) {
@@ -275,8 +286,8 @@ impl<H: Host> Waits<'_, H> {
         Some(self.edge(claim).urgency)
     }
 
-    /// Claims to locks of a thread have come, gone or changed: tells the host what it is lent; and if the thread waits itself, so for the owner of that
-    /// lock, and so on while anything changes.
+    /// Claims to locks of a thread have come, gone or changed: tells the host what it is lent; and
+    /// if the thread waits itself, so for the owner of that lock, and so on while anything changes.
     pub(crate) fn lend(&mut self, thread: u64, host: &dyn Inheritance<H>) {
         let mut thread = thread;
         for _ in 0..MOST_CHAIN {

@@ -1,4 +1,5 @@
-//! A lock goes from its owner to the most urgent thread that waits for it. Used by `unlock`, `exit`, `requeue` and `waiter`.
+//! A lock goes from its owner to the most urgent thread that waits for it. Used by `unlock`,
+//! `exit`, `requeue` and `waiter`.
 
 use core::ptr::NonNull;
 
@@ -9,7 +10,8 @@ use crate::table::locked::Locked;
 use crate::waiter::{Decision, Waiter};
 use crate::{Host, Inheritance};
 
-/// Hands a lock off to its top waiter, for an owner that cannot write its word: the waiter will, in its own call. Until then the lock is assigned to it.
+/// Hands a lock off to its top waiter, for an owner that cannot write its word: the waiter will, in
+/// its own call. Until then the lock is assigned to it.
 pub(crate) fn assign<H: Host>(
     waits: &mut Waits<'_, H>,
     owner: u64,
@@ -21,7 +23,8 @@ pub(crate) fn assign<H: Host>(
     let Some(top) = waits.top_waiter(owner, key) else { return };
     let new = waits.hand_off(top, mutated!(pi_unsettled));
     notified.handle = new.handle;
-    // The waiter stays in its list, whose lock need not be held: its thread takes it out when it writes the word.
+    // The waiter stays in its list, whose lock need not be held: its thread takes it out when it
+    // writes the word.
     if let Some(node) = new.node {
         // SAFETY: its owner needs the graph's lock to go.
         unsafe { node.as_ref() }.assign();
@@ -30,7 +33,8 @@ pub(crate) fn assign<H: Host>(
     waits.lend(new.thread.id, inheritance);
 }
 
-/// Who is to be unparked when the locks were given up, also where the host panics meanwhile: declared before them.
+/// Who is to be unparked when the locks were given up, also where the host panics meanwhile:
+/// declared before them.
 pub(crate) struct Notified<'a, H: Host> {
     host: &'a H,
     pub(crate) handle: Option<H::Task>,
@@ -52,8 +56,8 @@ impl<H: Host> Drop for Notified<'_, H> {
     }
 }
 
-/// Wakes a waiter of this bucket, which is not in the graph, and whose handle was taken; the graph's lock is held. It may be gone from now on.
-/// Whether it is awake, and sees that.
+/// Wakes a waiter of this bucket, which is not in the graph, and whose handle was taken; the
+/// graph's lock is held. It may be gone from now on. Whether it is awake, and sees that.
 pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) -> bool {
     locked.remove(node);
     // SAFETY: in no list, but its owner needs the graph's lock to go, unless it was woken.

@@ -1,5 +1,6 @@
-//! WAIT_REQUEUE_PI and CMP_REQUEUE_PI: wait on a word, and be moved from there to a lock that inherits priorities: a condition variable's wait with such a mutex.
-//! After Darren Hart's (Linux 2.6.31, 2009).
+//! WAIT_REQUEUE_PI and CMP_REQUEUE_PI: wait on a word, and be moved from there to a lock that
+//! inherits priorities: a condition variable's wait with such a mutex. After Darren Hart's (Linux
+//! 2.6.31, 2009).
 
 use core::pin::pin;
 use core::ptr::NonNull;
@@ -21,7 +22,8 @@ use crate::{Access, Deadline, Engine, Errno, Host, Inheritance, Requeue, Thread,
 pub enum WaitPi {
     /// The calling thread owns the lock.
     Acquired,
-    /// The word did not hold the value; or a signal came when the thread had been moved to the lock, which it does not own: `EAGAIN`.
+    /// The word did not hold the value; or a signal came when the thread had been moved to the
+    /// lock, which it does not own: `EAGAIN`.
     Changed,
     /// The time is up: `ETIMEDOUT`. The thread does not own the lock.
     TimedOut,
@@ -30,11 +32,13 @@ pub enum WaitPi {
 }
 
 impl<H: Host> Engine<H> {
-    /// Sleeps while `word` holds `expected`, until a [`requeue_pi`](Self::requeue_pi) to `lock`, and no other, moves this thread there, and the lock
-    /// is handed to it; or until the deadline, or a signal, which take it out of whichever of the two it waits for.
+    /// Sleeps while `word` holds `expected`, until a [`requeue_pi`](Self::requeue_pi) to `lock`,
+    /// and no other, moves this thread there, and the lock is handed to it; or until the deadline,
+    /// or a signal, which take it out of whichever of the two it waits for.
     ///
     /// # Errors
-    /// `ENOSYS`: the host has no [`Inheritance`]. `EINVAL`: both are one word; a misaligned one. `EFAULT`: nothing is there, or the lock cannot be written.
+    /// `ENOSYS`: the host has no [`Inheritance`]. `EINVAL`: both are one word; a misaligned one.
+    /// `EFAULT`: nothing is there, or the lock cannot be written.
     pub fn wait_requeue_pi(
         &self,
         host: &H,
@@ -86,16 +90,20 @@ impl<H: Host> Engine<H> {
         })
     }
 
-    /// If `word` holds `expected`: its first waiter gets `lock`, if that is free, and is woken; it, or else with it, up to `requeue` others wait for
-    /// the lock from now on, with their priorities. So at most one is woken. How many were moved or woken. All must have named this lock
-    /// ([`wait_requeue_pi`](Self::wait_requeue_pi)).
+    /// If `word` holds `expected`: its first waiter gets `lock`, if that is free, and is woken; it,
+    /// or else with it, up to `requeue` others wait for the lock from now on, with their
+    /// priorities. So at most one is woken. How many were moved or woken. All must have named this
+    /// lock ([`wait_requeue_pi`](Self::wait_requeue_pi)).
     ///
     /// # Cost
-    /// Two buckets' locks and the one for inheritance, for one pass over each bucket, and for each waiter a walk of 1,024 owners at most.
+    /// Two buckets' locks and the one for inheritance, for one pass over each bucket, and for each
+    /// waiter a walk of 1,024 owners at most.
     ///
     /// # Errors
-    /// `EINVAL`: both are one word, or of different scope; a waiter that waits otherwise or for another lock: those before it were moved. `EDEADLK`: a waiter
-    /// owns the lock, or would wait for itself: the same, and it stays where it is. Of the lock what [`lock_pi`](Self::lock_pi) answers.
+    /// `EINVAL`: both are one word, or of different scope; a waiter that waits otherwise or for
+    /// another lock: those before it were moved. `EDEADLK`: a waiter owns the lock, or would wait
+    /// for itself: the same, and it stays where it is. Of the lock what [`lock_pi`](Self::lock_pi)
+    /// answers.
     pub fn requeue_pi(&self, host: &H, word: Word, lock: Word, requeue: u32, expected: u32) -> Result<Requeue, Errno> {
         let inheritance = host.inheritance().ok_or(Errno::ENOSYS)?;
         if word.address == lock.address || word.scope != lock.scope {
@@ -155,12 +163,14 @@ impl<'a, H: Host> RequeueTry<'a, H> {
             return Err(Errno::EDEADLK.into());
         }
         let locked = self.held.second.as_mut().unwrap_or(&mut self.held.first);
-        // The waiters bit from the beginning where others may be moved: they will wait for this one.
+        // The waiters bit from the beginning where others may be moved: they will wait for this
+        // one.
         let attempt = call.attempt(locked, &self.to, self.lock.address, who, requeue != 0, inheritance)?;
         let (mut count, mut cursor, owner, settled, mut waits) = match attempt {
             // Another owns the lock: all of them are moved, the first one too.
             Attempt::Owned { owner, settled, waits, .. } => (0, Some(first.node), owner, settled, waits),
-            // The lock was free: it is the first waiter's, which is woken, and the rest will wait for it.
+            // The lock was free: it is the first waiter's, which is woken, and the rest will wait
+            // for it.
             Attempt::Taken => {
                 let mut waits = call.waits();
                 self.woken.handle = first.claim().and_then(|claim| waits.take_handle(claim));

@@ -1,5 +1,6 @@
-//! The orders of the graph of claims (`graph`): three balanced trees whose nodes are the claims themselves, so that finding, adding and taking out cost
-//! the logarithm of the claims. After Adelson-Velsky and Landis (1962): two subtrees of a node differ in height by one at most.
+//! The orders of the graph of claims (`graph`): three balanced trees whose nodes are the claims
+//! themselves, so that finding, adding and taking out cost the logarithm of the claims. After
+//! Adelson-Velsky and Landis (1962): two subtrees of a node differ in height by one at most.
 
 use crate::Priority;
 use crate::table::key::Key;
@@ -145,7 +146,8 @@ pub(crate) trait Trees {
         }
     }
 
-    /// A subtree below a node has become higher or lower by one: turns what leans too far, up to where the height stays as it was.
+    /// A subtree below a node has become higher or lower by one: turns what leans too far, up to
+    /// where the height stays as it was.
     fn balance(&mut self, by: usize, from: Option<Self::Node>) {
         let mut cursor = from;
         while let Some(node) = cursor {
@@ -159,7 +161,8 @@ pub(crate) trait Trees {
         }
     }
 
-    /// Balances a node whose subtrees are balanced, and differ by two at most; which node is in its place then.
+    /// Balances a node whose subtrees are balanced, and differ by two at most; which node is in its
+    /// place then.
     fn upright(&mut self, by: usize, node: Self::Node) -> Self::Node {
         let [less, more] = self.heights(by, node);
         if less.abs_diff(more) < 2 {

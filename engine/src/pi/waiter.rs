@@ -1,5 +1,5 @@
-//! A claimant: a thread that waits for a lock that inherits priorities, or to be moved to one, from when it is queued until it has the lock or has left. Used
-//! by `lock` and `requeue`.
+//! A claimant: a thread that waits for a lock that inherits priorities, or to be moved to one, from
+//! when it is queued until it has the lock or has left. Used by `lock` and `requeue`.
 
 use core::pin::Pin;
 use core::ptr::NonNull;
@@ -63,11 +63,13 @@ impl<H: Host> Claiming<'_, H> {
             let end = if flag.is_waiting() { self.call.host.park(flag, until) } else { ParkEnd::Unparked };
             let mut changed = Ok(false);
             let left = match end {
-                // The flag says that the wait is over: woken as the owner, or the lock was assigned.
+                // The flag says that the wait is over: woken as the owner, or the lock was
+                // assigned.
                 ParkEnd::Unparked | ParkEnd::Recheck if !flag.is_waiting() => self.chosen(),
                 // For no reason: sleep on.
                 ParkEnd::Unparked => continue,
-                // A handler may have changed the word that the thread waited for first. Only a waiter that was not moved to the lock leaves for that.
+                // A handler may have changed the word that the thread waited for first. Only a
+                // waiter that was not moved to the lock leaves for that.
                 ParkEnd::Recheck => {
                     changed = word.map_or(Ok(false), |(word, expected)| self.call.has_changed(word, expected));
                     match changed {
@@ -114,7 +116,8 @@ impl<H: Host> Claiming<'_, H> {
     /// false, unless it was moved to the lock.
     fn leave(&self, claimed: bool) -> Left {
         let node = self.node();
-        // Both locks, in their order: an unlock holds both, an exit the graph's. So what is found now does not change.
+        // Both locks, in their order: an unlock holds both, an exit the graph's. So what is found
+        // now does not change.
         let locked = self.lock();
         let mut waits = self.call.waits();
         // An unlock or a requeue was first: the lock is the thread's, though its time is up.
@@ -141,7 +144,8 @@ impl<H: Host> Claiming<'_, H> {
         Left::Gone { claimed: owner.is_some() }
     }
 
-    /// Writes its thread's number into the word of a lock that an exiting thread assigned to it. If it cannot, the lock goes to the next waiter.
+    /// Writes its thread's number into the word of a lock that an exiting thread assigned to it. If
+    /// it cannot, the lock goes to the next waiter.
     fn settle(&self) -> Result<(), Errno> {
         let mut tries = 0;
         loop {

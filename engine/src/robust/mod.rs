@@ -1,5 +1,5 @@
-//! Robust lists: what a dying thread held is marked, so that whoever waits for it learns of the death. The calls about them are here, the walk
-//! in `robust_walk`.
+//! Robust lists: what a dying thread held is marked, so that whoever waits for it learns of the
+//! death. The calls about them are here, the walk in `robust_walk`.
 
 pub(crate) mod walk;
 
@@ -12,27 +12,33 @@ use crate::{Access, Address, Arithmetic, Engine, Errno, Fault, Node, RobustHost,
 pub const ROBUST_LIST_LIMIT: u32 = 2048;
 
 impl<H: RobustHost> Engine<H> {
-    /// The calling thread exits, or becomes another program: each lock of its list that it still owns is marked ([owner died](crate::abi::FUTEX_OWNER_DIED) in
-    /// place of the owner, the waiters bit kept), and one waiter woken if that bit was set; the pending one last. The
-    /// list is forgotten.
+    /// The calling thread exits, or becomes another program: each lock of its list that it still
+    /// owns is marked ([owner died](crate::abi::FUTEX_OWNER_DIED) in place of the owner, the
+    /// waiters bit kept), and one waiter woken if that bit was set; the pending one last. The list
+    /// is forgotten.
     ///
-    /// Trusts nothing that it reads. Follows up to `cap` entries ([`ROBUST_LIST_LIMIT`] is Linux's), and stops where the list goes round. The next entry is read before
-    /// a lock is given up, with which its memory may go. Who is woken is woken up to 16 locks later. Of locks that inherit priorities only the word is
-    /// marked: [`exit_pi`](Engine::exit_pi), which comes next, hands them to those who wait.
+    /// Trusts nothing that it reads. Follows up to `cap` entries ([`ROBUST_LIST_LIMIT`] is
+    /// Linux's), and stops where the list goes round. The next entry is read before a lock is given
+    /// up, with which its memory may go. Who is woken is woken up to 16 locks later. Of locks that
+    /// inherit priorities only the word is marked: [`exit_pi`](Engine::exit_pi), which comes next,
+    /// hands them to those who wait.
     ///
-    /// Where a callback panics, those who wait for what was marked are woken. The rest of the list is left alone: a call with the head set again goes on.
+    /// Where a callback panics, those who wait for what was marked are woken. The rest of the list
+    /// is left alone: a call with the head set again goes on.
     ///
     /// # Cost
-    /// For each entry a read, a load and a compare-exchange, and a shared wake where somebody waits, 16 at a time behind one fence. No lock is held between entries. With
-    /// threads that change the words meanwhile at most 10,000 tries a word.
+    /// For each entry a read, a load and a compare-exchange, and a shared wake where somebody
+    /// waits, 16 at a time behind one fence. No lock is held between entries. With threads that
+    /// change the words meanwhile at most 10,000 tries a word.
     pub fn exit_robust(&self, host: &H, cap: u32) -> RobustExit {
         let Ok(head @ 1..) = host.robust_head(0) else { return RobustExit::default() };
         host.set_robust_head(0);
         Walk::<H, Native>::new(Call::new(self, host), head).whole(cap)
     }
 
-    /// The same for the list of a 32-bit program, whose pointers have 32 bits: a host that serves such programs calls it after
-    /// [`exit_robust`](Self::exit_robust), as Linux does; a thread may have both lists.
+    /// The same for the list of a 32-bit program, whose pointers have 32 bits: a host that serves
+    /// such programs calls it after [`exit_robust`](Self::exit_robust), as Linux does; a thread may
+    /// have both lists.
     pub fn exit_robust_compat(&self, host: &H, cap: u32) -> RobustExit {
         let Ok(head @ 1..) = host.compat_robust_head(0) else { return RobustExit::default() };
         if host.set_compat_robust_head(0).is_err() {
@@ -41,11 +47,13 @@ impl<H: RobustHost> Engine<H> {
         Walk::<H, Compat>::new(Call::new(self, host), head).whole(cap)
     }
 
-    /// Gives a robust lock up in one step as far as its owner's death goes: stores 0 to `word`, then 0 to the list's pending entry at
-    /// `pending`, and wakes up to `count` with a bit of `bitset` in common.
+    /// Gives a robust lock up in one step as far as its owner's death goes: stores 0 to `word`,
+    /// then 0 to the list's pending entry at `pending`, and wakes up to `count` with a bit of
+    /// `bitset` in common.
     ///
     /// # Errors
-    /// As [`wake`](Self::wake), and `EFAULT` where `word` (nothing has happened then) or `pending` (nobody was woken) cannot be written.
+    /// As [`wake`](Self::wake), and `EFAULT` where `word` (nothing has happened then) or `pending`
+    /// (nobody was woken) cannot be written.
     pub fn robust_unlock(&self, host: &H, word: Word, count: u32, bitset: u32, pending: Address) -> Result<u32, Errno> {
         if bitset == 0 {
             return Err(Errno::EINVAL);
@@ -69,8 +77,8 @@ impl<H: RobustHost> Engine<H> {
         call.wake(&key, count, bitset)
     }
 
-    /// `set_robust_list`, `get_robust_list`, and `futex` with `FUTEX_ROBUST_UNLOCK`, by number: what a system call returns. `None` if it is another: ask
-    /// [`syscall`](Self::syscall).
+    /// `set_robust_list`, `get_robust_list`, and `futex` with `FUTEX_ROBUST_UNLOCK`, by number:
+    /// what a system call returns. `None` if it is another: ask [`syscall`](Self::syscall).
     pub fn robust_syscall(&self, host: &H, numbers: &abi::Numbers, number: u64, arguments: [u64; 6]) -> Option<i64> {
         let [a, b, c, ..] = arguments;
         let answer = if number == numbers.set_robust_list {
@@ -85,8 +93,9 @@ impl<H: RobustHost> Engine<H> {
         Some(answer.map_or_else(Errno::answer, i64::from))
     }
 
-    /// `set_robust_list` and `get_robust_list` of a 32-bit program, by number ([`Numbers::I386`](abi::Numbers::I386)): the head has 12 bytes, and what is told 4 each. `None` if
-    /// it is another call.
+    /// `set_robust_list` and `get_robust_list` of a 32-bit program, by number
+    /// ([`Numbers::I386`](abi::Numbers::I386)): the head has 12 bytes, and what is told 4 each.
+    /// `None` if it is another call.
     pub fn compat_robust_syscall(
         &self,
         host: &H,

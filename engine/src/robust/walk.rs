@@ -1,5 +1,5 @@
-//! The walk of a dying thread's robust list. The list lies in user memory and is read as such: every pointer may lie, every word may change
-//! meanwhile, any page may be missing.
+//! The walk of a dying thread's robust list. The list lies in user memory and is read as such:
+//! every pointer may lie, every word may change meanwhile, any page may be missing.
 
 use core::marker::PhantomData;
 
@@ -10,9 +10,11 @@ use crate::ops::call::Call;
 use crate::table::key::Key;
 use crate::{Access, Address, Fault, RobustHost, Word};
 
-/// How often one word is tried that others change, or whose page comes and goes, before it counts as missing.
+/// How often one word is tried that others change, or whose page comes and goes, before it counts
+/// as missing.
 pub(crate) const TRIES: u32 = 10_000;
-/// So many locks that are waited for are marked before their waiters are woken: all behind one fence.
+/// So many locks that are waited for are marked before their waiters are woken: all behind one
+/// fence.
 const BATCH: usize = 16;
 
 /// The bit of an entry's pointer that says that its lock inherits priorities.
@@ -28,8 +30,8 @@ pub enum WalkEnd {
     Truncated,
     /// It goes round without coming back to its head.
     Cycle,
-    /// A pointer leads nowhere, a word is misaligned or cannot be written, or would not hold still: the rest was left alone, and the pending
-    /// entry too.
+    /// A pointer leads nowhere, a word is misaligned or cannot be written, or would not hold still:
+    /// the rest was left alone, and the pending entry too.
     Fault,
 }
 
@@ -46,8 +48,8 @@ pub struct RobustExit {
     pub end: WalkEnd,
 }
 
-/// How a list lies in memory: its head is the first entry's pointer, the offset from an entry to its lock's word, and the pending entry's
-/// pointer; an entry is a pointer.
+/// How a list lies in memory: its head is the first entry's pointer, the offset from an entry to
+/// its lock's word, and the pending entry's pointer; an entry is a pointer.
 pub(crate) trait Layout {
     /// Bytes of a pointer, and of the offset.
     const SIZE: u64;
@@ -152,8 +154,8 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         self.offset = self.pointer(head.wrapping_add(L::SIZE))?;
         let pending = Entry::new(self.pointer(head.wrapping_add(2 * L::SIZE))?);
         let cap = cap.saturating_add(u32::from(mutated!(cap_off_by_one)));
-        // Cycles by Brent's method: an entry is remembered, a later one at each power of two, and met again (R. P. Brent, An improved Monte Carlo
-        // factorization algorithm, 1980).
+        // Cycles by Brent's method: an entry is remembered, a later one at each power of two, and
+        // met again (R. P. Brent, An improved Monte Carlo factorization algorithm, 1980).
         let (mut landmark, mut next_landmark) = (head, 1_u32);
         while entry.address != head {
             if entry.address == landmark {
@@ -200,7 +202,8 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         if address & 3 != 0 || !host.in_range(address) {
             return Err(Fault);
         }
-        // The usual lock, at the first try: nothing pending, the page there, and the word holds still.
+        // The usual lock, at the first try: nothing pending, the page there, and the word holds
+        // still.
         if !pending {
             if let Ok(value) = host.load(address) {
                 if value & OWNER != self.thread && !mutated!(death_owner) {
@@ -232,7 +235,8 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         }
     }
 
-    /// The same with faults, others that change the word, and what is left to do for the pending lock.
+    /// The same with faults, others that change the word, and what is left to do for the pending
+    /// lock.
     #[cold]
     #[inline(never)]
     fn die_slowly(&mut self, entry: Entry, address: Address, pending: bool) -> Result<(), Fault> {
@@ -284,7 +288,8 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
 
 impl<H: RobustHost, L: Layout> Drop for Walk<'_, H, L> {
     fn drop(&mut self) {
-        // Does something where the host panicked: their locks are marked, so nobody else will wake them. Then a second panic aborts.
+        // Does something where the host panicked: their locks are marked, so nobody else will wake
+        // them. Then a second panic aborts.
         if self.next != self.len && !mutated!(walk_rest) {
             self.flush();
         }

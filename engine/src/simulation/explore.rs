@@ -29,8 +29,8 @@ pub struct Report {
 type Parent = (u32, Step);
 
 impl Machine {
-    /// Tries all schedules until one ends in what `bad` says is bad, given the threads' results and a look at memory (object, word), or
-    /// in a state from which no step leads on.
+    /// Tries all schedules until one ends in what `bad` says is bad, given the threads' results and
+    /// a look at memory (object, word), or in a state from which no step leads on.
     ///
     /// # Panics
     /// If there are more than `limit` states; if a program panics.
@@ -87,7 +87,8 @@ impl Machine {
     }
 }
 
-/// 128 bits that stand for a state: the search keeps these. With 2^22 states the chance that two of them fall together is 2^-85.
+/// 128 bits that stand for a state: the search keeps these. With 2^22 states the chance that two of
+/// them fall together is 2^-85.
 fn print(state: &State) -> u128 {
     let mut hash = Lanes(0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f);
     state.hash(&mut hash);

@@ -1,4 +1,5 @@
-//! The machine's own kernel, as far as it touches memory: the context switch, the handlers. And what every program asks of the machine.
+//! The machine's own kernel, as far as it touches memory: the context switch, the handlers. And
+//! what every program asks of the machine.
 
 use super::machine::Layout;
 use super::memory::At;
@@ -34,7 +35,8 @@ pub(crate) enum Request {
         to: u8,
         kick: Kick,
     },
-    /// Waits until the last interrupt to that processor from this one is seen to be acknowledged; orders nothing.
+    /// Waits until the last interrupt to that processor from this one is seen to be acknowledged;
+    /// orders nothing.
     Acknowledged {
         by: u8,
     },
@@ -95,7 +97,8 @@ pub(crate) enum Task {
         number: u32,
         kick: Kick,
     },
-    /// A lazy processor is told that the mappings of the space whose page tables it has loaded have changed.
+    /// A lazy processor is told that the mappings of the space whose page tables it has loaded have
+    /// changed.
     Shootdown {
         here: u8,
         active: u8,

@@ -73,7 +73,8 @@ impl Programs for Live<'_> {
 const STEP: u64 = 100;
 
 impl Machine {
-    /// One schedule, chosen by a seed: the same for the same seed. The setup's number of switches is no limit here.
+    /// One schedule, chosen by a seed: the same for the same seed. The setup's number of switches
+    /// is no limit here.
     ///
     /// # Panics
     /// If a program panics.

@@ -231,8 +231,8 @@ impl Machine {
     /// A machine.
     ///
     /// # Panics
-    /// If the description names a space or a thread that there is not, or has no or too many processors, or more than one processor runs a
-    /// thread.
+    /// If the description names a space or a thread that there is not, or has no or too many
+    /// processors, or more than one processor runs a thread.
     pub fn new(setup: Setup) -> Machine {
         let count = |len: usize, what: &str| u8::try_from(len).unwrap_or_else(|_| panic!("too many {what}"));
         let processors = count(setup.start.len(), "processors");
@@ -250,7 +250,8 @@ impl Machine {
         Machine { layout: Arc::new(layout), setup, spaces }
     }
 
-    /// A thread's own view of the machine, to call the engine with before it runs: only what asks nothing of the machine.
+    /// A thread's own view of the machine, to call the engine with before it runs: only what asks
+    /// nothing of the machine.
     pub fn outside(&self, thread: u8) -> Thread {
         Thread::new(self, thread, super::thread::Line::Outside)
     }

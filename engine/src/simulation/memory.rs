@@ -1,4 +1,5 @@
-//! Memory as the machine's processors see it: a store buffer each, and, in the weakest model, loads that read what was there before.
+//! Memory as the machine's processors see it: a store buffer each, and, in the weakest model, loads
+//! that read what was there before.
 
 use std::vec;
 use std::vec::Vec;
@@ -42,7 +43,8 @@ pub(crate) struct Memory {
     /// What some processor may still read beside that; by word, the oldest first.
     old: Vec<Version>,
     views: Vec<View>,
-    /// Of the words below this nothing older than the newest value is ever read: locks, and numbers that only grow and are awaited.
+    /// Of the words below this nothing older than the newest value is ever read: locks, and numbers
+    /// that only grow and are awaited.
     timeless: At,
 }
 
@@ -175,7 +177,8 @@ impl Memory {
         self.words.iter().map(|(time, _)| *time).max().unwrap_or(0)
     }
 
-    /// Whether a read-modify-write may be done now: it acts on memory, not on the buffer; up to PSO it orders everything.
+    /// Whether a read-modify-write may be done now: it acts on memory, not on the buffer; up to PSO
+    /// it orders everything.
     pub(crate) fn may_modify(&self, model: Model, processor: usize, at: At) -> bool {
         match model {
             Model::Weak => self.forwarded(processor, at).is_none(),

@@ -1,15 +1,20 @@
-//! A simulated machine: processors with store buffers, run queues, address spaces with lazy TLB, user memory that faults, interrupts that come
-//! late. It is a [`Host`](crate::Host) with [`Processors`](crate::Processors), so the engine's own code runs on it, unchanged.
+//! A simulated machine: processors with store buffers, run queues, address spaces with lazy TLB,
+//! user memory that faults, interrupts that come late. It is a [`Host`](crate::Host) with
+//! [`Processors`](crate::Processors), so the engine's own code runs on it, unchanged.
 //!
-//! Nothing happens but by a [`Step`]: an access of a thread or of the machine's own kernel, a buffered store that reaches memory, an
-//! interrupt that arrives, a context switch. Which of them comes next is decided
-//! - by a seed ([`Machine::run`]): one schedule, the same for the same seed, and replayable by itself ([`Machine::replay`]); or
-//! - by trying all ([`Machine::explore`]): every schedule there is, breadth first, so that what goes wrong is shown in the fewest steps
-//!   ([`Machine::print`]).
+//! Nothing happens but by a [`Step`]: an access of a thread or of the machine's own kernel, a
+//! buffered store that reaches memory, an interrupt that arrives, a context switch. Which of them
+//! comes next is decided
+//! - by a seed ([`Machine::run`]): one schedule, the same for the same seed, and replayable by
+//!   itself ([`Machine::replay`]); or
+//! - by trying all ([`Machine::explore`]): every schedule there is, breadth first, so that what
+//!   goes wrong is shown in the fewest steps ([`Machine::print`]).
 //!
-//! To try all, the engine's code is asked again and again: given these answers to what it asked so far, what does it ask next? So calls become
-//! trees, and a place in a tree is a part of the machine's state. Programs that are explored must therefore do the same whenever they
-//! get the same answers: membarrier calls do, futex calls (which change tables and queues of the engine's own) do not. Those run by seeds.
+//! To try all, the engine's code is asked again and again: given these answers to what it asked so
+//! far, what does it ask next? So calls become trees, and a place in a tree is a part of the
+//! machine's state. Programs that are explored must therefore do the same whenever they get the
+//! same answers: membarrier calls do, futex calls (which change tables and queues of the engine's
+//! own) do not. Those run by seeds.
 //!
 //! ```
 //! use leeward_engine::simulation::{Machine, Model, Setup, Spawn, Start};
@@ -38,11 +43,13 @@
 //! | [`Model::Pso`] | also stores pass stores to other words, unless they release |
 //! | [`Model::Weak`] | also loads pass loads: a load may read what a word held before, back to what a barrier or an acquire made the processor see; and a lock's acquisition orders no earlier access |
 //!
-//! All are multi-copy atomic. Not covered: loads that are done after later stores (load buffering), stores that reach other processors at
-//! different times (POWER), more than one outstanding access a word out of order. Buffers belong to processors, not to threads: a context switch leaves
-//! them as they are.
+//! All are multi-copy atomic. Not covered: loads that are done after later stores (load buffering),
+//! stores that reach other processors at different times (POWER), more than one outstanding access
+//! a word out of order. Buffers belong to processors, not to threads: a context switch leaves them
+//! as they are.
 //!
-//! The engine's own atomics (its tables and queues) are the real machine's: run futexes under [`Model::Sc`].
+//! The engine's own atomics (its tables and queues) are the real machine's: run futexes under
+//! [`Model::Sc`].
 
 mod explore;
 mod kernel;

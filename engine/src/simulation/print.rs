@@ -11,7 +11,8 @@ use super::unfold::Unfold;
 const WIDTH: usize = 56;
 
 impl Machine {
-    /// The schedule, replayed and told: a line a step, a column a processor. Loads say what they read, and which were stale.
+    /// The schedule, replayed and told: a line a step, a column a processor. Loads say what they
+    /// read, and which were stale.
     ///
     /// # Panics
     /// If it is not a schedule of this machine's.

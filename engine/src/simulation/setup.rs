@@ -118,7 +118,8 @@ impl Spawn {
 pub enum Start {
     /// Nothing, and no space's page tables are loaded.
     Idle,
-    /// Nothing, but its last thread's page tables are still loaded, and its bit in that space's mask is set.
+    /// Nothing, but its last thread's page tables are still loaded, and its bit in that space's
+    /// mask is set.
     Lazy(u8),
     /// It runs that thread.
     Runs(u8),
@@ -141,7 +142,8 @@ pub struct Setup {
     pub threads: Vec<Spawn>,
     /// At most so many context switches, where all schedules are tried.
     pub switches: u8,
-    /// At most so many times a lazy processor is told that its space's mappings have changed: it clears its bit.
+    /// At most so many times a lazy processor is told that its space's mappings have changed: it
+    /// clears its bit.
     pub shootdowns: u8,
     /// At most so many times a page is taken away, until somebody asks for it.
     pub page_outs: u8,
@@ -152,7 +154,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A machine without threads: sequentially consistent, one node, one space with two pages, nothing left out, no switch.
+    /// A machine without threads: sequentially consistent, one node, one space with two pages,
+    /// nothing left out, no switch.
     pub fn new(start: &[Start]) -> Setup {
         Setup {
             start: start.to_vec(),

@@ -1,5 +1,6 @@
-//! membarrier on the machine: the two-thread litmus shapes, with a rare side that calls it and a frequent one that has nothing; the situations
-//! in which the call may find the frequent side's processor; and what is expected of each.
+//! membarrier on the machine: the two-thread litmus shapes, with a rare side that calls it and a
+//! frequent one that has nothing; the situations in which the call may find the frequent side's
+//! processor; and what is expected of each.
 
 use std::boxed::Box;
 use std::format;
@@ -26,8 +27,8 @@ enum Access {
 }
 use Access::{Get, Set};
 
-/// Two accesses a side, and the outcome that program order forbids: what the loads read, in their order (rare side first), and what the words hold in the
-/// end, where that matters.
+/// Two accesses a side, and the outcome that program order forbids: what the loads read, in their
+/// order (rare side first), and what the words hold in the end, where that matters.
 struct Shape {
     name: &'static str,
     rare: [Access; 2],
@@ -102,7 +103,8 @@ impl Situation {
         matches!(self, Situation::Moving | Situation::Caller)
     }
 
-    /// Where the threads are (0: rare, 1: frequent, 2: a third, of this space or another), switches, shoot-downs.
+    /// Where the threads are (0: rare, 1: frequent, 2: a third, of this space or another),
+    /// switches, shoot-downs.
     fn start(self) -> (Vec<Start>, u8, u8) {
         let rare = Start::Runs(0);
         match self {
@@ -224,7 +226,8 @@ impl Case {
             let first = access(thread, frequent[0]);
             result(first, access(thread, frequent[1]))
         });
-        // A sibling of the rare one, so that that is never alone; elsewhere a thread of another space.
+        // A sibling of the rare one, so that that is never alone; elsewhere a thread of another
+        // space.
         let ours = self.situation == Situation::Second;
         let third = Spawn::new("other", u8::from(!ours && !global), |_: &Thread| 0);
         let mut threads = std::vec![rare, frequent, third];
@@ -275,8 +278,8 @@ fn loaded(result: u64, count: usize) -> Box<dyn Iterator<Item = u32>> {
     Box::new((0..count).rev().map(move |i| (result >> (8 * i) & 0xff) as u32))
 }
 
-/// A case that goes wrong where one part is left out, under the strongest model in which any does, and its search; `None` where none does. The
-/// cases in which a thread moves are not looked at.
+/// A case that goes wrong where one part is left out, under the strongest model in which any does,
+/// and its search; `None` where none does. The cases in which a thread moves are not looked at.
 pub fn missing_barrier(cut: Option<Cut>, no_memory: bool) -> Option<(Case, Report)> {
     [Model::Sc, Model::Tso, Model::Pso, Model::Weak].into_iter().find_map(|model| {
         let small = cases("private", model).into_iter().filter(|case| !case.situation.moves());

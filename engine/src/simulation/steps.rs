@@ -64,12 +64,14 @@ impl Machine {
     /// What can happen to a processor.
     fn events(&self, state: &State, processor: u8, steps: &mut Vec<Step>) {
         let cpu = &state.processors[usize::from(processor)];
-        // In a handler or a context switch, or under a run-queue lock: interrupts and switches wait.
+        // In a handler or a context switch, or under a run-queue lock: interrupts and switches
+        // wait.
         if cpu.work.is_some() || cpu.locks > 0 {
             return;
         }
         let pinned = cpu.running.is_some_and(|thread| state.threads[usize::from(thread)].pinned > 0);
-        // Interrupts arrive in any order; one that makes the processor schedule waits for a pinned thread.
+        // Interrupts arrive in any order; one that makes the processor schedule waits for a pinned
+        // thread.
         for (index, sent) in (0..).zip(&cpu.arriving) {
             if sent.kick != Kick::Schedule || !pinned {
                 steps.push(Step::Arrive { processor, index });
@@ -183,7 +185,8 @@ impl Machine {
                 let Sent { from, number, kick } = cpu.arriving.remove(usize::from(index));
                 cpu.work = Some((Task::Handler { here: processor, from, number, kick }, 0));
             }
-            // A context switch begins: the kernel's code for it runs step by step, and `finish` ends it.
+            // A context switch begins: the kernel's code for it runs step by step, and `finish`
+            // ends it.
             Step::Switch { processor, to } => {
                 // `u8::MAX`: they are not counted.
                 if state.switches != u8::MAX {
@@ -269,7 +272,8 @@ impl Machine {
                 state.memory.fence(here);
                 0
             }
-            // Numbered, so that the acknowledgment of this one can be told from that of an earlier one.
+            // Numbered, so that the acknowledgment of this one can be told from that of an earlier
+            // one.
             Request::Send { to, kick } => {
                 let number = &mut state.processors[here].sent[usize::from(to)];
                 *number += 1;
@@ -355,7 +359,8 @@ impl Machine {
         }
     }
 
-    /// Whether nothing more can come of it: all threads have ended, and what they stored is in memory.
+    /// Whether nothing more can come of it: all threads have ended, and what they stored is in
+    /// memory.
     pub(crate) fn is_over(&self, state: &State) -> bool {
         let quiet = (0..state.processors.len()).all(|here| state.memory.is_drained(here));
         quiet && state.threads.iter().all(|runner| runner.ended.is_some())
@@ -366,7 +371,8 @@ impl Machine {
 fn finish(state: &mut State, here: usize) {
     let cpu = &mut state.processors[here];
     match cpu.work.take() {
-        // The processor runs the next thread. To none: it keeps the page tables of the space that it ran last, and is lazy.
+        // The processor runs the next thread. To none: it keeps the page tables of the space that
+        // it ran last, and is lazy.
         Some((Task::Switch { from, to, active, .. }, _)) => {
             cpu.running = to.map(|(thread, _)| thread);
             cpu.active = to.map_or(active, |(_, space)| Some(space));

@@ -228,7 +228,8 @@ impl Nodes for Thread {
 
 impl Processors<Thread> for Thread {
     fn abilities(&self) -> Abilities {
-        // Its processors have no instruction streams to serialize, and its threads no restartable sequences.
+        // Its processors have no instruction streams to serialize, and its threads no restartable
+        // sequences.
         Abilities { delayed: true, expedited: true, sync_core: false, rseq: false }
     }
 

@@ -1,4 +1,5 @@
-//! Programs as trees: what one asks next, given the answers so far. It is run again from its beginning for each place that is new.
+//! Programs as trees: what one asks next, given the answers so far. It is run again from its
+//! beginning for each place that is new.
 
 use std::boxed::Box;
 use std::cell::Cell;

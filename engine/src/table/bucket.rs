@@ -1,5 +1,5 @@
-//! A bucket: some futexes' waiters (`wait_list`) behind one lock. Found by `table`, changed by the operations. Its lock is in its lock word (`lock_word`),
-//! on another cache line.
+//! A bucket: some futexes' waiters (`wait_list`) behind one lock. Found by `table`, changed by the
+//! operations. Its lock is in its lock word (`lock_word`), on another cache line.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
@@ -27,7 +27,8 @@ unsafe impl<H: Host> Send for Bucket<H> where H::Task: Send {}
 unsafe impl<H: Host> Sync for Bucket<H> where H::Task: Send {}
 
 impl<H: Host> Bucket<H> {
-    /// A bucket of a table that is made by `plan`, with its lock word there, both of which outlive it.
+    /// A bucket of a table that is made by `plan`, with its lock word there, both of which outlive
+    /// it.
     pub(crate) fn new(plan: NonNull<Plan>, lock_word: NonNull<LockWord>) -> Bucket<H> {
         Bucket { list: UnsafeCell::new(WaitList::new()), tracked: Tracked::new(), lock_word, plan }
     }

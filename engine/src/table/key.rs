@@ -59,8 +59,9 @@ impl Key {
         matches!(self.kind, Kind::Private)
     }
 
-    /// Spreads keys over buckets. The seed keeps whoever chooses addresses from choosing buckets; the kind is left
-    /// out, since keys that differ in it alone are rare and are told apart by comparison.
+    /// Spreads keys over buckets. The seed keeps whoever chooses addresses from choosing buckets;
+    /// the kind is left out, since keys that differ in it alone are rare and are told apart by
+    /// comparison.
     #[inline]
     pub(crate) const fn hash(&self, seed: u64) -> u64 {
         self.hash_with(Spread::new(self.owner, seed))
@@ -87,7 +88,8 @@ impl Spread {
         Spread { owner, factor: 0xd6e8_feb8_6659_fd93 ^ seed.rotate_left(32) }
     }
 
-    /// The hash of a place, computed behind whatever comes before this in the program: a processor computes while it waits for a fence.
+    /// The hash of a place, computed behind whatever comes before this in the program: a processor
+    /// computes while it waits for a fence.
     #[inline(always)]
     pub(crate) fn hash_behind(self, place: u64) -> u64 {
         self.hash(behind(place))

@@ -1,8 +1,11 @@
-//! The lock word of a bucket: its lock, and a filter that says what its waiters wait for, so that a wake that finds nobody looks at nothing else.
+//! The lock word of a bucket: its lock, and a filter that says what its waiters wait for, so that a
+//! wake that finds nobody looks at nothing else.
 //!
-//! In a table that is as large as its threads ask, each lock word has a cache line of its own, apart from the list that the lock guards: threads
-//! that look at the lock while somebody holds it do not take the line that its holder works on. In one that grew because there
-//! are more waiters than that, lock words lie side by side: then they are so many that threads seldom meet on a line.
+//! In a table that is as large as its threads ask, each lock word has a cache line of its own,
+//! apart from the list that the lock guards: threads that look at the lock while somebody holds it
+//! do not take the line that its holder works on. In one that grew because there are more waiters
+//! than that, lock words lie side by side: then they are so many that threads seldom meet on a
+//! line.
 
 use crate::Host;
 use crate::atomic::{AtomicU32, LockQueue, Ordering};
@@ -18,13 +21,15 @@ const FILTER_BITS: u64 = 30;
 /// What a lock word holds when nobody waits.
 const EMPTY: u32 = 0;
 
-/// The bit that a key's waiters set in the filter: one of 30, by the hash's upper half (the lower chooses the bucket).
+/// The bit that a key's waiters set in the filter: one of 30, by the hash's upper half (the lower
+/// chooses the bucket).
 #[inline]
 pub(crate) const fn filter_bit(hash: u64) -> u32 {
     1 << (2 + (((hash >> 32) * FILTER_BITS) >> 32))
 }
 
-/// A lock word without the bit of the lock: the filter and the migrated bit. The holder of the lock has it, and stores it with the unlocking.
+/// A lock word without the bit of the lock: the filter and the migrated bit. The holder of the lock
+/// has it, and stores it with the unlocking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Filter(u32);
 
@@ -64,7 +69,8 @@ impl LockWord {
         LockWord { word: AtomicU32::new(EMPTY), queue: LockQueue::new() }
     }
 
-    /// Whether nobody waits for a key with that filter bit, nor is about to, and none migrated: one load, so that nothing slips between two.
+    /// Whether nobody waits for a key with that filter bit, nor is about to, and none migrated: one
+    /// load, so that nothing slips between two.
     #[inline(always)]
     pub(crate) fn is_deserted(&self, filter_bit: u32) -> bool {
         let migrated = if mutated!(migrated_bit) { 0 } else { MIGRATED };
@@ -84,7 +90,8 @@ impl LockWord {
         self.word.load(Ordering::Acquire) & MIGRATED != 0
     }
 
-    /// Takes the lock, and puts `filter_bit` there in the same step; it is gone with the lock unless what the lock word says is changed.
+    /// Takes the lock, and puts `filter_bit` there in the same step; it is gone with the lock
+    /// unless what the lock word says is changed.
     #[inline(always)]
     pub(crate) fn lock<'a, H: Host>(&'a self, host: &'a H, filter_bit: u32) -> Held<'a, H> {
         let guard = PreemptionGuard::new(host);
@@ -94,7 +101,8 @@ impl LockWord {
 
     #[inline]
     fn try_lock(&self, filter_bit: u32) -> Option<Filter> {
-        // Acquire: what was done under the lock before; partner: `unlock`. Relaxed on failure: nothing learnt.
+        // Acquire: what was done under the lock before; partner: `unlock`. Relaxed on failure:
+        // nothing learnt.
         let order = if mutated!(lock_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
         // Relaxed: a guess.
         let mut free = self.word.load(Ordering::Relaxed) & !TAKEN;

@@ -1,4 +1,5 @@
-//! Where a key is (a bucket and its lock word), and what the holder of a bucket's lock does to its list. Found by `table`, used by the operations.
+//! Where a key is (a bucket and its lock word), and what the holder of a bucket's lock does to its
+//! list. Found by `table`, used by the operations.
 
 use core::ptr::NonNull;
 
@@ -16,7 +17,8 @@ use crate::{Errno, Host, Space};
 /// A bucket with so many waiters makes the engine ask whether the table is too small.
 const CROWDED: usize = 2;
 
-/// A key's bucket, its lock word, which is reached without touching the bucket's line, and the bit that the key's waiters set in its filter.
+/// A key's bucket, its lock word, which is reached without touching the bucket's line, and the bit
+/// that the key's waiters set in its filter.
 pub(crate) struct BucketRef<'a, H: Host> {
     pub(crate) bucket: &'a Bucket<H>,
     pub(crate) lock_word: &'a LockWord,
@@ -42,7 +44,8 @@ impl<'a, H: Host> BucketRef<'a, H> {
         self.lock_with(host, space, 0)
     }
 
-    /// Takes the lock, in one step with setting the key's filter bit: to queue there. The bit is gone with the lock if nothing was queued.
+    /// Takes the lock, in one step with setting the key's filter bit: to queue there. The bit is
+    /// gone with the lock if nothing was queued.
     #[inline(always)]
     pub(crate) fn enter(self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
         self.lock_with(host, space, self.filter_bit)
@@ -133,7 +136,8 @@ impl<'a, H: Host> Locked<'a, H> {
         self.held.filter
     }
 
-    /// Returns true if a waiter with that key is a private one in the global table, where its space counts it.
+    /// Returns true if a waiter with that key is a private one in the global table, where its space
+    /// counts it.
     fn is_global_user(&self, key: &Key) -> bool {
         key.is_private() && plan::is_global(self.bucket_ref.bucket.plan().rank)
     }
@@ -161,7 +165,8 @@ impl<'a, H: Host> Locked<'a, H> {
         }
     }
 
-    /// Rebuilds the filter from the waiters that are in the list, since a wake found none: without the bits of those that are gone.
+    /// Rebuilds the filter from the waiters that are in the list, since a wake found none: without
+    /// the bits of those that are gone.
     #[cold]
     #[inline(never)]
     fn rebuild_filter(&mut self) {
@@ -177,8 +182,9 @@ impl<'a, H: Host> Locked<'a, H> {
         self.held.filter = self.held.filter.of(filter_bits);
     }
 
-    /// Queues a node whose owner entered the bucket, and is counted in the space if it is a private one in the global table. Whether the bucket looks crowded: it has 3
-    /// waiters, 5, 9 and so on, and not all of one word.
+    /// Queues a node whose owner entered the bucket, and is counted in the space if it is a private
+    /// one in the global table. Whether the bucket looks crowded: it has 3 waiters, 5, 9 and so on,
+    /// and not all of one word.
     ///
     /// # Safety
     /// It is idle, and stays where it is until it was woken or has been taken out.
@@ -191,8 +197,8 @@ impl<'a, H: Host> Locked<'a, H> {
         unsafe { self.place(node, key, None) }
     }
 
-    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere. `beside` is one of the list: the node is put behind it, as one as urgent, which is
-    /// no pass over the list.
+    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere. `beside` is one of the
+    /// list: the node is put behind it, as one as urgent, which is no pass over the list.
     ///
     /// # Safety
     /// The same.
@@ -232,8 +238,8 @@ impl<'a, H: Host> Locked<'a, H> {
         self.put_into(node);
     }
 
-    /// The same for one of several, the most urgent first: `last` is the one that was appended before. All of them together cost one pass over
-    /// the list.
+    /// The same for one of several, the most urgent first: `last` is the one that was appended
+    /// before. All of them together cost one pass over the list.
     fn append_behind(&mut self, last: &mut Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
         self.assign_sequence(node);
         self.list().insert_behind(*last, node);
@@ -293,9 +299,10 @@ impl<'a, H: Host> Locked<'a, H> {
         end
     }
 
-    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a sequence number below `cutoff`, as far as there is room: `take` answers whether
-    /// there is for another. One that waits for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`. Whoever finds nobody
-    /// sees to it that the next does so by the filter.
+    /// Wakes up to `most` waiters with that key, a bit of `bits`, and a sequence number below
+    /// `cutoff`, as far as there is room: `take` answers whether there is for another. One that
+    /// waits for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`.
+    /// Whoever finds nobody sees to it that the next does so by the filter.
     #[inline]
     pub(crate) fn wake(
         &mut self,
@@ -333,8 +340,10 @@ impl<'a, H: Host> Locked<'a, H> {
         end.map(|_| woken)
     }
 
-    /// Gives up to `most` waiters of `from` another key, in this bucket or in that of `to`; how many. Equal keys: counted, and left
-    /// where they are. One pass over each list: both are sorted, so the moved ones go to places ever further back. `EINVAL` as for [`wake`](Self::wake).
+    /// Gives up to `most` waiters of `from` another key, in this bucket or in that of `to`; how
+    /// many. Equal keys: counted, and left where they are. One pass over each list: both are
+    /// sorted, so the moved ones go to places ever further back. `EINVAL` as for
+    /// [`wake`](Self::wake).
     pub(crate) fn requeue(
         &mut self,
         mut to: Option<&mut Locked<'_, H>>,
@@ -369,8 +378,9 @@ impl<'a, H: Host> Locked<'a, H> {
         Ok(moved)
     }
 
-    /// Gives a waiter of this bucket another key, in this bucket or in that of `to`, behind those that are there. `last` is the one that was given
-    /// before, under the same locks, and no less urgent.
+    /// Gives a waiter of this bucket another key, in this bucket or in that of `to`, behind those
+    /// that are there. `last` is the one that was given before, under the same locks, and no less
+    /// urgent.
     pub(crate) fn give(
         &mut self,
         to: Option<&mut Locked<'_, H>>,
@@ -386,7 +396,8 @@ impl<'a, H: Host> Locked<'a, H> {
         }
         list.unlink(node);
         match to {
-            // Appended behind the cutoff: a loop over the list does not meet it again as one of its old key.
+            // Appended behind the cutoff: a loop over the list does not meet it again as one of its
+            // old key.
             None => {
                 self.enter(filter_bit, 0);
                 self.append_behind(last, node);
@@ -414,8 +425,8 @@ impl<'a, H: Host> Locked<'a, H> {
         self.put_into(node);
     }
 
-    /// The list, whose waiters were all taken, stays empty from now on: its successor's buckets serve. They, and the waiters in them, are seen
-    /// by the thread that sees the migrated bit.
+    /// The list, whose waiters were all taken, stays empty from now on: its successor's buckets
+    /// serve. They, and the waiters in them, are seen by the thread that sees the migrated bit.
     pub(crate) fn close(&mut self) {
         self.list().waiters = 0;
         self.held.filter = Filter::CLOSED;

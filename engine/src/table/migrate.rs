@@ -1,4 +1,5 @@
-//! How a table's waiters come into a larger one: bucket by bucket, each under its lock. `resize` says when.
+//! How a table's waiters come into a larger one: bucket by bucket, each under its lock. `resize`
+//! says when.
 
 use core::ptr::NonNull;
 
@@ -10,7 +11,8 @@ use crate::table::space::PrivateTable;
 use crate::{Host, Nodes, Space};
 
 impl<H: Host> Space<H> {
-    /// Sees to it that the table has at least `len` buckets, if there is memory and nobody is in the way. Waits and wakes go on.
+    /// Sees to it that the table has at least `len` buckets, if there is memory and nobody is in
+    /// the way. Waits and wakes go on.
     pub(crate) fn fit(&self, host: &H, len: usize) {
         let enough = match self.private_table() {
             PrivateTable::Present(table) => table.len() >= len,
@@ -47,8 +49,9 @@ impl<H: Host> Space<H> {
     }
 }
 
-/// Makes a table that takes over from `old`; nothing if there is no memory. If there is one already, the host panicked while the waiters were on their
-/// way to it: the rest of them goes there.
+/// Makes a table that takes over from `old`; nothing if there is no memory. If there is one
+/// already, the host panicked while the waiters were on their way to it: the rest of them goes
+/// there.
 pub(crate) fn replace<H: Host>(
     host: &H,
     space: &Space<H>,
@@ -69,8 +72,9 @@ pub(crate) fn replace<H: Host>(
     Some(new)
 }
 
-/// Moves the waiters of `old` to its successor, bucket by bucket. Whoever comes meanwhile finds a bucket as it was, or closed, and then
-/// goes to the successor; so each key has one bucket at any time, and nobody waits for more than a bucket's lock.
+/// Moves the waiters of `old` to its successor, bucket by bucket. Whoever comes meanwhile finds a
+/// bucket as it was, or closed, and then goes to the successor; so each key has one bucket at any
+/// time, and nobody waits for more than a bucket's lock.
 fn migrate<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) {
     for (i, bucket) in old.buckets().enumerate() {
         let mut from = bucket.lock(host, space);
@@ -88,8 +92,8 @@ fn migrate<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) 
     }
 }
 
-/// A bucket that is being emptied. Its waiters arrive all, also where a callback of the host's panics meanwhile: with some here and some there, a key
-/// would have two buckets.
+/// A bucket that is being emptied. Its waiters arrive all, also where a callback of the host's
+/// panics meanwhile: with some here and some there, a key would have two buckets.
 pub(crate) struct Migration<'a, H: Host> {
     from: Locked<'a, H>,
     to: &'a Table<H>,

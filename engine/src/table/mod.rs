@@ -1,4 +1,5 @@
-//! A table of buckets: one allocation, a power of two of them, never freed before its space or its engine is.
+//! A table of buckets: one allocation, a power of two of them, never freed before its space or its
+//! engine is.
 
 pub(crate) mod bucket;
 pub(crate) mod key;
@@ -60,7 +61,8 @@ pub(crate) struct Table<H: Host> {
     older: Option<NonNull<Table<H>>>,
 }
 
-// SAFETY: buckets may be sent and shared; the pointers are to memory that the owner of the table owns.
+// SAFETY: buckets may be sent and shared; the pointers are to memory that the owner of the table
+// owns.
 unsafe impl<H: Host> Send for Table<H> where H::Task: Send {}
 // SAFETY: as above.
 unsafe impl<H: Host> Sync for Table<H> where H::Task: Send {}
@@ -121,7 +123,8 @@ impl<H: Host> Table<H> {
     /// Frees it and all that it replaced.
     ///
     /// # Safety
-    /// It came from `allocate` with this memory (or is the [`block`](Self::block) of such a one), and nobody uses it.
+    /// It came from `allocate` with this memory (or is the [`block`](Self::block) of such a one),
+    /// and nobody uses it.
     pub(crate) unsafe fn free(table: NonNull<Table<H>>, memory: &H::Memory) {
         let mut table = Some(table);
         while let Some(current) = table {
@@ -130,7 +133,8 @@ impl<H: Host> Table<H> {
             for i in 0..head.plan.len {
                 // SAFETY: one of its buckets.
                 let bucket = unsafe { head.buckets.add(i) };
-                // SAFETY: nobody uses it. Waiters that are in it still are futures that were leaked, which nobody touches.
+                // SAFETY: nobody uses it. Waiters that are in it still are futures that were
+                // leaked, which nobody touches.
                 unsafe { bucket.drop_in_place() };
                 // SAFETY: one of its lock words.
                 let lock_word = unsafe { head.view.lock_words.add(i << head.view.shift) }.cast::<LockWord>();

@@ -1,4 +1,5 @@
-//! How a table is made. What a bucket has to know of its table is here, so that it need not know the table.
+//! How a table is made. What a bucket has to know of its table is here, so that it need not know
+//! the table.
 
 use crate::table::key::Key;
 use crate::table::lock_word;
@@ -10,7 +11,8 @@ const FEWEST_BUCKETS: usize = 16;
 /// Buckets for a thread of a space.
 pub(crate) const BUCKETS_A_THREAD: usize = 4;
 
-/// The rank of the first table that all spaces share. A larger table that takes over has a higher rank.
+/// The rank of the first table that all spaces share. A larger table that takes over has a higher
+/// rank.
 pub(crate) const GLOBAL: u32 = 0;
 /// The rank of a space's first table.
 pub(crate) const PRIVATE: u32 = 1 << 16;

@@ -1,9 +1,12 @@
-//! When a table is too small. Threads that wait and wake are not stopped, and leave no trace that they read. `migrate` moves the waiters.
+//! When a table is too small. Threads that wait and wake are not stopped, and leave no trace that
+//! they read. `migrate` moves the waiters.
 //!
-//! A table is crowded when more than half of its buckets have waiters: then as a rule there are 7 waiters to 10 buckets, and one wake in three walks
-//! past a stranger. Nobody counts waiters where all threads would have to: a bucket that looks crowded has the lock words beside its own looked at, and if those
-//! are too, all of them, once for so many such looks that it costs each 256 lock words at most. Since as many wait at least as buckets have
-//! waiters, a table that is twice as large has fewer than four buckets for each of them, whoever chooses the words.
+//! A table is crowded when more than half of its buckets have waiters: then as a rule there are 7
+//! waiters to 10 buckets, and one wake in three walks past a stranger. Nobody counts waiters where
+//! all threads would have to: a bucket that looks crowded has the lock words beside its own looked
+//! at, and if those are too, all of them, once for so many such looks that it costs each 256 lock
+//! words at most. Since as many wait at least as buckets have waiters, a table that is twice as
+//! large has fewer than four buckets for each of them, whoever chooses the words.
 
 use crate::Host;
 use crate::atomic::{AtomicU32, Ordering};
@@ -15,7 +18,8 @@ const SAMPLE: usize = 32;
 const SPREAD_SAMPLE: usize = 16;
 /// How many lock words a look at all of them may cost each time that the first look says so.
 const SHARE: usize = 256;
-/// Lock words side by side where there are so many times more than threads alone would ask for: as many lines as those at least.
+/// Lock words side by side where there are so many times more than threads alone would ask for: as
+/// many lines as those at least.
 pub(crate) const LOCK_WORDS_A_LINE: usize = 16;
 /// At most so many asks in two's powers are passed over after there was no memory.
 const LONGEST_PAUSE: u32 = 10;
@@ -45,12 +49,13 @@ impl Resize {
         u64::from(self.refused.load(Ordering::Relaxed))
     }
 
-    /// Enlarges, unless somebody is at it, or there was no memory lately. `make` is false if there is none now: then 1 ask is passed over, then 3, 7 and
-    /// so on up to 1,023.
+    /// Enlarges, unless somebody is at it, or there was no memory lately. `make` is false if there
+    /// is none now: then 1 ask is passed over, then 3, 7 and so on up to 1,023.
     #[cold]
     #[inline(never)]
     pub(crate) fn alone(&self, make: impl FnOnce() -> bool) {
-        // Acquire: what the last one to enlarge it did; partner: `Resizing::drop`. Relaxed on failure: somebody is at it.
+        // Acquire: what the last one to enlarge it did; partner: `Resizing::drop`. Relaxed on
+        // failure: somebody is at it.
         if self.resizing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }

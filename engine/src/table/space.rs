@@ -1,5 +1,5 @@
-//! An address space: its number, and its own table of buckets, once it has one. A host keeps it with its own idea of an
-//! address space (process, container, instance).
+//! An address space: its number, and its own table of buckets, once it has one. A host keeps it
+//! with its own idea of an address space (process, container, instance).
 //!
 //! Private futexes touch nothing but this: no lock, count or line that another space uses.
 
@@ -36,8 +36,9 @@ pub struct Space<H: Host> {
     pub(crate) registered: AtomicU32,
 }
 
-/// The table in which a call finds the private keys of its space, from its beginning to its end. A call asks once: a second time it might find another
-/// table, and then waiters would be moved between tables that are not freed together.
+/// The table in which a call finds the private keys of its space, from its beginning to its end. A
+/// call asks once: a second time it might find another table, and then waiters would be moved
+/// between tables that are not freed together.
 pub(crate) enum TablePin<'a, H: Host> {
     /// The global table; the space gets no other as long as this is there.
     Global { _user: GlobalUser<'a, H> },
@@ -57,14 +58,16 @@ const fn is_count(address: usize) -> bool {
     address & 1 == 1
 }
 
-/// The word for a space without a private table, of which `count` waiters and calls use the global one.
+/// The word for a space without a private table, of which `count` waiters and calls use the global
+/// one.
 fn users<H: Host>(count: usize) -> *mut Table<H> {
     core::ptr::without_provenance_mut(count << 1 | 1)
 }
 
 impl<H: Host> Space<H> {
-    /// A space without a table. `number` is never another space's while the engine lives; `seed` is a random number
-    /// that its threads do not know: it keeps them from choosing buckets. Allocates nothing.
+    /// A space without a table. `number` is never another space's while the engine lives; `seed` is
+    /// a random number that its threads do not know: it keeps them from choosing buckets. Allocates
+    /// nothing.
     pub fn new(number: u64, seed: u64, memory: H::Memory) -> Space<H> {
         Space {
             private_table: AtomicPtr::new(users(0)),
@@ -117,12 +120,13 @@ impl<H: Host> Space<H> {
 
     /// Changes the count by `change`, unless there is a table: that.
     fn change_users(&self, change: impl Fn(usize) -> usize) -> Option<&Table<H>> {
-        // Acquire: the table's contents, as in `private_table`; where it is a count, the exchange decides.
+        // Acquire: the table's contents, as in `private_table`; where it is a count, the exchange
+        // decides.
         let mut found = self.private_table.load(Ordering::Acquire);
         while is_count(found.addr()) {
             let changed = users(change(found.addr() >> 1));
-            // Release: a table that comes after the last one left sees what it did; Acquire, also on failure: the table's
-            // contents are read next. Partner: `adopt_first`.
+            // Release: a table that comes after the last one left sees what it did; Acquire, also
+            // on failure: the table's contents are read next. Partner: `adopt_first`.
             match self.private_table.compare_exchange(found, changed, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return None,
                 Err(now) => found = now,
@@ -132,7 +136,8 @@ impl<H: Host> Space<H> {
         Some(unsafe { &*found })
     }
 
-    /// Begins a call that uses the space's private keys. If there is no private table, none appears until the call ends.
+    /// Begins a call that uses the space's private keys. If there is no private table, none appears
+    /// until the call ends.
     #[inline]
     pub(crate) fn pin_table(&self) -> TablePin<'_, H> {
         match self.private_table() {
@@ -159,7 +164,8 @@ impl<H: Host> Space<H> {
     /// Counts `count` waiters or calls less that use the global table.
     #[inline(never)]
     pub(crate) fn remove_global_users(&self, count: u32) {
-        // Saturating: wrong for spaces with one number only, which breaks their waits and nothing else, since no call asks twice (`TablePin`).
+        // Saturating: wrong for spaces with one number only, which breaks their waits and nothing
+        // else, since no call asks twice (`TablePin`).
         self.change_users(|users| users.saturating_sub(count as usize));
     }
 
@@ -176,7 +182,8 @@ impl<H: Host> Space<H> {
 
     /// A first table, if nobody is in the global one.
     pub(crate) fn adopt_first(&self, table: NonNull<Table<H>>) -> bool {
-        // Release: the table's contents; partner: `private_table`. Acquire: what the last user of the global table did. Relaxed on failure.
+        // Release: the table's contents; partner: `private_table`. Acquire: what the last user of
+        // the global table did. Relaxed on failure.
         let order = if mutated!(first_release) { Ordering::Acquire } else { Ordering::AcqRel };
         self.private_table.compare_exchange(users(0), table.as_ptr(), order, Ordering::Relaxed).is_ok()
     }

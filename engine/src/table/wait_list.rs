@@ -1,4 +1,5 @@
-//! A bucket's list: waiters linked through their nodes, the most urgent first, oldest first among equals. Its bucket's lock guards it.
+//! A bucket's list: waiters linked through their nodes, the most urgent first, oldest first among
+//! equals. Its bucket's lock guards it.
 
 use core::ptr::NonNull;
 
@@ -12,7 +13,8 @@ use crate::{Errno, Host, Priority};
 pub(crate) struct WaitList<H: Host> {
     pub(crate) head: Option<NonNull<Waiter<H>>>,
     tail: Option<NonNull<Waiter<H>>>,
-    /// The sequence number that the next waiter gets. Never goes back, not even in the table that comes after.
+    /// The sequence number that the next waiter gets. Never goes back, not even in the table that
+    /// comes after.
     pub(crate) next_sequence: u64,
     /// Waiters in the list.
     pub(crate) waiters: usize,
@@ -39,7 +41,8 @@ pub(crate) struct Found<H: Host> {
 impl<H: Host> WaitList<H> {
     /// A node of the list, or one that is being put there.
     pub(crate) fn waiter(&mut self, node: NonNull<Waiter<H>>) -> &Waiter<H> {
-        // SAFETY: a node is there until it is out of the list, or was woken; and both need the lock, which is held.
+        // SAFETY: a node is there until it is out of the list, or was woken; and both need the
+        // lock, which is held.
         unsafe { node.as_ref() }
     }
 
@@ -50,7 +53,8 @@ impl<H: Host> WaitList<H> {
         unsafe { &mut *links }
     }
 
-    /// The first waiter with that key from a place in the list on: itself, who is behind it, and its claim if it inherits priorities.
+    /// The first waiter with that key from a place in the list on: itself, who is behind it, and
+    /// its claim if it inherits priorities.
     pub(crate) fn seek(&mut self, from: Option<NonNull<Waiter<H>>>, key: &Key) -> Option<Found<H>> {
         let mut cursor = from;
         while let Some(node) = cursor {
@@ -97,7 +101,8 @@ impl<H: Host> WaitList<H> {
         self.link(previous, node);
     }
 
-    /// The same, looked for from `from` on, which is of the list and no less urgent; or from the head.
+    /// The same, looked for from `from` on, which is of the list and no less urgent; or from the
+    /// head.
     pub(crate) fn insert_behind(&mut self, from: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
         let priority = self.priority(node);
         let mut previous = self.tail;
@@ -142,8 +147,9 @@ impl<H: Host> WaitList<H> {
         }
     }
 
-    /// The first waiter from a place in the list on that a wake with that key and those bits chooses, of those with sequence numbers below `cutoff`; and who is behind
-    /// it. `EINVAL`: one that waits for a lock that inherits priorities, which is not to be woken so, comes before.
+    /// The first waiter from a place in the list on that a wake with that key and those bits
+    /// chooses, of those with sequence numbers below `cutoff`; and who is behind it. `EINVAL`: one
+    /// that waits for a lock that inherits priorities, which is not to be woken so, comes before.
     #[inline]
     pub(crate) fn choose(
         &mut self,
@@ -164,7 +170,8 @@ impl<H: Host> WaitList<H> {
             }
             let matches = links.bitset & bits != 0 && (links.sequence < cutoff || mutated!(cutoff));
             if matches && !self.waiter(node).has_left() {
-                // Claiming this one is an exchange, which keeps back what is read behind it: the next one's memory, which is another thread's, may come meanwhile.
+                // Claiming this one is an exchange, which keeps back what is read behind it: the
+                // next one's memory, which is another thread's, may come meanwhile.
                 if let Some(next) = cursor {
                     prefetch_all(next.as_ptr());
                 }
@@ -174,8 +181,8 @@ impl<H: Host> WaitList<H> {
         Ok(None)
     }
 
-    /// Takes a node out of the list and decides that it is woken; its handle, or nothing if it decided first that it
-    /// leaves. Either way it may be gone from now on.
+    /// Takes a node out of the list and decides that it is woken; its handle, or nothing if it
+    /// decided first that it leaves. Either way it may be gone from now on.
     pub(crate) fn claim(&mut self, node: NonNull<Waiter<H>>, bits: u32) -> Option<Woken<H>> {
         self.unlink(node);
         let links = self.links(node);
@@ -183,7 +190,8 @@ impl<H: Host> WaitList<H> {
         // Before the decision, with which the node is its owner's, and the group gone too perhaps.
         let handle = if mutated!(handle_late) { None } else { links.handle.take() };
         if let Some(group) = links.group().filter(|_| !mutated!(group_flag)) {
-            // SAFETY: on the frame of the node's owner, which needs this bucket's lock to go, unless the node was woken.
+            // SAFETY: on the frame of the node's owner, which needs this bucket's lock to go,
+            // unless the node was woken.
             unsafe { group.as_ref() }.tell_group();
         }
         let decision = self.waiter(node).decide_to_wake();

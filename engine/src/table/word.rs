@@ -1,4 +1,5 @@
-//! What a caller says of a futex: the word, who uses it, and at which node it is waited for. The engine makes a `key` of it.
+//! What a caller says of a futex: the word, who uses it, and at which node it is waited for. The
+//! engine makes a `key` of it.
 
 /// An address of the calling thread's space, as it came: any 64 bits.
 pub type Address = u64;
@@ -40,8 +41,8 @@ impl Word {
 pub enum SharedKey {
     /// Memory that only this space has (anonymous, not shared): the space and the address.
     Anonymous,
-    /// A file or a shared memory object: its number, which is never given to another object while the engine
-    /// lives, and the offset into it.
+    /// A file or a shared memory object: its number, which is never given to another object while
+    /// the engine lives, and the offset into it.
     Object {
         /// Which.
         object: u64,
@@ -50,14 +51,15 @@ pub enum SharedKey {
     },
 }
 
-/// At which node a shared word's waiters are. All who use a word must say the same; private words are in their space's own table, which is near
-/// the thread that first needed it.
+/// At which node a shared word's waiters are. All who use a word must say the same; private words
+/// are in their space's own table, which is near the thread that first needed it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Node {
     /// Wherever its hash says: nothing is looked up.
     #[default]
     Hashed,
-    /// That with the number in the 32 bits behind the word, which is aligned to 8 bytes then; [`NO_NODE`] there is replaced by the calling thread's node.
+    /// That with the number in the 32 bits behind the word, which is aligned to 8 bytes then;
+    /// [`NO_NODE`] there is replaced by the calling thread's node.
     Beside,
     /// That which the memory policy of the word's address wants; by hash where there is none.
     Policy,

@@ -107,7 +107,8 @@ fn the_last_byte_is_asked_for_too() {
     }
 }
 
-/// Memory need not end where two words would: the second one, which has the node, is asked for as well.
+/// Memory need not end where two words would: the second one, which has the node, is asked for as
+/// well.
 #[test]
 fn the_word_with_the_node_is_asked_for_too() {
     let engine = Engine::new(Config::for_processors(1, 1), Rationed::new(9)).unwrap();

@@ -29,7 +29,8 @@ pub(crate) enum Told {
     Registered(Option<Interrupt>),
 }
 
-/// 130 processors: the caller is on 1; 0, 3, 64 and 129 ran its space, 0 and 64 and 129 still do, 3 runs another's.
+/// 130 processors: the caller is on 1; 0, 3, 64 and 129 ran its space, 0 and 64 and 129 still do, 3
+/// runs another's.
 pub(crate) struct Recorder {
     told: RefCell<Vec<Told>>,
     abilities: Abilities,

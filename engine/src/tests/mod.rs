@@ -1,4 +1,5 @@
-//! Unit tests that need the insides of the engine, and the host that they share. What the public interface can show is tested in `engine/tests`.
+//! Unit tests that need the insides of the engine, and the host that they share. What the public
+//! interface can show is tested in `engine/tests`.
 
 pub(crate) mod host;
 mod hostile;

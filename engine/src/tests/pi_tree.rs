@@ -11,7 +11,8 @@ use crate::table::key::Key;
 use crate::tests::host::{Nowhere, Rationed};
 use crate::{Priority, Thread, Word};
 
-/// The claims of a subtree in order; its height, which is the one that its top says, and as low as it must be.
+/// The claims of a subtree in order; its height, which is the one that its top says, and as low as
+/// it must be.
 fn check(waits: &mut Waits<'_, Nowhere>, by: usize, top: Option<ClaimPtr<Nowhere>>, into: &mut Vec<Rank>) -> u8 {
     let Some(top) = top else { return 0 };
     let Link { children: [less, more], height, .. } = *waits.link(by, top);

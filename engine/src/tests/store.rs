@@ -114,7 +114,8 @@ fn a_table_grows_with_the_words_that_are_waited_for() {
             assert_eq!(stats.waiters, most);
             // Two for each as a rule; fewer than four, whoever chooses the words.
             assert!((most..4 * most).contains(&(stats.buckets as u64)), "{stats:?}");
-            // With the tables that were replaced, which are as many together: 64 and 4 a bucket, 128 where they are few.
+            // With the tables that were replaced, which are as many together: 64 and 4 a bucket,
+            // 128 where they are few.
             assert!(stats.bytes as u64 <= most * 4 * 2 * 68 + 16 * 1024, "{stats:?}");
         }
         for (word, future) in waiting.iter_mut().enumerate() {
@@ -145,7 +146,8 @@ fn a_wake_with_nobody_there_takes_a_lock_once_at_most_beside_waiters_of_other_wo
         engine.stats(&host).locked - before
     };
     gone.clear();
-    // Filter bits of those that are gone are there still; a look under the lock takes them away, but for those of others.
+    // Filter bits of those that are gone are there still; a look under the lock takes them away,
+    // but for those of others.
     wake_each();
     let rest = wake_each();
     assert!(rest <= 8, "{rest} of 32 words have a filter_bit of other waiters in their bucket");

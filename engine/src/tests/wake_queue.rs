@@ -26,7 +26,8 @@ impl Wake for Wakes {
     }
 }
 
-/// So many futures wait, and all are woken: how many were told, what the host was told, and whether it panicked.
+/// So many futures wait, and all are woken: how many were told, what the host was told, and whether
+/// it panicked.
 fn woken(waiters: u32, panics_at: u32) -> (u32, Vec<Part>, bool) {
     let engine = Engine::new(Config::small(1), Rationed::new(9)).unwrap();
     let host = Nowhere::new(1, Rationed::new(9));

@@ -1,5 +1,5 @@
-//! A waiter: the node that a waiting thread or future places itself, on its stack or in its task. Nothing is allocated
-//! to wait. Made by `wait` and `wait_async`, linked by `bucket`.
+//! A waiter: the node that a waiting thread or future places itself, on its stack or in its task.
+//! Nothing is allocated to wait. Made by `wait` and `wait_async`, linked by `bucket`.
 
 pub(crate) mod wake_queue;
 
@@ -72,8 +72,8 @@ pub(crate) enum Decision {
     Asleep,
 }
 
-/// What belongs to whoever holds the lock of the bucket that the waiter is in; before it is queued, and after it was
-/// woken or has left, to its owner.
+/// What belongs to whoever holds the lock of the bucket that the waiter is in; before it is queued,
+/// and after it was woken or has left, to its owner.
 pub(crate) struct Links<H: Host> {
     pub(crate) next: Option<NonNull<Waiter<H>>>,
     pub(crate) previous: Option<NonNull<Waiter<H>>>,
@@ -88,7 +88,8 @@ pub(crate) struct Links<H: Host> {
     pub(crate) handle: Option<Handle<H>>,
     /// The bitset of the wake that chose it.
     pub(crate) woken_by: u32,
-    /// What it is part of, on its owner's frame too: the flag of a group (waitv), or its claim where it inherits.
+    /// What it is part of, on its owner's frame too: the flag of a group (waitv), or its claim
+    /// where it inherits.
     part_of: Option<NonNull<()>>,
     inherits: bool,
 }
@@ -118,20 +119,23 @@ pub(crate) struct Waiter<H: Host> {
     /// | assigned | queued, spinning | a thread that exits, under the graph's lock |
     /// | woken | assigned | its owner, under both |
     ///
-    /// With a claim (`pi_graph`) it is woken and leaves under the lock of the bucket and of the graph: both.
+    /// With a claim (`pi_graph`) it is woken and leaves under the lock of the bucket and of the
+    /// graph: both.
     ///
-    /// As soon as it is woken its owner may return, and the node be gone. One that has left is still in its bucket's list, until its
-    /// owner has taken it out; that owner needs the lock for it, so whoever holds the lock may touch what it finds there.
+    /// As soon as it is woken its owner may return, and the node be gone. One that has left is
+    /// still in its bucket's list, until its owner has taken it out; that owner needs the lock for
+    /// it, so whoever holds the lock may touch what it finds there.
     flag: Flag,
-    /// The bucket whose list it is in; null in none. Changed under that bucket's lock only (requeue: both buckets').
+    /// The bucket whose list it is in; null in none. Changed under that bucket's lock only
+    /// (requeue: both buckets').
     bucket: AtomicPtr<Bucket<H>>,
     links: UnsafeCell<Links<H>>,
     tracked: Tracked,
     _pinned: PhantomPinned,
 }
 
-// SAFETY: what is not atomic belongs to one thread at a time, by the bucket's lock and by the state; keys are numbers, and
-// handles may be sent.
+// SAFETY: what is not atomic belongs to one thread at a time, by the bucket's lock and by the
+// state; keys are numbers, and handles may be sent.
 unsafe impl<H: Host> Send for Waiter<H> where H::Task: Send {}
 // SAFETY: as above.
 unsafe impl<H: Host> Sync for Waiter<H> where H::Task: Send {}
@@ -159,7 +163,8 @@ impl<H: Host> Waiter<H> {
         }
     }
 
-    /// One of several that one thread waits with, and of which any ends its wait: it parks on the group's flag.
+    /// One of several that one thread waits with, and of which any ends its wait: it parks on the
+    /// group's flag.
     pub(crate) fn in_group(key: Key, bitset: u32, priority: Priority, group: &Flag, handle: Handle<H>) -> Waiter<H> {
         let mut node = Waiter::new(key, bitset, priority);
         let links = node.links.get_mut();
@@ -168,7 +173,8 @@ impl<H: Host> Waiter<H> {
         node
     }
 
-    /// Its owner, before it is queued: it waits for a lock that inherits priorities, or to be moved to one. `claim` is a `Claim` of `pi::claim`.
+    /// Its owner, before it is queued: it waits for a lock that inherits priorities, or to be moved
+    /// to one. `claim` is a `Claim` of `pi::claim`.
     pub(crate) fn inherit(&self, claim: NonNull<()>) {
         // SAFETY: idle: the links are its owner's, which is the caller.
         let links = unsafe { &mut *self.links() };
@@ -201,12 +207,14 @@ impl<H: Host> Waiter<H> {
 
     /// Decides that it leaves; false: it was woken.
     pub(crate) fn decide_to_leave(&self) -> bool {
-        // Relaxed on success: tells wakers to pass it over, nothing else. Acquire on failure: as in `Flag::is_waiting`.
+        // Relaxed on success: tells wakers to pass it over, nothing else. Acquire on failure: as in
+        // `Flag::is_waiting`.
         let order = if mutated!(leave_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
         self.flag.0.compare_exchange(QUEUED, LEFT, Ordering::Relaxed, order).is_ok()
     }
 
-    /// Whether it decided to leave: to be passed over, which saves a decision that would fail. Out of date at once, so `decide_to_wake` decides.
+    /// Whether it decided to leave: to be passed over, which saves a decision that would fail. Out
+    /// of date at once, so `decide_to_wake` decides.
     pub(crate) fn has_left(&self) -> bool {
         // Relaxed: as above.
         self.flag.0.load(Ordering::Relaxed) == LEFT
@@ -218,9 +226,11 @@ impl<H: Host> Waiter<H> {
         self.flag.0.load(Ordering::Acquire) == ASSIGNED
     }
 
-    /// Assigns its lock to it: the owner exits, and cannot write the word. Under the graph's lock, with which it can change no more by others.
+    /// Assigns its lock to it: the owner exits, and cannot write the word. Under the graph's lock,
+    /// with which it can change no more by others.
     pub(crate) fn assign(&self) {
-        // Release: what the exiting thread did happens before the wait's return; partner: `is_assigned`, `is_waiting`.
+        // Release: what the exiting thread did happens before the wait's return; partner:
+        // `is_assigned`, `is_waiting`.
         self.flag.0.store(ASSIGNED, Ordering::Release);
     }
 
@@ -232,11 +242,12 @@ impl<H: Host> Waiter<H> {
 
     /// Decides that it is woken; after that it may be gone.
     pub(crate) fn decide_to_wake(&self) -> Decision {
-        // Release: what the waker did, to the links too, happens before the wait's return; partner: `is_woken`,
-        // `is_waiting`, `decide_to_leave`. Relaxed on failure: nothing was learnt.
+        // Release: what the waker did, to the links too, happens before the wait's return; partner:
+        // `is_woken`, `is_waiting`, `decide_to_leave`. Relaxed on failure: nothing was learnt.
         let order = if mutated!(wake_release) { Ordering::Relaxed } else { Ordering::Release };
         let mut state = QUEUED;
-        // Once more for each time that its owner begins or ends a spin meanwhile, which it does once or twice a park.
+        // Once more for each time that its owner begins or ends a spin meanwhile, which it does
+        // once or twice a park.
         loop {
             match self.flag.0.compare_exchange(state, WOKEN, order, Ordering::Relaxed) {
                 Ok(QUEUED) if !mutated!(spin_unpark) => return Decision::Asleep,
@@ -254,7 +265,8 @@ impl<H: Host> Waiter<H> {
         self.bucket.store(core::ptr::from_ref(bucket).cast_mut(), order);
     }
 
-    /// It is in no list from now on; the caller holds the lock of the bucket that it was in, and touches it no more.
+    /// It is in no list from now on; the caller holds the lock of the bucket that it was in, and
+    /// touches it no more.
     pub(crate) fn taken_out(&self) {
         // Release: the caller's last touch happens before its owner's return; partner: `bucket`.
         let order = if mutated!(taken_release) { Ordering::Relaxed } else { Ordering::Release };

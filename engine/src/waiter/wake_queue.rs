@@ -9,7 +9,8 @@ use crate::{Host, Part};
 /// How many waiters are woken under one hold of a lock: the rest of a wake takes it again.
 pub(crate) const CAPACITY: usize = 16;
 
-/// Dropped by a panic of the host's or an executor's, it unparks those that are left: they were chosen, so nobody else will.
+/// Dropped by a panic of the host's or an executor's, it unparks those that are left: they were
+/// chosen, so nobody else will.
 pub(crate) struct WakeQueue<'a, H: Host> {
     host: &'a H,
     /// Those from `next` to `end` are there.
@@ -44,8 +45,8 @@ impl<'a, H: Host> WakeQueue<'a, H> {
         Some(unsafe { woken.assume_init_read() })
     }
 
-    /// Unparks them in order; no lock is held. Whether it was full: perhaps there are more, which the caller wants or not. If it does, it looks, and
-    /// calls again whatever it finds.
+    /// Unparks them in order; no lock is held. Whether it was full: perhaps there are more, which
+    /// the caller wants or not. If it does, it looks, and calls again whatever it finds.
     pub(crate) fn unpark(&mut self, wanted: bool) -> bool {
         let full = self.is_full();
         if self.end == 1 && !self.more {
@@ -92,7 +93,8 @@ impl<H: Host> Drop for WakeQueue<'_, H> {
     }
 }
 
-/// A wake queue of one at most, which is unparked when this goes, also where the host panics: declared before the lock is taken.
+/// A wake queue of one at most, which is unparked when this goes, also where the host panics:
+/// declared before the lock is taken.
 pub(crate) struct ChosenWaiter<'a, H: Host> {
     host: &'a H,
     woken: Option<Woken<H>>,

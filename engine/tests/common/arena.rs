@@ -1,4 +1,5 @@
-//! A host whose memory is a vector of words at made-up addresses: large lists, pages that are missing, others that meddle.
+//! A host whose memory is a vector of words at made-up addresses: large lists, pages that are
+//! missing, others that meddle.
 
 // Each test program uses its part.
 #![allow(dead_code)]

@@ -1,4 +1,5 @@
-//! Threads with priorities on made-up memory: who sleeps, who is lent what, and when a time is up is the test's to see and to say.
+//! Threads with priorities on made-up memory: who sleeps, who is lent what, and when a time is up
+//! is the test's to see and to say.
 
 // Each test program uses its part.
 #![allow(dead_code)]

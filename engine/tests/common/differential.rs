@@ -1,5 +1,6 @@
-//! What the tests beside the kernel have in common: choices from a seed, how many scripts there are, how one that does not agree is made short and
-//! printed, and threads of which it is known whether they sleep.
+//! What the tests beside the kernel have in common: choices from a seed, how many scripts there
+//! are, how one that does not agree is made short and printed, and threads of which it is known
+//! whether they sleep.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -68,7 +69,8 @@ pub fn without_one<T: Clone>(list: &[T]) -> impl Iterator<Item = Vec<T>> + '_ {
     })
 }
 
-/// Fails if `differs` says how the kernel and the engine differ, with a script that is as short as it gets.
+/// Fails if `differs` says how the kernel and the engine differ, with a script that is as short as
+/// it gets.
 ///
 /// What a busy machine did is not the engine's: a difference must show three times.
 pub fn agree<S: Script>(seed: u64, script: &S, differs: impl Fn(&S) -> Option<String>) {
@@ -94,12 +96,14 @@ pub fn difference(theirs: &[String], ours: &[String]) -> Option<String> {
     (theirs != ours).then(|| format!("the answers differ\n{}", lines().collect::<Vec<_>>().join("\n")))
 }
 
-/// A sleep of a thread's, by how often the thread had gone to sleep: if two looks find the same, it has not run between them.
+/// A sleep of a thread's, by how often the thread had gone to sleep: if two looks find the same, it
+/// has not run between them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sleep(u64);
 
-/// The thread's sleep, if it sleeps in a wait of a test's, or in a host's park. Not so if it sleeps in the kernel on the way there (for its memory map: that sleep is
-/// not interruptible), or in a lock of the allocator or of std (a futex that holds 2).
+/// The thread's sleep, if it sleeps in a wait of a test's, or in a host's park. Not so if it sleeps
+/// in the kernel on the way there (for its memory map: that sleep is not interruptible), or in a
+/// lock of the allocator or of std (a futex that holds 2).
 pub fn sleep_in_a_wait(thread: i32) -> Option<Sleep> {
     let look = |file| std::fs::read_to_string(format!("/proc/self/task/{thread}/{file}")).unwrap_or_default();
     let sleeps = || {

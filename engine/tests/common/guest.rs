@@ -1,5 +1,5 @@
-//! A host with memory of which parts are missing, read-only, or mapped twice: the process's own pages, at their own
-//! addresses, so that the kernel can be asked the same.
+//! A host with memory of which parts are missing, read-only, or mapped twice: the process's own
+//! pages, at their own addresses, so that the kernel can be asked the same.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -194,7 +194,8 @@ impl Host for Guest {
         Parked::with(flag)
     }
     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
-        // A sleep with a deadline is ended by every signal, whatever its handler: without, the kernel would begin it again by itself.
+        // A sleep with a deadline is ended by every signal, whatever its handler: without, the
+        // kernel would begin it again by itself.
         let far = || Deadline { clock: Clock::Monotonic, at: parking::now(Clock::Monotonic) + (1 << 60) };
         let end = parking::park(flag, Some(until.unwrap_or_else(far)));
         self.rechecks.fetch_add(u32::from(end == ParkEnd::Recheck), Ordering::SeqCst);
@@ -232,7 +233,8 @@ impl Inheritance<Guest> for Guest {
         if self.exiting.lock().unwrap().contains(&number) {
             return Owner::Nobody;
         }
-        // The name, which may hold anything, ends with the last parenthesis; then come the state and, as the seventh, the flags.
+        // The name, which may hold anything, ends with the last parenthesis; then come the state
+        // and, as the seventh, the flags.
         let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
         let fields: Vec<_> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
         match fields.as_slice() {
@@ -256,7 +258,8 @@ pub fn kernel(arguments: [u64; 6]) -> i64 {
 /// The kernel's answer to a call by number.
 pub fn system(number: u64, arguments: [u64; 6]) -> i64 {
     let [a, b, c, d, e, f] = arguments;
-    // SAFETY: futex calls, which write into our pages at most, where a word that is written is in one of them.
+    // SAFETY: futex calls, which write into our pages at most, where a word that is written is in
+    // one of them.
     let answer = unsafe { libc::syscall(number as libc::c_long, a, b, c, d, e, f) };
     if answer >= 0 {
         return answer;
@@ -268,7 +271,8 @@ pub fn system(number: u64, arguments: [u64; 6]) -> i64 {
 #[cfg(target_arch = "x86_64")]
 pub fn compat_system(number: u64, [first, second, third, ..]: [u64; 6]) -> i64 {
     let answer: i32;
-    // SAFETY: robust list calls, which write into our pages at most. What the gate does not keep is named; rbx is put back.
+    // SAFETY: robust list calls, which write into our pages at most. What the gate does not keep is
+    // named; rbx is put back.
     unsafe {
         std::arch::asm!("xchg rsi, rbx", "int 0x80", "xchg rsi, rbx", inout("rsi") first => _,
             inlateout("eax") number as i32 => answer, in("ecx") second as u32, in("edx") third as u32,

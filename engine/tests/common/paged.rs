@@ -1,5 +1,6 @@
-//! A host of one thread whose pages come when they are asked for, or not; that notices a lock where it may sleep; and in which others do something
-//! while a fault is served, or while the thread sleeps.
+//! A host of one thread whose pages come when they are asked for, or not; that notices a lock where
+//! it may sleep; and in which others do something while a fault is served, or while the thread
+//! sleeps.
 
 // Each test program uses its part.
 #![allow(dead_code)]

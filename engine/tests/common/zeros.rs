@@ -1,4 +1,5 @@
-//! The part of a host whose words all hold 0 and cannot be written: for tests of what a host does beside that.
+//! The part of a host whose words all hold 0 and cannot be written: for tests of what a host does
+//! beside that.
 
 /// The methods of `leeward_engine::Host` that such a host need not think about; its `Task` is `()`.
 macro_rules! zeros {
