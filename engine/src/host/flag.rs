@@ -4,7 +4,7 @@ use crate::atomic::{AtomicU32, Ordering};
 use crate::mutant::mutated;
 
 /// The word by which a waiter learns that it need wait no longer. It lies in the waiter, which is
-/// gone when its wait has returned: a [`Task`](Host::Task) may keep its address, never a reference.
+/// gone when its wait has returned: a [`Task`](crate::Host::Task) may keep its address, never a reference.
 #[repr(transparent)]
 pub struct Flag(pub(crate) AtomicU32);
 

@@ -225,8 +225,8 @@ pub trait Host: Sized {
     /// Sleeps until unparked, or until the deadline, or a signal: as long as `flag` says that there
     /// is reason to. An [`unpark`](Self::unpark) that comes before the sleep must end it, or the
     /// flag must be looked at after the point from which an unpark would. May end early. A deadline
-    /// that has passed ends it at once. Where wakes come soon, a look before the sleep spares both
-    /// threads much: [`Flag::look`].
+    /// that has passed ends it at once. Where wakes come soon, a spin before the sleep spares both
+    /// threads much: [`Flag::spin`].
     ///
     /// # Signals
     /// On Linux no handler of a signal comes between the comparison of a futex word and the sleep:

@@ -3,7 +3,7 @@
 
 use crate::Address;
 
-/// The machine's nodes, for hosts that know them ([`Host::nodes`]). They are numbered as those of
+/// The machine's nodes, for hosts that know them ([`Host::nodes`](crate::Host::nodes)). They are numbered as those of
 /// [`Config::nodes`](crate::Config::nodes) and of [`Memory::allocate`](crate::Memory::allocate).
 pub trait Nodes {
     /// The node of the processor that the calling thread runs on.

@@ -195,11 +195,10 @@ impl<'a, H: Host> Call<'a, H> {
     pub(crate) fn fit(&self, key: &Key) {
         if key.is_private() {
             let threads = self.host.threads();
+            let enough = (threads as usize).saturating_mul(BUCKETS_A_THREAD);
             match self.space.private_table() {
                 // As a rule.
-                PrivateTable::Present(table) if table.len() >= (threads as usize).saturating_mul(BUCKETS_A_THREAD) => {
-                    ()
-                }
+                PrivateTable::Present(table) if table.len() >= enough => (),
                 _ => self.engine.reserve_for(self.host, self.space, threads),
             }
         }

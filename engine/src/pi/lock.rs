@@ -42,10 +42,10 @@ impl<H: Host> Engine<H> {
     /// are less urgent.
     ///
     /// # Errors
-    /// `ENOSYS`: the host has no [`Inheritance`]. `EDEADLK`: the thread owns the lock, or its owner
+    /// `ENOSYS`: the host has no [`Inheritance`](crate::Inheritance). `EDEADLK`: the thread owns the lock, or its owner
     /// waits, directly or not, for the thread (or through more than 1,024 others). `ESRCH`: the
     /// word names nobody. `EPERM`: it names one that may not own locks. `EAGAIN`: its owner is
-    /// exiting (what [`Inheritance::await_exit`] answers); or others changed the word 10,000 times.
+    /// exiting (what [`Inheritance::await_exit`](crate::Inheritance::await_exit) answers); or others changed the word 10,000 times.
     /// `EINVAL`: a misaligned word; somebody waits for it otherwise; the word does not name the
     /// owner for whom others wait. `EFAULT`: the word cannot be written.
     pub fn lock_pi(&self, host: &H, word: Word, until: Option<Deadline>) -> Result<LockPi, Errno> {

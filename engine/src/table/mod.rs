@@ -100,8 +100,8 @@ impl<H: Host> Table<H> {
         let buckets = unsafe { block.add(parts.buckets) }.cast::<Bucket<H>>();
         // SAFETY: as above.
         let lock_words = unsafe { block.add(parts.lock_words) };
-        // SAFETY: within the block, and aligned.
-        let plan_place = unsafe { NonNull::new_unchecked(&raw mut (*table.as_ptr()).plan) };
+        // SAFETY: within the block, which begins with the table's head.
+        let plan_place = unsafe { block.add(core::mem::offset_of!(Table<H>, plan)) }.cast::<Plan>();
         for i in 0..plan.len {
             // SAFETY: as above.
             let lock_word = unsafe { lock_words.add(i * parts.stride) }.cast::<LockWord>();
