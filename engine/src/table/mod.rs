@@ -8,6 +8,7 @@ pub(crate) mod locked;
 pub(crate) mod migrate;
 pub(crate) mod plan;
 pub(crate) mod resize;
+mod select;
 pub(crate) mod space;
 pub(crate) mod wait_list;
 pub(crate) mod word;
