@@ -46,14 +46,12 @@ mod local;
 #[cfg(leeward_loom)]
 #[path = "model_local.rs"]
 mod local;
+#[cfg(not(leeward_loom))]
+mod lock_api;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 mod mutex;
-#[cfg(not(leeward_loom))]
-mod mutex_api;
 mod rwlock;
-#[cfg(not(leeward_loom))]
-mod rwlock_api;
 mod slots;
 
 use crate::futex::Deadline;
@@ -114,13 +112,13 @@ enum How {
 /// assert_eq!(*reader, 2);
 /// ```
 #[cfg(not(leeward_loom))]
-pub type RwLock<T> = lock_api::RwLock<RawRwLock, T>;
+pub type RwLock<T> = ::lock_api::RwLock<RawRwLock, T>;
 /// A [`RwLock`] open for reading.
 #[cfg(not(leeward_loom))]
-pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
+pub type RwLockReadGuard<'a, T> = ::lock_api::RwLockReadGuard<'a, RawRwLock, T>;
 /// A [`RwLock`] open for writing.
 #[cfg(not(leeward_loom))]
-pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+pub type RwLockWriteGuard<'a, T> = ::lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
 
 /// A mutex for a lock that one thread takes nearly always.
 ///
@@ -161,7 +159,7 @@ pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
 /// std::thread::spawn(|| assert_eq!(JOURNAL.lock().len(), 1000)).join().unwrap();
 /// ```
 #[cfg(not(leeward_loom))]
-pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+pub type Mutex<T> = ::lock_api::Mutex<RawMutex, T>;
 /// A locked [`Mutex`].
 #[cfg(not(leeward_loom))]
-pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+pub type MutexGuard<'a, T> = ::lock_api::MutexGuard<'a, RawMutex, T>;

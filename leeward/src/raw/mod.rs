@@ -2,10 +2,6 @@
 //!
 //! Each is generic over the place to sleep, [`Futex`](crate::futex::Futex), and constant when new.
 
-#[cfg(not(leeward_loom))]
-mod api;
-#[cfg(all(feature = "lock_api_05", not(leeward_loom)))]
-mod api_05;
 mod barrier;
 mod condvar;
 mod event;
@@ -15,29 +11,27 @@ mod forked;
 mod latch;
 mod light_mutex;
 mod lock;
+#[cfg(not(leeward_loom))]
+mod lock_api;
 mod mutex;
 #[cfg(all(test, leeward_loom))]
 mod mutex_loom_tests;
 mod once;
 pub(crate) mod patience;
 mod rwlock;
-#[cfg(not(leeward_loom))]
-mod rwlock_api;
 mod rwlock_state;
 mod semaphore;
 #[cfg(all(test, leeward_loom))]
 mod small_loom_tests;
-#[cfg(all(feature = "std", not(leeward_loom)))]
-mod timed;
 
-#[cfg(all(feature = "std", not(leeward_loom)))]
-pub(crate) use api::deadline;
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, Plain, Requeue, Scheme, WakeOp};
 pub use event::Event;
 pub use latch::Latch;
 pub use light_mutex::LightMutex;
 pub use lock::Lock;
+#[cfg(all(feature = "std", not(leeward_loom)))]
+pub(crate) use lock_api::deadline;
 pub use mutex::Mutex;
 pub use once::Once;
 pub use rwlock::RwLock;

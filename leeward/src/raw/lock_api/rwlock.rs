@@ -1,6 +1,6 @@
-//! [`lock_api`]'s view of the readers-writer lock.
+//! The raw readers-writer lock as `lock_api` 0.4 knows it.
 
-use super::RwLock;
+use super::super::RwLock;
 use crate::futex::Futex;
 
 // SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`, readers share until the last `unlock_shared`.

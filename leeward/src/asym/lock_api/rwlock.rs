@@ -1,9 +1,9 @@
-//! [`lock_api`]'s view of the asymmetric readers-writer lock.
+//! The asymmetric readers-writer lock as `lock_api` knows it.
 
 use core::time::Duration;
 use std::time::Instant;
 
-use super::RawRwLock;
+use super::super::RawRwLock;
 use crate::futex::{Deadline, Private};
 use crate::raw::deadline;
 

@@ -1,9 +1,9 @@
-//! [`lock_api`]'s view of the biased mutex.
+//! The biased mutex as `lock_api` knows it.
 
 use core::time::Duration;
 use std::time::Instant;
 
-use super::RawMutex;
+use super::super::RawMutex;
 use crate::futex::{Deadline, Private};
 use crate::raw::deadline;
 

@@ -3,20 +3,13 @@
 //! A guard of ours says nothing but that it may be sent: the lock word has everything. (0.5 has no recursive reads.)
 
 use lock_api_05::{GuardSend, RawMutex, RawMutexFair, RawRwLock, RawRwLockDowngrade};
-#[cfg(feature = "std")]
-use lock_api_05::{RawMutexTimed, RawRwLockTimed};
 
-use super::{LightMutex, Mutex, RwLock};
+use super::super::{LightMutex, Mutex, RwLock};
 use crate::futex::Futex;
-#[cfg(feature = "std")]
-use crate::futex::{Deadline, Private};
 
-#[cfg(feature = "std")]
-use super::deadline;
-
-/// The guard of a call that locked.
+/// Returns the guard of a call that locked.
 #[inline]
-fn guard(locked: bool) -> Option<GuardSend> {
+pub(super) fn guard(locked: bool) -> Option<GuardSend> {
     locked.then_some(GuardSend::new())
 }
 
@@ -57,21 +50,6 @@ unsafe impl<F: Futex> RawMutexFair for Mutex<F> {
     }
 }
 
-// SAFETY: they answer with a guard only with the lock taken.
-#[cfg(feature = "std")]
-unsafe impl<F: Futex> RawMutexTimed for Mutex<F> {
-    type Duration = core::time::Duration;
-    type Instant = std::time::Instant;
-
-    fn try_lock_for(&self, limit: core::time::Duration) -> Option<GuardSend> {
-        guard(Mutex::try_lock(self) || Mutex::try_lock_until(self, Deadline::after::<F>(limit)))
-    }
-
-    fn try_lock_until(&self, instant: std::time::Instant) -> Option<GuardSend> {
-        guard(Mutex::try_lock(self) || Mutex::try_lock_until(self, deadline::<F>(instant)))
-    }
-}
-
 // SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
 unsafe impl RawMutex for LightMutex {
     #[allow(clippy::declare_interior_mutable_const)]
@@ -98,21 +76,6 @@ unsafe impl RawMutex for LightMutex {
     #[inline]
     fn is_locked(&self) -> bool {
         LightMutex::is_locked(self)
-    }
-}
-
-// SAFETY: they answer with a guard only with the lock taken.
-#[cfg(feature = "std")]
-unsafe impl RawMutexTimed for LightMutex {
-    type Duration = core::time::Duration;
-    type Instant = std::time::Instant;
-
-    fn try_lock_for(&self, limit: core::time::Duration) -> Option<GuardSend> {
-        guard(LightMutex::try_lock(self) || LightMutex::try_lock_until(self, Deadline::after::<Private>(limit)))
-    }
-
-    fn try_lock_until(&self, instant: std::time::Instant) -> Option<GuardSend> {
-        guard(LightMutex::try_lock(self) || LightMutex::try_lock_until(self, deadline::<Private>(instant)))
     }
 }
 
@@ -175,28 +138,5 @@ unsafe impl<F: Futex> RawRwLockDowngrade for RwLock<F> {
         // SAFETY: the caller's promise.
         unsafe { RwLock::downgrade(self) };
         guard
-    }
-}
-
-// SAFETY: they answer with a guard only with the lock taken.
-#[cfg(feature = "std")]
-unsafe impl<F: Futex> RawRwLockTimed for RwLock<F> {
-    type Duration = core::time::Duration;
-    type Instant = std::time::Instant;
-
-    fn try_lock_shared_for(&self, limit: core::time::Duration) -> Option<GuardSend> {
-        guard(RwLock::try_lock_shared(self) || self.lock_shared_until(Deadline::after::<F>(limit)))
-    }
-
-    fn try_lock_shared_until(&self, instant: std::time::Instant) -> Option<GuardSend> {
-        guard(RwLock::try_lock_shared(self) || self.lock_shared_until(deadline::<F>(instant)))
-    }
-
-    fn try_lock_exclusive_for(&self, limit: core::time::Duration) -> Option<GuardSend> {
-        guard(RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(Deadline::after::<F>(limit)))
-    }
-
-    fn try_lock_exclusive_until(&self, instant: std::time::Instant) -> Option<GuardSend> {
-        guard(RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(deadline::<F>(instant)))
     }
 }

@@ -1,0 +1,61 @@
+//! The timed locking of `lock_api` 0.4, whose points in time are std's.
+
+use std::time::{Duration, Instant};
+
+use super::super::{LightMutex, Mutex, RwLock};
+use crate::futex::{Deadline, Futex, Private};
+
+/// Returns the deadline that `instant` is.
+pub(crate) fn deadline<F: Futex>(instant: Instant) -> Deadline {
+    Deadline::after::<F>(instant.saturating_duration_since(Instant::now()))
+}
+
+// SAFETY: they answer true only with the lock taken.
+unsafe impl<F: Futex> lock_api::RawMutexTimed for Mutex<F> {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, limit: Duration) -> bool {
+        self.try_lock() || self.try_lock_until(Deadline::after::<F>(limit))
+    }
+
+    fn try_lock_until(&self, instant: Instant) -> bool {
+        self.try_lock() || Mutex::try_lock_until(self, deadline::<F>(instant))
+    }
+}
+
+// SAFETY: they answer true only with the lock taken.
+unsafe impl lock_api::RawMutexTimed for LightMutex {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, limit: Duration) -> bool {
+        self.try_lock() || self.try_lock_until(Deadline::after::<Private>(limit))
+    }
+
+    fn try_lock_until(&self, instant: Instant) -> bool {
+        self.try_lock() || LightMutex::try_lock_until(self, deadline::<Private>(instant))
+    }
+}
+
+// SAFETY: they lock as the others do, or not at all.
+unsafe impl<F: Futex> lock_api::RawRwLockTimed for RwLock<F> {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_shared_for(&self, limit: Duration) -> bool {
+        RwLock::try_lock_shared(self) || self.lock_shared_until(Deadline::after::<F>(limit))
+    }
+
+    fn try_lock_shared_until(&self, limit: Instant) -> bool {
+        RwLock::try_lock_shared(self) || self.lock_shared_until(deadline::<F>(limit))
+    }
+
+    fn try_lock_exclusive_for(&self, limit: Duration) -> bool {
+        RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(Deadline::after::<F>(limit))
+    }
+
+    fn try_lock_exclusive_until(&self, limit: Instant) -> bool {
+        RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(deadline::<F>(limit))
+    }
+}

@@ -1,0 +1,60 @@
+//! The timed locking of `lock_api` 0.5.
+
+use std::time::{Duration, Instant};
+
+use lock_api_05::{GuardSend, RawMutexTimed, RawRwLockTimed};
+
+use super::super::{LightMutex, Mutex, RwLock};
+use super::deadline;
+use super::v05::guard;
+use crate::futex::{Deadline, Futex, Private};
+
+// SAFETY: they answer with a guard only with the lock taken.
+unsafe impl<F: Futex> RawMutexTimed for Mutex<F> {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, limit: Duration) -> Option<GuardSend> {
+        guard(Mutex::try_lock(self) || Mutex::try_lock_until(self, Deadline::after::<F>(limit)))
+    }
+
+    fn try_lock_until(&self, instant: Instant) -> Option<GuardSend> {
+        guard(Mutex::try_lock(self) || Mutex::try_lock_until(self, deadline::<F>(instant)))
+    }
+}
+
+// SAFETY: they answer with a guard only with the lock taken.
+unsafe impl RawMutexTimed for LightMutex {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, limit: Duration) -> Option<GuardSend> {
+        guard(LightMutex::try_lock(self) || LightMutex::try_lock_until(self, Deadline::after::<Private>(limit)))
+    }
+
+    fn try_lock_until(&self, instant: Instant) -> Option<GuardSend> {
+        guard(LightMutex::try_lock(self) || LightMutex::try_lock_until(self, deadline::<Private>(instant)))
+    }
+}
+
+// SAFETY: they answer with a guard only with the lock taken.
+unsafe impl<F: Futex> RawRwLockTimed for RwLock<F> {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_shared_for(&self, limit: Duration) -> Option<GuardSend> {
+        guard(RwLock::try_lock_shared(self) || self.lock_shared_until(Deadline::after::<F>(limit)))
+    }
+
+    fn try_lock_shared_until(&self, instant: Instant) -> Option<GuardSend> {
+        guard(RwLock::try_lock_shared(self) || self.lock_shared_until(deadline::<F>(instant)))
+    }
+
+    fn try_lock_exclusive_for(&self, limit: Duration) -> Option<GuardSend> {
+        guard(RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(Deadline::after::<F>(limit)))
+    }
+
+    fn try_lock_exclusive_until(&self, instant: Instant) -> Option<GuardSend> {
+        guard(RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(deadline::<F>(instant)))
+    }
+}
