@@ -39,16 +39,6 @@ mod atomic;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod bytes;
 pub mod fence;
-#[cfg(all(target_os = "linux", not(leeward_loom)))]
-mod fork;
-#[cfg(any(not(target_os = "linux"), leeward_loom))]
-#[path = "no_fork.rs"]
-mod fork;
-#[cfg(all(target_os = "linux", not(leeward_loom)))]
-mod fork_mark;
-#[cfg(any(not(target_os = "linux"), leeward_loom))]
-#[path = "no_fork_mark.rs"]
-mod fork_mark;
 pub mod futex;
 #[cfg(any(doc, doctest))]
 pub mod guide;
@@ -62,6 +52,8 @@ mod mutant;
 mod no_unwind;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 pub mod pi;
+#[cfg_attr(any(leeward_symmetric, leeward_loom, not(target_os = "linux")), allow(dead_code))]
+mod process;
 pub mod raw;
 pub mod rcu;
 #[cfg(doctest)]
@@ -74,19 +66,3 @@ pub mod robust;
 pub mod shared;
 #[cfg(not(leeward_loom))]
 pub mod sync;
-#[cfg_attr(leeward_symmetric, allow(dead_code))]
-#[cfg(all(target_os = "linux", not(leeward_loom)))]
-mod sys;
-#[cfg(any(not(target_os = "linux"), leeward_loom))]
-#[path = "no_sys.rs"]
-mod sys;
-mod thread;
-#[cfg_attr(leeward_symmetric, allow(dead_code))]
-#[cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
-mod tid;
-#[cfg(all(target_os = "linux", not(feature = "std"), not(leeward_loom)))]
-#[path = "no_tid.rs"]
-mod tid;
-#[cfg(any(not(target_os = "linux"), leeward_loom))]
-#[path = "other_tid.rs"]
-mod tid;

@@ -10,7 +10,7 @@ pub(crate) struct End;
 
 impl Drop for End {
     fn drop(&mut self) {
-        crate::sys::abort();
+        crate::process::abort();
     }
 }
 

@@ -41,10 +41,11 @@
 //! thread-local variable whose destructor was yet to run: its slots are taken for those of a leaked guard. Not async-signal-safe.
 
 mod drain;
-#[cfg(not(leeward_loom))]
-mod local;
 #[cfg(leeward_loom)]
-#[path = "model_local.rs"]
+#[path = "local/model.rs"]
+mod local;
+#[cfg(not(leeward_loom))]
+#[path = "local/std.rs"]
 mod local;
 #[cfg(not(leeward_loom))]
 mod lock_api;

@@ -254,7 +254,7 @@ const fn token(name: u64) -> u32 {
 /// | field | written by | meaning |
 /// |---|---|---|
 /// | `slots` | its thread | see [`Slot`]; the first is the one that the fast paths use |
-/// | `owner` | who registers | 0: free; 1: its thread exited inside of a lock; else the thread, by its name (`thread.rs`) |
+/// | `owner` | who registers | 0: free; 1: its thread exited inside of a lock; else the thread, by its name (`process/thread/`) |
 #[repr(C, align(128))]
 pub(super) struct Block {
     slots: [Slot; SLOTS],

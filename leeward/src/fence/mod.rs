@@ -49,147 +49,22 @@
 //! fence allocates nothing. To choose in the program, [`force`] one.
 
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
-mod membarrier;
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
-mod probe;
-#[cfg(all(target_os = "linux", target_pointer_width = "64", not(leeward_symmetric), not(leeward_loom)))]
-pub(crate) mod processes;
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
-mod request;
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
-mod signal;
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
-mod strategy;
+#[path = "backend/linux/mod.rs"]
+mod backend;
 #[cfg(any(not(target_os = "linux"), leeward_symmetric, leeward_loom))]
-#[path = "symmetric.rs"]
+#[path = "backend/none.rs"]
+mod backend;
+mod counters;
 mod strategy;
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
-mod visit;
 
-use core::fmt;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", not(leeward_symmetric), not(leeward_loom)))]
+pub(crate) use backend::processes;
+pub use counters::Counters;
+pub use strategy::{Error, Strategy};
 
 use crate::atomic::{Ordering, fence};
 use crate::no_unwind::abort;
-
-/// How the heavy fence reaches the other threads.
-///
-/// The order is the order in which they are tried. Each keeps the whole promise of the [module](self); they differ in
-/// what a call costs and whom it disturbs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-#[non_exhaustive]
-pub enum Strategy {
-    /// `membarrier(PRIVATE_EXPEDITED)`, Linux 4.14: an interrupt to each processor that runs a thread of this
-    /// process. About a microsecond. Registered with `REGISTER_PRIVATE_EXPEDITED`; registered again when a call
-    /// answers `EPERM`, since checkpoint and restore lose the registration.
-    MembarrierPrivate,
-    /// `membarrier(GLOBAL)`, Linux 4.3: waits for a grace period of the scheduler and disturbs nobody. Milliseconds.
-    /// Refused by machines that run `nohz_full`.
-    MembarrierGlobal,
-    /// A signal to each thread of the process (listed from `/proc/self/task`), answered from its
-    /// handler. Tens of microseconds a thread; relative sleeps start over (fences that follow each
-    /// other faster than a sleep's slack can prolong it without end), and system calls that ignore
-    /// `SA_RESTART` return `EINTR`. A thread that blocks the signal for longer than 10 ms is
-    /// reached by moving the caller over every processor on which it may run. That the caller has
-    /// been there is asked for (`getcpu`, and how often it was switched out): where a sandbox only
-    /// pretends, the strategy is refused. Where `/proc` is missing, the threads of the process must
-    /// be of one cpuset.
-    ///
-    /// The signal is `SIGURG`, or a real-time one where the program handles `SIGURG`. A thread that
-    /// calls `execve` takes what is pending along into the new program, which `SIGURG` leaves alone
-    /// and a real-time signal ends.
-    Signal,
-    /// No asymmetry: both halves are `fence(SeqCst)`. What platforms other than Linux get, at compile time.
-    Symmetric,
-}
-
-impl Strategy {
-    /// Every strategy of this platform, in the order in which they are tried.
-    pub const ALL: &'static [Strategy] = strategy::ALL;
-
-    /// The name that `LEEWARD_FENCE` and the tools know it by.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Strategy::MembarrierPrivate => "membarrier",
-            Strategy::MembarrierGlobal => "membarrier-global",
-            Strategy::Signal => "signal",
-            Strategy::Symmetric => "symmetric",
-        }
-    }
-
-    /// The strategy of that [`name`](Self::name), if this platform has it.
-    pub fn from_name(name: &str) -> Option<Strategy> {
-        Self::ALL.iter().copied().find(|known| known.name() == name)
-    }
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Why a strategy could not be taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Error {
-    /// The kernel, or a sandbox around this process, refuses what this strategy needs.
-    Refused(Strategy),
-    /// No strategy works here: no membarrier, and neither signals to the own threads nor moving between processors is
-    /// allowed.
-    NoStrategy,
-    /// `LEEWARD_FENCE` holds a name that is none of this platform's strategies. The automatic choice is in use.
-    UnknownName,
-}
-
-macro_rules! no_strategy {
-    () => {
-        "no heavy fence is possible here: membarrier, signals to the own threads and sched_setaffinity are all refused"
-    };
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Refused(strategy) => {
-                write!(f, "the fence strategy `{strategy}` is refused here by the kernel or a sandbox")
-            }
-            Error::NoStrategy => f.write_str(no_strategy!()),
-            Error::UnknownName => {
-                f.write_str("LEEWARD_FENCE names no fence strategy of this platform; it may be")?;
-                Strategy::ALL.iter().try_for_each(|known| write!(f, " `{known}`"))
-            }
-        }
-    }
-}
-
-impl core::error::Error for Error {}
-
-/// How many heavy fences this process issued, by the strategy that served them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct Counters {
-    /// Served by [`Strategy::MembarrierPrivate`].
-    pub membarrier_private: u64,
-    /// Served by [`Strategy::MembarrierGlobal`].
-    pub membarrier_global: u64,
-    /// Served by [`Strategy::Signal`].
-    pub signal: u64,
-    /// Of those, the ones in which some thread had to be reached by moving over the processors.
-    pub visits: u64,
-    /// Served by [`Strategy::Symmetric`].
-    pub symmetric: u64,
-    /// Calls that a strategy refused (`EPERM`, `ENOMEM`, ...) and that were tried again or handed to the next one.
-    pub retries: u64,
-    /// Issued for threads of other processes (`membarrier(GLOBAL_EXPEDITED)`), by sleepers of `robust::LightMutex`. Not part of the total.
-    pub processes: u64,
-}
-
-impl Counters {
-    /// All heavy fences.
-    pub fn total(&self) -> u64 {
-        self.membarrier_private + self.membarrier_global + self.signal + self.symmetric
-    }
-}
+use strategy::no_strategy;
 
 /// The frequent half: a compiler fence on Linux, `fence(SeqCst)` elsewhere.
 ///
@@ -197,7 +72,7 @@ impl Counters {
 /// on Linux.
 #[inline(always)]
 pub fn light() {
-    strategy::light();
+    backend::light();
 }
 
 /// The rare half: a full fence here and, before it returns, one in every other thread of this process.
@@ -237,7 +112,7 @@ fn try_heavy() -> Result<(), Error> {
     // SeqCst: the caller's own half. The kernel promises as much, except to a process of one thread, where it returns
     // at once.
     fence(Ordering::SeqCst);
-    strategy::run()?;
+    backend::run()?;
     // SeqCst: as above, for the accesses that follow.
     fence(Ordering::SeqCst);
     Ok(())
@@ -245,7 +120,7 @@ fn try_heavy() -> Result<(), Error> {
 
 /// Whether a heavy fence is possible, as far as can be told beforehand.
 pub(crate) fn is_possible() -> bool {
-    strategy().is_some() || strategy::init() != Err(Error::NoStrategy)
+    strategy().is_some() || backend::init() != Err(Error::NoStrategy)
 }
 
 /// Picks and prepares the strategy now, rather than at the first heavy fence, and says which.
@@ -257,12 +132,12 @@ pub(crate) fn is_possible() -> bool {
 /// [`Error::NoStrategy`], and [`Error::UnknownName`] if the process was started with
 /// `LEEWARD_FENCE` set to something unknown.
 pub fn init() -> Result<Strategy, Error> {
-    strategy::init()
+    backend::init()
 }
 
 /// The strategy in use, if one was picked yet.
 pub fn strategy() -> Option<Strategy> {
-    strategy::chosen()
+    backend::chosen()
 }
 
 /// Takes `strategy` from now on, for the whole process, after trying it once.
@@ -273,12 +148,12 @@ pub fn strategy() -> Option<Strategy> {
 /// # Errors
 /// [`Error::Refused`] if it does not work here; the one in use stays.
 pub fn force(strategy: Strategy) -> Result<(), Error> {
-    strategy::force(strategy)
+    backend::force(strategy)
 }
 
 /// How many heavy fences were issued since the process started.
 pub fn counters() -> Counters {
-    strategy::counters()
+    backend::counters()
 }
 
 /// A pair of fences, as a type: what a reader executes, and what the writer does so that it suffices.

@@ -1,145 +1,103 @@
-//! Which strategy serves the heavy fences of this process: chosen once, lazily, and never silently wrong.
+//! The strategies of the heavy fence, as users name them, and why one could not be taken.
 
-use core::sync::atomic::{AtomicU8, AtomicU64};
+use core::fmt;
 
-use rustix::io::Errno;
-
-use super::request::{Request, requested};
-use super::{Counters, Error, Strategy, membarrier, probe, signal};
-use crate::atomic::{Ordering, compiler_fence};
-
-pub(super) const ALL: &[Strategy] = &[Strategy::MembarrierPrivate, Strategy::MembarrierGlobal, Strategy::Signal];
-
-/// 0 = not chosen yet, else an index into `ALL` plus one. A plain word: whoever races to choose finds the same.
-static CHOSEN: AtomicU8 = AtomicU8::new(0);
-
-static PRIVATE: AtomicU64 = AtomicU64::new(0);
-static GLOBAL: AtomicU64 = AtomicU64::new(0);
-static SIGNAL: AtomicU64 = AtomicU64::new(0);
-static RETRIES: AtomicU64 = AtomicU64::new(0);
-static PROCESSES: AtomicU64 = AtomicU64::new(0);
-
-#[inline(always)]
-pub(super) fn light() {
-    // SeqCst: the compiler may move nothing across; the processor's half is executed by the heavy fence.
-    compiler_fence(Ordering::SeqCst);
+/// The sentence about a process in which no heavy fence is possible.
+macro_rules! no_strategy {
+    () => {
+        "no heavy fence is possible here: membarrier, signals to the own threads and sched_setaffinity are all refused"
+    };
 }
 
-pub(super) fn chosen() -> Option<Strategy> {
-    // Relaxed: every strategy serves every light fence, so nothing depends on which is seen.
-    ALL.get(usize::from(CHOSEN.load(Ordering::Relaxed)).wrapping_sub(1)).copied()
+pub(super) use no_strategy;
+
+/// How the heavy fence reaches the other threads.
+///
+/// The order is the order in which they are tried. Each keeps the whole promise of the [module](super); they differ in
+/// what a call costs and whom it disturbs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// `membarrier(PRIVATE_EXPEDITED)`, Linux 4.14: an interrupt to each processor that runs a thread of this
+    /// process. About a microsecond. Registered with `REGISTER_PRIVATE_EXPEDITED`; registered again when a call
+    /// answers `EPERM`, since checkpoint and restore lose the registration.
+    MembarrierPrivate,
+    /// `membarrier(GLOBAL)`, Linux 4.3: waits for a grace period of the scheduler and disturbs nobody. Milliseconds.
+    /// Refused by machines that run `nohz_full`.
+    MembarrierGlobal,
+    /// A signal to each thread of the process (listed from `/proc/self/task`), answered from its
+    /// handler. Tens of microseconds a thread; relative sleeps start over (fences that follow each
+    /// other faster than a sleep's slack can prolong it without end), and system calls that ignore
+    /// `SA_RESTART` return `EINTR`. A thread that blocks the signal for longer than 10 ms is
+    /// reached by moving the caller over every processor on which it may run. That the caller has
+    /// been there is asked for (`getcpu`, and how often it was switched out): where a sandbox only
+    /// pretends, the strategy is refused. Where `/proc` is missing, the threads of the process must
+    /// be of one cpuset.
+    ///
+    /// The signal is `SIGURG`, or a real-time one where the program handles `SIGURG`. A thread that
+    /// calls `execve` takes what is pending along into the new program, which `SIGURG` leaves alone
+    /// and a real-time signal ends.
+    Signal,
+    /// No asymmetry: both halves are `fence(SeqCst)`. What platforms other than Linux get, at compile time.
+    Symmetric,
 }
 
-fn choose(strategy: Strategy) {
-    let index = ALL.iter().position(|known| *known == strategy).map_or(0, |i| i + 1);
-    // Relaxed: as in `chosen`.
-    CHOSEN.store(index as u8, Ordering::Relaxed);
-}
+impl Strategy {
+    /// Every strategy of this platform, in the order in which they are tried.
+    pub const ALL: &'static [Strategy] = if cfg!(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom))) {
+        &[Strategy::MembarrierPrivate, Strategy::MembarrierGlobal, Strategy::Signal]
+    } else {
+        &[Strategy::Symmetric]
+    };
 
-pub(super) fn count_retry() {
-    // Relaxed: a count.
-    RETRIES.fetch_add(1, Ordering::Relaxed);
-}
+    /// The name that `LEEWARD_FENCE` and the tools know it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Strategy::MembarrierPrivate => "membarrier",
+            Strategy::MembarrierGlobal => "membarrier-global",
+            Strategy::Signal => "signal",
+            Strategy::Symmetric => "symmetric",
+        }
+    }
 
-#[cfg(target_pointer_width = "64")]
-pub(super) fn count_processes() {
-    // Relaxed: a count.
-    PROCESSES.fetch_add(1, Ordering::Relaxed);
-}
-
-pub(super) fn counters() -> Counters {
-    // Relaxed, all: counts.
-    let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    Counters {
-        membarrier_private: read(&PRIVATE),
-        membarrier_global: read(&GLOBAL),
-        signal: read(&SIGNAL),
-        visits: signal::visits(),
-        retries: read(&RETRIES),
-        processes: read(&PROCESSES),
-        ..Counters::default()
+    /// The strategy of that [`name`](Self::name), if this platform has it.
+    pub fn from_name(name: &str) -> Option<Strategy> {
+        Self::ALL.iter().copied().find(|known| known.name() == name)
     }
 }
 
-/// One heavy fence by the strategy in use, or by the first behind it that works.
-pub(super) fn run() -> Result<(), Error> {
-    let first = match chosen() {
-        Some(strategy) => strategy,
-        None => automatic()?,
-    };
-    issue(first).or_else(|errno| fall_back(first, errno))
-}
-
-/// One heavy fence by exactly this strategy, counted.
-fn issue(strategy: Strategy) -> Result<(), Errno> {
-    let (outcome, count) = match strategy {
-        Strategy::MembarrierPrivate => (membarrier::private(), &PRIVATE),
-        Strategy::MembarrierGlobal => (membarrier::global(), &GLOBAL),
-        Strategy::Signal => (signal::interrupt_all(), &SIGNAL),
-        Strategy::Symmetric => (Err(Errno::NOSYS), &RETRIES),
-    };
-    if outcome.is_ok() {
-        // Relaxed: a count.
-        count.fetch_add(1, Ordering::Relaxed);
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
-    outcome
 }
 
-/// `first` was refused: this fence is served by another. The others go on as they are unless the refusal is a lasting
-/// one.
-#[cold]
-#[inline(never)]
-fn fall_back(first: Strategy, errno: Errno) -> Result<(), Error> {
-    for &next in ALL.iter().filter(|&&other| other != first) {
-        count_retry();
-        if works(next) && issue(next).is_ok() {
-            if errno != Errno::NOMEM {
-                choose(next);
+/// Why a strategy could not be taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The kernel, or a sandbox around this process, refuses what this strategy needs.
+    Refused(Strategy),
+    /// No strategy works here: no membarrier, and neither signals to the own threads nor moving between processors is
+    /// allowed.
+    NoStrategy,
+    /// `LEEWARD_FENCE` holds a name that is none of this platform's strategies. The automatic choice is in use.
+    UnknownName,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(strategy) => {
+                write!(f, "the fence strategy `{strategy}` is refused here by the kernel or a sandbox")
             }
-            return Ok(());
+            Error::NoStrategy => f.write_str(no_strategy!()),
+            Error::UnknownName => {
+                f.write_str("LEEWARD_FENCE names no fence strategy of this platform; it may be")?;
+                Strategy::ALL.iter().try_for_each(|known| write!(f, " `{known}`"))
+            }
         }
     }
-    Err(Error::NoStrategy)
 }
 
-/// Whether the strategy may be tried at all: the kernel names it in its query, and no sandbox kills for asking.
-fn works(strategy: Strategy) -> bool {
-    match strategy {
-        Strategy::MembarrierPrivate => probe::asking_is_survived() && membarrier::has_private(),
-        Strategy::MembarrierGlobal => probe::asking_is_survived() && membarrier::has_global(),
-        // A process of one thread signals nobody, and would not learn it.
-        Strategy::Signal => signal::is_allowed(),
-        Strategy::Symmetric => false,
-    }
-}
-
-pub(super) fn init() -> Result<Strategy, Error> {
-    let in_use = match chosen() {
-        Some(strategy) => strategy,
-        None => automatic()?,
-    };
-    match requested() {
-        Request::Unknown => Err(Error::UnknownName),
-        _ => Ok(in_use),
-    }
-}
-
-pub(super) fn force(strategy: Strategy) -> Result<(), Error> {
-    if works(strategy) && issue(strategy).is_ok() {
-        choose(strategy);
-        return Ok(());
-    }
-    Err(Error::Refused(strategy))
-}
-
-/// What `LEEWARD_FENCE` asks for, else the first that works.
-#[cold]
-#[inline(never)]
-fn automatic() -> Result<Strategy, Error> {
-    if let Request::Named(strategy) = requested() {
-        if force(strategy).is_ok() {
-            return Ok(strategy);
-        }
-    }
-    ALL.iter().copied().find(|&strategy| force(strategy).is_ok()).ok_or(Error::NoStrategy)
-}
+impl core::error::Error for Error {}

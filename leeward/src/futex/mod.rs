@@ -8,14 +8,17 @@
 //! These are the primitives that locks are made of; programs want [`sync`](crate::sync).
 
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
-#[path = "kernel.rs"]
+#[path = "backend/linux.rs"]
 mod backend;
 #[cfg(leeward_loom)]
-#[path = "model.rs"]
+#[path = "backend/model.rs"]
 mod backend;
 #[cfg(all(any(not(target_os = "linux"), leeward_symmetric), not(leeward_loom)))]
-#[path = "portable.rs"]
+#[path = "backend/none.rs"]
 mod backend;
+#[cfg_attr(leeward_symmetric, allow(dead_code))]
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
+pub(crate) mod calls;
 mod deadline;
 #[cfg(all(feature = "engine", not(leeward_loom)))]
 mod hosted;

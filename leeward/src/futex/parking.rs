@@ -6,7 +6,7 @@ use leeward_engine::Engine;
 use leeward_engine::parking::{ParkingLot, Process};
 
 use super::Embedding;
-use crate::fork::{self, Hook, Mend};
+use crate::process::fork::{self, Hook, Mend};
 
 /// This process's parking lot as a place to sleep: `Hosted<Parking>`.
 ///

@@ -4,9 +4,9 @@ use core::ffi::c_long;
 use core::time::Duration;
 
 use super::Error;
-use crate::futex::{Deadline, Futex, Private, yield_now};
+use crate::futex::{Deadline, Futex, Private, calls, yield_now};
 use crate::mutant::mutated;
-use crate::{sys, tid};
+use crate::process::{is_own_thread, thread};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 const FREE: u32 = 0;
@@ -46,7 +46,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     /// [`Error`], but not `TimedOut`.
     #[inline]
     pub fn lock(&self) -> Result<(), Error> {
-        if self.take(tid::this()) { self.taken() } else { self.lock_slow(None) }
+        if self.take(thread::number()) { self.taken() } else { self.lock_slow(None) }
     }
 
     /// Locks it by `deadline`.
@@ -55,7 +55,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     /// [`Error`].
     #[inline]
     pub fn lock_until(&self, deadline: Deadline) -> Result<(), Error> {
-        if self.take(tid::this()) { self.taken() } else { self.lock_slow(Some(deadline)) }
+        if self.take(thread::number()) { self.taken() } else { self.lock_slow(Some(deadline)) }
     }
 
     /// Locks it if nobody holds it. No system call.
@@ -65,7 +65,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     /// is one that holds it: only who waits asks the kernel.
     #[inline]
     pub fn try_lock(&self) -> Result<(), Error> {
-        let this = tid::this();
+        let this = thread::number();
         // Acquire: as in `take`. Relaxed on failure: nothing was locked.
         match self.word.compare_exchange(FREE, this, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => self.taken(),
@@ -126,10 +126,10 @@ impl<const SHARED: bool> RawMutex<SHARED> {
                 Err(libc::ETIMEDOUT) => return Err(Error::TimedOut),
                 // The kernel lets nobody wait for a thread of another process. Or it was unlocked since.
                 Err(libc::EPERM) if !SHARED && self.owner() == FREE => {}
-                Err(libc::EPERM) if !SHARED && !is_of_this_process(self.owner()) => return Err(Error::OwnerGone),
+                Err(libc::EPERM) if !SHARED && !is_own_thread(self.owner()) => return Err(Error::OwnerGone),
                 Err(errno) => return Err(Error::Refused(errno)),
             }
-            if self.take(tid::this()) {
+            if self.take(thread::number()) {
                 return self.taken();
             }
         }
@@ -138,7 +138,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     fn ask(&self, deadline: Option<Deadline>) -> Result<u32, i32> {
         const LOCK_PI2: i32 = 13;
         // A time that the kernel cannot say never comes.
-        let Some(time) = deadline.and_then(sys::timespec) else {
+        let Some(time) = deadline.and_then(calls::timespec) else {
             return self.call(libc::FUTEX_LOCK_PI, None);
         };
         // LOCK_PI2 (Linux 5.14) counts on the monotonic clock, LOCK_PI on the one that people set.
@@ -152,7 +152,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
         let operation = operation | if SHARED { 0 } else { libc::FUTEX_PRIVATE_FLAG };
         let time = time.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
         // SAFETY: the word is borrowed, the time is null or ours.
-        unsafe { sys::futex(&raw const self.word, operation, 0, time as c_long, core::ptr::null(), 0) }
+        unsafe { calls::futex(&raw const self.word, operation, 0, time as c_long, core::ptr::null(), 0) }
     }
 
     /// Unlocks it.
@@ -162,7 +162,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     #[inline]
     pub unsafe fn unlock(&self) {
         // Release: what was done under the lock happens before the next owner's. Relaxed on failure: the kernel looks.
-        if self.word.compare_exchange(tid::this(), FREE, Ordering::Release, Ordering::Relaxed).is_err() {
+        if self.word.compare_exchange(thread::number(), FREE, Ordering::Release, Ordering::Relaxed).is_err() {
             self.unlock_slow();
         }
     }
@@ -191,21 +191,10 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     }
 }
 
-/// Whether there is a thread of that number in this process. True if nobody can tell.
-fn is_of_this_process(number: u32) -> bool {
-    let process = rustix::process::getpid().as_raw_nonzero().get();
-    let errno = sys::Errno::save();
-    // SAFETY: signal 0 is none: it is only looked whether there is such a thread.
-    let outcome = unsafe { libc::syscall(libc::SYS_tgkill, process, number as libc::pid_t, 0) };
-    let is_refused = outcome < 0 && sys::Errno::save().number() == libc::ESRCH;
-    errno.restore();
-    !is_refused
-}
-
 /// The same point in time on the clock that people set.
 fn people_time(deadline: Deadline) -> Option<libc::timespec> {
     let left = deadline.since_beginning().saturating_sub(Private::now().since_beginning());
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     let now = Duration::new(now.tv_sec.max(0) as u64, now.tv_nsec as u32);
-    sys::timespec(Deadline::at(now.saturating_add(left)))
+    calls::timespec(Deadline::at(now.saturating_add(left)))
 }

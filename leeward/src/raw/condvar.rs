@@ -9,9 +9,9 @@ use core::ptr;
 use super::patience::Patience;
 use super::{Lock, Mutex};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
-use crate::fork_mark;
 use crate::futex::{ALL, Argument, Comparison, Deadline, Futex, Operation, Private, Wait};
 use crate::mutant::mutated;
+use crate::process::fork_mark;
 
 const WAITER: u64 = 1;
 const SIGNAL: u64 = 1 << 32;

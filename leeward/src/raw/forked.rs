@@ -2,7 +2,7 @@
 
 use crate::futex::Futex;
 use crate::mutant::mutated;
-use crate::{fork, fork_mark};
+use crate::process::{fork, fork_mark};
 
 /// Returns true if the marks of waiters in a free lock may be those of threads that a fork did not copy, so that a call
 /// that does not wait should not heed them. What other processes share is not copied: there they may be real.

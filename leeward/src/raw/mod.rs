@@ -13,16 +13,14 @@ mod light_mutex;
 mod lock;
 #[cfg(not(leeward_loom))]
 mod lock_api;
-mod mutex;
 #[cfg(all(test, leeward_loom))]
-mod mutex_loom_tests;
+mod loom_tests;
+mod mutex;
 mod once;
 pub(crate) mod patience;
 mod rwlock;
 mod rwlock_state;
 mod semaphore;
-#[cfg(all(test, leeward_loom))]
-mod small_loom_tests;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, Plain, Requeue, Scheme, WakeOp};

@@ -15,7 +15,7 @@
 use super::domain::{Domain, State};
 use crate::atomic::{AtomicPtr, Ordering, const_fn};
 use crate::fence::Pair;
-use crate::fork::{self, Hook, Mend};
+use crate::process::fork::{self, Hook, Mend};
 
 /// A domain's part in `crate::fork`.
 pub(crate) struct Fork {

@@ -12,8 +12,8 @@ use crate::atomic::{AtomicU64, AtomicUsize, Ordering, const_fn, fence, looks, sp
 use crate::fence::Pair;
 use crate::futex::{self, Deadline, Private};
 use crate::mutant::mutated;
+use crate::process::thread;
 use crate::registry::{Full, Registry};
-use crate::thread;
 
 /// How often the scan looks at a reader before it sleeps: a few microseconds, about what the sleep and its fence
 /// would cost. Never a yield: a reader that lost its processor inside a section gets it back sooner when we sleep,
@@ -311,20 +311,20 @@ impl Grace {
 
     /// Whether the calling thread is inside a section of this domain, on whichever of its slots.
     pub(crate) fn is_inside(&self) -> bool {
-        let me = thread::this();
+        let me = thread::current();
         self.registry.slots().any(|slot| slot.is_held_by(me))
     }
 
     /// The calling thread ends, and has handles.
     pub(crate) fn thread_ends(&self) {
-        let me = thread::this();
+        let me = thread::current();
         self.registry.slots().for_each(|slot| slot.thread_ends(me));
     }
 
     /// In the child of a fork: keeps the slots of the forking thread, and those that protect what may be in use; drops
     /// the others'.
     pub(super) fn after_fork(&self) {
-        let me = thread::this();
+        let me = thread::current();
         let (mut kept, mut sections) = (0, 0);
         for slot in self.registry.slots() {
             if !slot.outlives_fork(me) {
@@ -344,8 +344,8 @@ impl Grace {
 
     /// In the child, once it knows its thread's number: the thread's slots have that.
     pub(super) fn renumber(&self) {
-        let (me, number) = (thread::this(), thread::number());
-        let own = self.registry.slots().filter(|slot| thread::name(slot.holder().0) == me);
+        let (me, number) = (thread::current(), thread::number());
+        let own = self.registry.slots().filter(|slot| thread::id(slot.holder().0) == me);
         own.for_each(|slot| slot.hand_to(slot.holder().0, number));
     }
 }

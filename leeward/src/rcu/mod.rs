@@ -47,10 +47,11 @@ mod fork;
 mod grace;
 mod guard;
 mod limit;
-#[cfg(feature = "std")]
-mod local;
 #[cfg(not(feature = "std"))]
-#[path = "no_local.rs"]
+#[path = "local/none.rs"]
+mod local;
+#[cfg(feature = "std")]
+#[path = "local/std.rs"]
 mod local;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
@@ -59,11 +60,6 @@ mod reader;
 mod retired;
 mod slot;
 mod stall;
-#[cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
-mod start;
-#[cfg(all(any(not(target_os = "linux"), leeward_loom), feature = "std"))]
-#[path = "no_start.rs"]
-mod start;
 mod stats;
 mod tickets;
 mod worker;

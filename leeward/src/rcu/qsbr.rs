@@ -22,7 +22,7 @@ use super::domain::{Domain, NoMemory};
 use super::slot::Slot;
 use super::{local, watch};
 use crate::fence::Full;
-use crate::thread;
+use crate::process::thread;
 
 /// A reader that is inside from its registration on, and says so anew now and then.
 ///

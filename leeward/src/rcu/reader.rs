@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::domain::{Domain, NoMemory};
 use super::slot::Slot;
 use super::{Guard, watch};
-use crate::thread;
+use crate::process::thread;
 
 /// A registered reader, as a value: for `no_std`, for foreign runtimes, and for loops that want the shortest section
 /// there is.

@@ -10,8 +10,8 @@ use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, c
 use crate::fence::{Full, Pair};
 use crate::futex;
 use crate::mutant::mutated;
+use crate::process::thread;
 use crate::registry;
-use crate::thread;
 
 /// `epoch` of a reader that is outside of every section.
 pub(super) const OUTSIDE: u64 = 0;
@@ -294,7 +294,7 @@ impl Slot {
         // (The owner first, and a model takes that reader for ourselves.)
         let inside = self.epoch.load(Ordering::Acquire) != OUTSIDE;
         // Relaxed: as above.
-        inside && thread::name(self.owner.load(Ordering::Relaxed)) == thread
+        inside && thread::id(self.owner.load(Ordering::Relaxed)) == thread
     }
 }
 
@@ -372,7 +372,7 @@ impl Slot {
         // Relaxed: the child has one thread.
         let owner = self.owner.load(Ordering::Relaxed);
         let has_ended = owner == GONE || owner & thread::ENDED != 0 && !mutated!(fork_drops_leaked);
-        owner == DETACHED || thread::name(owner) == me || has_ended && self.is_inside()
+        owner == DETACHED || thread::id(owner) == me || has_ended && self.is_inside()
     }
 
     /// Whether its thread exited inside a section.

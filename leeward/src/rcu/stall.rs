@@ -7,6 +7,7 @@ use core::time::Duration;
 use super::slot::Slot;
 use super::stats::Counts;
 use crate::futex::{self, Deadline};
+use crate::process;
 
 /// What is known of a reader that holds up a grace period.
 #[derive(Clone, Copy, Debug)]
@@ -72,27 +73,13 @@ impl Limit {
         // Relaxed: as in `set`.
         let tell = self.tell.load(Ordering::Relaxed);
         if tell.is_null() {
-            return tell_standard_error(stall);
+            return process::print_error(format_args!("leeward: {stall}\n"));
         }
         // SAFETY: only `set` stores here, from a `fn(&Stall)`.
         let tell = unsafe { core::mem::transmute::<*mut (), fn(&Stall)>(tell) };
         tell(stall);
     }
 }
-
-/// Neither takes the standard library's lock on standard error, which the reader that is waited for may hold, nor
-/// minds that nobody reads it.
-#[cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
-fn tell_standard_error(stall: &Stall) {
-    let line = std::format!("leeward: {stall}\n");
-    let errno = crate::sys::Errno::save();
-    // SAFETY: reads the line, which outlives the call. A descriptor that was closed answers with an error.
-    let _ = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
-    errno.restore();
-}
-
-#[cfg(not(all(target_os = "linux", feature = "std", not(leeward_loom))))]
-fn tell_standard_error(_: &Stall) {}
 
 /// One grace period's patience.
 pub(crate) struct Watch<'a> {

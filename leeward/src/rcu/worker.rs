@@ -4,8 +4,9 @@
 use super::defer::Reclaimed;
 use super::domain::Domain;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
+use crate::futex;
 use crate::mutant::mutated;
-use crate::{fork, futex};
+use crate::process::fork;
 
 const NONE: u32 = 0;
 const STARTING: u32 = 1;
@@ -107,8 +108,8 @@ fn work<D: Domain>() -> bool {
 
 #[cfg(feature = "std")]
 mod with_threads {
-    use super::super::start;
     use super::*;
+    use crate::process;
 
     impl Worker {
         /// Says that there is work, to a worker that is started if need be. False if there is none.
@@ -125,9 +126,7 @@ mod with_threads {
             let Some(starting) = (before & PHASE == NONE).then(|| self.change(before, STARTING)).flatten() else {
                 return true;
             };
-            let quiet = crate::sys::BlockedSignals::new();
-            let is_started = start::start(run::<D>);
-            drop(quiet);
+            let is_started = process::start(run::<D>);
             // Not over the state of a worker that has ended already, nor of one that was started since.
             if mutated!(worker_state) {
                 self.state.store(RUNNING, Ordering::Relaxed);

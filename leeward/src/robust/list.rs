@@ -14,7 +14,7 @@ use core::ptr::NonNull;
 
 use super::ListError;
 use crate::atomic::{AtomicPtr, Ordering, compiler_fence};
-use crate::sys::Errno;
+use crate::process::Errno;
 
 /// From the word at which an entry's pointer points to its lock's word.
 pub(super) const OFFSET: isize = -32;

@@ -7,14 +7,15 @@
 
 use core::time::Duration;
 
+use super::ListError;
+use super::current::{Current, current};
 use super::list::{Entry, OFFSET};
 use super::sleepers::{Sleeper, Sleepers};
-use super::this::{This, this};
 use super::unlock::Unlock;
-use super::{ListError, is_alive};
 use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{self, Deadline, Futex, Shared, Wait};
 use crate::mutant::mutated;
+use crate::process::is_a_thread;
 use crate::raw::patience::Patience as Looks;
 
 /// Somebody may sleep.
@@ -67,7 +68,7 @@ const _: () = assert!(
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
     /// The calling thread.
-    pub(super) this: This,
+    pub(super) me: Current,
     /// Its last owner died, or left it inconsistent.
     pub(super) owner_died: bool,
 }
@@ -122,69 +123,69 @@ impl Lock {
     /// Takes it. A compare-exchange and six stores, if it is free.
     #[inline]
     pub(super) fn lock<U: Unlock>(&'static self, patience: Patience) -> Result<Taken, Refusal> {
-        let this = match this() {
-            Ok(this) => this,
+        let me = match current() {
+            Ok(me) => me,
             Err(error) => return Err(Refusal::NoList(error)),
         };
         if !mutated!(robust_pending_late) {
-            this.list.begin(&self.entry);
+            me.list.begin(&self.entry);
         }
         if mutated!(robust_link_first) {
-            this.list.link(&self.entry);
+            me.list.link(&self.entry);
         }
         // Acquire: partner of the release in `unlock`. Relaxed on failure: the slow path looks again.
-        if self.word.compare_exchange(FREE, this.id(), Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return self.lock_slow::<U>(this, patience);
+        if self.word.compare_exchange(FREE, me.id(), Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return self.lock_slow::<U>(me, patience);
         }
-        self.taken::<U>(this);
-        Ok(Taken { this, owner_died: false })
+        self.taken::<U>(me);
+        Ok(Taken { me, owner_died: false })
     }
 
     /// The word is this thread's: now the list.
     #[inline]
-    fn taken<U: Unlock>(&'static self, this: This) {
+    fn taken<U: Unlock>(&'static self, me: Current) {
         if U::STORES {
             self.sleepers.owner_stays();
         }
         if mutated!(robust_pending_late) {
-            this.list.begin(&self.entry);
+            me.list.begin(&self.entry);
         }
         if mutated!(robust_pending_before_link) {
-            this.list.end();
+            me.list.end();
         }
         if !mutated!(robust_link_first) {
-            this.list.link(&self.entry);
+            me.list.link(&self.entry);
         }
-        this.list.end();
+        me.list.end();
     }
 
     #[cold]
     #[inline(never)]
-    fn lock_slow<U: Unlock>(&'static self, this: This, patience: Patience) -> Result<Taken, Refusal> {
+    fn lock_slow<U: Unlock>(&'static self, me: Current, patience: Patience) -> Result<Taken, Refusal> {
         let mut sleeper = Sleeper::new();
-        let outcome = self.contend::<U>(this, patience, &mut sleeper);
+        let outcome = self.contend::<U>(me, patience, &mut sleeper);
         sleeper.leave(&self.sleepers);
         match outcome {
-            Ok(_) => self.taken::<U>(this),
-            Err(_) => this.list.end(),
+            Ok(_) => self.taken::<U>(me),
+            Err(_) => me.list.end(),
         }
         outcome
     }
 
     /// Looks, then yields, then sleeps. `pending` names this lock throughout: whoever is killed between being woken and
     /// taking it has the kernel wake another.
-    fn contend<U: Unlock>(&self, this: This, patience: Patience, sleeper: &mut Sleeper) -> Result<Taken, Refusal> {
+    fn contend<U: Unlock>(&self, me: Current, patience: Patience, sleeper: &mut Sleeper) -> Result<Taken, Refusal> {
         let mut looks = Looks::for_lock(patience.deadline());
         loop {
             // Acquire: partner of the release in `unlock`: what stands in the state was written before it.
             let word = self.word.load(Ordering::Acquire);
             if is_free(word) {
-                match self.take(word, this) {
+                match self.take(word, me) {
                     Some(outcome) => return outcome,
                     None => continue,
                 }
             }
-            if word & OWNER == this.id() {
+            if word & OWNER == me.id() {
                 return Err(Refusal::WouldDeadlock);
             }
             if let Patience::None = patience {
@@ -207,7 +208,7 @@ impl Lock {
     }
 
     /// Takes it as it is seen, free. None if it has changed.
-    fn take(&self, word: u32, this: This) -> Option<Result<Taken, Refusal>> {
+    fn take(&self, word: u32, me: Current) -> Option<Result<Taken, Refusal>> {
         // Relaxed: stored before the release that the caller's load acquired; it never changes back.
         if word & OWNER_DIED != 0 && self.state.load(Ordering::Relaxed) == UNRECOVERABLE {
             // The news is for all of them, and whoever was woken may die before it passes it on.
@@ -217,10 +218,10 @@ impl Lock {
             return Some(Err(Refusal::NotRecoverable));
         }
         // The bit stays while anybody may sleep.
-        let taken = this.id() | word & WAITERS;
+        let taken = me.id() | word & WAITERS;
         // Acquire: as in `lock`; a dead owner's stores come before the kernel's. Relaxed on failure: looked at again.
         self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed).ok()?;
-        Some(Ok(Taken { this, owner_died: word & OWNER_DIED != 0 }))
+        Some(Ok(Taken { me, owner_died: word & OWNER_DIED != 0 }))
     }
 
     /// Sleeps while the word, announced, is still that; for a nap only, if it may change without a wake.
@@ -235,7 +236,7 @@ impl Lock {
         }
         let owner = word & OWNER;
         // Relaxed: the number alone. A thread that exits has given the word away before its number is free.
-        if !is_alive(owner) && self.word.load(Ordering::Relaxed) & OWNER == owner {
+        if !is_a_thread(owner) && self.word.load(Ordering::Relaxed) & OWNER == owner {
             return Err(Refusal::OwnerLost(owner));
         }
         if is_end { Err(Refusal::TimedOut) } else { Ok(()) }
@@ -245,22 +246,22 @@ impl Lock {
     /// entry's links mean nothing.
     ///
     /// # Safety
-    /// `this`, if it is the calling thread, has taken it by [`lock`](Self::lock), and not given it up since.
+    /// `me`, if it is the calling thread, has taken it by [`lock`](Self::lock), and not given it up since.
     #[inline]
-    pub(super) unsafe fn unlock<U: Unlock>(&'static self, this: This, is_inconsistent: bool) {
-        if !this.is_here() {
+    pub(super) unsafe fn unlock<U: Unlock>(&'static self, me: Current, is_inconsistent: bool) {
+        if !me.is_here() {
             return;
         }
-        this.list.begin(&self.entry);
+        me.list.begin(&self.entry);
         // SAFETY: the caller's promise: linked when it was taken.
         unsafe { self.entry.unlink() };
         if mutated!(robust_pending_before_release) {
-            this.list.end();
+            me.list.end();
         }
-        if is_inconsistent || !self.release::<U>(this.id(), this.is_reached()) {
-            return self.unlock_slow::<U>(this, is_inconsistent);
+        if is_inconsistent || !self.release::<U>(me.id(), me.is_reached()) {
+            return self.unlock_slow::<U>(me, is_inconsistent);
         }
-        this.list.end();
+        me.list.end();
     }
 
     /// Releases it, if that is all there is to do: nobody sleeps.
@@ -281,37 +282,37 @@ impl Lock {
 
     #[cold]
     #[inline(never)]
-    fn unlock_slow<U: Unlock>(&self, this: This, is_inconsistent: bool) {
+    fn unlock_slow<U: Unlock>(&self, me: Current, is_inconsistent: bool) {
         // Relaxed: only this thread stores its own number, and takes it away. Overwritten, it is left as it is: somebody may have taken it.
-        if self.word.load(Ordering::Relaxed) & OWNER != this.id() {
-            return this.list.end();
+        if self.word.load(Ordering::Relaxed) & OWNER != me.id() {
+            return me.list.end();
         }
         if is_inconsistent {
-            return self.unlock_inconsistent(this);
+            return self.unlock_inconsistent(me);
         }
         // Release: partner of the acquires in `lock` and `contend`. What is left is `WAITERS`, if it was there.
-        if self.word.fetch_sub(this.id(), Ordering::Release) & WAITERS != 0 {
-            self.pass_on(this);
+        if self.word.fetch_sub(me.id(), Ordering::Release) & WAITERS != 0 {
+            self.pass_on(me);
         }
         if U::STORES {
             self.sleepers.quieten();
         }
-        this.list.end();
-        if U::STORES && !this.is_reached() {
-            this.ask_to_be_reached();
+        me.list.end();
+        if U::STORES && !me.is_reached() {
+            me.ask_to_be_reached();
         }
     }
 
     /// Released with somebody asleep, perhaps: wakes one.
-    fn pass_on(&self, this: This) {
+    fn pass_on(&self, me: Current) {
         if mutated!(robust_pending_before_wake) {
-            this.list.end();
+            me.list.end();
         }
         if mutated!(robust_waiters_dropped) {
             self.word.fetch_and(!WAITERS, Ordering::Relaxed);
         }
         if !mutated!(robust_wake) && Shared::wake(&self.word, 1) == 0 {
-            self.settle(this.id());
+            self.settle(me.id());
         }
     }
 
@@ -341,15 +342,15 @@ impl Lock {
     /// Gives it up as unusable.
     #[cold]
     #[inline(never)]
-    fn unlock_inconsistent(&self, this: This) {
+    fn unlock_inconsistent(&self, me: Current) {
         // Relaxed: the release below publishes it. A death in between leaves `OWNER_DIED` as well.
         self.state.store(UNRECOVERABLE, Ordering::Relaxed);
         // Release: partner of the acquire in `contend`. Leaves `OWNER_DIED`, and `WAITERS` if it was there.
-        let old = self.word.fetch_sub(this.id().wrapping_sub(OWNER_DIED), Ordering::Release);
+        let old = self.word.fetch_sub(me.id().wrapping_sub(OWNER_DIED), Ordering::Release);
         if old & WAITERS != 0 {
             Shared::wake(&self.word, futex::ALL);
         }
-        this.list.end();
+        me.list.end();
     }
 
     /// Does what the kernel did not: says that `owner` is dead. False if it is not the owner.
@@ -357,8 +358,8 @@ impl Lock {
     /// # Safety
     /// No thread holds the lock.
     pub(super) unsafe fn declare_dead(&'static self, owner: u32) -> Result<bool, ListError> {
-        let this = this()?;
-        this.list.begin(&self.entry);
+        let me = current()?;
+        me.list.begin(&self.entry);
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
         let was_owner = loop {
@@ -375,7 +376,7 @@ impl Lock {
         if was_owner && word & WAITERS != 0 {
             Shared::wake(&self.word, 1);
         }
-        this.list.end();
+        me.list.end();
         Ok(was_owner)
     }
 

@@ -57,10 +57,11 @@
 //! Without the feature `std` there is no thread-local storage, and each lock and unlock asks the kernel who is calling: two system calls, and one each time that a guard is asked for the value.
 
 #[cfg(not(feature = "std"))]
-#[path = "asked.rs"]
-mod this;
+#[path = "current/none.rs"]
+mod current;
 #[cfg(feature = "std")]
-mod this;
+#[path = "current/std.rs"]
+mod current;
 
 mod error;
 mod list;
@@ -74,18 +75,3 @@ pub use mutex::{Guard, LockError, Mutex};
 pub use unlock::{ByExchange, ByStore, LightMutex, Unlock};
 
 pub use crate::bytes::AnyBytes;
-use crate::sys::Errno;
-
-/// The calling thread's number, as lock words have it.
-fn number() -> u32 {
-    rustix::thread::gettid().as_raw_nonzero().get() as u32
-}
-
-/// Whether there is a thread of that number. True if nobody can tell.
-fn is_alive(number: u32) -> bool {
-    let Some(thread) = i32::try_from(number).ok().and_then(rustix::process::Pid::from_raw) else { return false };
-    let errno = Errno::save();
-    let answer = rustix::process::test_kill_process(thread);
-    errno.restore();
-    answer != Err(rustix::io::Errno::SRCH)
-}

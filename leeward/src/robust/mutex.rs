@@ -5,8 +5,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
 
+use super::current::Current;
 use super::lock::{Lock, Patience, Refusal, Taken};
-use super::this::This;
 use super::unlock::{ByExchange, Unlock};
 use super::{AnyBytes, ListError};
 use crate::futex::{Deadline, Shared};
@@ -135,20 +135,20 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
     #[inline]
     fn with(&'static self, patience: Patience) -> Result<Guard<T, U>, LockError<T, U>> {
         match self.lock.lock::<U>(patience) {
-            Ok(Taken { this, owner_died: false }) => Ok(self.guard(this, false)),
+            Ok(Taken { me, owner_died: false }) => Ok(self.guard(me, false)),
             other => Err(self.news(other)),
         }
     }
 
     #[inline]
-    fn guard(&'static self, owner: This, is_inconsistent: bool) -> Guard<T, U> {
+    fn guard(&'static self, owner: Current, is_inconsistent: bool) -> Guard<T, U> {
         Guard { mutex: self, owner, is_inconsistent, thread: PhantomData }
     }
 
     #[cold]
     fn news(&'static self, outcome: Result<Taken, Refusal>) -> LockError<T, U> {
         match outcome {
-            Ok(taken) => LockError::OwnerDied(self.guard(taken.this, true)),
+            Ok(taken) => LockError::OwnerDied(self.guard(taken.me, true)),
             Err(Refusal::NotRecoverable) => LockError::NotRecoverable,
             Err(Refusal::WouldDeadlock) => LockError::WouldDeadlock,
             Err(Refusal::WouldBlock) => LockError::WouldBlock,
@@ -192,7 +192,7 @@ impl<T: AnyBytes, U: Unlock> fmt::Debug for Mutex<T, U> {
 pub struct Guard<T: AnyBytes, U: Unlock = ByExchange> {
     mutex: &'static Mutex<T, U>,
     /// The thread that took it, and of which process.
-    owner: This,
+    owner: Current,
     is_inconsistent: bool,
     thread: PhantomData<*const ()>,
 }

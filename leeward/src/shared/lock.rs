@@ -7,9 +7,9 @@ use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
 use crate::bytes::AnyBytes;
-use crate::fork_mark;
 use crate::futex::{Deadline, Shared};
 use crate::mutant::mutated;
+use crate::process::fork_mark;
 use crate::raw;
 
 /// A mutex of several processes; see [`raw::Mutex`] for what it costs and promises.

@@ -30,8 +30,8 @@ use super::{local, worker};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn, fence};
 use crate::futex::{self, Deadline, Private, Wait};
 use crate::mutant::mutated;
+use crate::process::thread;
 use crate::raw::Mutex;
-use crate::thread;
 
 /// What producers write, apart from what the consumer does.
 #[repr(align(128))]
@@ -250,7 +250,7 @@ impl Queue {
     pub(super) fn runs_here(&self) -> bool {
         // Relaxed: if it is this thread, it is its own store.
         let runner = self.runner.load(Ordering::Relaxed);
-        runner == thread::this() && runner != thread::UNKNOWN
+        runner == thread::current() && runner != thread::UNKNOWN
     }
 
     /// Returns true while callbacks are running, so that the worker runs no grace period for those who poll.

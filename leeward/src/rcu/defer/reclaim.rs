@@ -10,7 +10,7 @@ use crate::atomic::Ordering;
 use crate::fence::Pair;
 use crate::futex::Deadline;
 use crate::mutant::mutated;
-use crate::{fork, thread};
+use crate::process::{fork, thread};
 
 /// `current` while a batch is taken and brought into order. No head's address.
 const TAKING: *mut Head = ptr::without_provenance_mut(1);
@@ -102,7 +102,7 @@ impl Queue {
     /// Runs the batch.
     fn run<D: Domain>(&self, generation: u64) -> Reclaimed {
         // Relaxed: read by the thread itself, and as a hint by those who poll.
-        self.runner.store(thread::this(), Ordering::Relaxed);
+        self.runner.store(thread::current(), Ordering::Relaxed);
         // Relaxed, here and below: changed under the lock.
         while let Some(head) = NonNull::new(self.batch.load(Ordering::Relaxed)) {
             self.begin::<D>(head.as_ptr());

@@ -4,7 +4,7 @@
 //! A use after free is a data race on a cell that loom watches: readers read the object that they loaded, writers
 //! write to the one that they would free. A lost wake-up is a deadlock, which loom reports too. How many preemptions
 //! a schedule may have is said at each model, and can be raised for all with `LOOM_MAX_PREEMPTIONS`. What loom cannot
-//! see: `atomic.rs`, at `fence`, and `futex/model.rs`.
+//! see: `atomic.rs`, at `fence`, and `futex/backend/model.rs`.
 
 mod worker;
 

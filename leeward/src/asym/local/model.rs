@@ -1,0 +1,50 @@
+//! The calling thread's block in a model: a thread has one from its first look on, and keeps it.
+
+use core::cell::Cell;
+
+use super::slots::{Block, Left};
+use crate::process::thread;
+use crate::registry::Registry;
+
+loom::lazy_static! {
+    static ref BLOCKS: Registry<Block> = Registry::new();
+}
+
+loom::thread_local! {
+    static BLOCK: &'static Block = BLOCKS.claim(thread::current(), 0).expect("a model has few threads");
+    static UNTRACKED: Cell<u64> = Cell::new(0);
+}
+
+/// Every thread's block.
+pub(super) fn blocks() -> &'static Registry<Block> {
+    &BLOCKS
+}
+
+/// The calling thread's block.
+pub(super) fn mine() -> &'static Block {
+    BLOCK.with(|block| *block)
+}
+
+/// The same.
+pub(super) fn registered() -> Option<&'static Block> {
+    Some(mine())
+}
+
+/// Ordinary locks that the thread holds for reading without a slot that says so.
+pub(super) fn untracked() -> u64 {
+    UNTRACKED.with(Cell::get)
+}
+
+pub(super) fn set_untracked(count: u64) {
+    UNTRACKED.with(|untracked| untracked.set(count));
+}
+
+/// Each time.
+pub(super) fn is_due() -> bool {
+    true
+}
+
+/// Drops a guard of the calling thread; none if the thread is inside of the lock by no slot.
+pub(super) fn drop_guard(name: u64) -> Option<Left> {
+    mine().drop_guard(name)
+}

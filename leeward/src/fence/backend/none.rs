@@ -1,0 +1,41 @@
+//! The strategy of platforms without membarrier, and of loom: both halves are full fences. Chosen at compile time.
+
+use core::sync::atomic::AtomicU64;
+
+use super::counters::Counters;
+use super::strategy::{Error, Strategy};
+use crate::atomic::{Ordering, fence};
+
+static ISSUED: AtomicU64 = AtomicU64::new(0);
+
+#[inline(always)]
+pub(super) fn light() {
+    // SeqCst: partner of the fences in `heavy`.
+    fence(Ordering::SeqCst);
+}
+
+pub(super) fn run() -> Result<(), Error> {
+    // Relaxed: a count.
+    ISSUED.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+pub(super) fn init() -> Result<Strategy, Error> {
+    Ok(Strategy::Symmetric)
+}
+
+pub(super) fn chosen() -> Option<Strategy> {
+    Some(Strategy::Symmetric)
+}
+
+pub(super) fn force(strategy: Strategy) -> Result<(), Error> {
+    match strategy {
+        Strategy::Symmetric => Ok(()),
+        other => Err(Error::Refused(other)),
+    }
+}
+
+pub(super) fn counters() -> Counters {
+    // Relaxed: a count.
+    Counters { symmetric: ISSUED.load(Ordering::Relaxed), ..Counters::default() }
+}

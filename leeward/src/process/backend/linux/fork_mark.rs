@@ -1,0 +1,108 @@
+//! Whether this process is still the one that looked: a number that a fork changes, whoever made it.
+//!
+//! It lies in a page that the kernel wipes in every child that has memory of its own (`MADV_WIPEONFORK`, Linux 4.14), so
+//! that children of `_Fork` and raw `clone` notice as well; a fork handler wipes it too, for older kernels, and for
+//! emulators that say that they do. No process has the number of one that it was forked from. For what is kept across
+//! calls and means nothing in a child: who holds a robust lock, and where a condition variable's waiters have their mutex.
+
+use super::Errno;
+use super::fork::{self, Hook, Mend};
+use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// Nobody has looked in this process yet.
+const WIPED: u32 = 0;
+
+/// Where the number lies: at first in a word that stays `WIPED`.
+static PLACE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::from_ref(&NOWHERE).cast_mut());
+static NOWHERE: AtomicU32 = AtomicU32::new(WIPED);
+/// Where it lies on kernels that wipe nothing.
+static HANDLED: AtomicU32 = AtomicU32::new(WIPED);
+/// The number of a process that forks.
+static FORKING: AtomicU32 = AtomicU32::new(WIPED);
+/// The last number given, in this process or in those that it was forked from.
+static LAST: AtomicU32 = AtomicU32::new(WIPED);
+/// The number of the first process that looked; its children inherit the word.
+static FIRST: AtomicU32 = AtomicU32::new(WIPED);
+
+#[inline]
+fn place() -> &'static AtomicU32 {
+    // Acquire: partner of the release in `now`, behind which the page is there.
+    let place = PLACE.load(Ordering::Acquire);
+    // SAFETY: a static, or a page that is never given back.
+    unsafe { &*place }
+}
+
+/// Whether nothing was forked since `now` said so. A load of a pointer, and one of what it points to.
+#[inline]
+pub(crate) fn is_still(number: u32) -> bool {
+    // Relaxed: a thread's own number, which changes where there is one thread.
+    place().load(Ordering::Relaxed) == number
+}
+
+/// This process's number; never 0.
+pub(crate) fn now() -> u32 {
+    if core::ptr::eq(place(), &NOWHERE) {
+        // Before another thread can find the place and fork.
+        fork::watch(&MARK);
+        let place = wiped_page().unwrap_or(core::ptr::from_ref(&HANDLED).cast_mut());
+        // AcqRel: partner of the acquire in `place`. Relaxed on failure: another thread was faster; a page is lost, once.
+        let nowhere = core::ptr::from_ref(&NOWHERE).cast_mut();
+        let _ = PLACE.compare_exchange(nowhere, place, Ordering::AcqRel, Ordering::Relaxed);
+    }
+    // Relaxed, all: the numbers stand for nothing but themselves.
+    let known = place().load(Ordering::Relaxed);
+    if known != WIPED {
+        return known;
+    }
+    let fresh = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+    let number = match place().compare_exchange(WIPED, fresh, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => fresh,
+        Err(number) => number,
+    };
+    let _ = FIRST.compare_exchange(WIPED, number, Ordering::Relaxed, Ordering::Relaxed);
+    number
+}
+
+/// Returns true if this process was forked from one in which `now` had been called: its number is not the first one's,
+/// or it has none yet.
+pub(crate) fn is_child() -> bool {
+    // Relaxed, both: the numbers stand for nothing but themselves, and change where there is one thread.
+    let first = FIRST.load(Ordering::Relaxed);
+    first != WIPED && place().load(Ordering::Relaxed) != first
+}
+
+/// A page that children find wiped.
+fn wiped_page() -> Option<*mut AtomicU32> {
+    const PAGE: usize = 4096;
+    let errno = Errno::save();
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: memory that nobody has.
+    let page = unsafe { libc::mmap(core::ptr::null_mut(), PAGE, access, kind, -1, 0) };
+    // SAFETY: that page, or none, which is refused.
+    let wiped = page != libc::MAP_FAILED && unsafe { libc::madvise(page, PAGE, libc::MADV_WIPEONFORK) } == 0;
+    errno.restore();
+    wiped.then_some(page.cast())
+}
+
+/// The handler's part, on kernels that wipe nothing.
+struct Mark(Hook);
+
+static MARK: Mark = Mark(Hook::new());
+
+impl Mend for Mark {
+    fn hook(&self) -> &Hook {
+        &self.0
+    }
+
+    fn before(&'static self) {
+        // Relaxed, both: the same whichever thread forks.
+        FORKING.store(place().load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// If the page was wiped, an earlier handler may have given the child its number.
+    fn in_child(&'static self) {
+        // Relaxed, all: one thread.
+        let forked = FORKING.load(Ordering::Relaxed);
+        let _ = place().compare_exchange(forked, WIPED, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,74 @@
+//! Linux's part of [`process`](crate::process).
+
+mod errno;
+pub(crate) mod fork;
+pub(crate) mod fork_mark;
+#[cfg(feature = "std")]
+mod start;
+
+pub(crate) use errno::Errno;
+#[cfg(feature = "std")]
+pub(crate) use start::start;
+
+/// Ends the process, by `SIGABRT`.
+pub(crate) fn abort() -> ! {
+    // SAFETY: has no precondition.
+    unsafe { libc::abort() }
+}
+
+/// Asks the kernel for the calling thread's number.
+pub(crate) fn thread_number() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get() as u32
+}
+
+/// Returns the address of the calling thread's control block, which the child of a fork keeps.
+#[cfg(not(feature = "std"))]
+pub(crate) fn control_block() -> u64 {
+    // SAFETY: has no precondition.
+    unsafe { libc::pthread_self() as u64 }
+}
+
+/// Returns true if there is a thread of that number, in any process; also where nobody can tell. errno is as it was.
+pub(crate) fn is_a_thread(number: u32) -> bool {
+    let Some(thread) = i32::try_from(number).ok().and_then(rustix::process::Pid::from_raw) else { return false };
+    let errno = Errno::save();
+    let answer = rustix::process::test_kill_process(thread);
+    errno.restore();
+    answer != Err(rustix::io::Errno::SRCH)
+}
+
+/// Returns true if there is a thread of that number in this process; also where nobody can tell. errno is as it was.
+pub(crate) fn is_own_thread(number: u32) -> bool {
+    let process = rustix::process::getpid().as_raw_nonzero().get();
+    let errno = Errno::save();
+    // SAFETY: signal 0 is none: it is only looked whether there is such a thread.
+    let outcome = unsafe { libc::syscall(libc::SYS_tgkill, process, number as libc::pid_t, 0) };
+    let is_refused = outcome < 0 && Errno::save().number() == libc::ESRCH;
+    errno.restore();
+    !is_refused
+}
+
+/// Returns true if the calling thread runs before all ordinary ones for as long as it wants to. errno is as it was.
+pub(crate) fn is_real_time() -> bool {
+    let errno = Errno::save();
+    // SAFETY: reads nothing of ours; 0 is the calling thread. (musl's own function refuses.)
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) } as libc::c_int;
+    errno.restore();
+    policy >= 0
+        && matches!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
+}
+
+/// Writes `line` to standard error. It neither takes the standard library's lock, which another thread may hold for as
+/// long as it likes, nor minds that nobody reads the line. errno is as it was.
+#[cfg(feature = "std")]
+pub(crate) fn print_error(line: core::fmt::Arguments<'_>) {
+    let line = std::format!("{line}");
+    let errno = Errno::save();
+    // SAFETY: reads the line, which outlives the call. A descriptor that was closed answers with an error.
+    let _ = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
+    errno.restore();
+}
+
+/// Without std nothing is written.
+#[cfg(not(feature = "std"))]
+pub(crate) fn print_error(_: core::fmt::Arguments<'_>) {}

@@ -1,0 +1,14 @@
+//! What the calling process and thread are: forks ([`fork`], [`fork_mark`]), threads' ids ([`thread`]), errno, and
+//! starting a thread.
+//!
+//! Called by all parts that keep something for a thread or across a fork.
+
+#[cfg(all(target_os = "linux", not(leeward_loom)))]
+#[path = "backend/linux/mod.rs"]
+mod backend;
+#[cfg(not(all(target_os = "linux", not(leeward_loom))))]
+#[path = "backend/none.rs"]
+mod backend;
+pub(crate) mod thread;
+
+pub(crate) use backend::*;

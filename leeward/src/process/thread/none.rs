@@ -1,0 +1,27 @@
+//! Ids and numbers without thread-local storage.
+//!
+//! The id is the address of the thread's control block, which the child of a fork keeps, and which may be used again
+//! when the thread has gone. Only handles are recorded then, and a forgotten one may be taken for a later thread's:
+//! `synchronize` panics there instead of waiting for ever. Where no such address is known, all threads are one.
+
+use super::super::control_block;
+use super::{FIRST, UNKNOWN};
+
+/// The calling thread's number, which the kernel is asked for each time.
+pub(crate) use super::super::thread_number as number;
+
+/// Returns the calling thread's id.
+pub(crate) fn current() -> u64 {
+    match control_block() {
+        0 => UNKNOWN,
+        block => block.max(FIRST),
+    }
+}
+
+/// Returns the owner's word of a handle that the calling thread takes. The thread's end is not noticed.
+pub(crate) fn take_handle() -> u64 {
+    current()
+}
+
+/// Notes that the calling thread gives a handle up.
+pub(crate) fn give_handle() {}

@@ -1,0 +1,94 @@
+//! Ids and numbers in thread-local storage.
+//!
+//! The id is a count, so that no thread is ever taken for another, and a thread keeps its id in the child of its fork.
+//! (The address of the thread's control block is used again.)
+//!
+//! The number is what lock words that the kernel reads hold. It is asked for once a thread. In the child of a fork the
+//! one thread has another number, so the kept one is forgotten there. Children of `vfork`, `_Fork` and the raw `clone`
+//! call forget nothing: there the number is the parent's, and such locks are not to be used.
+//!
+//! The variables of both have no destructor, so nothing is allocated.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::super::fork::{self, Hook, Mend};
+use super::super::thread_number;
+use super::{ENDED, FIRST};
+
+static LAST: AtomicU64 = AtomicU64::new(FIRST);
+
+std::thread_local! {
+    static ID: Cell<u64> = const { Cell::new(0) };
+    static NUMBER: Cell<u32> = const { Cell::new(0) };
+    /// Handles that the thread has, or has forgotten.
+    static HANDLES: Cell<usize> = const { Cell::new(0) };
+    /// Touched when the thread first has a handle.
+    static END: End = const { End };
+}
+
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if HANDLES.get() != 0 {
+            fork::thread_ends();
+        }
+    }
+}
+
+/// Returns the calling thread's id. Async-signal-safe.
+pub(crate) fn current() -> u64 {
+    ID.with(|id| match id.get() {
+        0 => {
+            // Relaxed: only its being unique matters. A signal handler that comes first gives an id;
+            // the later one stays.
+            id.set(LAST.fetch_add(1, Ordering::Relaxed));
+            id.get()
+        }
+        known => known,
+    })
+}
+
+/// Returns the owner's word of a handle that the calling thread takes. Allocates, the first time on a thread.
+pub(crate) fn take_handle() -> u64 {
+    HANDLES.set(HANDLES.get() + 1);
+    if END.try_with(|_| ()).is_ok() { current() } else { current() | ENDED }
+}
+
+/// Notes that the calling thread gives a handle up.
+pub(crate) fn give_handle() {
+    HANDLES.set(HANDLES.get().saturating_sub(1));
+}
+
+/// The numbers that threads keep; in a child, that of its one thread.
+struct Kept(Hook);
+
+static KEPT: Kept = Kept(Hook::new());
+
+impl Mend for Kept {
+    fn hook(&self) -> &Hook {
+        &self.0
+    }
+
+    fn in_child(&'static self) {
+        NUMBER.set(0);
+    }
+}
+
+/// Returns the calling thread's number. Async-signal-safe but for the first call of the process.
+#[inline]
+pub(crate) fn number() -> u32 {
+    match NUMBER.get() {
+        0 => ask(),
+        number => number,
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn ask() -> u32 {
+    fork::watch(&KEPT);
+    NUMBER.set(thread_number());
+    NUMBER.get()
+}

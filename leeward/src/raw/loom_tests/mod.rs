@@ -1,0 +1,4 @@
+//! Models of the locks.
+
+mod mutex;
+mod small;

@@ -1,0 +1,301 @@
+//! Models of the locks of this folder, as they ship, under loom: two never inside together, what was done under a lock
+//! seen by the next, and no lost wake-up (a deadlock, which loom reports). What loom cannot see: `futex/backend/model.rs`.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+use super::super::{Barrier, Event, Latch, Once, RwLock, Semaphore};
+use crate::atomic::AtomicU32;
+use crate::futex::Deadline;
+use crate::models::{self, together};
+
+fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let set_up = || {
+        crate::futex::wake(&AtomicU32::new(0), 1);
+    };
+    models::explore(preemptions, set_up, model);
+}
+
+/// A time that has come as soon as others have had their chance.
+const NOW: Deadline = Deadline::at(Duration::ZERO);
+
+struct Guarded {
+    lock: RwLock,
+    value: UnsafeCell<u32>,
+}
+
+loom::lazy_static! {
+    static ref GUARDED: Guarded = Guarded { lock: <RwLock>::new(), value: UnsafeCell::new(0) };
+}
+
+fn write() {
+    GUARDED.lock.lock_exclusive();
+    written();
+}
+
+fn written() {
+    // SAFETY: loom reports whoever is here meanwhile.
+    GUARDED.value.with_mut(|value| unsafe { *value += 1 });
+    // SAFETY: locked by the caller.
+    unsafe { GUARDED.lock.unlock_exclusive() };
+}
+
+fn read() {
+    GUARDED.lock.lock_shared();
+    seen();
+}
+
+fn seen() {
+    // SAFETY: loom reports who writes meanwhile.
+    GUARDED.value.with(|value| assert!(unsafe { *value } < 10));
+    // SAFETY: locked by the caller.
+    unsafe { GUARDED.lock.unlock_shared() };
+}
+
+fn written_and_downgraded() {
+    GUARDED.lock.lock_exclusive();
+    // SAFETY: loom reports whoever is here meanwhile.
+    let value = GUARDED.value.with_mut(|value| unsafe {
+        *value += 1;
+        *value
+    });
+    // SAFETY: locked above.
+    unsafe { GUARDED.lock.downgrade() };
+    // SAFETY: loom reports who writes meanwhile.
+    GUARDED.value.with(|seen| assert_eq!(unsafe { *seen }, value));
+    seen();
+}
+
+fn write_in_time() {
+    if GUARDED.lock.lock_exclusive_until(NOW) {
+        written();
+    }
+}
+
+fn read_in_time() {
+    if GUARDED.lock.lock_shared_until(NOW) {
+        seen();
+    }
+}
+
+#[test]
+fn rwlock_two_writers_and_a_reader() {
+    explore(2, || together([write, write, read]));
+}
+
+#[test]
+fn rwlock_a_writer_and_two_readers() {
+    explore(2, || together([read, read, write]));
+}
+
+#[test]
+fn rwlock_writers_in_turn() {
+    explore(3, || together([write, || (0..2).for_each(|_| write())]));
+}
+
+#[test]
+fn rwlock_in_turn() {
+    explore(3, || {
+        together([
+            || {
+                read();
+                write();
+            },
+            || {
+                write();
+                read();
+            },
+        ]);
+    });
+}
+
+/// A writer that gives up lets in the readers that stayed out for it.
+#[test]
+fn rwlock_a_writer_that_gives_up() {
+    explore(3, || together([write_in_time, read, write]));
+    explore(3, || together([write_in_time, read, read]));
+}
+
+#[test]
+fn rwlock_a_reader_that_gives_up() {
+    explore(3, || together([read_in_time, write, write]));
+}
+
+#[test]
+fn rwlock_downgrading() {
+    explore(2, || together([written_and_downgraded, read, write]));
+}
+
+/// What is handed on by the small ones: written before, read after.
+struct Handed {
+    semaphore: Semaphore,
+    barrier: Barrier,
+    event: Event,
+    latch: Latch,
+    once: Once,
+    values: [UnsafeCell<u32>; 2],
+}
+
+loom::lazy_static! {
+    static ref HANDED: Handed = Handed {
+        semaphore: Semaphore::new(0),
+        barrier: Barrier::new(2),
+        event: Event::new(),
+        latch: Latch::new(2),
+        once: Once::new(),
+        values: [UnsafeCell::new(0), UnsafeCell::new(0)],
+    };
+}
+
+fn put(place: usize) {
+    // SAFETY: loom reports whoever is here meanwhile.
+    HANDED.values[place].with_mut(|value| unsafe { *value = 1 });
+}
+
+fn see(place: usize) {
+    // SAFETY: loom reports who writes meanwhile.
+    HANDED.values[place].with(|value| assert_eq!(unsafe { *value }, 1));
+}
+
+fn taker() {
+    HANDED.semaphore.acquire();
+}
+
+#[test]
+fn semaphore_two_takers_and_two_releases() {
+    explore(3, || together([taker, taker, || (0..2).for_each(|_| HANDED.semaphore.release(1))]));
+    explore(3, || together([taker, taker, || HANDED.semaphore.release(2)]));
+}
+
+#[test]
+fn semaphore_three_takers() {
+    explore(1, || together([taker, taker, taker, || (1..=2).for_each(|permits| HANDED.semaphore.release(permits))]));
+}
+
+#[test]
+fn semaphore_hands_on() {
+    explore(4, || {
+        together([
+            || {
+                put(0);
+                HANDED.semaphore.release(1);
+            },
+            || {
+                HANDED.semaphore.acquire();
+                see(0);
+            },
+        ]);
+    });
+}
+
+#[test]
+fn semaphore_giving_up() {
+    explore(3, || {
+        together([
+            || {
+                if HANDED.semaphore.acquire_until(NOW) {
+                    HANDED.semaphore.release(1);
+                }
+            },
+            taker,
+            || HANDED.semaphore.release(1),
+        ]);
+    });
+}
+
+#[test]
+fn barrier_in_rounds() {
+    fn rounds(mine: usize) {
+        put(mine);
+        HANDED.barrier.wait();
+        see(1 - mine);
+        HANDED.barrier.wait();
+        put(mine);
+    }
+    explore(4, || together([|| rounds(0), || rounds(1)]));
+}
+
+/// Somebody comes and goes again, and two meet; if he was met, he is so once more.
+#[test]
+fn barrier_giving_up() {
+    fn waiter() {
+        HANDED.barrier.wait();
+    }
+    fn timed() {
+        if HANDED.barrier.wait_until(NOW).is_some() {
+            waiter();
+        }
+    }
+    explore(3, || together([waiter, waiter, timed]));
+}
+
+#[test]
+fn event_hands_on() {
+    fn waiter() {
+        HANDED.event.wait();
+        see(0);
+    }
+    explore(3, || {
+        together([waiter, waiter, || {
+            put(0);
+            HANDED.event.set();
+        }]);
+    });
+}
+
+/// Whoever slept when it was set goes, though it is clear again when he looks.
+#[test]
+fn event_set_and_cleared_at_once() {
+    explore(4, || {
+        let waiter = thread::spawn(|| {
+            HANDED.event.wait();
+        });
+        // Until somebody sleeps.
+        while HANDED.event.word.load(Relaxed) == 0 {
+            thread::yield_now();
+        }
+        HANDED.event.set();
+        HANDED.event.clear();
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn latch_hands_on() {
+    fn waiter() {
+        HANDED.latch.wait();
+        see(0);
+        see(1);
+    }
+    explore(3, || {
+        together([
+            waiter,
+            || {
+                put(0);
+                HANDED.latch.count_down(1);
+            },
+            || {
+                put(1);
+                HANDED.latch.arrive_and_wait();
+                see(0);
+            },
+        ]);
+    });
+}
+
+#[test]
+fn once_hands_on() {
+    fn caller() {
+        HANDED.once.call_once(|| put(0));
+        see(0);
+    }
+    fn waiter() {
+        HANDED.once.wait();
+        see(0);
+    }
+    explore(3, || together([caller, caller, caller]));
+    explore(3, || together([waiter, waiter, caller]));
+}

@@ -1,0 +1,81 @@
+//! Who the calling thread is and where its list begins: asked once a thread and process, then kept in thread-local storage.
+//!
+//! The variable has no destructor, so that locks work to the thread's last breath. A thread that shares its maker's
+//! thread-local storage (raw `clone` with `CLONE_VM` and without `CLONE_SETTLS`) is no thread to Rust, and none here.
+
+use core::cell::Cell;
+
+use super::ListError;
+use super::list::List;
+use crate::fence::processes;
+use crate::mutant::mutated;
+use crate::process::{fork_mark, thread_number};
+
+/// The calling thread: two words, so that it stays in registers.
+#[derive(Clone, Copy)]
+pub(super) struct Current {
+    /// | bits | meaning |
+    /// |---|---|
+    /// | 0-29 | its number, as lock words have it |
+    /// | 30 | heavy fences of all processes reach this one |
+    /// | 32-63 | in which process it was found |
+    who: u64,
+    pub(super) list: List,
+}
+
+const NUMBER: u64 = (1 << 30) - 1;
+const REACHED: u64 = 1 << 30;
+const PROCESS_SHIFT: u32 = 32;
+
+/// No process's mark.
+const NEVER: u32 = u32::MAX;
+
+std::thread_local! {
+    static KNOWN: Cell<Current> = const { Cell::new(Current { who: (NEVER as u64) << PROCESS_SHIFT, list: List::NONE }) };
+}
+
+/// The calling thread.
+#[inline]
+pub(super) fn current() -> Result<Current, ListError> {
+    let known = KNOWN.with(Cell::get);
+    if known.is_here() { Ok(known) } else { look() }
+}
+
+impl Current {
+    /// As lock words have it.
+    #[inline]
+    pub(super) fn id(self) -> u32 {
+        (self.who & NUMBER) as u32
+    }
+
+    /// Whether heavy fences of all processes reach this one.
+    #[inline]
+    pub(super) fn is_reached(self) -> bool {
+        self.who & REACHED != 0
+    }
+
+    /// Whether the caller, the thread that asked or its copy in the child of a fork, is not the copy.
+    #[inline]
+    pub(super) fn is_here(self) -> bool {
+        fork_mark::is_still((self.who >> PROCESS_SHIFT) as u32)
+            || mutated!(robust_fork_mark) && thread_number() == self.id()
+    }
+
+    /// Has heavy fences of all processes reach this one from the thread's next lock on, if the kernel will.
+    #[cold]
+    pub(super) fn ask_to_be_reached(self) {
+        if processes::join() {
+            KNOWN.with(|known| known.set(Current { who: self.who | REACHED, ..self }));
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn look() -> Result<Current, ListError> {
+    let process = fork_mark::now();
+    let who = u64::from(thread_number()) | u64::from(process) << PROCESS_SHIFT;
+    let me = Current { who, list: List::find()? };
+    KNOWN.with(|known| known.set(me));
+    Ok(me)
+}
