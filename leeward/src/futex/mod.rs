@@ -22,6 +22,7 @@ pub(crate) mod calls;
 mod deadline;
 #[cfg(all(feature = "engine", not(leeward_loom)))]
 mod hosted;
+mod outcome;
 #[cfg(all(feature = "engine", feature = "std", target_os = "linux", not(leeward_loom)))]
 mod parking;
 mod wait_any;
@@ -30,38 +31,16 @@ mod wake_op;
 pub use deadline::Deadline;
 #[cfg(all(feature = "engine", not(leeward_loom)))]
 pub use hosted::{Embedding, Hosted};
+pub use outcome::{Changed, MOST as WAIT_ANY_MOST, Wait, WaitAny};
 #[cfg(all(feature = "engine", feature = "std", target_os = "linux", not(leeward_loom)))]
 pub use parking::Parking;
-pub use wait_any::{MOST as WAIT_ANY_MOST, WaitAny, WrongCount, wait_any};
+pub use wait_any::{WrongCount, wait_any};
 pub use wake_op::{Argument, Comparison, Operation, OutOfRange, WakeOp};
 
 use crate::atomic::AtomicU32;
 
 /// "As many as there are."
 pub const ALL: u32 = i32::MAX as u32;
-
-/// How a wait ended. Whatever it says, the caller looks at its condition again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wait {
-    /// Woken; or for no reason: a signal, a wake meant for the word's former use.
-    Woken,
-    /// The word did not hold the expected value: the caller did not sleep.
-    Changed,
-    /// The time is up.
-    TimedOut,
-}
-
-/// The word did not hold the expected value: nobody was woken or moved.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Changed;
-
-impl core::fmt::Display for Changed {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the futex word did not hold the expected value")
-    }
-}
-
-impl core::error::Error for Changed {}
 
 /// Where threads sleep, as a type. Implemented by [`Private`] and [`Shared`]; by `Hosted` (feature `engine`) for
 /// whatever system `leeward-engine` is built into; by whoever brings a futex of his own.

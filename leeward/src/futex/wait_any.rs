@@ -7,11 +7,9 @@
 
 use core::time::Duration;
 
-use super::{Deadline, System, Wait, backend};
+use super::outcome::{MOST, Wait, WaitAny};
+use super::{Deadline, System, backend};
 use crate::atomic::{AtomicU32, Ordering};
-
-/// As many words as one call takes.
-pub const MOST: usize = 128;
 
 /// The naps of the fall-back.
 const NAPS: [Duration; 7] = [
@@ -23,17 +21,6 @@ const NAPS: [Duration; 7] = [
     Duration::from_micros(1_000),
     Duration::from_micros(1_500),
 ];
-
-/// How a wait for several words ended. Whatever it says, the caller looks at its conditions again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WaitAny {
-    /// Woken through the word of this place, perhaps through others too; `None`: by who knows which, or for no reason.
-    Woken(Option<usize>),
-    /// Some word did not hold its expected value: the caller did not sleep, or no longer.
-    Changed,
-    /// The time is up.
-    TimedOut,
-}
 
 /// A number of words that cannot be waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -227,18 +227,6 @@ impl LightMutex {
     }
 }
 
-// SAFETY: `lock` lets one caller in until `unlock`.
-unsafe impl super::Lock<Private> for LightMutex {
-    fn lock(&self) {
-        LightMutex::lock(self);
-    }
-
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { LightMutex::unlock(self) };
-    }
-}
-
 impl core::fmt::Debug for LightMutex {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("LightMutex").field("locked", &self.is_locked()).finish_non_exhaustive()

@@ -1,7 +1,7 @@
 //! What a condition variable asks of a lock: to be unlocked and locked, and where its sleepers may be moved.
 
-use super::Mutex;
-use crate::futex::Futex;
+use super::{LightMutex, Mutex};
+use crate::futex::{Futex, Private};
 
 /// A lock that a [`Condvar`](super::Condvar) over the same futex may be used with.
 ///
@@ -28,5 +28,37 @@ pub unsafe trait Lock<F: Futex> {
     /// of whom nobody else knows.
     fn lock_moved(&self) {
         self.lock();
+    }
+}
+
+// SAFETY: `lock` lets one caller in until `unlock`, and `queue` is this lock.
+unsafe impl<F: Futex> Lock<F> for Mutex<F> {
+    fn lock(&self) {
+        Mutex::lock(self);
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { Mutex::unlock(self) };
+    }
+
+    fn queue(&self) -> Option<&Mutex<F>> {
+        Some(self)
+    }
+
+    fn lock_moved(&self) {
+        self.lock_contended(None, true);
+    }
+}
+
+// SAFETY: `lock` lets one caller in until `unlock`.
+unsafe impl Lock<Private> for LightMutex {
+    fn lock(&self) {
+        LightMutex::lock(self);
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { LightMutex::unlock(self) };
     }
 }

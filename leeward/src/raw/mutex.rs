@@ -6,7 +6,6 @@
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use super::Lock;
 use super::forked::forked_child;
 use super::patience::Patience;
 use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
@@ -201,7 +200,7 @@ impl<F: Futex> Mutex<F> {
     /// Whether it has the lock. `patient`: the caller slept on the lock's word already, moved there.
     #[cold]
     #[inline(never)]
-    fn lock_contended(&self, deadline: Option<Deadline>, patient: bool) -> bool {
+    pub(super) fn lock_contended(&self, deadline: Option<Deadline>, patient: bool) -> bool {
         let mut waiter = Waiter::new(patient);
         let mut patience = Patience::for_lock(deadline);
         loop {
@@ -345,26 +344,6 @@ impl<F: Futex> Mutex<F> {
     pub(crate) fn reset(&self) {
         // Relaxed: the child has one thread.
         self.word.store(UNLOCKED, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: `lock` lets one caller in until `unlock`, and `queue` is this lock.
-unsafe impl<F: Futex> Lock<F> for Mutex<F> {
-    fn lock(&self) {
-        Mutex::lock(self);
-    }
-
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { Mutex::unlock(self) };
-    }
-
-    fn queue(&self) -> Option<&Mutex<F>> {
-        Some(self)
-    }
-
-    fn lock_moved(&self) {
-        self.lock_contended(None, true);
     }
 }
 

@@ -1,44 +1,14 @@
-//! Callbacks: objects that begin with a head of two words, and are queued and called through it.
+//! Callbacks: closures that begin with a [`Head`], and are queued and called through it.
 
 use alloc::alloc::alloc;
 use alloc::boxed::Box;
 use core::alloc::Layout;
-use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::domain::Domain;
+use super::backing::Backing;
+use super::head::Head;
 use super::worker;
-
-/// The head of an object that waits to be called. Its own two words are all that the queue needs, so
-/// that queueing allocates nothing and touches nothing else.
-#[repr(C)]
-pub(crate) struct Head {
-    /// The one that was queued before this one, or, in a batch, the one that is called after it.
-    next: Cell<*mut Head>,
-    /// Called once, with the head, after a grace period; consumes the object.
-    call: unsafe extern "C-unwind" fn(NonNull<Head>),
-}
-
-impl Head {
-    pub(super) fn next(&self) -> *mut Head {
-        self.next.get()
-    }
-
-    pub(super) fn set_next(&self, next: *mut Head) {
-        self.next.set(next);
-    }
-
-    /// # Safety
-    /// `head` is the caller's alone, taken out of the queue and not called yet; a grace period has
-    /// passed since it was queued. The object is not used afterwards.
-    pub(super) unsafe fn call(head: NonNull<Head>) {
-        // SAFETY: alive, by the caller's promise.
-        let call = unsafe { head.as_ref() }.call;
-        // SAFETY: the function that was stored with this head, called once.
-        unsafe { call(head) };
-    }
-}
 
 /// What a callback counts towards the limit.
 pub(super) trait Bytes: Copy {
@@ -85,13 +55,13 @@ struct Callback<F, B> {
 ///
 /// # Errors
 /// The closure again, where there is no memory.
-pub(super) fn callback<D: Domain, F: FnOnce() + Send + 'static, B: Bytes>(
+pub(super) fn callback<D: Backing, F: FnOnce() + Send + 'static, B: Bytes>(
     call: F,
     bytes: B,
 ) -> Result<NonNull<Head>, F> {
     /// # Safety
     /// `head` is that of a `Callback<F, B>` made by `callback::<D, F, B>`, for this call alone.
-    unsafe extern "C-unwind" fn run<D: Domain, F: FnOnce(), B: Bytes>(head: NonNull<Head>) {
+    unsafe extern "C-unwind" fn run<D: Backing, F: FnOnce(), B: Bytes>(head: NonNull<Head>) {
         // SAFETY: the caller's promise; allocated below as a box of this type would be.
         let boxed = unsafe { Box::from_raw(head.cast::<Callback<F, B>>().as_ptr()) };
         let Callback { bytes, call, .. } = *boxed;
@@ -105,7 +75,7 @@ pub(super) fn callback<D: Domain, F: FnOnce() + Send + 'static, B: Bytes>(
     // SAFETY: the head's two words are not nothing.
     let memory = unsafe { alloc(layout) };
     let Some(memory) = NonNull::new(memory.cast::<Callback<F, B>>()) else { return Err(call) };
-    let head = Head { next: Cell::new(core::ptr::null_mut()), call: run::<D, F, B> };
+    let head = Head::new(run::<D, F, B>);
     // SAFETY: fresh memory of this layout.
     unsafe { memory.write(Callback { head, bytes, call }) };
     Ok(memory.cast())

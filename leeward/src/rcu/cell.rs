@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
 use super::domain::Domain;
-use super::guard::Protects;
+use super::protects::Protects;
 use super::retired::Retired;
 use crate::atomic::{AtomicPtr, Ordering, const_fn};
 use crate::mutant::mutated;

@@ -2,45 +2,18 @@
 
 use core::time::Duration;
 
+#[cfg(feature = "std")]
+use super::automatic;
+use super::backing::Backing;
 use super::callback::SizeOf;
-use super::defer::Queue;
-use super::grace::{Grace, OwnSection};
+use super::fork::watch;
+use super::grace::OwnSection;
 use super::limit::{Full, Limit};
+use super::local;
+#[cfg(feature = "std")]
+use super::no_memory::NoMemory;
 use super::stall::Stall;
 use super::stats::Stats;
-use super::{local, watch};
-use crate::atomic::const_fn;
-use crate::fence::Pair;
-
-/// What a domain is made of; a `static`.
-#[doc(hidden)]
-pub struct State {
-    pub(crate) grace: Grace,
-    pub(crate) queue: Queue,
-    pub(super) fork: super::fork::Fork,
-}
-
-impl State {
-    const_fn! {
-        #[doc(hidden)]
-        #[allow(clippy::new_without_default)]
-        pub fn new() -> State {
-            State { grace: Grace::new(), queue: Queue::new(), fork: super::fork::Fork::new() }
-        }
-    }
-}
-
-/// There is no memory for one more reader's slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoMemory;
-
-impl core::fmt::Display for NoMemory {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("there is no memory to register one more RCU reader")
-    }
-}
-
-impl core::error::Error for NoMemory {}
 
 /// A point in a domain's time, for [`Domain::poll`].
 ///
@@ -63,21 +36,7 @@ impl<D: Domain> Copy for Cookie<D> {}
 ///
 /// Made by [`rcu_domain!`](crate::rcu_domain); [`Global`](super::Global) is there already. All functions are
 /// associated ones, `Routes::read()`; the module's free functions are those of `Global`.
-///
-/// # Safety
-/// For the macro alone to implement: `state` must always return the same static, which no other domain returns, and
-/// the slot functions must keep one slot for each thread.
-pub unsafe trait Domain: Sized + Send + Sync + 'static {
-    /// The reader's and the writer's fences: [`Asymmetric`](crate::fence::Asymmetric) or
-    /// [`Full`](crate::fence::Full).
-    type Fence: Pair;
-
-    #[doc(hidden)]
-    fn state() -> &'static State;
-    #[doc(hidden)]
-    #[cfg(feature = "std")]
-    fn local() -> local::Local<Self>;
-
+pub trait Domain: Backing {
     /// Enters a read section on the calling thread, registering the thread at its first.
     ///
     /// What is loaded through the guard stays alive until the guard is dropped. Sections nest to any depth and guards
@@ -104,7 +63,7 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     #[inline(always)]
     #[track_caller]
     fn read() -> super::Guard<'static, Self> {
-        super::local::read::<Self>()
+        automatic::read::<Self>()
     }
 
     /// Registers the calling thread now rather than at its first section. Needed before its signal handlers read.
@@ -113,7 +72,7 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     /// [`NoMemory`].
     #[cfg(feature = "std")]
     fn register() -> Result<(), NoMemory> {
-        super::local::register_early::<Self>()
+        automatic::register_early::<Self>()
     }
 
     /// Waits until every section that was open when the call began has ended.
@@ -288,6 +247,8 @@ pub unsafe trait Domain: Sized + Send + Sync + 'static {
     }
 }
 
+impl<D: Backing> Domain for D {}
+
 /// Declares domains of your own.
 ///
 /// ```
@@ -312,7 +273,7 @@ macro_rules! rcu_domain {
         $vis enum $name {}
 
         // SAFETY: one static and one set of thread-local variables, all of this domain's own.
-        unsafe impl $crate::rcu::Domain for $name {
+        unsafe impl $crate::rcu::Backing for $name {
             type Fence = $crate::rcu_domain!(@fence $($fence)?);
             #[inline(always)]
             fn state() -> &'static $crate::rcu::hidden::State {
@@ -333,7 +294,7 @@ macro_rules! rcu_domain {
 macro_rules! __rcu_domain_local {
     ($name:ident) => {
         #[inline(always)]
-        fn local() -> $crate::rcu::hidden::Local<Self> {
+        fn local() -> $crate::rcu::hidden::Local {
             ::std::thread_local! {
                 static SLOT: $crate::rcu::hidden::LocalSlot =
                     const { $crate::rcu::hidden::LocalSlot::new() };

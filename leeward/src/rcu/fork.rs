@@ -12,25 +12,10 @@
 //! References that the forking thread got from a guard of *another thread that is alive* are not protected in the child:
 //! that guard is not there. (Calling fork is `unsafe` in Rust, and this is one of the things to see to.)
 
-use super::domain::{Domain, State};
-use crate::atomic::{AtomicPtr, Ordering, const_fn};
+use super::backing::{Backing, State};
+use crate::atomic::Ordering;
 use crate::fence::Pair;
 use crate::process::fork::{self, Hook, Mend};
-
-/// A domain's part in `crate::fork`.
-pub(crate) struct Fork {
-    hook: Hook,
-    /// What is done for the domain as a type: a `fn(Task)`. Stored before the hook is listed.
-    serve: AtomicPtr<()>,
-}
-
-impl Fork {
-    const_fn! {
-        pub(super) fn new() -> Fork {
-            Fork { hook: Hook::new(), serve: AtomicPtr::new(core::ptr::null_mut()) }
-        }
-    }
-}
 
 /// What a static does not know how to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +24,7 @@ enum Task {
     StartWorker,
 }
 
-fn serve<D: Domain>(task: Task) {
+fn serve<D: Backing>(task: Task) {
     match task {
         Task::HeavyFence => D::Fence::heavy(),
         Task::StartWorker => {
@@ -50,7 +35,7 @@ fn serve<D: Domain>(task: Task) {
 
 /// Has the domain mended in children from now on. To be called before its state first changes.
 #[inline]
-pub(super) fn watch<D: Domain>() {
+pub(super) fn watch<D: Backing>() {
     let state = D::state();
     if !fork::is_watched(state) {
         // Relaxed: ordered by the exchange that lists the hook. All threads store the same.

@@ -1,9 +1,10 @@
-//! Guards: that a section is open, as a value. And what else may stand for one.
+//! Guards: that a section is open, as a value.
 
 use core::marker::PhantomData;
 use core::panic::Location;
 
-use super::domain::Domain;
+use super::backing::Backing;
+use super::local;
 use super::slot::Slot;
 use crate::mutant::mutated;
 
@@ -13,7 +14,7 @@ use crate::mutant::mutated;
 /// long as the thread (and longer, if the thread exits): memory is leaked and grace periods stall, and [report
 /// it](super::Domain::set_stall_limit), but nothing is freed under anybody.
 #[must_use = "the section ends when the guard is dropped"]
-pub struct Guard<'a, D: Domain = super::Global> {
+pub struct Guard<'a, D: Backing = super::Global> {
     slot: &'static Slot,
     /// The handle that the slot belongs to; `'static` for the thread's own.
     handle: PhantomData<&'a ()>,
@@ -21,7 +22,7 @@ pub struct Guard<'a, D: Domain = super::Global> {
     domain: PhantomData<(*mut (), fn() -> D)>,
 }
 
-impl<D: Domain> Guard<'_, D> {
+impl<D: Backing> Guard<'_, D> {
     #[inline(always)]
     #[track_caller]
     pub(super) fn enter_outermost(slot: &'static Slot) -> Self {
@@ -52,36 +53,17 @@ impl<D: Domain> Guard<'_, D> {
     }
 }
 
-impl<D: Domain> Drop for Guard<'_, D> {
+impl<D: Backing> Drop for Guard<'_, D> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.slot.leave::<D::Fence>() {
-            super::local::give_back::<D>(self.slot);
+            local::give_back::<D>(self.slot);
         }
     }
 }
 
-impl<D: Domain> core::fmt::Debug for Guard<'_, D> {
+impl<D: Backing> core::fmt::Debug for Guard<'_, D> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Guard").finish_non_exhaustive()
     }
-}
-
-/// Something that keeps what is loaded from domain `D` alive for as long as it is borrowed: a [`Guard`], or an online
-/// [`qsbr::Reader`](super::qsbr::Reader).
-///
-/// # Safety
-/// For this crate alone to implement: while a shared borrow of the value lives, its slot must announce a section of
-/// `D` that began before the borrow.
-pub unsafe trait Protects<D: Domain>: sealed::Sealed {}
-
-// SAFETY: the section is open until the guard is dropped, and `refresh` needs the guard whole.
-unsafe impl<D: Domain> Protects<D> for Guard<'_, D> {}
-// SAFETY: an online reader's slot announces; it changes in `&mut self` functions only.
-unsafe impl<D: Domain> Protects<D> for super::qsbr::Reader<D> {}
-
-mod sealed {
-    pub trait Sealed {}
-    impl<D: super::Domain> Sealed for super::Guard<'_, D> {}
-    impl<D: super::Domain> Sealed for super::super::qsbr::Reader<D> {}
 }

@@ -39,6 +39,9 @@
 //! A section must end (a stalled grace period [reports](Domain::set_stall_limit) the reader), and `synchronize`
 //! inside a section panics.
 
+#[cfg(feature = "std")]
+mod automatic;
+mod backing;
 mod callback;
 mod cell;
 mod defer;
@@ -46,6 +49,7 @@ mod domain;
 mod fork;
 mod grace;
 mod guard;
+mod head;
 mod limit;
 #[cfg(not(feature = "std"))]
 #[path = "local/none.rs"]
@@ -55,21 +59,26 @@ mod local;
 mod local;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
+mod no_memory;
+mod protects;
 pub mod qsbr;
 mod reader;
 mod retired;
 mod slot;
 mod stall;
 mod stats;
+#[cfg(feature = "std")]
+mod thread_local;
 mod tickets;
 mod worker;
 
-use fork::watch;
-
+pub use backing::Backing;
 pub use cell::{RcuCell, RcuOption};
-pub use domain::{Cookie, Domain, NoMemory};
-pub use guard::{Guard, Protects};
+pub use domain::{Cookie, Domain};
+pub use guard::Guard;
 pub use limit::{Full, Limit, Policy};
+pub use no_memory::NoMemory;
+pub use protects::Protects;
 pub use reader::{DetachedReader, Reader};
 pub use retired::Retired;
 pub use stall::Stall;
@@ -78,20 +87,17 @@ pub use stats::Stats;
 /// What [`rcu_domain!`](crate::rcu_domain) expands to; nothing here is for anybody else.
 #[doc(hidden)]
 pub mod hidden {
-    pub use super::domain::State;
     #[cfg(feature = "std")]
-    pub use super::local::{Local, LocalSlot, ThreadExit, leave_thread};
+    pub use super::automatic::leave_thread;
+    pub use super::backing::State;
+    #[cfg(feature = "std")]
+    pub use super::thread_local::{Local, LocalSlot, ThreadExit};
 }
 
 crate::rcu_domain! {
     /// The domain that is there already: what this module's functions work on.
     pub struct Global;
 }
-
-/// The slot of a thread that has none: it says that its reader is inside, so that entering takes the slow path, which
-/// looks closer.
-#[cfg(feature = "std")]
-static UNREGISTERED: slot::Slot = slot::Slot::at(1);
 
 /// Enters a section of [`Global`]; see [`Domain::read`].
 #[cfg(feature = "std")]

@@ -18,9 +18,11 @@
 
 use core::marker::PhantomData;
 
-use super::domain::{Domain, NoMemory};
+use super::domain::Domain;
+use super::fork::watch;
+use super::local;
+use super::no_memory::NoMemory;
 use super::slot::Slot;
-use super::{local, watch};
 use crate::fence::Full;
 use crate::process::thread;
 

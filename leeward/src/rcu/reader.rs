@@ -2,9 +2,11 @@
 
 use core::marker::PhantomData;
 
-use super::domain::{Domain, NoMemory};
+use super::domain::Domain;
+use super::fork::watch;
+use super::guard::Guard;
+use super::no_memory::NoMemory;
 use super::slot::Slot;
-use super::{Guard, watch};
 use crate::process::thread;
 
 /// A registered reader, as a value: for `no_std`, for foreign runtimes, and for loops that want the shortest section

@@ -64,6 +64,7 @@ mod current;
 mod current;
 
 mod error;
+mod light;
 mod list;
 mod lock;
 mod mutex;
@@ -71,7 +72,8 @@ mod sleepers;
 mod unlock;
 
 pub use error::ListError;
+pub use light::LightMutex;
 pub use mutex::{Guard, LockError, Mutex};
-pub use unlock::{ByExchange, ByStore, LightMutex, Unlock};
+pub use unlock::{ByExchange, ByStore, Unlock};
 
 pub use crate::bytes::AnyBytes;

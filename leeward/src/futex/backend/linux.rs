@@ -129,7 +129,7 @@ pub(super) fn wait_any<const SHARED: bool>(
 ) -> Result<WaitAny, Refused> {
     const SIZE_U32: u32 = 2;
     let flags = SIZE_U32 | flag::<SHARED>() as u32;
-    let mut waiters = [Waiter { value: 0, address: 0, flags, reserved: 0 }; super::wait_any::MOST];
+    let mut waiters = [Waiter { value: 0, address: 0, flags, reserved: 0 }; super::outcome::MOST];
     for (waiter, (word, expected)) in waiters.iter_mut().zip(words) {
         waiter.value = u64::from(*expected);
         waiter.address = core::ptr::from_ref(*word) as usize as u64;

@@ -3,7 +3,7 @@
 use core::ptr;
 use core::time::Duration;
 
-use super::super::callback::Head;
+use super::super::head::Head;
 use super::Queue;
 use super::reclaim::in_order;
 use crate::atomic::{AtomicU32, Ordering};

@@ -8,7 +8,9 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `mod` | the queue, who queues and who waits |
+//! | `mod` | the queue |
+//! | `queueing` | the thread that queues, and the limit |
+//! | `barrier` | the thread that waits for callbacks |
 //! | `reclaim` | the thread that takes a batch and runs it |
 //! | `adopt` | forks |
 //!
@@ -16,19 +18,20 @@
 //! popped, and no address can be mistaken for another (ABA).
 
 mod adopt;
+mod barrier;
+mod queueing;
 mod reclaim;
 
 use core::ptr::{self, NonNull};
 
 pub(super) use reclaim::Reclaimed;
 
-use super::callback::{self, Bytes, Head, SizeOf};
-use super::domain::Domain;
-use super::limit::{Bounds, Count, Full, Held, Limit, Policy};
+use super::head::Head;
+use super::limit::{Bounds, Count, Limit};
 use super::stats::Stats;
-use super::{local, worker};
+use super::worker;
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn, fence};
-use crate::futex::{self, Deadline, Private, Wait};
+use crate::futex::{self, Deadline, Wait};
 use crate::mutant::mutated;
 use crate::process::thread;
 use crate::raw::Mutex;
@@ -124,70 +127,6 @@ impl Queue {
         let inherited = self.inherited.load(Ordering::Relaxed);
         Stats { callbacks_queued: held.callbacks() + inherited, bytes_queued: held.bytes(), ..Stats::default() }
     }
-}
-
-/// Producers.
-impl Queue {
-    /// Queues a closure. Beyond the limit the caller is held up, as the policy says.
-    pub(super) fn defer<D: Domain, F: FnOnce() + Send + 'static>(&'static self, call: F) {
-        match callback::callback::<D, _, _>(call, SizeOf::<F>::NEW) {
-            Ok(head) => self.push::<D>(head, size_of::<F>()),
-            Err(_) => alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<F>()),
-        }
-    }
-
-    /// The same for what may as well be called by the caller, after a grace period, where there is no memory to
-    /// queue it; or never.
-    pub(super) fn defer_or_wait<D: Domain, F: FnOnce() + Send + 'static>(&'static self, call: F, bytes: impl Bytes) {
-        let call = match callback::callback::<D, _, _>(call, bytes) {
-            Ok(head) => return self.push::<D>(head, bytes.get()),
-            Err(call) => call,
-        };
-        super::watch::<D>();
-        let grace = &D::state().grace;
-        let until = self.limit.get().policy.bound().map(Deadline::after::<Private>);
-        if !self.may_not_wait::<D>() && grace.wait::<D::Fence>(until) {
-            return call();
-        }
-        grace.counts.lost.add(1);
-        core::mem::forget(call);
-    }
-
-    /// Queues a closure, or gives it back at the limit.
-    pub(super) fn try_defer<D: Domain, F: FnOnce() + Send + 'static>(
-        &'static self,
-        call: F,
-        bytes: impl Bytes,
-    ) -> Result<(), Full<F>> {
-        if !self.limit.have_room(self.incoming.held.get(), bytes.get()) {
-            return Err(Full(call));
-        }
-        let head = callback::callback::<D, _, _>(call, bytes).map_err(Full)?;
-        self.push_regardless::<D>(head, bytes.get());
-        Ok(())
-    }
-
-    /// Queues what a head stands for. Beyond the limit the caller is held up, as the policy says.
-    pub(super) fn push<D: Domain>(&'static self, head: NonNull<Head>, bytes: usize) {
-        let held = self.push_regardless::<D>(head, bytes);
-        if self.limit.are_exceeded_by(held) {
-            self.hold_up::<D>();
-        }
-    }
-
-    /// Queues what a head stands for; how much is queued then.
-    fn push_regardless<D: Domain>(&'static self, head: NonNull<Head>, bytes: usize) -> Held {
-        super::watch::<D>();
-        // Counted before it can be taken, so that the count never falls below 0.
-        let held = self.incoming.held.add(Held::one(bytes));
-        let is_first = self.link(head);
-        // The worker takes all of it until it finds nothing: only the first has to wake it. If no thread
-        // can be started, `barrier` and the limit run what is queued, where waiting is expected.
-        if (is_first || !self.worker.is_running()) && !mutated!(worker_wake) {
-            self.worker.wake::<D>();
-        }
-        held
-    }
 
     /// Pushes it; returns true if nothing was there.
     fn link(&self, head: NonNull<Head>) -> bool {
@@ -206,44 +145,8 @@ impl Queue {
         }
     }
 
-    /// What happens to a caller beyond the limit. Its callback is queued already: nothing is lost by a panic.
-    #[cold]
-    #[inline(never)]
-    fn hold_up<D: Domain>(&'static self) {
-        let policy = self.limit.get().policy;
-        let until = policy.bound().map(Deadline::after::<Private>);
-        let waits = !self.may_not_wait::<D>() && !mutated!(limit_waits);
-        if waits {
-            self.wait_for_room::<D>(policy, until);
-        }
-        if self.is_beyond_limit() {
-            let grace = &D::state().grace;
-            grace.counts.over_limit.add(1);
-            if waits {
-                let expedites = matches!(policy, Policy::Expedite(_));
-                grace.report_beyond_limit(policy.bound().unwrap_or_default(), expedites);
-            }
-        }
-    }
-
-    fn wait_for_room<D: Domain>(&'static self, policy: Policy, until: Option<Deadline>) {
-        let expedites = matches!(policy, Policy::Expedite(_));
-        while self.is_beyond_limit() && !until.is_some_and(Deadline::has_passed::<Private>) {
-            if !expedites && self.worker.wake::<D>() {
-                self.wait_until(|| !self.is_beyond_limit(), until);
-            } else if self.reclaim::<D>(until) == Reclaimed::Forked {
-                return;
-            }
-        }
-    }
-
     fn is_beyond_limit(&self) -> bool {
         self.limit.are_exceeded_by(self.incoming.held.get())
-    }
-
-    /// Returns true in a section or a callback of the domain's: waiting for callbacks would be waiting for oneself.
-    fn may_not_wait<D: Domain>(&self) -> bool {
-        self.runs_here() || local::is_inside::<D>() || D::state().grace.is_inside()
     }
 
     /// Returns true if the calling thread is running a callback.
@@ -258,40 +161,10 @@ impl Queue {
         // Relaxed: a hint.
         self.runner.load(Ordering::Relaxed) != 0
     }
-
-    /// Asks for a grace period for a thread that polls.
-    pub(super) fn want<D: Domain>(&'static self, ticket: u64) {
-        // Release: partner of the worker's acquire.
-        self.wanted.fetch_max(ticket, Ordering::Release);
-        if !mutated!(want_wake) {
-            self.worker.wake::<D>();
-        }
-    }
 }
 
 /// Those who wait for callbacks.
 impl Queue {
-    pub(super) fn barrier<D: Domain>(&'static self) {
-        // Acquire: what was queued before is here still, or was taken, and counted before it was. Partner:
-        // the release in `take`.
-        let is_empty = self.incoming.last.load(Ordering::Acquire).is_null();
-        // Relaxed: ordered by the acquire above.
-        let last = self.taken.load(Ordering::Relaxed) + u64::from(!is_empty);
-        // Acquire: partner of the release in `run`. The batch counted last may never come, if another
-        // thread took meanwhile what was there: then all that was taken has run, and nothing is left.
-        let is_done = || self.finished.load(Ordering::Acquire) >= last || self.is_idle();
-        let deaths = self.worker.deaths();
-        while !is_done() && !mutated!(barrier_waits) {
-            // A worker that ended meanwhile did so by a panic (there is no heavy fence, or a stall's
-            // handler panicked): this thread tries, so that its caller learns of it.
-            if self.worker.deaths() == deaths && self.worker.wake::<D>() {
-                self.wait_until(is_done, None);
-            } else if self.reclaim::<D>(None) == Reclaimed::Forked {
-                return;
-            }
-        }
-    }
-
     /// Returns true if all that was queued has run.
     fn is_idle(&self) -> bool {
         // Acquire: nothing is queued, and all that was is among those taken. Partner: as in `barrier`.

@@ -2,8 +2,8 @@
 
 use core::ptr::{self, NonNull};
 
-use super::super::callback::Head;
-use super::super::domain::{Domain, State};
+use super::super::backing::{Backing, State};
+use super::super::head::Head;
 use super::super::limit::Held;
 use super::Queue;
 use crate::atomic::Ordering;
@@ -32,7 +32,7 @@ impl Queue {
     /// Takes what is queued, waits for a grace period and runs it; not later than `until` begins to.
     ///
     /// A panic (in a stall's handler, or for want of any heavy fence) leaves the batch queued.
-    pub(in super::super) fn reclaim<D: Domain>(&'static self, until: Option<Deadline>) -> Reclaimed {
+    pub(in super::super) fn reclaim<D: Backing>(&'static self, until: Option<Deadline>) -> Reclaimed {
         let is_ours = match until {
             Some(until) => self.reclaiming.try_lock_until(until),
             None => {
@@ -57,7 +57,7 @@ impl Queue {
     }
 
     /// Takes all that is queued and brings it into order. False if there is nothing.
-    fn take<D: Domain>(&self) -> bool {
+    fn take<D: Backing>(&self) -> bool {
         // Relaxed: only the holder of the lock takes.
         if self.incoming.last.load(Ordering::Relaxed).is_null() {
             return false;
@@ -75,7 +75,7 @@ impl Queue {
     }
 
     /// Says what is begun, so that no fork comes in its middle while that can be waited for.
-    fn begin<D: Domain>(&self, what: *mut Head) {
+    fn begin<D: Backing>(&self, what: *mut Head) {
         loop {
             // Relaxed: ordered by the fence.
             self.current.store(what, Ordering::Relaxed);
@@ -100,7 +100,7 @@ impl Queue {
     }
 
     /// Runs the batch.
-    fn run<D: Domain>(&self, generation: u64) -> Reclaimed {
+    fn run<D: Backing>(&self, generation: u64) -> Reclaimed {
         // Relaxed: read by the thread itself, and as a hint by those who poll.
         self.runner.store(thread::current(), Ordering::Relaxed);
         // Relaxed, here and below: changed under the lock.

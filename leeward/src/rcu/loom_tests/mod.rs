@@ -13,7 +13,7 @@ use std::vec::Vec;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::{Domain, RcuCell, Reader, qsbr};
+use super::{Backing as _, Domain, RcuCell, Reader, qsbr};
 use crate::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::fence;
 use crate::models;

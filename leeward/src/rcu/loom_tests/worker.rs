@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::futex;
+use crate::rcu::Backing as _;
 use crate::rcu::{Limit, Policy};
 
 loom::lazy_static! {

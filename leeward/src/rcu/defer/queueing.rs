@@ -1,0 +1,127 @@
+//! The thread that queues a callback, and what happens to it beyond the limit.
+
+use core::ptr::NonNull;
+
+use super::super::backing::Backing;
+use super::super::callback::{self, Bytes, SizeOf};
+use super::super::fork::watch;
+use super::super::head::Head;
+use super::super::limit::{Full, Held, Policy};
+use super::super::local;
+use super::Queue;
+use super::reclaim::Reclaimed;
+use crate::atomic::Ordering;
+use crate::futex::{Deadline, Private};
+use crate::mutant::mutated;
+
+impl Queue {
+    /// Queues a closure. Beyond the limit the caller is held up, as the policy says.
+    pub(in super::super) fn defer<D: Backing, F: FnOnce() + Send + 'static>(&'static self, call: F) {
+        match callback::callback::<D, _, _>(call, SizeOf::<F>::NEW) {
+            Ok(head) => self.push::<D>(head, size_of::<F>()),
+            Err(_) => alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<F>()),
+        }
+    }
+
+    /// The same for what may as well be called by the caller, after a grace period, where there is no memory to
+    /// queue it; or never.
+    pub(in super::super) fn defer_or_wait<D: Backing, F: FnOnce() + Send + 'static>(
+        &'static self,
+        call: F,
+        bytes: impl Bytes,
+    ) {
+        let call = match callback::callback::<D, _, _>(call, bytes) {
+            Ok(head) => return self.push::<D>(head, bytes.get()),
+            Err(call) => call,
+        };
+        watch::<D>();
+        let grace = &D::state().grace;
+        let until = self.limit.get().policy.bound().map(Deadline::after::<Private>);
+        if !self.may_not_wait::<D>() && grace.wait::<D::Fence>(until) {
+            return call();
+        }
+        grace.counts.lost.add(1);
+        core::mem::forget(call);
+    }
+
+    /// Queues a closure, or gives it back at the limit.
+    pub(in super::super) fn try_defer<D: Backing, F: FnOnce() + Send + 'static>(
+        &'static self,
+        call: F,
+        bytes: impl Bytes,
+    ) -> Result<(), Full<F>> {
+        if !self.limit.have_room(self.incoming.held.get(), bytes.get()) {
+            return Err(Full(call));
+        }
+        let head = callback::callback::<D, _, _>(call, bytes).map_err(Full)?;
+        self.push_regardless::<D>(head, bytes.get());
+        Ok(())
+    }
+
+    /// Queues what a head stands for. Beyond the limit the caller is held up, as the policy says.
+    pub(in super::super) fn push<D: Backing>(&'static self, head: NonNull<Head>, bytes: usize) {
+        let held = self.push_regardless::<D>(head, bytes);
+        if self.limit.are_exceeded_by(held) {
+            self.hold_up::<D>();
+        }
+    }
+
+    /// Queues what a head stands for; how much is queued then.
+    fn push_regardless<D: Backing>(&'static self, head: NonNull<Head>, bytes: usize) -> Held {
+        watch::<D>();
+        // Counted before it can be taken, so that the count never falls below 0.
+        let held = self.incoming.held.add(Held::one(bytes));
+        let is_first = self.link(head);
+        // The worker takes all of it until it finds nothing: only the first has to wake it. If no thread
+        // can be started, `barrier` and the limit run what is queued, where waiting is expected.
+        if (is_first || !self.worker.is_running()) && !mutated!(worker_wake) {
+            self.worker.wake::<D>();
+        }
+        held
+    }
+
+    /// What happens to a caller beyond the limit. Its callback is queued already: nothing is lost by a panic.
+    #[cold]
+    #[inline(never)]
+    fn hold_up<D: Backing>(&'static self) {
+        let policy = self.limit.get().policy;
+        let until = policy.bound().map(Deadline::after::<Private>);
+        let waits = !self.may_not_wait::<D>() && !mutated!(limit_waits);
+        if waits {
+            self.wait_for_room::<D>(policy, until);
+        }
+        if self.is_beyond_limit() {
+            let grace = &D::state().grace;
+            grace.counts.over_limit.add(1);
+            if waits {
+                let expedites = matches!(policy, Policy::Expedite(_));
+                grace.report_beyond_limit(policy.bound().unwrap_or_default(), expedites);
+            }
+        }
+    }
+
+    fn wait_for_room<D: Backing>(&'static self, policy: Policy, until: Option<Deadline>) {
+        let expedites = matches!(policy, Policy::Expedite(_));
+        while self.is_beyond_limit() && !until.is_some_and(Deadline::has_passed::<Private>) {
+            if !expedites && self.worker.wake::<D>() {
+                self.wait_until(|| !self.is_beyond_limit(), until);
+            } else if self.reclaim::<D>(until) == Reclaimed::Forked {
+                return;
+            }
+        }
+    }
+
+    /// Returns true in a section or a callback of the domain's: waiting for callbacks would be waiting for oneself.
+    fn may_not_wait<D: Backing>(&self) -> bool {
+        self.runs_here() || local::is_inside::<D>() || D::state().grace.is_inside()
+    }
+
+    /// Asks for a grace period for a thread that polls.
+    pub(in super::super) fn want<D: Backing>(&'static self, ticket: u64) {
+        // Release: partner of the worker's acquire.
+        self.wanted.fetch_max(ticket, Ordering::Release);
+        if !mutated!(want_wake) {
+            self.worker.wake::<D>();
+        }
+    }
+}
