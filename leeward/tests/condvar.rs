@@ -14,7 +14,7 @@ use common::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use leeward::futex::{Futex, Hosted, Parking, Private, Shared};
+use leeward::futex::{Futex, Hosted, Parking, Private, Shared, Timeout};
 use leeward::raw::{self, Lock, Plain, Requeue, Scheme, WakeOp};
 use leeward::sync::Condvar;
 use lock_api::RawMutex;
@@ -264,7 +264,7 @@ fn two_processes<S: Scheme>() {
             page.mutex.lock();
             while page.turn.load(Ordering::Relaxed) % 2 != mine {
                 // SAFETY: held.
-                unsafe { page.condition.wait(&page.mutex, None) };
+                unsafe { page.condition.wait(&page.mutex, Timeout::Never) };
             }
             page.turn.fetch_add(1, Ordering::Relaxed);
             if turn % 2 == 0 {

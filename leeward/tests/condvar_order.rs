@@ -10,7 +10,7 @@ use common::*;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread::Thread;
 
-use leeward::futex::{Changed, Deadline, Futex, Private, Wait};
+use leeward::futex::{Changed, Deadline, Futex, Private, Timeout, Wait};
 use leeward::raw::{self, Plain, Requeue, Scheme, WakeOp};
 
 macro_rules! schemes {
@@ -69,8 +69,8 @@ fn take(sleepers: &mut Vec<Sleeper>, word: *const AtomicU32, count: u32) -> u32 
 unsafe impl Futex for Newest {
     const SHARED: bool = false;
 
-    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
-        assert_eq!(deadline, None, "not used here");
+    fn wait(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
+        assert_eq!(timeout, Timeout::Never, "not used here");
         let thread = std::thread::current();
         if thread.name() == Some(SLOW) {
             AT_THE_GATE.fetch_add(1, Ordering::Relaxed);
@@ -165,7 +165,7 @@ impl<S: Scheme> Room<S> {
         self.mutex.lock();
         self.inside.fetch_add(1, Ordering::Relaxed);
         // SAFETY: held.
-        unsafe { self.condition.wait(&self.mutex, None) };
+        unsafe { self.condition.wait(&self.mutex, Timeout::Never) };
         // SAFETY: held.
         unsafe { self.mutex.unlock() };
         self.out[me].store(true, Ordering::Release);
@@ -257,8 +257,8 @@ static CALLS: AtomicUsize = AtomicUsize::new(0);
 unsafe impl Futex for Counted {
     const SHARED: bool = false;
 
-    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
-        Private::wait(word, expected, deadline)
+    fn wait(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
+        Private::wait(word, expected, timeout)
     }
 
     fn wake(word: *const AtomicU32, count: u32) -> u32 {
@@ -319,7 +319,7 @@ fn system_calls() {
                 mutex.lock();
                 waiting.fetch_add(1, Ordering::Relaxed);
                 // SAFETY: held.
-                unsafe { condition.wait(&mutex, None) };
+                unsafe { condition.wait(&mutex, Timeout::Never) };
                 out.fetch_add(1, Ordering::Relaxed);
                 // SAFETY: held.
                 unsafe { mutex.unlock() };

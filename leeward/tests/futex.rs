@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use leeward::futex::{
-    self, ALL, Argument, Changed, Comparison, Deadline, Futex, Operation, OutOfRange, Private, Shared, Wait, WakeOp,
+    self, ALL, Argument, Changed, Comparison, Deadline, Futex, Operation, OutOfRange, Private, Shared, Timeout, Wait,
+    WakeOp,
 };
 
 const OPERATIONS: [Operation; 5] = [Operation::Set, Operation::Add, Operation::Or, Operation::AndNot, Operation::Xor];
@@ -130,7 +131,7 @@ impl Sleeper {
                 tell.send(unsafe { libc::gettid() }).unwrap();
                 while !end.load(Ordering::Acquire) {
                     let value = word.load(Ordering::Relaxed);
-                    if Private::wait(&word, value, None) == Wait::Woken {
+                    if Private::wait(&word, value, Timeout::Never) == Wait::Woken {
                         woken.fetch_add(1, Ordering::Release);
                     }
                 }
@@ -232,8 +233,8 @@ fn errno_stays<F: Futex>() {
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: the calling thread's.
     unsafe { errno.write(12345) };
-    assert_eq!(F::wait(&word, 0, None), Wait::Changed);
-    assert_eq!(F::wait(&word, 1, Some(Deadline::at(Duration::ZERO))), Wait::TimedOut);
+    assert_eq!(F::wait(&word, 0, Timeout::Never), Wait::Changed);
+    assert_eq!(F::wait(&word, 1, Timeout::At(Deadline::at(Duration::ZERO))), Wait::TimedOut);
     F::wake(&word, 1);
     F::wake(std::ptr::null(), 1);
     // SAFETY: two words of ours.
@@ -259,21 +260,21 @@ fn nobody_sleeps<F: Futex>() {
 fn deadlines<F: Futex>() {
     let _dog = Watchdog::new("deadlines");
     let word = AtomicU32::new(0);
-    assert_eq!(F::wait(&word, 0, Some(Deadline::at(Duration::ZERO))), Wait::TimedOut);
-    assert_eq!(F::wait(&word, 0, Some(Deadline::after::<F>(Duration::ZERO))), Wait::TimedOut);
+    assert_eq!(F::wait(&word, 0, Timeout::At(Deadline::at(Duration::ZERO))), Wait::TimedOut);
+    assert_eq!(F::wait(&word, 0, Timeout::after::<F>(Duration::ZERO)), Wait::TimedOut);
     let soon = Deadline::after::<F>(Duration::from_millis(3));
     assert!(!Deadline::after::<F>(Duration::from_secs(3600)).has_passed::<F>());
-    while F::wait(&word, 0, Some(soon)) != Wait::TimedOut {}
+    while F::wait(&word, 0, Timeout::At(soon)) != Wait::TimedOut {}
     assert!(soon.has_passed::<F>());
     // Times that no clock reaches, some of which the kernel could not say: as good as none.
     for absurd in [Duration::MAX, Duration::from_secs(i64::MAX as u64), Duration::from_secs(i64::MAX as u64 + 1)] {
         for deadline in [Deadline::at(absurd), Deadline::after::<F>(absurd)] {
-            assert_eq!(F::wait(&word, 1, Some(deadline)), Wait::Changed);
+            assert_eq!(F::wait(&word, 1, Timeout::At(deadline)), Wait::Changed);
             let (word, woken) = (AtomicU32::new(0), AtomicBool::new(false));
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     while word.load(Ordering::Relaxed) == 0 {
-                        assert_ne!(F::wait(&word, 0, Some(deadline)), Wait::TimedOut, "{absurd:?}");
+                        assert_ne!(F::wait(&word, 0, Timeout::At(deadline)), Wait::TimedOut, "{absurd:?}");
                     }
                     woken.store(true, Ordering::Release);
                 });
@@ -295,7 +296,7 @@ fn counts_of_nothing<F: Futex>() {
             // SAFETY: has no precondition.
             tell.send(unsafe { libc::gettid() }).unwrap();
             while word.load(Ordering::Relaxed) == 0 {
-                F::wait(&word, 0, None);
+                F::wait(&word, 0, Timeout::Never);
             }
             done.store(true, Ordering::Release);
         });
@@ -316,7 +317,7 @@ fn counts_of_nothing<F: Futex>() {
 
 fn a_changed_word<F: Futex>() {
     let (word, other) = (AtomicU32::new(1), AtomicU32::new(0));
-    assert_eq!(F::wait(&word, 2, None), Wait::Changed);
+    assert_eq!(F::wait(&word, 2, Timeout::Never), Wait::Changed);
     // SAFETY: two words of ours.
     assert_eq!(unsafe { F::requeue(&word, 2, 1, &other, 1) }, Err(Changed));
     assert!(Changed.to_string().contains("expected value"));

@@ -14,7 +14,7 @@ use common::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use leeward::futex::{ALL, Argument, Changed, Comparison, Futex, Operation, Private, Shared, Wait, WakeOp};
+use leeward::futex::{ALL, Argument, Changed, Comparison, Futex, Operation, Private, Shared, Timeout, Wait, WakeOp};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +114,7 @@ impl Crew {
                 tell.send(unsafe { libc::gettid() }).unwrap();
                 for word in ordered {
                     let word: &AtomicU32 = &words[word];
-                    assert_eq!(F::wait(word, 0, None), Wait::Woken);
+                    assert_eq!(F::wait(word, 0, Timeout::Never), Wait::Woken);
                     woken[me].store(true, Ordering::Release);
                 }
             });

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use leeward::futex::{
-    ALL, Argument, Changed, Comparison, Deadline, Embedding, Futex, Hosted, Operation, Parking, Wait, WakeOp,
+    ALL, Argument, Changed, Comparison, Embedding, Futex, Hosted, Operation, Parking, Timeout, Wait, WakeOp,
 };
 use leeward::raw::{Mutex, Semaphore};
 use leeward_engine::{
@@ -23,10 +23,10 @@ type Lot = Hosted<Parking>;
 #[test]
 fn a_wait_ends_as_the_kernels_does() {
     let word = AtomicU32::new(1);
-    let soon = || Some(Deadline::after::<Lot>(Duration::from_millis(2)));
-    assert_eq!(Lot::wait(&word, 0, None), Wait::Changed);
+    let soon = || Timeout::after::<Lot>(Duration::from_millis(2));
+    assert_eq!(Lot::wait(&word, 0, Timeout::Never), Wait::Changed);
     assert_eq!(Lot::wait(&word, 1, soon()), Wait::TimedOut);
-    assert_eq!(Lot::wait(&word, 1, Some(Deadline::at(Duration::ZERO))), Wait::TimedOut);
+    assert_eq!(Lot::wait(&word, 1, Timeout::Now), Wait::TimedOut);
     assert_eq!(Lot::wake(&word, ALL), 0);
     // SAFETY: borrowed.
     assert_eq!(unsafe { Lot::requeue(&word, 0, 1, &word, 1) }, Err(Changed));
@@ -38,7 +38,7 @@ fn with_waiters(count: usize, word: &AtomicU32, work: impl FnOnce()) {
         for _ in 0..count {
             scope.spawn(|| {
                 // Until woken: the deadline is for a failure to end.
-                let end = Some(Deadline::after::<Lot>(patience()));
+                let end = Timeout::after::<Lot>(patience());
                 assert_eq!(Lot::wait(word, 0, end), Wait::Woken);
             });
         }
@@ -121,7 +121,7 @@ fn a_child_has_a_lot_of_its_own() {
         let child = unsafe { libc::fork() };
         if child == 0 {
             let empty = Lot::wake(&word, ALL) == 0;
-            let works = Lot::wait(&word, 0, Some(Deadline::after::<Lot>(Duration::from_millis(1)))) == Wait::TimedOut;
+            let works = Lot::wait(&word, 0, Timeout::after::<Lot>(Duration::from_millis(1))) == Wait::TimedOut;
             // SAFETY: ends the child.
             unsafe { libc::_exit(if empty && works { 7 } else { 1 }) };
         }

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use leeward::futex::{Changed, Deadline, Futex, Private, Wait, WakeOp};
+use leeward::futex::{Changed, Deadline, Futex, Private, Timeout, Wait, WakeOp};
 use leeward::raw::{Mutex, RwLock};
 
 /// From here on forks are known of: a condition variable was waited upon.
@@ -124,9 +124,9 @@ static GATE: AtomicBool = AtomicBool::new(false);
 unsafe impl Futex for Gated {
     const SHARED: bool = false;
 
-    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
+    fn wait(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
         if !HELD.get() {
-            return Private::wait(word, expected, deadline);
+            return Private::wait(word, expected, timeout);
         }
         ASLEEP_AT.store(std::ptr::from_ref(word).cast_mut(), Ordering::SeqCst);
         eventually("the gate is open", || GATE.load(Ordering::SeqCst));

@@ -203,7 +203,7 @@ mod rwlock {
                             break condition.notify_all();
                         }
                         // SAFETY: the guard holds the lock.
-                        unsafe { condition.wait(raw, None) };
+                        unsafe { condition.wait(raw, leeward::futex::Timeout::Never) };
                     }
                 });
             }

@@ -7,13 +7,13 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use leeward::futex::{Changed, Deadline, Futex, Wait, WakeOp};
+use leeward::futex::{Changed, Deadline, Futex, Timeout, Wait, WakeOp};
 use leeward::raw;
 
 /// A futex whose waits go as the test wants: everything happens on one thread, inside `wait`.
 struct Scripted;
 
-type Script = fn(&AtomicU32, u32, Option<Deadline>) -> Wait;
+type Script = fn(&AtomicU32, u32, Timeout) -> Wait;
 
 thread_local! {
     static SCRIPT: Cell<Script> = const { Cell::new(|_, _, _| panic!("nobody was to sleep")) };
@@ -26,9 +26,9 @@ thread_local! {
 unsafe impl Futex for Scripted {
     const SHARED: bool = false;
 
-    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
+    fn wait(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
         assert_eq!(word.load(Ordering::Relaxed), expected);
-        SCRIPT.get()(word, expected, deadline)
+        SCRIPT.get()(word, expected, timeout)
     }
 
     fn wake(_: *const AtomicU32, _: u32) -> u32 {
@@ -204,7 +204,7 @@ static NOBODY_COMES: raw::Mutex<Scripted> = raw::Mutex::new();
 fn who_asked_and_is_not_there() {
     NOBODY_COMES.lock();
     TURNS.set(0);
-    SCRIPT.set(|_, _, deadline| {
+    SCRIPT.set(|_, _, timeout| {
         TURNS.set(TURNS.get() + 1);
         NOW.set(NOW.get() + Duration::from_millis(1));
         match TURNS.get() {
@@ -226,13 +226,13 @@ fn who_asked_and_is_not_there() {
             }
             // that does not wait for ever.
             3 => {
-                let deadline = deadline.expect("it sleeps for as long as nobody comes");
+                let deadline = timeout.deadline().expect("it sleeps for as long as nobody comes");
                 assert!(deadline.since_beginning() <= NOW.get());
                 return Wait::TimedOut;
             }
             // Having asked again, it has the lock.
             4 => {
-                assert_eq!(deadline, None);
+                assert_eq!(timeout, Timeout::Never);
                 // SAFETY: the newcomer holds it.
                 unsafe { NOBODY_COMES.unlock() };
                 assert!(!NOBODY_COMES.try_lock(), "it has asked again");

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use leeward::futex::{Deadline, Futex, Private, Shared, WAIT_ANY_MOST, WaitAny, WrongCount, wait_any};
+use leeward::futex::{Deadline, Futex, Private, Shared, Timeout, WAIT_ANY_MOST, WaitAny, WrongCount, wait_any};
 use leeward::sync::Event;
 
 fn soon() -> Deadline {
@@ -31,10 +31,10 @@ fn zeroes(words: &[AtomicU32]) -> Vec<(&AtomicU32, u32)> {
 
 #[test]
 fn counts_that_do_not_fit() {
-    assert_eq!(wait_any(&[], None), Err(WrongCount::None));
+    assert_eq!(wait_any(&[], Timeout::Never), Err(WrongCount::None));
     let many = words::<{ WAIT_ANY_MOST + 1 }>();
-    assert_eq!(wait_any(&zeroes(&many), None), Err(WrongCount::TooMany(129)));
-    assert_eq!(wait_any(&zeroes(&many)[1..], Some(soon())), Ok(WaitAny::TimedOut));
+    assert_eq!(wait_any(&zeroes(&many), Timeout::Never), Err(WrongCount::TooMany(129)));
+    assert_eq!(wait_any(&zeroes(&many)[1..], Timeout::At(soon())), Ok(WaitAny::TimedOut));
     assert_eq!(Event::wait_any(&[]), Err(WrongCount::None));
     let events: Vec<_> = (0..129).map(|_| Event::new()).collect();
     let events: Vec<_> = events.iter().collect();
@@ -49,14 +49,14 @@ fn suite() {
     let three = words::<3>();
     for place in 0..3 {
         three[place].store(1, Ordering::Relaxed);
-        assert_eq!(wait_any(&zeroes(&three), None), Ok(WaitAny::Changed));
-        assert_eq!(Shared::wait_any(&zeroes(&three), None), Ok(WaitAny::Changed));
+        assert_eq!(wait_any(&zeroes(&three), Timeout::Never), Ok(WaitAny::Changed));
+        assert_eq!(Shared::wait_any(&zeroes(&three), Timeout::Never), Ok(WaitAny::Changed));
         three[place].store(0, Ordering::Relaxed);
     }
-    assert_eq!(wait_any(&zeroes(&three), Some(soon())), Ok(WaitAny::TimedOut));
-    assert_eq!(Shared::wait_any(&zeroes(&three), Some(Deadline::at(Duration::ZERO))), Ok(WaitAny::TimedOut));
-    woken::<Private>(|words| Private::wait_any(words, None));
-    woken::<Shared>(|words| Shared::wait_any(words, None));
+    assert_eq!(wait_any(&zeroes(&three), Timeout::At(soon())), Ok(WaitAny::TimedOut));
+    assert_eq!(Shared::wait_any(&zeroes(&three), Timeout::Now), Ok(WaitAny::TimedOut));
+    woken::<Private>(|words| Private::wait_any(words, Timeout::Never));
+    woken::<Shared>(|words| Shared::wait_any(words, Timeout::Never));
     events();
 }
 

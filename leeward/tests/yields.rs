@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use leeward::futex::{Changed, Deadline, Futex, Wait, WakeOp};
+use leeward::futex::{Changed, Deadline, Futex, Timeout, Wait, WakeOp};
 use leeward::raw;
 
 thread_local! {
@@ -30,8 +30,8 @@ enum Timed {}
 unsafe impl Futex for Timed {
     const SHARED: bool = false;
 
-    fn wait(_: &AtomicU32, _: u32, deadline: Option<Deadline>) -> Wait {
-        if let Some(deadline) = deadline {
+    fn wait(_: &AtomicU32, _: u32, timeout: Timeout) -> Wait {
+        if let Some(deadline) = timeout.deadline() {
             NOW.set(NOW.get().max(deadline.since_beginning()));
             return Wait::TimedOut;
         }
@@ -187,7 +187,7 @@ fn condvar(deadline: Option<Deadline>) {
         at_the_sleep(move || assert!(condvar.notify_one()));
     }
     // SAFETY: locked above.
-    let notified = unsafe { condvar.wait(lock, deadline) };
+    let notified = unsafe { condvar.wait(lock, deadline.map_or(Timeout::Never, Timeout::At)) };
     assert_eq!(notified, deadline.is_none());
 }
 

@@ -67,7 +67,7 @@ struct Kernel;
 
 impl Site for Kernel {
     fn wait(&self, word: &AtomicU32, expected: u32) {
-        Private::wait(word, expected, None);
+        Private::wait(word, expected, leeward::futex::Timeout::Never);
     }
 
     fn wake(&self, word: &AtomicU32, count: u32) -> u32 {

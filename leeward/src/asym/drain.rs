@@ -5,24 +5,20 @@
 
 use super::slots::Slot;
 use crate::fence;
-use crate::futex::{Deadline, Private, Wait};
+use crate::futex::{Private, Timeout, Wait};
 use crate::mutant::mutated;
 use crate::raw::patience::Patience;
 
-/// Returns true when no slot is the lock's any more; false when `deadline` comes first. `slots` gives the same ones each
+/// Returns true when no slot is the lock's any more; false when `timeout` comes first. `slots` gives the same ones each
 /// time.
-pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(
-    slots: impl Fn() -> S,
-    name: u64,
-    deadline: Option<Deadline>,
-) -> bool {
+pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, name: u64, timeout: Timeout) -> bool {
     if mutated!(asym_no_wait) {
         return true;
     }
-    let mut patience = Patience::for_lock(deadline);
+    let mut patience = Patience::for_lock(timeout);
     while slots().any(|slot| slot.is_held_for(name)) {
         if !patience.pause::<Private>() {
-            return sleep(slots, name, deadline);
+            return sleep(slots, name, timeout);
         }
     }
     true
@@ -30,7 +26,7 @@ pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(
 
 #[cold]
 #[inline(never)]
-fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, name: u64, deadline: Option<Deadline>) -> bool {
+fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, name: u64, timeout: Timeout) -> bool {
     ask(slots().filter(|slot| slot.is_held_for(name)), name);
     for slot in slots() {
         while slot.is_held_for(name) {
@@ -41,7 +37,7 @@ fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, name: u64, dea
             if !mutated!(asym_drain_recheck) && !slot.is_held_for(name) {
                 break;
             }
-            if slot.sleep(name, deadline) == Wait::TimedOut {
+            if slot.sleep(name, timeout) == Wait::TimedOut {
                 return false;
             }
         }

@@ -55,18 +55,8 @@ mod mutex;
 mod rwlock;
 mod slots;
 
-use crate::futex::Deadline;
-
 pub use mutex::RawMutex;
 pub use rwlock::RawRwLock;
-
-/// How long to try.
-#[derive(Clone, Copy)]
-enum How {
-    Wait,
-    Until(Deadline),
-    Try,
-}
 
 /// A readers-writer lock whose readers pay what an RCU section pays.
 ///

@@ -8,10 +8,10 @@
 use core::ptr;
 
 use super::slots::{Block, Name, Slot};
-use super::{How, drain, local};
+use super::{drain, local};
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering, const_fn, looks};
 use crate::fence;
-use crate::futex::{Deadline, Private};
+use crate::futex::{Deadline, Private, Timeout};
 use crate::mutant::mutated;
 use crate::no_unwind::abort;
 use crate::raw;
@@ -65,20 +65,20 @@ impl RawMutex {
     #[inline(always)]
     pub fn lock(&self) {
         if !self.enter_at_once() {
-            self.lock_slow(How::Wait);
+            self.lock_slow(Timeout::Never);
         }
     }
 
     /// Locks it if nobody holds it.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        self.enter_at_once() || self.lock_slow(How::Try)
+        self.enter_at_once() || self.lock_slow(Timeout::Now)
     }
 
     /// Locks it by `deadline`; whether it did.
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
-        self.enter_at_once() || self.lock_slow(How::Until(deadline))
+        self.enter_at_once() || self.lock_slow(Timeout::At(deadline))
     }
 
     /// Enters by the calling thread's first slot, if that is free and the thread is the owner. By no other slot: here we
@@ -115,22 +115,22 @@ impl RawMutex {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow(&self, how: How) -> bool {
+    fn lock_slow(&self, timeout: Timeout) -> bool {
         let name = self.name.give(true);
         if let Some(block) = local::registered() {
-            if matches!(how, How::Wait) && block.find(name).is_some() {
+            if matches!(timeout, Timeout::Never) && block.find(name).is_some() {
                 abort!("a thread locks an asym::Mutex that it holds: it would wait for itself for ever");
             }
         }
         let is_contended = !self.lock.try_lock();
         if is_contended {
-            match how {
-                How::Wait => self.lock.lock(),
-                How::Until(deadline) if self.lock.try_lock_until(deadline) => {}
-                How::Until(_) | How::Try => return false,
+            match timeout {
+                Timeout::Never => self.lock.lock(),
+                Timeout::At(deadline) if self.lock.try_lock_until(deadline) => {}
+                Timeout::At(_) | Timeout::Now => return false,
             }
         }
-        if self.is_biased() && !self.revoke(how) {
+        if self.is_biased() && !self.revoke(timeout) {
             return false;
         }
         self.count(is_contended);
@@ -163,13 +163,13 @@ impl RawMutex {
     /// more.
     #[cold]
     #[inline(never)]
-    fn revoke(&self, how: How) -> bool {
+    fn revoke(&self, timeout: Timeout) -> bool {
         let name = self.name.get();
         // Under the lock, which keeps it as it is.
         let Some(owner) = self.owner() else { return true };
         let slot = owner.first();
         let is_held = || slot.is_held_for(name);
-        if matches!(how, How::Try) && is_held() {
+        if matches!(timeout, Timeout::Now) && is_held() {
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
             return false;
@@ -183,10 +183,9 @@ impl RawMutex {
             // `enter`.
             fence::heavy_or_abort();
         }
-        let has_left = match how {
-            How::Wait => drain::wait(|| core::iter::once(slot), name, None),
-            How::Until(deadline) => drain::wait(|| core::iter::once(slot), name, Some(deadline)),
-            How::Try => !is_held(),
+        let has_left = match timeout {
+            Timeout::Now => !is_held(),
+            _ => drain::wait(|| core::iter::once(slot), name, timeout),
         };
         if !has_left {
             if !mutated!(asym_owner_restored) {

@@ -6,10 +6,10 @@
 //! own, and the writer's heavy fence stands for the reader's.
 
 use super::slots::{Left, Slot};
-use super::{How, drain, local, slots};
+use super::{drain, local, slots};
 use crate::atomic::{AtomicU64, Ordering, const_fn, looks};
 use crate::fence;
-use crate::futex::{Deadline, Private};
+use crate::futex::{Deadline, Private, Timeout};
 use crate::mutant::mutated;
 use crate::no_unwind::abort;
 use crate::raw;
@@ -58,7 +58,7 @@ impl RawRwLock {
     #[inline(always)]
     pub fn lock_shared(&self) {
         if !self.enter_at_once() {
-            self.lock_shared_slow(How::Wait, false);
+            self.lock_shared_slow(Timeout::Never, false);
         }
     }
 
@@ -67,26 +67,26 @@ impl RawRwLock {
     #[inline]
     pub fn lock_shared_recursive(&self) {
         if !self.enter_at_once() {
-            self.lock_shared_slow(How::Wait, true);
+            self.lock_shared_slow(Timeout::Never, true);
         }
     }
 
     /// Locks it for reading by `deadline`; whether it did.
     #[inline]
     pub fn lock_shared_until(&self, deadline: Deadline) -> bool {
-        self.enter_at_once() || self.lock_shared_slow(How::Until(deadline), false)
+        self.enter_at_once() || self.lock_shared_slow(Timeout::At(deadline), false)
     }
 
     /// Locks it for reading if no writer holds it or waits, or the calling thread is inside already.
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
-        self.enter_at_once() || self.lock_shared_slow(How::Try, false)
+        self.enter_at_once() || self.lock_shared_slow(Timeout::Now, false)
     }
 
     /// The same, also if a writer waits for other readers.
     #[inline]
     pub fn try_lock_shared_recursive(&self) -> bool {
-        self.enter_at_once() || self.lock_shared_slow(How::Try, true)
+        self.enter_at_once() || self.lock_shared_slow(Timeout::Now, true)
     }
 
     #[inline(always)]
@@ -112,7 +112,7 @@ impl RawRwLock {
 
     #[cold]
     #[inline(never)]
-    fn lock_shared_slow(&self, how: How, is_recursive: bool) -> bool {
+    fn lock_shared_slow(&self, timeout: Timeout, is_recursive: bool) -> bool {
         let name = self.name.give(false);
         let block = local::registered();
         if let Some(slot) = block.and_then(|block| block.find(name)) {
@@ -123,7 +123,7 @@ impl RawRwLock {
             return true;
         }
         // What no slot tells may be this lock.
-        if !self.lock_ordinary(how, is_recursive || local::untracked() != 0) {
+        if !self.lock_ordinary(timeout, is_recursive || local::untracked() != 0) {
             return false;
         }
         self.note_ordinary(name);
@@ -136,13 +136,13 @@ impl RawRwLock {
         self.open.load(Ordering::Relaxed) != CLOSED
     }
 
-    fn lock_ordinary(&self, how: How, is_recursive: bool) -> bool {
-        match how {
-            How::Wait if is_recursive => self.lock.lock_shared_recursive(),
-            How::Wait => self.lock.lock_shared(),
-            How::Try if is_recursive => return self.lock.try_lock_shared_recursive(),
-            How::Try => return self.lock.try_lock_shared(),
-            How::Until(deadline) => {
+    fn lock_ordinary(&self, timeout: Timeout, is_recursive: bool) -> bool {
+        match timeout {
+            Timeout::Never if is_recursive => self.lock.lock_shared_recursive(),
+            Timeout::Never => self.lock.lock_shared(),
+            Timeout::Now if is_recursive => return self.lock.try_lock_shared_recursive(),
+            Timeout::Now => return self.lock.try_lock_shared(),
+            Timeout::At(deadline) => {
                 return is_recursive && self.lock.try_lock_shared_recursive() || self.lock.lock_shared_until(deadline);
             }
         }
@@ -204,41 +204,41 @@ impl RawRwLock {
     /// # Aborts
     /// If the calling thread reads it: it would wait for itself. (Where it can tell: by a slot.)
     pub fn lock_exclusive(&self) {
-        self.lock_exclusive_how(How::Wait);
+        self.lock_exclusive_within(Timeout::Never);
     }
 
     /// Locks it for writing by `deadline`; whether it did.
     pub fn lock_exclusive_until(&self, deadline: Deadline) -> bool {
-        self.lock_exclusive_how(How::Until(deadline))
+        self.lock_exclusive_within(Timeout::At(deadline))
     }
 
     /// Locks it for writing if nobody is inside. Readers that come while it looks may be refused, or wait a moment.
     pub fn try_lock_exclusive(&self) -> bool {
-        self.lock_exclusive_how(How::Try)
+        self.lock_exclusive_within(Timeout::Now)
     }
 
-    fn lock_exclusive_how(&self, how: How) -> bool {
-        match how {
-            How::Wait => {
+    fn lock_exclusive_within(&self, timeout: Timeout) -> bool {
+        match timeout {
+            Timeout::Never => {
                 if local::mine().find(self.name.get()).is_some() {
                     abort!("a thread writes an asym::RwLock that it reads: it would wait for itself for ever");
                 }
                 self.lock.lock_exclusive();
             }
-            How::Until(deadline) if !self.lock.lock_exclusive_until(deadline) => return false,
-            How::Try if !self.lock.try_lock_exclusive() => return false,
+            Timeout::At(deadline) if !self.lock.lock_exclusive_until(deadline) => return false,
+            Timeout::Now if !self.lock.try_lock_exclusive() => return false,
             _ => {}
         }
-        !self.is_open() || self.revoke(how)
+        !self.is_open() || self.revoke(timeout)
     }
 
     /// Takes the lock away from the readers in their slots. The caller has the ordinary one; if this fails, not any more.
     #[cold]
     #[inline(never)]
-    fn revoke(&self, how: How) -> bool {
+    fn revoke(&self, timeout: Timeout) -> bool {
         let name = self.name.get();
         let begun = now();
-        let has_left = if matches!(how, How::Try) && self.is_read(name) {
+        let has_left = if matches!(timeout, Timeout::Now) && self.is_read(name) {
             // Why pay to be told the same.
             false
         } else {
@@ -249,10 +249,9 @@ impl RawRwLock {
                 fence::heavy_or_abort();
             }
             let cost = now() - begun;
-            let has_left = match how {
-                How::Wait => drain::wait(every_slot, name, None),
-                How::Until(deadline) => drain::wait(every_slot, name, Some(deadline)),
-                How::Try => !self.is_read(name),
+            let has_left = match timeout {
+                Timeout::Now => !self.is_read(name),
+                _ => drain::wait(every_slot, name, timeout),
             };
             // Relaxed: under the lock. What the bias costs is the fence; readers that are inside any writer waits for.
             self.reopen_at.store(now() + (INHIBIT * cost).clamp(AT_LEAST, AT_MOST), Ordering::Relaxed);

@@ -6,7 +6,7 @@
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn, looks};
 use crate::fence;
-use crate::futex::{self, Deadline, Futex, Private, Wait};
+use crate::futex::{self, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
 use crate::registry;
 
@@ -238,8 +238,8 @@ impl Slot {
     }
 
     /// Sleeps until the request is answered.
-    pub(super) fn sleep(&self, name: u64, deadline: Option<Deadline>) -> Wait {
-        Private::wait(&self.waited, token(name), deadline)
+    pub(super) fn sleep(&self, name: u64, timeout: Timeout) -> Wait {
+        Private::wait(&self.waited, token(name), timeout)
     }
 }
 

@@ -30,3 +30,39 @@ impl Deadline {
         F::now() >= self
     }
 }
+
+/// How long a call may wait. Ordered: what ends earlier is less.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Timeout {
+    /// Not at all.
+    Now,
+    /// Until that point in time.
+    At(Deadline),
+    /// Without limit.
+    Never,
+}
+
+impl Timeout {
+    /// Returns the timeout that is `limit` from now.
+    pub fn after<F: Futex>(limit: Duration) -> Timeout {
+        Timeout::At(Deadline::after::<F>(limit))
+    }
+
+    /// Returns the deadline, as a futex call takes it; none if there is no limit.
+    pub const fn deadline(self) -> Option<Deadline> {
+        match self {
+            Timeout::Now => Some(Deadline::at(Duration::ZERO)),
+            Timeout::At(deadline) => Some(deadline),
+            Timeout::Never => None,
+        }
+    }
+
+    /// Returns true if the time is up.
+    pub fn has_passed<F: Futex>(self) -> bool {
+        match self {
+            Timeout::Now => true,
+            Timeout::At(deadline) => deadline.has_passed::<F>(),
+            Timeout::Never => false,
+        }
+    }
+}

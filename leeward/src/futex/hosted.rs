@@ -8,7 +8,7 @@ use core::time::Duration;
 use leeward_engine::abi::FUTEX_BITSET_MATCH_ANY as ANY;
 use leeward_engine::{Clock, Engine, Host, Word};
 
-use super::{Changed, Deadline, Futex, Wait, WakeOp};
+use super::{Changed, Deadline, Futex, Timeout, Wait, WakeOp};
 use crate::atomic::AtomicU32;
 
 /// Where an engine is embedded: which engine serves, and who calls. Implemented for a marker type, which then names a place to sleep:
@@ -100,12 +100,9 @@ impl<E: Embedding> Hosted<E> {
 
     /// The host refused a wait: nothing is lost but the sleep.
     #[cold]
-    fn refused(deadline: Option<Deadline>) -> Wait {
+    fn refused(timeout: Timeout) -> Wait {
         E::yield_now();
-        match deadline {
-            Some(deadline) if deadline.has_passed::<Self>() => Wait::TimedOut,
-            _ => Wait::Woken,
-        }
+        if timeout.has_passed::<Self>() { Wait::TimedOut } else { Wait::Woken }
     }
 }
 
@@ -114,15 +111,15 @@ impl<E: Embedding> Hosted<E> {
 unsafe impl<E: Embedding> Futex for Hosted<E> {
     const SHARED: bool = E::SHARED;
 
-    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
-        let until = deadline.map(in_nanos);
+    fn wait(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
+        let until = timeout.deadline().map(in_nanos);
         // SAFETY: borrowed.
         let end = unsafe { E::with(|engine, host| engine.wait(host, Self::word(word), expected, ANY, until)) };
         match end {
             Ok(leeward_engine::Wait::Woken | leeward_engine::Wait::Interrupted) => Wait::Woken,
             Ok(leeward_engine::Wait::Changed) => Wait::Changed,
             Ok(leeward_engine::Wait::TimedOut) => Wait::TimedOut,
-            Err(_) => Self::refused(deadline),
+            Err(_) => Self::refused(timeout),
         }
     }
 

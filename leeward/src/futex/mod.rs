@@ -28,7 +28,7 @@ mod parking;
 mod wait_any;
 mod wake_op;
 
-pub use deadline::Deadline;
+pub use deadline::{Deadline, Timeout};
 #[cfg(all(feature = "engine", not(leeward_loom)))]
 pub use hosted::{Embedding, Hosted};
 pub use outcome::{Changed, MOST as WAIT_ANY_MOST, Wait, WaitAny};
@@ -59,8 +59,8 @@ pub unsafe trait Futex: Send + Sync + 'static {
     /// Whether the words may be used by several processes.
     const SHARED: bool;
 
-    /// Sleeps while `word` is `expected`, until woken or until `deadline`. May return at any time.
-    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait;
+    /// Sleeps while `word` is `expected`, until woken or until `timeout`. May return at any time.
+    fn wait(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait;
 
     /// Wakes up to `count` threads that sleep on `word`, the longest waiting first among equals; how many.
     fn wake(word: *const AtomicU32, count: u32) -> u32;
@@ -122,8 +122,8 @@ pub type Shared = System<true>;
 unsafe impl<const SHARED: bool> Futex for System<SHARED> {
     const SHARED: bool = SHARED;
 
-    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
-        backend::wait::<SHARED>(word, expected, deadline)
+    fn wait(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
+        backend::wait::<SHARED>(word, expected, timeout)
     }
 
     fn wake(word: *const AtomicU32, count: u32) -> u32 {
@@ -165,13 +165,8 @@ unsafe impl<const SHARED: bool> Futex for System<SHARED> {
 }
 
 /// [`Futex::wait`] on a private word, for this crate's rare paths.
-pub(crate) fn wait(word: &AtomicU32, expected: u32, limit: Option<core::time::Duration>) -> Wait {
-    wait_until(word, expected, limit.map(Deadline::after::<Private>))
-}
-
-/// The same until a deadline.
-pub(crate) fn wait_until(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
-    backend::wait::<false>(word, expected, deadline)
+pub(crate) fn wait(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
+    backend::wait::<false>(word, expected, timeout)
 }
 
 /// [`Futex::wake`] on a private word, for the same.

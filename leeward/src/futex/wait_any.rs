@@ -8,7 +8,7 @@
 use core::time::Duration;
 
 use super::outcome::{MOST, Wait, WaitAny};
-use super::{Deadline, System, backend};
+use super::{Deadline, System, Timeout, backend};
 use crate::atomic::{AtomicU32, Ordering};
 
 /// The naps of the fall-back.
@@ -45,7 +45,7 @@ impl core::fmt::Display for WrongCount {
 impl core::error::Error for WrongCount {}
 
 impl<const SHARED: bool> System<SHARED> {
-    /// Sleeps while each word holds the value beside it, until woken through any of them or until `deadline`. May return at
+    /// Sleeps while each word holds the value beside it, until woken through any of them or until `timeout`. May return at
     /// any time.
     ///
     /// A wake through any word that begins after a store to it finds the caller, or the caller finds the store. One
@@ -53,12 +53,12 @@ impl<const SHARED: bool> System<SHARED> {
     ///
     /// # Errors
     /// [`WrongCount`]: no words, or more than [`WAIT_ANY_MOST`](super::WAIT_ANY_MOST).
-    pub fn wait_any(words: &[(&AtomicU32, u32)], deadline: Option<Deadline>) -> Result<WaitAny, WrongCount> {
+    pub fn wait_any(words: &[(&AtomicU32, u32)], timeout: Timeout) -> Result<WaitAny, WrongCount> {
         match words.len() {
             0 => Err(WrongCount::None),
-            1 => Ok(from_one(backend::wait::<SHARED>(words[0].0, words[0].1, deadline))),
+            1 => Ok(from_one(backend::wait::<SHARED>(words[0].0, words[0].1, timeout))),
             2..=MOST => {
-                Ok(backend::wait_any::<SHARED>(words, deadline).unwrap_or_else(|_| nap::<SHARED>(words, deadline)))
+                Ok(backend::wait_any::<SHARED>(words, timeout).unwrap_or_else(|_| nap::<SHARED>(words, timeout)))
             }
             count => Err(WrongCount::TooMany(count)),
         }
@@ -69,8 +69,8 @@ impl<const SHARED: bool> System<SHARED> {
 ///
 /// # Errors
 /// [`WrongCount`]: no words, or more than [`WAIT_ANY_MOST`](super::WAIT_ANY_MOST).
-pub fn wait_any(words: &[(&AtomicU32, u32)], deadline: Option<Deadline>) -> Result<WaitAny, WrongCount> {
-    System::<false>::wait_any(words, deadline)
+pub fn wait_any(words: &[(&AtomicU32, u32)], timeout: Timeout) -> Result<WaitAny, WrongCount> {
+    System::<false>::wait_any(words, timeout)
 }
 
 fn from_one(wait: Wait) -> WaitAny {
@@ -83,10 +83,10 @@ fn from_one(wait: Wait) -> WaitAny {
 
 /// The fall-back.
 #[cold]
-fn nap<const SHARED: bool>(words: &[(&AtomicU32, u32)], deadline: Option<Deadline>) -> WaitAny {
+fn nap<const SHARED: bool>(words: &[(&AtomicU32, u32)], timeout: Timeout) -> WaitAny {
     // Relaxed: the caller's own look has the order.
     let has_changed = || words.iter().any(|(word, expected)| word.load(Ordering::Relaxed) != *expected);
-    let is_over = |now| deadline.is_some_and(|deadline| Deadline::at(now) >= deadline);
+    let is_over = |now| timeout.deadline().is_some_and(|deadline| Deadline::at(now) >= deadline);
     for nap in NAPS {
         let now = backend::now();
         match has_changed() {
@@ -94,9 +94,8 @@ fn nap<const SHARED: bool>(words: &[(&AtomicU32, u32)], deadline: Option<Deadlin
             false if is_over(now) => return WaitAny::TimedOut,
             false => {}
         }
-        let end = Deadline::at(now.saturating_add(nap));
-        let end = deadline.map_or(end, |deadline| deadline.min(end));
-        if let wait @ (Wait::Woken | Wait::Changed) = backend::wait::<SHARED>(words[0].0, words[0].1, Some(end)) {
+        let end = timeout.min(Timeout::At(Deadline::at(now.saturating_add(nap))));
+        if let wait @ (Wait::Woken | Wait::Changed) = backend::wait::<SHARED>(words[0].0, words[0].1, end) {
             return from_one(wait);
         }
     }

@@ -4,7 +4,7 @@ use core::ffi::c_long;
 use core::time::Duration;
 
 use super::Error;
-use crate::futex::{Deadline, Futex, Private, calls, yield_now};
+use crate::futex::{Deadline, Futex, Private, Timeout, calls, yield_now};
 use crate::mutant::mutated;
 use crate::process::{is_own_thread, thread};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -46,7 +46,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     /// [`Error`], but not `TimedOut`.
     #[inline]
     pub fn lock(&self) -> Result<(), Error> {
-        if self.take(thread::number()) { self.taken() } else { self.lock_slow(None) }
+        if self.take(thread::number()) { self.taken() } else { self.lock_slow(Timeout::Never) }
     }
 
     /// Locks it by `deadline`.
@@ -55,7 +55,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     /// [`Error`].
     #[inline]
     pub fn lock_until(&self, deadline: Deadline) -> Result<(), Error> {
-        if self.take(thread::number()) { self.taken() } else { self.lock_slow(Some(deadline)) }
+        if self.take(thread::number()) { self.taken() } else { self.lock_slow(Timeout::At(deadline)) }
     }
 
     /// Locks it if nobody holds it. No system call.
@@ -100,11 +100,11 @@ impl<const SHARED: bool> RawMutex<SHARED> {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow(&self, deadline: Option<Deadline>) -> Result<(), Error> {
+    fn lock_slow(&self, timeout: Timeout) -> Result<(), Error> {
         let mut patience = PATIENCE;
         loop {
             // The kernel takes the lock for the caller with full ordering.
-            match self.ask(deadline) {
+            match self.ask(timeout) {
                 // From an owner that had not unlocked it? Relaxed: locked.
                 Ok(_) if self.word.load(Ordering::Relaxed) & OWNER_DIED != 0 && !mutated!(pi_gone) => {
                     return self.refuse();
@@ -112,7 +112,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
                 Ok(_) => return self.taken(),
                 Err(libc::EINTR) => {}
                 // The owner is exiting, and what it holds not yet known: soon it is gone.
-                Err(libc::EAGAIN) if deadline.is_some_and(Deadline::has_passed::<Private>) => {
+                Err(libc::EAGAIN) if timeout.has_passed::<Private>() => {
                     return Err(Error::TimedOut);
                 }
                 Err(libc::EAGAIN) => yield_now(),
@@ -135,9 +135,10 @@ impl<const SHARED: bool> RawMutex<SHARED> {
         }
     }
 
-    fn ask(&self, deadline: Option<Deadline>) -> Result<u32, i32> {
+    fn ask(&self, timeout: Timeout) -> Result<u32, i32> {
         const LOCK_PI2: i32 = 13;
         // A time that the kernel cannot say never comes.
+        let deadline = timeout.deadline();
         let Some(time) = deadline.and_then(calls::timespec) else {
             return self.call(libc::FUTEX_LOCK_PI, None);
         };

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::patience::Patience;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
-use crate::futex::{ALL, Deadline, Futex, Private, Wait};
+use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
 
 const ARRIVED: u32 = (1 << 16) - 1;
@@ -60,7 +60,7 @@ impl<F: Futex> Barrier<F> {
     pub fn wait(&self) -> BarrierWaitResult {
         loop {
             // Without a deadline none passes.
-            if let Some(result) = self.come(None) {
+            if let Some(result) = self.come(Timeout::Never) {
                 return result;
             }
         }
@@ -68,15 +68,15 @@ impl<F: Futex> Barrier<F> {
 
     /// The same until `deadline` at most; `None`: not all had come, and this thread has not come either.
     pub fn wait_until(&self, deadline: Deadline) -> Option<BarrierWaitResult> {
-        self.come(Some(deadline))
+        self.come(Timeout::At(deadline))
     }
 
     /// The same for `limit` at most.
     pub fn wait_for(&self, limit: Duration) -> Option<BarrierWaitResult> {
-        self.come(Some(Deadline::after::<F>(limit)))
+        self.come(Timeout::after::<F>(limit))
     }
 
-    fn come(&self, deadline: Option<Deadline>) -> Option<BarrierWaitResult> {
+    fn come(&self, timeout: Timeout) -> Option<BarrierWaitResult> {
         // Whatever bytes are there: no more than can be counted.
         let size = self.size().min(ARRIVED);
         // Relaxed: the exchange decides.
@@ -92,7 +92,7 @@ impl<F: Futex> Barrier<F> {
                     }
                     return Some(BarrierWaitResult(true));
                 }
-                Ok(_) => return self.sleep(come, deadline).then_some(BarrierWaitResult(false)),
+                Ok(_) => return self.sleep(come, timeout).then_some(BarrierWaitResult(false)),
                 Err(now) => word = now,
             }
         }
@@ -104,8 +104,8 @@ impl<F: Futex> Barrier<F> {
     }
 
     /// Waits for the end of the round; false if it gave up.
-    fn sleep(&self, come: u32, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::until(deadline);
+    fn sleep(&self, come: u32, timeout: Timeout) -> bool {
+        let mut patience = Patience::until(timeout);
         loop {
             // Acquire: partner of the last one's release.
             let word = self.word.load(Ordering::Acquire);
@@ -113,7 +113,7 @@ impl<F: Futex> Barrier<F> {
                 return true;
             }
             if !patience.pause::<F>()
-                && F::wait(&self.word, word, deadline) == Wait::TimedOut
+                && F::wait(&self.word, word, timeout) == Wait::TimedOut
                 && self.leave(come & !ARRIVED)
             {
                 return false;

@@ -9,7 +9,7 @@ use core::ptr;
 use super::patience::Patience;
 use super::{Lock, Mutex};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
-use crate::futex::{ALL, Argument, Comparison, Deadline, Futex, Operation, Private, Wait};
+use crate::futex::{ALL, Argument, Comparison, Futex, Operation, Private, Timeout, Wait};
 use crate::mutant::mutated;
 use crate::process::fork_mark;
 
@@ -135,7 +135,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         }
     }
 
-    /// Unlocks `lock` and waits for a notification, until `deadline` at most; has the lock again when it returns. False:
+    /// Unlocks `lock` and waits for a notification, until `timeout` at most; has the lock again when it returns. False:
     /// the time is up and no notification came.
     ///
     /// # Panics
@@ -144,11 +144,11 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     ///
     /// # Safety
     /// The caller holds `lock`.
-    pub unsafe fn wait<L: Lock<F>>(&self, lock: &L, deadline: Option<Deadline>) -> bool {
+    pub unsafe fn wait<L: Lock<F>>(&self, lock: &L, timeout: Timeout) -> bool {
         let turn = self.enter(lock.queue());
         // SAFETY: the caller's promise.
         unsafe { lock.unlock() };
-        let has_slept = !self.look(turn, deadline) && self.sleep(turn, deadline);
+        let has_slept = !self.look(turn, timeout) && self.sleep(turn, timeout);
         let notified = self.leave(turn);
         // Whoever has not slept was not moved.
         if S::MOVES && has_slept && !mutated!(condvar_lock_moved) {
@@ -161,8 +161,8 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
 
     /// Whether the turn ended while the caller looked, as long as its patience lasts: then it need not sleep, and its notifier
     /// finds nobody to move.
-    fn look(&self, turn: u32, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::until(deadline);
+    fn look(&self, turn: u32, timeout: Timeout) -> bool {
+        let mut patience = Patience::until(timeout);
         loop {
             // Relaxed: `leave` acquires.
             if self.turn.load(Ordering::Relaxed) != turn {
@@ -207,10 +207,10 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     }
 
     /// Sleeps until the turn ends or the time is up; whether it was asleep, and so perhaps moved.
-    fn sleep(&self, turn: u32, deadline: Option<Deadline>) -> bool {
+    fn sleep(&self, turn: u32, timeout: Timeout) -> bool {
         let mut has_slept = false;
         loop {
-            let outcome = F::wait(&self.turn, turn, deadline);
+            let outcome = F::wait(&self.turn, turn, timeout);
             has_slept |= outcome != Wait::Changed;
             // Relaxed: `leave` acquires.
             let ended = self.turn.load(Ordering::Relaxed) != turn;

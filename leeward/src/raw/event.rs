@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::patience::Patience;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
-use crate::futex::{ALL, Deadline, Futex, Private, Wait};
+use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
 
 pub(super) const SET: u32 = 1;
@@ -76,24 +76,24 @@ impl<F: Futex> Event<F> {
     #[inline]
     pub fn wait(&self) {
         if !self.is_set() {
-            self.wait_slow(None);
+            self.wait_slow(Timeout::Never);
         }
     }
 
     /// Waits until it is set, until `deadline` at most; whether it was.
     pub fn wait_until(&self, deadline: Deadline) -> bool {
-        self.is_set() || self.wait_slow(Some(deadline))
+        self.is_set() || self.wait_slow(Timeout::At(deadline))
     }
 
     /// Waits until it is set, for `limit` at most; whether it was.
     pub fn wait_for(&self, limit: Duration) -> bool {
-        self.is_set() || self.wait_slow(Some(Deadline::after::<F>(limit)))
+        self.is_set() || self.wait_slow(Timeout::after::<F>(limit))
     }
 
     #[cold]
     #[inline(never)]
-    fn wait_slow(&self, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::until(deadline);
+    fn wait_slow(&self, timeout: Timeout) -> bool {
+        let mut patience = Patience::until(timeout);
         // Acquire: as in `is_set`.
         let before = self.word.load(Ordering::Acquire) / ONE;
         loop {
@@ -106,7 +106,7 @@ impl<F: Futex> Event<F> {
                 continue;
             }
             let marked = self.mark(word);
-            if marked.is_some_and(|marked| F::wait(&self.word, marked, deadline) == Wait::TimedOut) {
+            if marked.is_some_and(|marked| F::wait(&self.word, marked, timeout) == Wait::TimedOut) {
                 return false;
             }
         }

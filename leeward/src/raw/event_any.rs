@@ -4,7 +4,7 @@ use super::Event;
 use super::event::{ONE, has_happened};
 use super::patience::Patience;
 use crate::atomic::Ordering;
-use crate::futex::{Deadline, System, WAIT_ANY_MOST, WaitAny, WrongCount};
+use crate::futex::{Deadline, System, Timeout, WAIT_ANY_MOST, WaitAny, WrongCount};
 
 impl<const SHARED: bool> Event<System<SHARED>> {
     /// Waits until one of the events is set; the place of the first that is, or was meanwhile.
@@ -13,7 +13,7 @@ impl<const SHARED: bool> Event<System<SHARED>> {
     /// [`WrongCount`]: no events, or more than [`WAIT_ANY_MOST`].
     pub fn wait_any(events: &[&Self]) -> Result<usize, WrongCount> {
         loop {
-            if let Some(place) = Self::wait_any_by(events, None)? {
+            if let Some(place) = Self::wait_any_by(events, Timeout::Never)? {
                 return Ok(place);
             }
         }
@@ -24,10 +24,10 @@ impl<const SHARED: bool> Event<System<SHARED>> {
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn wait_any_until(events: &[&Self], deadline: Deadline) -> Result<Option<usize>, WrongCount> {
-        Self::wait_any_by(events, Some(deadline))
+        Self::wait_any_by(events, Timeout::At(deadline))
     }
 
-    fn wait_any_by(events: &[&Self], deadline: Option<Deadline>) -> Result<Option<usize>, WrongCount> {
+    fn wait_any_by(events: &[&Self], timeout: Timeout) -> Result<Option<usize>, WrongCount> {
         let first = events.first().ok_or(WrongCount::None)?;
         if events.len() > WAIT_ANY_MOST {
             return Err(WrongCount::TooMany(events.len()));
@@ -37,7 +37,7 @@ impl<const SHARED: bool> Event<System<SHARED>> {
         let mut before = [0; WAIT_ANY_MOST];
         look(events, &mut words);
         before.iter_mut().zip(words).for_each(|(before, (_, word))| *before = word / ONE);
-        let mut patience = Patience::until(deadline);
+        let mut patience = Patience::until(timeout);
         loop {
             let happened = words.iter().zip(before).position(|((_, word), before)| has_happened(*word, before));
             // (Those behind the last event hold 0, never set, and were found so.)
@@ -45,7 +45,7 @@ impl<const SHARED: bool> Event<System<SHARED>> {
                 return Ok(Some(place));
             }
             if !patience.pause::<System<SHARED>>() && mark(events, &mut words) {
-                let outcome = System::<SHARED>::wait_any(&words[..events.len()], deadline)?;
+                let outcome = System::<SHARED>::wait_any(&words[..events.len()], timeout)?;
                 if outcome == WaitAny::TimedOut {
                     return Ok(None);
                 }

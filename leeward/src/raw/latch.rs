@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::patience::Patience;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
-use crate::futex::{ALL, Deadline, Futex, Private, Wait};
+use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
 
 const COUNT: u32 = (1 << 31) - 1;
@@ -72,18 +72,18 @@ impl<F: Futex> Latch<F> {
     #[inline]
     pub fn wait(&self) {
         if !self.is_open() {
-            self.wait_slow(None);
+            self.wait_slow(Timeout::Never);
         }
     }
 
     /// Waits until it is open, until `deadline` at most; whether it is.
     pub fn wait_until(&self, deadline: Deadline) -> bool {
-        self.is_open() || self.wait_slow(Some(deadline))
+        self.is_open() || self.wait_slow(Timeout::At(deadline))
     }
 
     /// Waits until it is open, for `limit` at most; whether it is.
     pub fn wait_for(&self, limit: Duration) -> bool {
-        self.is_open() || self.wait_slow(Some(Deadline::after::<F>(limit)))
+        self.is_open() || self.wait_slow(Timeout::after::<F>(limit))
     }
 
     /// Counts down by one and waits until it is open.
@@ -97,8 +97,8 @@ impl<F: Futex> Latch<F> {
 
     #[cold]
     #[inline(never)]
-    fn wait_slow(&self, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::until(deadline);
+    fn wait_slow(&self, timeout: Timeout) -> bool {
+        let mut patience = Patience::until(timeout);
         loop {
             // Acquire: as in `is_open`.
             let word = self.word.load(Ordering::Acquire);
@@ -114,7 +114,7 @@ impl<F: Futex> Latch<F> {
             {
                 continue;
             }
-            if F::wait(&self.word, marked, deadline) == Wait::TimedOut {
+            if F::wait(&self.word, marked, timeout) == Wait::TimedOut {
                 return false;
             }
         }

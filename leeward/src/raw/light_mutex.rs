@@ -6,7 +6,7 @@
 use super::patience::Patience;
 use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
 use crate::fence;
-use crate::futex::{Deadline, Futex, Private, Wait};
+use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
 
 const UNLOCKED: u32 = 0;
@@ -79,7 +79,7 @@ impl LightMutex {
     #[inline]
     pub fn lock(&self) {
         if !self.try_lock() {
-            self.lock_contended(None);
+            self.lock_contended(Timeout::Never);
         }
     }
 
@@ -93,7 +93,7 @@ impl LightMutex {
     /// Locks it if that is possible until `deadline`; whether it did.
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
-        self.try_lock() || self.lock_contended(Some(deadline))
+        self.try_lock() || self.lock_contended(Timeout::At(deadline))
     }
 
     /// Whether somebody holds it; out of date when it returns.
@@ -149,8 +149,8 @@ impl LightMutex {
     }
 
     /// Whether it was free at some look.
-    fn look(&self, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::for_lock(deadline);
+    fn look(&self, timeout: Timeout) -> bool {
+        let mut patience = Patience::for_lock(timeout);
         while patience.pause::<Private>() {
             if !self.is_locked() && self.try_lock() {
                 return true;
@@ -162,8 +162,8 @@ impl LightMutex {
     /// Whether it has the lock.
     #[cold]
     #[inline(never)]
-    fn lock_contended(&self, deadline: Option<Deadline>) -> bool {
-        if self.look(deadline) {
+    fn lock_contended(&self, timeout: Timeout) -> bool {
+        if self.look(timeout) {
             return true;
         }
         let mut word = self.announce(SLEEPER);
@@ -172,11 +172,11 @@ impl LightMutex {
                 self.leave();
                 return true;
             }
-            if Private::wait(&self.waiters, word, deadline) == Wait::TimedOut {
+            if Private::wait(&self.waiters, word, timeout) == Wait::TimedOut {
                 self.leave();
                 return false;
             }
-            if self.try_lock() || self.look(deadline) {
+            if self.try_lock() || self.look(timeout) {
                 self.leave();
                 return true;
             }

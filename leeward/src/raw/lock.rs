@@ -1,7 +1,7 @@
 //! What a condition variable asks of a lock: to be unlocked and locked, and where its sleepers may be moved.
 
 use super::{LightMutex, Mutex};
-use crate::futex::{Futex, Private};
+use crate::futex::{Futex, Private, Timeout};
 
 /// A lock that a [`Condvar`](super::Condvar) over the same futex may be used with.
 ///
@@ -47,7 +47,7 @@ unsafe impl<F: Futex> Lock<F> for Mutex<F> {
     }
 
     fn lock_moved(&self) {
-        self.lock_contended(None, true);
+        self.lock_contended(Timeout::Never, true);
     }
 }
 

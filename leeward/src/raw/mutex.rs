@@ -9,7 +9,7 @@ use core::time::Duration;
 use super::forked::forked_child;
 use super::patience::Patience;
 use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
-use crate::futex::{Deadline, Futex, Private, Wait};
+use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
 
 const UNLOCKED: u32 = 0;
@@ -115,9 +115,9 @@ impl Waiter {
 
 /// When somebody may take a lock that is kept for those that asked. They come at once, if they are there: in the child of a
 /// fork they are not, nor if their process was killed. (In a model they are.)
-fn kept_until<F: Futex>(word: u32) -> Option<Deadline> {
+fn kept_until<F: Futex>(word: u32) -> Timeout {
     let lapses = is_reserved(word) && looks(1) != 0 && !mutated!(mutex_lapse);
-    lapses.then(|| Deadline::after::<F>(LONG))
+    if lapses { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
 impl<F: Futex> Mutex<F> {
@@ -133,7 +133,7 @@ impl<F: Futex> Mutex<F> {
     #[inline]
     pub fn lock(&self) {
         if self.take_at_once().is_err() {
-            self.lock_contended(None, false);
+            self.lock_contended(Timeout::Never, false);
         }
     }
 
@@ -165,7 +165,7 @@ impl<F: Futex> Mutex<F> {
     /// with a little patience.
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
-        self.take_at_once().is_ok() || self.lock_contended(Some(deadline), false)
+        self.take_at_once().is_ok() || self.lock_contended(Timeout::At(deadline), false)
     }
 
     /// Whether somebody holds it; out of date when it returns.
@@ -200,9 +200,9 @@ impl<F: Futex> Mutex<F> {
     /// Whether it has the lock. `patient`: the caller slept on the lock's word already, moved there.
     #[cold]
     #[inline(never)]
-    pub(super) fn lock_contended(&self, deadline: Option<Deadline>, patient: bool) -> bool {
+    pub(super) fn lock_contended(&self, timeout: Timeout, patient: bool) -> bool {
         let mut waiter = Waiter::new(patient);
-        let mut patience = Patience::for_lock(deadline);
+        let mut patience = Patience::for_lock(timeout);
         loop {
             let word = self.look(waiter.patient, &mut patience);
             if is_free_for(word, waiter.patient) {
@@ -223,17 +223,16 @@ impl<F: Futex> Mutex<F> {
             if waiter.since.is_none() {
                 waiter.since = Some(F::now());
             }
-            let lapse = kept_until::<F>(marked);
-            let until = [deadline, lapse].into_iter().flatten().min();
+            let until = timeout.min(kept_until::<F>(marked));
             let outcome = F::wait(&self.word, marked, until);
-            waiter.lapsed = outcome == Wait::TimedOut && until != deadline;
+            waiter.lapsed = outcome == Wait::TimedOut && until != timeout;
             match outcome {
                 Wait::Woken => waiter.woken(),
                 Wait::TimedOut if waiter.lapsed => waiter.patient = true,
                 Wait::TimedOut => return self.give_up(&waiter),
                 Wait::Changed => {}
             }
-            patience = Patience::for_lock(deadline);
+            patience = Patience::for_lock(timeout);
         }
     }
 

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::patience::Patience;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
-use crate::futex::{ALL, Futex, Private};
+use crate::futex::{ALL, Futex, Private, Timeout};
 use crate::mutant::mutated;
 
 const NEW: u32 = 0;
@@ -109,7 +109,7 @@ impl<F: Futex> Once<F> {
     #[track_caller]
     fn call_slow(&self, mut work: Option<&mut dyn FnMut()>) {
         let this = F::thread_number();
-        let mut patience = Patience::until(None);
+        let mut patience = Patience::until(Timeout::Never);
         loop {
             // Acquire: as in `is_completed`.
             let word = self.word.load(Ordering::Acquire);
@@ -143,7 +143,7 @@ impl<F: Futex> Once<F> {
         let marked = if word == NEW || word == WANTED { WANTED } else { word & !STATES | AWAITED };
         // Relaxed: everything that is said is in this word.
         if word == marked || self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            F::wait(&self.word, marked, None);
+            F::wait(&self.word, marked, Timeout::Never);
         }
     }
 }

@@ -16,7 +16,7 @@ use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
 use crate::atomic::{Ordering, looks, spin_hint};
-use crate::futex::{Deadline, Futex};
+use crate::futex::{Deadline, Futex, Timeout};
 use crate::mutant::mutated;
 
 /// Looks after 1, 2 and 4 pauses. Twice as many, to 64, cost half of the rate at which eight threads lock on two processors.
@@ -41,27 +41,27 @@ pub(crate) struct Patience {
     looked: u32,
     /// It waits for a lock, which the threads that it yields to may be using.
     is_for_lock: bool,
-    deadline: Option<Deadline>,
+    timeout: Timeout,
     /// When the first yield began, where yields are timed.
     began: Duration,
     has_yielded_enough: bool,
 }
 
 impl Patience {
-    /// For an event that another thread brings about, until `deadline`.
-    pub(crate) const fn until(deadline: Option<Deadline>) -> Patience {
-        Patience { looked: 0, is_for_lock: false, deadline, began: Duration::ZERO, has_yielded_enough: false }
+    /// For an event that another thread brings about, until `timeout`.
+    pub(crate) const fn until(timeout: Timeout) -> Patience {
+        Patience { looked: 0, is_for_lock: false, timeout, began: Duration::ZERO, has_yielded_enough: false }
     }
 
-    /// For a lock, until `deadline`. Without one not the time of the yields counts, but their number: as often as not the
+    /// For a lock, until `timeout`. Without one not the time of the yields counts, but their number: as often as not the
     /// threads that had the processor used it for the same lock.
-    pub(crate) const fn for_lock(deadline: Option<Deadline>) -> Patience {
-        Patience { is_for_lock: true, ..Patience::until(deadline) }
+    pub(crate) const fn for_lock(timeout: Timeout) -> Patience {
+        Patience { is_for_lock: true, ..Patience::until(timeout) }
     }
 
     /// Returns true if the time counts that its yields take. (To ask for it costs a tenth of a yield.)
     fn is_timed(&self) -> bool {
-        !self.is_for_lock || self.deadline.is_some()
+        !self.is_for_lock || self.timeout != Timeout::Never
     }
 
     /// Waits a little; false when it is time to sleep.
@@ -112,7 +112,7 @@ impl Patience {
         }
         self.began = F::now().since_beginning();
         let near = self.began.saturating_add(NEAR);
-        let is_near = self.deadline.is_some_and(|deadline| deadline.since_beginning() < near);
+        let is_near = self.timeout < Timeout::At(Deadline::at(near));
         let is_busy = !self.is_for_lock && BUSY.is_busy(self.began);
         !(is_near && !mutated!(patience_near) || is_busy)
     }

@@ -16,7 +16,7 @@ use super::rwlock_state::{
     room_may_be_at, show, without_overdue,
 };
 use crate::atomic::{AtomicU32, Ordering, const_fn};
-use crate::futex::{ALL, Deadline, Futex, Private, Wait};
+use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
 
 /// Readers share, a writer is alone.
@@ -84,7 +84,7 @@ impl<F: Futex> RwLock<F> {
     #[inline]
     pub fn lock_shared(&self) {
         if !self.enter_at_once() {
-            self.lock_shared_slow(false, None);
+            self.lock_shared_slow(false, Timeout::Never);
         }
     }
 
@@ -96,7 +96,7 @@ impl<F: Futex> RwLock<F> {
     #[inline]
     pub fn lock_shared_recursive(&self) {
         if !self.enter_at_once() {
-            self.lock_shared_slow(true, None);
+            self.lock_shared_slow(true, Timeout::Never);
         }
     }
 
@@ -106,7 +106,7 @@ impl<F: Futex> RwLock<F> {
     /// As [`lock_shared`](Self::lock_shared).
     #[inline]
     pub fn lock_shared_until(&self, deadline: Deadline) -> bool {
-        self.enter_at_once() || self.lock_shared_slow(false, Some(deadline))
+        self.enter_at_once() || self.lock_shared_slow(false, Timeout::At(deadline))
     }
 
     /// Locks it for reading if no writer holds it or waits.
@@ -154,19 +154,19 @@ impl<F: Futex> RwLock<F> {
 
     #[cold]
     #[inline(never)]
-    fn lock_shared_slow(&self, is_nested: bool, deadline: Option<Deadline>) -> bool {
+    fn lock_shared_slow(&self, is_nested: bool, timeout: Timeout) -> bool {
         let mut waiting = Waiting::new(is_nested);
         // The reader has seen the lock free and kept for writers, of whom none came.
         let mut lapsed = false;
-        let mut patience = Patience::for_lock(deadline);
+        let mut patience = Patience::for_lock(timeout);
         loop {
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
             // Processes may have written any number there: it is waited for room, and no reader
             // that leaves wakes for that.
             if F::SHARED && is_full(state) && !mutated!(rwlock_full) {
-                let until = room_may_be_at::<F>(deadline);
-                if F::wait(&self.state, state, Some(until)) == Wait::TimedOut && Some(until) == deadline {
+                let until = room_may_be_at::<F>(timeout);
+                if F::wait(&self.state, state, until) == Wait::TimedOut && until == timeout {
                     self.give_up(&waiting);
                     return false;
                 }
@@ -193,9 +193,9 @@ impl<F: Futex> RwLock<F> {
             }
             waiting.is_counted |= is_overdue;
             waiting.since.get_or_insert(state & TURNS);
-            let until = [deadline, kept_for_writers_until::<F>(marked)].into_iter().flatten().min();
+            let until = timeout.min(kept_for_writers_until::<F>(marked));
             let timed_out = F::wait(&self.state, marked, until) == Wait::TimedOut;
-            if timed_out && until == deadline {
+            if timed_out && until == timeout {
                 self.give_up(&waiting);
                 return false;
             }
@@ -249,14 +249,14 @@ impl<F: Futex> RwLock<F> {
     #[inline]
     pub fn lock_exclusive(&self) {
         if !self.take_at_once() {
-            self.lock_exclusive_slow(None);
+            self.lock_exclusive_slow(Timeout::Never);
         }
     }
 
     /// Locks it for writing by `deadline`; whether it did. Looks at least once.
     #[inline]
     pub fn lock_exclusive_until(&self, deadline: Deadline) -> bool {
-        self.take_at_once() || self.lock_exclusive_slow(Some(deadline))
+        self.take_at_once() || self.lock_exclusive_slow(Timeout::At(deadline))
     }
 
     /// Locks it for writing if nobody is inside and no reader was passed over.
@@ -284,8 +284,8 @@ impl<F: Futex> RwLock<F> {
 
     #[cold]
     #[inline(never)]
-    fn lock_exclusive_slow(&self, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::for_lock(deadline);
+    fn lock_exclusive_slow(&self, timeout: Timeout) -> bool {
+        let mut patience = Patience::for_lock(timeout);
         // Who has slept does not know whether others still do; and readers that it was kept for, of whom none came.
         let (mut mark, mut lapsed) = (0, 0);
         loop {
@@ -314,9 +314,9 @@ impl<F: Futex> RwLock<F> {
                 continue;
             }
             mark = WRITERS_WAIT;
-            let until = [deadline, kept_until::<F>(state)].into_iter().flatten().min();
+            let until = timeout.min(kept_until::<F>(state));
             match F::wait(&self.writers, wakes, until) {
-                Wait::TimedOut if until == deadline => {
+                Wait::TimedOut if until == timeout => {
                     self.retract();
                     return false;
                 }

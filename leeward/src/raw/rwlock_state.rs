@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::atomic::looks;
-use crate::futex::{Deadline, Futex};
+use crate::futex::{Futex, Timeout};
 use crate::mutant::mutated;
 use crate::no_unwind::abort;
 
@@ -36,9 +36,9 @@ pub(super) const fn kept_for(state: u32) -> Option<u32> {
 
 /// When a writer may take it although it is kept. Those that it is kept for come at once, if they are there: in the child of a fork they are
 /// not, nor if their process was killed. (In a model they are.)
-pub(super) fn kept_until<F: Futex>(state: u32) -> Option<Deadline> {
+pub(super) fn kept_until<F: Futex>(state: u32) -> Timeout {
     let lapses = kept_for(state).is_some_and(|readers| readers != 0) && looks(1) != 0 && !mutated!(rwlock_lapse);
-    lapses.then(|| Deadline::after::<F>(LONG))
+    if lapses { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
 /// Returns true if the lock is free, but marked as one that writers wait for: readers stay out until the writer that was
@@ -49,9 +49,9 @@ pub(super) const fn is_kept_for_writers(state: u32) -> bool {
 
 /// When a reader may enter although a free lock is kept for writers. A writer that is there comes at once. (In a model it
 /// does.)
-pub(super) fn kept_for_writers_until<F: Futex>(state: u32) -> Option<Deadline> {
+pub(super) fn kept_for_writers_until<F: Futex>(state: u32) -> Timeout {
     let lapses = is_kept_for_writers(state) && looks(1) != 0 && !mutated!(rwlock_writer_lapse);
-    lapses.then(|| Deadline::after::<F>(LONG))
+    if lapses { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
 /// Kept for nobody.
@@ -75,9 +75,8 @@ pub(super) const fn is_full(state: u32) -> bool {
 }
 
 /// When who waits for room among the readers looks again.
-pub(super) fn room_may_be_at<F: Futex>(deadline: Option<Deadline>) -> Deadline {
-    let soon = Deadline::after::<F>(LONG);
-    deadline.map_or(soon, |deadline| deadline.min(soon))
+pub(super) fn room_may_be_at<F: Futex>(timeout: Timeout) -> Timeout {
+    timeout.min(Timeout::after::<F>(LONG))
 }
 
 /// Whether a reader that has just come may enter.

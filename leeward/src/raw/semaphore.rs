@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use super::patience::Patience;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
-use crate::futex::{Deadline, Futex, Private, Wait};
+use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
 
 const PERMITS: u32 = (1 << 31) - 1;
@@ -48,7 +48,7 @@ impl<F: Futex> Semaphore<F> {
     #[inline]
     pub fn acquire(&self) {
         if !self.try_acquire() {
-            self.acquire_slow(None);
+            self.acquire_slow(Timeout::Never);
         }
     }
 
@@ -69,12 +69,12 @@ impl<F: Futex> Semaphore<F> {
 
     /// Takes a permit by `deadline`; whether it did.
     pub fn acquire_until(&self, deadline: Deadline) -> bool {
-        self.try_acquire() || self.acquire_slow(Some(deadline))
+        self.try_acquire() || self.acquire_slow(Timeout::At(deadline))
     }
 
     /// Takes a permit within `limit`; whether it did.
     pub fn acquire_for(&self, limit: Duration) -> bool {
-        self.try_acquire() || self.acquire_slow(Some(Deadline::after::<F>(limit)))
+        self.try_acquire() || self.acquire_slow(Timeout::after::<F>(limit))
     }
 
     /// Takes a permit, which is given back when it is dropped.
@@ -92,8 +92,8 @@ impl<F: Futex> Semaphore<F> {
 
     #[cold]
     #[inline(never)]
-    fn acquire_slow(&self, deadline: Option<Deadline>) -> bool {
-        let mut patience = Patience::for_lock(deadline);
+    fn acquire_slow(&self, timeout: Timeout) -> bool {
+        let mut patience = Patience::for_lock(timeout);
         // Who has slept does not know whether others still do.
         let mut mark = 0;
         loop {
@@ -120,7 +120,7 @@ impl<F: Futex> Semaphore<F> {
                 continue;
             }
             mark = WAITERS;
-            if F::wait(&self.word, WAITERS, deadline) == Wait::TimedOut {
+            if F::wait(&self.word, WAITERS, timeout) == Wait::TimedOut {
                 return false;
             }
         }

@@ -10,7 +10,7 @@ use super::stats::Counts;
 use super::tickets::Tickets;
 use crate::atomic::{AtomicU64, AtomicUsize, Ordering, const_fn, fence, looks, spin_hint};
 use crate::fence::Pair;
-use crate::futex::{self, Deadline, Private};
+use crate::futex::{self, Private, Timeout};
 use crate::mutant::mutated;
 use crate::process::thread;
 use crate::registry::{Full, Registry};
@@ -67,27 +67,27 @@ impl Grace {
 
     /// Waits for a grace period that starts after the call; an error if the calling thread itself is in the way.
     pub(crate) fn synchronize<P: Pair>(&self) -> Result<(), OwnSection> {
-        self.serve::<P>(|| self.is_inside(), None).map(|_| ())
+        self.serve::<P>(|| self.is_inside(), Timeout::Never).map(|_| ())
     }
 
     /// The same for a caller that may not be refused; until a deadline at most. Should its thread be in the way (a
     /// callback leaked a guard), this waits for ever, as for any other leaked guard, and reports the stall. False: the
     /// time was up.
-    pub(crate) fn wait<P: Pair>(&self, until: Option<Deadline>) -> bool {
-        self.serve::<P>(|| false, until) == Ok(true)
+    pub(crate) fn wait<P: Pair>(&self, timeout: Timeout) -> bool {
+        self.serve::<P>(|| false, timeout) == Ok(true)
     }
 
     /// Ok(false): the time was up.
-    fn serve<P: Pair>(&self, is_inside: impl Fn() -> bool, until: Option<Deadline>) -> Result<bool, OwnSection> {
+    fn serve<P: Pair>(&self, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
         let ticket = self.tickets.take();
         while !self.tickets.is_served(ticket) {
             if self.tickets.try_lead() {
-                return self.lead::<P>(ticket, is_inside, until);
+                return self.lead::<P>(ticket, is_inside, timeout);
             }
-            if !self.tickets.follow(ticket, || mutated!(own_section_follows) || !is_inside(), until) {
+            if !self.tickets.follow(ticket, || mutated!(own_section_follows) || !is_inside(), timeout) {
                 return Err(OwnSection);
             }
-            if until.is_some_and(Deadline::has_passed::<Private>) {
+            if timeout.has_passed::<Private>() {
                 return Ok(self.tickets.is_served(ticket));
             }
         }
@@ -95,19 +95,14 @@ impl Grace {
     }
 
     /// Runs a grace period for all whose tickets it serves.
-    fn lead<P: Pair>(
-        &self,
-        ticket: u64,
-        is_inside: impl Fn() -> bool,
-        until: Option<Deadline>,
-    ) -> Result<bool, OwnSection> {
+    fn lead<P: Pair>(&self, ticket: u64, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
         if self.tickets.is_served(ticket) {
             self.tickets.step_down();
             return Ok(true);
         }
         let mut lead = Lead::begin(self);
         let epoch = self.advance::<P>();
-        lead.is_served = self.wait_for_readers::<P>(epoch, is_inside, until)?;
+        lead.is_served = self.wait_for_readers::<P>(epoch, is_inside, timeout)?;
         Ok(lead.is_served)
     }
 
@@ -169,7 +164,7 @@ impl Grace {
         &self,
         epoch: u64,
         is_inside: impl Fn() -> bool,
-        until: Option<Deadline>,
+        timeout: Timeout,
     ) -> Result<bool, OwnSection> {
         if mutated!(no_wait) {
             return Ok(true);
@@ -179,7 +174,7 @@ impl Grace {
                 if !mutated!(own_section_leads) && is_inside() {
                     return Err(OwnSection);
                 }
-                return Ok(self.sleep_until_all_left::<P>(epoch, until));
+                return Ok(self.sleep_until_all_left::<P>(epoch, timeout));
             }
         }
         Ok(true)
@@ -198,13 +193,13 @@ impl Grace {
 
     #[cold]
     #[inline(never)]
-    fn sleep_until_all_left<P: Pair>(&self, epoch: u64, until: Option<Deadline>) -> bool {
+    fn sleep_until_all_left<P: Pair>(&self, epoch: u64, timeout: Timeout) -> bool {
         let _asleep = Asleep::begin(self);
         let mut watch = stall::Watch::start(&self.stall);
         self.arm::<P>(self.registry.slots().filter(|slot| slot.is_blocking(epoch)));
         for slot in self.registry.slots() {
             while slot.is_blocking(epoch) {
-                if until.is_some_and(Deadline::has_passed::<Private>) {
+                if timeout.has_passed::<Private>() {
                     self.registry.slots().for_each(Slot::clear_waited);
                     return false;
                 }
@@ -217,7 +212,7 @@ impl Grace {
                     }
                 }
                 if mutated!(look_again_before_sleep) || slot.is_blocking(epoch) {
-                    self.sleep_on(slot, &mut watch, until);
+                    self.sleep_on(slot, &mut watch, timeout);
                 }
             }
             // Before the hand-over: a request that the next leader makes must not be withdrawn by us.
@@ -242,10 +237,9 @@ impl Grace {
         }
     }
 
-    fn sleep_on(&self, slot: &Slot, watch: &mut stall::Watch, until: Option<Deadline>) {
+    fn sleep_on(&self, slot: &Slot, watch: &mut stall::Watch, timeout: Timeout) {
         self.counts.sleeps.add(1);
-        let until = watch.until().into_iter().chain(until).min();
-        futex::wait_until(slot.waited(), 1, until);
+        futex::wait(slot.waited(), 1, timeout.min(watch.timeout()));
         watch.look(slot, &self.counts);
     }
 

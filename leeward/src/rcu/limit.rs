@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use crate::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn};
+use crate::futex::{Private, Timeout};
 
 /// What a domain may hold back, and what happens to a caller of [`Domain::defer`](super::Domain::defer) that goes
 /// beyond it.
@@ -66,6 +67,11 @@ impl Policy {
             Policy::Wait(limit) | Policy::Expedite(limit) => Some(limit),
             Policy::WaitForever => None,
         }
+    }
+
+    /// Returns until when a caller may be held up that comes now.
+    pub(super) fn timeout(self) -> Timeout {
+        self.bound().map_or(Timeout::Never, Timeout::after::<Private>)
     }
 }
 

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::slot::Slot;
 use super::stats::Counts;
-use crate::futex::{self, Deadline};
+use crate::futex::{self, Deadline, Timeout};
 use crate::process;
 
 /// What is known of a reader that holds up a grace period.
@@ -99,8 +99,8 @@ impl<'a> Watch<'a> {
     }
 
     /// When a report is due.
-    pub(super) fn until(&self) -> Option<Deadline> {
-        self.due.map(|due| Deadline::at(self.start.saturating_add(due)))
+    pub(super) fn timeout(&self) -> Timeout {
+        self.due.map_or(Timeout::Never, |due| Timeout::At(Deadline::at(self.start.saturating_add(due))))
     }
 
     /// Reports the reader if one is due and it is still there. By the clock: a sleep that signals cut short counts.

@@ -5,7 +5,7 @@
 //! who wait for `n`, and one of those who wait for `n + 1`, who then leads. N callers cost two grace periods, not N.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering, const_fn, fence, looks, spin_hint};
-use crate::futex::{self, Deadline};
+use crate::futex::{self, Timeout};
 use crate::mutant::mutated;
 
 /// Alone on its lines: callers of `synchronize` share it, readers never touch it.
@@ -156,7 +156,7 @@ impl Tickets {
     /// Waits until `ticket` is served, no thread leads or the time is up; the caller looks which, and may be wrong to
     /// think that it still holds.
     /// False if the caller may not sleep, which is asked only when it would.
-    pub(crate) fn follow(&self, ticket: u64, may_sleep: impl FnOnce() -> bool, until: Option<Deadline>) -> bool {
+    pub(crate) fn follow(&self, ticket: u64, may_sleep: impl FnOnce() -> bool, timeout: Timeout) -> bool {
         for _ in 0..looks(LOOKS) {
             if self.is_worth_a_look(ticket) {
                 return true;
@@ -177,7 +177,7 @@ impl Tickets {
             fence(Ordering::SeqCst);
         }
         if mutated!(follower_recheck) || !self.is_worth_a_look(ticket) {
-            futex::wait_until(&room.turn, turn, until);
+            futex::wait(&room.turn, turn, timeout);
         }
         // Relaxed: a leader that still counts us makes a system call for nothing.
         room.sleepers.fetch_sub(1, Ordering::Relaxed);

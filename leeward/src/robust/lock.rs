@@ -13,10 +13,10 @@ use super::list::{Entry, OFFSET};
 use super::sleepers::{Sleeper, Sleepers};
 use super::unlock::Unlock;
 use crate::atomic::{AtomicU32, Ordering};
-use crate::futex::{self, Deadline, Futex, Shared, Wait};
+use crate::futex::{self, Futex, Shared, Timeout, Wait};
 use crate::mutant::mutated;
 use crate::process::is_a_thread;
-use crate::raw::patience::Patience as Looks;
+use crate::raw::patience::Patience;
 
 /// Somebody may sleep.
 const WAITERS: u32 = 1 << 31;
@@ -83,23 +83,6 @@ pub(super) enum Refusal {
     NoList(ListError),
 }
 
-/// How long a caller waits.
-#[derive(Clone, Copy)]
-pub(super) enum Patience {
-    None,
-    Until(Deadline),
-    Endless,
-}
-
-impl Patience {
-    fn deadline(self) -> Option<Deadline> {
-        match self {
-            Patience::Until(deadline) => Some(deadline),
-            Patience::None | Patience::Endless => None,
-        }
-    }
-}
-
 fn is_free(word: u32) -> bool {
     word & OWNER == 0
 }
@@ -122,7 +105,7 @@ impl Lock {
 
     /// Takes it. A compare-exchange and six stores, if it is free.
     #[inline]
-    pub(super) fn lock<U: Unlock>(&'static self, patience: Patience) -> Result<Taken, Refusal> {
+    pub(super) fn lock<U: Unlock>(&'static self, timeout: Timeout) -> Result<Taken, Refusal> {
         let me = match current() {
             Ok(me) => me,
             Err(error) => return Err(Refusal::NoList(error)),
@@ -135,7 +118,7 @@ impl Lock {
         }
         // Acquire: partner of the release in `unlock`. Relaxed on failure: the slow path looks again.
         if self.word.compare_exchange(FREE, me.id(), Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return self.lock_slow::<U>(me, patience);
+            return self.lock_slow::<U>(me, timeout);
         }
         self.taken::<U>(me);
         Ok(Taken { me, owner_died: false })
@@ -161,9 +144,9 @@ impl Lock {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow<U: Unlock>(&'static self, me: Current, patience: Patience) -> Result<Taken, Refusal> {
+    fn lock_slow<U: Unlock>(&'static self, me: Current, timeout: Timeout) -> Result<Taken, Refusal> {
         let mut sleeper = Sleeper::new();
-        let outcome = self.contend::<U>(me, patience, &mut sleeper);
+        let outcome = self.contend::<U>(me, timeout, &mut sleeper);
         sleeper.leave(&self.sleepers);
         match outcome {
             Ok(_) => self.taken::<U>(me),
@@ -174,8 +157,8 @@ impl Lock {
 
     /// Looks, then yields, then sleeps. `pending` names this lock throughout: whoever is killed between being woken and
     /// taking it has the kernel wake another.
-    fn contend<U: Unlock>(&self, me: Current, patience: Patience, sleeper: &mut Sleeper) -> Result<Taken, Refusal> {
-        let mut looks = Looks::for_lock(patience.deadline());
+    fn contend<U: Unlock>(&self, me: Current, timeout: Timeout, sleeper: &mut Sleeper) -> Result<Taken, Refusal> {
+        let mut patience = Patience::for_lock(timeout);
         loop {
             // Acquire: partner of the release in `unlock`: what stands in the state was written before it.
             let word = self.word.load(Ordering::Acquire);
@@ -188,10 +171,10 @@ impl Lock {
             if word & OWNER == me.id() {
                 return Err(Refusal::WouldDeadlock);
             }
-            if let Patience::None = patience {
+            if timeout == Timeout::Now {
                 return Err(Refusal::WouldBlock);
             }
-            if looks.pause::<Shared>() {
+            if patience.pause::<Shared>() {
                 continue;
             }
             let nap = if U::STORES && !sleeper.is_seen(&self.sleepers) { Some(sleeper.nap()) } else { None };
@@ -201,8 +184,8 @@ impl Lock {
             if is_announced(word)
                 || self.word.compare_exchange(word, announced, Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
-                self.sleep(announced, patience, nap)?;
-                looks = Looks::for_lock(patience.deadline());
+                self.sleep(announced, timeout, nap)?;
+                patience = Patience::for_lock(timeout);
             }
         }
     }
@@ -225,13 +208,9 @@ impl Lock {
     }
 
     /// Sleeps while the word, announced, is still that; for a nap only, if it may change without a wake.
-    fn sleep(&self, word: u32, patience: Patience, nap: Option<Duration>) -> Result<(), Refusal> {
-        let long = Deadline::after::<Shared>(nap.unwrap_or(LONG));
-        let (until, is_end) = match patience {
-            Patience::Until(deadline) if deadline <= long => (deadline, true),
-            _ => (long, false),
-        };
-        if Shared::wait(&self.word, word, Some(until)) != Wait::TimedOut {
+    fn sleep(&self, word: u32, timeout: Timeout, nap: Option<Duration>) -> Result<(), Refusal> {
+        let until = timeout.min(Timeout::after::<Shared>(nap.unwrap_or(LONG)));
+        if Shared::wait(&self.word, word, until) != Wait::TimedOut {
             return Ok(());
         }
         let owner = word & OWNER;
@@ -239,7 +218,7 @@ impl Lock {
         if !is_a_thread(owner) && self.word.load(Ordering::Relaxed) & OWNER == owner {
             return Err(Refusal::OwnerLost(owner));
         }
-        if is_end { Err(Refusal::TimedOut) } else { Ok(()) }
+        if until == timeout { Err(Refusal::TimedOut) } else { Ok(()) }
     }
 
     /// Gives it up, for ever unusable if it `is_inconsistent`. Nothing happens in the child of a fork: a copied guard opens nothing, and the

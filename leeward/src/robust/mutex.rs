@@ -6,10 +6,10 @@ use core::marker::PhantomData;
 use core::time::Duration;
 
 use super::current::Current;
-use super::lock::{Lock, Patience, Refusal, Taken};
+use super::lock::{Lock, Refusal, Taken};
 use super::unlock::{ByExchange, Unlock};
 use super::{AnyBytes, ListError};
-use crate::futex::{Deadline, Shared};
+use crate::futex::{Deadline, Shared, Timeout};
 
 /// A mutual exclusion lock that survives the death of its owner, for memory that processes share.
 ///
@@ -104,7 +104,7 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
     /// ```
     #[inline]
     pub fn lock(&'static self) -> Result<Guard<T, U>, LockError<T, U>> {
-        self.with(Patience::Endless)
+        self.with(Timeout::Never)
     }
 
     /// Locks it if nobody holds it.
@@ -113,7 +113,7 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
     /// As [`lock`](Self::lock); [`LockError::WouldBlock`] if it is held.
     #[inline]
     pub fn try_lock(&'static self) -> Result<Guard<T, U>, LockError<T, U>> {
-        self.with(Patience::None)
+        self.with(Timeout::Now)
     }
 
     /// Locks it, waiting for so long at most.
@@ -129,12 +129,12 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
     /// # Errors
     /// As [`lock`](Self::lock); [`LockError::TimedOut`], or [`LockError::OwnerLost`] if the time is up and there is no such thread as the owner.
     pub fn try_lock_until(&'static self, deadline: Deadline) -> Result<Guard<T, U>, LockError<T, U>> {
-        self.with(Patience::Until(deadline))
+        self.with(Timeout::At(deadline))
     }
 
     #[inline]
-    fn with(&'static self, patience: Patience) -> Result<Guard<T, U>, LockError<T, U>> {
-        match self.lock.lock::<U>(patience) {
+    fn with(&'static self, timeout: Timeout) -> Result<Guard<T, U>, LockError<T, U>> {
+        match self.lock.lock::<U>(timeout) {
             Ok(Taken { me, owner_died: false }) => Ok(self.guard(me, false)),
             other => Err(self.news(other)),
         }

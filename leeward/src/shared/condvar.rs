@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{Mutex, MutexGuard};
 use crate::bytes::AnyBytes;
-use crate::futex::{Deadline, Shared};
+use crate::futex::{Shared, Timeout};
 use crate::raw::{self, Requeue, Scheme};
 
 /// A condition variable of several processes, for [`Mutex`]es that they share.
@@ -60,7 +60,7 @@ impl<S: Scheme> Condvar<S> {
     /// # Panics
     /// In the child of a fork, if the guard was copied with it; so do the others.
     pub fn wait<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>) {
-        self.wait_until(guard, None);
+        self.wait_until(guard, Timeout::Never);
     }
 
     /// Waits for as long as the condition holds.
@@ -73,14 +73,14 @@ impl<S: Scheme> Condvar<S> {
     /// As [`wait`](Self::wait), for `limit` at most (and the time that it takes to lock the mutex again); false: the time was
     /// up, and no notification came.
     pub fn wait_for<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>, limit: Duration) -> bool {
-        self.wait_until(guard, Some(Deadline::after::<Shared>(limit)))
+        self.wait_until(guard, Timeout::after::<Shared>(limit))
     }
 
-    fn wait_until<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>, deadline: Option<Deadline>) -> bool {
+    fn wait_until<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>, timeout: Timeout) -> bool {
         guard.must_be_ours();
         // SAFETY: the guard, which is this process's, holds the lock, and lends it out until this
         // returns.
-        unsafe { self.raw.wait(&guard.mutex.lock, deadline) }
+        unsafe { self.raw.wait(&guard.mutex.lock, timeout) }
     }
 
     /// Wakes one of those that wait; whether anybody did.

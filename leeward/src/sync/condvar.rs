@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use lock_api::{MutexGuard, RawMutex};
 
-use crate::futex::{Deadline, Futex, Private};
+use crate::futex::{Deadline, Futex, Private, Timeout};
 use crate::raw;
 
 /// Whether a timed wait ended because its time was up.
@@ -79,7 +79,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     /// # Panics
     /// If others wait with another mutex, as all waits do.
     pub fn wait<R: RawMutex + raw::Lock<F>, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>) {
-        self.wait_raw(guard, None);
+        self.wait_raw(guard, Timeout::Never);
     }
 
     /// Waits for as long as the condition holds.
@@ -100,7 +100,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         R: RawMutex + raw::Lock<F>,
         T: ?Sized,
     {
-        self.wait_raw(guard, Some(Deadline::after::<F>(limit)))
+        self.wait_raw(guard, Timeout::after::<F>(limit))
     }
 
     /// As [`wait`](Self::wait), until `instant` at most (and the time that it takes to lock the mutex again).
@@ -109,7 +109,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         R: RawMutex + raw::Lock<F>,
         T: ?Sized,
     {
-        self.wait_raw(guard, Some(raw::deadline::<F>(instant)))
+        self.wait_raw(guard, Timeout::At(raw::deadline::<F>(instant)))
     }
 
     /// Waits for as long as the condition holds, no longer than `limit`.
@@ -127,7 +127,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         let deadline = Deadline::after::<F>(limit);
         let mut result = WaitTimeoutResult(false);
         while !result.timed_out() && condition(&mut **guard) {
-            result = self.wait_raw(guard, Some(deadline));
+            result = self.wait_raw(guard, Timeout::At(deadline));
         }
         WaitTimeoutResult(result.timed_out() && condition(&mut **guard))
     }
@@ -135,13 +135,13 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     fn wait_raw<R: RawMutex + raw::Lock<F>, T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
-        deadline: Option<Deadline>,
+        timeout: Timeout,
     ) -> WaitTimeoutResult {
         // SAFETY: the guard is not used before the mutex is locked again.
         let lock = unsafe { MutexGuard::mutex(guard).raw() };
         // SAFETY: the guard holds the lock. A second mutex is refused where it matters: waiters of a lock that takes moved
         // ones are moved to no other.
-        WaitTimeoutResult(!unsafe { self.raw.wait(lock, deadline) })
+        WaitTimeoutResult(!unsafe { self.raw.wait(lock, timeout) })
     }
 
     /// Wakes one of those that wait; whether anybody did.

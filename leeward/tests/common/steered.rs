@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use leeward::futex::{Changed, Deadline, Futex, Wait, WakeOp};
+use leeward::futex::{Changed, Deadline, Futex, Timeout, Wait, WakeOp};
 
 /// What happens while somebody sleeps, and how the sleep ends.
 pub type Sleep = Box<dyn FnOnce() -> Wait>;
@@ -28,8 +28,8 @@ pub enum Steered {}
 unsafe impl Futex for Steered {
     const SHARED: bool = false;
 
-    fn wait(_: &AtomicU32, _: u32, until: Option<Deadline>) -> Wait {
-        UNTIL.set(until);
+    fn wait(_: &AtomicU32, _: u32, timeout: Timeout) -> Wait {
+        UNTIL.set(timeout.deadline());
         let sleep = SLEEPS.with_borrow_mut(VecDeque::pop_front);
         sleep.expect("somebody sleeps whom the test did not expect to")()
     }

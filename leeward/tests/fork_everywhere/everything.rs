@@ -201,9 +201,9 @@ fn futexes<F: Futex>() -> bool {
     };
     let wait = || {
         while word.load(Ordering::SeqCst) == 0 {
-            F::wait(&word, 0, None);
+            F::wait(&word, 0, futex::Timeout::Never);
         }
     };
-    let is_late = F::wait(&word, 0, Some(futex::Deadline::after::<F>(Duration::from_micros(1)))) == Wait::TimedOut;
-    with_bare_threads(1, say, wait) && is_late && F::wait(&word, 0, None) == Wait::Changed
+    let is_late = F::wait(&word, 0, futex::Timeout::after::<F>(Duration::from_micros(1))) == Wait::TimedOut;
+    with_bare_threads(1, say, wait) && is_late && F::wait(&word, 0, futex::Timeout::Never) == Wait::Changed
 }

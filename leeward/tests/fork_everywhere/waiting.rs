@@ -137,7 +137,7 @@ leeward::rcu_domain! { struct Limited; }
 fn wait_for<S: raw::Scheme>(condvar: &raw::Condvar<S>, mutex: &Mutex) {
     mutex.lock();
     // SAFETY: locked just now, and with this condition variable always.
-    unsafe { condvar.wait(mutex, None) };
+    unsafe { condvar.wait(mutex, futex::Timeout::Never) };
     // SAFETY: locked again.
     unsafe { mutex.unlock() };
 }
@@ -171,7 +171,7 @@ fn lock_robust<U: Unlock>(mutex: &'static robust::Mutex<[u32; 1], U>) {
 
 fn wait_any() {
     while WORDS.iter().all(|word| word.load(Ordering::SeqCst) == 0) {
-        futex::wait_any(&[(&WORDS[0], 0), (&WORDS[1], 0)], None).unwrap();
+        futex::wait_any(&[(&WORDS[0], 0), (&WORDS[1], 0)], futex::Timeout::Never).unwrap();
     }
 }
 

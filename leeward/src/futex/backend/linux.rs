@@ -3,7 +3,7 @@
 use core::ffi::c_long;
 use core::time::Duration;
 
-use super::{ALL, Changed, Deadline, Wait, WaitAny, WakeOp, calls};
+use super::{ALL, Changed, Deadline, Timeout, Wait, WaitAny, WakeOp, calls};
 use crate::atomic::AtomicU32;
 use crate::process;
 
@@ -12,10 +12,10 @@ const fn flag<const SHARED: bool>() -> i32 {
     if SHARED { 0 } else { libc::FUTEX_PRIVATE_FLAG }
 }
 
-/// Sleeps while `word` is `expected`, until `deadline` at most. May return at any time.
-pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
+/// Sleeps while `word` is `expected`, until `timeout` at most. May return at any time.
+pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
     // A time that the kernel cannot say never comes.
-    let time = deadline.and_then(calls::timespec);
+    let time = timeout.deadline().and_then(calls::timespec);
     let time = time.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
     // WAIT_BITSET takes a point in time, where WAIT takes a length.
     let operation = libc::FUTEX_WAIT_BITSET | flag::<SHARED>();
@@ -37,7 +37,7 @@ pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, deadline
         // A sandbox that refuses futexes: nothing is lost but the sleep.
         Err(_) => {
             yield_now();
-            match deadline {
+            match timeout.deadline() {
                 Some(deadline) if Deadline::at(now()) >= deadline => Wait::TimedOut,
                 _ => Wait::Woken,
             }
@@ -122,11 +122,8 @@ struct Waiter {
 /// The kernel has no such call, or a sandbox refuses it.
 pub(super) struct Refused;
 
-/// Sleeps while each of `words`, of which there are at most `MOST`, holds its value, until `deadline` at most.
-pub(super) fn wait_any<const SHARED: bool>(
-    words: &[(&AtomicU32, u32)],
-    deadline: Option<Deadline>,
-) -> Result<WaitAny, Refused> {
+/// Sleeps while each of `words`, of which there are at most `MOST`, holds its value, until `timeout` at most.
+pub(super) fn wait_any<const SHARED: bool>(words: &[(&AtomicU32, u32)], timeout: Timeout) -> Result<WaitAny, Refused> {
     const SIZE_U32: u32 = 2;
     let flags = SIZE_U32 | flag::<SHARED>() as u32;
     let mut waiters = [Waiter { value: 0, address: 0, flags, reserved: 0 }; super::outcome::MOST];
@@ -135,7 +132,7 @@ pub(super) fn wait_any<const SHARED: bool>(
         waiter.address = core::ptr::from_ref(*word) as usize as u64;
     }
     // A time that the kernel cannot say never comes. 64 bits everywhere.
-    let time = deadline.map(Deadline::since_beginning).and_then(|time| {
+    let time = timeout.deadline().map(Deadline::since_beginning).and_then(|time| {
         let seconds = i64::try_from(time.as_secs()).ok()?;
         Some([seconds, i64::from(time.subsec_nanos())])
     });

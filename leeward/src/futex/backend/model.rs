@@ -14,7 +14,7 @@ use core::time::Duration;
 use loom::sync::Mutex;
 use loom::thread::Thread;
 
-use super::{Changed, Deadline, Wait, WaitAny, WakeOp};
+use super::{Changed, Deadline, Timeout, Wait, WaitAny, WakeOp};
 use crate::atomic::{AtomicU32, Ordering};
 
 loom::lazy_static! {
@@ -30,7 +30,7 @@ struct Sleeper {
 }
 
 /// Sleeps if `word` is `expected`.
-pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
+pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
     let woken = Rc::new(Cell::new(false));
     {
         let mut sleepers = QUEUE.lock().unwrap();
@@ -40,7 +40,7 @@ pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, deadline
         }
         sleepers.push(Sleeper { word, thread: loom::thread::current(), woken: woken.clone() });
     }
-    if deadline == Some(Deadline::at(Duration::ZERO)) {
+    if timeout.deadline() == Some(Deadline::at(Duration::ZERO)) {
         let mut sleepers = QUEUE.lock().unwrap();
         if woken.get() {
             return Wait::Woken;
@@ -125,7 +125,7 @@ pub(super) unsafe fn wake_op<const SHARED: bool>(
 pub(super) struct Refused;
 
 /// Refused: the words are looked at in turn.
-pub(super) fn wait_any<const SHARED: bool>(_: &[(&AtomicU32, u32)], _: Option<Deadline>) -> Result<WaitAny, Refused> {
+pub(super) fn wait_any<const SHARED: bool>(_: &[(&AtomicU32, u32)], _: Timeout) -> Result<WaitAny, Refused> {
     Err(Refused)
 }
 

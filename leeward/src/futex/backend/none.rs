@@ -2,21 +2,21 @@
 
 use core::time::Duration;
 
-use super::{Changed, Deadline, Wait, WaitAny, WakeOp};
+use super::{Changed, Deadline, Timeout, Wait, WaitAny, WakeOp};
 use crate::atomic::{AtomicU32, Ordering};
 
-/// Looks at `word` while it is `expected`, until `deadline` at most. Without std nobody measures the time, and no
+/// Looks at `word` while it is `expected`, until `timeout` at most. Without std nobody measures the time, and no
 /// deadline comes.
 ///
 /// Returns after each look that others may have used to run, since a word that is stored to and stored back would
 /// hide a wake.
-pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, deadline: Option<Deadline>) -> Wait {
+pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
     // Relaxed: only decides whether to look again; the caller's own look has the order.
     if word.load(Ordering::Relaxed) != expected {
         return Wait::Changed;
     }
     yield_now();
-    match deadline {
+    match timeout.deadline() {
         Some(deadline) if Deadline::at(now()) >= deadline => Wait::TimedOut,
         _ => Wait::Woken,
     }
@@ -64,7 +64,7 @@ pub(super) unsafe fn wake_op<const SHARED: bool>(
 pub(super) struct Refused;
 
 /// Refused: the words are looked at in turn.
-pub(super) fn wait_any<const SHARED: bool>(_: &[(&AtomicU32, u32)], _: Option<Deadline>) -> Result<WaitAny, Refused> {
+pub(super) fn wait_any<const SHARED: bool>(_: &[(&AtomicU32, u32)], _: Timeout) -> Result<WaitAny, Refused> {
     Err(Refused)
 }
 

@@ -12,7 +12,7 @@ use loom::thread;
 
 use super::super::{Condvar, LightMutex, Lock, Mutex, Plain, Requeue, Scheme, WakeOp};
 use crate::atomic::AtomicU32;
-use crate::futex::{Deadline, Private};
+use crate::futex::{Deadline, Private, Timeout};
 use crate::models;
 
 fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
@@ -22,9 +22,6 @@ fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     };
     models::explore(preemptions, set_up, model);
 }
-
-/// A deadline that passes at once.
-const NOW: Option<Deadline> = Some(Deadline::at(Duration::ZERO));
 
 /// A lock and what it guards.
 struct Guarded<L> {
@@ -164,7 +161,7 @@ impl<S: Scheme, L: Lock<Private> + Send + Sync + 'static> Tokens<S, L> {
         self.tokens.lock.lock();
         while self.tokens.get() == 0 {
             // SAFETY: held; one lock.
-            unsafe { self.condition.wait(&self.tokens.lock, None) };
+            unsafe { self.condition.wait(&self.tokens.lock, Timeout::Never) };
         }
         // SAFETY: loom reports a second holder.
         self.tokens.value.with_mut(|value| unsafe { *value -= 1 });
@@ -176,7 +173,7 @@ impl<S: Scheme, L: Lock<Private> + Send + Sync + 'static> Tokens<S, L> {
     fn glance(&self) {
         self.tokens.lock.lock();
         // SAFETY: held; one lock.
-        unsafe { self.condition.wait(&self.tokens.lock, NOW) };
+        unsafe { self.condition.wait(&self.tokens.lock, Timeout::Now) };
         self.tokens.get();
         // SAFETY: held.
         unsafe { self.tokens.lock.unlock() };

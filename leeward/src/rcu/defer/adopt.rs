@@ -7,7 +7,7 @@ use super::super::head::Head;
 use super::Queue;
 use super::reclaim::in_order;
 use crate::atomic::{AtomicU32, Ordering};
-use crate::futex::{self, Deadline, Private};
+use crate::futex::{self, Deadline, Private, Timeout};
 use crate::mutant::mutated;
 
 /// How long a fork waits until no callback is running, so that none is lost to a child that adopts them.
@@ -29,7 +29,7 @@ impl Queue {
                 let _ = self.pausing.compare_exchange(pausing, 0, Ordering::Relaxed, Ordering::Relaxed);
                 return;
             }
-            futex::wait_until(&self.pausing, pausing, Some(end));
+            futex::wait(&self.pausing, pausing, Timeout::At(end));
         }
     }
 
@@ -62,7 +62,7 @@ impl Queue {
         // Acquire: partner of the release in `end`.
         while !self.current.load(Ordering::Acquire).is_null() && !end.has_passed::<Private>() {
             let napping = AtomicU32::new(0);
-            futex::wait(&napping, 0, Some(NAP));
+            futex::wait(&napping, 0, Timeout::after::<Private>(NAP));
         }
     }
 

@@ -4,6 +4,7 @@ use super::super::backing::Backing;
 use super::Queue;
 use super::reclaim::Reclaimed;
 use crate::atomic::Ordering;
+use crate::futex::Timeout;
 use crate::mutant::mutated;
 
 impl Queue {
@@ -21,8 +22,8 @@ impl Queue {
             // A worker that ended meanwhile did so by a panic (there is no heavy fence, or a stall's
             // handler panicked): this thread tries, so that its caller learns of it.
             if self.worker.deaths() == deaths && self.worker.wake::<D>() {
-                self.wait_until(is_done, None);
-            } else if self.reclaim::<D>(None) == Reclaimed::Forked {
+                self.wait_until(is_done, Timeout::Never);
+            } else if self.reclaim::<D>(Timeout::Never) == Reclaimed::Forked {
                 return;
             }
         }

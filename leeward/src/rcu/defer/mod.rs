@@ -31,7 +31,7 @@ use super::limit::{Bounds, Count, Limit};
 use super::stats::Stats;
 use super::worker;
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn, fence};
-use crate::futex::{self, Deadline, Wait};
+use crate::futex::{self, Timeout, Wait};
 use crate::mutant::mutated;
 use crate::process::thread;
 use crate::raw::Mutex;
@@ -177,7 +177,7 @@ impl Queue {
 
     /// Sleeps until `is_so`, looking again whenever a batch has run; or until there is no worker (it could not be
     /// started, or ended), or the time is up.
-    fn wait_until(&self, is_so: impl Fn() -> bool, until: Option<Deadline>) {
+    fn wait_until(&self, is_so: impl Fn() -> bool, timeout: Timeout) {
         let is_so = || is_so() || !self.worker.is_running();
         while !is_so() {
             // Relaxed: compared by the kernel.
@@ -189,7 +189,7 @@ impl Queue {
                 fence(Ordering::SeqCst);
             }
             let is_late =
-                (mutated!(waiting_recheck) || !is_so()) && futex::wait_until(&self.turn, turn, until) == Wait::TimedOut;
+                (mutated!(waiting_recheck) || !is_so()) && futex::wait(&self.turn, turn, timeout) == Wait::TimedOut;
             // Relaxed: counted too long, it costs a wake for nothing.
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             if is_late {

@@ -11,7 +11,7 @@ use super::super::local;
 use super::Queue;
 use super::reclaim::Reclaimed;
 use crate::atomic::Ordering;
-use crate::futex::{Deadline, Private};
+use crate::futex::{Private, Timeout};
 use crate::mutant::mutated;
 
 impl Queue {
@@ -36,8 +36,8 @@ impl Queue {
         };
         watch::<D>();
         let grace = &D::state().grace;
-        let until = self.limit.get().policy.bound().map(Deadline::after::<Private>);
-        if !self.may_not_wait::<D>() && grace.wait::<D::Fence>(until) {
+        let timeout = self.limit.get().policy.timeout();
+        if !self.may_not_wait::<D>() && grace.wait::<D::Fence>(timeout) {
             return call();
         }
         grace.counts.lost.add(1);
@@ -85,10 +85,10 @@ impl Queue {
     #[inline(never)]
     fn hold_up<D: Backing>(&'static self) {
         let policy = self.limit.get().policy;
-        let until = policy.bound().map(Deadline::after::<Private>);
+        let timeout = policy.timeout();
         let waits = !self.may_not_wait::<D>() && !mutated!(limit_waits);
         if waits {
-            self.wait_for_room::<D>(policy, until);
+            self.wait_for_room::<D>(policy, timeout);
         }
         if self.is_beyond_limit() {
             let grace = &D::state().grace;
@@ -100,12 +100,12 @@ impl Queue {
         }
     }
 
-    fn wait_for_room<D: Backing>(&'static self, policy: Policy, until: Option<Deadline>) {
+    fn wait_for_room<D: Backing>(&'static self, policy: Policy, timeout: Timeout) {
         let expedites = matches!(policy, Policy::Expedite(_));
-        while self.is_beyond_limit() && !until.is_some_and(Deadline::has_passed::<Private>) {
+        while self.is_beyond_limit() && !timeout.has_passed::<Private>() {
             if !expedites && self.worker.wake::<D>() {
-                self.wait_until(|| !self.is_beyond_limit(), until);
-            } else if self.reclaim::<D>(until) == Reclaimed::Forked {
+                self.wait_until(|| !self.is_beyond_limit(), timeout);
+            } else if self.reclaim::<D>(timeout) == Reclaimed::Forked {
                 return;
             }
         }

@@ -8,7 +8,7 @@ use super::super::limit::Held;
 use super::Queue;
 use crate::atomic::Ordering;
 use crate::fence::Pair;
-use crate::futex::Deadline;
+use crate::futex::Timeout;
 use crate::mutant::mutated;
 use crate::process::{fork, thread};
 
@@ -32,10 +32,11 @@ impl Queue {
     /// Takes what is queued, waits for a grace period and runs it; not later than `until` begins to.
     ///
     /// A panic (in a stall's handler, or for want of any heavy fence) leaves the batch queued.
-    pub(in super::super) fn reclaim<D: Backing>(&'static self, until: Option<Deadline>) -> Reclaimed {
-        let is_ours = match until {
-            Some(until) => self.reclaiming.try_lock_until(until),
-            None => {
+    pub(in super::super) fn reclaim<D: Backing>(&'static self, timeout: Timeout) -> Reclaimed {
+        let is_ours = match timeout {
+            Timeout::Now => self.reclaiming.try_lock(),
+            Timeout::At(deadline) => self.reclaiming.try_lock_until(deadline),
+            Timeout::Never => {
                 self.reclaiming.lock();
                 true
             }
@@ -50,7 +51,7 @@ impl Queue {
             return Reclaimed::Nothing;
         }
         // Never refused: nothing may run before its grace period, whatever became of this thread's own sections.
-        if !mutated!(worker_grace) && !D::state().grace.wait::<D::Fence>(until) {
+        if !mutated!(worker_grace) && !D::state().grace.wait::<D::Fence>(timeout) {
             return Reclaimed::TimedOut;
         }
         self.run::<D>(generation)

@@ -28,7 +28,7 @@ impl Bell {
     fn hear(&self) {
         // Acquire: partner of the release in `ring`.
         while self.0.load(Ordering::Acquire) == 0 {
-            futex::wait(&self.0, 0, None);
+            futex::wait(&self.0, 0, futex::Timeout::Never);
         }
     }
 }

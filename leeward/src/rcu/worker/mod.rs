@@ -12,7 +12,7 @@ mod work;
 pub(super) use backend::panics;
 
 use crate::atomic::{AtomicU32, Ordering, const_fn};
-use crate::futex;
+use crate::futex::{self, Timeout};
 use crate::mutant::mutated;
 
 const NONE: u32 = 0;
@@ -85,7 +85,7 @@ impl Worker {
     fn sleep(&self) {
         // Acquire: partner of the release in `call`.
         while self.work.swap(0, Ordering::Acquire) == 0 {
-            futex::wait(&self.work, 0, None);
+            futex::wait(&self.work, 0, Timeout::Never);
         }
     }
 }

@@ -4,6 +4,7 @@ use super::super::backing::Backing;
 use super::super::defer::Reclaimed;
 use super::Worker;
 use crate::atomic::Ordering;
+use crate::futex::Timeout;
 use crate::process::fork;
 
 impl Worker {
@@ -20,7 +21,7 @@ impl Worker {
 /// Does some of the work; whether there was any.
 fn work<D: Backing>() -> bool {
     let state = D::state();
-    if state.queue.reclaim::<D>(None) != Reclaimed::Nothing {
+    if state.queue.reclaim::<D>(Timeout::Never) != Reclaimed::Nothing {
         return true;
     }
     // Acquire: partner of the release in `Queue::want`.
@@ -28,5 +29,5 @@ fn work<D: Backing>() -> bool {
     if state.grace.tickets.is_served(wanted) {
         return false;
     }
-    state.grace.wait::<D::Fence>(None)
+    state.grace.wait::<D::Fence>(Timeout::Never)
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use leeward::futex::{self, Deadline, Futex, Hosted, Parking, Private};
+use leeward::futex::{self, Deadline, Futex, Hosted, Parking, Private, Timeout};
 use leeward::raw;
 
 use super::super::case::Beside;
@@ -19,7 +19,7 @@ operations! {
     awaited: awaited::<Private> => beside(wakes::<Private>);
     wait_any: || {
         let late = Deadline::after::<Private>(Duration::from_micros(100));
-        futex::wait_any(&[(&FIRST, 0), (&SECOND, 0)], Some(late)).unwrap();
+        futex::wait_any(&[(&FIRST, 0), (&SECOND, 0)], Timeout::At(late)).unwrap();
     };
     lot: || assert!(core::ptr::eq(Parking::lot(), Parking::lot()));
     parked_wait: wait::<Parked>;
@@ -38,7 +38,7 @@ static SECOND: AtomicU32 = AtomicU32::new(0);
 static PARKED: raw::Mutex<Parked> = raw::Mutex::new();
 
 fn wait<F: Futex>() {
-    F::wait(&FIRST, 0, Some(Deadline::after::<F>(Duration::from_micros(100))));
+    F::wait(&FIRST, 0, Timeout::after::<F>(Duration::from_micros(100)));
 }
 
 fn wake<F: Futex>() {
@@ -51,7 +51,7 @@ fn requeue<F: Futex>() {
 }
 
 fn awaited<F: Futex>() {
-    F::wait(&FIRST, 0, Some(Deadline::after::<F>(Duration::from_secs(5))));
+    F::wait(&FIRST, 0, Timeout::after::<F>(Duration::from_secs(5)));
     FIRST.store(0, Ordering::SeqCst);
 }
 

@@ -29,7 +29,7 @@ use rustix::thread::Pid;
 use super::counts::{VISITS, count};
 use super::visit;
 use crate::atomic::{Ordering, fence};
-use crate::futex;
+use crate::futex::{self, Private, Timeout};
 use crate::mutant::mutated;
 use crate::process::fork::{self, Hook, Mend};
 use crate::raw::Mutex;
@@ -257,7 +257,7 @@ impl Batch {
                 if left.is_zero() {
                     return visit_all();
                 }
-                futex::wait(&ANSWERS, seen, Some(left));
+                futex::wait(&ANSWERS, seen, Timeout::after::<Private>(left));
             }
         }
         Ok(())
