@@ -99,8 +99,8 @@ const UNLOCK: crate::futex::WakeOp =
 /// for ever.
 #[repr(C)]
 pub struct Condvar<S: Scheme = Requeue, F: Futex = Private> {
-    /// Held to come, to notify, and to leave without a notification.
-    door: Mutex<F>,
+    /// The inner lock: held to come, to notify, and to leave without a notification.
+    inner: Mutex<F>,
     /// Changes with each notification. Where waiters sleep.
     turn: AtomicU32,
     /// | bits | meaning |
@@ -125,7 +125,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             Condvar {
-                door: Mutex::<F>::new(),
+                inner: Mutex::<F>::new(),
                 turn: AtomicU32::new(0),
                 counts: AtomicU64::new(0),
                 queue: AtomicPtr::new(ptr::null_mut()),
@@ -180,7 +180,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
             Some(queue) if S::MOVES && !F::SHARED => ptr::from_ref(queue).cast_mut(),
             _ => ptr::null_mut(),
         };
-        self.door.lock();
+        self.inner.lock();
         // Relaxed, all: under the inner lock; whoever leaves only lowers the count.
         let nobody = self.counts.load(Ordering::Relaxed) == 0;
         // A shared one keeps no mutex: what stands there another process wrote.
@@ -194,7 +194,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         if same {
             self.counts.fetch_add(WAITER, Ordering::Relaxed);
         }
-        self.open();
+        self.unlock_inner();
         assert!(same, "a condition variable was waited upon with two mutexes at a time");
         turn
     }
@@ -225,25 +225,25 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     fn leave(&self, turn: u32) -> bool {
         // Relaxed: as in `sleep`.
         let ended = self.turn.load(Ordering::Relaxed) != turn;
-        if ended && self.count_out() {
+        if ended && self.consume() {
             return true;
         }
         // Whoever issues a notification now counts on nobody leaving: the lock to which it moves waiters is theirs.
-        self.door.lock();
+        self.inner.lock();
         // Relaxed: changed under the inner lock.
         let ended = self.turn.load(Ordering::Relaxed) != turn;
-        let notified = ended && self.count_out();
+        let notified = ended && self.consume();
         if !notified {
             // Relaxed: under the inner lock.
             self.counts.fetch_sub(WAITER, Ordering::Relaxed);
         }
-        self.open();
+        self.unlock_inner();
         // Whoever was woken for somebody that came out by itself has been notified all the same.
         ended
     }
 
-    /// Takes a notification, if there is one.
-    fn count_out(&self) -> bool {
+    /// Takes a notification; returns false if there is none.
+    fn consume(&self) -> bool {
         // Relaxed: the exchange decides.
         let mut counts = self.counts.load(Ordering::Relaxed);
         while signals(counts) != 0 {
@@ -296,11 +296,11 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     #[cold]
     #[inline(never)]
     fn notify(&self, count: u32, queue: Option<&Mutex<F>>) -> u32 {
-        self.door.lock();
+        self.inner.lock();
         // Relaxed, all: under the inner lock.
         let count = waiters(self.counts.load(Ordering::Relaxed)).min(count);
         if count == 0 {
-            self.open();
+            self.unlock_inner();
             return 0;
         }
         let turn = self.turn.load(Ordering::Relaxed).wrapping_add(1);
@@ -310,7 +310,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         if S::UNLOCKS {
             self.count_signals(count);
             // SAFETY: the inner lock is held, and lives as long as this call.
-            unsafe { F::wake_op(&self.turn, count, self.door.word(), UNLOCK, 1) };
+            unsafe { F::wake_op(&self.turn, count, self.inner.word(), UNLOCK, 1) };
             return count;
         }
         // Of other processes nothing is believed.
@@ -321,29 +321,29 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         let stored = unsafe { stored.as_ref() };
         match queue.or(stored) {
             Some(queue) if S::MOVES && (count > 1 || queue.is_locked()) => {
-                self.rouse_to(queue, turn, count);
+                self.requeue_to(queue, turn, count);
                 self.count_signals(count);
             }
             // Counted first, so that whoever is woken needs not the inner lock.
             _ => {
                 self.count_signals(count);
-                self.rouse(count);
+                self.wake(count);
             }
         }
-        self.open();
+        self.unlock_inner();
         count
     }
 
-    /// Wakes `count`.
-    fn rouse(&self, count: u32) {
+    /// Wakes `count` waiters.
+    fn wake(&self, count: u32) {
         if !mutated!(condvar_wake) {
             F::wake(&self.turn, count);
         }
     }
 
-    /// Moves `count` to the lock, whose unlock will wake the first; if nobody holds it, wakes that one and moves the others.
-    /// Whoever is woken there locks as contended and wakes the next.
-    fn rouse_to(&self, queue: &Mutex<F>, turn: u32, count: u32) {
+    /// Moves `count` waiters to the lock, whose unlock will wake the first. If the lock is free, wakes the first and moves
+    /// the others. A waiter that is woken from there locks as contended, so that its unlock wakes the next.
+    fn requeue_to(&self, queue: &Mutex<F>, turn: u32, count: u32) {
         let woken = u32::from(!queue.is_locked());
         // SAFETY: the word is ours.
         let outcome = unsafe { F::requeue(&self.turn, turn, woken, queue.word(), count - woken) };
@@ -357,20 +357,20 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
                 F::wake(queue.word(), 1);
             }
             // The turn changes under the inner lock only; a futex that says otherwise has moved nobody.
-            Err(_) => self.rouse(count),
+            Err(_) => self.wake(count),
         }
     }
 
     /// Turns `count` waiters into notifications.
     fn count_signals(&self, count: u32) {
-        // Release: partner of the acquire in `count_out`.
+        // Release: partner of the acquire in `consume`.
         self.counts.fetch_add(u64::from(count) * (SIGNAL - WAITER), Ordering::Release);
     }
 
-    /// Gives up the inner lock.
-    fn open(&self) {
+    /// Unlocks the inner lock.
+    fn unlock_inner(&self) {
         // SAFETY: every caller holds it.
-        unsafe { self.door.unlock() };
+        unsafe { self.inner.unlock() };
     }
 }
 
