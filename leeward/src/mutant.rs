@@ -98,7 +98,7 @@ mutants! {
     robust_settle_without_taking: "taking a robust lock back to clear its waiters bit",
     rwlock_writer_lapse: "the end of a reader's wait for writers that do not come for the free lock",
     lock_forked: "what a lock's `try_` call in the child of a fork does not heed: marks of threads that are not there",
-    rwlock_overdue: "counting the readers that writers passed over",
+    rwlock_bypassed: "counting the readers that writers bypassed",
     rwlock_wake_readers: "waking the readers that wait for a writer's unlock",
     rwlock_wake_writer: "waking a writer",
     rwlock_wakes_release: "the release of the count of writers' wakes (relaxed instead)",

@@ -11,9 +11,9 @@ use super::Lock;
 use super::forked::forked_child;
 use super::patience::Patience;
 use super::rwlock_state::{
-    OVERDUE, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_lapse, after_writer,
+    ONE_BYPASSED, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_lapse, after_writer,
     has_room, is_free, is_full, is_kept_for_writers, is_written, kept_for, kept_for_writers_until, kept_until,
-    room_may_be_at, show, without_overdue,
+    room_may_be_at, show, without_bypassed,
 };
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
@@ -57,7 +57,7 @@ pub struct RwLock<F: Futex = Private> {
     /// | bits | meaning |
     /// |---|---|
     /// | 0-19 | readers inside; all ones: a writer |
-    /// | 20-25 | readers that were passed over: no writer takes the lock while it is not 0 |
+    /// | 20-25 | bypassed readers: no writer takes the lock while it is not 0 |
     /// | 26-29 | turns: counts the unlocks by writers that let waiting readers in past waiting writers |
     /// | 30 | readers may sleep, on this word |
     /// | 31 | writers may sleep, on the other word: readers that come stay out |
@@ -183,15 +183,15 @@ impl<F: Futex> RwLock<F> {
             if patience.pause::<F>() {
                 continue;
             }
-            let is_overdue = waiting.is_overdue(state);
-            let marked = (state | READERS_WAIT) + if is_overdue { OVERDUE } else { 0 };
+            let is_bypassed = waiting.is_bypassed(state);
+            let marked = (state | READERS_WAIT) + if is_bypassed { ONE_BYPASSED } else { 0 };
             // Relaxed: everything that is said is in this word.
             if marked != state
                 && self.state.compare_exchange(state, marked, Ordering::Relaxed, Ordering::Relaxed).is_err()
             {
                 continue;
             }
-            waiting.is_counted |= is_overdue;
+            waiting.is_counted |= is_bypassed;
             waiting.since.get_or_insert(state & TURNS);
             let until = timeout.min(kept_for_writers_until::<F>(marked));
             let timed_out = F::wait(&self.state, marked, until) == Wait::TimedOut;
@@ -224,7 +224,7 @@ impl<F: Futex> RwLock<F> {
     fn give_up(&self, waiting: &Waiting) {
         if waiting.is_counted {
             // Relaxed, both: nothing was done under the lock. Refused: nobody is counted, a writer waited too long.
-            let outcome = self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, without_overdue);
+            let outcome = self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, without_bypassed);
             let Ok(state) = outcome else { return };
             if state & READERS == 0 && state & WRITERS_WAIT != 0 {
                 self.wake_writer();
@@ -259,7 +259,7 @@ impl<F: Futex> RwLock<F> {
         self.take_at_once() || self.lock_exclusive_slow(Timeout::At(deadline))
     }
 
-    /// Locks it for writing if nobody is inside and no reader was passed over.
+    /// Locks it for writing if nobody is inside and no reader was bypassed.
     #[inline]
     pub fn try_lock_exclusive(&self) -> bool {
         // Relaxed: the exchange decides.

@@ -10,8 +10,8 @@ use crate::no_unwind::abort;
 pub(super) const READER: u32 = 1;
 pub(super) const READERS: u32 = (1 << 20) - 1;
 pub(super) const WRITER: u32 = READERS;
-pub(super) const OVERDUE: u32 = 1 << 20;
-pub(super) const OVERDUES: u32 = 0x3f << 20;
+pub(super) const ONE_BYPASSED: u32 = 1 << 20;
+pub(super) const BYPASSED: u32 = 0x3f << 20;
 pub(super) const TURN: u32 = 1 << 26;
 pub(super) const TURNS: u32 = 0xf << 26;
 pub(super) const READERS_WAIT: u32 = 1 << 30;
@@ -23,15 +23,15 @@ pub(super) const fn is_written(state: u32) -> bool {
 
 /// Whether a writer may take it.
 pub(super) const fn is_free(state: u32) -> bool {
-    state & (READERS | OVERDUES) == 0
+    state & (READERS | BYPASSED) == 0
 }
 
-/// How long a free lock is kept for readers that were passed over, or for writers, if none of them comes.
+/// How long a free lock is kept for bypassed readers, or for writers, if none of them comes.
 const LONG: Duration = Duration::from_millis(1);
 
 /// For whom it is kept, if nobody is inside.
 pub(super) const fn kept_for(state: u32) -> Option<u32> {
-    if state & READERS == 0 { Some(state & OVERDUES) } else { None }
+    if state & READERS == 0 { Some(state & BYPASSED) } else { None }
 }
 
 /// When a writer may take it although it is kept. Those that it is kept for come at once, if they are there: in the child of a fork they are
@@ -56,12 +56,12 @@ pub(super) fn kept_for_writers_until<F: Futex>(state: u32) -> Timeout {
 
 /// Kept for nobody.
 pub(super) const fn after_lapse(state: u32) -> u32 {
-    state & !OVERDUES
+    state & !BYPASSED
 }
 
-/// With one reader that was passed over less, if there is any.
-pub(super) fn without_overdue(state: u32) -> Option<u32> {
-    (state & OVERDUES != 0).then(|| state - OVERDUE)
+/// Returns the state with one bypassed reader less, if there is any.
+pub(super) fn without_bypassed(state: u32) -> Option<u32> {
+    (state & BYPASSED != 0).then(|| state - ONE_BYPASSED)
 }
 
 /// Whether another reader can be counted, and no writer is inside.
@@ -91,7 +91,7 @@ pub(super) const fn after_writer(state: u32) -> u32 {
         (0, _) => state & TURNS,
         _ => (state + TURN) & TURNS,
     };
-    state & (OVERDUES | WRITERS_WAIT) | turn
+    state & (BYPASSED | WRITERS_WAIT) | turn
 }
 
 /// A reader that waits.
@@ -102,7 +102,7 @@ pub(super) struct Waiting {
     pub(super) since: Option<u32>,
     /// A writer's unlock was its turn: it enters past waiting writers.
     is_due: bool,
-    /// It is one of `OVERDUES`.
+    /// It is one of those that `BYPASSED` counts.
     pub(super) is_counted: bool,
 }
 
@@ -122,14 +122,14 @@ impl Waiting {
         if !has_room(state) {
             abort!("a RwLock has more readers than it can count");
         }
-        let others = if self.is_counted { without_overdue(state) } else { None };
+        let others = if self.is_counted { without_bypassed(state) } else { None };
         others.unwrap_or(state) + READER
     }
 
-    /// Whether it is to be counted as passed over.
-    pub(super) fn is_overdue(&self, state: u32) -> bool {
-        let is_counted = self.is_counted && state & OVERDUES != 0;
-        self.is_due && !is_counted && state & OVERDUES != OVERDUES && !mutated!(rwlock_overdue)
+    /// Returns true if it is to be counted as bypassed.
+    pub(super) fn is_bypassed(&self, state: u32) -> bool {
+        let is_counted = self.is_counted && state & BYPASSED != 0;
+        self.is_due && !is_counted && state & BYPASSED != BYPASSED && !mutated!(rwlock_bypassed)
     }
 }
 
