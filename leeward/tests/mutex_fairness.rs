@@ -199,7 +199,7 @@ fn two_scripted(has_time: bool) -> Wait {
 static NOBODY_COMES: raw::Mutex<Scripted> = raw::Mutex::new();
 
 /// Of one that asked and is not there when the lock is kept for it (a thread of a fork's parent; a process that was killed) the
-/// request lapses; if it was only slow, it asks again.
+/// request expires; if it was only slow, it asks again.
 #[test]
 fn who_asked_and_is_not_there() {
     NOBODY_COMES.lock();
@@ -222,7 +222,7 @@ fn who_asked_and_is_not_there() {
                 NOBODY_COMES.lock();
                 // SAFETY: held.
                 unsafe { NOBODY_COMES.unlock() };
-                assert!(NOBODY_COMES.try_lock(), "the request has not lapsed");
+                assert!(NOBODY_COMES.try_lock(), "the request has not expired");
             }
             // that does not wait for ever.
             3 => {

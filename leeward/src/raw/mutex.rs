@@ -64,7 +64,7 @@ const LONG: Duration = Duration::from_millis(1);
 /// # Forks, signals, threads that end
 /// It has no owner: whoever ends while holding it leaves it locked (see `robust` locks for those that survive). Who ended while
 /// waiting, or waited in the parent of a fork, may have asked: if nobody comes for the lock within a millisecond, all requests
-/// lapse. Who waits finds that out, and for a millisecond at least: until somebody has, [`try_lock`](Self::try_lock) fails although nobody
+/// expire. Who waits finds that out, and for a millisecond at least: until somebody has, [`try_lock`](Self::try_lock) fails although nobody
 /// holds it. It does not in the child of a fork that is known of, as [`RwLock`](super::RwLock) tells. Not async-signal-safe: a handler may have interrupted the holder.
 #[repr(transparent)]
 pub struct Mutex<F: Futex = Private> {
@@ -85,7 +85,7 @@ struct Waiter {
     /// It has asked.
     asked: bool,
     /// It has seen the lock kept for those that asked, and none of them come.
-    lapsed: bool,
+    expired: bool,
     /// Wake-ups that it lost.
     losses: u32,
     /// When it first went to sleep.
@@ -94,7 +94,7 @@ struct Waiter {
 
 impl Waiter {
     const fn new(patient: bool) -> Waiter {
-        Waiter { patient, asked: false, lapsed: false, losses: 0, since: None }
+        Waiter { patient, asked: false, expired: false, losses: 0, since: None }
     }
 
     /// It was woken, and will look at the lock.
@@ -116,8 +116,8 @@ impl Waiter {
 /// When somebody may take a lock that is kept for those that asked. They come at once, if they are there: in the child of a
 /// fork they are not, nor if their process was killed. (In a model they are.)
 fn kept_until<F: Futex>(word: u32) -> Timeout {
-    let lapses = is_reserved(word) && looks(1) != 0 && !mutated!(mutex_lapse);
-    if lapses { Timeout::after::<F>(LONG) } else { Timeout::Never }
+    let expires = is_reserved(word) && looks(1) != 0 && !mutated!(mutex_expire);
+    if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
 impl<F: Futex> Mutex<F> {
@@ -157,8 +157,8 @@ impl<F: Futex> Mutex<F> {
     #[cold]
     #[inline(never)]
     fn try_lock_reserved(&self, word: u32) -> bool {
-        let lapsed = Waiter { lapsed: true, ..Waiter::new(true) };
-        forked_child::<F>() && self.take(word, &lapsed)
+        let expired = Waiter { expired: true, ..Waiter::new(true) };
+        forked_child::<F>() && self.take(word, &expired)
     }
 
     /// Locks it if that is possible until `deadline`; whether it did. A deadline that has passed is [`try_lock`](Self::try_lock)
@@ -180,7 +180,7 @@ impl<F: Futex> Mutex<F> {
     fn take(&self, word: u32, waiter: &Waiter) -> bool {
         let mark = if waiter.patient && !mutated!(mutex_contended) { CONTENDED } else { 0 };
         let others = if waiter.asked { without_asker(word) } else { word };
-        let forget = waiter.lapsed || waiter.asked && mutated!(mutex_ask_forgotten);
+        let forget = waiter.expired || waiter.asked && mutated!(mutex_ask_forgotten);
         let asked = if forget { 0 } else { others & ASKERS };
         // Acquire: as in `try_lock`.
         self.word.compare_exchange(word, LOCKED | mark | asked, Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -225,10 +225,10 @@ impl<F: Futex> Mutex<F> {
             }
             let until = timeout.min(kept_until::<F>(marked));
             let outcome = F::wait(&self.word, marked, until);
-            waiter.lapsed = outcome == Wait::TimedOut && until != timeout;
+            waiter.expired = outcome == Wait::TimedOut && until != timeout;
             match outcome {
                 Wait::Woken => waiter.woken(),
-                Wait::TimedOut if waiter.lapsed => waiter.patient = true,
+                Wait::TimedOut if waiter.expired => waiter.patient = true,
                 Wait::TimedOut => return self.give_up(&waiter),
                 Wait::Changed => {}
             }

@@ -11,7 +11,7 @@ use super::Lock;
 use super::forked::forked_child;
 use super::patience::Patience;
 use super::rwlock_state::{
-    ONE_BYPASSED, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_lapse, after_writer,
+    ONE_BYPASSED, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_expiry, after_writer,
     has_room, is_free, is_full, is_kept_for_writers, is_written, kept_for, kept_for_writers_until, kept_until,
     room_may_be_at, show, without_bypassed,
 };
@@ -44,7 +44,7 @@ use crate::mutant::mutated;
 ///
 /// # Forks
 /// What the forking thread holds, the child's one thread holds; what another thread held stays locked. Marks that the
-/// parent's waiting threads left in a free lock lapse: who waits goes on after a millisecond; a `try_` call does at once,
+/// parent's waiting threads left in a free lock expire: who waits goes on after a millisecond; a `try_` call does at once,
 /// where this process or its parent had used what is told of forks before (any RCU domain, asymmetric or robust lock, a
 /// [`Condvar`](super::Condvar) that was waited upon, a guard of a [shared](crate::shared) lock).
 ///
@@ -130,7 +130,7 @@ impl<F: Futex> RwLock<F> {
                 return false;
             }
             match self.enter(waiting, state) {
-                Ok(()) if passes => return self.lapse(),
+                Ok(()) if passes => return self.expire(),
                 Ok(()) => return true,
                 Err(now) => state = now,
             }
@@ -157,7 +157,7 @@ impl<F: Futex> RwLock<F> {
     fn lock_shared_slow(&self, is_nested: bool, timeout: Timeout) -> bool {
         let mut waiting = Waiting::new(is_nested);
         // The reader has seen the lock free and kept for writers, of whom none came.
-        let mut lapsed = false;
+        let mut expired = false;
         let mut patience = Patience::for_lock(timeout);
         loop {
             // Relaxed: the exchanges decide.
@@ -172,10 +172,10 @@ impl<F: Futex> RwLock<F> {
                 }
                 continue;
             }
-            let passes = lapsed && is_kept_for_writers(state);
+            let passes = expired && is_kept_for_writers(state);
             if waiting.may_enter(state) || passes {
                 match self.enter(&waiting, state) {
-                    Ok(()) if passes => return self.lapse(),
+                    Ok(()) if passes => return self.expire(),
                     Ok(()) => return true,
                     Err(_) => continue,
                 }
@@ -199,7 +199,7 @@ impl<F: Futex> RwLock<F> {
                 self.give_up(&waiting);
                 return false;
             }
-            lapsed = timed_out;
+            expired = timed_out;
         }
     }
 
@@ -215,7 +215,7 @@ impl<F: Futex> RwLock<F> {
     ///   writer is there, until that one leaves.
     /// - A new writer comes first. It takes the free lock with the mark, and the reader's exchange fails.
     #[cold]
-    fn lapse(&self) -> bool {
+    fn expire(&self) -> bool {
         self.retract();
         true
     }
@@ -265,7 +265,7 @@ impl<F: Futex> RwLock<F> {
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
         while is_free(state) || kept_for(state).is_some() && forked_child::<F>() {
-            let taken = after_lapse(state) | WRITER;
+            let taken = after_expiry(state) | WRITER;
             // Acquire: as in `take_at_once`.
             match self.state.compare_exchange_weak(state, taken, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return true,
@@ -287,14 +287,14 @@ impl<F: Futex> RwLock<F> {
     fn lock_exclusive_slow(&self, timeout: Timeout) -> bool {
         let mut patience = Patience::for_lock(timeout);
         // Who has slept does not know whether others still do; and readers that it was kept for, of whom none came.
-        let (mut mark, mut lapsed) = (0, 0);
+        let (mut mark, mut expired) = (0, 0);
         loop {
             // Acquire: partner of the release in `wake_writer`: whoever knows of a wake sees the unlock before it.
             let wakes = self.writers.load(Ordering::Acquire);
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
-            if kept_for(state) == Some(lapsed) || is_free(state) {
-                let taken = after_lapse(state) | WRITER | mark;
+            if kept_for(state) == Some(expired) || is_free(state) {
+                let taken = after_expiry(state) | WRITER | mark;
                 // Acquire: as in `take_at_once`.
                 if self.state.compare_exchange(state, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                     return true;
@@ -320,8 +320,8 @@ impl<F: Futex> RwLock<F> {
                     self.retract();
                     return false;
                 }
-                Wait::TimedOut => lapsed = kept_for(state).unwrap_or(0),
-                Wait::Woken | Wait::Changed => lapsed = 0,
+                Wait::TimedOut => expired = kept_for(state).unwrap_or(0),
+                Wait::Woken | Wait::Changed => expired = 0,
             }
         }
     }

@@ -37,8 +37,8 @@ pub(super) const fn kept_for(state: u32) -> Option<u32> {
 /// When a writer may take it although it is kept. Those that it is kept for come at once, if they are there: in the child of a fork they are
 /// not, nor if their process was killed. (In a model they are.)
 pub(super) fn kept_until<F: Futex>(state: u32) -> Timeout {
-    let lapses = kept_for(state).is_some_and(|readers| readers != 0) && looks(1) != 0 && !mutated!(rwlock_lapse);
-    if lapses { Timeout::after::<F>(LONG) } else { Timeout::Never }
+    let expires = kept_for(state).is_some_and(|readers| readers != 0) && looks(1) != 0 && !mutated!(rwlock_expire);
+    if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
 /// Returns true if the lock is free, but marked as one that writers wait for: readers stay out until the writer that was
@@ -50,12 +50,12 @@ pub(super) const fn is_kept_for_writers(state: u32) -> bool {
 /// When a reader may enter although a free lock is kept for writers. A writer that is there comes at once. (In a model it
 /// does.)
 pub(super) fn kept_for_writers_until<F: Futex>(state: u32) -> Timeout {
-    let lapses = is_kept_for_writers(state) && looks(1) != 0 && !mutated!(rwlock_writer_lapse);
-    if lapses { Timeout::after::<F>(LONG) } else { Timeout::Never }
+    let expires = is_kept_for_writers(state) && looks(1) != 0 && !mutated!(rwlock_writer_expire);
+    if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
 /// Kept for nobody.
-pub(super) const fn after_lapse(state: u32) -> u32 {
+pub(super) const fn after_expiry(state: u32) -> u32 {
     state & !BYPASSED
 }
 
