@@ -77,7 +77,7 @@ const UNLOCK: crate::futex::WakeOp =
         Err(_) => panic!("0 and 1 fit"),
     };
 
-/// A condition variable; valid when zeroed. On 64-bit machines 32 bytes: inner lock, turn, counts, where to move waiters,
+/// A condition variable; valid when zeroed. On 64-bit machines 32 bytes: inner lock, sequence number, counts, where to move waiters,
 /// and in which process (these two unused and 0 with a shared futex, since processes map memory at different addresses).
 ///
 /// # Promise
@@ -101,8 +101,8 @@ const UNLOCK: crate::futex::WakeOp =
 pub struct Condvar<S: Scheme = Requeue, F: Futex = Private> {
     /// The inner lock: held to come, to notify, and to leave without a notification.
     inner: Mutex<F>,
-    /// Changes with each notification. Where waiters sleep.
-    turn: AtomicU32,
+    /// The sequence number: changes with each notification. Waiters sleep on it.
+    sequence: AtomicU32,
     /// | bits | meaning |
     /// |---|---|
     /// | 0-31 | threads inside for which no notification was issued |
@@ -126,7 +126,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         pub fn new() -> Self {
             Condvar {
                 inner: Mutex::<F>::new(),
-                turn: AtomicU32::new(0),
+                sequence: AtomicU32::new(0),
                 counts: AtomicU64::new(0),
                 queue: AtomicPtr::new(ptr::null_mut()),
                 process: AtomicU32::new(0),
@@ -145,11 +145,11 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     /// # Safety
     /// The caller holds `lock`.
     pub unsafe fn wait<L: Lock<F>>(&self, lock: &L, timeout: Timeout) -> bool {
-        let turn = self.enter(lock.queue());
+        let sequence = self.enter(lock.queue());
         // SAFETY: the caller's promise.
         unsafe { lock.unlock() };
-        let has_slept = !self.look(turn, timeout) && self.sleep(turn, timeout);
-        let notified = self.leave(turn);
+        let has_slept = !self.look(sequence, timeout) && self.sleep(sequence, timeout);
+        let notified = self.leave(sequence);
         // Whoever has not slept was not moved.
         if S::MOVES && has_slept && !mutated!(condvar_lock_moved) {
             lock.lock_moved();
@@ -159,13 +159,13 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         notified
     }
 
-    /// Whether the turn ended while the caller looked, as long as its patience lasts: then it need not sleep, and its notifier
+    /// Whether the sequence ended while the caller looked, as long as its patience lasts: then it need not sleep, and its notifier
     /// finds nobody to move.
-    fn look(&self, turn: u32, timeout: Timeout) -> bool {
+    fn look(&self, sequence: u32, timeout: Timeout) -> bool {
         let mut patience = Patience::until(timeout);
         loop {
             // Relaxed: `leave` acquires.
-            if self.turn.load(Ordering::Relaxed) != turn {
+            if self.sequence.load(Ordering::Relaxed) != sequence {
                 return true;
             }
             if !patience.pause_for_hand_over::<F>() {
@@ -174,7 +174,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         }
     }
 
-    /// Counts the caller as a waiter; the turn that it waits for the end of.
+    /// Counts the caller as a waiter; returns the sequence number for whose change it waits.
     fn enter(&self, queue: Option<&Mutex<F>>) -> u32 {
         let queue = match queue {
             Some(queue) if S::MOVES && !F::SHARED => ptr::from_ref(queue).cast_mut(),
@@ -185,7 +185,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         let nobody = self.counts.load(Ordering::Relaxed) == 0;
         // A shared one keeps no mutex: what stands there another process wrote.
         let same = nobody || F::SHARED || self.queue.load(Ordering::Relaxed) == queue || !self.is_this_process();
-        let turn = self.turn.load(Ordering::Relaxed);
+        let sequence = self.sequence.load(Ordering::Relaxed);
         if nobody {
             self.queue.store(queue, Ordering::Relaxed);
             let process = if S::MOVES && !F::SHARED { fork_mark::now() } else { 0 };
@@ -196,7 +196,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         }
         self.unlock_inner();
         assert!(same, "a condition variable was waited upon with two mutexes at a time");
-        turn
+        sequence
     }
 
     /// Whether all who are inside, of whom there are some, came in this process, or nobody asks.
@@ -206,14 +206,14 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         process == 0 || fork_mark::is_still(process) || mutated!(condvar_forked)
     }
 
-    /// Sleeps until the turn ends or the time is up; whether it was asleep, and so perhaps moved.
-    fn sleep(&self, turn: u32, timeout: Timeout) -> bool {
+    /// Sleeps until the sequence number changes or the time is up. Returns true if it was asleep, and so perhaps moved.
+    fn sleep(&self, sequence: u32, timeout: Timeout) -> bool {
         let mut has_slept = false;
         loop {
-            let outcome = F::wait(&self.turn, turn, timeout);
+            let outcome = F::wait(&self.sequence, sequence, timeout);
             has_slept |= outcome != Wait::Changed;
             // Relaxed: `leave` acquires.
-            let ended = self.turn.load(Ordering::Relaxed) != turn;
+            let ended = self.sequence.load(Ordering::Relaxed) != sequence;
             if ended || outcome == Wait::TimedOut {
                 return has_slept;
             }
@@ -222,16 +222,16 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
 
     /// Counts the caller out; whether with a notification. Any that was issued since the caller came will do: each woke
     /// somebody who was there, and all who come out leave.
-    fn leave(&self, turn: u32) -> bool {
+    fn leave(&self, sequence: u32) -> bool {
         // Relaxed: as in `sleep`.
-        let ended = self.turn.load(Ordering::Relaxed) != turn;
+        let ended = self.sequence.load(Ordering::Relaxed) != sequence;
         if ended && self.consume() {
             return true;
         }
         // Whoever issues a notification now counts on nobody leaving: the lock to which it moves waiters is theirs.
         self.inner.lock();
         // Relaxed: changed under the inner lock.
-        let ended = self.turn.load(Ordering::Relaxed) != turn;
+        let ended = self.sequence.load(Ordering::Relaxed) != sequence;
         let notified = ended && self.consume();
         if !notified {
             // Relaxed: under the inner lock.
@@ -303,14 +303,14 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
             self.unlock_inner();
             return 0;
         }
-        let turn = self.turn.load(Ordering::Relaxed).wrapping_add(1);
-        if !mutated!(condvar_turn) {
-            self.turn.store(turn, Ordering::Relaxed);
+        let sequence = self.sequence.load(Ordering::Relaxed).wrapping_add(1);
+        if !mutated!(condvar_sequence) {
+            self.sequence.store(sequence, Ordering::Relaxed);
         }
         if S::UNLOCKS {
             self.count_signals(count);
             // SAFETY: the inner lock is held, and lives as long as this call.
-            unsafe { F::wake_op(&self.turn, count, self.inner.word(), UNLOCK, 1) };
+            unsafe { F::wake_op(&self.sequence, count, self.inner.word(), UNLOCK, 1) };
             return count;
         }
         // Of other processes nothing is believed.
@@ -321,7 +321,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         let stored = unsafe { stored.as_ref() };
         match queue.or(stored) {
             Some(queue) if S::MOVES && (count > 1 || queue.is_locked()) => {
-                self.requeue_to(queue, turn, count);
+                self.requeue_to(queue, sequence, count);
                 self.count_signals(count);
             }
             // Counted first, so that whoever is woken needs not the inner lock.
@@ -337,16 +337,16 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     /// Wakes `count` waiters.
     fn wake(&self, count: u32) {
         if !mutated!(condvar_wake) {
-            F::wake(&self.turn, count);
+            F::wake(&self.sequence, count);
         }
     }
 
     /// Moves `count` waiters to the lock, whose unlock will wake the first. If the lock is free, wakes the first and moves
     /// the others. A waiter that is woken from there locks as contended, so that its unlock wakes the next.
-    fn requeue_to(&self, queue: &Mutex<F>, turn: u32, count: u32) {
+    fn requeue_to(&self, queue: &Mutex<F>, sequence: u32, count: u32) {
         let woken = u32::from(!queue.is_locked());
         // SAFETY: the word is ours.
-        let outcome = unsafe { F::requeue(&self.turn, turn, woken, queue.word(), count - woken) };
+        let outcome = unsafe { F::requeue(&self.sequence, sequence, woken, queue.word(), count - woken) };
         match outcome {
             Ok(0) => {}
             Ok(_) if woken != 0 => {}
@@ -356,7 +356,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
             Ok(_) => {
                 F::wake(queue.word(), 1);
             }
-            // The turn changes under the inner lock only; a futex that says otherwise has moved nobody.
+            // The sequence number changes under the inner lock only; a futex that says otherwise has moved nobody.
             Err(_) => self.wake(count),
         }
     }

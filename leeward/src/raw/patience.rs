@@ -4,7 +4,7 @@
 //!
 //! A sleep and a wake cost some 50 microseconds on a busy machine, all of this about 12 on a quiet one; most locks are
 //! held for less than one. Where other threads want the processor, a yield may take a time slice of each of them, and a
-//! thread that yields has its turn later than one that sleeps and is woken. So the yields are timed:
+//! thread that yields runs again later than one that sleeps and is woken. So the yields are timed:
 //! - A wait whose deadline is within [`NEAR`] does not yield: one yield alone might end it late.
 //! - A real-time thread, whose yield lets no ordinary thread run, yields once at most: only then does it ask.
 //! - When the yields of a wait took [`LONG`] together, the thread looks as at first, with pauses only, and then sleeps.
@@ -66,7 +66,7 @@ impl Patience {
 
     /// Waits a little; false when it is time to sleep.
     pub(crate) fn pause<F: Futex>(&mut self) -> bool {
-        self.pause_by::<F>(YIELDS, |turn| 1 << turn)
+        self.pause_by::<F>(YIELDS, |round| 1 << round)
     }
 
     /// Waits a little for another thread to do something; false when it is time to sleep.
@@ -74,15 +74,15 @@ impl Patience {
         self.pause_by::<F>(HAND_OVER_YIELDS, |_| 1)
     }
 
-    /// Pauses, or makes the next of `turns` turns of `yields` yields.
-    fn pause_by<F: Futex>(&mut self, turns: u32, yields: impl Fn(u32) -> u32) -> bool {
+    /// Pauses, or makes the next of `rounds` rounds of `yields` yields.
+    fn pause_by<F: Futex>(&mut self, rounds: u32, yields: impl Fn(u32) -> u32) -> bool {
         let looked = self.looked;
         if looked < SPINS {
             self.looked += 1;
             (0..1_u32 << looked).for_each(|_| spin_hint());
             return true;
         }
-        if looked >= SPINS + turns || !self.may_yield::<F>() {
+        if looked >= SPINS + rounds || !self.may_yield::<F>() {
             self.looked = u32::MAX;
             return false;
         }

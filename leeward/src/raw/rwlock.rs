@@ -11,9 +11,9 @@ use super::Lock;
 use super::forked::forked_child;
 use super::patience::Patience;
 use super::rwlock_state::{
-    ONE_BYPASSED, READER, READERS, READERS_WAIT, TURNS, WRITER, WRITERS_WAIT, Waiting, admits, after_expiry, after_writer,
-    has_room, is_free, is_full, is_kept_for_writers, is_written, kept_for, kept_for_writers_until, kept_until,
-    room_may_be_at, show, without_bypassed,
+    ONE_BYPASSED, PHASES, READER, READERS, READERS_WAIT, WRITER, WRITERS_WAIT, Waiting, admits, after_expiry,
+    after_writer, has_room, is_free, is_full, is_kept_for_writers, is_written, kept_for, kept_for_writers_until,
+    kept_until, room_may_be_at, show, without_bypassed,
 };
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
@@ -58,7 +58,7 @@ pub struct RwLock<F: Futex = Private> {
     /// |---|---|
     /// | 0-19 | readers inside; all ones: a writer |
     /// | 20-25 | bypassed readers: no writer takes the lock while it is not 0 |
-    /// | 26-29 | turns: counts the unlocks by writers that let waiting readers in past waiting writers |
+    /// | 26-29 | phase: counts the unlocks by writers that let waiting readers in past waiting writers |
     /// | 30 | readers may sleep, on this word |
     /// | 31 | writers may sleep, on the other word: readers that come stay out |
     state: AtomicU32,
@@ -192,7 +192,7 @@ impl<F: Futex> RwLock<F> {
                 continue;
             }
             waiting.is_counted |= is_bypassed;
-            waiting.since.get_or_insert(state & TURNS);
+            waiting.since.get_or_insert(state & PHASES);
             let until = timeout.min(kept_for_writers_until::<F>(marked));
             let timed_out = F::wait(&self.state, marked, until) == Wait::TimedOut;
             if timed_out && until == timeout {

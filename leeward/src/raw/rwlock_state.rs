@@ -12,8 +12,8 @@ pub(super) const READERS: u32 = (1 << 20) - 1;
 pub(super) const WRITER: u32 = READERS;
 pub(super) const ONE_BYPASSED: u32 = 1 << 20;
 pub(super) const BYPASSED: u32 = 0x3f << 20;
-pub(super) const TURN: u32 = 1 << 26;
-pub(super) const TURNS: u32 = 0xf << 26;
+pub(super) const PHASE: u32 = 1 << 26;
+pub(super) const PHASES: u32 = 0xf << 26;
 pub(super) const READERS_WAIT: u32 = 1 << 30;
 pub(super) const WRITERS_WAIT: u32 = 1 << 31;
 
@@ -86,21 +86,21 @@ pub(super) const fn admits(state: u32) -> bool {
 
 /// What a writer leaves behind.
 pub(super) const fn after_writer(state: u32) -> u32 {
-    let turn = match (state & READERS_WAIT, state & WRITERS_WAIT) {
+    let phase = match (state & READERS_WAIT, state & WRITERS_WAIT) {
         (_, 0) => 0,
-        (0, _) => state & TURNS,
-        _ => (state + TURN) & TURNS,
+        (0, _) => state & PHASES,
+        _ => (state + PHASE) & PHASES,
     };
-    state & (BYPASSED | WRITERS_WAIT) | turn
+    state & (BYPASSED | WRITERS_WAIT) | phase
 }
 
 /// A reader that waits.
 pub(super) struct Waiting {
     /// Enters whenever a reader is inside.
     is_nested: bool,
-    /// The turn when it first lay down.
+    /// The phase in which it first went to sleep.
     pub(super) since: Option<u32>,
-    /// A writer's unlock was its turn: it enters past waiting writers.
+    /// A writer has unlocked since, which began another phase: it enters past waiting writers.
     is_due: bool,
     /// It is one of those that `BYPASSED` counts.
     pub(super) is_counted: bool,
@@ -112,7 +112,7 @@ impl Waiting {
     }
 
     pub(super) fn may_enter(&mut self, state: u32) -> bool {
-        self.is_due |= self.since.is_some_and(|turn| turn != state & TURNS);
+        self.is_due |= self.since.is_some_and(|phase| phase != state & PHASES);
         let is_shared = self.is_nested && state & READERS != 0;
         !is_written(state) && (state & WRITERS_WAIT == 0 || self.is_due || is_shared)
     }

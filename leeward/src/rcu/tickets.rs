@@ -22,8 +22,8 @@ pub(crate) struct Tickets {
 }
 
 struct Room {
-    /// Changes with every wake.
-    turn: AtomicU32,
+    /// Counts the wakes. Followers sleep on it.
+    round: AtomicU32,
     /// Followers that sleep here, or are about to.
     sleepers: AtomicU32,
 }
@@ -31,7 +31,7 @@ struct Room {
 impl Room {
     const_fn! {
         fn new() -> Room {
-            Room { turn: AtomicU32::new(0), sleepers: AtomicU32::new(0) }
+            Room { round: AtomicU32::new(0), sleepers: AtomicU32::new(0) }
         }
     }
 
@@ -39,8 +39,8 @@ impl Room {
         // Relaxed: pair D's fence in `hand_over` orders it.
         if self.sleepers.load(Ordering::Relaxed) != 0 {
             // Relaxed: the kernel compares it under its queue's lock.
-            self.turn.fetch_add(1, Ordering::Relaxed);
-            futex::wake(&self.turn, count);
+            self.round.fetch_add(1, Ordering::Relaxed);
+            futex::wake(&self.round, count);
         }
     }
 }
@@ -168,7 +168,7 @@ impl Tickets {
         }
         let room = self.room(ticket);
         // Relaxed: compared by the kernel.
-        let turn = room.turn.load(Ordering::Relaxed);
+        let round = room.round.load(Ordering::Relaxed);
         // Relaxed: ordered by the fence.
         room.sleepers.fetch_add(1, Ordering::Relaxed);
         if !mutated!(follower_fence) {
@@ -177,7 +177,7 @@ impl Tickets {
             fence(Ordering::SeqCst);
         }
         if mutated!(follower_recheck) || !self.is_worth_a_look(ticket) {
-            futex::wait(&room.turn, turn, timeout);
+            futex::wait(&room.round, round, timeout);
         }
         // Relaxed: a leader that still counts us makes a system call for nothing.
         room.sleepers.fetch_sub(1, Ordering::Relaxed);

@@ -11,7 +11,7 @@
 //! | [`Event`] | 4 | set, a bit for sleepers, how often |
 //! | [`Latch`] | 4 | count and a bit for sleepers |
 //! | [`Once`] | 4 | 0 new, 1 and 2 running, 3 done, 4 new and awaited |
-//! | [`Condvar`] | 32 on 64-bit systems | inner lock, turn, who is inside (64 bits), unused (a pointer's size, 0), unused (0) |
+//! | [`Condvar`] | 32 on 64-bit systems | inner lock, sequence number, who is inside (64 bits), unused (a pointer's size, 0), unused (0) |
 //!
 //! Words are in the machine's byte order.
 //!

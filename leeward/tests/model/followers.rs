@@ -68,7 +68,7 @@ fn by_parity(a: &mut Asm, ticket: Reg, arm: impl Fn(&mut Asm, u8)) {
 fn sleep_by_parity(a: &mut Asm, s: &Setup, again: Label) {
     by_parity(a, WANT, |a, parity| {
         let awake = a.label();
-        a.load(SEQ, layout::turn(parity), Relaxed);
+        a.load(SEQ, layout::round(parity), Relaxed);
         a.op(Op::Add { dst: T, at: layout::sleepers(parity), n: 1, order: Relaxed });
         if !s.cut(Cut::NoSleeperFence) {
             a.op(Op::Fence);
@@ -80,7 +80,7 @@ fn sleep_by_parity(a: &mut Asm, s: &Setup, again: Label) {
                 a.branch(T, Is, Imm(0), awake);
             }
         }
-        a.op(Op::Wait { at: layout::turn(parity), val: Src::Reg(SEQ) });
+        a.op(Op::Wait { at: layout::round(parity), val: Src::Reg(SEQ) });
         a.place(awake);
         a.op(Op::Add { dst: T, at: layout::sleepers(parity), n: 255, order: Relaxed });
         a.jump(again);
@@ -103,10 +103,10 @@ fn hand_over(a: &mut Asm, s: &Setup) {
 
 fn wake_class(a: &mut Asm, parity: u8, all: bool) {
     let nobody = a.label();
-    let turn = layout::turn(parity);
+    let round = layout::round(parity);
     a.load(T, layout::sleepers(parity), Relaxed);
     a.branch(T, Is, Imm(0), nobody);
-    a.op(Op::Add { dst: T, at: turn, n: 1, order: Relaxed });
-    a.op(Op::Wake { at: turn, all });
+    a.op(Op::Add { dst: T, at: round, n: 1, order: Relaxed });
+    a.op(Op::Wake { at: round, all });
     a.place(nobody);
 }

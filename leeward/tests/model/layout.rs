@@ -16,7 +16,7 @@ const POINTERS: Loc = 4;
 /// Serializes updaters that publish with a plain store.
 pub const UPDATE: At = word(6);
 /// Followers' futex words and how many sleep there, by the parity of their ticket.
-const TURN: Loc = 7;
+const ROUND: Loc = 7;
 const SLEEPERS: Loc = 9;
 /// Head of the list of slots.
 pub const HEAD: At = word(11);
@@ -124,8 +124,8 @@ pub fn asked(slot: u8) -> At {
     word(ASKED + slot)
 }
 
-pub fn turn(parity: u8) -> At {
-    word(TURN + parity)
+pub fn round(parity: u8) -> At {
+    word(ROUND + parity)
 }
 
 pub fn sleepers(parity: u8) -> At {

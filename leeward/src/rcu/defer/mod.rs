@@ -66,7 +66,7 @@ pub(crate) struct Queue {
     /// The thread that runs callbacks now, as `thread::this` names it; 0: none.
     runner: AtomicU64,
     /// Changes when a batch has run; where `barrier` and callers beyond the limit sleep.
-    turn: AtomicU32,
+    round: AtomicU32,
     /// How many of those there are.
     waiting: AtomicU32,
     /// 1: the child of a fork runs what it inherited.
@@ -96,7 +96,7 @@ impl Queue {
                 inherited: AtomicU64::new(0),
                 pausing: AtomicU32::new(0),
                 runner: AtomicU64::new(0),
-                turn: AtomicU32::new(0),
+                round: AtomicU32::new(0),
                 waiting: AtomicU32::new(0),
                 child_adopts: AtomicU32::new(0),
                 wanted: AtomicU64::new(0),
@@ -181,7 +181,7 @@ impl Queue {
         let is_so = || is_so() || !self.worker.is_running();
         while !is_so() {
             // Relaxed: compared by the kernel.
-            let turn = self.turn.load(Ordering::Relaxed);
+            let round = self.round.load(Ordering::Relaxed);
             // Relaxed: ordered by the fence.
             self.waiting.fetch_add(1, Ordering::Relaxed);
             if !mutated!(waiting_fence) {
@@ -189,7 +189,7 @@ impl Queue {
                 fence(Ordering::SeqCst);
             }
             let is_late =
-                (mutated!(waiting_recheck) || !is_so()) && futex::wait(&self.turn, turn, timeout) == Wait::TimedOut;
+                (mutated!(waiting_recheck) || !is_so()) && futex::wait(&self.round, round, timeout) == Wait::TimedOut;
             // Relaxed: counted too long, it costs a wake for nothing.
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             if is_late {
@@ -206,8 +206,8 @@ impl Queue {
         // Relaxed: ordered by the fence.
         if self.waiting.load(Ordering::Relaxed) != 0 && !mutated!(batch_wake) {
             // Relaxed: the kernel compares it under its queue's lock.
-            self.turn.fetch_add(1, Ordering::Relaxed);
-            futex::wake(&self.turn, futex::ALL);
+            self.round.fetch_add(1, Ordering::Relaxed);
+            futex::wake(&self.round, futex::ALL);
         }
     }
 }

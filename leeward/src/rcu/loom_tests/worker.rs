@@ -1,5 +1,5 @@
 //! Models of the worker: who queues or waits beside it, while it works and goes to sleep. It is the code that ships,
-//! turn by turn, on a thread of the model's.
+//! round by round, on a thread of the model's.
 
 use super::*;
 use crate::futex;
@@ -42,7 +42,7 @@ fn explore_with_worker(preemptions: usize, model: impl Fn() + Send + Sync + 'sta
         let thread = thread::spawn(move || {
             // Acquire: partner of the release below.
             while STOP.load(Ordering::Acquire) == 0 {
-                worker.turn::<Model>();
+                worker.work_once::<Model>();
             }
         });
         model();

@@ -37,7 +37,7 @@ impl Worker {
 
 fn run<D: Backing>() {
     let end = End::<D>(core::marker::PhantomData);
-    while D::state().queue.worker.turn::<D>() {}
+    while D::state().queue.worker.work_once::<D>() {}
     // A child, whose worker, if it has one by now, is another thread.
     core::mem::forget(end);
 }

@@ -10,7 +10,7 @@ use crate::process::fork;
 impl Worker {
     /// Sleeps until there is work, and does what there is. False if a callback forked: in the child this thread is no
     /// worker.
-    pub(in super::super) fn turn<D: Backing>(&self) -> bool {
+    pub(in super::super) fn work_once<D: Backing>(&self) -> bool {
         let generation = fork::generation();
         self.sleep();
         while work::<D>() && fork::generation() == generation {}

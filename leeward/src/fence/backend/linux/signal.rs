@@ -41,7 +41,7 @@ const BATCH: usize = 256;
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// One signal fence at a time.
-static TURN: Mutex = <Mutex>::new();
+static LOCK: Mutex = <Mutex>::new();
 /// The signal in use; 0 = none chosen yet.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// By place: the thread of which an answer is awaited, or was in an earlier round.
@@ -53,19 +53,19 @@ static ANSWERS: AtomicU32 = AtomicU32::new(0);
 /// The round that runs.
 static ROUND: AtomicU32 = AtomicU32::new(0);
 
-/// The turn, in the child of a fork: a thread that the child does not have may have taken it.
-struct TurnInChild(Hook);
+/// The lock, in the child of a fork: a thread that the child does not have may have taken it.
+struct LockInChild(Hook);
 
-static TURN_IN_CHILD: TurnInChild = TurnInChild(Hook::new());
+static LOCK_IN_CHILD: LockInChild = LockInChild(Hook::new());
 
-impl Mend for TurnInChild {
+impl Mend for LockInChild {
     fn hook(&self) -> &Hook {
         &self.0
     }
 
     fn in_child(&'static self) {
         if !mutated!(signal_fork) {
-            TURN.reset();
+            LOCK.reset();
         }
     }
 }
@@ -82,12 +82,12 @@ pub(super) fn is_allowed() -> bool {
 /// Interrupts every other thread of the process and returns when each has executed a full fence.
 pub(super) fn interrupt_all() -> Result<(), Errno> {
     let errno = crate::process::Errno::save();
-    fork::watch(&TURN_IN_CHILD);
-    TURN.lock();
+    fork::watch(&LOCK_IN_CHILD);
+    LOCK.lock();
     // No signal is left, or a sandbox refuses to have one handled: the other cure.
     let outcome = number().map_or_else(|_| visit_all(), interrupt_until_nobody_is_new);
     // SAFETY: locked above.
-    unsafe { TURN.unlock() };
+    unsafe { LOCK.unlock() };
     errno.restore();
     outcome
 }
@@ -208,7 +208,7 @@ const fn answer_of(thread: i32, round: u32) -> u64 {
 
 impl Batch {
     fn begin(signal: c_int) -> Batch {
-        // Relaxed: only the holder of the turn counts rounds.
+        // Relaxed: only the holder of the lock counts rounds.
         let round = ROUND.load(Ordering::Relaxed).wrapping_add(1);
         // Release: partner of the acquire in `answer`. A thread that sees this round executes its
         // fence after the one that the caller of this module has executed.
@@ -299,7 +299,7 @@ extern "C" fn answer(_: c_int) {
 
 /// The signal; chosen and installed at the first call, and again if somebody has taken it from us since.
 fn number() -> Result<c_int, Errno> {
-    // Relaxed, both: written by holders of the turn only.
+    // Relaxed, both: written by holders of the lock only.
     let chosen = SIGNAL.load(Ordering::Relaxed);
     if chosen != 0 && disposition(chosen).is_some_and(|action| action.sa_sigaction == handler()) {
         return Ok(chosen);
