@@ -11,14 +11,14 @@ use crate::raw::patience::Patience;
 
 /// Returns true when no slot is the lock's any more; false when `timeout` comes first. `slots` gives the same ones each
 /// time.
-pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, name: u64, timeout: Timeout) -> bool {
+pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: u64, timeout: Timeout) -> bool {
     if mutated!(asym_no_wait) {
         return true;
     }
     let mut patience = Patience::for_lock(timeout);
-    while slots().any(|slot| slot.is_held_for(name)) {
+    while slots().any(|slot| slot.is_held_for(id)) {
         if !patience.pause::<Private>() {
-            return sleep(slots, name, timeout);
+            return sleep(slots, id, timeout);
         }
     }
     true
@@ -26,18 +26,18 @@ pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, name
 
 #[cold]
 #[inline(never)]
-fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, name: u64, timeout: Timeout) -> bool {
-    ask(slots().filter(|slot| slot.is_held_for(name)), name);
+fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: u64, timeout: Timeout) -> bool {
+    ask(slots().filter(|slot| slot.is_held_for(id)), id);
     for slot in slots() {
-        while slot.is_held_for(name) {
-            if !slot.is_asked(name) && !mutated!(asym_ask_again) {
+        while slot.is_held_for(id) {
+            if !slot.is_asked(id) && !mutated!(asym_ask_again) {
                 // Answered; and the thread looks once more whether it may enter. Or it came after we asked the others.
-                ask(core::iter::once(slot), name);
+                ask(core::iter::once(slot), id);
             }
-            if !mutated!(asym_drain_recheck) && !slot.is_held_for(name) {
+            if !mutated!(asym_drain_recheck) && !slot.is_held_for(id) {
                 break;
             }
-            if slot.sleep(name, timeout) == Wait::TimedOut {
+            if slot.sleep(id, timeout) == Wait::TimedOut {
                 return false;
             }
         }
@@ -46,11 +46,11 @@ fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, name: u64, tim
 }
 
 /// Asks threads to wake us, and makes sure that they notice or are seen to have left.
-fn ask<'a>(slots: impl Iterator<Item = &'a Slot>, name: u64) {
+fn ask<'a>(slots: impl Iterator<Item = &'a Slot>, id: u64) {
     let mut asked = false;
     for slot in slots {
         asked = true;
-        slot.ask(name);
+        slot.ask(id);
     }
     if asked && !mutated!(asym_heavy_before_sleep) {
         // Pairs H and J, heavy half: the request is before our next look at the slot. Partner: the light fence in

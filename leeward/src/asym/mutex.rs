@@ -7,7 +7,7 @@
 
 use core::ptr;
 
-use super::slots::{Block, Name, Slot};
+use super::slots::{Block, LockId, Slot};
 use super::{drain, local};
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering, const_fn, looks};
 use crate::fence;
@@ -27,7 +27,7 @@ const AGAIN_AT_MOST: u32 = AGAIN << 7;
 /// The raw lock; [`Mutex`](super::Mutex) is the one with data, and tells the policy.
 #[repr(C)]
 pub struct RawMutex {
-    name: Name,
+    id: LockId,
     /// The slots of the thread that it is biased to; null: everybody takes the ordinary lock. Written under that lock
     /// only. (A thread that is given the slots of one that exited has its biases too, which does no harm: nobody else
     /// has those slots.)
@@ -48,7 +48,7 @@ impl RawMutex {
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             RawMutex {
-                name: Name::new(),
+                id: LockId::new(),
                 owner: AtomicPtr::new(ptr::null_mut()),
                 last: AtomicPtr::new(ptr::null_mut()),
                 row: AtomicU32::new(0),
@@ -98,7 +98,7 @@ impl RawMutex {
         // Pair I, light half, in `announce`: the slot is stored before the look at `owner`. Partner: the heavy fence in
         // `revoke`. Either the revoker sees the slot and waits, or we see that we are not the owner any more.
         let looked_before = mutated!(asym_owner_looks_again) && self.is_owned_by(block);
-        slot.announce(self.name.get());
+        slot.announce(self.id.get());
         if looked_before || self.is_owned_by(block) {
             return true;
         }
@@ -116,9 +116,9 @@ impl RawMutex {
     #[cold]
     #[inline(never)]
     fn lock_slow(&self, timeout: Timeout) -> bool {
-        let name = self.name.give(true);
+        let id = self.id.give(true);
         if let Some(block) = local::registered() {
-            if matches!(timeout, Timeout::Never) && block.find(name).is_some() {
+            if matches!(timeout, Timeout::Never) && block.find(id).is_some() {
                 abort!("a thread locks an asym::Mutex that it holds: it would wait for itself for ever");
             }
         }
@@ -164,11 +164,11 @@ impl RawMutex {
     #[cold]
     #[inline(never)]
     fn revoke(&self, timeout: Timeout) -> bool {
-        let name = self.name.get();
+        let id = self.id.get();
         // Under the lock, which keeps it as it is.
         let Some(owner) = self.owner() else { return true };
         let slot = owner.first();
-        let is_held = || slot.is_held_for(name);
+        let is_held = || slot.is_held_for(id);
         if matches!(timeout, Timeout::Now) && is_held() {
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
@@ -185,7 +185,7 @@ impl RawMutex {
         }
         let has_left = match timeout {
             Timeout::Now => !is_held(),
-            _ => drain::wait(|| core::iter::once(slot), name, timeout),
+            _ => drain::wait(|| core::iter::once(slot), id, timeout),
         };
         if !has_left {
             if !mutated!(asym_owner_restored) {
@@ -219,7 +219,7 @@ impl RawMutex {
     #[inline(always)]
     pub unsafe fn unlock(&self) {
         let slot = local::mine().first();
-        if slot.is_simply(self.name.get()) {
+        if slot.is_simply(self.id.get()) {
             slot.leave();
         } else {
             self.unlock_slow();
@@ -229,7 +229,7 @@ impl RawMutex {
     #[cold]
     #[inline(never)]
     fn unlock_slow(&self) {
-        if local::drop_guard(self.name.get()).is_some() {
+        if local::drop_guard(self.id.get()).is_some() {
             return;
         }
         let me: &'static Block = local::mine();
@@ -247,8 +247,8 @@ impl RawMutex {
 
     /// Whether anybody holds it; out of date when it is returned.
     pub fn is_locked(&self) -> bool {
-        let name = self.name.get();
-        self.lock.is_locked() || self.owner().is_some_and(|owner| owner.first().is_held_for(name))
+        let id = self.id.get();
+        self.lock.is_locked() || self.owner().is_some_and(|owner| owner.first().is_held_for(id))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::mutant::mutated;
 use crate::no_unwind::abort;
 use crate::raw;
 
-/// `open` of a lock whose readers take the ordinary lock. No lock's name.
+/// `open` of a lock whose readers take the ordinary lock. No lock's id.
 const CLOSED: u64 = 0;
 /// A writer costs at most a tenth more than it would without the bias: so many times what it paid, readers are ordinary
 /// ones.
@@ -30,8 +30,8 @@ const AT_MOST: u64 = 100_000;
 /// that is inside of the lock enters it again, past writers that wait.
 #[repr(C)]
 pub struct RawRwLock {
-    name: slots::Name,
-    /// The name: open, readers enter by their slots. 0: they take the ordinary lock. Written under that lock only:
+    id: slots::LockId,
+    /// The lock's id: open, readers enter by their slots. 0: they take the ordinary lock. Written under that lock only:
     /// opened by who reads, closed by who writes.
     open: AtomicU64,
     /// When readers may open it again, in nanoseconds of the futex's clock; 0 if no writer has closed it yet.
@@ -46,7 +46,7 @@ impl RawRwLock {
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             RawRwLock {
-                name: slots::Name::new(),
+                id: slots::LockId::new(),
                 open: AtomicU64::new(CLOSED),
                 reopen_at: AtomicU64::new(0),
                 lock: raw::RwLock::new(),
@@ -98,12 +98,12 @@ impl RawRwLock {
     /// Enters by a slot that is free, if the lock is open.
     #[inline(always)]
     fn enter(&self, slot: &Slot) -> bool {
-        let name = self.name.get();
+        let id = self.id.get();
         // Pair G, light half, in `announce`: the slot is stored before the look at `open`. Partner: the heavy fence in
         // `revoke`. Either the writer sees the slot and waits, or we see that it closed.
-        slot.announce(name);
+        slot.announce(id);
         // Acquire: partner of the release in `reopen`: what was written before that is seen.
-        if self.open.load(Ordering::Acquire) == name || mutated!(asym_read_looks_again) {
+        if self.open.load(Ordering::Acquire) == id || mutated!(asym_read_looks_again) {
             return true;
         }
         slot.retreat();
@@ -113,9 +113,9 @@ impl RawRwLock {
     #[cold]
     #[inline(never)]
     fn lock_shared_slow(&self, timeout: Timeout, is_recursive: bool) -> bool {
-        let name = self.name.give(false);
+        let id = self.id.give(false);
         let block = local::registered();
-        if let Some(slot) = block.and_then(|block| block.find(name)) {
+        if let Some(slot) = block.and_then(|block| block.find(id)) {
             slot.nest();
             return true;
         }
@@ -126,8 +126,8 @@ impl RawRwLock {
         if !self.lock_ordinary(timeout, is_recursive || local::untracked() != 0) {
             return false;
         }
-        self.note_ordinary(name);
-        self.reopen(name);
+        self.note_ordinary(id);
+        self.reopen(id);
         true
     }
 
@@ -150,18 +150,18 @@ impl RawRwLock {
     }
 
     /// The calling thread has the ordinary lock for reading; its nested reads must know.
-    fn note_ordinary(&self, name: u64) {
+    fn note_ordinary(&self, id: u64) {
         if mutated!(asym_note_ordinary) {
             return;
         }
         // Not registered for it: that may allocate, and the allocator may take this lock.
-        if !local::mine().note_ordinary(name) {
+        if !local::mine().note_ordinary(id) {
             local::set_untracked(local::untracked() + 1);
         }
     }
 
     /// Lets readers in by their slots again, when the time has come. The caller has the ordinary lock for reading.
-    fn reopen(&self, name: u64) {
+    fn reopen(&self, id: u64) {
         // Relaxed: written by writers, under the lock.
         let at = self.reopen_at.load(Ordering::Relaxed);
         if self.is_open() || (at != 0 && !(local::is_due() && now() >= at)) || !fence::is_possible() {
@@ -170,7 +170,7 @@ impl RawRwLock {
         let order = if mutated!(asym_open_release) { Ordering::Relaxed } else { Ordering::Release };
         // Release: what writers wrote is seen by who enters by a slot. Partner: the acquire in `enter`. Other readers may
         // store the same.
-        self.open.store(name, order);
+        self.open.store(id, order);
     }
 
     /// Unlocks it for reading.
@@ -180,7 +180,7 @@ impl RawRwLock {
     #[inline(always)]
     pub unsafe fn unlock_shared(&self) {
         let slot = local::mine().first();
-        if slot.is_simply(self.name.get()) {
+        if slot.is_simply(self.id.get()) {
             slot.leave();
         } else {
             self.unlock_shared_slow();
@@ -190,7 +190,7 @@ impl RawRwLock {
     #[cold]
     #[inline(never)]
     fn unlock_shared_slow(&self) {
-        match local::drop_guard(self.name.get()) {
+        match local::drop_guard(self.id.get()) {
             Some(Left::Nested | Left::Slot) => return,
             Some(Left::Ordinary) => {}
             None => local::set_untracked(local::untracked().saturating_sub(1)),
@@ -220,7 +220,7 @@ impl RawRwLock {
     fn lock_exclusive_within(&self, timeout: Timeout) -> bool {
         match timeout {
             Timeout::Never => {
-                if local::mine().find(self.name.get()).is_some() {
+                if local::mine().find(self.id.get()).is_some() {
                     abort!("a thread writes an asym::RwLock that it reads: it would wait for itself for ever");
                 }
                 self.lock.lock_exclusive();
@@ -236,9 +236,9 @@ impl RawRwLock {
     #[cold]
     #[inline(never)]
     fn revoke(&self, timeout: Timeout) -> bool {
-        let name = self.name.get();
+        let id = self.id.get();
         let begun = now();
-        let has_left = if matches!(timeout, Timeout::Now) && self.is_read(name) {
+        let has_left = if matches!(timeout, Timeout::Now) && self.is_read(id) {
             // Why pay to be told the same.
             false
         } else {
@@ -250,8 +250,8 @@ impl RawRwLock {
             }
             let cost = now() - begun;
             let has_left = match timeout {
-                Timeout::Now => !self.is_read(name),
-                _ => drain::wait(every_slot, name, timeout),
+                Timeout::Now => !self.is_read(id),
+                _ => drain::wait(every_slot, id, timeout),
             };
             // Relaxed: under the lock. What the bias costs is the fence; readers that are inside any writer waits for.
             self.reopen_at.store(now() + (INHIBIT * cost).clamp(AT_LEAST, AT_MOST), Ordering::Relaxed);
@@ -260,7 +260,7 @@ impl RawRwLock {
         if !has_left {
             if !mutated!(asym_open_restored) {
                 // Release: as in `reopen`: nothing was written now, but before.
-                self.open.store(name, Ordering::Release);
+                self.open.store(id, Ordering::Release);
             }
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock_exclusive() };
@@ -269,8 +269,8 @@ impl RawRwLock {
     }
 
     /// Whether a reader is inside by a slot, or looks whether it may enter.
-    fn is_read(&self, name: u64) -> bool {
-        every_slot().any(|slot| slot.is_held_for(name))
+    fn is_read(&self, id: u64) -> bool {
+        every_slot().any(|slot| slot.is_held_for(id))
     }
 
     /// Unlocks it for writing.
@@ -290,12 +290,12 @@ impl RawRwLock {
     pub unsafe fn downgrade(&self) {
         // SAFETY: the caller's promise.
         unsafe { self.lock.downgrade() };
-        self.note_ordinary(self.name.give(false));
+        self.note_ordinary(self.id.give(false));
     }
 
     /// Whether anybody holds it; out of date when it is returned.
     pub fn is_locked(&self) -> bool {
-        self.lock.is_locked() || self.is_open() && self.is_read(self.name.get())
+        self.lock.is_locked() || self.is_open() && self.is_read(self.id.get())
     }
 
     /// Whether a writer holds it, or tries to; out of date when it is returned.
@@ -317,7 +317,7 @@ impl core::fmt::Debug for RawRwLock {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("RawRwLock")
             .field("is_open", &self.is_open())
-            .field("is_read", &self.is_read(self.name.get()))
+            .field("is_read", &self.is_read(self.id.get()))
             .field("lock", &self.lock)
             .finish_non_exhaustive()
     }

@@ -1,7 +1,7 @@
 //! A thread's slots: how one thread tells all others which asymmetric locks it is inside of.
 //!
 //! Written by their thread with plain moves, read by whoever takes a lock away from its readers or its owner
-//! (`drain`). A slot holds the *name* of a lock, a number that no other lock ever has: a guard that was leaked keeps
+//! (`drain`). A slot holds the *id* of a lock, a number that no other lock ever has: a guard that was leaked keeps
 //! its own lock taken, wherever that lock was moved to, and never another one that lies at the same address later.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn, looks};
@@ -15,18 +15,18 @@ const SLOTS: usize = 2 + looks(2) as usize;
 
 /// A slot that is not in use.
 const FREE: u64 = 0;
-/// The name of a lock that has none yet: announced for an instant, found not to be anybody's, and taken back.
-pub(super) const UNNAMED: u64 = 1;
+/// The id of a lock that has none yet: announced for an instant, found to be no lock's, and taken back.
+pub(super) const NO_ID: u64 = 1;
 /// What is in the slots of threads that have none: neither free nor any lock's.
 const TAKEN: u64 = 2;
-/// Names of locks begin here.
-const FIRST_NAME: u64 = 16;
+/// The least id of a lock.
+const FIRST_ID: u64 = 16;
 
-/// Bit of `name`: leaving is more than a store.
+/// Bit of `lock`: leaving is more than a store.
 const SLOW: u64 = 1 << 63;
-/// Bit of `name`: the thread is inside by way of the ordinary lock underneath, so nobody need look for it here.
+/// Bit of `lock`: the thread is inside by way of the ordinary lock underneath, so nobody need look for it here.
 const ORDINARY: u64 = 1 << 62;
-/// Bit of `name`, from its making: the lock is a mutex's.
+/// Bit of `lock`, from its making: the lock is a mutex's.
 const MUTEX: u64 = 1 << 61;
 
 /// `owner` of a block that nobody has.
@@ -34,40 +34,40 @@ const NOBODY: u64 = 0;
 /// `owner` of a block whose thread exited inside of a lock.
 const GONE: u64 = 1;
 
-/// A name for a lock: no other lock of this process has had it.
-fn new_name() -> u64 {
+/// Returns an id for a lock: no other lock of this process has had it.
+fn new_id() -> u64 {
     use core::sync::atomic::AtomicU64;
-    static LAST: AtomicU64 = AtomicU64::new(FIRST_NAME);
+    static LAST: AtomicU64 = AtomicU64::new(FIRST_ID);
     // Relaxed: only its being unique matters.
     LAST.fetch_add(1, core::sync::atomic::Ordering::Relaxed)
 }
 
-/// What a lock is called.
-pub(super) struct Name(AtomicU64);
+/// The id of a lock, given to it at its first slow path.
+pub(super) struct LockId(AtomicU64);
 
-impl Name {
+impl LockId {
     const_fn! {
-        pub(super) fn new() -> Name {
-            Name(AtomicU64::new(UNNAMED))
+        pub(super) fn new() -> LockId {
+            LockId(AtomicU64::new(NO_ID))
         }
     }
 
-    /// The name, or `UNNAMED`.
+    /// Returns the id, or `NO_ID`.
     #[inline(always)]
     pub(super) fn get(&self) -> u64 {
         // Relaxed: given once, and what says that the lock may be entered was stored after it.
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The name, given now if it has none.
+    /// Returns the id, given now if the lock has none.
     pub(super) fn give(&self, is_mutex: bool) -> u64 {
         let known = self.get();
-        if known != UNNAMED {
+        if known != NO_ID {
             return known;
         }
-        let new = new_name() | if is_mutex { MUTEX } else { 0 };
+        let new = new_id() | if is_mutex { MUTEX } else { 0 };
         // Relaxed, both: a number.
-        match self.0.compare_exchange(UNNAMED, new, Ordering::Relaxed, Ordering::Relaxed) {
+        match self.0.compare_exchange(NO_ID, new, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => new,
             Err(other) => other,
         }
@@ -86,29 +86,29 @@ pub(super) enum Left {
 
 /// | field | written by | meaning |
 /// |---|---|---|
-/// | `name` | its thread | 0: free; else the lock that the thread is inside of, or looks whether it may enter; bit 63: `SLOW`, bit 62: `ORDINARY` |
+/// | `lock` | its thread | 0: free; else the lock that the thread is inside of, or looks whether it may enter; bit 63: `SLOW`, bit 62: `ORDINARY` |
 /// | `more` | its thread | guards beyond the first |
 /// | `waited` | a writer sets, its thread clears | not 0: a writer sleeps on this word until the slot is left; the value is its lock's (`token`) |
 #[repr(C)]
 pub(super) struct Slot {
-    name: AtomicU64,
+    lock: AtomicU64,
     more: AtomicU64,
     waited: AtomicU32,
 }
 
-/// A thread's view of its own slots is plain memory: only it writes `name` and `more`, so its loads of them are
+/// A thread's view of its own slots is plain memory: only it writes `lock` and `more`, so its loads of them are
 /// relaxed.
 impl Slot {
     const_fn! {
-        fn new(name: u64) -> Slot {
-            Slot { name: AtomicU64::new(name), more: AtomicU64::new(0), waited: AtomicU32::new(0) }
+        fn new(lock: u64) -> Slot {
+            Slot { lock: AtomicU64::new(lock), more: AtomicU64::new(0), waited: AtomicU32::new(0) }
         }
     }
 
     #[inline(always)]
     fn word(&self) -> u64 {
         // Relaxed: own word.
-        self.name.load(Ordering::Relaxed)
+        self.lock.load(Ordering::Relaxed)
     }
 
     #[inline(always)]
@@ -118,19 +118,19 @@ impl Slot {
 
     /// Whether the thread is inside of the lock by this slot, and leaving it is a store.
     #[inline(always)]
-    pub(super) fn is_simply(&self, name: u64) -> bool {
-        self.word() == name
+    pub(super) fn is_simply(&self, id: u64) -> bool {
+        self.word() == id
     }
 
     /// Whether the thread is inside of the lock by this slot.
-    fn is(&self, name: u64) -> bool {
-        self.word() & !(SLOW | ORDINARY) == name
+    fn is(&self, id: u64) -> bool {
+        self.word() & !(SLOW | ORDINARY) == id
     }
 
     /// Says that the thread is inside of the lock, if the look that follows finds that it may be.
     #[inline(always)]
-    pub(super) fn announce(&self, name: u64) {
-        self.store(name);
+    pub(super) fn announce(&self, id: u64) {
+        self.store(id);
         if !mutated!(asym_announce_light) {
             // Pairs G and I, light half: the announcement is before the look at the lock. Partners: the heavy fences
             // in `RawRwLock::revoke` and `RawMutex::revoke`.
@@ -143,12 +143,12 @@ impl Slot {
         // Release: whoever reads this while it looks for the lock that was here before synchronizes with the end of
         // that one's section all the same. Partner: the acquire in `is_held_for`. (No mutant: loom's light fence in `leave`,
         // a full one, hides it, and thread sanitizer takes a thread's next store for part of its release.)
-        self.name.store(word, Ordering::Release);
+        self.lock.store(word, Ordering::Release);
     }
 
     /// Notes that the thread has locked the ordinary lock under this one.
-    fn take_ordinary(&self, name: u64) {
-        self.store(name | ORDINARY | SLOW);
+    fn take_ordinary(&self, id: u64) {
+        self.store(id | ORDINARY | SLOW);
     }
 
     /// One guard more.
@@ -169,7 +169,7 @@ impl Slot {
         compiler_fence(Ordering::SeqCst);
         let order = if mutated!(asym_leave_release) { Ordering::Relaxed } else { Ordering::Release };
         // Release: the section's accesses happen before the writer's. Partner: the acquire in `is_held_for`.
-        self.name.store(FREE, order);
+        self.lock.store(FREE, order);
         if !mutated!(asym_leave_light) {
             // Pairs H and J, light half: the store above is before the look at `waited`. Partner: the heavy fence in
             // `drain::ask`.
@@ -204,7 +204,7 @@ impl Slot {
     #[cold]
     #[inline(never)]
     fn wake_writer(&self) {
-        // Relaxed: the writer looks at `name`, not at this, to know that the thread left.
+        // Relaxed: the writer looks at `lock`, not at this, to know that the thread left.
         self.waited.store(0, Ordering::Relaxed);
         if !mutated!(asym_leave_wake) {
             // All: one that came late for another lock that was here may sleep on the same word.
@@ -219,34 +219,34 @@ impl Slot {
     /// the caller has. (No mutant sees `ORDINARY`: while a writer has the ordinary lock, no slot says that another reads by
     /// way of it: it is said later, and taken back before.)
     #[inline]
-    pub(super) fn is_held_for(&self, name: u64) -> bool {
+    pub(super) fn is_held_for(&self, id: u64) -> bool {
         let order = if mutated!(asym_scan_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
         // Acquire: partner of the releases in `leave`, `store`.
-        self.name.load(order) & !SLOW == name
+        self.lock.load(order) & !SLOW == id
     }
 
     /// Asks the thread to wake us when it leaves.
-    pub(super) fn ask(&self, name: u64) {
+    pub(super) fn ask(&self, id: u64) {
         // Relaxed: the heavy fence that follows (pairs H and J) orders it before our next look.
-        self.waited.store(token(name), Ordering::Relaxed);
+        self.waited.store(token(id), Ordering::Relaxed);
     }
 
     /// Whether our request still stands: not if it was answered, nor if another lock's writer put its own there.
-    pub(super) fn is_asked(&self, name: u64) -> bool {
+    pub(super) fn is_asked(&self, id: u64) -> bool {
         // Relaxed: if it is read too late, the sleep returns at once.
-        self.waited.load(Ordering::Relaxed) == token(name)
+        self.waited.load(Ordering::Relaxed) == token(id)
     }
 
     /// Sleeps until the request is answered.
-    pub(super) fn sleep(&self, name: u64, timeout: Timeout) -> Wait {
-        Private::wait(&self.waited, token(name), timeout)
+    pub(super) fn sleep(&self, id: u64, timeout: Timeout) -> Wait {
+        Private::wait(&self.waited, token(id), timeout)
     }
 }
 
 /// What a writer of the lock puts into `waited`; never 0. Of its own, so that one which is late for its sleep does
 /// not sleep on another's request, of which it knows nothing.
-const fn token(name: u64) -> u32 {
-    name as u32 | 1 << 31
+const fn token(id: u64) -> u32 {
+    id as u32 | 1 << 31
 }
 
 /// A thread's slots. Alone on its cache lines, two because processors fetch lines in pairs.
@@ -254,7 +254,7 @@ const fn token(name: u64) -> u32 {
 /// | field | written by | meaning |
 /// |---|---|---|
 /// | `slots` | its thread | see [`Slot`]; the first is the one that the fast paths use |
-/// | `owner` | who registers | 0: free; 1: its thread exited inside of a lock; else the thread, by its name (`process/thread/`) |
+/// | `owner` | who registers | 0: free; 1: its thread exited inside of a lock; else the thread's id (`process/thread/`) |
 #[repr(C, align(128))]
 pub(super) struct Block {
     slots: [Slot; SLOTS],
@@ -263,14 +263,14 @@ pub(super) struct Block {
 
 #[cfg(not(leeward_loom))]
 macro_rules! all {
-    ($name:expr) => {
-        [const { Slot::new($name) }; SLOTS]
+    ($lock:expr) => {
+        [const { Slot::new($lock) }; SLOTS]
     };
 }
 #[cfg(leeward_loom)]
 macro_rules! all {
-    ($name:expr) => {
-        core::array::from_fn(|_| Slot::new($name))
+    ($lock:expr) => {
+        core::array::from_fn(|_| Slot::new($lock))
     };
 }
 
@@ -302,8 +302,8 @@ impl Block {
 /// Its thread's view.
 impl Block {
     /// The slot by which the thread is inside of the lock.
-    pub(super) fn find(&self, name: u64) -> Option<&Slot> {
-        self.slots.iter().find(|slot| slot.is(name))
+    pub(super) fn find(&self, id: u64) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.is(id))
     }
 
     /// A slot that is not in use.
@@ -312,13 +312,13 @@ impl Block {
     }
 
     /// Notes that the thread has locked the ordinary lock; false if there is no slot for that.
-    pub(super) fn note_ordinary(&self, name: u64) -> bool {
-        self.unused().map(|slot| slot.take_ordinary(name)).is_some()
+    pub(super) fn note_ordinary(&self, id: u64) -> bool {
+        self.unused().map(|slot| slot.take_ordinary(id)).is_some()
     }
 
     /// Drops a guard of the lock; none if the thread is inside of it by no slot.
-    pub(super) fn drop_guard(&self, name: u64) -> Option<Left> {
-        let slot = self.find(name)?;
+    pub(super) fn drop_guard(&self, id: u64) -> Option<Left> {
+        let slot = self.find(id)?;
         let left = slot.drop_guard();
         if !matches!(left, Left::Nested) && self.is_gone() {
             slot.store(TAKEN);

@@ -45,6 +45,6 @@ pub(super) fn is_due() -> bool {
 }
 
 /// Drops a guard of the calling thread; none if the thread is inside of the lock by no slot.
-pub(super) fn drop_guard(name: u64) -> Option<Left> {
-    mine().drop_guard(name)
+pub(super) fn drop_guard(id: u64) -> Option<Left> {
+    mine().drop_guard(id)
 }

@@ -126,9 +126,9 @@ pub(super) fn is_due() -> bool {
 }
 
 /// Drops a guard of the calling thread; none if the thread is inside of the lock by no slot.
-pub(super) fn drop_guard(name: u64) -> Option<Left> {
+pub(super) fn drop_guard(id: u64) -> Option<Left> {
     let block = mine();
-    let left = block.drop_guard(name)?;
+    let left = block.drop_guard(id)?;
     if block.is_gone() && block.is_empty() {
         give_back(block);
     }
