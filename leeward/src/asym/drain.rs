@@ -7,7 +7,7 @@ use super::slots::Slot;
 use crate::fence;
 use crate::futex::{Private, Timeout, Wait};
 use crate::mutant::mutated;
-use crate::raw::patience::Patience;
+use crate::raw::spin_budget::SpinBudget;
 
 /// Returns true when no slot is the lock's any more; false when `timeout` comes first. `slots` gives the same ones each
 /// time.
@@ -15,9 +15,9 @@ pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: 
     if mutated!(asym_no_wait) {
         return true;
     }
-    let mut patience = Patience::for_lock(timeout);
+    let mut budget = SpinBudget::for_lock(timeout);
     while slots().any(|slot| slot.is_held_for(id)) {
-        if !patience.pause::<Private>() {
+        if !budget.pause::<Private>() {
             return sleep(slots, id, timeout);
         }
     }

@@ -13,7 +13,7 @@ const FREE: u32 = 0;
 const NUMBER: u32 = 0x3fff_ffff;
 const OWNER_DIED: u32 = 1 << 30;
 /// How often an owner that is about to exit is given time to.
-const PATIENCE: u32 = 100;
+const EXIT_TRIES: u32 = 100;
 
 /// A priority-inheriting mutex without data. Whether processes share it is a type.
 ///
@@ -101,7 +101,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     #[cold]
     #[inline(never)]
     fn lock_slow(&self, timeout: Timeout) -> Result<(), Error> {
-        let mut patience = PATIENCE;
+        let mut tries = EXIT_TRIES;
         loop {
             // The kernel takes the lock for the caller with full ordering.
             match self.ask(timeout) {
@@ -117,8 +117,8 @@ impl<const SHARED: bool> RawMutex<SHARED> {
                 }
                 Err(libc::EAGAIN) => yield_now(),
                 // Or it has unlocked and exited since the kernel looked.
-                Err(libc::ESRCH) if patience > 0 => {
-                    patience -= 1;
+                Err(libc::ESRCH) if tries > 0 => {
+                    tries -= 1;
                     yield_now();
                 }
                 Err(libc::ESRCH) => return Err(Error::OwnerGone),

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
@@ -105,14 +105,14 @@ impl<F: Futex> Barrier<F> {
 
     /// Waits for the end of the round; false if it gave up.
     fn sleep(&self, come: u32, timeout: Timeout) -> bool {
-        let mut patience = Patience::until(timeout);
+        let mut budget = SpinBudget::until(timeout);
         loop {
             // Acquire: partner of the last one's release.
             let word = self.word.load(Ordering::Acquire);
             if word & !ARRIVED != come & !ARRIVED {
                 return true;
             }
-            if !patience.pause::<F>()
+            if !budget.pause::<F>()
                 && F::wait(&self.word, word, timeout) == Wait::TimedOut
                 && self.leave(come & !ARRIVED)
             {

@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 use core::ptr;
 
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use super::{Lock, Mutex};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
 use crate::futex::{ALL, Argument, Comparison, Futex, Operation, Private, Timeout, Wait};
@@ -159,16 +159,16 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         notified
     }
 
-    /// Whether the sequence ended while the caller looked, as long as its patience lasts: then it need not sleep, and its notifier
+    /// Whether the sequence ended while the caller looked, as long as its spin budget lasts: then it need not sleep, and its notifier
     /// finds nobody to move.
     fn look(&self, sequence: u32, timeout: Timeout) -> bool {
-        let mut patience = Patience::until(timeout);
+        let mut budget = SpinBudget::until(timeout);
         loop {
             // Relaxed: `leave` acquires.
             if self.sequence.load(Ordering::Relaxed) != sequence {
                 return true;
             }
-            if !patience.pause_for_hand_over::<F>() {
+            if !budget.pause_for_hand_over::<F>() {
                 return false;
             }
         }

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
@@ -93,7 +93,7 @@ impl<F: Futex> Event<F> {
     #[cold]
     #[inline(never)]
     fn wait_slow(&self, timeout: Timeout) -> bool {
-        let mut patience = Patience::until(timeout);
+        let mut budget = SpinBudget::until(timeout);
         // Acquire: as in `is_set`.
         let before = self.word.load(Ordering::Acquire) / ONE;
         loop {
@@ -102,7 +102,7 @@ impl<F: Futex> Event<F> {
             if has_happened(word, before) {
                 return true;
             }
-            if patience.pause::<F>() {
+            if budget.pause::<F>() {
                 continue;
             }
             let marked = self.mark(word);

@@ -2,7 +2,7 @@
 
 use super::Event;
 use super::event::{ONE, has_happened};
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use crate::atomic::Ordering;
 use crate::futex::{Deadline, System, Timeout, WAIT_ANY_MOST, WaitAny, WrongCount};
 
@@ -37,14 +37,14 @@ impl<const SHARED: bool> Event<System<SHARED>> {
         let mut before = [0; WAIT_ANY_MOST];
         look(events, &mut words);
         before.iter_mut().zip(words).for_each(|(before, (_, word))| *before = word / ONE);
-        let mut patience = Patience::until(timeout);
+        let mut budget = SpinBudget::until(timeout);
         loop {
             let happened = words.iter().zip(before).position(|((_, word), before)| has_happened(*word, before));
             // (Those behind the last event hold 0, never set, and were found so.)
             if let Some(place) = happened {
                 return Ok(Some(place));
             }
-            if !patience.pause::<System<SHARED>>() && mark(events, &mut words) {
+            if !budget.pause::<System<SHARED>>() && mark(events, &mut words) {
                 let outcome = System::<SHARED>::wait_any(&words[..events.len()], timeout)?;
                 if outcome == WaitAny::TimedOut {
                     return Ok(None);

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
@@ -98,14 +98,14 @@ impl<F: Futex> Latch<F> {
     #[cold]
     #[inline(never)]
     fn wait_slow(&self, timeout: Timeout) -> bool {
-        let mut patience = Patience::until(timeout);
+        let mut budget = SpinBudget::until(timeout);
         loop {
             // Acquire: as in `is_open`.
             let word = self.word.load(Ordering::Acquire);
             if word & COUNT == 0 {
                 return true;
             }
-            if patience.pause::<F>() {
+            if budget.pause::<F>() {
                 continue;
             }
             let marked = word | WAITERS;

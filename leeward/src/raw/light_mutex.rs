@@ -3,7 +3,7 @@
 //! The asymmetric Dekker synchronization of Dave Dice, Hui Huang and Mingyao Yang (2001), between the unlocking store
 //! and the look for sleepers.
 
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
 use crate::fence;
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
@@ -150,8 +150,8 @@ impl LightMutex {
 
     /// Whether it was free at some look.
     fn look(&self, timeout: Timeout) -> bool {
-        let mut patience = Patience::for_lock(timeout);
-        while patience.pause::<Private>() {
+        let mut budget = SpinBudget::for_lock(timeout);
+        while budget.pause::<Private>() {
             if !self.is_locked() && self.try_lock() {
                 return true;
             }

@@ -17,10 +17,10 @@ mod lock_api;
 mod loom_tests;
 mod mutex;
 mod once;
-pub(crate) mod patience;
 mod rwlock;
 mod rwlock_state;
 mod semaphore;
+pub(crate) mod spin_budget;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, Plain, Requeue, Scheme, WakeOp};

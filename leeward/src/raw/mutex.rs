@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use core::time::Duration;
 
 use super::forked::forked_child;
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
@@ -162,7 +162,7 @@ impl<F: Futex> Mutex<F> {
     }
 
     /// Locks it if that is possible until `deadline`; whether it did. A deadline that has passed is [`try_lock`](Self::try_lock)
-    /// with a little patience.
+    /// with a little spinning.
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
         self.take_at_once().is_ok() || self.lock_contended(Timeout::At(deadline), false)
@@ -186,12 +186,12 @@ impl<F: Futex> Mutex<F> {
         self.word.compare_exchange(word, LOCKED | mark | asked, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Looks whether it becomes free, for as long as the patience lasts.
-    fn look(&self, patient: bool, patience: &mut Patience) -> u32 {
+    /// Looks whether it becomes free, for as long as the spin budget lasts.
+    fn look(&self, patient: bool, budget: &mut SpinBudget) -> u32 {
         loop {
             // Relaxed: whoever takes it acquires.
             let word = self.word.load(Ordering::Relaxed);
-            if is_free_for(word, patient) || !patience.pause::<F>() {
+            if is_free_for(word, patient) || !budget.pause::<F>() {
                 return word;
             }
         }
@@ -202,9 +202,9 @@ impl<F: Futex> Mutex<F> {
     #[inline(never)]
     pub(super) fn lock_contended(&self, timeout: Timeout, patient: bool) -> bool {
         let mut waiter = Waiter::new(patient);
-        let mut patience = Patience::for_lock(timeout);
+        let mut budget = SpinBudget::for_lock(timeout);
         loop {
-            let word = self.look(waiter.patient, &mut patience);
+            let word = self.look(waiter.patient, &mut budget);
             if is_free_for(word, waiter.patient) {
                 if self.take(word, &waiter) {
                     return true;
@@ -232,7 +232,7 @@ impl<F: Futex> Mutex<F> {
                 Wait::TimedOut => return self.give_up(&waiter),
                 Wait::Changed => {}
             }
-            patience = Patience::for_lock(timeout);
+            budget = SpinBudget::for_lock(timeout);
         }
     }
 

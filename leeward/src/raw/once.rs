@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Futex, Private, Timeout};
 use crate::mutant::mutated;
@@ -109,7 +109,7 @@ impl<F: Futex> Once<F> {
     #[track_caller]
     fn call_slow(&self, mut work: Option<&mut dyn FnMut()>) {
         let this = F::thread_number();
-        let mut patience = Patience::until(Timeout::Never);
+        let mut budget = SpinBudget::until(Timeout::Never);
         loop {
             // Acquire: as in `is_completed`.
             let word = self.word.load(Ordering::Acquire);
@@ -126,7 +126,7 @@ impl<F: Futex> Once<F> {
                 _ if this != 0 && runner(word) == this && !mutated!(once_itself) => {
                     panic!("what a Once runs asks for it again: it would wait for itself for ever")
                 }
-                _ if patience.pause::<F>() => {}
+                _ if budget.pause::<F>() => {}
                 _ => self.sleep(word),
             }
         }

@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 
 use super::Lock;
 use super::forked::forked_child;
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use super::rwlock_state::{
     ONE_BYPASSED, PHASES, READER, READERS, READERS_WAIT, WRITER, WRITERS_WAIT, Waiting, admits, after_expiry,
     after_writer, has_room, is_free, is_full, is_kept_for_writers, is_written, kept_for, kept_for_writers_until,
@@ -158,7 +158,7 @@ impl<F: Futex> RwLock<F> {
         let mut waiting = Waiting::new(is_nested);
         // The reader has seen the lock free and kept for writers, of whom none came.
         let mut expired = false;
-        let mut patience = Patience::for_lock(timeout);
+        let mut budget = SpinBudget::for_lock(timeout);
         loop {
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
@@ -180,7 +180,7 @@ impl<F: Futex> RwLock<F> {
                     Err(_) => continue,
                 }
             }
-            if patience.pause::<F>() {
+            if budget.pause::<F>() {
                 continue;
             }
             let is_bypassed = waiting.is_bypassed(state);
@@ -285,7 +285,7 @@ impl<F: Futex> RwLock<F> {
     #[cold]
     #[inline(never)]
     fn lock_exclusive_slow(&self, timeout: Timeout) -> bool {
-        let mut patience = Patience::for_lock(timeout);
+        let mut budget = SpinBudget::for_lock(timeout);
         // Who has slept does not know whether others still do; and readers that it was kept for, of whom none came.
         let (mut mark, mut expired) = (0, 0);
         loop {
@@ -301,7 +301,7 @@ impl<F: Futex> RwLock<F> {
                 }
                 continue;
             }
-            if patience.pause::<F>() {
+            if budget.pause::<F>() {
                 continue;
             }
             // Relaxed: everything that is said is in this word.

@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
@@ -93,7 +93,7 @@ impl<F: Futex> Semaphore<F> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self, timeout: Timeout) -> bool {
-        let mut patience = Patience::for_lock(timeout);
+        let mut budget = SpinBudget::for_lock(timeout);
         // Who has slept does not know whether others still do.
         let mut mark = 0;
         loop {
@@ -110,7 +110,7 @@ impl<F: Futex> Semaphore<F> {
                 }
                 return true;
             }
-            if patience.pause::<F>() {
+            if budget.pause::<F>() {
                 continue;
             }
             // Relaxed: everything that is said is in this word.

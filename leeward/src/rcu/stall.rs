@@ -81,7 +81,7 @@ impl Limit {
     }
 }
 
-/// One grace period's patience.
+/// One grace period's time until the next report.
 pub(crate) struct Watch<'a> {
     limit: &'a Limit,
     start: Duration,

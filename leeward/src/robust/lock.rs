@@ -16,7 +16,7 @@ use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{self, Futex, Shared, Timeout, Wait};
 use crate::mutant::mutated;
 use crate::process::is_a_thread;
-use crate::raw::patience::Patience;
+use crate::raw::spin_budget::SpinBudget;
 
 /// Somebody may sleep.
 const WAITERS: u32 = 1 << 31;
@@ -158,7 +158,7 @@ impl Lock {
     /// Looks, then yields, then sleeps. `pending` names this lock throughout: whoever is killed between being woken and
     /// taking it has the kernel wake another.
     fn contend<U: Unlock>(&self, me: Current, timeout: Timeout, sleeper: &mut Sleeper) -> Result<Taken, Refusal> {
-        let mut patience = Patience::for_lock(timeout);
+        let mut budget = SpinBudget::for_lock(timeout);
         loop {
             // Acquire: partner of the release in `unlock`: what stands in the state was written before it.
             let word = self.word.load(Ordering::Acquire);
@@ -174,7 +174,7 @@ impl Lock {
             if timeout == Timeout::Now {
                 return Err(Refusal::WouldBlock);
             }
-            if patience.pause::<Shared>() {
+            if budget.pause::<Shared>() {
                 continue;
             }
             let nap = if U::STORES && !sleeper.is_seen(&self.sleepers) { Some(sleeper.nap()) } else { None };
@@ -185,7 +185,7 @@ impl Lock {
                 || self.word.compare_exchange(word, announced, Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
                 self.sleep(announced, timeout, nap)?;
-                patience = Patience::for_lock(timeout);
+                budget = SpinBudget::for_lock(timeout);
             }
         }
     }

@@ -38,7 +38,7 @@ use crate::raw::Mutex;
 const BATCH: usize = 256;
 /// How long a batch may take before the processors are visited instead: a thread that blocks the signal never
 /// answers.
-const PATIENCE: Duration = Duration::from_millis(10);
+const ANSWER_LIMIT: Duration = Duration::from_millis(10);
 
 /// One signal fence at a time.
 static LOCK: Mutex = <Mutex>::new();
@@ -244,7 +244,7 @@ impl Batch {
         if mutated!(signal_answer) {
             return Ok(());
         }
-        let deadline = futex::now() + PATIENCE;
+        let deadline = futex::now() + ANSWER_LIMIT;
         for place in 0..self.len {
             while !self.answered(place) {
                 // Acquire: what is counted here was answered before.

@@ -36,7 +36,7 @@ const SLICE: Duration = Duration::from_millis(1);
 const NEAR: Duration = Duration::from_millis(100);
 
 /// What a wait has left of its looks before it sleeps.
-pub(crate) struct Patience {
+pub(crate) struct SpinBudget {
     /// How often it has looked; `u32::MAX`: it looks no more.
     looked: u32,
     /// It waits for a lock, which the threads that it yields to may be using.
@@ -47,16 +47,16 @@ pub(crate) struct Patience {
     has_yielded_enough: bool,
 }
 
-impl Patience {
+impl SpinBudget {
     /// For an event that another thread brings about, until `timeout`.
-    pub(crate) const fn until(timeout: Timeout) -> Patience {
-        Patience { looked: 0, is_for_lock: false, timeout, began: Duration::ZERO, has_yielded_enough: false }
+    pub(crate) const fn until(timeout: Timeout) -> SpinBudget {
+        SpinBudget { looked: 0, is_for_lock: false, timeout, began: Duration::ZERO, has_yielded_enough: false }
     }
 
     /// For a lock, until `timeout`. Without one not the time of the yields counts, but their number: as often as not the
     /// threads that had the processor used it for the same lock.
-    pub(crate) const fn for_lock(timeout: Timeout) -> Patience {
-        Patience { is_for_lock: true, ..Patience::until(timeout) }
+    pub(crate) const fn for_lock(timeout: Timeout) -> SpinBudget {
+        SpinBudget { is_for_lock: true, ..SpinBudget::until(timeout) }
     }
 
     /// Returns true if the time counts that its yields take. (To ask for it costs a tenth of a yield.)
@@ -105,7 +105,7 @@ impl Patience {
         }
         if self.looked > SPINS {
             // Asked once, where the first yield was in vain.
-            return self.looked != SPINS + 1 || F::yields_to_all() || mutated!(patience_real_time);
+            return self.looked != SPINS + 1 || F::yields_to_all() || mutated!(spin_real_time);
         }
         if !self.is_timed() {
             return true;
@@ -114,7 +114,7 @@ impl Patience {
         let near = self.began.saturating_add(NEAR);
         let is_near = self.timeout < Timeout::At(Deadline::at(near));
         let is_busy = !self.is_for_lock && BUSY.is_busy(self.began);
-        !(is_near && !mutated!(patience_near) || is_busy)
+        !(is_near && !mutated!(spin_near) || is_busy)
     }
 
     /// Returns true if the yields took so long that another would be one too many.
@@ -127,7 +127,7 @@ impl Patience {
         if took >= SLICE && !self.is_for_lock {
             BUSY.begin(now);
         }
-        took >= LONG && !mutated!(patience_long)
+        took >= LONG && !mutated!(spin_long)
     }
 }
 
@@ -158,7 +158,7 @@ impl Busy {
         // Relaxed: an estimate.
         let left = self.until.load(Ordering::Relaxed).saturating_sub(now.as_nanos() as u64);
         // Another futex may have another clock: what is farther away than can be was not said by this one.
-        left != 0 && left <= span(MOST_LEVEL) + LEVELS && !mutated!(patience_busy)
+        left != 0 && left <= span(MOST_LEVEL) + LEVELS && !mutated!(spin_busy)
     }
 
     /// Yields that ended `now` took long.
