@@ -64,7 +64,7 @@ macro_rules! __leeward_static {
     };
 }
 
-/// How long a loop may look again before it gives the processor away; loom must be told to run somebody else at once.
+/// How long a loop may recheck before it gives the processor away; loom must be told to run somebody else at once.
 #[inline]
 pub(crate) fn spin_hint() {
     #[cfg(not(leeward_loom))]
@@ -73,8 +73,11 @@ pub(crate) fn spin_hint() {
     loom::thread::yield_now();
 }
 
-/// How often to look again before sleeping: not at all in a model, where looking twice is one more schedule and
+/// True where loom explores the code.
+pub(crate) const IS_MODEL: bool = cfg!(leeward_loom);
+
+/// Returns `count`, how often to recheck before sleeping; 0 in a model, where a second check is one more schedule and
 /// nothing new.
-pub(crate) const fn looks(count: u32) -> u32 {
-    if cfg!(leeward_loom) { 0 } else { count }
+pub(crate) const fn outside_model(count: u32) -> u32 {
+    if IS_MODEL { 0 } else { count }
 }

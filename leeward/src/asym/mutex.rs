@@ -9,7 +9,7 @@ use core::ptr;
 
 use super::slots::{Block, LockId, Slot};
 use super::{drain, local};
-use crate::atomic::{AtomicPtr, AtomicU32, Ordering, const_fn, looks};
+use crate::atomic::{AtomicPtr, AtomicU32, Ordering, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{Deadline, Private, Timeout};
 use crate::mutant::mutated;
@@ -18,7 +18,7 @@ use crate::raw;
 
 /// After its first revocation a lock is biased again to a thread that took it so many times in a row, uncontended: some
 /// fences' worth of what that saves.
-const AGAIN: u32 = looks(511) + 1;
+const AGAIN: u32 = outside_model(511) + 1;
 /// The number doubles with each revocation, up to this: then a revocation costs less than a nanosecond a lock.
 const AGAIN_AT_MOST: u32 = AGAIN << 7;
 
@@ -97,7 +97,7 @@ impl RawMutex {
     fn enter(&self, block: &Block, slot: &Slot) -> bool {
         // Pair I, light half, in `announce`: the slot is stored before the look at `owner`. Partner: the heavy fence in
         // `revoke`. Either the revoker sees the slot and waits, or we see that we are not the owner any more.
-        let looked_before = mutated!(asym_owner_looks_again) && self.is_owned_by(block);
+        let looked_before = mutated!(asym_owner_rechecks) && self.is_owned_by(block);
         slot.announce(self.id.get());
         if looked_before || self.is_owned_by(block) {
             return true;

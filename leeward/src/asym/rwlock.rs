@@ -7,7 +7,7 @@
 
 use super::slots::{Left, Slot};
 use super::{drain, local, slots};
-use crate::atomic::{AtomicU64, Ordering, const_fn, looks};
+use crate::atomic::{AtomicU64, Ordering, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{Deadline, Private, Timeout};
 use crate::mutant::mutated;
@@ -20,7 +20,7 @@ const CLOSED: u64 = 0;
 /// ones.
 const INHIBIT: u64 = 9;
 /// No shorter than this, in nanoseconds, however fast the fence was: a read in the meantime does not cost more than it saves;
-const AT_LEAST: u64 = looks(10_000) as u64;
+const AT_LEAST: u64 = outside_model(10_000) as u64;
 /// and no longer, however slow it was (a writer that lost its processor).
 const AT_MOST: u64 = 100_000;
 
@@ -103,7 +103,7 @@ impl RawRwLock {
         // `revoke`. Either the writer sees the slot and waits, or we see that it closed.
         slot.announce(id);
         // Acquire: partner of the release in `reopen`: what was written before that is seen.
-        if self.open.load(Ordering::Acquire) == id || mutated!(asym_read_looks_again) {
+        if self.open.load(Ordering::Acquire) == id || mutated!(asym_read_rechecks) {
             return true;
         }
         slot.retreat();

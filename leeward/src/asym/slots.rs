@@ -4,14 +4,14 @@
 //! (`drain`). A slot holds the *id* of a lock, a number that no other lock ever has: a guard that was leaked keeps
 //! its own lock taken, wherever that lock was moved to, and never another one that lies at the same address later.
 
-use crate::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn, looks};
+use crate::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{self, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
 use crate::registry;
 
 /// Asymmetric locks that a thread may be inside of before further ones cost what ordinary locks cost: four. (Two in a model.)
-const SLOTS: usize = 2 + looks(2) as usize;
+const SLOTS: usize = 2 + outside_model(2) as usize;
 
 /// A slot that is not in use.
 const FREE: u64 = 0;
@@ -176,7 +176,7 @@ impl Slot {
             fence::light();
         }
         // Relaxed: the pair orders it, and the wake itself is a system call.
-        if self.waited.load(Ordering::Relaxed) != 0 && !mutated!(asym_leave_looks_at_waited) {
+        if self.waited.load(Ordering::Relaxed) != 0 && !mutated!(asym_leave_checks_waited) {
             self.wake_writer();
         }
     }

@@ -105,7 +105,7 @@ impl<F: Futex> Barrier<F> {
 
     /// Waits for the end of the round; false if it gave up.
     fn sleep(&self, come: u32, timeout: Timeout) -> bool {
-        let mut budget = SpinBudget::until(timeout);
+        let mut budget = SpinBudget::for_event(timeout);
         loop {
             // Acquire: partner of the last one's release.
             let word = self.word.load(Ordering::Acquire);

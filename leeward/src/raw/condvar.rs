@@ -148,7 +148,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         let sequence = self.enter(lock.queue());
         // SAFETY: the caller's promise.
         unsafe { lock.unlock() };
-        let has_slept = !self.look(sequence, timeout) && self.sleep(sequence, timeout);
+        let has_slept = !self.spin(sequence, timeout) && self.sleep(sequence, timeout);
         let notified = self.leave(sequence);
         // Whoever has not slept was not moved.
         if S::MOVES && has_slept && !mutated!(condvar_lock_moved) {
@@ -159,10 +159,10 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         notified
     }
 
-    /// Whether the sequence ended while the caller looked, as long as its spin budget lasts: then it need not sleep, and its notifier
-    /// finds nobody to move.
-    fn look(&self, sequence: u32, timeout: Timeout) -> bool {
-        let mut budget = SpinBudget::until(timeout);
+    /// Returns true if the sequence number changed within the spin budget: then the caller need not sleep, and its notifier
+    /// finds no waiter to move.
+    fn spin(&self, sequence: u32, timeout: Timeout) -> bool {
+        let mut budget = SpinBudget::for_event(timeout);
         loop {
             // Relaxed: `leave` acquires.
             if self.sequence.load(Ordering::Relaxed) != sequence {

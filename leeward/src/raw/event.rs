@@ -93,7 +93,7 @@ impl<F: Futex> Event<F> {
     #[cold]
     #[inline(never)]
     fn wait_slow(&self, timeout: Timeout) -> bool {
-        let mut budget = SpinBudget::until(timeout);
+        let mut budget = SpinBudget::for_event(timeout);
         // Acquire: as in `is_set`.
         let before = self.word.load(Ordering::Acquire) / ONE;
         loop {

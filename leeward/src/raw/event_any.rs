@@ -35,9 +35,9 @@ impl<const SHARED: bool> Event<System<SHARED>> {
         // What each holds, and how often each had been set when the wait began.
         let mut words = [(&first.word, 0); WAIT_ANY_MOST];
         let mut before = [0; WAIT_ANY_MOST];
-        look(events, &mut words);
+        reload(events, &mut words);
         before.iter_mut().zip(words).for_each(|(before, (_, word))| *before = word / ONE);
-        let mut budget = SpinBudget::until(timeout);
+        let mut budget = SpinBudget::for_event(timeout);
         loop {
             let happened = words.iter().zip(before).position(|((_, word), before)| has_happened(*word, before));
             // (Those behind the last event hold 0, never set, and were found so.)
@@ -50,14 +50,14 @@ impl<const SHARED: bool> Event<System<SHARED>> {
                     return Ok(None);
                 }
             }
-            look(events, &mut words);
+            reload(events, &mut words);
         }
     }
 }
 
 type Words<'a> = [(&'a crate::atomic::AtomicU32, u32); WAIT_ANY_MOST];
 
-fn look<'a, const SHARED: bool>(events: &[&'a Event<System<SHARED>>], words: &mut Words<'a>) {
+fn reload<'a, const SHARED: bool>(events: &[&'a Event<System<SHARED>>], words: &mut Words<'a>) {
     for (word, event) in words.iter_mut().zip(events) {
         // Acquire: partner of the release in `Event::set`.
         *word = (&event.word, event.word.load(Ordering::Acquire));

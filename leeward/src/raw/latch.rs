@@ -98,7 +98,7 @@ impl<F: Futex> Latch<F> {
     #[cold]
     #[inline(never)]
     fn wait_slow(&self, timeout: Timeout) -> bool {
-        let mut budget = SpinBudget::until(timeout);
+        let mut budget = SpinBudget::for_event(timeout);
         loop {
             // Acquire: as in `is_open`.
             let word = self.word.load(Ordering::Acquire);

@@ -4,7 +4,7 @@
 //! and the look for sleepers.
 
 use super::spin_budget::SpinBudget;
-use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
+use crate::atomic::{AtomicU32, Ordering, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
@@ -19,7 +19,7 @@ const WAKING: u32 = 1 << 22;
 const QUIET_SHIFT: u32 = 23;
 const QUIET: u32 = 1 << QUIET_SHIFT;
 /// How many unlocks in a row must find nobody asleep before unlocking is a store again. (One in a model.)
-const QUIET_UNLOCKS: u32 = looks(510) + 1;
+const QUIET_UNLOCKS: u32 = outside_model(510) + 1;
 
 const fn sleepers(word: u32) -> u32 {
     word & SLEEPERS
@@ -148,8 +148,8 @@ impl LightMutex {
         }
     }
 
-    /// Whether it was free at some look.
-    fn look(&self, timeout: Timeout) -> bool {
+    /// Tries again and again, within the spin budget. Returns true if the lock was acquired.
+    fn spin(&self, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
         while budget.pause::<Private>() {
             if !self.is_locked() && self.try_lock() {
@@ -163,7 +163,7 @@ impl LightMutex {
     #[cold]
     #[inline(never)]
     fn lock_contended(&self, timeout: Timeout) -> bool {
-        if self.look(timeout) {
+        if self.spin(timeout) {
             return true;
         }
         let mut word = self.announce(SLEEPER);
@@ -176,7 +176,7 @@ impl LightMutex {
                 self.leave();
                 return false;
             }
-            if self.try_lock() || self.look(timeout) {
+            if self.try_lock() || self.spin(timeout) {
                 self.leave();
                 return true;
             }

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use super::forked::forked_child;
 use super::spin_budget::SpinBudget;
-use crate::atomic::{AtomicU32, Ordering, const_fn, looks};
+use crate::atomic::{AtomicU32, IS_MODEL, Ordering, const_fn, outside_model};
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
 
@@ -109,14 +109,14 @@ impl Waiter {
             return self.asked;
         }
         let since = self.since.unwrap_or(Deadline::at(Duration::MAX)).since_beginning();
-        self.losses > looks(LOSSES) || since.saturating_add(LONG) <= F::now().since_beginning()
+        self.losses > outside_model(LOSSES) || since.saturating_add(LONG) <= F::now().since_beginning()
     }
 }
 
 /// When somebody may take a lock that is kept for those that asked. They come at once, if they are there: in the child of a
 /// fork they are not, nor if their process was killed. (In a model they are.)
 fn kept_until<F: Futex>(word: u32) -> Timeout {
-    let expires = is_reserved(word) && looks(1) != 0 && !mutated!(mutex_expire);
+    let expires = is_reserved(word) && !IS_MODEL && !mutated!(mutex_expire);
     if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
@@ -186,8 +186,8 @@ impl<F: Futex> Mutex<F> {
         self.word.compare_exchange(word, LOCKED | mark | asked, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Looks whether it becomes free, for as long as the spin budget lasts.
-    fn look(&self, patient: bool, budget: &mut SpinBudget) -> u32 {
+    /// Rechecks the word until the lock is free or the spin budget is spent; returns the word.
+    fn spin(&self, patient: bool, budget: &mut SpinBudget) -> u32 {
         loop {
             // Relaxed: whoever takes it acquires.
             let word = self.word.load(Ordering::Relaxed);
@@ -204,7 +204,7 @@ impl<F: Futex> Mutex<F> {
         let mut waiter = Waiter::new(patient);
         let mut budget = SpinBudget::for_lock(timeout);
         loop {
-            let word = self.look(waiter.patient, &mut budget);
+            let word = self.spin(waiter.patient, &mut budget);
             if is_free_for(word, waiter.patient) {
                 if self.take(word, &waiter) {
                     return true;
@@ -242,7 +242,7 @@ impl<F: Futex> Mutex<F> {
             return false;
         }
         loop {
-            // Relaxed: as in `look`.
+            // Relaxed: as in `spin`.
             let word = self.word.load(Ordering::Relaxed);
             if is_free_for(word, true) {
                 if self.take(word, waiter) {

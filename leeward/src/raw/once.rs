@@ -109,7 +109,7 @@ impl<F: Futex> Once<F> {
     #[track_caller]
     fn call_slow(&self, mut work: Option<&mut dyn FnMut()>) {
         let this = F::thread_number();
-        let mut budget = SpinBudget::until(Timeout::Never);
+        let mut budget = SpinBudget::for_event(Timeout::Never);
         loop {
             // Acquire: as in `is_completed`.
             let word = self.word.load(Ordering::Acquire);

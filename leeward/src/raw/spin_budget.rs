@@ -1,5 +1,5 @@
-//! How long a thread that must wait looks again before it sleeps: a little on the processor, then having given the
-//! processor away, since the holder of the lock may need this very one. Each look costs the holder the lock's cache
+//! The spin budget: how long a thread that must wait rechecks before it sleeps: a little on the processor, then having given the
+//! processor away, since the holder of the lock may need this very one. Each recheck costs the holder the lock's cache
 //! line, so the next comes after twice as long.
 //!
 //! A sleep and a wake cost some 50 microseconds on a busy machine, all of this about 12 on a quiet one; most locks are
@@ -15,18 +15,18 @@
 use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
-use crate::atomic::{Ordering, looks, spin_hint};
+use crate::atomic::{Ordering, outside_model, spin_hint};
 use crate::futex::{Deadline, Futex, Timeout};
 use crate::mutant::mutated;
 
-/// Looks after 1, 2 and 4 pauses. Twice as many, to 64, cost half of the rate at which eight threads lock on two processors.
-const SPINS: u32 = looks(3);
-/// Looks after 1, 2, 4 and 8 yields. One yield a time, seven times, gave nine tenths of this rate.
-const YIELDS: u32 = looks(4);
+/// Rechecks after 1, 2 and 4 pauses. Twice as many, to 64, cost half of the rate at which eight threads lock on two processors.
+const SPINS: u32 = outside_model(3);
+/// Rechecks after 1, 2, 4 and 8 yields. One yield a time, seven times, gave nine tenths of this rate.
+const YIELDS: u32 = outside_model(4);
 
 /// Of a thread that waits for another thread's word rather than for a lock: yields, with a look after each. Where the
 /// two share a processor, the first hands it over.
-const HAND_OVER_YIELDS: u32 = looks(4);
+const HAND_OVER_YIELDS: u32 = outside_model(4);
 
 /// The time that the yields of one wait may take together.
 const LONG: Duration = Duration::from_micros(20);
@@ -35,10 +35,10 @@ const SLICE: Duration = Duration::from_millis(1);
 /// A wait whose deadline is nearer than this does not yield.
 const NEAR: Duration = Duration::from_millis(100);
 
-/// What a wait has left of its looks before it sleeps.
+/// How often a wait may recheck before it sleeps.
 pub(crate) struct SpinBudget {
-    /// How often it has looked; `u32::MAX`: it looks no more.
-    looked: u32,
+    /// How often it has rechecked; `u32::MAX`: the budget is spent.
+    spent: u32,
     /// It waits for a lock, which the threads that it yields to may be using.
     is_for_lock: bool,
     timeout: Timeout,
@@ -49,14 +49,14 @@ pub(crate) struct SpinBudget {
 
 impl SpinBudget {
     /// For an event that another thread brings about, until `timeout`.
-    pub(crate) const fn until(timeout: Timeout) -> SpinBudget {
-        SpinBudget { looked: 0, is_for_lock: false, timeout, began: Duration::ZERO, has_yielded_enough: false }
+    pub(crate) const fn for_event(timeout: Timeout) -> SpinBudget {
+        SpinBudget { spent: 0, is_for_lock: false, timeout, began: Duration::ZERO, has_yielded_enough: false }
     }
 
     /// For a lock, until `timeout`. Without one not the time of the yields counts, but their number: as often as not the
     /// threads that had the processor used it for the same lock.
     pub(crate) const fn for_lock(timeout: Timeout) -> SpinBudget {
-        SpinBudget { is_for_lock: true, ..SpinBudget::until(timeout) }
+        SpinBudget { is_for_lock: true, ..SpinBudget::for_event(timeout) }
     }
 
     /// Returns true if the time counts that its yields take. (To ask for it costs a tenth of a yield.)
@@ -76,22 +76,22 @@ impl SpinBudget {
 
     /// Pauses, or makes the next of `rounds` rounds of `yields` yields.
     fn pause_by<F: Futex>(&mut self, rounds: u32, yields: impl Fn(u32) -> u32) -> bool {
-        let looked = self.looked;
-        if looked < SPINS {
-            self.looked += 1;
-            (0..1_u32 << looked).for_each(|_| spin_hint());
+        let spent = self.spent;
+        if spent < SPINS {
+            self.spent += 1;
+            (0..1_u32 << spent).for_each(|_| spin_hint());
             return true;
         }
-        if looked >= SPINS + rounds || !self.may_yield::<F>() {
-            self.looked = u32::MAX;
+        if spent >= SPINS + rounds || !self.may_yield::<F>() {
+            self.spent = u32::MAX;
             return false;
         }
-        self.looked += 1;
-        for _ in 0..yields(looked - SPINS) {
+        self.spent += 1;
+        for _ in 0..yields(spent - SPINS) {
             F::yield_now();
             if self.took_long::<F>() {
                 // Others had time enough. The thread has a processor now, and looks as it did at first.
-                (self.looked, self.has_yielded_enough) = (0, true);
+                (self.spent, self.has_yielded_enough) = (0, true);
                 break;
             }
         }
@@ -103,9 +103,9 @@ impl SpinBudget {
         if self.has_yielded_enough {
             return false;
         }
-        if self.looked > SPINS {
+        if self.spent > SPINS {
             // Asked once, where the first yield was in vain.
-            return self.looked != SPINS + 1 || F::yields_to_all() || mutated!(spin_real_time);
+            return self.spent != SPINS + 1 || F::yields_to_all() || mutated!(spin_real_time);
         }
         if !self.is_timed() {
             return true;
@@ -133,7 +133,7 @@ impl SpinBudget {
 
 /// Until when no wait of this process for an event yields.
 ///
-/// A word of core's, which loom does not see: an estimate that decides how long is looked, and nothing else.
+/// A word of core's, which loom does not see: an estimate that decides how long is spent, and nothing else.
 struct Busy {
     /// That time in nanoseconds, on the clock that waits end by; the bits [`LEVELS`] count how often in a row yields
     /// have taken long.

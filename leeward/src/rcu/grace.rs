@@ -8,17 +8,17 @@ use super::slot::Slot;
 use super::stall;
 use super::stats::Counts;
 use super::tickets::Tickets;
-use crate::atomic::{AtomicU64, AtomicUsize, Ordering, const_fn, fence, looks, spin_hint};
+use crate::atomic::{AtomicU64, AtomicUsize, Ordering, const_fn, fence, outside_model, spin_hint};
 use crate::fence::Pair;
 use crate::futex::{self, Private, Timeout};
 use crate::mutant::mutated;
 use crate::process::thread;
 use crate::registry::{Full, Registry};
 
-/// How often the scan looks at a reader before it sleeps: a few microseconds, about what the sleep and its fence
+/// How often the scan rechecks a reader before it sleeps: a few microseconds, about what the sleep and its fence
 /// would cost. Never a yield: a reader that lost its processor inside a section gets it back sooner when we sleep,
 /// and wakes us when it is outside.
-const LOOKS: u32 = 64;
+const RECHECKS: u32 = 64;
 
 /// The epoch that readers copy. Only grace periods change it; alone on its lines.
 #[repr(align(128))]
@@ -180,9 +180,9 @@ impl Grace {
         Ok(true)
     }
 
-    /// Looks a while: short sections end.
+    /// Spins for a while: short sections end. Returns true if the reader has left.
     fn leaves_soon(&self, slot: &Slot, epoch: u64) -> bool {
-        for _ in 0..looks(LOOKS) {
+        for _ in 0..outside_model(RECHECKS) {
             if !slot.is_blocking(epoch) {
                 return true;
             }
@@ -211,7 +211,7 @@ impl Grace {
                         self.arm::<P>(core::iter::once(slot));
                     }
                 }
-                if mutated!(look_again_before_sleep) || slot.is_blocking(epoch) {
+                if mutated!(recheck_before_sleep) || slot.is_blocking(epoch) {
                     self.sleep_on(slot, &mut watch, timeout);
                 }
             }
@@ -240,7 +240,7 @@ impl Grace {
     fn sleep_on(&self, slot: &Slot, watch: &mut stall::Watch, timeout: Timeout) {
         self.counts.sleeps.add(1);
         futex::wait(slot.waited(), 1, timeout.min(watch.timeout()));
-        watch.look(slot, &self.counts);
+        watch.report_if_due(slot, &self.counts);
     }
 
     /// Reports the reader that is in the way of the grace period that runs, for a caller that waited for `least` and

@@ -141,7 +141,7 @@ impl Slot {
             P::light();
         }
         // Relaxed: pair C orders it, and the wake itself is a system call.
-        if self.waited.load(Ordering::Relaxed) != 0 && !mutated!(leave_looks_at_waited) {
+        if self.waited.load(Ordering::Relaxed) != 0 && !mutated!(leave_checks_waited) {
             self.wake_writer();
         }
     }

@@ -104,7 +104,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Reports the reader if one is due and it is still there. By the clock: a sleep that signals cut short counts.
-    pub(super) fn look(&mut self, slot: &Slot, counts: &Counts) {
+    pub(super) fn report_if_due(&mut self, slot: &Slot, counts: &Counts) {
         let waited = self.waited();
         if !slot.is_inside() || self.due.is_none_or(|due| waited < due) {
             return;

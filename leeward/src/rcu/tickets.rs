@@ -4,7 +4,7 @@
 //! number `started + 1`, serves everybody who arrives while number `started` runs. The leader of number `n` wakes all
 //! who wait for `n`, and one of those who wait for `n + 1`, who then leads. N callers cost two grace periods, not N.
 
-use crate::atomic::{AtomicU32, AtomicU64, Ordering, const_fn, fence, looks, spin_hint};
+use crate::atomic::{AtomicU32, AtomicU64, Ordering, const_fn, fence, outside_model, spin_hint};
 use crate::futex::{self, Timeout};
 use crate::mutant::mutated;
 
@@ -45,8 +45,8 @@ impl Room {
     }
 }
 
-/// How often a follower looks before it sleeps: about as long as an undisturbed grace period takes.
-const LOOKS: u32 = 32;
+/// How often a follower rechecks before it sleeps: about as long as an undisturbed grace period takes.
+const RECHECKS: u32 = 32;
 
 impl Tickets {
     const_fn! {
@@ -102,7 +102,7 @@ impl Tickets {
         let before = self.done.load(Ordering::Relaxed);
         if mutated!(done_release) {
             self.leader.store(0, Ordering::Relaxed);
-            for _ in 0..looks(64) {
+            for _ in 0..outside_model(64) {
                 spin_hint();
             }
         }
@@ -157,8 +157,8 @@ impl Tickets {
     /// think that it still holds.
     /// False if the caller may not sleep, which is asked only when it would.
     pub(crate) fn follow(&self, ticket: u64, may_sleep: impl FnOnce() -> bool, timeout: Timeout) -> bool {
-        for _ in 0..looks(LOOKS) {
-            if self.is_worth_a_look(ticket) {
+        for _ in 0..outside_model(RECHECKS) {
+            if self.may_go_on(ticket) {
                 return true;
             }
             spin_hint();
@@ -176,7 +176,7 @@ impl Tickets {
             // what it did.
             fence(Ordering::SeqCst);
         }
-        if mutated!(follower_recheck) || !self.is_worth_a_look(ticket) {
+        if mutated!(follower_recheck) || !self.may_go_on(ticket) {
             futex::wait(&room.round, round, timeout);
         }
         // Relaxed: a leader that still counts us makes a system call for nothing.
@@ -184,7 +184,7 @@ impl Tickets {
         true
     }
 
-    fn is_worth_a_look(&self, ticket: u64) -> bool {
+    fn may_go_on(&self, ticket: u64) -> bool {
         // Relaxed: `try_lead` decides.
         self.is_served(ticket) || self.leader.load(Ordering::Relaxed) == 0
     }

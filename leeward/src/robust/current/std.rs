@@ -38,7 +38,7 @@ std::thread_local! {
 #[inline]
 pub(super) fn current() -> Result<Current, ListError> {
     let known = KNOWN.with(Cell::get);
-    if known.is_here() { Ok(known) } else { look() }
+    if known.is_here() { Ok(known) } else { find() }
 }
 
 impl Current {
@@ -72,7 +72,7 @@ impl Current {
 
 #[cold]
 #[inline(never)]
-fn look() -> Result<Current, ListError> {
+fn find() -> Result<Current, ListError> {
     let process = fork_mark::now();
     let who = u64::from(thread_number()) | u64::from(process) << PROCESS_SHIFT;
     let me = Current { who, list: List::find()? };

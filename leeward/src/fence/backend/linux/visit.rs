@@ -96,13 +96,13 @@ fn pass(threads: &mut impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> Option<bool> {
 /// Runs once on `cpu`.
 fn visit(cpu: usize) -> Visit {
     let before = switches();
-    if is_on(cpu) && !mutated!(visit_looks) {
+    if is_on(cpu) && !mutated!(visit_checks) {
         return Visit::Done;
     }
     let mut only = CpuSet::new();
     only.set(cpu);
     match sched_setaffinity(None, &only) {
-        Ok(()) if mutated!(visit_looks) => Visit::Done,
+        Ok(()) if mutated!(visit_checks) => Visit::Done,
         Ok(()) if is_on(cpu) && has_switched(before) => Visit::Done,
         Ok(()) => Visit::Elsewhere,
         Err(Errno::INVAL) => Visit::Absent,
