@@ -145,9 +145,11 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     /// # Safety
     /// The caller holds `lock`.
     pub unsafe fn wait<L: Lock<F>>(&self, lock: &L, timeout: Timeout) -> bool {
+        // Counted under the caller's lock: a notifier that changes, under the lock, what this thread waits for finds it.
         let sequence = self.enter(lock.queue());
         // SAFETY: the caller's promise.
         unsafe { lock.unlock() };
+        // Notified within the spin budget: no sleep, and no wake.
         let has_slept = !self.spin(sequence, timeout) && self.sleep(sequence, timeout);
         let notified = self.leave(sequence);
         // Whoever has not slept was not moved.
@@ -299,14 +301,17 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         self.inner.lock();
         // Relaxed, all: under the inner lock.
         let count = waiters(self.counts.load(Ordering::Relaxed)).min(count);
+        // All those inside are on their way out.
         if count == 0 {
             self.unlock_inner();
             return 0;
         }
+        // From here on no waiter of before goes to sleep, and one that comes is not this notification's.
         let sequence = self.sequence.load(Ordering::Relaxed).wrapping_add(1);
         if !mutated!(condvar_sequence) {
             self.sequence.store(sequence, Ordering::Relaxed);
         }
+        // `WakeOp`: one call wakes the waiters, unlocks the inner lock and wakes a thread that waits for that.
         if S::UNLOCKS {
             self.count_signals(count);
             // SAFETY: the inner lock is held, and lives as long as this call.
@@ -320,11 +325,12 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         // inner lock or a signal, of which there are none for the last of them until `count_signals`.
         let stored = unsafe { stored.as_ref() };
         match queue.or(stored) {
+            // `Requeue`, and a waiter that is woken would find the lock held: by its holder, or by the waiter before it.
             Some(queue) if S::MOVES && (count > 1 || queue.is_locked()) => {
                 self.requeue_to(queue, sequence, count);
                 self.count_signals(count);
             }
-            // Counted first, so that whoever is woken needs not the inner lock.
+            // A plain wake. Counted first, so that a waiter that is woken does not need the inner lock.
             _ => {
                 self.count_signals(count);
                 self.wake(count);

@@ -197,7 +197,8 @@ impl<F: Futex> Mutex<F> {
         }
     }
 
-    /// Whether it has the lock. `patient`: the caller slept on the lock's word already, moved there.
+    /// Waits for the lock. Returns true if it was acquired, false on timeout. `patient`: the caller slept on the lock's word
+    /// already, moved there.
     #[cold]
     #[inline(never)]
     pub(super) fn lock_contended(&self, timeout: Timeout, patient: bool) -> bool {
@@ -205,15 +206,19 @@ impl<F: Futex> Mutex<F> {
         let mut budget = SpinBudget::for_lock(timeout);
         loop {
             let word = self.spin(waiter.patient, &mut budget);
+            // Free, and not reserved for others: take it, or see who did.
             if is_free_for(word, waiter.patient) {
                 if self.take(word, &waiter) {
                     return true;
                 }
                 continue;
             }
+            // Held or reserved, and the spin budget is spent. A waiter that was passed over for too long asks; one that
+            // had asked asks again where the requests have expired meanwhile.
             let starving = waiter.is_starving::<F>();
             let asks = starving && !(waiter.asked && is_asked_for(word));
             let marked = (word | CONTENDED).wrapping_add(if asks { ASKED } else { 0 });
+            // Tell the unlock that a thread sleeps. If the word has changed, the lock may be free: from the beginning.
             // Relaxed, both: a mark; the kernel compares the word under its queue's lock.
             if marked != word && self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_err()
             {
@@ -223,13 +228,18 @@ impl<F: Futex> Mutex<F> {
             if waiter.since.is_none() {
                 waiter.since = Some(F::now());
             }
+            // Sleep until woken, but no longer than a lock is kept for those that asked.
             let until = timeout.min(kept_until::<F>(marked));
             let outcome = F::wait(&self.word, marked, until);
             waiter.expired = outcome == Wait::TimedOut && until != timeout;
             match outcome {
+                // By an unlock, or for no reason: reserved locks are for this thread from now on.
                 Wait::Woken => waiter.woken(),
+                // The lock was kept for those that asked, and none of them came: their requests have expired.
                 Wait::TimedOut if waiter.expired => waiter.patient = true,
+                // The caller's time is up.
                 Wait::TimedOut => return self.give_up(&waiter),
+                // The word changed before the thread slept: it has lost nothing.
                 Wait::Changed => {}
             }
             budget = SpinBudget::for_lock(timeout);

@@ -286,13 +286,15 @@ impl<F: Futex> RwLock<F> {
     #[inline(never)]
     fn lock_exclusive_slow(&self, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
-        // Who has slept does not know whether others still do; and readers that it was kept for, of whom none came.
+        // `mark`: who has slept does not know whether others still do. `expired`: the bypassed readers for whom the lock was
+        // kept in vain; 0: none.
         let (mut mark, mut expired) = (0, 0);
         loop {
             // Acquire: partner of the release in `wake_writer`: whoever knows of a wake sees the unlock before it.
             let wakes = self.writers.load(Ordering::Acquire);
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
+            // Free; or free and kept for readers of whom none came while this writer slept: take it.
             if kept_for(state) == Some(expired) || is_free(state) {
                 let taken = after_expiry(state) | WRITER | mark;
                 // Acquire: as in `take_at_once`.
@@ -301,9 +303,11 @@ impl<F: Futex> RwLock<F> {
                 }
                 continue;
             }
+            // Held, or kept for readers: recheck, while the spin budget lasts.
             if budget.pause::<F>() {
                 continue;
             }
+            // Tell the unlock that a writer sleeps, and newcomers to stay out.
             // Relaxed: everything that is said is in this word.
             if state & WRITERS_WAIT == 0
                 && self
@@ -314,13 +318,17 @@ impl<F: Futex> RwLock<F> {
                 continue;
             }
             mark = WRITERS_WAIT;
+            // Sleep until a wake is counted, but no longer than a free lock is kept for bypassed readers.
             let until = timeout.min(kept_until::<F>(state));
             match F::wait(&self.writers, wakes, until) {
+                // The caller's time is up: readers need not stay out for this writer any more.
                 Wait::TimedOut if until == timeout => {
                     self.retract();
                     return false;
                 }
+                // The readers that it was kept for did not come. If none comes before the recheck, take it from them.
                 Wait::TimedOut => expired = kept_for(state).unwrap_or(0),
+                // A wake: bypassed readers are waited for anew.
                 Wait::Woken | Wait::Changed => expired = 0,
             }
         }
