@@ -169,6 +169,7 @@ impl RawMutex {
         let Some(owner) = self.owner() else { return true };
         let slot = owner.first();
         let is_held = || slot.is_held_for(id);
+        // The owner is inside already: the fence would only confirm it.
         if matches!(timeout, Timeout::Now) && is_held() {
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
@@ -187,6 +188,7 @@ impl RawMutex {
             Timeout::Now => !is_held(),
             _ => drain::wait(|| core::iter::once(slot), id, timeout),
         };
+        // The owner stayed, and the time is up: the bias is its own again.
         if !has_left {
             if !mutated!(asym_owner_restored) {
                 self.set_owner(owner);
@@ -194,6 +196,7 @@ impl RawMutex {
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
         } else if !is_own {
+            // Revoked: the next bias is earned by more locks in a row.
             // Relaxed, both: under the lock.
             let needed = self.needed.load(Ordering::Relaxed);
             self.needed.store((2 * needed).clamp(AGAIN, AGAIN_AT_MOST), Ordering::Relaxed);

@@ -99,8 +99,9 @@ impl RawRwLock {
     #[inline(always)]
     fn enter(&self, slot: &Slot) -> bool {
         let id = self.id.get();
-        // Pair G, light half, in `announce`: the slot is stored before the look at `open`. Partner: the heavy fence in
-        // `revoke`. Either the writer sees the slot and waits, or we see that it closed.
+        // Pair G, light half, in `announce`. Partner: the heavy fence in `revoke`.
+        // - If our store comes first, the writer's scan sees the slot and waits for us.
+        // - If the heavy fence comes first, we see the lock closed, retreat, and take the ordinary lock.
         slot.announce(id);
         // Acquire: partner of the release in `reopen`: what was written before that is seen.
         if self.open.load(Ordering::Acquire) == id || mutated!(asym_read_rechecks) {
@@ -239,13 +240,15 @@ impl RawRwLock {
         let id = self.id.get();
         let begun = now();
         let has_left = if matches!(timeout, Timeout::Now) && self.is_read(id) {
-            // Why pay to be told the same.
+            // A reader is inside already: the fence would only confirm it.
             false
         } else {
             // Relaxed: ordered by the fence.
             self.open.store(CLOSED, Ordering::Relaxed);
             if !mutated!(asym_revoke_heavy) {
-                // Pair G, heavy half: closed before the look at the slots. Partner: the light fence in `enter`.
+                // Pair G, heavy half. Partner: the light fence in `enter`.
+                // - If the reader's store comes first, the scan below sees its slot and waits.
+                // - If this fence comes first, the reader sees the lock closed.
                 fence::heavy_or_abort();
             }
             let cost = now() - begun;
@@ -257,6 +260,7 @@ impl RawRwLock {
             self.reopen_at.store(now() + (INHIBIT * cost).clamp(AT_LEAST, AT_MOST), Ordering::Relaxed);
             has_left
         };
+        // Readers stayed, and the time is up: the lock is theirs again.
         if !has_left {
             if !mutated!(asym_open_restored) {
                 // Release: as in `reopen`: nothing was written now, but before.

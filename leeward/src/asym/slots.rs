@@ -132,8 +132,9 @@ impl Slot {
     pub(super) fn announce(&self, id: u64) {
         self.store(id);
         if !mutated!(asym_announce_light) {
-            // Pairs G and I, light half: the announcement is before the look at the lock. Partners: the heavy fences
-            // in `RawRwLock::revoke` and `RawMutex::revoke`.
+            // Pairs G and I, light half. Partners: the heavy fences in `RawRwLock::revoke` and `RawMutex::revoke`.
+            // - If our store comes first, the revoker sees the slot and waits for us.
+            // - If the heavy fence comes first, we see that the lock is closed, or another's, and retreat.
             fence::light();
         }
     }

@@ -111,8 +111,9 @@ impl LightMutex {
     pub unsafe fn unlock(&self) {
         // Release: what was done under the lock happens before the next holder's acquire.
         self.state.store(UNLOCKED, Ordering::Release);
-        // Pair F: the store above is before the look below; partner: the heavy fence in `announce`. If this comes
-        // before that reaches us, the sleeper's second look finds the lock free. If after, we find the word raised.
+        // Pair F, light half. Partner: the heavy fence in `announce`.
+        // - If our store comes first, the sleeper's recheck finds the lock free.
+        // - If the heavy fence comes first, we find the word raised and wake a sleeper.
         fence::light();
         // Relaxed: ordered by the fence.
         if self.waiters.load(Ordering::Relaxed) != 0 {
@@ -195,9 +196,11 @@ impl LightMutex {
             match self.waiters.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => {
                     if !is_raised(word) && !mutated!(light_heavy) {
-                        // Pair F: raised before the caller looks at the lock again; partner: the light fence in
-                        // `unlock`. Whoever unlocks either sees the raised word, or we see the lock free. Those that come
-                        // while this runs and sleep at once are woken by whoever has the lock next: by us, if it is free.
+                        // Pair F, heavy half. Partner: the light fence in `unlock`.
+                        // - If the unlock's store comes first, our recheck finds the lock free.
+                        // - If this fence comes first, the unlock finds the word raised and wakes a sleeper.
+                        // Those that come while this runs and sleep at once are woken by the next holder's unlock: by ours,
+                        // if our recheck takes the lock.
                         fence::heavy_or_abort();
                     }
                     return next;

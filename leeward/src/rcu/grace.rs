@@ -1,6 +1,17 @@
 //! The grace period: one implementation for every flavour of reader and every pair of fences.
 //!
-//! docs/orderings.md tells the two interleavings of each lettered pair and what breaks without it.
+//! ```text
+//! a reader's processor                          the leader's processor
+//! enter  epoch = GLOBAL                         advance  (the callers have unlinked the old value)
+//!        light                           A               heavy
+//!        load the pointer                                GLOBAL += 1
+//!        ... the section ...                    scan     load each epoch; nobody blocks: done
+//! leave  epoch = 0                              arm      waited = 1, on each slot that blocks
+//!        light                           C               heavy
+//!        load waited; if set, wake              sleep    load epoch; if it blocks still, sleep on waited
+//! ```
+//! At A the scan sees the reader, or the reader sees the new pointer. At C the reader sees the request, or the leader
+//! sees that the reader has left. docs/orderings.md says of each lettered pair what breaks without it.
 
 use core::time::Duration;
 
@@ -128,10 +139,10 @@ impl Grace {
             self.epoch.0.store(epoch, Ordering::Relaxed);
         }
         if !mutated!(heavy_before_scan) {
-            // Pair A, heavy half: what the callers unlinked is before the scan. Partner: the light fence in
-            // `Slot::enter_outermost` and `Slot::quiesce`. Either the scan sees the reader inside, or the
-            // reader sees the new pointer. Pair B as well: `started` is stored before, and a caller that
-            // read the old number has its unlink covered.
+            // Pair A, heavy half. Partner: the light fence in `Slot::enter_outermost` and `Slot::quiesce`.
+            // - If the reader's store comes first, the scan sees the reader inside and waits for it.
+            // - If this fence comes first, the reader sees what the callers unlinked.
+            // Pair B as well: `started` is stored before, and a caller that read the old number has its unlink covered.
             self.heavy::<P>(|| {
                 let order = if mutated!(sections_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
                 // Acquire: the sections of a reader that unregistered are over. Partner: the release in
@@ -230,9 +241,9 @@ impl Grace {
             slot.raise_waited();
         }
         if asked && !mutated!(heavy_before_sleep) {
-            // Pair C, heavy half: the request is before our next look at the slot. Partner: the light fence in
-            // `Slot::leave_outermost`. Either the reader sees the request and wakes us, or we see that it
-            // left.
+            // Pair C, heavy half. Partner: the light fence in `Slot::leave_outermost`.
+            // - If the reader's store comes first, our recheck of the slot sees that it has left.
+            // - If this fence comes first, the reader sees the request and wakes us.
             self.heavy::<P>(|| is_needed);
         }
     }

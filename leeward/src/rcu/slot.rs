@@ -89,8 +89,9 @@ impl Slot {
         let now = global.load(Ordering::Relaxed);
         self.announce(now, if mutated!(enter_store_release) { Ordering::Relaxed } else { Ordering::Release });
         if !mutated!(enter_light) {
-            // Pair A, light half: the announcement is before every load in the section. Partner: the heavy fence in
-            // `Grace::advance`.
+            // Pair A, light half. Partner: the heavy fence in `Grace::advance`.
+            // - If our store comes first, the scan sees us inside and waits for us.
+            // - If the heavy fence comes first, each load in the section sees what was unlinked.
             P::light();
         }
     }
@@ -136,8 +137,9 @@ impl Slot {
         // `is_blocking`.
         self.epoch.store(OUTSIDE, order);
         if !mutated!(leave_light) {
-            // Pair C, light half: the store above is before the look at `waited`. Partner: the heavy fence in
-            // `Grace::arm`.
+            // Pair C, light half. Partner: the heavy fence in `Grace::arm`.
+            // - If our store comes first, the leader's recheck sees that we have left.
+            // - If the heavy fence comes first, we see the request in `waited` and wake the leader.
             P::light();
         }
         // Relaxed: pair C orders it, and the wake itself is a system call.

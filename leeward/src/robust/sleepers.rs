@@ -68,8 +68,9 @@ impl Sleepers {
             // Relaxed: ordered by the fence, and before the unlocking store by that one's release.
             self.leaving.store(LEAVING, Ordering::Relaxed);
         }
-        // Pair K: the store above is before the look below; partner: the heavy fence in `is_seen`. If this comes before that reaches
-        // us, the sleeper finds us leaving, and naps. If after, we find it counted.
+        // Pair K, light half. Partner: the heavy fence in `is_seen`.
+        // - If our store comes first, the sleeper finds us leaving, and naps.
+        // - If the heavy fence comes first, we find the sleeper counted, and unlock by an exchange.
         fence::light();
         // Relaxed: ordered by the fence.
         self.word.load(Ordering::Relaxed) == 0
@@ -115,7 +116,9 @@ impl Sleeper {
         }
         // Acquire: partner of the release below: what that fence brought to light is seen here.
         if all.word.load(Ordering::Acquire) & FENCED == 0 {
-            // Pair K: counted before the look at the owner below; partner: the light fence in `owner_leaves`.
+            // Pair K, heavy half. Partner: the light fence in `owner_leaves`.
+            // - If the owner's store comes first, we find it leaving below, and nap.
+            // - If this fence comes first, the owner finds us counted, and unlocks by an exchange.
             if !mutated!(robust_light_heavy) && !processes::heavy() {
                 return false;
             }
