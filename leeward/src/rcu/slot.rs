@@ -33,7 +33,7 @@ const DETACHED: u64 = 2;
 /// | `epoch` | reader | 0: outside; else the global epoch as the reader saw it when it entered (or was last quiescent) |
 /// | `extra` | reader | sections beyond the first; bit 63: `TRANSIENT`. 64 bits, so that forgetting guards cannot carry into it |
 /// | `waited` | writer sets, reader clears | 1: a writer sleeps on this word until the reader leaves |
-/// | `owner` | who registers | 0: free; else the thread, as `thread::this` names it; bit 63: that thread has run its thread-local destructors |
+/// | `owner` | who registers | 0: free; else the id of its thread (`thread::current`); bit 63: that thread has run its thread-local destructors |
 /// | `thread` | who registers | the thread's number, for reports |
 /// | `is_fenced` | who registers | 1: its reader executes a full fence where it announces itself, so that writers need no heavy one |
 /// | `entered_at` | reader, debug builds | where the outermost section began, for reports |
@@ -359,10 +359,10 @@ impl Slot {
     }
 
     /// The thread that asks ends. If the slot is its handle's, it may leave with a guard that was leaked.
-    pub(super) fn thread_ends(&self, name: u64) {
+    pub(super) fn thread_ends(&self, id: u64) {
         // Relaxed, both: the thread's own slot; else for the child of a fork.
-        if self.owner.load(Ordering::Relaxed) == name {
-            self.owner.store(name | thread::ENDED, Ordering::Relaxed);
+        if self.owner.load(Ordering::Relaxed) == id {
+            self.owner.store(id | thread::ENDED, Ordering::Relaxed);
         }
     }
 

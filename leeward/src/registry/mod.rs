@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::atomic::{AtomicPtr, AtomicU64, AtomicUsize, IS_MODEL, Ordering};
 use crate::mutant::mutated;
 
 #[cfg(all(test, leeward_loom))]
@@ -35,15 +35,9 @@ pub(crate) trait Slot: Sized {
 }
 
 /// Slots in the registry itself.
-#[cfg(not(leeward_loom))]
-const INLINE: usize = 16;
-#[cfg(leeward_loom)]
-const INLINE: usize = 2;
+const INLINE: usize = if IS_MODEL { 2 } else { 16 };
 /// Blocks beyond those; the k-th has `INLINE << k` slots.
-#[cfg(not(leeward_loom))]
-const BLOCKS: usize = 24;
-#[cfg(leeward_loom)]
-const BLOCKS: usize = 1;
+const BLOCKS: usize = if IS_MODEL { 1 } else { 24 };
 
 /// The bits of `free_from` that are an index.
 const INDEX: u64 = u32::MAX as u64;

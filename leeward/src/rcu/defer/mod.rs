@@ -63,7 +63,7 @@ pub(crate) struct Queue {
     inherited: AtomicU64,
     /// Forks under way, beside which no callback is to begin.
     pausing: AtomicU32,
-    /// The thread that runs callbacks now, as `thread::this` names it; 0: none.
+    /// The id of the thread that runs callbacks now (`thread::current`); 0: none.
     runner: AtomicU64,
     /// Changes when a batch has run; where `barrier` and callers beyond the limit sleep.
     round: AtomicU32,
