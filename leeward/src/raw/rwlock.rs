@@ -9,12 +9,12 @@ use core::marker::PhantomData;
 
 use super::Lock;
 use super::forked::forked_child;
-use super::spin_budget::SpinBudget;
 use super::rwlock_state::{
     ONE_BYPASSED, PHASES, READER, READERS, READERS_WAIT, WRITER, WRITERS_WAIT, Waiting, admits, after_expiry,
     after_writer, has_room, is_free, is_full, is_kept_for_writers, is_written, kept_for, kept_for_writers_until,
     kept_until, room_may_be_at, show, without_bypassed,
 };
+use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::mutated;
