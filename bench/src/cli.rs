@@ -34,6 +34,8 @@ pub enum Table {
     Engine(Contests),
     /// Read rate and grace-period time for 1 to 64 readers and for 1 to 10,000 idle ones, as JSON and as a picture
     RcuScaling(Scaling),
+    /// Measure nothing: write README.md's table from a page of `bench/results`
+    Readme(Readme),
     #[command(hide = true)]
     MemoryChild { row: String, case: Case, seconds: f64 },
 }
@@ -69,6 +71,19 @@ pub struct Scaling {
     pub svg: Option<String>,
     #[command(flatten)]
     pub common: Common,
+}
+
+#[derive(Args)]
+pub struct Readme {
+    /// The page to take the numbers from [default: the newest of `bench/results`]
+    #[arg(value_name = "PAGE")]
+    pub page: Option<String>,
+    /// Write nothing; fail if README.md's table is not what the page gives
+    #[arg(long)]
+    pub check: bool,
+    /// Write the table to standard output and leave README.md alone
+    #[arg(long)]
+    pub print: bool,
 }
 
 #[derive(Args)]
@@ -126,7 +141,7 @@ fn sentence(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             format!(
-                "There is no table `{}`: the tables are `rcu`, `rcu-scaling`, `locks` and `engine`.",
+                "There is no table `{}`: the tables are `rcu`, `rcu-scaling`, `locks` and `engine`; `readme` writes README.md's.",
                 said(ContextKind::InvalidSubcommand)
             )
         }

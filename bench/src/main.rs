@@ -11,6 +11,7 @@ mod markdown;
 mod places;
 mod plan;
 mod rcu;
+mod readme;
 mod report;
 mod rounds;
 mod trouble;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
             Table::RcuScaling(options) => rcu::scale(&options),
             Table::Locks(options) => locks::compare(&options),
             Table::Engine(options) => engine::compare(&options),
+            Table::Readme(options) => readme::write(&options),
             Table::MemoryChild { row, case, seconds } => {
                 rcu::figures::memory::child(&row, case, seconds).map(|()| true)
             }

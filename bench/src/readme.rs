@@ -1,0 +1,231 @@
+//! `cargo compare readme`: the table in README.md, taken from a page of `bench/results`. Called by `main`; it measures
+//! nothing. The page's figures are the items that `markdown::figures` writes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cli::Readme;
+use crate::figure::more_is_better;
+use crate::markdown::table;
+use crate::report::short;
+use crate::trouble::Trouble;
+
+/// The table stands between these lines of README.md.
+const BEGIN: &str = "<!-- measured: begin; `cargo compare readme` writes these lines -->";
+const END: &str = "<!-- measured: end -->";
+
+/// The widest line of a document.
+const WIDTH: usize = 120;
+
+/// A ratio this close to 1 is neither better nor worse: runs of the same code differ by as much.
+const EQUAL: f64 = 0.02;
+
+/// The rows: what README.md calls each, and what the page calls the figure. They are the operations that users of each
+/// part make most often, beside the strongest peer there, and two in which the peer is well ahead of us.
+const ROWS: [(&str, &str); 8] = [
+    ("RCU section: enter, load, leave", "enter + load + leave, one thread, rcu::read()"),
+    ("`synchronize`, one busy reader", "synchronize, one busy reader, empty sections"),
+    (
+        "a reader's sections beside 16 writers that synchronize",
+        "16 writers, one reader with 100 us sections: the reader's sections",
+    ),
+    ("`asym::RwLock`: one read", "asym::RwLock, one read, nobody else there"),
+    ("`sync::Mutex`: lock and unlock, uncontended", "Mutex, lock + unlock, nobody else there"),
+    (
+        "`sync::Condvar`: two threads hand over to each other",
+        "Condvar, two threads hand over to each other: notify_one with the lock held, wait",
+    ),
+    ("`robust::Mutex`: lock and unlock, uncontended", "robust Mutex, shared: lock + unlock, nobody else there"),
+    ("engine: `UNLOCK_PI` beside 100 waiters", "UNLOCK_PI, 100 waiters, the call"),
+];
+
+/// Writes the table into README.md, or prints it, or fails if README.md has another one.
+pub fn write(options: &Readme) -> Result<bool, Trouble> {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let page =
+        options.page.as_ref().map_or_else(|| newest(&root.join("bench/results")), |page| Ok(PathBuf::from(page)))?;
+    let block = block(&page, &read(&page)?)?;
+    if options.print {
+        print!("{block}");
+        return Ok(true);
+    }
+    let readme = root.join("README.md");
+    let now = read(&readme)?;
+    let then = replaced(&now, &block)?;
+    if options.check && now != then {
+        return Err(Trouble::new(format!(
+            "README.md's table is not what {} gives: `cargo compare readme` writes it.",
+            name(&page)
+        )));
+    }
+    if now != then {
+        fs::write(&readme, then)?;
+    }
+    Ok(true)
+}
+
+/// The page whose name, which begins with its date, is the last.
+fn newest(results: &Path) -> Result<PathBuf, Trouble> {
+    let files = fs::read_dir(results)?.collect::<Result<Vec<_>, _>>()?;
+    let pages = files.into_iter().map(|file| file.path()).filter(|path| path.extension().is_some_and(|is| is == "md"));
+    pages.max().ok_or_else(|| Trouble::new("bench/results has no page."))
+}
+
+fn read(file: &Path) -> Result<String, Trouble> {
+    fs::read_to_string(file).map_err(|error| Trouble::new(format!("{} could not be read: {error}.", file.display())))
+}
+
+fn name(page: &Path) -> String {
+    page.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns the document with the lines between the marks replaced.
+fn replaced(document: &str, block: &str) -> Result<String, Trouble> {
+    let missing = || Trouble::new(format!("README.md lacks the line `{BEGIN}` or, after it, `{END}`."));
+    let (head, rest) = document.split_once(BEGIN).ok_or_else(missing)?;
+    let (_, tail) = rest.split_once(END).ok_or_else(missing)?;
+    Ok(format!("{head}{BEGIN}\n{block}{END}{tail}"))
+}
+
+/// What stands between the marks: where the numbers come from, and the table.
+fn block(page: &Path, text: &str) -> Result<String, Trouble> {
+    let items = items(text);
+    let titles = ["what", "ours", "the peer's", "ratio", ""].map(str::to_string).to_vec();
+    let rows = ROWS.iter().map(|(label, figure)| row(label, figure, &items)).collect::<Result<Vec<_>, _>>()?;
+    let taken = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Measured here");
+    let origin = format!(
+        "{taken}. A ratio is ours to the peer's, the median of interleaved rounds. All rows, with what was missed and \
+         what was tried, are in [bench/results](bench/results/{}).",
+        name(page)
+    );
+    let options = textwrap::Options::new(WIDTH).break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    Ok(format!("{}\n\n{}", textwrap::fill(&origin, options), table(std::iter::once(titles).chain(rows))))
+}
+
+/// The items of the page's lists, each in one line.
+fn items(text: &str) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        if let Some(first) = line.strip_prefix("- ") {
+            items.push(first.to_string());
+            inside = true;
+        } else if let (true, Some(more), Some(item)) = (inside, line.strip_prefix("  "), items.last_mut()) {
+            item.push(' ');
+            item.push_str(more);
+        } else {
+            inside = false;
+        }
+    }
+    items
+}
+
+fn row(label: &str, figure: &str, items: &[String]) -> Result<Vec<String>, Trouble> {
+    let no = |why| Trouble::new(format!("The page {why} `{figure}`, which README.md's table has."));
+    // Several figures may share a name: the first one's peer is the row's.
+    let measured = items.iter().find_map(|item| item.strip_prefix(figure)?.strip_prefix(": **"));
+    let (ours, rest) = measured.ok_or_else(|| no("lacks"))?.split_once("**").ok_or_else(|| no("does not give"))?;
+    let ours = Amount::parse(ours).ok_or_else(|| no("has no number for"))?;
+    let mut cells = vec![label.to_string(), ours.text()];
+    let Some((peer, ratio)) = rest.trim_start_matches(", ").split_once("; ratio ") else {
+        cells.extend(["absent", "–", ""].map(str::to_string));
+        return Ok(cells);
+    };
+    let (peer, theirs) = peer_of(peer).ok_or_else(|| no("has no peer's number for"))?;
+    let ratio = ratio.split(' ').next().unwrap_or_default();
+    let verdict = ratio.parse().map_or("", |ratio| verdict(ratio, more_is_better(&ours.unit)));
+    cells.extend([format!("{}, {peer}", ours.like(theirs).text()), ratio.to_string(), verdict.to_string()]);
+    Ok(cells)
+}
+
+/// Splits the peer's name from its number, with which the text ends.
+fn peer_of(text: &str) -> Option<(&str, f64)> {
+    let has_scale = [" k", " M", " G"].iter().any(|scale| text.ends_with(scale));
+    let (at, _) = text.rmatch_indices(' ').nth(usize::from(has_scale))?;
+    Some((&text[..at], number_of(&text[at + 1..])?.0))
+}
+
+/// A number as `report::short` writes it, and what follows it.
+fn number_of(text: &str) -> Option<(f64, &str)> {
+    let (digits, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let number: f64 = digits.parse().ok()?;
+    let scales = [("k", 1e3), ("M", 1e6), ("G", 1e9)];
+    let scaled = scales.iter().find_map(|(suffix, scale)| {
+        let rest = rest.strip_prefix(suffix)?;
+        (rest.is_empty() || rest.starts_with(' ')).then(|| (number * scale, rest.trim_start()))
+    });
+    Some(scaled.unwrap_or((number, rest)))
+}
+
+/// A number with its unit.
+struct Amount {
+    value: f64,
+    unit: String,
+}
+
+impl Amount {
+    fn parse(text: &str) -> Option<Amount> {
+        let (value, unit) = number_of(text)?;
+        Some(Amount { value, unit: unit.to_string() })
+    }
+
+    /// Another number of the same unit.
+    fn like(&self, value: f64) -> Amount {
+        Amount { value, unit: self.unit.clone() }
+    }
+
+    /// Writes thousands of nanoseconds as microseconds, and of a rate `/s` alone: the label says of what.
+    fn text(&self) -> String {
+        match self.unit.as_str() {
+            "ns" if self.value >= 1e3 => format!("{} µs", short(self.value / 1e3)),
+            unit if unit.ends_with("/s") => format!("{}/s", short(self.value)),
+            unit => format!("{} {unit}", short(self.value)),
+        }
+    }
+}
+
+fn verdict(ratio: f64, more_is_better: bool) -> &'static str {
+    match ratio {
+        _ if (ratio - 1.0).abs() <= EQUAL => "equal",
+        _ if (ratio > 1.0) == more_is_better => "better",
+        _ => "worse",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BEGIN, END, items, replaced, row};
+
+    const PAGE: &str = "\
+text
+- a rate, two threads: **756 k /s**,
+  pthread robust, shared 189 k; ratio 4.04 (2.89 .. 4.90); target ≥ 1: met.
+- a time: **16.9 k ns**, the kernel's futex 9229; ratio 1.88 (1.41 .. 2.24).
+- absent: **2.00 ns**, usync is absent (1.00 .. 3.00).
+
+not an item
+";
+
+    fn cells(figure: &str) -> Vec<String> {
+        row("label", figure, &items(PAGE)).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_read_from_an_item() {
+        assert_eq!(
+            cells("a rate, two threads"),
+            ["label", "756 k/s", "189 k/s, pthread robust, shared", "4.04", "better"]
+        );
+        assert_eq!(cells("a time"), ["label", "16.9 µs", "9.23 µs, the kernel's futex", "1.88", "worse"]);
+        assert_eq!(cells("absent"), ["label", "2.00 ns", "absent", "–", ""]);
+        assert!(row("label", "another", &items(PAGE)).is_err());
+    }
+
+    #[test]
+    fn only_what_is_between_the_marks_is_replaced() {
+        let document = format!("above\n{BEGIN}\nold\n{END}\nbelow\n");
+        let replaced = replaced(&document, "new\n").unwrap();
+        assert_eq!(replaced, format!("above\n{BEGIN}\nnew\n{END}\nbelow\n"));
+        assert!(super::replaced("no marks", "new\n").is_err());
+    }
+}
