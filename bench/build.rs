@@ -10,7 +10,7 @@ const PEER_CRATES: [&str; 8] =
     ["arc-swap", "crossbeam-epoch", "haphazard", "parking_lot", "parking_lot_core", "sdd", "seize", "usync"];
 
 fn main() {
-    let shared = ["src/places.rs", "src/rcu/loops.rs", "src/rcu/scheme.rs", "src/rcu/stage.rs", "src/rcu/table.rs"];
+    let shared = ["src/alignment.rs", "src/rcu/loops.rs", "src/rcu/scheme.rs", "src/rcu/stage.rs", "src/rcu/table.rs"];
     for file in
         ["build.rs", "c", "kovan/src", "kovan/Cargo.toml", "kovan/Cargo.lock", "Cargo.lock"].into_iter().chain(shared)
     {

@@ -20,7 +20,7 @@ typedef void (*compare_during)(void *arg);
 struct compare_scheme {
 	void (*open)(void);
 	void (*close)(void);
-	uint64_t (*section)(uint64_t n, uint32_t place);
+	uint64_t (*section)(uint64_t n, uint32_t alignment);
 	void (*read)(const uint8_t *stop, uint64_t *tally);
 	void (*dwell)(const uint8_t *stop, uint64_t *tally, uint64_t inside_ns);
 	void (*write)(const uint8_t *stop, uint64_t *tally);

@@ -91,31 +91,31 @@ static inline void batch_end(void)
 #endif
 }
 
-/* The same batch at four places of a cache line: src/places.rs says why. */
+/* The same batch at four alignments in a cache line: src/alignment.rs says why. */
 #if defined(__x86_64__)
-#define PLACE(place) __asm__ volatile(".p2align 6\n\t.rept 16 * " #place "\n\tnop\n\t.endr")
+#define ALIGN(alignment) __asm__ volatile(".p2align 6\n\t.rept 16 * " #alignment "\n\tnop\n\t.endr")
 #else
-#define PLACE(place)
+#define ALIGN(alignment)
 #endif
 
 /* `batch`: sections and nothing else. `job`: between two sections the reader counts, and looks at the stop flag. */
-#define LOOPS_AT(place)                                                                              \
-	static __attribute__((noinline)) void batch_##place(void)                                          \
-	{                                                                                                  \
-		PLACE(place);                                                                                    \
-		for (int i = 0; i < COMPARE_BATCH; i++)                                                          \
-			one_section();                                                                                 \
-		batch_end();                                                                                     \
-	}                                                                                                  \
-	static __attribute__((noinline)) uint64_t job_##place(const uint8_t *stop, uint64_t *tally, uint64_t done) \
-	{                                                                                                  \
-		PLACE(place);                                                                                    \
-		for (int i = 0; i < COMPARE_BATCH && !stopped(stop); i++) {                                      \
-			one_section();                                                                                 \
-			__atomic_store_n(tally, ++done, __ATOMIC_RELAXED);                                             \
-		}                                                                                                \
-		batch_end();                                                                                     \
-		return done;                                                                                     \
+#define LOOPS_AT(alignment)                                                                                  \
+	static __attribute__((noinline)) void batch_##alignment(void)                                              \
+	{                                                                                                          \
+		ALIGN(alignment);                                                                                        \
+		for (int i = 0; i < COMPARE_BATCH; i++)                                                                  \
+			one_section();                                                                                         \
+		batch_end();                                                                                             \
+	}                                                                                                          \
+	static __attribute__((noinline)) uint64_t job_##alignment(const uint8_t *stop, uint64_t *tally, uint64_t done) \
+	{                                                                                                          \
+		ALIGN(alignment);                                                                                        \
+		for (int i = 0; i < COMPARE_BATCH && !stopped(stop); i++) {                                              \
+			one_section();                                                                                         \
+			__atomic_store_n(tally, ++done, __ATOMIC_RELAXED);                                                     \
+		}                                                                                                        \
+		batch_end();                                                                                             \
+		return done;                                                                                             \
 	}
 
 LOOPS_AT(0)
@@ -136,10 +136,10 @@ static void scheme_close(void)
 	node_free(node);
 }
 
-static uint64_t scheme_section(uint64_t n, uint32_t place)
+static uint64_t scheme_section(uint64_t n, uint32_t alignment)
 {
 	static void (*const batches[4])(void) = { batch_0, batch_1, batch_2, batch_3 };
-	void (*const batch)(void) = batches[place & 3];
+	void (*const batch)(void) = batches[alignment & 3];
 	uint64_t began, took;
 
 	rcu_register_thread();

@@ -1,6 +1,7 @@
 //! `cargo compare TABLE`: leeward beside every peer, in one run. What is taken, and how, is in README.md beside this crate.
 //! `rcu`, `locks` and `engine` are the tables; what they share is here.
 
+mod alignment;
 mod cli;
 mod crew;
 mod engine;
@@ -8,7 +9,6 @@ mod figure;
 mod locks;
 mod machine;
 mod markdown;
-mod places;
 mod plan;
 mod rcu;
 mod readme;

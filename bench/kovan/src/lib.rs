@@ -3,8 +3,8 @@
 
 #[path = "../../src/rcu/loops.rs"]
 mod loops;
-#[path = "../../src/places.rs"]
-mod places;
+#[path = "../../src/alignment.rs"]
+mod alignment;
 #[path = "../../src/rcu/scheme.rs"]
 mod scheme;
 #[path = "../../src/rcu/stage.rs"]
@@ -98,8 +98,8 @@ extern "C" fn close() {
     *OPEN.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
 }
 
-extern "C" fn section(n: u64, place: u32) -> u64 {
-    running().section(n, place).as_nanos() as u64
+extern "C" fn section(n: u64, alignment: u32) -> u64 {
+    running().section(n, alignment).as_nanos() as u64
 }
 
 /// The flag and the tally behind the pointers of a table's function.

@@ -2,12 +2,12 @@
 
 use super::contest::{Board, Entrant, Outcome, contest};
 use super::mutexes::{Mutex, PthreadInheriting, PthreadNormal, PthreadRobust, Ring, ring};
+use crate::alignment::nanoseconds;
 use crate::figure::{Figure, Target, Title};
-use crate::places::nanoseconds;
 use crate::plan::Plan;
 use crate::rounds::min;
 
-/// Pairs in one round: some milliseconds. A whole number of batches at each place.
+/// Pairs in one round: some milliseconds. A whole number of batches at each alignment.
 const PAIRS: u64 = 512 * 1024;
 
 /// How to open a mutex.
@@ -56,17 +56,17 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// The time of a pair, over all places of its loop and at the best one.
+/// The time of a pair, over all alignments of its loop and at the best one.
 pub fn boards(plan: &Plan, job: &str, entrants: &[Entrant<Open>]) -> Vec<Board> {
-    let quantities = [(job.to_string(), "ns"), (format!("{job}, the best place"), "ns")];
+    let quantities = [(job.to_string(), "ns"), (format!("{job}, the best alignment"), "ns")];
     contest(plan, 3 * plan.rounds, &quantities, entrants, |open| {
         let ring = open();
-        let times = nanoseconds(PAIRS, |n, place| ring.alone(n, place));
+        let times = nanoseconds(PAIRS, |n, alignment| ring.alone(n, alignment));
         Ok(vec![times.mean, times.cheapest])
     })
 }
 
-/// The figure over all places, the best place's beside it.
+/// The figure over all alignments, with the best one beside it.
 pub fn figure(boards: &[Board], ours: &str, title: Title) -> Figure {
     let mut figure = boards[0].figure(ours, title);
     let least = |name: &str| min(&boards[1].score(name).unwrap_or_default());

@@ -4,8 +4,8 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use super::pthread::{self, Kind};
+use crate::alignment::{ALIGNMENTS, align};
 use crate::crew::Post;
-use crate::places::{PLACES, begin_at};
 
 /// A mutex around a number.
 pub trait Mutex: Send + Sync + Sized + 'static {
@@ -72,8 +72,8 @@ pthread!(PthreadNormal Normal, PthreadRobust Robust, PthreadInheriting Inheritin
 
 /// A mutex ready to run: what the measurements are written against.
 pub trait Ring: Send + Sync {
-    /// The time of so many locks and unlocks, nobody else there, their loop at one of the places.
-    fn alone(&self, n: u64, place: u32) -> Duration;
+    /// The time of so many locks and unlocks, nobody else there, their loop at one of the alignments.
+    fn alone(&self, n: u64, alignment: u32) -> Duration;
 
     /// Locks, adds one, stays inside for so many turns of `dwell`, unlocks and counts, until told to stop.
     fn contend(&self, post: &Post<'_>, turns: u32);
@@ -95,8 +95,8 @@ const BATCH: u64 = 1024;
 
 impl<M: Mutex> Apart<M> {
     #[inline(never)]
-    fn batch<const PLACE: u32>(&self) {
-        begin_at::<PLACE>();
+    fn batch<const ALIGNMENT: u32>(&self) {
+        align::<ALIGNMENT>();
         for _ in 0..BATCH {
             self.0.locked(|_| ());
         }
@@ -104,8 +104,8 @@ impl<M: Mutex> Apart<M> {
 }
 
 impl<M: Mutex> Ring for Apart<M> {
-    fn alone(&self, n: u64, place: u32) -> Duration {
-        let batch = match place % PLACES {
+    fn alone(&self, n: u64, alignment: u32) -> Duration {
+        let batch = match alignment % ALIGNMENTS {
             0 => Self::batch::<0>,
             1 => Self::batch::<1>,
             2 => Self::batch::<2>,

@@ -6,15 +6,15 @@ use super::alone::figure;
 use super::contest::{Entrant, Outcome, contest};
 use super::pthread;
 use super::rwlocks::{Hall, RwLock, hall};
+use crate::alignment::nanoseconds;
 use crate::crew::{Post, Task, during};
 use crate::figure::{Target, Title};
-use crate::places::nanoseconds;
 use crate::plan::Plan;
 use crate::rcu::roster::{self, MEMB};
 use crate::rcu::stage::Stage;
 use crate::trouble::Trouble;
 
-/// Reads in one round. A whole number of batches at each place.
+/// Reads in one round. A whole number of batches at each alignment.
 const READS: u64 = 512 * 1024;
 
 pub const STD: &str = "std";
@@ -48,8 +48,8 @@ fn urcu() -> Entrant<Open> {
 struct Urcu(Box<dyn Stage>);
 
 impl Hall for Urcu {
-    fn alone(&self, n: u64, place: u32) -> Duration {
-        self.0.section(n, place)
+    fn alone(&self, n: u64, alignment: u32) -> Duration {
+        self.0.section(n, alignment)
     }
 
     fn read(&self, post: &Post<'_>) {
@@ -66,10 +66,10 @@ pub fn outcome(plan: &Plan) -> Outcome {
     let mut outcome = Outcome::default();
     let entrants: Vec<Entrant<Open>> = locks().into_iter().chain([urcu()]).collect();
     let one = "RwLock, one read, nobody else there";
-    let quantities = [(one.to_string(), "ns"), (format!("{one}, the best place"), "ns")];
+    let quantities = [(one.to_string(), "ns"), (format!("{one}, the best alignment"), "ns")];
     let boards = contest(plan, 3 * plan.rounds, &quantities, &entrants, |open| {
         let hall = open()?;
-        let times = nanoseconds(READS, |n, place| hall.alone(n, place));
+        let times = nanoseconds(READS, |n, alignment| hall.alone(n, alignment));
         Ok(vec![times.mean, times.cheapest])
     });
     outcome.add(&boards[0]);

@@ -4,8 +4,8 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use super::pthread;
+use crate::alignment::{ALIGNMENTS, align};
 use crate::crew::Post;
-use crate::places::{PLACES, begin_at};
 
 /// A reader-writer lock around a number.
 pub trait RwLock: Send + Sync + Sized + 'static {
@@ -72,8 +72,8 @@ impl RwLock for pthread::RwLock {
 
 /// A reader-writer lock ready to run.
 pub trait Hall: Send + Sync {
-    /// The time of so many reads, nobody else there, their loop at one of the places.
-    fn alone(&self, n: u64, place: u32) -> Duration;
+    /// The time of so many reads, nobody else there, their loop at one of the alignments.
+    fn alone(&self, n: u64, alignment: u32) -> Duration;
 
     /// Reads, flat out.
     fn read(&self, post: &Post<'_>);
@@ -95,8 +95,8 @@ const BATCH: u64 = 1024;
 
 impl<L: RwLock> Apart<L> {
     #[inline(never)]
-    fn batch<const PLACE: u32>(&self) {
-        begin_at::<PLACE>();
+    fn batch<const ALIGNMENT: u32>(&self) {
+        align::<ALIGNMENT>();
         for _ in 0..BATCH {
             self.0.read(|number| {
                 std::hint::black_box(*number);
@@ -106,8 +106,8 @@ impl<L: RwLock> Apart<L> {
 }
 
 impl<L: RwLock> Hall for Apart<L> {
-    fn alone(&self, n: u64, place: u32) -> Duration {
-        let batch = match place % PLACES {
+    fn alone(&self, n: u64, alignment: u32) -> Duration {
+        let batch = match alignment % ALIGNMENTS {
             0 => Self::batch::<0>,
             1 => Self::batch::<1>,
             2 => Self::batch::<2>,

@@ -43,9 +43,9 @@ unsafe extern "C" fn call_back(arg: *mut c_void) {
 }
 
 impl Stage for Foreign {
-    fn section(&self, n: u64, place: u32) -> Duration {
+    fn section(&self, n: u64, alignment: u32) -> Duration {
         // SAFETY: the table is open.
-        Duration::from_nanos(unsafe { (self.0.section)(n, place) })
+        Duration::from_nanos(unsafe { (self.0.section)(n, alignment) })
     }
 
     fn read(&self, stop: &AtomicBool, tally: &AtomicU64) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::scheme::{BATCH, Node, Scheme};
 use super::stage::Stage;
-use crate::places::{PLACES, begin_at};
+use crate::alignment::{ALIGNMENTS, align};
 
 /// A scheme's cell, alone on its cache lines.
 #[repr(align(128))]
@@ -18,10 +18,10 @@ impl<S: Scheme> Running<S> {
         Running(S::open())
     }
 
-    /// One batch of empty sections and nothing else; the loop is at one of the `PLACES`.
+    /// One batch of empty sections and nothing else; the loop has one of the `ALIGNMENTS`.
     #[inline(never)]
-    fn batch<const PLACE: u32>(&self, reader: &mut S::Reader<'_>) {
-        begin_at::<PLACE>();
+    fn batch<const ALIGNMENT: u32>(&self, reader: &mut S::Reader<'_>) {
+        align::<ALIGNMENT>();
         for _ in 0..BATCH {
             self.0.section(reader, Node::look);
         }
@@ -30,14 +30,14 @@ impl<S: Scheme> Running<S> {
 
     /// The same as a reader's job: between two sections it counts, and looks at the stop flag. Gives the new count.
     #[inline(never)]
-    fn job<const PLACE: u32>(
+    fn job<const ALIGNMENT: u32>(
         &self,
         reader: &mut S::Reader<'_>,
         stop: &AtomicBool,
         tally: &AtomicU64,
         mut done: u64,
     ) -> u64 {
-        begin_at::<PLACE>();
+        align::<ALIGNMENT>();
         for _ in 0..BATCH {
             if stop.load(Ordering::Relaxed) {
                 break;
@@ -63,8 +63,8 @@ impl<S: Scheme> Running<S> {
 }
 
 impl<S: Scheme> Stage for Running<S> {
-    fn section(&self, n: u64, place: u32) -> Duration {
-        let batch = match place % PLACES {
+    fn section(&self, n: u64, alignment: u32) -> Duration {
+        let batch = match alignment % ALIGNMENTS {
             0 => Self::batch::<0>,
             1 => Self::batch::<1>,
             2 => Self::batch::<2>,

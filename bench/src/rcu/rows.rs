@@ -31,7 +31,7 @@ pub struct Row {
     /// What a write does with the old node: `waits`, `retires` or `locks`.
     pub write: &'static str,
     pub section_ns: Option<f64>,
-    /// The cheapest round, at the best place of its loop.
+    /// The cheapest round, at the best alignment of its loop.
     pub section_best_ns: Option<f64>,
     #[serde(skip)]
     pub failed: bool,

@@ -7,8 +7,8 @@ use std::time::Duration;
 /// One shared cell and the loops over it. Every loop registers its thread where the scheme asks for that, and stores how many
 /// sections, writes or retirements it has done to `tally`.
 pub trait Stage: Send + Sync {
-    /// The time that `n` sections, in whole batches, take in a single thread, their loop at one of the [`PLACES`](crate::places::PLACES).
-    fn section(&self, n: u64, place: u32) -> Duration;
+    /// The time that `n` sections, in whole batches, take in a single thread, their loop at one of the [`ALIGNMENTS`](crate::alignment::ALIGNMENTS).
+    fn section(&self, n: u64, alignment: u32) -> Duration;
 
     /// Empty sections, flat out, until `stop`: the classic reader, which counts and looks at the stop flag after each.
     fn read(&self, stop: &AtomicBool, tally: &AtomicU64);

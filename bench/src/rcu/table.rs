@@ -11,7 +11,7 @@ pub type During = unsafe extern "C" fn(*mut c_void);
 pub struct Table {
     pub open: unsafe extern "C" fn(),
     pub close: unsafe extern "C" fn(),
-    pub section: unsafe extern "C" fn(n: u64, place: u32) -> u64,
+    pub section: unsafe extern "C" fn(n: u64, alignment: u32) -> u64,
     pub read: unsafe extern "C" fn(stop: *const u8, tally: *mut u64),
     pub dwell: unsafe extern "C" fn(stop: *const u8, tally: *mut u64, inside_ns: u64),
     pub write: unsafe extern "C" fn(stop: *const u8, tally: *mut u64),

@@ -1,8 +1,8 @@
 //! Enter, load and leave in a single thread. Cheap to take, so more rounds than elsewhere: the cheapest is the least disturbed.
 
 use super::against;
+use crate::alignment::{self, Times};
 use crate::figure::{Figure, Target, Title};
-use crate::places::{self, Times};
 use crate::plan::Plan;
 use crate::rcu::roster::{AUTOMATIC, Contender, HANDLE, MEMB};
 use crate::trouble::Trouble;
@@ -43,5 +43,5 @@ fn take(plan: &Plan, ours: &'static str, title: Title) -> Vec<Figure> {
 /// The time of one section, from about `n` of them.
 pub fn nanoseconds(row: &Contender, n: u64) -> Result<Times, Trouble> {
     let stage = row.open()?;
-    Ok(places::nanoseconds(n, |each, place| stage.section(each, place)))
+    Ok(alignment::nanoseconds(n, |each, alignment| stage.section(each, alignment)))
 }
