@@ -91,7 +91,7 @@ pub struct Common {
     /// Time of a row, all its rounds together [default: 3, quick: 0.45]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub seconds: Option<f64>,
-    /// Rounds, ours and the peers in turns [default: 5, quick: 3]
+    /// Rounds; in each, ours and the peers are measured by turns [default: 5, quick: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub rounds: Option<u16>,
     /// Under a minute: the same figures from fewer and shorter rounds

@@ -6,6 +6,8 @@ mod cli;
 mod crew;
 mod engine;
 mod figure;
+mod groups;
+mod interleave;
 mod locks;
 mod machine;
 mod markdown;
@@ -15,7 +17,6 @@ mod readme;
 mod report;
 mod rounds;
 mod trouble;
-mod turns;
 mod versions;
 
 use std::process::ExitCode;

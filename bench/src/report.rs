@@ -53,7 +53,7 @@ pub fn head(plan: &Plan, versions: &Versions, what: &str) -> String {
         format!("membarrier: {}", or_none(machine.membarrier)),
         format!("futex2: {}", or_none(machine.futex)),
         format!("peers: {}", peers(versions)),
-        format!("{what}; {} rounds in turns, medians; {} s a row", plan.rounds, plan.row.as_secs_f64()),
+        format!("{what}; {} interleaved rounds, medians; {} s a row", plan.rounds, plan.row.as_secs_f64()),
     ];
     let options = textwrap::Options::new(80).subsequent_indent("    ").break_words(false);
     head.iter().map(|line| textwrap::fill(line, &options) + "\n").collect()

@@ -1,8 +1,6 @@
-//! Ours and a peer in turns, A B A B ..., and what is made of the rounds: medians, and the ratio of each round.
+//! The rounds of one quantity, and what is made of them: medians, and the ratio of each round.
 
-use crate::trouble::Trouble;
-
-/// The rounds of one quantity.
+/// The values of one quantity, a value a round.
 #[derive(Clone, Default)]
 pub struct Rounds {
     pub ours: Vec<f64>,
@@ -11,53 +9,14 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Ours : theirs, round by round.
+    /// Returns ours divided by theirs, round by round.
     pub fn ratios(&self) -> Vec<f64> {
-        // Nothing beside nothing has none.
+        // 0 divided by 0 is no ratio.
         self.ours.iter().zip(&self.theirs).map(|(ours, theirs)| ours / theirs).filter(|ratio| !ratio.is_nan()).collect()
     }
 }
 
-/// What an entrant has given, quantity by quantity, round by round; or why it could not be measured.
-pub type Taken = Result<Vec<Vec<f64>>, Trouble>;
-
-/// Measures every entrant in turns, `rounds` times. `measure` gives as many quantities as it likes, always as many.
-pub fn every_one_in_turns<T: Copy>(
-    rounds: usize,
-    entrants: &[T],
-    mut measure: impl FnMut(T) -> Result<Vec<f64>, Trouble>,
-) -> Vec<Taken> {
-    let mut taken: Vec<Taken> = vec![Ok(Vec::new()); entrants.len()];
-    for _ in 0..rounds {
-        for (entrant, taken) in entrants.iter().zip(&mut taken) {
-            let Ok(quantities) = taken else { continue };
-            match measure(*entrant) {
-                Ok(values) => {
-                    quantities.resize_with(values.len(), Vec::new);
-                    values.into_iter().zip(quantities).for_each(|(value, rounds)| rounds.push(value));
-                }
-                Err(trouble) => *taken = Err(trouble),
-            }
-        }
-    }
-    taken
-}
-
-/// The same for ours and a peer, if it is here.
-pub fn in_turns<T: Copy>(
-    rounds: usize,
-    ours: T,
-    peer: Option<T>,
-    measure: impl FnMut(T) -> Result<Vec<f64>, Trouble>,
-) -> Result<Vec<Rounds>, Trouble> {
-    let entrants: Vec<T> = [Some(ours), peer].into_iter().flatten().collect();
-    let mut taken = every_one_in_turns(rounds, &entrants, measure).into_iter();
-    let ours = taken.next().unwrap_or(Ok(Vec::new()))?;
-    let theirs = taken.next().unwrap_or_else(|| Ok(vec![Vec::new(); ours.len()]))?;
-    Ok(ours.into_iter().zip(theirs).map(|(ours, theirs)| Rounds { ours, theirs }).collect())
-}
-
-/// The middle one, or the mean of the middle two.
+/// Returns the middle value, or the mean of the middle two; none of no values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -13,10 +13,10 @@ use leeward_engine::{Config, Engine, Heap, WaitAsync, Word};
 use super::many_kernel;
 use super::site::{ENGINE, KERNEL};
 use crate::figure::{Target, Title};
+use crate::groups;
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::plan::Plan;
 use crate::trouble::Trouble;
-use crate::turns;
 
 /// Visits of one round.
 const VISITS: usize = 1 << 17;
@@ -49,7 +49,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
         };
         let titles =
             vec![title("live.both", "WAKE of one and its next WAIT"), title("live.nobody", "WAKE, nobody there")];
-        outcome.figures.extend(turns::alone(plan, plan.rounds, titles, || {
+        outcome.figures.extend(groups::alone(plan, plan.rounds, titles, || {
             let (few, most) = (times(FEW, spaces)?, times(MOST, spaces)?);
             Ok(few.iter().zip(most).map(|(few, most)| most / few).collect())
         }));
@@ -63,7 +63,7 @@ fn times(live: usize, spaces: usize) -> Result<Vec<f64>, Trouble> {
     // SAFETY: the words are borrowed as long as anything waits there.
     let hosts: Vec<Process> = (0..spaces).map(|_| unsafe { Process::new(4, 9) }).collect();
     hosts.iter().for_each(|host| engine.reserve(host, 4));
-    // A live word and a deserted one, in turns.
+    // A live word and a deserted one, alternately.
     let words: Vec<AtomicU32> = (0..2 * live).map(|_| AtomicU32::new(0)).collect();
     let word = |place: usize| Word::private(words[place].as_ptr().expose_provenance() as u64);
     let host = |number: usize| &hosts[number % spaces];

@@ -23,7 +23,7 @@ struct Waitv {
 
 /// The time of a wake at a deserted word, in nanoseconds.
 pub fn nobody(live: usize) -> Result<Vec<f64>, Trouble> {
-    // A live word and a deserted one, in turns.
+    // A live word and a deserted one, alternately.
     let words: Vec<AtomicU32> = (0..2 * live).map(|_| AtomicU32::new(0)).collect();
     let waited_for: Vec<&[AtomicU32]> = words.chunks(2 * EACH).collect();
     let tasks: Vec<Task<'_>> = waited_for.iter().map(|words| Task::new(|post| wait(words, post))).collect();

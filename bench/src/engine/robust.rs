@@ -12,11 +12,11 @@ use leeward_engine::{Config, Engine, Heap, ROBUST_LIST_LIMIT, RobustHost, WaitAs
 
 use super::site::{ENGINE, KERNEL};
 use crate::figure::{Target, Title};
+use crate::groups;
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::plan::Plan;
 use crate::rounds::median;
 use crate::trouble::Trouble;
-use crate::turns;
 
 const LOCKS: usize = 1_000_000;
 /// Locks of the engine's walk with a waiter each: futures.
@@ -81,7 +81,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
     let list = List::new(LOCKS);
     outcome
         .figures
-        .extend(turns::alone(plan, plan.rounds, titles, || Ok(vec![walk(&list, FUTEX_WAITERS)?, walk(&list, 0)?])));
+        .extend(groups::alone(plan, plan.rounds, titles, || Ok(vec![walk(&list, FUTEX_WAITERS)?, walk(&list, 0)?])));
     let woken = Title::new(
         "robust.woken",
         format!("robust walk of {WAITED} locks, a future woken for each, an entry"),
@@ -89,7 +89,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
         None,
         Target::Open,
     );
-    outcome.figures.extend(turns::alone(plan, plan.rounds, vec![woken], || Ok(vec![wake_all()?])));
+    outcome.figures.extend(groups::alone(plan, plan.rounds, vec![woken], || Ok(vec![wake_all()?])));
     let job = [(format!("robust walk of {FOLLOWED} locks, without waiters, an entry"), "ns")];
     let entrants = [Entrant::new(ENGINE, true), Entrant::new(KERNEL, false)];
     let short = List::new(FOLLOWED);
@@ -100,7 +100,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
         None,
         Target::Open,
     );
-    outcome.figures.extend(turns::alone(plan, plan.rounds, vec![few], || Ok(vec![walk(&short, FUTEX_WAITERS)?])));
+    outcome.figures.extend(groups::alone(plan, plan.rounds, vec![few], || Ok(vec![walk(&short, FUTEX_WAITERS)?])));
     let board = contest(plan, plan.rounds, &job, &entrants, |&ours| {
         Ok(vec![if ours { walk(&short, 0)? } else { kernel(&short)? }])
     })

@@ -1,10 +1,11 @@
-//! One contest: every kind of lock at the same job, in turns. Its board gives a row for each and figures against the best peer.
+//! One contest: every kind of lock at the same job, interleaved. Its board gives a row for each and figures against the best peer.
 
 use serde::Serialize;
 
 use crate::figure::{Figure, Title, more_is_better};
+use crate::interleave::interleave_all;
 use crate::plan::Plan;
-use crate::rounds::{Rounds, every_one_in_turns, max, median, min};
+use crate::rounds::{Rounds, max, median, min};
 use crate::trouble::Trouble;
 
 /// One that takes part, and how to set it up; or why it cannot take part here.
@@ -68,7 +69,7 @@ impl Outcome {
     }
 }
 
-/// Measures all entrants in turns; a board for each of the quantities that `measure` gives, which are named here with units.
+/// Measures all entrants, interleaved; a board for each of the quantities that `measure` gives, which are named here with units.
 pub fn contest<T>(
     plan: &Plan,
     rounds: usize,
@@ -79,7 +80,7 @@ pub fn contest<T>(
     plan.now(&quantities[0].0);
     let here: Vec<(&'static str, &T)> =
         entrants.iter().filter_map(|entrant| Some((entrant.name, entrant.open.as_ref().ok()?))).collect();
-    let taken = every_one_in_turns(rounds, &here, |(_, open)| measure(open));
+    let taken = interleave_all(rounds, &here, |(_, open)| measure(open));
     let score = |number: usize, entrant: &Entrant<T>| {
         let place = here.iter().position(|(name, _)| *name == entrant.name);
         let taken = place.map_or(Ok(Vec::new()), |place| taken[place].clone());

@@ -45,7 +45,7 @@ pub fn all(plan: &Plan) -> Vec<Point> {
     busy.chain(idle).collect()
 }
 
-/// One number of readers: every scheme in turns.
+/// One number of readers: every scheme, interleaved.
 fn point(plan: &Plan, rows: &[&'static Contender], job: Job, readers: usize) -> Vec<Point> {
     let what = if matches!(job, Job::Read) { "busy" } else { "idle" };
     plan.now(&format!("{readers} {what} readers"));

@@ -36,7 +36,7 @@ pub fn figures(plan: &Plan) -> Vec<Figure> {
     figures
 }
 
-/// One case: ours, then each peer, in turns; ours is the same in each of the figures.
+/// One case: ours, then each peer, interleaved; ours is the same in each of the figures.
 fn case(plan: &Plan, rounds: usize, case: Case, id: &str, what: &str, seconds: f64) -> Vec<Figure> {
     plan.now(what);
     let mut ours = Ok(Vec::new());

@@ -9,16 +9,16 @@ pub mod memory;
 pub mod section;
 
 use crate::figure::{Figure, Title};
+use crate::groups;
+pub use crate::groups::{alone, conclude};
+use crate::interleave::interleave;
 use crate::plan::Plan;
 use crate::rcu::roster::{self, Contender};
-use crate::rounds;
 use crate::trouble::Trouble;
-use crate::turns;
-pub use crate::turns::{alone, conclude};
 
 /// Every figure of the target table.
 pub fn all(plan: &Plan) -> Vec<Figure> {
-    let groups: [turns::Group; 7] = [
+    let groups: [groups::Group; 7] = [
         section::figures,
         flat::figures,
         grace::figures,
@@ -27,10 +27,10 @@ pub fn all(plan: &Plan) -> Vec<Figure> {
         asleep::figures,
         memory::figures,
     ];
-    turns::run(plan, "rcu", &groups)
+    groups::run(plan, "rcu", &groups)
 }
 
-/// Figures that are taken together, ours (the row of that name) against the peer's, in turns.
+/// Figures that are taken together, ours (the row of that name) against the peer's, interleaved.
 fn against(
     plan: &Plan,
     rounds: usize,
@@ -41,6 +41,6 @@ fn against(
     plan.now(&titles[0].what);
     let rows = || Ok((roster::get(ours)?, roster::get(titles[0].peer.unwrap_or(roster::MEMB))?));
     let here = |row: &&'static Contender| row.absent().is_none();
-    let taken = rows().and_then(|(ours, peer)| rounds::in_turns(rounds, ours, Some(peer).filter(here), measure));
+    let taken = rows().and_then(|(ours, peer)| interleave(rounds, ours, Some(peer).filter(here), measure));
     conclude(titles, taken)
 }

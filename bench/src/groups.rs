@@ -1,14 +1,14 @@
-//! Groups of figures, one after the other, and what becomes of their rounds.
+//! Groups of figures, measured one after the other, and the figures that their rounds give.
 
 use crate::figure::{Figure, Title};
 use crate::plan::Plan;
 use crate::rounds::Rounds;
 use crate::trouble::Trouble;
 
-/// Measures some lines of a target table.
+/// A function that measures some lines of a target table.
 pub type Group = fn(&Plan) -> Vec<Figure>;
 
-/// Every group's figures; their ids begin with the table's name.
+/// Measures every group and returns its figures, whose ids begin with the table's name.
 pub fn run(plan: &Plan, table: &str, groups: &[Group]) -> Vec<Figure> {
     plan.expect(groups.len());
     let run = |group: &Group| {
@@ -21,7 +21,7 @@ pub fn run(plan: &Plan, table: &str, groups: &[Group]) -> Vec<Figure> {
     figures
 }
 
-/// Figures that ours alone has.
+/// Measures figures that have no peer.
 pub fn alone(
     plan: &Plan,
     rounds: usize,
@@ -38,6 +38,7 @@ pub fn alone(
     conclude(titles, outcome.map(|()| taken))
 }
 
+/// Makes the figures of the rounds, or, if they could not be taken, figures that say why.
 pub fn conclude(titles: Vec<Title>, taken: Result<Vec<Rounds>, Trouble>) -> Vec<Figure> {
     match taken {
         Ok(taken) => titles.into_iter().zip(&taken).map(|(title, rounds)| title.figure(rounds)).collect(),
