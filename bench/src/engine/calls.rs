@@ -8,7 +8,7 @@ use std::time::Instant;
 use leeward_engine::abi::FUTEX_BITSET_MATCH_ANY as ANY;
 use leeward_engine::{Engine, Scope, Word, parking::Process};
 
-use super::site;
+use super::parker;
 use crate::figure::{Target, Title};
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::locks::syscalls::system_call;
@@ -96,7 +96,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
 /// The mean time of one call, in nanoseconds.
 fn time(what: What, words: usize) -> Result<f64, Trouble> {
     let lines = [const { Line(AtomicU32::new(0)) }; 2];
-    let lot = site::lot()?;
+    let lot = parker::lot()?;
     // One or two: a division would take longer than some of the calls.
     let word = |turn: u32| &lines[turn as usize & (words - 1)].0;
     // A process has its own table once a second thread waits.
@@ -114,7 +114,7 @@ fn time(what: What, words: usize) -> Result<f64, Trouble> {
         What::KernelWait(private) => calls(|turn| kernel(libc::FUTEX_WAIT, private, word(turn))),
         What::KernelUnknown => calls(|turn| kernel(UNKNOWN as i32, false, word(turn))),
         What::CoreUnparkOne => calls(|turn| {
-            let core: &dyn site::Site = &site::Core;
+            let core: &dyn parker::Parker = &parker::Core;
             core.wake(word(turn), 1);
         }),
     }

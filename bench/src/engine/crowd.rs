@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::site::{self, ALL, CORE, ENGINE, KERNEL, Open, Site};
+use super::parker::{self, ALL, CORE, ENGINE, KERNEL, Open, Parker};
 use crate::crew::{Post, Task, during};
 use crate::figure::{Target, Title};
 use crate::locks::contest::{Entrant, Outcome, contest};
@@ -17,7 +17,7 @@ const TURNS: usize = 5;
 
 pub fn outcome(plan: &Plan) -> Outcome {
     let entrants: [Entrant<Open>; 3] =
-        [Entrant::new(ENGINE, site::engine), Entrant::new(KERNEL, site::kernel), Entrant::new(CORE, site::core)];
+        [Entrant::new(ENGINE, parker::engine), Entrant::new(KERNEL, parker::kernel), Entrant::new(CORE, parker::core)];
     let mut outcome = Outcome::default();
     for waiters in [10, 100, 1_000] {
         let quantities = [
@@ -47,14 +47,14 @@ struct Crowd {
     come: AtomicU64,
 }
 
-fn wait_in_turn(site: &dyn Site, crowd: &Crowd, post: &Post<'_>) {
+fn wait_in_turn(parker: &dyn Parker, crowd: &Crowd, post: &Post<'_>) {
     post.ready();
     // Acquire, here and below: what was done before the turn ended.
     let mut mine = crowd.turn.load(Ordering::Acquire);
     while !post.stopped() {
         crowd.going_to_sleep.fetch_add(1, Ordering::Relaxed);
         while crowd.turn.load(Ordering::Acquire) == mine {
-            site.wait(&crowd.turn, mine);
+            parker.wait(&crowd.turn, mine);
         }
         crowd.come.fetch_add(1, Ordering::Release);
         mine = mine.wrapping_add(1);
@@ -62,9 +62,9 @@ fn wait_in_turn(site: &dyn Site, crowd: &Crowd, post: &Post<'_>) {
 }
 
 /// The times of a wake-all's call, of all having come, and of a requeue: nanoseconds a waiter.
-fn times(site: &dyn Site, waiters: u64) -> Result<Vec<f64>, Trouble> {
+fn times(parker: &dyn Parker, waiters: u64) -> Result<Vec<f64>, Trouble> {
     let crowd = Crowd::default();
-    let tasks: Vec<Task<'_>> = (0..waiters).map(|_| Task::new(|post| wait_in_turn(site, &crowd, post))).collect();
+    let tasks: Vec<Task<'_>> = (0..waiters).map(|_| Task::new(|post| wait_in_turn(parker, &crowd, post))).collect();
     let mut taken = [const { Vec::new() }; 3];
     during(&tasks, |crew| {
         let mut turns = 0;
@@ -75,9 +75,9 @@ fn times(site: &dyn Site, waiters: u64) -> Result<Vec<f64>, Trouble> {
             let began = Instant::now();
             let count = if turn % 2 == 0 {
                 crowd.turn.store(mine.wrapping_add(1), Ordering::Release);
-                site.wake(&crowd.turn, ALL)
+                parker.wake(&crowd.turn, ALL)
             } else {
-                site.requeue(&crowd.turn, mine, &crowd.aside)
+                parker.requeue(&crowd.turn, mine, &crowd.aside)
             };
             let call = began.elapsed();
             if turn % 2 == 1 {
@@ -86,8 +86,8 @@ fn times(site: &dyn Site, waiters: u64) -> Result<Vec<f64>, Trouble> {
             // Who was moved is to be woken, and who slept behind the move with the old turn; a wake-all wakes all, and those who have come are not disturbed.
             let all_there = until_come(&crowd, began, waiters * turns, || {
                 if turn % 2 == 1 {
-                    site.wake(&crowd.aside, ALL);
-                    site.wake(&crowd.turn, ALL);
+                    parker.wake(&crowd.aside, ALL);
+                    parker.wake(&crowd.turn, ALL);
                 }
             });
             if turn % 2 == 0 {
@@ -98,7 +98,7 @@ fn times(site: &dyn Site, waiters: u64) -> Result<Vec<f64>, Trouble> {
         all_asleep(&crowd, waiters * (turns + 1));
         crew.dismiss();
         crowd.turn.fetch_add(1, Ordering::Release);
-        site.wake(&crowd.turn, ALL);
+        parker.wake(&crowd.turn, ALL);
         until_come(&crowd, Instant::now(), waiters * (turns + 1), || ());
     })?;
     taken.iter().map(|times| median(times).ok_or_else(|| Trouble::new("nothing was measured"))).collect()

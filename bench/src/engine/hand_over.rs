@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use super::site::{self, ALL, CORE, ENGINE, KERNEL, Open, Site};
+use super::parker::{self, ALL, CORE, ENGINE, KERNEL, Open, Parker};
 use crate::crew::{Post, Task, during};
 use crate::figure::{Target, Title};
 use crate::locks::contest::{Entrant, Outcome, contest};
@@ -12,7 +12,7 @@ use crate::trouble::Trouble;
 
 pub fn outcome(plan: &Plan) -> Outcome {
     let entrants: [Entrant<Open>; 3] =
-        [Entrant::new(ENGINE, site::engine), Entrant::new(KERNEL, site::kernel), Entrant::new(CORE, site::core)];
+        [Entrant::new(ENGINE, parker::engine), Entrant::new(KERNEL, parker::kernel), Entrant::new(CORE, parker::core)];
     let mut outcome = Outcome::default();
     for (count, id, on) in [(1, "park.1p", "one processor"), (2, "park.2p", "two processors")] {
         let job = format!("park and unpark: two threads pass a turn on, {on}");
@@ -28,13 +28,13 @@ pub fn outcome(plan: &Plan) -> Outcome {
 }
 
 /// Hand-overs a second.
-fn rate(plan: &Plan, site: &dyn Site, processors: usize) -> Result<f64, Trouble> {
+fn rate(plan: &Plan, parker: &dyn Parker, processors: usize) -> Result<f64, Trouble> {
     let (turn, over) = (AtomicU32::new(0), AtomicBool::new(false));
     let tasks: Vec<Task<'_>> = [0, 1]
         .map(|me| {
             Task::counting({
                 let (turn, over) = (&turn, &over);
-                move |post| play(site, turn, over, me, post)
+                move |post| play(parker, turn, over, me, post)
             })
         })
         .into();
@@ -44,14 +44,14 @@ fn rate(plan: &Plan, site: &dyn Site, processors: usize) -> Result<f64, Trouble>
             over.store(true, Ordering::Relaxed);
             // Whoever looks at the word again sees `over`.
             turn.fetch_add(2, Ordering::Release);
-            site.wake(&turn, ALL);
+            parker.wake(&turn, ALL);
             rates
         })
     })??;
     Ok(rates.iter().sum())
 }
 
-fn play(site: &dyn Site, turn: &AtomicU32, over: &AtomicBool, me: u32, post: &Post<'_>) {
+fn play(parker: &dyn Parker, turn: &AtomicU32, over: &AtomicBool, me: u32, post: &Post<'_>) {
     post.ready();
     let mut done = 0;
     loop {
@@ -64,11 +64,11 @@ fn play(site: &dyn Site, turn: &AtomicU32, over: &AtomicBool, me: u32, post: &Po
             if now % 2 == me {
                 break;
             }
-            site.wait(turn, now);
+            parker.wait(turn, now);
         }
         // Release: partner: the load above.
         turn.fetch_add(1, Ordering::Release);
-        site.wake(turn, 1);
+        parker.wake(turn, 1);
         done += 1;
         post.tally.store(done, Ordering::Relaxed);
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use leeward_engine::abi::FUTEX_WAITERS;
 use leeward_engine::parking::ParkingLot;
 
-use super::site::{self, ENGINE, KERNEL};
+use super::parker::{self, ENGINE, KERNEL};
 use crate::crew::{Post, Task, during};
 use crate::figure::{Target, Title};
 use crate::locks::contest::{Entrant, Outcome, contest};
@@ -61,7 +61,7 @@ fn futex(word: &AtomicU32, operation: i32) {
 type Open = fn() -> Result<Box<dyn Calls>, Trouble>;
 
 const ENTRANTS: [Entrant<Open>; 2] =
-    [Entrant::new(ENGINE, || Ok(Box::new(site::lot()?))), Entrant::new(KERNEL, || Ok(Box::new(Kernel)))];
+    [Entrant::new(ENGINE, || Ok(Box::new(parker::lot()?))), Entrant::new(KERNEL, || Ok(Box::new(Kernel)))];
 
 pub fn outcome(plan: &Plan) -> Outcome {
     let mut outcome = Outcome::default();

@@ -11,7 +11,7 @@ use leeward_engine::parking::Process;
 use leeward_engine::{Config, Engine, Heap, WaitAsync, Word};
 
 use super::many_kernel;
-use super::site::{ENGINE, KERNEL};
+use super::parker::{ENGINE, KERNEL};
 use crate::figure::{Target, Title};
 use crate::groups;
 use crate::locks::contest::{Entrant, Outcome, contest};

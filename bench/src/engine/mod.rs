@@ -7,8 +7,8 @@ mod hand_over;
 mod inheriting;
 mod many;
 mod many_kernel;
+mod parker;
 mod robust;
-mod site;
 
 use crate::cli::Contests;
 use crate::locks::{self, Contest};

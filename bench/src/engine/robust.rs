@@ -10,7 +10,7 @@ use leeward_engine::abi::{FUTEX_BITSET_MATCH_ANY as ANY, FUTEX_WAITERS};
 use leeward_engine::parking::Process;
 use leeward_engine::{Config, Engine, Heap, ROBUST_LIST_LIMIT, RobustHost, WaitAsync, Word};
 
-use super::site::{ENGINE, KERNEL};
+use super::parker::{ENGINE, KERNEL};
 use crate::figure::{Target, Title};
 use crate::groups;
 use crate::locks::contest::{Entrant, Outcome, contest};

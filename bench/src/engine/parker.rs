@@ -1,4 +1,4 @@
-//! Where threads sleep: the engine, the kernel's futex, parking_lot_core, each in a few lines.
+//! Ways to put threads to sleep and to wake them: the engine, the kernel's futex, parking_lot_core, each in a few lines.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,42 +11,42 @@ use crate::trouble::Trouble;
 
 pub const ALL: u32 = i32::MAX as u32;
 
-/// The rows' names.
+/// The names of the rows.
 pub const ENGINE: &str = "leeward-engine";
 pub const KERNEL: &str = "the kernel's futex";
 pub const CORE: &str = "parking_lot_core";
 
-/// A place to sleep.
-pub trait Site: Send + Sync {
+/// A way to sleep at a word and to wake sleepers.
+pub trait Parker: Send + Sync {
     /// Sleeps while the word is `expected`; may return at any time.
     fn wait(&self, word: &AtomicU32, expected: u32);
-    /// Wakes one, or `ALL`.
+    /// Wakes `count` sleepers, which is 1 or `ALL`, and returns how many it woke.
     fn wake(&self, word: &AtomicU32, count: u32) -> u32;
-    /// Moves all.
+    /// Moves all sleepers from one word to the other if the first is `expected`, and returns their number.
     fn requeue(&self, from: &AtomicU32, expected: u32, to: &AtomicU32) -> u32;
 }
 
-/// How to open one.
-pub type Open = fn() -> Result<Box<dyn Site>, Trouble>;
+/// A function that opens a parker.
+pub type Open = fn() -> Result<Box<dyn Parker>, Trouble>;
 
-/// An engine with its host.
+/// Opens an engine with its host.
 pub fn lot() -> Result<ParkingLot, Trouble> {
     ParkingLot::new(8).map_err(|error| Trouble::new(format!("there is no parking lot: {error}")))
 }
 
-pub fn engine() -> Result<Box<dyn Site>, Trouble> {
+pub fn engine() -> Result<Box<dyn Parker>, Trouble> {
     Ok(Box::new(lot()?))
 }
 
-pub fn kernel() -> Result<Box<dyn Site>, Trouble> {
+pub fn kernel() -> Result<Box<dyn Parker>, Trouble> {
     Ok(Box::new(Kernel))
 }
 
-pub fn core() -> Result<Box<dyn Site>, Trouble> {
+pub fn core() -> Result<Box<dyn Parker>, Trouble> {
     Ok(Box::new(Core))
 }
 
-impl Site for ParkingLot {
+impl Parker for ParkingLot {
     fn wait(&self, word: &AtomicU32, expected: u32) {
         ParkingLot::wait(self, word, expected, None);
     }
@@ -65,7 +65,7 @@ impl Site for ParkingLot {
 
 struct Kernel;
 
-impl Site for Kernel {
+impl Parker for Kernel {
     fn wait(&self, word: &AtomicU32, expected: u32) {
         Private::wait(word, expected, leeward::futex::Timeout::Never);
     }
@@ -86,7 +86,7 @@ fn key(word: &AtomicU32) -> usize {
     std::ptr::from_ref(word).addr()
 }
 
-impl Site for Core {
+impl Parker for Core {
     fn wait(&self, word: &AtomicU32, expected: u32) {
         // Relaxed: under the bucket's lock.
         let validate = || word.load(Ordering::Relaxed) == expected;
