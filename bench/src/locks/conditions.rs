@@ -8,8 +8,8 @@ use leeward::raw::{Plain, Requeue, WakeOp};
 
 use super::contest::{Board, Entrant, Outcome, contest};
 use super::monitors::{FIRST, Monitor, Ours, ParkingLot, Pthread, SECOND, Std, Usync};
+use super::no_syscalls::makes_no_syscalls;
 use super::processors;
-use super::silent::is_silent;
 use crate::crew::{Post, Task, during};
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
@@ -202,5 +202,5 @@ fn nobody<M: Monitor>() -> Result<Vec<f64>, Trouble> {
     let began = Instant::now();
     notify(NOTIFICATIONS);
     let each = began.elapsed().as_nanos() as f64 / f64::from(NOTIFICATIONS);
-    Ok(vec![each, f64::from(u8::from(!is_silent(|| notify(LOOKED_AT))?))])
+    Ok(vec![each, f64::from(u8::from(!makes_no_syscalls(|| notify(LOOKED_AT))?))])
 }

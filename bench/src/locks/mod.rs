@@ -11,13 +11,13 @@ mod late;
 mod mapped;
 pub mod monitors;
 mod mutexes;
+mod no_syscalls;
 pub mod processors;
 mod pthread;
 mod readers;
 mod robust;
 mod rows;
 mod rwlocks;
-mod silent;
 pub mod syscalls;
 
 use contest::{Outcome, Row};
