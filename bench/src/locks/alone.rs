@@ -1,21 +1,21 @@
-//! Lock and unlock in a single thread, nobody else there. Cheap to take, so more rounds than elsewhere.
+//! Lock and unlock by a single thread. A round takes little time, so there are more rounds than elsewhere.
 
 use super::contest::{Board, Entrant, Outcome, contest};
-use super::mutexes::{Mutex, PthreadInheriting, PthreadNormal, PthreadRobust, Ring, ring};
+use super::mutexes::{Mutex, MutexLoops, PthreadInheriting, PthreadNormal, PthreadRobust, mutex_loops};
 use crate::alignment::nanoseconds;
 use crate::figure::{Figure, Target, Title};
 use crate::plan::Plan;
 use crate::rounds::min;
 
-/// Pairs in one round: some milliseconds. A whole number of batches at each alignment.
+/// The number of locks and unlocks in one round, which take some milliseconds: a whole number of batches at each alignment.
 const PAIRS: u64 = 512 * 1024;
 
-/// How to open a mutex.
-pub type Open = fn() -> Box<dyn Ring>;
+/// A function that opens a mutex.
+pub type Open = fn() -> Box<dyn MutexLoops>;
 
-/// A mutex that takes part.
+/// Returns the entrant of one kind of mutex.
 pub const fn entrant<M: Mutex>(name: &'static str) -> Entrant<Open> {
-    Entrant::new(name, ring::<M>)
+    Entrant::new(name, mutex_loops::<M>)
 }
 
 pub const OURS: &str = "leeward Mutex";
@@ -25,7 +25,7 @@ pub const PARKING_LOT: &str = "parking_lot";
 pub const PTHREAD: &str = "pthread";
 pub const PTHREAD_ROBUST: &str = "pthread robust, shared";
 
-/// The peers of the plain mutexes.
+/// Returns the peers of `Mutex` and `LightMutex`.
 pub fn peers() -> [Entrant<Open>; 4] {
     [
         entrant::<std::sync::Mutex<u64>>("std"),
@@ -56,17 +56,17 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// The time of a pair, over all alignments of its loop and at the best one.
+/// Measures a lock and unlock: the mean over all alignments of the loop, and the best one.
 pub fn boards(plan: &Plan, job: &str, entrants: &[Entrant<Open>]) -> Vec<Board> {
     let quantities = [(job.to_string(), "ns"), (format!("{job}, the best alignment"), "ns")];
     contest(plan, 3 * plan.rounds, &quantities, entrants, |open| {
-        let ring = open();
-        let times = nanoseconds(PAIRS, |n, alignment| ring.alone(n, alignment));
+        let loops = open();
+        let times = nanoseconds(PAIRS, |n, alignment| loops.alone(n, alignment));
         Ok(vec![times.mean, times.cheapest])
     })
 }
 
-/// The figure over all alignments, with the best one beside it.
+/// Returns the figure of the mean over all alignments, whose best rounds are those of the best alignment.
 pub fn figure(boards: &[Board], ours: &str, title: Title) -> Figure {
     let mut figure = boards[0].figure(ours, title);
     let least = |name: &str| min(&boards[1].score(name).unwrap_or_default());

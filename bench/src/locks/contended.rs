@@ -1,10 +1,10 @@
-//! A mutex that several threads want all the time: how often they get it, and how evenly.
+//! A mutex that several threads want all the time: how often they get it, and how evenly they are served.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::alone::{LIGHT, OURS, Open, PARKING_LOT, entrant, peers};
 use super::contest::{Entrant, Outcome, contest};
-use super::mutexes::{Ring, turns_for};
+use super::mutexes::{MutexLoops, steps_for};
 use super::processors;
 use crate::crew::{Task, during};
 use crate::figure::{FAIRNESS, Target, Title};
@@ -12,18 +12,18 @@ use crate::plan::Plan;
 use crate::rounds::{max, min};
 use crate::trouble::Trouble;
 
-/// The table's processors; the scheduler is part of what is measured where there are more threads.
+/// The number of processors. Where there are more threads, the scheduler is measured too.
 const PROCESSORS: usize = 2;
 
 pub fn outcome(plan: &Plan) -> Outcome {
     let ours = [entrant::<leeward::sync::Mutex<u64>>(OURS), entrant::<leeward::sync::LightMutex<u64>>(LIGHT)];
     let entrants: Vec<Entrant<Open>> = ours.into_iter().chain(peers()).collect();
-    let ten = turns_for(10.0);
+    let ten = steps_for(10.0);
     let mut outcome = Outcome::default();
-    for (threads, turns, section) in [(2, 0, "empty"), (2, ten, "10 ns"), (8, 0, "empty"), (8, ten, "10 ns")] {
+    for (threads, steps, section) in [(2, 0, "empty"), (2, ten, "10 ns"), (8, 0, "empty"), (8, ten, "10 ns")] {
         let what = format!("Mutex, {threads} threads on {PROCESSORS} processors, {section} sections");
         let boards =
-            contest(plan, plan.rounds, &quantities(&what), &entrants, |open| round(plan, &*open(), threads, turns));
+            contest(plan, plan.rounds, &quantities(&what), &entrants, |open| round(plan, &*open(), threads, steps));
         boards.iter().for_each(|board| outcome.add(board));
         let id = format!(".{threads}t.{}", section.replace(' ', ""));
         for (ours, kind) in [(OURS, ""), (LIGHT, "Light")] {
@@ -43,19 +43,19 @@ pub fn quantities(what: &str) -> [(String, &'static str); 2] {
     [(what.to_string(), "/s"), (format!("{what}: fairness"), FAIRNESS)]
 }
 
-/// All threads' locks a second, and the least of their counts to the greatest.
-pub fn round(plan: &Plan, ring: &dyn Ring, threads: usize, turns: u32) -> Result<Vec<f64>, Trouble> {
+/// Returns the rate of all threads' locks, per second, and the least of their rates divided by the greatest.
+pub fn round(plan: &Plan, loops: &dyn MutexLoops, threads: usize, steps: u32) -> Result<Vec<f64>, Trouble> {
     let entered = AtomicU64::new(0);
     let work = || {
         Task::new(|post| {
-            ring.contend(post, turns);
+            loops.contend(post, steps);
             entered.fetch_add(post.tally.load(Ordering::Relaxed), Ordering::Relaxed);
         })
     };
     let tasks: Vec<Task<'_>> = (0..threads).map(|_| work()).collect();
     let rates = processors::on(PROCESSORS, || during(&tasks, |crew| crew.rates(plan.slice())))??;
-    if ring.entered() != entered.load(Ordering::Relaxed) {
-        return Err(Trouble::new("two threads were inside at once"));
+    if loops.entered() != entered.load(Ordering::Relaxed) {
+        return Err(Trouble::new("two threads held the lock at once"));
     }
     let fairness = min(&rates).unwrap_or(0.0) / max(&rates).filter(|&most| most > 0.0).unwrap_or(1.0);
     Ok(vec![rates.iter().sum(), fairness])

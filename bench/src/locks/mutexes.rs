@@ -1,4 +1,4 @@
-//! Mutexes, each in a line or two, and the loops over them, which are written once.
+//! The mutexes that take part, each in a few lines, and the loops over them, which are written once.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use super::pthread::{self, Kind};
 use crate::alignment::{ALIGNMENTS, align};
 use crate::crew::Post;
 
-/// A mutex around a number.
+/// A mutex that guards a number.
 pub trait Mutex: Send + Sync + Sized + 'static {
     fn open() -> Self;
 
@@ -15,7 +15,7 @@ pub trait Mutex: Send + Sync + Sized + 'static {
     fn locked<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R;
 }
 
-/// Ours, and usync's: lock_api's around a raw lock.
+/// Ours and usync's: raw locks under lock_api 0.4's guards.
 impl<L: lock_api::RawMutex + Send + Sync + 'static> Mutex for lock_api::Mutex<L, u64> {
     fn open() -> Self {
         lock_api::Mutex::new(0)
@@ -27,7 +27,7 @@ impl<L: lock_api::RawMutex + Send + Sync + 'static> Mutex for lock_api::Mutex<L,
     }
 }
 
-/// Of a newer lock_api.
+/// parking_lot's, which are of lock_api 0.5.
 impl Mutex for parking_lot::Mutex<u64> {
     fn open() -> Self {
         parking_lot::Mutex::new(0)
@@ -56,7 +56,7 @@ macro_rules! pthread {
 
         impl Mutex for $name {
             fn open() -> Self {
-                // SAFETY: zero is a number.
+                // SAFETY: zeroes are the number 0.
                 $name(unsafe { pthread::Mutex::zeroed(Kind::$kind) })
             }
 
@@ -70,24 +70,24 @@ macro_rules! pthread {
 
 pthread!(PthreadNormal Normal, PthreadRobust Robust, PthreadInheriting Inheriting);
 
-/// A mutex ready to run: what the measurements are written against.
-pub trait Ring: Send + Sync {
-    /// The time of so many locks and unlocks, nobody else there, their loop at one of the alignments.
+/// The loops over one mutex, of which the measurements know only these methods.
+pub trait MutexLoops: Send + Sync {
+    /// Returns the time of about `n` locks and unlocks by one thread, with the loop at one of the alignments.
     fn alone(&self, n: u64, alignment: u32) -> Duration;
 
-    /// Locks, adds one, stays inside for so many turns of `dwell`, unlocks and counts, until told to stop.
-    fn contend(&self, post: &Post<'_>, turns: u32);
+    /// Locks, adds one, spends `steps` of `dwell` inside, unlocks and counts, until told to stop.
+    fn contend(&self, post: &Post<'_>, steps: u32);
 
-    /// How often somebody was inside.
+    /// Returns how often the lock was taken by `contend`.
     fn entered(&self) -> u64;
 }
 
-/// Alone on its cache lines.
+/// A lock that shares its cache lines with nothing.
 #[repr(align(128))]
 struct Apart<M>(M);
 
-/// Opens one.
-pub fn ring<M: Mutex>() -> Box<dyn Ring> {
+/// Opens a mutex.
+pub fn mutex_loops<M: Mutex>() -> Box<dyn MutexLoops> {
     Box::new(Apart(M::open()))
 }
 
@@ -103,7 +103,7 @@ impl<M: Mutex> Apart<M> {
     }
 }
 
-impl<M: Mutex> Ring for Apart<M> {
+impl<M: Mutex> MutexLoops for Apart<M> {
     fn alone(&self, n: u64, alignment: u32) -> Duration {
         let batch = match alignment % ALIGNMENTS {
             0 => Self::batch::<0>,
@@ -118,12 +118,12 @@ impl<M: Mutex> Ring for Apart<M> {
         began.elapsed()
     }
 
-    fn contend(&self, post: &Post<'_>, turns: u32) {
+    fn contend(&self, post: &Post<'_>, steps: u32) {
         post.ready();
         post.until_stopped(|| {
             self.0.locked(|number| {
                 *number += 1;
-                dwell(turns);
+                dwell(steps);
             });
         });
     }
@@ -133,22 +133,22 @@ impl<M: Mutex> Ring for Apart<M> {
     }
 }
 
-/// Spends time without pauses and without touching what others see: a chain of multiplications.
+/// Spends time on a chain of multiplications, without pauses and without memory that others see.
 #[inline(always)]
-pub fn dwell(turns: u32) {
-    let mut value = u64::from(turns) | 1;
-    for _ in 0..turns {
+pub fn dwell(steps: u32) {
+    let mut value = u64::from(steps) | 1;
+    for _ in 0..steps {
         value = std::hint::black_box(value.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     }
 }
 
-/// As many turns as take so many nanoseconds here, when nothing disturbs.
-pub fn turns_for(nanoseconds: f64) -> u32 {
-    const TURNS: u32 = 100_000;
+/// Returns the number of `dwell`'s steps that take about `nanoseconds` on this machine when nothing disturbs.
+pub fn steps_for(nanoseconds: f64) -> u32 {
+    const STEPS: u32 = 100_000;
     let time = |_| {
         let began = Instant::now();
-        dwell(TURNS);
-        began.elapsed().as_nanos() as f64 / f64::from(TURNS)
+        dwell(STEPS);
+        began.elapsed().as_nanos() as f64 / f64::from(STEPS)
     };
     let each = (0..20).map(time).fold(f64::INFINITY, f64::min);
     (nanoseconds / each).round().max(1.0) as u32

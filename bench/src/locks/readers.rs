@@ -1,11 +1,11 @@
-//! Readers of reader-writer locks: one alone, and six beside two writers that write now and then.
+//! Readers of reader-writer locks: one alone, and six beside two writers that write once a millisecond.
 
 use std::time::Duration;
 
 use super::alone::figure;
 use super::contest::{Entrant, Outcome, contest};
 use super::pthread;
-use super::rwlocks::{Hall, RwLock, hall};
+use super::rwlocks::{RwLock, RwLockLoops, rwlock_loops};
 use crate::alignment::nanoseconds;
 use crate::crew::{Post, Task, during};
 use crate::figure::{Target, Title};
@@ -14,17 +14,17 @@ use crate::rcu::roster::{self, MEMB};
 use crate::rcu::stage::Stage;
 use crate::trouble::Trouble;
 
-/// Reads in one round. A whole number of batches at each alignment.
+/// The number of reads in one round: a whole number of batches at each alignment.
 const READS: u64 = 512 * 1024;
 
 pub const STD: &str = "std";
 const ASYM: &str = "leeward asym::RwLock";
 
-/// How to open a reader-writer lock.
-type Open = fn() -> Result<Box<dyn Hall>, Trouble>;
+/// A function that opens a reader-writer lock.
+type Open = fn() -> Result<Box<dyn RwLockLoops>, Trouble>;
 
 const fn entrant<L: RwLock>(name: &'static str) -> Entrant<Open> {
-    Entrant::new(name, || Ok(hall::<L>()))
+    Entrant::new(name, || Ok(rwlock_loops::<L>()))
 }
 
 fn locks() -> Vec<Entrant<Open>> {
@@ -38,7 +38,7 @@ fn locks() -> Vec<Entrant<Open>> {
     ]
 }
 
-/// What a reader would pay that takes no lock at all: liburcu's read side.
+/// liburcu's read side, which shows what a reader pays that takes no lock.
 fn urcu() -> Entrant<Open> {
     let absent = roster::get(MEMB).ok().and_then(|row| row.absent());
     let open: Open = || Ok(Box::new(Urcu(roster::get(MEMB)?.open()?)));
@@ -47,7 +47,7 @@ fn urcu() -> Entrant<Open> {
 
 struct Urcu(Box<dyn Stage>);
 
-impl Hall for Urcu {
+impl RwLockLoops for Urcu {
     fn alone(&self, n: u64, alignment: u32) -> Duration {
         self.0.section(n, alignment)
     }
@@ -58,7 +58,7 @@ impl Hall for Urcu {
     }
 
     fn write(&self, _: &Post<'_>) {
-        unreachable!("it takes part alone");
+        unreachable!("liburcu's section takes part where there is no writer");
     }
 }
 
@@ -68,8 +68,8 @@ pub fn outcome(plan: &Plan) -> Outcome {
     let one = "RwLock, one read, nobody else there";
     let quantities = [(one.to_string(), "ns"), (format!("{one}, the best alignment"), "ns")];
     let boards = contest(plan, 3 * plan.rounds, &quantities, &entrants, |open| {
-        let hall = open()?;
-        let times = nanoseconds(READS, |n, alignment| hall.alone(n, alignment));
+        let loops = open()?;
+        let times = nanoseconds(READS, |n, alignment| loops.alone(n, alignment));
         Ok(vec![times.mean, times.cheapest])
     });
     outcome.add(&boards[0]);
@@ -84,9 +84,9 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-fn flat(plan: &Plan, hall: &dyn Hall) -> Result<Vec<f64>, Trouble> {
-    let readers = (0..6).map(|_| Task::new(|post| hall.read(post)));
-    let writers = (0..2).map(|_| Task::new(|post| hall.write(post)));
+fn flat(plan: &Plan, loops: &dyn RwLockLoops) -> Result<Vec<f64>, Trouble> {
+    let readers = (0..6).map(|_| Task::new(|post| loops.read(post)));
+    let writers = (0..2).map(|_| Task::new(|post| loops.write(post)));
     let tasks: Vec<Task<'_>> = readers.chain(writers).collect();
     let rates = during(&tasks, |crew| crew.rates(plan.slice()))?;
     Ok(vec![rates[..6].iter().sum()])

@@ -1,4 +1,4 @@
-//! Reader-writer locks, each in a line or two, and the loops over them.
+//! The reader-writer locks that take part, each in a few lines, and the loops over them, which are written once.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use super::pthread;
 use crate::alignment::{ALIGNMENTS, align};
 use crate::crew::Post;
 
-/// A reader-writer lock around a number.
+/// A reader-writer lock that guards a number.
 pub trait RwLock: Send + Sync + Sized + 'static {
     fn open() -> Self;
     fn read<R>(&self, section: impl FnOnce(&u64) -> R) -> R;
@@ -36,13 +36,13 @@ macro_rules! guarded {
     )*};
 }
 
-/// A guard as it is.
+/// Returns the guard as it is.
 #[inline(always)]
 fn plain<G>(guard: G) -> G {
     guard
 }
 
-/// std's, poisoned or not.
+/// Returns std's guard, of a poisoned lock as well.
 #[inline(always)]
 fn poisoned<G>(guard: Result<G, PoisonError<G>>) -> G {
     guard.unwrap_or_else(PoisonError::into_inner)
@@ -70,24 +70,24 @@ impl RwLock for pthread::RwLock {
     }
 }
 
-/// A reader-writer lock ready to run.
-pub trait Hall: Send + Sync {
-    /// The time of so many reads, nobody else there, their loop at one of the alignments.
+/// The loops over one reader-writer lock, of which the measurements know only these methods.
+pub trait RwLockLoops: Send + Sync {
+    /// Returns the time of about `n` reads by one thread, with the loop at one of the alignments.
     fn alone(&self, n: u64, alignment: u32) -> Duration;
 
-    /// Reads, flat out.
+    /// Reads without pause until told to stop.
     fn read(&self, post: &Post<'_>);
 
-    /// One write a millisecond.
+    /// Writes once a millisecond until told to stop.
     fn write(&self, post: &Post<'_>);
 }
 
-/// Alone on its cache lines.
+/// A lock that shares its cache lines with nothing.
 #[repr(align(128))]
 struct Apart<L>(L);
 
-/// Opens one.
-pub fn hall<L: RwLock>() -> Box<dyn Hall> {
+/// Opens a reader-writer lock.
+pub fn rwlock_loops<L: RwLock>() -> Box<dyn RwLockLoops> {
     Box::new(Apart(L::open()))
 }
 
@@ -105,7 +105,7 @@ impl<L: RwLock> Apart<L> {
     }
 }
 
-impl<L: RwLock> Hall for Apart<L> {
+impl<L: RwLock> RwLockLoops for Apart<L> {
     fn alone(&self, n: u64, alignment: u32) -> Duration {
         let batch = match alignment % ALIGNMENTS {
             0 => Self::batch::<0>,
@@ -113,7 +113,7 @@ impl<L: RwLock> Hall for Apart<L> {
             2 => Self::batch::<2>,
             _ => Self::batch::<3>,
         };
-        // A thread's first read may set it up.
+        // The first read may register the thread; it is not timed.
         batch(self);
         let began = Instant::now();
         for _ in 0..n.div_ceil(BATCH) {
