@@ -1,28 +1,29 @@
-//! A mutex with two condition variables, each kind in a few lines.
+//! The kinds of mutex with two condition variables that take part, each in a few lines.
 
 use std::ops::DerefMut;
 use std::sync::PoisonError;
 
 use super::pthread::{self, Kind};
 
-/// What the mutex protects.
+/// The state that the mutex guards.
 #[derive(Default)]
 pub struct State {
-    /// Whose turn it is, or how often everybody was called.
+    /// The number of hand-overs, of calls to all waiters, or of items taken from a channel.
     pub turn: u64,
-    /// How many have come since.
+    /// The number of waiters that have come since the last call, or of items in a channel.
     pub arrived: u64,
-    /// Everybody may go home.
+    /// Set when the measurement is over: every thread returns.
     pub over: bool,
-    /// The places of a bounded channel.
+    /// The slots of a bounded channel.
     pub items: Option<Box<[u64]>>,
 }
 
-/// Which of the two condition variables.
+/// The index of the first condition variable.
 pub const FIRST: usize = 0;
+/// The index of the second condition variable.
 pub const SECOND: usize = 1;
 
-/// A mutex with two condition variables. Notifiers hold the lock, as everywhere in these figures.
+/// A mutex with two condition variables. Notifiers hold the lock in all figures.
 pub trait Monitor: Send + Sync + Sized + 'static {
     type Guard<'a>: DerefMut<Target = State>
     where
@@ -73,6 +74,15 @@ macro_rules! monitor {
             }
         }
     };
+    // For guards that `lock` gives as they are and that `wait` borrows: all but std's and pthread's.
+    (borrowing $name:ident $(<$scheme:ident: $bound:path>)?, $mutex:ty, $condvar:ty, $guard:ty, $new:expr) => {
+        monitor!($name $(<$scheme: $bound>)?, $mutex, $condvar, $guard, Default::default(), $new,
+            |mutex| mutex.lock(),
+            |condvar, mut guard| {
+                condvar.wait(&mut guard);
+                guard
+            });
+    };
 }
 
 monitor!(
@@ -87,31 +97,19 @@ monitor!(
 );
 
 monitor!(
-    ParkingLot,
+    borrowing ParkingLot,
     parking_lot::Mutex<State>,
     parking_lot::Condvar,
     parking_lot::MutexGuard<'a, State>,
-    Default::default(),
-    Default::default(),
-    |mutex| mutex.lock(),
-    |condvar, mut guard| {
-        condvar.wait(&mut guard);
-        guard
-    }
+    Default::default()
 );
 
 monitor!(
-    Usync,
+    borrowing Usync,
     usync::Mutex<State>,
     usync::Condvar,
     usync::MutexGuard<'a, State>,
-    Default::default(),
-    Default::default(),
-    |mutex| mutex.lock(),
-    |condvar, mut guard| {
-        condvar.wait(&mut guard);
-        guard
-    }
+    Default::default()
 );
 
 monitor!(
@@ -119,7 +117,7 @@ monitor!(
     pthread::Mutex<State>,
     pthread::Condvar,
     pthread::Guard<'a, State>,
-    // SAFETY: numbers that are zero, `false`, and no box.
+    // SAFETY: zeroes are a state: the numbers 0, `false`, and no box.
     unsafe { pthread::Mutex::zeroed(Kind::Normal) },
     pthread::Condvar::new(),
     |mutex| mutex.lock(),
@@ -127,33 +125,21 @@ monitor!(
 );
 
 monitor!(
-    Ours<S: leeward::raw::Scheme>,
+    borrowing Ours<S: leeward::raw::Scheme>,
     leeward::sync::Mutex<State>,
     leeward::sync::Condvar<S>,
     leeward::sync::MutexGuard<'a, State>,
-    Default::default(),
-    leeward::sync::Condvar::with_scheme(),
-    |mutex| mutex.lock(),
-    |condvar, mut guard| {
-        condvar.wait(&mut guard);
-        guard
-    }
+    leeward::sync::Condvar::with_scheme()
 );
 
-/// Ours, on the embedded engine.
+/// Futexes of the embedded engine.
 type Hosted = leeward::futex::Hosted<leeward::futex::Parking>;
 type HostedMutex = leeward::raw::Mutex<Hosted>;
 
 monitor!(
-    OnEngine<S: leeward::raw::Scheme>,
+    borrowing OnEngine<S: leeward::raw::Scheme>,
     lock_api::Mutex<HostedMutex, State>,
     leeward::sync::Condvar<S, Hosted>,
     lock_api::MutexGuard<'a, HostedMutex, State>,
-    Default::default(),
-    leeward::sync::Condvar::with_scheme(),
-    |mutex| mutex.lock(),
-    |condvar, mut guard| {
-        condvar.wait(&mut guard);
-        guard
-    }
+    leeward::sync::Condvar::with_scheme()
 );
