@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::trouble::Trouble;
+use crate::error::Error;
 
 /// What one thread does until it is told to stop. It says `ready`, and counts in its post's tally.
 pub struct Task<'a> {
@@ -50,7 +50,7 @@ pub struct Post<'a> {
 const STACK: usize = 128 * 1024;
 
 /// Runs `body` while one thread for each of `tasks` is at work.
-pub fn during<R>(tasks: &[Task<'_>], body: impl FnOnce(&Crew) -> R) -> Result<R, Trouble> {
+pub fn during<R>(tasks: &[Task<'_>], body: impl FnOnce(&Crew) -> R) -> Result<R, Error> {
     let crew = Crew::new(tasks.len());
     thread::scope(|scope| {
         for (task, tally) in tasks.iter().zip(&crew.tallies) {
@@ -58,7 +58,7 @@ pub fn during<R>(tasks: &[Task<'_>], body: impl FnOnce(&Crew) -> R) -> Result<R,
             let thread = thread::Builder::new().stack_size(STACK);
             if let Err(error) = thread.spawn_scoped(scope, move || (task.work)(&post)) {
                 crew.dismiss();
-                return Err(Trouble::new(format!("{} threads could not be started: {error}", tasks.len())));
+                return Err(Error::new(format!("{} threads could not be started: {error}", tasks.len())));
             }
         }
         crew.wait_until_at_work(tasks);

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use crate::error::Error;
 use crate::rounds::{Rounds, max, median, min};
-use crate::trouble::Trouble;
 
 /// What a figure should be.
 #[derive(Clone, Copy)]
@@ -54,7 +54,7 @@ fn rounded(limit: f64) -> f64 {
     (limit * 100.0).round() / 100.0
 }
 
-/// Made by `Title::figure`; `best` and `trouble` are for the printed table alone.
+/// Made by `Title::figure`; `best` and `error` are for the printed table alone.
 #[derive(Serialize)]
 pub struct Figure {
     pub id: String,
@@ -76,7 +76,7 @@ pub struct Figure {
     pub alone: bool,
     /// Why it could not be measured.
     #[serde(skip)]
-    pub trouble: Option<Trouble>,
+    pub error: Option<Error>,
 }
 
 impl Figure {
@@ -127,8 +127,8 @@ impl Title {
     }
 
     /// The figure that stands for one that could not be measured.
-    pub fn trouble(self, trouble: Trouble) -> Figure {
-        Figure { trouble: Some(trouble), ..self.blank() }
+    pub fn failed(self, error: Error) -> Figure {
+        Figure { error: Some(error), ..self.blank() }
     }
 
     fn blank(self) -> Figure {
@@ -146,7 +146,7 @@ impl Title {
             max: None,
             met: None,
             best: (None, None),
-            trouble: None,
+            error: None,
         }
     }
 }

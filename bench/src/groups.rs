@@ -1,9 +1,9 @@
 //! Groups of figures, measured one after the other, and the figures that their rounds give.
 
+use crate::error::Error;
 use crate::figure::{Figure, Title};
 use crate::plan::Plan;
 use crate::rounds::Rounds;
-use crate::trouble::Trouble;
 
 /// A function that measures some lines of a target table.
 pub type Group = fn(&Plan) -> Vec<Figure>;
@@ -26,7 +26,7 @@ pub fn alone(
     plan: &Plan,
     rounds: usize,
     titles: Vec<Title>,
-    mut measure: impl FnMut() -> Result<Vec<f64>, Trouble>,
+    mut measure: impl FnMut() -> Result<Vec<f64>, Error>,
 ) -> Vec<Figure> {
     plan.now(&titles[0].what);
     let mut taken = vec![Rounds::default(); titles.len()];
@@ -39,9 +39,9 @@ pub fn alone(
 }
 
 /// Makes the figures of the rounds, or, if they could not be taken, figures that say why.
-pub fn conclude(titles: Vec<Title>, taken: Result<Vec<Rounds>, Trouble>) -> Vec<Figure> {
+pub fn conclude(titles: Vec<Title>, taken: Result<Vec<Rounds>, Error>) -> Vec<Figure> {
     match taken {
         Ok(taken) => titles.into_iter().zip(&taken).map(|(title, rounds)| title.figure(rounds)).collect(),
-        Err(trouble) => titles.into_iter().map(|title| title.trouble(trouble.clone())).collect(),
+        Err(error) => titles.into_iter().map(|title| title.failed(error.clone())).collect(),
     }
 }

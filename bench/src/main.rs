@@ -5,6 +5,7 @@ mod alignment;
 mod cli;
 mod crew;
 mod engine;
+mod error;
 mod figure;
 mod groups;
 mod interleave;
@@ -16,7 +17,6 @@ mod rcu;
 mod readme;
 mod report;
 mod rounds;
-mod trouble;
 mod versions;
 
 use std::process::ExitCode;
@@ -40,8 +40,8 @@ fn main() -> ExitCode {
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
-        Err(trouble) => {
-            eprintln!("{trouble}");
+        Err(error) => {
+            eprintln!("{error}");
             ExitCode::from(1)
         }
     }

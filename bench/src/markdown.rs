@@ -2,24 +2,24 @@
 
 use std::fs;
 
+use crate::error::Error;
 use crate::figure::Figure;
 use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::report::{peers, short};
-use crate::trouble::Trouble;
 use crate::versions::Versions;
 
 /// Columns of a page.
 const WIDTH: usize = 100;
 
 /// Writes the parts, with an empty line between (`-`: to standard output).
-pub fn write(to: &str, parts: &[String]) -> Result<(), Trouble> {
+pub fn write(to: &str, parts: &[String]) -> Result<(), Error> {
     let text = parts.join("\n");
     if to == "-" {
         print!("{text}");
         return Ok(());
     }
-    fs::write(to, text).map_err(|error| Trouble::new(format!("{to} could not be written: {error}")))
+    fs::write(to, text).map_err(|error| Error::new(format!("{to} could not be written: {error}")))
 }
 
 /// What the numbers were taken on, and how a ratio is to be read.
@@ -61,8 +61,8 @@ pub fn figures(figures: &[Figure]) -> String {
 }
 
 fn sentence(figure: &Figure) -> String {
-    if let Some(trouble) = &figure.trouble {
-        return format!("{}: could not be measured: {trouble}.", figure.what);
+    if let Some(error) = &figure.error {
+        return format!("{}: could not be measured: {error}.", figure.what);
     }
     let mut text = format!("{}: **{}**", figure.what, with_unit(figure.ours, figure.unit));
     match (figure.peer, figure.theirs) {

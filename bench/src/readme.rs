@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cli::Readme;
+use crate::error::Error;
 use crate::figure::more_is_better;
 use crate::markdown::table;
 use crate::report::short;
-use crate::trouble::Trouble;
 
 /// The table stands between these lines of README.md.
 const BEGIN: &str = "<!-- measured: begin; `cargo compare readme` writes these lines -->";
@@ -40,7 +40,7 @@ const ROWS: [(&str, &str); 8] = [
 ];
 
 /// Writes the table into README.md, or prints it, or fails if README.md has another one.
-pub fn write(options: &Readme) -> Result<bool, Trouble> {
+pub fn write(options: &Readme) -> Result<bool, Error> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let page =
         options.page.as_ref().map_or_else(|| newest(&root.join("bench/results")), |page| Ok(PathBuf::from(page)))?;
@@ -53,7 +53,7 @@ pub fn write(options: &Readme) -> Result<bool, Trouble> {
     let now = read(&readme)?;
     let then = replaced(&now, &block)?;
     if options.check && now != then {
-        return Err(Trouble::new(format!(
+        return Err(Error::new(format!(
             "README.md's table is not what {} gives: `cargo compare readme` writes it.",
             name(&page)
         )));
@@ -65,14 +65,14 @@ pub fn write(options: &Readme) -> Result<bool, Trouble> {
 }
 
 /// The page whose name, which begins with its date, is the last.
-fn newest(results: &Path) -> Result<PathBuf, Trouble> {
+fn newest(results: &Path) -> Result<PathBuf, Error> {
     let files = fs::read_dir(results)?.collect::<Result<Vec<_>, _>>()?;
     let pages = files.into_iter().map(|file| file.path()).filter(|path| path.extension().is_some_and(|is| is == "md"));
-    pages.max().ok_or_else(|| Trouble::new("bench/results has no page."))
+    pages.max().ok_or_else(|| Error::new("bench/results has no page."))
 }
 
-fn read(file: &Path) -> Result<String, Trouble> {
-    fs::read_to_string(file).map_err(|error| Trouble::new(format!("{} could not be read: {error}.", file.display())))
+fn read(file: &Path) -> Result<String, Error> {
+    fs::read_to_string(file).map_err(|error| Error::new(format!("{} could not be read: {error}.", file.display())))
 }
 
 fn name(page: &Path) -> String {
@@ -80,15 +80,15 @@ fn name(page: &Path) -> String {
 }
 
 /// Returns the document with the lines between the marks replaced.
-fn replaced(document: &str, block: &str) -> Result<String, Trouble> {
-    let missing = || Trouble::new(format!("README.md lacks the line `{BEGIN}` or, after it, `{END}`."));
+fn replaced(document: &str, block: &str) -> Result<String, Error> {
+    let missing = || Error::new(format!("README.md lacks the line `{BEGIN}` or, after it, `{END}`."));
     let (head, rest) = document.split_once(BEGIN).ok_or_else(missing)?;
     let (_, tail) = rest.split_once(END).ok_or_else(missing)?;
     Ok(format!("{head}{BEGIN}\n{block}{END}{tail}"))
 }
 
 /// What stands between the marks: where the numbers come from, and the table.
-fn block(page: &Path, text: &str) -> Result<String, Trouble> {
+fn block(page: &Path, text: &str) -> Result<String, Error> {
     let items = items(text);
     let titles = ["what", "ours", "the peer's", "ratio", ""].map(str::to_string).to_vec();
     let rows = ROWS.iter().map(|(label, figure)| row(label, figure, &items)).collect::<Result<Vec<_>, _>>()?;
@@ -120,8 +120,8 @@ fn items(text: &str) -> Vec<String> {
     items
 }
 
-fn row(label: &str, figure: &str, items: &[String]) -> Result<Vec<String>, Trouble> {
-    let no = |why| Trouble::new(format!("The page {why} `{figure}`, which README.md's table has."));
+fn row(label: &str, figure: &str, items: &[String]) -> Result<Vec<String>, Error> {
+    let no = |why| Error::new(format!("The page {why} `{figure}`, which README.md's table has."));
     // Several figures may share a name: the first one's peer is the row's.
     let measured = items.iter().find_map(|item| item.strip_prefix(figure)?.strip_prefix(": **"));
     let (ours, rest) = measured.ok_or_else(|| no("lacks"))?.split_once("**").ok_or_else(|| no("does not give"))?;

@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Common;
+use crate::error::Error;
 use crate::figure::Figure;
 use crate::machine::{self, Machine};
 use crate::plan::Plan;
-use crate::trouble::Trouble;
 use crate::versions::Versions;
 
 /// A heavy fence that takes longer than this is slow.
@@ -24,13 +24,13 @@ pub fn object(versions: &Versions, figures: &[Figure], rows: &[impl Serialize]) 
 }
 
 /// Writes the object to a file, or to standard output for `-`.
-pub fn write(to: &str, object: &Value) -> Result<(), Trouble> {
+pub fn write(to: &str, object: &Value) -> Result<(), Error> {
     let text = format!("{object:#}\n");
     if to == "-" {
         print!("{text}");
         return Ok(());
     }
-    fs::write(to, text).map_err(|error| Trouble::new(format!("{to} could not be written: {error}")))
+    fs::write(to, text).map_err(|error| Error::new(format!("{to} could not be written: {error}")))
 }
 
 /// The table for people: on standard output, unless that is to be the JSON's.
@@ -64,8 +64,8 @@ pub fn figures(figures: &[Figure], verbose: bool) -> String {
     let titles = ["figure", "ours", "theirs", "ratio", "min .. max", "target", ""];
     let mut text = format!("\n{}\n", row(titles.map(str::to_string)));
     for figure in figures {
-        if let Some(trouble) = &figure.trouble {
-            let _ = writeln!(text, "{:<30} could not be measured: {trouble}", figure.id);
+        if let Some(error) = &figure.error {
+            let _ = writeln!(text, "{:<30} could not be measured: {error}", figure.id);
             continue;
         }
         let is_absent = figure.peer.is_some() && figure.theirs.is_none();

@@ -9,11 +9,11 @@ use leeward_engine::abi::FUTEX_BITSET_MATCH_ANY as ANY;
 use leeward_engine::{Engine, Scope, Word, parking::Process};
 
 use super::parker;
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::locks::syscalls::system_call;
 use crate::plan::Plan;
-use crate::trouble::Trouble;
 
 /// Calls in one round of one row.
 const CALLS: u32 = 200_000;
@@ -94,7 +94,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
 }
 
 /// The mean time of one call, in nanoseconds.
-fn time(what: What, words: usize) -> Result<f64, Trouble> {
+fn time(what: What, words: usize) -> Result<f64, Error> {
     let lines = [const { Line(AtomicU32::new(0)) }; 2];
     let lot = parker::lot()?;
     // One or two: a division would take longer than some of the calls.

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::parker::{self, ALL, CORE, ENGINE, KERNEL, Open, Parker};
 use crate::crew::{Post, Task, during};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::plan::Plan;
 use crate::rounds::median;
-use crate::trouble::Trouble;
 
 /// Turns of one round, of which the median is taken.
 const TURNS: usize = 5;
@@ -62,7 +62,7 @@ fn wait_in_turn(parker: &dyn Parker, crowd: &Crowd, post: &Post<'_>) {
 }
 
 /// The times of a wake-all's call, of all having come, and of a requeue: nanoseconds a waiter.
-fn times(parker: &dyn Parker, waiters: u64) -> Result<Vec<f64>, Trouble> {
+fn times(parker: &dyn Parker, waiters: u64) -> Result<Vec<f64>, Error> {
     let crowd = Crowd::default();
     let tasks: Vec<Task<'_>> = (0..waiters).map(|_| Task::new(|post| wait_in_turn(parker, &crowd, post))).collect();
     let mut taken = [const { Vec::new() }; 3];
@@ -101,7 +101,7 @@ fn times(parker: &dyn Parker, waiters: u64) -> Result<Vec<f64>, Trouble> {
         parker.wake(&crowd.turn, ALL);
         until_come(&crowd, Instant::now(), waiters * (turns + 1), || ());
     })?;
-    taken.iter().map(|times| median(times).ok_or_else(|| Trouble::new("nothing was measured"))).collect()
+    taken.iter().map(|times| median(times).ok_or_else(|| Error::new("nothing was measured"))).collect()
 }
 
 /// Waits until so many went to sleep; and a while, in which they do.

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::parker::{self, ALL, CORE, ENGINE, KERNEL, Open, Parker};
 use crate::crew::{Post, Task, during};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::locks::processors;
 use crate::plan::Plan;
-use crate::trouble::Trouble;
 
 pub fn outcome(plan: &Plan) -> Outcome {
     let entrants: [Entrant<Open>; 3] =
@@ -28,7 +28,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
 }
 
 /// Hand-overs a second.
-fn rate(plan: &Plan, parker: &dyn Parker, processors: usize) -> Result<f64, Trouble> {
+fn rate(plan: &Plan, parker: &dyn Parker, processors: usize) -> Result<f64, Error> {
     let (turn, over) = (AtomicU32::new(0), AtomicBool::new(false));
     let tasks: Vec<Task<'_>> = [0, 1]
         .map(|me| {

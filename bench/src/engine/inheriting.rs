@@ -11,13 +11,13 @@ use leeward_engine::parking::ParkingLot;
 
 use super::parker::{self, ENGINE, KERNEL};
 use crate::crew::{Post, Task, during};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::locks::processors;
 use crate::locks::syscalls::system_call;
 use crate::plan::Plan;
 use crate::rounds::median;
-use crate::trouble::Trouble;
 
 /// Pairs of calls in one round.
 const PAIRS: u32 = 100_000;
@@ -58,7 +58,7 @@ fn futex(word: &AtomicU32, operation: i32) {
     while system_call(libc::SYS_futex, [word.as_ptr() as usize, operation, 0, 0]) != 0 {}
 }
 
-type Open = fn() -> Result<Box<dyn Calls>, Trouble>;
+type Open = fn() -> Result<Box<dyn Calls>, Error>;
 
 const ENTRANTS: [Entrant<Open>; 2] =
     [Entrant::new(ENGINE, || Ok(Box::new(parker::lot()?))), Entrant::new(KERNEL, || Ok(Box::new(Kernel)))];
@@ -103,7 +103,7 @@ fn alone_time(calls: &dyn Calls) -> f64 {
 }
 
 /// Hand-overs a second.
-fn rate(plan: &Plan, calls: &dyn Calls, processors: usize) -> Result<f64, Trouble> {
+fn rate(plan: &Plan, calls: &dyn Calls, processors: usize) -> Result<f64, Error> {
     // Whose turn it is to own the lock: the other may come to wait for it.
     let (word, turn) = (AtomicU32::new(0), AtomicU32::new(1));
     let tasks: Vec<Task<'_>> = [0, 1]
@@ -140,7 +140,7 @@ fn play(calls: &dyn Calls, word: &AtomicU32, turn: &AtomicU32, me: u32, post: &P
 }
 
 /// The times of an unlock's call, in nanoseconds; and from then on until all have had the lock, for each.
-fn times(calls: &dyn Calls, waiters: u64) -> Result<Vec<f64>, Trouble> {
+fn times(calls: &dyn Calls, waiters: u64) -> Result<Vec<f64>, Error> {
     let (word, over) = (AtomicU32::new(0), AtomicBool::new(false));
     let [going, come, called] = [const { AtomicU64::new(0) }; 3];
     let begin = Barrier::new(waiters as usize + 1);
@@ -187,5 +187,5 @@ fn times(calls: &dyn Calls, waiters: u64) -> Result<Vec<f64>, Trouble> {
         over.store(true, Ordering::Relaxed);
         begin.wait();
     })?;
-    taken.iter().map(|times| median(times).ok_or_else(|| Trouble::new("nothing was measured"))).collect()
+    taken.iter().map(|times| median(times).ok_or_else(|| Error::new("nothing was measured"))).collect()
 }

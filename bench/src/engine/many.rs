@@ -12,11 +12,11 @@ use leeward_engine::{Config, Engine, Heap, WaitAsync, Word};
 
 use super::many_kernel;
 use super::parker::{ENGINE, KERNEL};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::groups;
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::plan::Plan;
-use crate::trouble::Trouble;
 
 /// Visits of one round.
 const VISITS: usize = 1 << 17;
@@ -58,8 +58,8 @@ pub fn outcome(plan: &Plan) -> Outcome {
 }
 
 /// The time of waking one of the waiters and of its waiting again, and of a wake at a word where nobody waits: nanoseconds.
-fn times(live: usize, spaces: usize) -> Result<Vec<f64>, Trouble> {
-    let engine = Engine::new(Config::for_processors(2, 7), Heap).map_err(|error| Trouble::new(error.to_string()))?;
+fn times(live: usize, spaces: usize) -> Result<Vec<f64>, Error> {
+    let engine = Engine::new(Config::for_processors(2, 7), Heap).map_err(|error| Error::new(error.to_string()))?;
     // SAFETY: the words are borrowed as long as anything waits there.
     let hosts: Vec<Process> = (0..spaces).map(|_| unsafe { Process::new(4, 9) }).collect();
     hosts.iter().for_each(|host| engine.reserve(host, 4));
@@ -72,7 +72,7 @@ fn times(live: usize, spaces: usize) -> Result<Vec<f64>, Trouble> {
     let mut waiters: Vec<Pin<Box<WaitAsync<'_, Process>>>> = (0..live).map(|number| Box::pin(wait(number))).collect();
     for waiter in &mut waiters {
         if waiter.as_mut().poll(&mut context).is_ready() {
-            return Err(Trouble::new("a waiter did not wait"));
+            return Err(Error::new("a waiter did not wait"));
         }
     }
     let order = |visit: usize| visit.wrapping_mul(0x9e37_79b9) % live;
@@ -84,7 +84,7 @@ fn times(live: usize, spaces: usize) -> Result<Vec<f64>, Trouble> {
         let ended = matches!(waiter.as_mut().poll(&mut context), Poll::Ready(Ok(leeward_engine::Wait::Woken)));
         waiter.as_mut().set(wait(number));
         if woken != Ok(1) || !ended || waiter.as_mut().poll(&mut context).is_ready() {
-            return Err(Trouble::new("a wake did not wake its waiter"));
+            return Err(Error::new("a wake did not wake its waiter"));
         }
     }
     let both = began.elapsed();
@@ -92,7 +92,7 @@ fn times(live: usize, spaces: usize) -> Result<Vec<f64>, Trouble> {
     for visit in 0..VISITS {
         let number = order(visit);
         if engine.wake(host(number), word(2 * number + 1), 1, ANY) != Ok(0) {
-            return Err(Trouble::new("a wake woke at a deserted word"));
+            return Err(Error::new("a wake woke at a deserted word"));
         }
     }
     let nobody = began.elapsed();

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use crate::crew::{Post, Task, during};
+use crate::error::Error;
 use crate::locks::syscalls::system_call;
-use crate::trouble::Trouble;
 
 /// What futex_waitv takes at most.
 const EACH: usize = 128;
@@ -22,7 +22,7 @@ struct Waitv {
 }
 
 /// The time of a wake at a deserted word, in nanoseconds.
-pub fn nobody(live: usize) -> Result<Vec<f64>, Trouble> {
+pub fn nobody(live: usize) -> Result<Vec<f64>, Error> {
     // A live word and a deserted one, alternately.
     let words: Vec<AtomicU32> = (0..2 * live).map(|_| AtomicU32::new(0)).collect();
     let waited_for: Vec<&[AtomicU32]> = words.chunks(2 * EACH).collect();

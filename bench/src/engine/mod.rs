@@ -11,12 +11,12 @@ mod parker;
 mod robust;
 
 use crate::cli::Contests;
+use crate::error::Error;
 use crate::locks::{self, Contest};
-use crate::trouble::Trouble;
 use crate::versions;
 
 /// Whether everything could be measured.
-pub fn compare(options: &Contests) -> Result<bool, Trouble> {
+pub fn compare(options: &Contests) -> Result<bool, Error> {
     let groups: [Contest; 7] = [
         calls::outcome,
         crowd::outcome,

@@ -7,7 +7,7 @@ use leeward_engine::Requeue;
 use leeward_engine::parking::ParkingLot;
 use parking_lot_core::{DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, RequeueOp};
 
-use crate::trouble::Trouble;
+use crate::error::Error;
 
 pub const ALL: u32 = i32::MAX as u32;
 
@@ -27,22 +27,22 @@ pub trait Parker: Send + Sync {
 }
 
 /// A function that opens a parker.
-pub type Open = fn() -> Result<Box<dyn Parker>, Trouble>;
+pub type Open = fn() -> Result<Box<dyn Parker>, Error>;
 
 /// Opens an engine with its host.
-pub fn lot() -> Result<ParkingLot, Trouble> {
-    ParkingLot::new(8).map_err(|error| Trouble::new(format!("there is no parking lot: {error}")))
+pub fn lot() -> Result<ParkingLot, Error> {
+    ParkingLot::new(8).map_err(|error| Error::new(format!("there is no parking lot: {error}")))
 }
 
-pub fn engine() -> Result<Box<dyn Parker>, Trouble> {
+pub fn engine() -> Result<Box<dyn Parker>, Error> {
     Ok(Box::new(lot()?))
 }
 
-pub fn kernel() -> Result<Box<dyn Parker>, Trouble> {
+pub fn kernel() -> Result<Box<dyn Parker>, Error> {
     Ok(Box::new(Kernel))
 }
 
-pub fn core() -> Result<Box<dyn Parker>, Trouble> {
+pub fn core() -> Result<Box<dyn Parker>, Error> {
     Ok(Box::new(Core))
 }
 

@@ -11,12 +11,12 @@ use leeward_engine::parking::Process;
 use leeward_engine::{Config, Engine, Heap, ROBUST_LIST_LIMIT, RobustHost, WaitAsync, Word};
 
 use super::parker::{ENGINE, KERNEL};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::groups;
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::plan::Plan;
 use crate::rounds::median;
-use crate::trouble::Trouble;
 
 const LOCKS: usize = 1_000_000;
 /// Locks of the engine's walk with a waiter each: futures.
@@ -112,15 +112,15 @@ pub fn outcome(plan: &Plan) -> Outcome {
 }
 
 /// An engine for so many processors.
-fn parts(processors: u32) -> Result<(Engine<Process>, Process), Trouble> {
+fn parts(processors: u32) -> Result<(Engine<Process>, Process), Error> {
     let engine =
-        Engine::new(Config::for_processors(processors, 7), Heap).map_err(|error| Trouble::new(error.to_string()))?;
+        Engine::new(Config::for_processors(processors, 7), Heap).map_err(|error| Error::new(error.to_string()))?;
     // SAFETY: lists and words are borrowed as long as they are used.
     Ok((engine, unsafe { Process::new(4, 9) }))
 }
 
 /// Nanoseconds an entry of the engine's walk.
-fn walk(list: &List, waiters: u32) -> Result<f64, Trouble> {
+fn walk(list: &List, waiters: u32) -> Result<f64, Error> {
     let (engine, process) = parts(2)?;
     list.hold(process.thread_id() | waiters);
     process.set_robust_head(at(&*list.head));
@@ -128,13 +128,13 @@ fn walk(list: &List, waiters: u32) -> Result<f64, Trouble> {
     let exit = engine.exit_robust(&process, u32::MAX);
     let length = began.elapsed();
     if exit.marked as usize != list.locks.len() {
-        return Err(Trouble::new("a walk left locks out"));
+        return Err(Error::new("a walk left locks out"));
     }
     Ok(length.as_nanos() as f64 / list.locks.len() as f64)
 }
 
 /// The same where somebody waits for each lock.
-fn wake_all() -> Result<f64, Trouble> {
+fn wake_all() -> Result<f64, Error> {
     let (list, (engine, process)) = (List::new(WAITED), parts(64)?);
     let held = process.thread_id() | FUTEX_WAITERS;
     list.hold(held);
@@ -142,20 +142,20 @@ fn wake_all() -> Result<f64, Trouble> {
     let mut waiters: Vec<Pin<Box<WaitAsync<'_, Process>>>> = list.locks.iter().map(wait).collect();
     let mut context = Context::from_waker(Waker::noop());
     if waiters.iter_mut().any(|waiter| waiter.as_mut().poll(&mut context).is_ready()) {
-        return Err(Trouble::new("a waiter did not wait"));
+        return Err(Error::new("a waiter did not wait"));
     }
     process.set_robust_head(at(&*list.head));
     let began = Instant::now();
     let exit = engine.exit_robust(&process, u32::MAX);
     let length = began.elapsed();
     if exit.woken as usize != WAITED {
-        return Err(Trouble::new("a walk did not wake all"));
+        return Err(Error::new("a walk did not wake all"));
     }
     Ok(length.as_nanos() as f64 / WAITED as f64)
 }
 
 /// The kernel's: how much longer a thread's end takes with the list than without, an entry.
-fn kernel(list: &List) -> Result<f64, Trouble> {
+fn kernel(list: &List) -> Result<f64, Error> {
     let end = |with: bool| {
         let thread = std::thread::spawn({
             let head = at(&*list.head);
@@ -177,8 +177,8 @@ fn kernel(list: &List) -> Result<f64, Trouble> {
                 Instant::now()
             }
         });
-        let began = thread.join().map_err(|_| Trouble::new("a thread did not end"))?;
-        Ok::<f64, Trouble>(began.elapsed().as_nanos() as f64)
+        let began = thread.join().map_err(|_| Error::new("a thread did not end"))?;
+        Ok::<f64, Error>(began.elapsed().as_nanos() as f64)
     };
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for _ in 0..ENDS / 2 {

@@ -10,9 +10,9 @@ use super::contest::{Entrant, Outcome, contest};
 use super::monitors::{FIRST, Monitor, Ours, ParkingLot, SECOND, State, Std};
 use super::processors;
 use crate::crew::{Post, Task, during};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
-use crate::trouble::Trouble;
 
 /// How many items a channel holds at most.
 const CAPACITIES: [usize; 3] = [1, 16, 1024];
@@ -43,7 +43,7 @@ fn settings() -> impl Iterator<Item = Setting> {
 }
 
 /// Items a second, and the processor time of each in microseconds.
-type Job = fn(&Plan, Setting) -> Result<Vec<f64>, Trouble>;
+type Job = fn(&Plan, Setting) -> Result<Vec<f64>, Error>;
 
 const OURS: &str = "leeward Mutex + Condvar";
 
@@ -76,7 +76,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-fn pass<M: Monitor>(plan: &Plan, setting: Setting) -> Result<Vec<f64>, Trouble> {
+fn pass<M: Monitor>(plan: &Plan, setting: Setting) -> Result<Vec<f64>, Error> {
     let Setting { capacity, side, spinners } = setting;
     let monitor = M::open();
     monitor.lock().items = Some(vec![0; capacity].into());
@@ -91,13 +91,13 @@ fn pass<M: Monitor>(plan: &Plan, setting: Setting) -> Result<Vec<f64>, Trouble> 
             let rates = crew.rates(plan.slice());
             let spent = (processor_time()? - before?) / began.elapsed().as_secs_f64();
             close(&monitor);
-            Ok::<_, Trouble>((rates[side..2 * side].iter().sum::<f64>(), spent))
+            Ok::<_, Error>((rates[side..2 * side].iter().sum::<f64>(), spent))
         })
     })??;
     let (rate, spent) = measured?;
     let left: u64 = std::iter::from_fn(|| monitor.lock().take()).sum();
     if sent.load(Ordering::Relaxed) != received.load(Ordering::Relaxed).wrapping_add(left) {
-        return Err(Trouble::new("the channel lost an item, or gave one twice"));
+        return Err(Error::new("the channel lost an item, or gave one twice"));
     }
     Ok(vec![rate, spent / rate * 1e6])
 }
@@ -184,7 +184,7 @@ impl State {
 }
 
 /// The processor time that this process has used, in seconds.
-fn processor_time() -> Result<f64, Trouble> {
+fn processor_time() -> Result<f64, Error> {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: room for what is written.
     if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {

@@ -11,9 +11,9 @@ use super::monitors::{FIRST, Monitor, Ours, ParkingLot, Pthread, SECOND, Std, Us
 use super::no_syscalls::makes_no_syscalls;
 use super::processors;
 use crate::crew::{Post, Task, during};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
-use crate::trouble::Trouble;
 
 /// Waiters of the broadcast.
 const WAITERS: u64 = 8;
@@ -24,9 +24,9 @@ const LOOKED_AT: u32 = 1_000;
 /// What is done with one kind, compiled for it.
 #[derive(Clone, Copy)]
 pub struct Jobs {
-    ping_pong: fn(&Plan, processors: usize) -> Result<f64, Trouble>,
-    broadcast: fn(&Plan) -> Result<f64, Trouble>,
-    nobody: fn() -> Result<Vec<f64>, Trouble>,
+    ping_pong: fn(&Plan, processors: usize) -> Result<f64, Error>,
+    broadcast: fn(&Plan) -> Result<f64, Error>,
+    nobody: fn() -> Result<Vec<f64>, Error>,
 }
 
 pub const fn entrant<M: Monitor>(name: &'static str) -> Entrant<Jobs> {
@@ -81,7 +81,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
 /// The unit of "does it or does it not".
 const CALLS: &str = "calls";
 
-fn rates(plan: &Plan, job: &str, entrants: &[Entrant<Jobs>], rate: impl Fn(&Jobs) -> Result<f64, Trouble>) -> Board {
+fn rates(plan: &Plan, job: &str, entrants: &[Entrant<Jobs>], rate: impl Fn(&Jobs) -> Result<f64, Error>) -> Board {
     contest(plan, plan.rounds, &[(job.to_string(), "/s")], entrants, |jobs| Ok(vec![rate(jobs)?])).remove(0)
 }
 
@@ -104,7 +104,7 @@ pub fn hand_overs(plan: &Plan, what: &str, entrants: &[Entrant<Jobs>]) -> Board 
 }
 
 /// Two threads that hand the turn to each other, each waiting at a condition variable of its own: hand-overs a second.
-fn ping_pong<M: Monitor>(plan: &Plan, processors: usize) -> Result<f64, Trouble> {
+fn ping_pong<M: Monitor>(plan: &Plan, processors: usize) -> Result<f64, Error> {
     let monitor = M::open();
     let players = [FIRST, SECOND].map(|me| {
         Task::counting({
@@ -140,7 +140,7 @@ fn play<M: Monitor>(monitor: &M, me: usize, post: &Post<'_>) {
 }
 
 /// One thread that calls all the others and waits until they have come: calls a second.
-fn broadcast<M: Monitor>(plan: &Plan) -> Result<f64, Trouble> {
+fn broadcast<M: Monitor>(plan: &Plan) -> Result<f64, Error> {
     let monitor = M::open();
     let caller = Task::counting(|post| call(&monitor, post));
     let waiters = (0..WAITERS).map(|_| Task::new(|post| come(&monitor, post)));
@@ -196,7 +196,7 @@ fn go_home<M: Monitor>(monitor: &M) {
 }
 
 /// Notifications with nobody waiting: the time of one, in nanoseconds, and whether a thousand make a system call.
-fn nobody<M: Monitor>() -> Result<Vec<f64>, Trouble> {
+fn nobody<M: Monitor>() -> Result<Vec<f64>, Error> {
     let monitor = M::open();
     let notify = |times| (0..times).for_each(|_| black_box(&monitor).notify_one(FIRST));
     let began = Instant::now();

@@ -7,10 +7,10 @@ use super::contest::{Entrant, Outcome, contest};
 use super::mutexes::{MutexLoops, steps_for};
 use super::processors;
 use crate::crew::{Task, during};
+use crate::error::Error;
 use crate::figure::{FAIRNESS, Target, Title};
 use crate::plan::Plan;
 use crate::rounds::{max, min};
-use crate::trouble::Trouble;
 
 /// The number of processors. Where there are more threads, the scheduler is measured too.
 const PROCESSORS: usize = 2;
@@ -44,7 +44,7 @@ pub fn quantities(what: &str) -> [(String, &'static str); 2] {
 }
 
 /// Returns the rate of all threads' locks, per second, and the least of their rates divided by the greatest.
-pub fn round(plan: &Plan, loops: &dyn MutexLoops, threads: usize, steps: u32) -> Result<Vec<f64>, Trouble> {
+pub fn round(plan: &Plan, loops: &dyn MutexLoops, threads: usize, steps: u32) -> Result<Vec<f64>, Error> {
     let entered = AtomicU64::new(0);
     let work = || {
         Task::new(|post| {
@@ -55,7 +55,7 @@ pub fn round(plan: &Plan, loops: &dyn MutexLoops, threads: usize, steps: u32) ->
     let tasks: Vec<Task<'_>> = (0..threads).map(|_| work()).collect();
     let rates = processors::on(PROCESSORS, || during(&tasks, |crew| crew.rates(plan.slice())))??;
     if loops.entered() != entered.load(Ordering::Relaxed) {
-        return Err(Trouble::new("two threads held the lock at once"));
+        return Err(Error::new("two threads held the lock at once"));
     }
     let fairness = min(&rates).unwrap_or(0.0) / max(&rates).filter(|&most| most > 0.0).unwrap_or(1.0);
     Ok(vec![rates.iter().sum(), fairness])

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
+use crate::error::Error;
 use crate::figure::{Figure, Title, more_is_better};
 use crate::interleave::interleave_all;
 use crate::plan::Plan;
 use crate::rounds::{Rounds, max, median, min};
-use crate::trouble::Trouble;
 
 /// One that takes part, and how to set it up; or why it cannot take part here.
 pub struct Entrant<T> {
@@ -44,7 +44,7 @@ pub struct Row {
 /// What one entrant gave of one quantity.
 struct Score {
     name: &'static str,
-    taken: Result<Vec<f64>, Trouble>,
+    taken: Result<Vec<f64>, Error>,
     absent: Option<&'static str>,
 }
 
@@ -75,7 +75,7 @@ pub fn contest<T>(
     rounds: usize,
     quantities: &[(String, &'static str)],
     entrants: &[Entrant<T>],
-    mut measure: impl FnMut(&T) -> Result<Vec<f64>, Trouble>,
+    mut measure: impl FnMut(&T) -> Result<Vec<f64>, Error>,
 ) -> Vec<Board> {
     plan.now(&quantities[0].0);
     let here: Vec<(&'static str, &T)> =
@@ -99,9 +99,9 @@ pub fn contest<T>(
 }
 
 impl Board {
-    pub fn score(&self, name: &str) -> Result<Vec<f64>, Trouble> {
+    pub fn score(&self, name: &str) -> Result<Vec<f64>, Error> {
         let score = self.scores.iter().find(|score| score.name == name);
-        score.map_or_else(|| Err(Trouble::new(format!("nobody named {name} took part"))), |score| score.taken.clone())
+        score.map_or_else(|| Err(Error::new(format!("nobody named {name} took part"))), |score| score.taken.clone())
     }
 
     /// The peer with the best median; none if none is here.
@@ -118,13 +118,13 @@ impl Board {
         let theirs = title.peer.map_or(Ok(Vec::new()), |peer| self.score(peer));
         match self.score(ours).and_then(|ours| Ok(Rounds { ours, theirs: theirs? })) {
             Ok(rounds) => title.figure(&rounds),
-            Err(trouble) => title.trouble(trouble),
+            Err(error) => title.failed(error),
         }
     }
 
     fn row(&self, score: &Score) -> Row {
         let rounds = score.taken.as_deref().unwrap_or_default();
-        let trouble = score.taken.as_ref().err().map(Trouble::to_string);
+        let error = score.taken.as_ref().err().map(Error::to_string);
         Row {
             job: self.job.clone(),
             lock: score.name,
@@ -133,8 +133,8 @@ impl Board {
             median: median(rounds),
             min: min(rounds),
             max: max(rounds),
-            failed: trouble.is_some(),
-            absent: score.absent.map(str::to_string).or(trouble),
+            failed: error.is_some(),
+            absent: score.absent.map(str::to_string).or(error),
         }
     }
 }

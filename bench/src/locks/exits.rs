@@ -9,10 +9,10 @@ use super::contest::{Entrant, Outcome, contest};
 use super::mapped::Mapped;
 use super::pthread::{self, Kind};
 use super::robust::{OURS, Robusts};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
 use crate::rounds::median;
-use crate::trouble::Trouble;
 
 /// Threads that end in one round, for each number of locks.
 const TIMES: usize = 20;
@@ -26,7 +26,7 @@ pub trait Field: Send + Sync + Sized + 'static {
     fn open() -> Self;
 
     /// Locks the first so many for as long as the calling thread lives.
-    fn lock_for_good(&self, held: usize) -> Result<(), Trouble>;
+    fn lock_for_good(&self, held: usize) -> Result<(), Error>;
 }
 
 /// pthread's.
@@ -48,7 +48,7 @@ impl Field for Pthreads {
         Pthreads(mutexes)
     }
 
-    fn lock_for_good(&self, held: usize) -> Result<(), Trouble> {
+    fn lock_for_good(&self, held: usize) -> Result<(), Error> {
         for mutex in &self.0[..held] {
             // SAFETY: initialised by `open`.
             match unsafe { libc::pthread_mutex_lock(mutex.get()) } {
@@ -61,14 +61,14 @@ impl Field for Pthreads {
 }
 
 /// The median time of an end with so many locks held, in microseconds.
-type Measure = fn(usize) -> Result<f64, Trouble>;
+type Measure = fn(usize) -> Result<f64, Error>;
 
 pub fn outcome(plan: &Plan) -> Outcome {
     let entrants: [Entrant<Measure>; 2] =
         [Entrant::new(OURS, end::<Robusts>), Entrant::new(PTHREAD_ROBUST, end::<Pthreads>)];
     let quantities = HELD.map(|held| (format!("end of a thread that holds {held} robust locks"), "us"));
     let boards = contest(plan, plan.rounds, &quantities, &entrants, |measure| {
-        HELD.into_iter().map(measure).collect::<Result<Vec<f64>, Trouble>>()
+        HELD.into_iter().map(measure).collect::<Result<Vec<f64>, Error>>()
     });
     let mut outcome = Outcome::default();
     for (board, held) in boards.iter().zip(HELD) {
@@ -80,20 +80,20 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-fn end<F: Field>(held: usize) -> Result<f64, Trouble> {
-    let times = (0..TIMES).map(|_| end_once::<F>(held)).collect::<Result<Vec<f64>, Trouble>>()?;
-    median(&times).ok_or_else(|| Trouble::new("no thread ended"))
+fn end<F: Field>(held: usize) -> Result<f64, Error> {
+    let times = (0..TIMES).map(|_| end_once::<F>(held)).collect::<Result<Vec<f64>, Error>>()?;
+    median(&times).ok_or_else(|| Error::new("no thread ended"))
 }
 
 /// From the last thing that a thread does until it has been waited for.
-fn end_once<F: Field>(held: usize) -> Result<f64, Trouble> {
+fn end_once<F: Field>(held: usize) -> Result<f64, Error> {
     let locks = F::open();
     let taken = thread::scope(|scope| {
         let holder = scope.spawn(|| {
             locks.lock_for_good(held)?;
-            Ok::<Instant, Trouble>(Instant::now())
+            Ok::<Instant, Error>(Instant::now())
         });
-        holder.join().unwrap_or_else(|_| Err(Trouble::new("the thread that held the locks panicked")))
+        holder.join().unwrap_or_else(|_| Err(Error::new("the thread that held the locks panicked")))
     })?;
     Ok(taken.elapsed().as_secs_f64() * 1e6)
 }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::contest::{Entrant, Outcome, contest};
 use crate::crew::{Task, during};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
-use crate::trouble::Trouble;
 
 /// The time of each wait.
 const LIMIT: Duration = Duration::from_millis(5);
@@ -149,7 +149,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
 }
 
 /// How late the waits of a new thread end: the median, and the 99th of a hundred, in microseconds.
-fn lateness(plan: &Plan, vain: &dyn Vain, spinners: usize) -> Result<Vec<f64>, Trouble> {
+fn lateness(plan: &Plan, vain: &dyn Vain, spinners: usize) -> Result<Vec<f64>, Error> {
     let spinner = || {
         Task::counting(|post| {
             post.ready();
@@ -160,18 +160,18 @@ fn lateness(plan: &Plan, vain: &dyn Vain, spinners: usize) -> Result<Vec<f64>, T
     let waits = if plan.quick { QUICK_WAITS } else { WAITS };
     let mut late = during(&tasks, |_| {
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| (0..waits).map(|_| late_by(vain)).collect::<Result<Vec<f64>, Trouble>>());
-            waiting.join().unwrap_or_else(|_| Err(Trouble::new("the thread that waited panicked")))
+            let waiting = scope.spawn(|| (0..waits).map(|_| late_by(vain)).collect::<Result<Vec<f64>, Error>>());
+            waiting.join().unwrap_or_else(|_| Err(Error::new("the thread that waited panicked")))
         })
     })??;
     late.sort_by(f64::total_cmp);
     Ok(vec![late[waits / 2], late[(waits * 99).div_ceil(100) - 1]])
 }
 
-fn late_by(vain: &dyn Vain) -> Result<f64, Trouble> {
+fn late_by(vain: &dyn Vain) -> Result<f64, Error> {
     let began = Instant::now();
     if !vain.wait() {
-        return Err(Trouble::new("a wait in vain ended without its time being up"));
+        return Err(Error::new("a wait in vain ended without its time being up"));
     }
     Ok((began.elapsed().as_secs_f64() - LIMIT.as_secs_f64()).max(0.0) * 1e6)
 }

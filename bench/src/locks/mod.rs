@@ -23,15 +23,15 @@ pub mod syscalls;
 use contest::{Outcome, Row};
 
 use crate::cli::Contests;
+use crate::error::Error;
 use crate::figure::Figure;
 use crate::plan::Plan;
 use crate::rcu::roster;
-use crate::trouble::Trouble;
 use crate::versions::{self, Versions};
 use crate::{markdown, report};
 
 /// Whether everything could be measured.
-pub fn compare(options: &Contests) -> Result<bool, Trouble> {
+pub fn compare(options: &Contests) -> Result<bool, Error> {
     let groups: [Contest; 9] = [
         alone::outcome,
         readers::outcome,
@@ -56,7 +56,7 @@ pub fn present(
     what: &str,
     groups: &[Contest],
     versions: &Versions,
-) -> Result<bool, Trouble> {
+) -> Result<bool, Error> {
     let plan = options.common.plan(6, 2);
     let (rows, figures) = all(&plan, table, groups);
     plan.done();
@@ -75,7 +75,7 @@ pub fn present(
         let parts = [markdown::head(&plan, versions), markdown::figures(&figures), rows::markdown(&rows)];
         markdown::write(file, &parts)?;
     }
-    Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.trouble.is_none()))
+    Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.error.is_none()))
 }
 
 /// Everything, in the groups' order.

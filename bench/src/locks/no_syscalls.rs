@@ -1,9 +1,9 @@
 //! A test for system calls: a child process that is allowed none (strict seccomp mode) does the work.
 
-use crate::trouble::Trouble;
+use crate::error::Error;
 
 /// Returns true if `work` makes no system call. It runs once beforehand, so that what is set up once does not count.
-pub fn makes_no_syscalls(mut work: impl FnMut()) -> Result<bool, Trouble> {
+pub fn makes_no_syscalls(mut work: impl FnMut()) -> Result<bool, Error> {
     work();
     // SAFETY: the child runs `work`, which has run before, and exits without returning.
     match unsafe { libc::fork() } {
@@ -27,7 +27,7 @@ fn alone(work: &mut impl FnMut()) -> ! {
 }
 
 /// Waits for the child, and returns true if it exited, false if a call killed it.
-fn exited(child: libc::pid_t) -> Result<bool, Trouble> {
+fn exited(child: libc::pid_t) -> Result<bool, Error> {
     let mut status = 0;
     // SAFETY: the child is ours, and there is room for its status.
     while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {
@@ -38,7 +38,7 @@ fn exited(child: libc::pid_t) -> Result<bool, Trouble> {
     }
     match (libc::WIFEXITED(status), libc::WEXITSTATUS(status)) {
         (true, 0) => Ok(true),
-        (true, _) => Err(Trouble::new("this kernel has no strict seccomp mode, by which system calls are detected")),
+        (true, _) => Err(Error::new("this kernel has no strict seccomp mode, by which system calls are detected")),
         (false, _) => Ok(false),
     }
 }

@@ -2,10 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use crate::trouble::Trouble;
+use crate::error::Error;
 
 /// Runs `body`, and the threads that it starts, on the first `count` of the processors that this thread may use.
-pub fn on<R>(count: usize, body: impl FnOnce() -> R) -> Result<R, Trouble> {
+pub fn on<R>(count: usize, body: impl FnOnce() -> R) -> Result<R, Error> {
     let before = allowed()?;
     let mut few = MaybeUninit::<libc::cpu_set_t>::zeroed();
     // SAFETY: zeroes are the empty set.
@@ -22,7 +22,7 @@ pub fn on<R>(count: usize, body: impl FnOnce() -> R) -> Result<R, Trouble> {
     Ok(result)
 }
 
-fn allowed() -> Result<libc::cpu_set_t, Trouble> {
+fn allowed() -> Result<libc::cpu_set_t, Error> {
     let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
     // SAFETY: room for a set of this size; 0 is the calling thread.
     if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) } != 0 {
@@ -32,7 +32,7 @@ fn allowed() -> Result<libc::cpu_set_t, Trouble> {
     Ok(unsafe { set.assume_init() })
 }
 
-fn allow(set: &libc::cpu_set_t) -> Result<(), Trouble> {
+fn allow(set: &libc::cpu_set_t) -> Result<(), Error> {
     // SAFETY: a set of this size; 0 is the calling thread.
     if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) } != 0 {
         return Err(std::io::Error::last_os_error().into());

@@ -8,11 +8,11 @@ use super::pthread;
 use super::rwlocks::{RwLock, RwLockLoops, rwlock_loops};
 use crate::alignment::nanoseconds;
 use crate::crew::{Post, Task, during};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
 use crate::rcu::roster::{self, MEMB};
 use crate::rcu::stage::Stage;
-use crate::trouble::Trouble;
 
 /// The number of reads in one round: a whole number of batches at each alignment.
 const READS: u64 = 512 * 1024;
@@ -21,7 +21,7 @@ pub const STD: &str = "std";
 const ASYM: &str = "leeward asym::RwLock";
 
 /// A function that opens a reader-writer lock.
-type Open = fn() -> Result<Box<dyn RwLockLoops>, Trouble>;
+type Open = fn() -> Result<Box<dyn RwLockLoops>, Error>;
 
 const fn entrant<L: RwLock>(name: &'static str) -> Entrant<Open> {
     Entrant::new(name, || Ok(rwlock_loops::<L>()))
@@ -84,7 +84,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-fn flat(plan: &Plan, loops: &dyn RwLockLoops) -> Result<Vec<f64>, Trouble> {
+fn flat(plan: &Plan, loops: &dyn RwLockLoops) -> Result<Vec<f64>, Error> {
     let readers = (0..6).map(|_| Task::new(|post| loops.read(post)));
     let writers = (0..2).map(|_| Task::new(|post| loops.write(post)));
     let tasks: Vec<Task<'_>> = readers.chain(writers).collect();

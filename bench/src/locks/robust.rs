@@ -10,9 +10,9 @@ use super::contest::{Entrant, Outcome, contest};
 use super::exits::{Field, MOST};
 use super::mapped::Mapped;
 use super::mutexes::{Mutex, PthreadRobust};
+use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
-use crate::trouble::Trouble;
 
 pub const OURS: &str = "leeward robust, shared";
 const LIGHT: &str = "leeward robust LightMutex, shared";
@@ -51,10 +51,10 @@ impl Field for Robusts {
         Robusts(ALL.get_or_init(|| Mapped::forever(unsafe { Mapped::zeroed() })))
     }
 
-    fn lock_for_good(&self, held: usize) -> Result<(), Trouble> {
+    fn lock_for_good(&self, held: usize) -> Result<(), Error> {
         for lock in &self.0[..held] {
             let guard = lock.lock().or_else(|error| error.repair(|_| ()));
-            std::mem::forget(guard.map_err(|error| Trouble::new(error.to_string()))?);
+            std::mem::forget(guard.map_err(|error| Error::new(error.to_string()))?);
         }
         Ok(())
     }

@@ -5,9 +5,9 @@ use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
+use crate::error::Error;
 use crate::rcu::scaling::Point;
 use crate::report::short;
-use crate::trouble::Trouble;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -32,8 +32,8 @@ struct Axes {
 }
 
 /// Draws both panels.
-pub fn draw(file: &str, points: &[Point]) -> Result<(), Trouble> {
-    let cannot = |error: String| Trouble::new(format!("{file} could not be drawn: {error}"));
+pub fn draw(file: &str, points: &[Point]) -> Result<(), Error> {
+    let cannot = |error: String| Error::new(format!("{file} could not be drawn: {error}"));
     let area = SVGBackend::new(file, (1200, 520)).into_drawing_area();
     area.fill(&WHITE).map_err(|error| cannot(error.to_string()))?;
     let (left, right) = area.split_horizontally(600);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 pub use crate::crew::Crew;
 use crate::crew::{self, Post, Task};
+use crate::error::Error;
 use crate::rcu::stage::Stage;
-use crate::trouble::Trouble;
 
 /// What one thread does until it is told to stop.
 #[derive(Clone, Copy)]
@@ -28,13 +28,13 @@ pub enum Job {
 }
 
 /// Runs `body` while one thread for each of `jobs` is at work on `stage`.
-pub fn during<R>(stage: &dyn Stage, jobs: &[Job], body: impl FnOnce(&Crew) -> R) -> Result<R, Trouble> {
+pub fn during<R>(stage: &dyn Stage, jobs: &[Job], body: impl FnOnce(&Crew) -> R) -> Result<R, Error> {
     let tasks: Vec<Task<'_>> = jobs.iter().map(|&job| task(stage, job)).collect();
     crew::during(&tasks, body)
 }
 
 /// The rates of `jobs`, per second, over `time`.
-pub fn rates(stage: &dyn Stage, jobs: &[Job], time: Duration) -> Result<Vec<f64>, Trouble> {
+pub fn rates(stage: &dyn Stage, jobs: &[Job], time: Duration) -> Result<Vec<f64>, Error> {
     during(stage, jobs, |crew| crew.rates(time))
 }
 

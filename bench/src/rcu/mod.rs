@@ -14,11 +14,11 @@ pub mod stage;
 mod table;
 
 use crate::cli::{Rcu, Scaling};
-use crate::trouble::Trouble;
+use crate::error::Error;
 use crate::{markdown, report};
 
 /// Whether every row and figure could be measured.
-pub fn compare(options: &Rcu) -> Result<bool, Trouble> {
+pub fn compare(options: &Rcu) -> Result<bool, Error> {
     let plan = options.common.plan(options.readers.into(), options.writers.into());
     let rows = rows::all(&plan);
     let figures = figures::all(&plan);
@@ -42,11 +42,11 @@ pub fn compare(options: &Rcu) -> Result<bool, Trouble> {
         );
         markdown::write(file, &[markdown::head(&plan, &versions), markdown::figures(&figures), rows])?;
     }
-    Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.trouble.is_none()))
+    Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.error.is_none()))
 }
 
 /// Whether every point could be measured.
-pub fn scale(options: &Scaling) -> Result<bool, Trouble> {
+pub fn scale(options: &Scaling) -> Result<bool, Error> {
     let plan = options.common.plan(1, 1);
     let points = scaling::all(&plan);
     plan.done();
@@ -59,5 +59,5 @@ pub fn scale(options: &Scaling) -> Result<bool, Trouble> {
     if let Some(file) = &options.svg {
         chart::draw(file, &points)?;
     }
-    Ok(points.iter().all(|point| point.trouble.is_none()))
+    Ok(points.iter().all(|point| point.error.is_none()))
 }

@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 use leeward::fence::{self, Strategy};
 use leeward::rcu::Global;
 
+use crate::error::Error;
 use crate::rcu::foreign::{Foreign, kovan, liburcu};
 use crate::rcu::loops::Running;
 use crate::rcu::peers::{arc_swap, crossbeam, haphazard, ours, rwlock, sdd, seize};
 use crate::rcu::scheme::Scheme;
 use crate::rcu::stage::Stage;
 use crate::rcu::table::Table;
-use crate::trouble::Trouble;
 use crate::versions::{self, Versions};
 
 /// What a write of the table does with the old node before it counts as done.
@@ -60,15 +60,15 @@ impl Contender {
     }
 
     /// A fresh cell. Where it is ours, the row's strategy is in force from here on.
-    pub fn open(&self) -> Result<Box<dyn Stage>, Trouble> {
+    pub fn open(&self) -> Result<Box<dyn Stage>, Error> {
         match &self.open {
             Open::Ours(strategy, make) => {
-                fence::force(*strategy).map_err(|error| Trouble::new(error.to_string()))?;
+                fence::force(*strategy).map_err(|error| Error::new(error.to_string()))?;
                 Ok(make())
             }
             Open::Rust(make) => Ok(make()),
             Open::Table(Some(table), _) => Ok(Box::new(Foreign::open(table))),
-            Open::Table(None, why) => Err(Trouble::new(format!("{} is absent: {why}", self.name))),
+            Open::Table(None, why) => Err(Error::new(format!("{} is absent: {why}", self.name))),
         }
     }
 }
@@ -89,8 +89,8 @@ pub fn all() -> &'static [Contender] {
 }
 
 /// The row of that name.
-pub fn get(name: &str) -> Result<&'static Contender, Trouble> {
-    all().iter().find(|row| row.name == name).ok_or_else(|| Trouble::new(format!("there is no row `{name}`")))
+pub fn get(name: &str) -> Result<&'static Contender, Error> {
+    all().iter().find(|row| row.name == name).ok_or_else(|| Error::new(format!("there is no row `{name}`")))
 }
 
 /// `rcu::read()` under the strategy that is picked by default: "ours" in most figures.

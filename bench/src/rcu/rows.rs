@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::error::Error;
 use crate::markdown::{number, table};
 use crate::plan::Plan;
 use crate::rcu::figures::{flat, section};
 use crate::rcu::roster::{self, Contender};
 use crate::report::{optional, short};
 use crate::rounds::{max, median, min};
-use crate::trouble::Trouble;
 
 /// One row. Its fields are the JSON's; numbers are medians over the rounds.
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ struct Taken {
     writes: Vec<f64>,
     section: Vec<f64>,
     cheapest: Vec<f64>,
-    trouble: Option<Trouble>,
+    error: Option<Error>,
 }
 
 /// Every row, the rounds of one interleaved with those of all others.
@@ -57,8 +57,8 @@ pub fn all(plan: &Plan) -> Vec<Row> {
     for _ in 0..plan.rounds {
         for (row, taken) in rows.iter().zip(&mut taken) {
             plan.now(row.name);
-            if row.absent().is_none() && taken.trouble.is_none() {
-                taken.trouble = round(plan, row, taken).err();
+            if row.absent().is_none() && taken.error.is_none() {
+                taken.error = round(plan, row, taken).err();
             }
             plan.step();
         }
@@ -66,7 +66,7 @@ pub fn all(plan: &Plan) -> Vec<Row> {
     rows.iter().zip(taken).map(|(row, taken)| conclude(plan, row, taken)).collect()
 }
 
-fn round(plan: &Plan, row: &Contender, taken: &mut Taken) -> Result<(), Trouble> {
+fn round(plan: &Plan, row: &Contender, taken: &mut Taken) -> Result<(), Error> {
     let (reads, writes) = flat::sums(row, plan.readers, plan.writers, plan.slice())?;
     taken.reads.push(reads);
     taken.writes.push(writes);
@@ -77,11 +77,11 @@ fn round(plan: &Plan, row: &Contender, taken: &mut Taken) -> Result<(), Trouble>
 }
 
 fn conclude(plan: &Plan, row: &'static Contender, taken: Taken) -> Row {
-    let failed = taken.trouble.is_some();
+    let failed = taken.error.is_some();
     Row {
         scheme: row.name,
         ours: row.ours,
-        absent: row.absent().map(str::to_string).or(taken.trouble.map(|trouble| trouble.to_string())),
+        absent: row.absent().map(str::to_string).or(taken.error.map(|error| error.to_string())),
         readers: plan.readers,
         writers: plan.writers,
         seconds: plan.row.as_secs_f64(),

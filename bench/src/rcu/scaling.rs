@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::error::Error;
 use crate::plan::Plan;
 use crate::rcu::figures::grace::mean_synchronize;
 use crate::rcu::jobs::{Job, during};
 use crate::rcu::roster::{self, AUTOMATIC, Contender, MEMB};
 use crate::report::short;
 use crate::rounds::{max, median, min};
-use crate::trouble::Trouble;
 
 const BUSY: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 const IDLE: [usize; 9] = [1, 10, 30, 100, 300, 1_000, 2_000, 5_000, 10_000];
@@ -29,7 +29,7 @@ pub struct Point {
     pub grace_min_us: Option<f64>,
     pub grace_max_us: Option<f64>,
     #[serde(skip)]
-    pub trouble: Option<Trouble>,
+    pub error: Option<Error>,
 }
 
 /// One round of one point: reads per second, where there are any, and the time of a grace period.
@@ -51,13 +51,13 @@ fn point(plan: &Plan, rows: &[&'static Contender], job: Job, readers: usize) -> 
     plan.now(&format!("{readers} {what} readers"));
     // Thousands of threads take longer to start than to measure.
     let rounds = if readers >= 1_000 { plan.rounds.min(3) } else { plan.rounds };
-    let mut taken: Vec<Result<Vec<Sample>, Trouble>> = rows.iter().map(|_| Ok(Vec::new())).collect();
+    let mut taken: Vec<Result<Vec<Sample>, Error>> = rows.iter().map(|_| Ok(Vec::new())).collect();
     for _ in 0..rounds {
         for (row, taken) in rows.iter().zip(&mut taken) {
             if let Ok(samples) = taken {
                 match sample(plan, row, job, readers) {
                     Ok(sample) => samples.push(sample),
-                    Err(trouble) => *taken = Err(trouble),
+                    Err(error) => *taken = Err(error),
                 }
             }
         }
@@ -66,7 +66,7 @@ fn point(plan: &Plan, rows: &[&'static Contender], job: Job, readers: usize) -> 
     rows.iter().zip(taken).map(|(row, taken)| conclude(row, what, readers, taken)).collect()
 }
 
-fn sample(plan: &Plan, row: &Contender, job: Job, readers: usize) -> Result<Sample, Trouble> {
+fn sample(plan: &Plan, row: &Contender, job: Job, readers: usize) -> Result<Sample, Error> {
     let stage = row.open()?;
     let time = plan.slice() / 2;
     during(&*stage, &vec![job; readers], |crew| {
@@ -79,11 +79,11 @@ fn conclude(
     row: &'static Contender,
     readers_are: &'static str,
     readers: usize,
-    taken: Result<Vec<Sample>, Trouble>,
+    taken: Result<Vec<Sample>, Error>,
 ) -> Point {
-    let (samples, trouble) = match taken {
+    let (samples, error) = match taken {
         Ok(samples) => (samples, None),
-        Err(trouble) => (Vec::new(), Some(trouble)),
+        Err(error) => (Vec::new(), Some(error)),
     };
     let reads: Vec<f64> = samples.iter().filter_map(|sample| sample.0).collect();
     let grace: Vec<f64> = samples.iter().map(|sample| sample.1).collect();
@@ -96,7 +96,7 @@ fn conclude(
         grace_us: median(&grace),
         grace_min_us: min(&grace),
         grace_max_us: max(&grace),
-        trouble,
+        error,
     }
 }
 
@@ -110,10 +110,10 @@ pub fn text(plan: &Plan, points: &[Point]) -> String {
     );
     for point in points {
         let number = |value: Option<f64>| value.map_or_else(|| "-".to_string(), short);
-        let _ = match &point.trouble {
-            Some(trouble) => writeln!(
+        let _ = match &point.error {
+            Some(error) => writeln!(
                 text,
-                "{:>7} {:<5} {:<20} could not be measured: {trouble}",
+                "{:>7} {:<5} {:<20} could not be measured: {error}",
                 point.readers, point.readers_are, point.scheme
             ),
             None => writeln!(

@@ -7,12 +7,12 @@ use leeward::fence;
 use leeward::rcu;
 
 use super::{against, alone};
+use crate::error::Error;
 use crate::figure::{Figure, Target, Title};
 use crate::plan::Plan;
 use crate::rcu::jobs::{Crew, Job, during};
 use crate::rcu::roster::{self, AUTOMATIC, Contender, MEMB};
 use crate::rcu::stage::Stage;
-use crate::trouble::Trouble;
 
 /// How long the one sleeps: the 10 ms of the table, and what it takes until the writer has come.
 const ASLEEP: Duration = Duration::from_millis(13);
@@ -43,7 +43,7 @@ pub fn figures(plan: &Plan) -> Vec<Figure> {
 }
 
 /// The busy reader's rate while the other sleeps, without a writer : with one waiting.
-fn slowdown(row: &Contender, cycles: usize) -> Result<f64, Trouble> {
+fn slowdown(row: &Contender, cycles: usize) -> Result<f64, Error> {
     let stage = row.open()?;
     during(&*stage, &[Job::Read], |crew| {
         let (mut quiet, mut disturbed) = (0.0, 0.0);
@@ -51,12 +51,12 @@ fn slowdown(row: &Contender, cycles: usize) -> Result<f64, Trouble> {
             quiet += rate_while(&*stage, crew, || std::thread::sleep(ASLEEP / 2))?;
             disturbed += rate_while(&*stage, crew, || stage.synchronize())?;
         }
-        if disturbed > 0.0 { Ok(quiet / disturbed) } else { Err(Trouble::new("the busy reader never got on")) }
+        if disturbed > 0.0 { Ok(quiet / disturbed) } else { Err(Error::new("the busy reader never got on")) }
     })?
 }
 
 /// The busy reader's rate during `wait`, while another reader sleeps within its section.
-fn rate_while(stage: &dyn Stage, crew: &Crew, wait: impl FnOnce()) -> Result<f64, Trouble> {
+fn rate_while(stage: &dyn Stage, crew: &Crew, wait: impl FnOnce()) -> Result<f64, Error> {
     during(stage, &[Job::Asleep(ASLEEP)], |_| {
         let (before, began) = (crew.counts()[0], Instant::now());
         wait();
@@ -65,7 +65,7 @@ fn rate_while(stage: &dyn Stage, crew: &Crew, wait: impl FnOnce()) -> Result<f64
 }
 
 /// The most heavy fences and the most wakes of any such grace period.
-fn counted(cycles: usize) -> Result<Vec<f64>, Trouble> {
+fn counted(cycles: usize) -> Result<Vec<f64>, Error> {
     let stage = roster::get(AUTOMATIC)?.open()?;
     during(&*stage, &[Job::Read], |_| {
         let mut most = vec![0.0, 0.0];

@@ -7,12 +7,12 @@ use leeward::rcu;
 
 use super::against;
 use super::grace::mean_now_and_then;
+use crate::error::Error;
 use crate::figure::{Figure, Target, Title};
 use crate::plan::Plan;
 use crate::rcu::jobs::{Job, during};
 use crate::rcu::roster::{AUTOMATIC, Contender, MEMB};
 use crate::rcu::stage::Stage;
-use crate::trouble::Trouble;
 
 pub fn figures(plan: &Plan) -> Vec<Figure> {
     let idle = "barrier(), nothing queued, one reader with 100 us sections";
@@ -29,7 +29,7 @@ fn pair(id: &str, what: &str) -> [Title; 2] {
     ]
 }
 
-fn measure(row: &Contender) -> Result<Vec<f64>, Trouble> {
+fn measure(row: &Contender) -> Result<Vec<f64>, Error> {
     let stage = row.open()?;
     let busy = [Job::Dwell(Duration::from_micros(100))];
     during(&*stage, &busy, |_| {

@@ -3,11 +3,11 @@
 use leeward::{fence, rcu};
 
 use super::alone;
+use crate::error::Error;
 use crate::figure::{Figure, Target, Title};
 use crate::plan::Plan;
 use crate::rcu::jobs::{Job, during};
 use crate::rcu::roster::{self, AUTOMATIC};
-use crate::trouble::Trouble;
 
 const GRACE_PERIODS: u32 = 200;
 
@@ -22,7 +22,7 @@ pub fn figures(plan: &Plan) -> Vec<Figure> {
 }
 
 /// The most heavy fences of any grace period: of those that did not sleep, of those that did.
-fn most() -> Result<Vec<f64>, Trouble> {
+fn most() -> Result<Vec<f64>, Error> {
     let stage = roster::get(AUTOMATIC)?.open()?;
     during(&*stage, &[Job::Read], |_| {
         let mut most = [0, 0];

@@ -1,11 +1,11 @@
 //! Readers and writers flat out: always at the thread counts of the target table, whatever the rows are taken at.
 
 use super::against;
+use crate::error::Error;
 use crate::figure::{Figure, Target, Title};
 use crate::plan::Plan;
 use crate::rcu::jobs::{Job, rates};
 use crate::rcu::roster::{AUTOMATIC, Contender, MEMB};
-use crate::trouble::Trouble;
 
 pub fn figures(plan: &Plan) -> Vec<Figure> {
     let take = |readers, writers, titles| {
@@ -48,7 +48,7 @@ fn pair(id: &str, what: &str, reads: f64, writes: f64) -> Vec<Title> {
 }
 
 /// All reads and all writes of a row, per second.
-pub fn sums(row: &Contender, readers: usize, writers: usize, time: std::time::Duration) -> Result<(f64, f64), Trouble> {
+pub fn sums(row: &Contender, readers: usize, writers: usize, time: std::time::Duration) -> Result<(f64, f64), Error> {
     let stage = row.open()?;
     let jobs = [vec![Job::Read; readers], vec![Job::Write; writers]].concat();
     let rates = rates(&*stage, &jobs, time)?;

@@ -7,13 +7,13 @@ use std::time::Duration;
 use leeward::rcu::{Domain, Global};
 
 use super::conclude;
+use crate::error::Error;
 use crate::figure::{Figure, Target, Title};
 use crate::plan::Plan;
 use crate::rcu::jobs::{Job, during};
 use crate::rcu::roster::{self, AUTOMATIC, Contender, MEMB};
 use crate::rcu::stage::Stage;
 use crate::rounds::Rounds;
-use crate::trouble::Trouble;
 
 const PEERS: [&str; 6] = [MEMB, "crossbeam-epoch", "seize", "haphazard", "sdd", "kovan"];
 
@@ -40,12 +40,12 @@ pub fn figures(plan: &Plan) -> Vec<Figure> {
 fn case(plan: &Plan, rounds: usize, case: Case, id: &str, what: &str, seconds: f64) -> Vec<Figure> {
     plan.now(what);
     let mut ours = Ok(Vec::new());
-    let mut theirs: Vec<Result<Vec<f64>, Trouble>> = vec![Ok(Vec::new()); PEERS.len()];
+    let mut theirs: Vec<Result<Vec<f64>, Error>> = vec![Ok(Vec::new()); PEERS.len()];
     for _ in 0..rounds {
         push(&mut ours, AUTOMATIC, case, seconds);
         PEERS.iter().zip(&mut theirs).for_each(|(peer, taken)| push(taken, peer, case, seconds));
     }
-    let figure = |(peer, theirs): (&&'static str, Result<Vec<f64>, Trouble>)| {
+    let figure = |(peer, theirs): (&&'static str, Result<Vec<f64>, Error>)| {
         let title = Title::new(&format!("{id}.{}", short(peer)), what, "MB", Some(peer), limit());
         let taken = ours.clone().and_then(|ours| Ok(vec![Rounds { ours, theirs: theirs? }]));
         conclude(vec![title], taken)
@@ -63,19 +63,19 @@ fn limit() -> Target {
 }
 
 /// Adds one round, unless the peer is absent.
-fn push(taken: &mut Result<Vec<f64>, Trouble>, row: &str, case: Case, seconds: f64) {
+fn push(taken: &mut Result<Vec<f64>, Error>, row: &str, case: Case, seconds: f64) {
     if roster::get(row).is_ok_and(|row| row.absent().is_some()) {
         return;
     }
     match (taken.as_mut(), in_child(row, case, seconds)) {
         (Ok(taken), Ok(value)) => taken.push(value),
-        (Ok(_), Err(trouble)) => *taken = Err(trouble),
+        (Ok(_), Err(error)) => *taken = Err(error),
         (Err(_), _) => (),
     }
 }
 
 /// Runs this program again for one case.
-fn in_child(row: &str, case: Case, seconds: f64) -> Result<f64, Trouble> {
+fn in_child(row: &str, case: Case, seconds: f64) -> Result<f64, Error> {
     let case = if case == Case::Flood { "flood" } else { "stuck" };
     let mut child = Command::new(std::env::current_exe()?);
     let output = child.args(["memory-child", row, case, &seconds.to_string()]).output()?;
@@ -83,11 +83,11 @@ fn in_child(row: &str, case: Case, seconds: f64) -> Result<f64, Trouble> {
     let said = String::from_utf8_lossy(&output.stderr);
     text.trim()
         .parse()
-        .map_err(|_| Trouble::new(format!("{row}: the process that was to be flooded said `{}`", said.trim())))
+        .map_err(|_| Error::new(format!("{row}: the process that was to be flooded said `{}`", said.trim())))
 }
 
 /// The child's whole work: the growth of its memory, in MB, printed.
-pub fn child(row: &str, case: Case, seconds: f64) -> Result<(), Trouble> {
+pub fn child(row: &str, case: Case, seconds: f64) -> Result<(), Error> {
     let row: &Contender = roster::get(row)?;
     let stage = row.open()?;
     let time = Duration::from_secs_f64(seconds);
@@ -102,16 +102,14 @@ pub fn child(row: &str, case: Case, seconds: f64) -> Result<(), Trouble> {
 }
 
 /// A few retirements, so that what a scheme sets up once isn't taken for growth.
-fn warm_up(stage: &dyn Stage) -> Result<(), Trouble> {
+fn warm_up(stage: &dyn Stage) -> Result<(), Error> {
     during(stage, &[Job::Retire], |_| std::thread::sleep(Duration::from_millis(1)))
 }
 
 /// A line of this process's status file, in kB of 1,024 bytes, as kB of 1,000.
-fn status(field: &str) -> Result<f64, Trouble> {
+fn status(field: &str) -> Result<f64, Error> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix(field));
     let kibibytes: Option<f64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    kibibytes
-        .map(|kibibytes| kibibytes * 1.024)
-        .ok_or_else(|| Trouble::new(format!("/proc/self/status has no {field}")))
+    kibibytes.map(|kibibytes| kibibytes * 1.024).ok_or_else(|| Error::new(format!("/proc/self/status has no {field}")))
 }

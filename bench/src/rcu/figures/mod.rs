@@ -8,13 +8,13 @@ pub mod grace;
 pub mod memory;
 pub mod section;
 
+use crate::error::Error;
 use crate::figure::{Figure, Title};
 use crate::groups;
 pub use crate::groups::{alone, conclude};
 use crate::interleave::interleave;
 use crate::plan::Plan;
 use crate::rcu::roster::{self, Contender};
-use crate::trouble::Trouble;
 
 /// Every figure of the target table.
 pub fn all(plan: &Plan) -> Vec<Figure> {
@@ -36,7 +36,7 @@ fn against(
     rounds: usize,
     ours: &str,
     titles: Vec<Title>,
-    measure: impl FnMut(&'static Contender) -> Result<Vec<f64>, Trouble>,
+    measure: impl FnMut(&'static Contender) -> Result<Vec<f64>, Error>,
 ) -> Vec<Figure> {
     plan.now(&titles[0].what);
     let rows = || Ok((roster::get(ours)?, roster::get(titles[0].peer.unwrap_or(roster::MEMB))?));

@@ -2,10 +2,10 @@
 
 use super::against;
 use crate::alignment::{self, Times};
+use crate::error::Error;
 use crate::figure::{Figure, Target, Title};
 use crate::plan::Plan;
 use crate::rcu::roster::{AUTOMATIC, Contender, HANDLE, MEMB};
-use crate::trouble::Trouble;
 
 /// Sections in one round: some milliseconds. A whole number of batches.
 pub const SECTIONS: u64 = 4096 * 1024;
@@ -41,7 +41,7 @@ fn take(plan: &Plan, ours: &'static str, title: Title) -> Vec<Figure> {
 }
 
 /// The time of one section, from about `n` of them.
-pub fn nanoseconds(row: &Contender, n: u64) -> Result<Times, Trouble> {
+pub fn nanoseconds(row: &Contender, n: u64) -> Result<Times, Error> {
     let stage = row.open()?;
     Ok(alignment::nanoseconds(n, |each, alignment| stage.section(each, alignment)))
 }
