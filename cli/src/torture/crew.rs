@@ -25,7 +25,7 @@ pub struct Member {
     /// Odd: in a call that waits for grace periods.
     calls: AtomicU64,
     /// 1: wants signals.
-    pestered: AtomicU32,
+    signalled: AtomicU32,
     /// By the watchdog: what it last saw, and for how many looks it has been so.
     pub seen_quiet: (AtomicU64, AtomicU32),
     pub seen_call: (AtomicU64, AtomicU32),
@@ -37,7 +37,7 @@ static CREW: [Member; ROOM] = [const {
         sections: AtomicU64::new(0),
         handled: AtomicU64::new(0),
         calls: AtomicU64::new(0),
-        pestered: AtomicU32::new(0),
+        signalled: AtomicU32::new(0),
         seen_quiet: (AtomicU64::new(0), AtomicU32::new(0)),
         seen_call: (AtomicU64::new(0), AtomicU32::new(0)),
     }
@@ -78,11 +78,11 @@ impl Member {
     }
 
     pub fn wants_signals(&self, wants: bool) {
-        self.pestered.store(u32::from(wants), Ordering::Relaxed);
+        self.signalled.store(u32::from(wants), Ordering::Relaxed);
     }
 
-    pub fn is_pestered(&self) -> bool {
-        self.pestered.load(Ordering::Relaxed) != 0
+    pub fn is_signalled(&self) -> bool {
+        self.signalled.load(Ordering::Relaxed) != 0
     }
 
     pub fn thread(&self) -> u32 {

@@ -11,8 +11,8 @@ use leeward::fence::{self, Strategy};
 use leeward::rcu::{Guard, RcuCell, Reader, qsbr};
 
 use super::crew::{Member, is_over};
+use super::fixture::{Fixture, Flavour};
 use super::random::Random;
-use super::stage::{Flavour, Stage};
 use super::violation::{Kind, found, report};
 use super::{arena::Name, watchdog};
 use crate::sys::{self, Ended};
@@ -31,29 +31,29 @@ const PANICKED: u8 = 7;
 
 /// Forks until the phase is over.
 pub fn fork<D: Flavour>(me: &'static Member, mut random: Random) {
-    let stage = D::stage();
+    let fixture = D::fixture();
     while !is_over() && found().is_none() {
-        let name = |random: &mut Random| stage.look(random.next() as usize);
+        let name = |random: &mut Random| fixture.look(random.next() as usize);
         me.enters();
         match random.below(4) {
             0 => fork_now(|| live_on::<D>()),
             1 => {
                 let guard = D::read();
                 let held = name(&mut random);
-                fork_now(move || outlive(stage, guard, held));
+                fork_now(move || outlive(fixture, guard, held));
             }
             2 => {
                 let handle = Reader::<D>::register();
                 let (guard, inner) = (handle.read(), handle.read());
                 let held = name(&mut random);
                 drop(guard);
-                fork_now(|| outlive(stage, inner, held));
+                fork_now(|| outlive(fixture, inner, held));
             }
             _ => {
                 let mut reader = qsbr::Reader::<D>::online();
                 let held = name(&mut random);
                 fork_now(|| {
-                    let alive = stage.check(held);
+                    let alive = fixture.check(held);
                     reader.quiescent();
                     reader.synchronize();
                     drop(reader);
@@ -105,8 +105,8 @@ fn reap(leave: usize) {
 }
 
 /// In the child, inside the section that the forking thread had opened.
-fn outlive<D: Flavour>(stage: &Stage<D>, guard: Guard<'_, D>, held: Name) -> u8 {
-    let alive = stage.check(held);
+fn outlive<D: Flavour>(fixture: &Fixture<D>, guard: Guard<'_, D>, held: Name) -> u8 {
+    let alive = fixture.check(held);
     drop(guard);
     if alive { live_on::<D>() } else { READ_AFTER_FREE }
 }

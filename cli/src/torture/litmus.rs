@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use leeward::rcu::{Reader, qsbr};
 
 use super::crew::{self, Hired, Member, is_over, pin};
+use super::fixture::{Flavour, think};
 use super::random::Random;
-use super::stage::{Flavour, think};
 use super::violation::found;
 
 /// How a reader is inside.
@@ -91,33 +91,33 @@ pub fn store_buffer<D: Flavour, W: Way<D>>(random: &mut Random) -> Vec<Hired> {
 }
 
 fn read_behind_stores<D: Flavour, W: Way<D>>(me: &Member, mut random: Random) {
-    let stage = D::stage();
+    let fixture = D::fixture();
     me.enters();
     let mut way = W::new();
     while !is_over() {
         let wait = random.below(300);
         me.enters();
         let inside = || {
-            let name = stage.look(0);
+            let name = fixture.look(0);
             think(wait);
-            stage.check(name);
+            fixture.check(name);
         };
-        way.section(|| stage.jam(wait), inside);
+        way.section(|| fixture.jam(wait), inside);
     }
     drop(way);
     me.left();
 }
 
 fn write_at_once<D: Flavour>(me: &Member, mut random: Random) {
-    let stage = D::stage();
+    let fixture = D::fixture();
     while !is_over() {
-        let Some(new) = stage.arena.take() else { return };
-        stage.jam(new.0);
+        let Some(new) = fixture.arena.take() else { return };
+        fixture.jam(new.0);
         think(random.below(100));
-        let old = stage.publish(0, new, random.one_in(2));
+        let old = fixture.publish(0, new, random.one_in(2));
         me.waits(D::synchronize);
-        stage.arena.retire(old);
-        stage.arena.free(old);
+        fixture.arena.retire(old);
+        fixture.arena.free(old);
     }
 }
 
@@ -133,18 +133,18 @@ pub fn wake<D: Flavour, W: Way<D>>(random: &mut Random) -> Vec<Hired> {
         pin(1);
         while !is_over() {
             // So that the reader's stores have to wait for their lines.
-            D::stage().jam(1);
+            D::fixture().jam(1);
             me.waits(D::synchronize);
             // Relaxed: only ever compared.
-            D::stage().passed.0.fetch_add(1, Ordering::Relaxed);
+            D::fixture().passed.0.fetch_add(1, Ordering::Relaxed);
         }
     });
     reader.into_iter().chain(writer).collect()
 }
 
 fn leave_and_wait<D: Flavour, W: Way<D>>(me: &Member, mut random: Random) {
-    let stage = D::stage();
-    let passed = || stage.passed.0.load(Ordering::Relaxed);
+    let fixture = D::fixture();
+    let passed = || fixture.passed.0.load(Ordering::Relaxed);
     me.enters();
     let mut way = W::new();
     // About as long as the writer looks around: found by feeling for it.
@@ -155,7 +155,7 @@ fn leave_and_wait<D: Flavour, W: Way<D>>(me: &Member, mut random: Random) {
         me.enters();
         let inside = || {
             think(wait);
-            stage.jam(wait);
+            fixture.jam(wait);
         };
         way.section(|| (), inside);
         way.outside(|| {

@@ -6,9 +6,9 @@
 
 mod arena;
 mod crew;
+mod fixture;
 mod forker;
 mod litmus;
-mod pester;
 mod plan;
 mod quiescent;
 mod random;
@@ -19,9 +19,9 @@ pub mod robust;
 #[path = "no_robust.rs"]
 pub mod robust;
 mod round;
-mod stage;
+mod short_lived;
+mod signals;
 mod violation;
-mod visitor;
 mod watchdog;
 mod writer;
 
@@ -45,7 +45,7 @@ pub fn run(args: &Rcu) -> Result<ExitCode, String> {
     let plan = Plan::new(args)?;
     println!("torture rcu: seed {seed:#018x}, {} s, {plan}", args.seconds);
     watchdog::start(args.seconds.clamp(4, 10)).map_err(|error| format!("no thread can be started: {error}"))?;
-    pester::install();
+    signals::install();
     let tally = go_through(&plan, Random::new(seed), Duration::from_secs(args.seconds.into()));
     Ok(verdict(&tally, seed))
 }

@@ -5,15 +5,15 @@ use std::time::Duration;
 use leeward::rcu::qsbr::Reader;
 
 use super::crew::{Member, is_over};
-use super::pester;
+use super::fixture::{Flavour, think};
 use super::random::Random;
-use super::stage::{Flavour, think};
+use super::signals;
 
 pub fn read<D: Flavour>(me: &'static Member, mut random: Random) {
     if D::register().is_err() {
         return;
     }
-    pester::through_thread::<D, _>(|| {
+    signals::through_thread::<D, _>(|| {
         while !is_over() {
             me.enters();
             let mut reader = Reader::<D>::online();
@@ -31,18 +31,18 @@ pub fn read<D: Flavour>(me: &'static Member, mut random: Random) {
 
 /// What happens between two quiescent states.
 fn step<D: Flavour>(me: &'static Member, random: &mut Random, reader: &mut Reader<D>) {
-    let stage = D::stage();
-    let names = [0; 2].map(|_: u32| stage.look(random.next() as usize));
+    let fixture = D::fixture();
+    let names = [0; 2].map(|_: u32| fixture.look(random.next() as usize));
     think(random.below(if random.clone().one_in(8) { 1000 } else { 200 }));
-    names.iter().all(|name| stage.check(*name));
+    names.iter().all(|name| fixture.check(*name));
     match random.below(4000) {
         // Registered readers and this one in one domain, each protecting its own.
         0..400 => {
             let guard = D::read();
-            let name = stage.look(random.next() as usize);
-            stage.check(name);
+            let name = fixture.look(random.next() as usize);
+            fixture.check(name);
             drop(guard);
-            stage.check(names[0]);
+            fixture.check(names[0]);
         }
         400..420 => me.waits(|| reader.synchronize()),
         420..460 => reader.offline(|| {
@@ -52,12 +52,12 @@ fn step<D: Flavour>(me: &'static Member, random: &mut Random, reader: &mut Reade
         }),
         460 => {
             crate::sys::sleep(Duration::from_millis(5 + random.below(45)));
-            names.iter().all(|name| stage.check(*name));
+            names.iter().all(|name| fixture.check(*name));
         }
         _ => {}
     }
     if random.one_in(2) {
-        stage.jam(names[0].0);
+        fixture.jam(names[0].0);
     }
     reader.quiescent();
     me.enters();

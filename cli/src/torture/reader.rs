@@ -5,9 +5,9 @@ use std::time::Duration;
 use leeward::rcu::{Guard, Reader};
 
 use super::crew::{Member, is_over};
+use super::fixture::{Fixture, Flavour, WRITERS, think};
 use super::random::Random;
-use super::stage::{Flavour, Stage, WRITERS, think};
-use super::{arena::Name, pester};
+use super::{arena::Name, signals};
 
 /// Sections between two considerations of what takes long.
 const SPELL: u32 = 256;
@@ -20,7 +20,7 @@ pub fn automatic<D: Flavour>(me: &'static Member, mut random: Random) {
     if D::register().is_err() {
         return;
     }
-    pester::through_thread::<D, _>(|| {
+    signals::through_thread::<D, _>(|| {
         while !is_over() {
             spell::<D>(me, &mut random, &|| D::read());
         }
@@ -29,18 +29,18 @@ pub fn automatic<D: Flavour>(me: &'static Member, mut random: Random) {
 
 /// A thread that reads through handles, its own and others'.
 pub fn with_handle<D: Flavour>(me: &'static Member, mut random: Random) {
-    let travelling = &D::stage().travelling;
-    let arrived = || travelling.lock().ok().and_then(|mut handles| handles.pop());
+    let migrating = &D::fixture().migrating;
+    let arrived = || migrating.lock().ok().and_then(|mut handles| handles.pop());
     while !is_over() {
         let handle = arrived().map_or_else(Reader::<D>::register, |handle| handle.attach());
-        pester::through_handle(&handle, || spell::<D>(me, &mut random, &|| handle.read()));
+        signals::through_handle(&handle, || spell::<D>(me, &mut random, &|| handle.read()));
         if random.one_in(3) {
             // A guard that is forgotten ends with its handle, or with its travels.
             std::mem::forget(handle.read());
         }
         if random.one_in(2) {
             let handle = handle.detach();
-            if let Ok(mut handles) = travelling.lock() {
+            if let Ok(mut handles) = migrating.lock() {
                 handles.push(handle);
             }
         }
@@ -49,50 +49,50 @@ pub fn with_handle<D: Flavour>(me: &'static Member, mut random: Random) {
 
 /// Some sections.
 pub fn spell<'a, D: Flavour>(me: &'static Member, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
-    let stage = D::stage();
+    let fixture = D::fixture();
     for _ in 0..SPELL {
         if is_over() {
             return;
         }
         me.enters();
         match random.below(64) {
-            0..44 => plain(stage, random, enter),
-            44..56 => nested(stage, random, enter),
-            56..63 => refreshed(stage, random, enter),
-            _ => deferring(stage, random, enter),
+            0..44 => plain(fixture, random, enter),
+            44..56 => nested(fixture, random, enter),
+            56..63 => refreshed(fixture, random, enter),
+            _ => deferring(fixture, random, enter),
         }
         me.left();
     }
     if random.one_in(300) {
-        stuck(me, stage, random, enter);
+        stuck(me, fixture, random, enter);
     }
 }
 
 /// A full store buffer, a section of 0 to 2 (sometimes 10) microseconds that touches nothing but the object, another full store buffer.
-fn plain<'a, D: Flavour>(stage: &Stage<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+fn plain<'a, D: Flavour>(fixture: &Fixture<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     let (root, wait) = (random.next() as usize, random.below(if random.clone().one_in(8) { 1000 } else { 200 }));
     let (before, behind) = (random.one_in(2), random.one_in(4));
     if before {
-        stage.jam(wait);
+        fixture.jam(wait);
     }
     let guard = enter();
-    let name = stage.look(root);
+    let name = fixture.look(root);
     think(wait);
-    stage.check(name);
+    fixture.check(name);
     if behind {
-        stage.jam(wait);
+        fixture.jam(wait);
     }
     drop(guard);
 }
 
 /// Sections within sections, left in any order.
-fn nested<'a, D: Flavour>(stage: &Stage<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+fn nested<'a, D: Flavour>(fixture: &Fixture<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     let mut guards: Vec<Guard<'a, D>> = Vec::with_capacity(DEPTH as usize);
     let mut names: [Option<Name>; DEPTH as usize] = [None; DEPTH as usize];
-    let all_alive = |names: &[Option<Name>]| names.iter().flatten().all(|name| stage.check(*name));
+    let all_alive = |names: &[Option<Name>]| names.iter().flatten().all(|name| fixture.check(*name));
     for place in names.iter_mut().take(1 + random.below(DEPTH) as usize) {
         guards.push(enter());
-        *place = Some(stage.look(random.next() as usize));
+        *place = Some(fixture.look(random.next() as usize));
         if guards.len() > 1 && random.one_in(3) {
             drop(guards.swap_remove(random.below(guards.len() as u64) as usize));
         }
@@ -107,49 +107,49 @@ fn nested<'a, D: Flavour>(stage: &Stage<D>, random: &mut Random, enter: &impl Fn
 }
 
 /// `refresh`, which lets grace periods pass unless another guard is open.
-fn refreshed<'a, D: Flavour>(stage: &Stage<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+fn refreshed<'a, D: Flavour>(fixture: &Fixture<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     let mut guard = enter();
-    let first = stage.look(random.next() as usize);
+    let first = fixture.look(random.next() as usize);
     if random.one_in(2) {
         let other = enter();
         guard.refresh();
         think(random.below(300));
-        stage.check(first);
+        fixture.check(first);
         drop(other);
-        stage.check(first);
+        fixture.check(first);
     }
     for _ in 0..random.below(4) {
-        stage.jam(first.0);
+        fixture.jam(first.0);
         guard.refresh();
-        let name = stage.look(random.next() as usize);
+        let name = fixture.look(random.next() as usize);
         think(random.below(200));
-        stage.check(name);
+        fixture.check(name);
     }
 }
 
 /// Defers in the midst of a section, where nothing may wait.
-fn deferring<'a, D: Flavour>(stage: &'static Stage<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+fn deferring<'a, D: Flavour>(fixture: &'static Fixture<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     let nobody = WRITERS - 1;
     let guard = enter();
-    let name = stage.look(random.next() as usize);
+    let name = fixture.look(random.next() as usize);
     if random.one_in(8) {
         // Relaxed, both: counts.
-        stage.deferred[nobody].0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        fixture.deferred[nobody].0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         D::defer(move || {
-            stage.came_back[nobody].0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            fixture.came_back[nobody].0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         });
     }
-    stage.check(name);
+    fixture.check(name);
     drop(guard);
 }
 
 /// Sleeps inside, so that grace periods sleep too.
-fn stuck<'a, D: Flavour>(me: &Member, stage: &Stage<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
+fn stuck<'a, D: Flavour>(me: &Member, fixture: &Fixture<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     me.enters();
     let guard = enter();
-    let name = stage.look(random.next() as usize);
+    let name = fixture.look(random.next() as usize);
     crate::sys::sleep(Duration::from_millis(5 + random.below(45)));
-    stage.check(name);
+    fixture.check(name);
     drop(guard);
     me.left();
 }

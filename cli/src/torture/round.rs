@@ -1,4 +1,4 @@
-//! A round: the litmus programs, the storm, and the reckoning, of one flavour by one strategy.
+//! A round: the litmus programs, the storm, and the check, of one flavour by one strategy.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -9,12 +9,12 @@ use leeward::rcu::qsbr;
 use leeward::rcu::{Domain, Limit, Policy, Reader};
 
 use super::crew::{self, Hired, Member};
+use super::fixture::{Auto, Flavour, Handle, Leak, Mb, Qsbr, ROOTS, WRITERS};
 use super::litmus::{self, OwnSlot, Way};
 use super::plan::{Combination, Plan};
 use super::random::Random;
-use super::stage::{Auto, Flavour, Handle, Leak, Mb, Qsbr, ROOTS, WRITERS};
 use super::violation::{Kind, found, remember_stall, report};
-use super::{forker, pester, quiescent, reader, visitor, watchdog, writer};
+use super::{forker, quiescent, reader, short_lived, signals, watchdog, writer};
 use crate::args::Flavours;
 
 /// What was done.
@@ -89,7 +89,7 @@ fn of<D: Flavour, W: Way<D>>(
     }
     D::set_stall_limit(Some(watchdog::STALL_LIMIT), Some(remember_stall));
     phase(slice * 2 / 5, tick, |_| storm::<D>(reads, plan, random));
-    reckon::<D>();
+    check::<D>();
     let after = D::stats();
     Tally {
         rounds: 1,
@@ -102,7 +102,7 @@ fn of<D: Flavour, W: Way<D>>(
 
 fn freed<D: Flavour>() -> u64 {
     // Relaxed: a count.
-    D::stage().arena.freed.load(Ordering::Relaxed)
+    D::fixture().arena.freed.load(Ordering::Relaxed)
 }
 
 /// Has a crew at work for that long, or, if `hire` says that they end by themselves, until they have, if that is sooner.
@@ -133,27 +133,27 @@ fn storm<D: Flavour>(reads: &[Read], plan: &Plan, random: &mut Random) -> Vec<Hi
         let own = random.split();
         hired.push(crew::hire(move |me| writer::write::<D>(me, own, number, writers)));
     }
-    let [pesters, visits, forks] = [0; 3].map(|_: u32| random.split());
-    hired.push(crew::hire(move |_| pester::pester(pesters)));
-    hired.push(crew::hire(move |_| visitor::send::<D>(visits)));
-    hired.push(crew::hire(move |me| forker::fork::<D>(me, forks)));
+    let [signal_seed, arrivals, fork_seed] = [0; 3].map(|_: u32| random.split());
+    hired.push(crew::hire(move |_| signals::send(signal_seed)));
+    hired.push(crew::hire(move |_| short_lived::start::<D>(arrivals)));
+    hired.push(crew::hire(move |me| forker::fork::<D>(me, fork_seed)));
     hired.into_iter().flatten().collect()
 }
 
 /// Everything is quiet: everything must have come back, exactly once.
-fn reckon<D: Flavour>() {
+fn check<D: Flavour>() {
     if found().is_some() {
         return;
     }
-    let stage = D::stage();
+    let fixture = D::fixture();
     D::barrier();
     let stats = D::stats();
     // Relaxed, all: everybody who wrote was joined, or ran before the barrier.
     let read = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
-    let (retired, freed) = (read(&stage.arena.retired), read(&stage.arena.freed));
-    let sum = |counts: &[super::stage::Line]| counts[..WRITERS].iter().map(|count| read(&count.0)).sum::<u64>();
-    let (deferred, came_back) = (sum(&stage.deferred), sum(&stage.came_back));
-    let travelling = stage.travelling.lock().map_or(0, |handles| handles.len() as u64);
+    let (retired, freed) = (read(&fixture.arena.retired), read(&fixture.arena.freed));
+    let sum = |counts: &[super::fixture::Line]| counts[..WRITERS].iter().map(|count| read(&count.0)).sum::<u64>();
+    let (deferred, came_back) = (sum(&fixture.deferred), sum(&fixture.came_back));
+    let migrating = fixture.migrating.lock().map_or(0, |handles| handles.len() as u64);
     if stats.callbacks_queued != 0 || stats.bytes_queued != 0 {
         report(Kind::NotDrained, [stats.callbacks_queued, 0]);
     }
@@ -166,30 +166,30 @@ fn reckon<D: Flavour>() {
     if stats.leaked != 0 {
         report(Kind::Leaked, [stats.leaked, 0]);
     }
-    if stats.readers != travelling {
-        report(Kind::SlotLost, [stats.readers, travelling]);
+    if stats.readers != migrating {
+        report(Kind::SlotLost, [stats.readers, migrating]);
     }
-    if stats.callback_panics != read(&stage.panics) {
-        report(Kind::Panicked, [stats.callback_panics, read(&stage.panics)]);
+    if stats.callback_panics != read(&fixture.panics) {
+        report(Kind::Panicked, [stats.callback_panics, read(&fixture.panics)]);
     }
-    (0..ROOTS).all(|root| stage.check(stage.look(root)));
+    (0..ROOTS).all(|root| fixture.check(fixture.look(root)));
 }
 
 /// A guard that was leaked keeps what it protects for ever, also when its thread is gone: a reference may be anywhere.
 pub fn leak_a_guard() {
     Leak::set_stall_limit(None, None);
-    let stage = Leak::stage();
+    let fixture = Leak::fixture();
     let leaker = std::thread::spawn(|| {
         let guard = Leak::read();
-        let name = stage.look(0);
+        let name = fixture.look(0);
         std::mem::forget(guard);
         name
     });
-    let (Ok(held), Some(new)) = (leaker.join(), stage.arena.take()) else { return };
-    stage.publish(0, new, false);
+    let (Ok(held), Some(new)) = (leaker.join(), fixture.arena.take()) else { return };
+    fixture.publish(0, new, false);
     let cookie = Leak::start_poll();
     crate::sys::sleep(Duration::from_millis(20));
-    if Leak::poll(&cookie) || Leak::stats().leaked != 1 || !stage.check(held) {
+    if Leak::poll(&cookie) || Leak::stats().leaked != 1 || !fixture.check(held) {
         report(Kind::LeakForgotten, [0, 0]);
     }
 }

@@ -6,8 +6,8 @@ use leeward::rcu::{Cookie, RcuOption, Retired, qsbr};
 
 use super::arena::Name;
 use super::crew::{Member, is_over};
+use super::fixture::{Fixture, Flavour, Line, ROOTS};
 use super::random::Random;
-use super::stage::{Flavour, Line, ROOTS, Stage};
 use super::violation::{Kind, report};
 
 /// What a writer may be waiting for at a time.
@@ -17,14 +17,14 @@ pub const LIMIT: usize = 256;
 
 /// An object that was unlinked, owned: freed when this is dropped.
 struct Token<D: Flavour> {
-    stage: &'static Stage<D>,
+    fixture: &'static Fixture<D>,
     name: Name,
     came_back: Option<&'static Line>,
 }
 
 impl<D: Flavour> Drop for Token<D> {
     fn drop(&mut self) {
-        self.stage.arena.free(self.name);
+        self.fixture.arena.free(self.name);
         if let Some(count) = self.came_back {
             // Relaxed: `barrier` orders it.
             count.0.fetch_add(1, Ordering::Relaxed);
@@ -34,7 +34,7 @@ impl<D: Flavour> Drop for Token<D> {
 
 struct Writer<D: Flavour> {
     me: &'static Member,
-    stage: &'static Stage<D>,
+    fixture: &'static Fixture<D>,
     random: Random,
     number: usize,
     writers: usize,
@@ -44,8 +44,8 @@ struct Writer<D: Flavour> {
 
 /// Writes until the phase is over, and then waits for everything that it retired.
 pub fn write<D: Flavour>(me: &'static Member, random: Random, number: usize, writers: usize) {
-    let stage = D::stage();
-    let mut writer = Writer::<D> { me, stage, random, number, writers, polled: Vec::new(), retired: Vec::new() };
+    let fixture = D::fixture();
+    let mut writer = Writer::<D> { me, fixture, random, number, writers, polled: Vec::new(), retired: Vec::new() };
     while !is_over() {
         writer.update();
         writer.collect();
@@ -61,15 +61,15 @@ pub fn write<D: Flavour>(me: &'static Member, random: Random, number: usize, wri
 
 impl<D: Flavour> Writer<D> {
     fn update(&mut self) {
-        let Some(new) = self.stage.arena.take() else { return self.barrier() };
+        let Some(new) = self.fixture.arena.take() else { return self.barrier() };
         // Roots that nobody else writes.
         let own = (ROOTS - self.number).div_ceil(self.writers);
         let root = self.number + self.writers * self.random.below(own as u64) as usize;
         if self.random.one_in(2) {
-            self.stage.jam(new.0);
+            self.fixture.jam(new.0);
         }
-        let old = self.stage.publish(root, new, self.random.one_in(2));
-        self.stage.arena.retire(old);
+        let old = self.fixture.publish(root, new, self.random.one_in(2));
+        self.fixture.arena.retire(old);
         let me = self.me;
         me.waits(|| self.give_back(old));
     }
@@ -104,26 +104,26 @@ impl<D: Flavour> Writer<D> {
 
     fn synchronize(&mut self, old: Name) {
         D::synchronize();
-        self.stage.arena.free(old);
+        self.fixture.arena.free(old);
     }
 
     /// Through a reader of its own that would otherwise be in the way.
     fn synchronize_as_reader(&mut self, old: Name) {
         let mut reader = qsbr::Reader::<D>::online();
-        let name = self.stage.look(self.random.next() as usize);
-        self.stage.check(name);
+        let name = self.fixture.look(self.random.next() as usize);
+        self.fixture.check(name);
         reader.synchronize();
-        self.stage.arena.free(old);
+        self.fixture.arena.free(old);
     }
 
     fn defer(&mut self, old: Name) {
         let token = self.token(old, true);
         let panics = self.random.one_in(64);
         D::defer(move || {
-            let stage = token.stage;
+            let fixture = token.fixture;
             drop(token);
             if panics {
-                stage.panics.fetch_add(1, Ordering::Relaxed);
+                fixture.panics.fetch_add(1, Ordering::Relaxed);
                 // Unlike `panic!`, calls no hook and prints nothing.
                 std::panic::resume_unwind(Box::new(()));
             }
@@ -142,21 +142,21 @@ impl<D: Flavour> Writer<D> {
     fn token(&mut self, name: Name, counted: bool) -> Token<D> {
         if counted {
             // Relaxed: only this thread counts here.
-            self.stage.deferred[self.number].0.fetch_add(1, Ordering::Relaxed);
+            self.fixture.deferred[self.number].0.fetch_add(1, Ordering::Relaxed);
         }
-        Token { stage: self.stage, name, came_back: counted.then(|| &self.stage.came_back[self.number]) }
+        Token { fixture: self.fixture, name, came_back: counted.then(|| &self.fixture.came_back[self.number]) }
     }
 
     /// Frees what has become ready; waits where there is too much of it.
     fn collect(&mut self) {
-        let stage = self.stage;
+        let fixture = self.fixture;
         self.polled.retain(|(cookie, name)| {
             let ready = D::poll(cookie);
             if ready {
                 if !D::poll(cookie) {
                     report(Kind::CookieTakenBack, [0, 0]);
                 }
-                stage.arena.free(*name);
+                fixture.arena.free(*name);
             }
             !ready
         });
@@ -169,7 +169,8 @@ impl<D: Flavour> Writer<D> {
 
     /// Waits for everything deferred so far, and sees that it has run.
     fn barrier(&mut self) {
-        let [deferred, came_back] = [&self.stage.deferred, &self.stage.came_back].map(|counts| &counts[self.number].0);
+        let [deferred, came_back] =
+            [&self.fixture.deferred, &self.fixture.came_back].map(|counts| &counts[self.number].0);
         // Relaxed, both: own count; and what `barrier` has waited for is before us.
         let before = deferred.load(Ordering::Relaxed);
         let queued = D::stats().callbacks_queued;

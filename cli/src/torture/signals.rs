@@ -7,8 +7,8 @@ use std::time::Duration;
 use leeward::rcu::Reader;
 
 use super::crew;
+use super::fixture::Flavour;
 use super::random::Random;
-use super::stage::Flavour;
 
 thread_local! {
     /// What the handler does on this thread, and the handle that it reads with, if any.
@@ -35,7 +35,7 @@ extern "C" fn on_signal(_: libc::c_int) {
 
 /// Has the calling thread's handler read through the thread's own slot, while `work` runs.
 pub fn through_thread<D: Flavour, R>(work: impl FnOnce() -> R) -> R {
-    while_pestered(|_| handle_signal::<D>(D::read), std::ptr::null(), work)
+    while_signalled(|_| handle_signal::<D>(D::read), std::ptr::null(), work)
 }
 
 /// The same through a handle, which `work` must leave where it is.
@@ -45,10 +45,10 @@ pub fn through_handle<D: Flavour, R>(handle: &Reader<D>, work: impl FnOnce() -> 
         let handle = unsafe { &*handle.cast::<Reader<D>>() };
         handle_signal::<D>(|| handle.read());
     };
-    while_pestered(act, std::ptr::from_ref(handle).cast(), work)
+    while_signalled(act, std::ptr::from_ref(handle).cast(), work)
 }
 
-fn while_pestered<R>(act: fn(*const ()), handle: *const (), work: impl FnOnce() -> R) -> R {
+fn while_signalled<R>(act: fn(*const ()), handle: *const (), work: impl FnOnce() -> R) -> R {
     HANDLE.with(|place| place.set(handle));
     ON_SIGNAL.with(|place| place.set(Some(act)));
     let want = |whether| crew::me().into_iter().for_each(|me| me.wants_signals(whether));
@@ -63,26 +63,26 @@ fn while_pestered<R>(act: fn(*const ()), handle: *const (), work: impl FnOnce() 
 /// A section, and one within.
 fn handle_signal<'a, D: Flavour>(enter: impl Fn() -> leeward::rcu::Guard<'a, D>) {
     let Some(me) = crew::me() else { return };
-    let stage = D::stage();
+    let fixture = D::fixture();
     // Relaxed: the thread's own count.
     let count = me.handled.load(Ordering::Relaxed) + 1;
     me.handled.store(count, Ordering::Relaxed);
     let outer = enter();
-    let first = stage.look(count as usize);
+    let first = fixture.look(count as usize);
     let inner = enter();
-    let second = stage.look(count as usize + 1);
+    let second = fixture.look(count as usize + 1);
     drop(outer);
-    stage.check(first);
-    stage.check(second);
+    fixture.check(first);
+    fixture.check(second);
     drop(inner);
     me.handled.store(count + 1, Ordering::Relaxed);
 }
 
 /// Sends signals until the phase is over.
-pub fn pester(mut random: Random) {
+pub fn send(mut random: Random) {
     let process = rustix::process::getpid().as_raw_nonzero().get();
     while !crew::is_over() {
-        for member in crew::members().filter(|member| member.is_pestered()) {
+        for member in crew::members().filter(|member| member.is_signalled()) {
             // SAFETY: numbers only. A thread that is gone is refused; if its number is another thread's of ours by now, the handler is there as well.
             unsafe { libc::syscall(libc::SYS_tgkill, process, member.thread(), libc::SIGUSR1) };
         }

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use leeward::rcu::{Reader, qsbr};
 
 use super::crew::{self, Member, is_over};
+use super::fixture::{Flavour, think};
 use super::forker;
 use super::random::Random;
-use super::stage::{Flavour, think};
 
 /// What a thread does in a thread-local destructor. It runs behind those of variables that were first used later.
 struct LastActs(RefCell<Vec<Box<dyn FnOnce()>>>);
@@ -26,19 +26,19 @@ fn at_last(act: impl FnOnce() + 'static) {
     LAST.with(|last| last.0.borrow_mut().push(Box::new(act)));
 }
 
-/// Sends visitors until the phase is over.
-pub fn send<D: Flavour>(mut random: Random) {
+/// Sends threads until the phase is over.
+pub fn start<D: Flavour>(mut random: Random) {
     while !is_over() {
-        let mut visitors = Vec::new();
+        let mut threads = Vec::new();
         for _ in 0..1 + random.below(4) {
             let own = random.split();
-            visitors.extend(crew::hire(move |me| visit::<D>(me, own)));
+            threads.extend(crew::hire(move |me| live::<D>(me, own)));
         }
-        crew::dismiss(visitors);
+        crew::dismiss(threads);
     }
 }
 
-fn visit<D: Flavour>(me: &'static Member, mut random: Random) {
+fn live<D: Flavour>(me: &'static Member, mut random: Random) {
     match random.below(8) {
         // The destructor runs after the library's own: the thread is registered no more.
         0 => {
@@ -57,9 +57,9 @@ fn visit<D: Flavour>(me: &'static Member, mut random: Random) {
         5 => {
             me.enters();
             let mut reader = qsbr::Reader::<D>::online();
-            let name = D::stage().look(random.next() as usize);
+            let name = D::fixture().look(random.next() as usize);
             think(random.below(300));
-            D::stage().check(name);
+            D::fixture().check(name);
             reader.quiescent();
             drop(reader);
             me.left();
@@ -70,15 +70,15 @@ fn visit<D: Flavour>(me: &'static Member, mut random: Random) {
 }
 
 fn sections<D: Flavour>(me: &Member, count: u64) {
-    let stage = D::stage();
+    let fixture = D::fixture();
     for root in 0..count {
         me.enters();
         let guard = D::read();
-        let name = stage.look(root as usize);
+        let name = fixture.look(root as usize);
         let inner = D::read();
         think(100);
         drop(guard);
-        stage.check(name);
+        fixture.check(name);
         drop(inner);
         me.left();
     }
@@ -86,22 +86,22 @@ fn sections<D: Flavour>(me: &Member, count: u64) {
 
 /// The guard lies in a variable whose destructor runs when the library's own has run: the section has to go on until then.
 fn leave_late<D: Flavour>(me: &'static Member, mut random: Random) {
-    let stage = D::stage();
+    let fixture = D::fixture();
     // First used before the library's own variable, so destroyed behind it.
     at_last(|| ());
     let late = forker::LATE.lock();
     me.enters();
     let guard = D::read();
     let nested = random.one_in(2).then(D::read);
-    let name = stage.look(random.next() as usize);
+    let name = fixture.look(random.next() as usize);
     let wait = random.below(20_000);
     at_last(move || {
         think(wait);
-        stage.check(name);
+        fixture.check(name);
         drop(guard);
         if let Some(nested) = nested {
             think(wait);
-            stage.check(name);
+            fixture.check(name);
             drop(nested);
         }
         me.left();
@@ -112,13 +112,13 @@ fn leave_late<D: Flavour>(me: &'static Member, mut random: Random) {
 
 /// A guard that is forgotten keeps its section open until its handle goes.
 fn forget_in_handle<D: Flavour>(me: &'static Member, mut random: Random) {
-    let stage = D::stage();
+    let fixture = D::fixture();
     me.enters();
     let handle = Reader::<D>::register();
     std::mem::forget(handle.read());
-    let name = stage.look(random.next() as usize);
+    let name = fixture.look(random.next() as usize);
     think(random.below(2000));
-    stage.check(name);
+    fixture.check(name);
     drop(handle);
     me.left();
 }

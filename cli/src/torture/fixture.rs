@@ -23,13 +23,13 @@ fn lines(count: usize) -> Box<[Line]> {
     (0..count).map(|_| Line::default()).collect()
 }
 
-pub struct Stage<D: Domain> {
+pub struct Fixture<D: Domain> {
     pub arena: Arena,
     /// By root: the name of the object that is published.
     roots: Box<[Line]>,
     scratch: Box<[Line]>,
     /// Handles on their way from thread to thread.
-    pub travelling: Mutex<Vec<DetachedReader<D>>>,
+    pub migrating: Mutex<Vec<DetachedReader<D>>>,
     /// By writer: objects and callbacks that were deferred, and those that came back.
     pub deferred: Box<[Line]>,
     pub came_back: Box<[Line]>,
@@ -41,16 +41,16 @@ pub struct Stage<D: Domain> {
 
 /// A kind of reader, with a domain of its own.
 pub trait Flavour: Domain {
-    fn stage() -> &'static Stage<Self>;
+    fn fixture() -> &'static Fixture<Self>;
 }
 
 macro_rules! flavours {
     ($($(#[$meta:meta])* $name:ident $(: $fence:ident)?;)*) => {
         leeward::rcu_domain! { $($(#[$meta])* pub struct $name $(: $fence)?;)* }
         $(impl Flavour for $name {
-            fn stage() -> &'static Stage<Self> {
-                static STAGE: OnceLock<Stage<$name>> = OnceLock::new();
-                STAGE.get_or_init(Stage::new)
+            fn fixture() -> &'static Fixture<Self> {
+                static FIXTURE: OnceLock<Fixture<$name>> = OnceLock::new();
+                FIXTURE.get_or_init(Fixture::new)
             }
         })*
     };
@@ -69,7 +69,7 @@ flavours! {
     Leak;
 }
 
-impl<D: Domain> Stage<D> {
+impl<D: Domain> Fixture<D> {
     fn new() -> Self {
         let arena = Arena::new(OBJECTS);
         let roots = lines(ROOTS);
@@ -77,11 +77,11 @@ impl<D: Domain> Stage<D> {
             // Release: partner of the acquire in `look`.
             root.0.store(arena.take().map_or(0, |name| name.0), Ordering::Release);
         }
-        Stage {
+        Fixture {
             arena,
             roots,
             scratch: lines(JAM),
-            travelling: Mutex::new(Vec::new()),
+            migrating: Mutex::new(Vec::new()),
             deferred: lines(WRITERS),
             came_back: lines(WRITERS),
             passed: Line::default(),
