@@ -1,5 +1,6 @@
-//! Finds the peers that may be missing: liburcu (C headers), and kovan (a newer compiler than the rest asks for). What is
-//! missing becomes a `cfg` that isn't set, and the program says so in its tables. Also writes down every peer's version.
+//! Finds the peers that may be missing: liburcu (C headers) and kovan (a newer compiler than the
+//! rest asks for). For a missing one a `cfg` is not set, and the tables say that it is absent.
+//! Writes down every peer's version too.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,14 +31,15 @@ fn out_dir() -> PathBuf {
     PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"))
 }
 
-/// The version that a lock file has of a crate.
+/// Returns the version that a lock file has of a crate.
 fn locked(lock: &str, name: &str) -> Option<String> {
     let entry = lock.split("[[package]]").find(|entry| entry.contains(&format!("\nname = \"{name}\"\n")))?;
     let line = entry.lines().find(|line| line.starts_with("version = "))?;
     Some(line.trim_start_matches("version = ").trim_matches('"').to_string())
 }
 
-/// Builds the shim once for each flavour whose header is there; the version if there is any.
+/// Builds the shim once for each flavour whose header is installed, and returns liburcu's version
+/// if there is one.
 fn liburcu() -> Option<String> {
     let found: Vec<_> = FLAVOURS.into_iter().filter(|flavour| has_header(flavour)).collect();
     for flavour in &found {
@@ -56,7 +58,7 @@ fn liburcu() -> Option<String> {
     Some(version.unwrap_or_else(|| "of unknown version (no pkg-config)".to_string()))
 }
 
-/// Whether the flavour's shim compiles.
+/// Returns true if the flavour's shim compiles.
 fn has_header(flavour: &str) -> bool {
     let mut probe = shim(flavour);
     probe
@@ -69,7 +71,8 @@ fn has_header(flavour: &str) -> bool {
 
 fn shim(flavour: &str) -> cc::Build {
     let mut build = cc::Build::new();
-    // As distributions build a C program: -O2 -fPIE. The -fPIC that cc adds costs the read side a load for each global.
+    // As distributions build a C program: -O2 -fPIE. The -fPIC that cc adds costs the read side a
+    // load for each global.
     build.file("c/urcu.c").include("c").opt_level(2).pic(false).flag("-fPIE").force_frame_pointer(false);
     build.define("URCU_HEADER", Some(format!("<urcu/urcu-{flavour}.h>").as_str()));
     build.define("COMPARE_TABLE", Some(format!("compare_urcu_{flavour}").as_str()));
@@ -83,7 +86,7 @@ fn rustc_version() -> Option<String> {
     text.split_whitespace().nth(1).map(str::to_string)
 }
 
-/// Builds kovan's library if the compiler is new enough; its version if that worked.
+/// Builds kovan's library if the compiler is new enough, and returns its version if that succeeded.
 fn kovan() -> Option<String> {
     let version = rustc_version()?;
     let minor: u32 = version.strip_prefix("1.")?.split('.').next()?.parse().ok()?;
@@ -108,7 +111,8 @@ fn kovan() -> Option<String> {
     locked(&fs::read_to_string("kovan/Cargo.lock").ok()?, "kovan")
 }
 
-/// The flags that everything else is built with, and what kovan's documentation asks for on x86-64.
+/// Returns the flags that everything else is built with, and the one that kovan's documentation
+/// asks for on x86-64.
 fn kovan_flags() -> String {
     let mut flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64") {

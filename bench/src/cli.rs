@@ -1,4 +1,4 @@
-//! The command line, and what is said when it is wrong: one sentence, exit code 2.
+//! The command line. A wrong one is answered by one sentence and exit code 2.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::plan::Plan;
 use crate::rcu::figures::memory::Case;
 
-/// leeward beside everything that might be used instead, measured in one run.
+/// leeward beside what may be used instead, measured in one run
 #[derive(Parser)]
 #[command(
     name = "cargo compare",
@@ -26,13 +26,17 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Table {
-    /// RCU: every scheme of ours and every peer, readers and writers flat out; then the figures of the target table
+    /// RCU: every scheme of ours and every peer, readers and writers flat out; then the figures of
+    /// the target table
     Rcu(Rcu),
-    /// Locks and condition variables: every kind of ours and every peer, and the cost of futex calls
+    /// Locks and condition variables: every kind of ours and every peer, and the cost of futex
+    /// calls
     Locks(Contests),
-    /// The embedded futex engine on a process's threads, beside the kernel's futex and parking_lot_core
+    /// The embedded futex engine on a process's threads, beside the kernel's futex and
+    /// parking_lot_core
     Engine(Contests),
-    /// Read rate and grace-period time for 1 to 64 readers and for 1 to 10,000 idle ones, as JSON and as a picture
+    /// Read rate and grace-period time for 1 to 64 readers and for 1 to 10,000 idle ones, as JSON
+    /// and as a picture
     RcuScaling(Scaling),
     /// Measure nothing: write README.md's table from a page of `bench/results`
     Readme(Readme),
@@ -48,7 +52,8 @@ pub struct Rcu {
     /// Writing threads of the rows
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=4096))]
     pub writers: u16,
-    /// Write the results as Markdown to this file, as `bench/results` has them (`-`: to standard output)
+    /// Write the results as Markdown to this file, as `bench/results` has them (`-`: to standard
+    /// output)
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<String>,
     #[command(flatten)]
@@ -57,7 +62,8 @@ pub struct Rcu {
 
 #[derive(Args)]
 pub struct Contests {
-    /// Write the results as Markdown to this file, as `bench/results` has them (`-`: to standard output)
+    /// Write the results as Markdown to this file, as `bench/results` has them (`-`: to standard
+    /// output)
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<String>,
     #[command(flatten)]
@@ -94,13 +100,14 @@ pub struct Common {
     /// Rounds; in each, ours and the peers are measured by turns [default: 5, quick: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub rounds: Option<u16>,
-    /// Under a minute: the same figures from fewer and shorter rounds
+    /// Take under a minute: the same figures from fewer and shorter rounds
     #[arg(long)]
     pub quick: bool,
-    /// Say under each figure what was measured, beside which peer, and the best rounds
+    /// Describe each figure: what was measured, beside which peer, and the best rounds
     #[arg(long)]
     pub verbose: bool,
-    /// Write everything as JSON to this file (`-`: to standard output, and the table to standard error)
+    /// Write everything as JSON to this file (`-`: to standard output, and the table to standard
+    /// error)
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
 }
@@ -120,7 +127,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What the command line asks for; or the exit code, with the help or a sentence printed.
+/// Parses the command line. Otherwise prints the help or a sentence, and returns the exit code.
 pub fn parse() -> Result<Cli, u8> {
     Cli::try_parse().map_err(|error| {
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
@@ -132,7 +139,7 @@ pub fn parse() -> Result<Cli, u8> {
     })
 }
 
-/// One sentence that says what is wrong and what would be right.
+/// Returns one sentence that says what is wrong and what would be right.
 fn sentence(error: &clap::Error) -> String {
     let said = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),

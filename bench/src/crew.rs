@@ -1,4 +1,5 @@
-//! Threads at work while something is measured, and the rate at which each of them got on. What a thread does is a `Task`.
+//! Threads that work while something is measured, and the rate of each. What a thread does is a
+//! `Task`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -7,31 +8,34 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
-/// What one thread does until it is told to stop. It says `ready`, and counts in its post's tally.
+/// The work of one thread until it is told to stop. It calls `Post::ready` and counts in its post's
+/// tally.
 pub struct Task<'a> {
     work: Box<dyn Fn(&Post<'_>) + Send + Sync + 'a>,
-    /// Whether nothing may be measured before it has counted: else a grace period might be measured beside nobody.
+    /// True if the measurement begins only after the first count. Otherwise a grace period might be
+    /// measured beside no reader.
     must_count: bool,
 }
 
 impl<'a> Task<'a> {
-    /// One that is at work from its first count.
+    /// Returns a task that is at work from its first count on.
     pub fn counting(work: impl Fn(&Post<'_>) + Send + Sync + 'a) -> Task<'a> {
         Task { work: Box::new(work), must_count: true }
     }
 
-    /// One that is at work when it says so.
+    /// Returns a task that is at work from its call of `Post::ready` on.
     pub fn new(work: impl Fn(&Post<'_>) + Send + Sync + 'a) -> Task<'a> {
         Task { work: Box::new(work), must_count: false }
     }
 }
 
-/// A thread's count, alone on its cache lines: its owner stores to it all the time.
+/// A thread's count. It shares its cache lines with nothing, because its owner stores to it all the
+/// time.
 #[repr(align(128))]
 #[derive(Default)]
 struct Tally(AtomicU64);
 
-/// The threads, as the measuring thread sees them.
+/// The working threads, as the measuring thread sees them.
 pub struct Crew {
     tallies: Vec<Tally>,
     stop: AtomicBool,
@@ -40,13 +44,14 @@ pub struct Crew {
     bell: Condvar,
 }
 
-/// A thread's place in the crew.
+/// A thread's access to its crew and to its own count.
 pub struct Post<'a> {
     crew: &'a Crew,
     pub tally: &'a AtomicU64,
 }
 
-/// Enough for any loop here, and small enough for thousands of threads.
+/// The size of a thread's stack: enough for any loop here, and small enough for thousands of
+/// threads.
 const STACK: usize = 128 * 1024;
 
 /// Runs `body` while one thread for each of `tasks` is at work.
@@ -69,12 +74,12 @@ pub fn during<R>(tasks: &[Task<'_>], body: impl FnOnce(&Crew) -> R) -> Result<R,
 }
 
 impl Post<'_> {
-    /// The thread is at work from here on.
+    /// Says that the thread is at work from now on.
     pub fn ready(&self) {
         self.crew.at_work.fetch_add(1, Ordering::Release);
     }
 
-    /// Set when the work is over.
+    /// Returns the flag that is set when the work is over.
     pub fn stop(&self) -> &AtomicBool {
         &self.crew.stop
     }
@@ -83,7 +88,7 @@ impl Post<'_> {
         self.crew.stop.load(Ordering::Relaxed)
     }
 
-    /// `step` until told to stop, counting each.
+    /// Calls `step` until told to stop, and counts the calls.
     #[inline(always)]
     pub fn until_stopped(&self, mut step: impl FnMut()) {
         let mut done = 0;
@@ -111,7 +116,7 @@ impl Crew {
         }
     }
 
-    /// Waits until every thread has started and has counted where it must, on a busy machine too.
+    /// Waits until every thread is at work, however busy the machine is.
     fn wait_until_at_work(&self, tasks: &[Task<'_>]) {
         let idles = |(task, count): (&Task<'_>, u64)| task.must_count && count == 0;
         while self.at_work.load(Ordering::Acquire) < tasks.len() || tasks.iter().zip(self.counts()).any(idles) {
@@ -120,12 +125,12 @@ impl Crew {
         thread::sleep(Duration::from_millis(2));
     }
 
-    /// What each thread has done so far.
+    /// Returns each thread's count so far.
     pub fn counts(&self) -> Vec<u64> {
         self.tallies.iter().map(|tally| tally.0.load(Ordering::Relaxed)).collect()
     }
 
-    /// What each thread does a second, over `time` from now.
+    /// Returns each thread's rate, per second, over `time` from now.
     pub fn rates(&self, time: Duration) -> Vec<f64> {
         let (before, began) = (self.counts(), Instant::now());
         thread::sleep(time);
@@ -133,7 +138,8 @@ impl Crew {
         before.iter().zip(after).map(|(before, after)| (after - before) as f64 / took).collect()
     }
 
-    /// Tells the threads to stop; `during` does so at its end. For tasks that have to be woken afterwards.
+    /// Tells the threads to stop. `during` does so at its end; callers do so where tasks have to be
+    /// woken afterwards.
     pub fn dismiss(&self) {
         self.stop.store(true, Ordering::Relaxed);
         *self.dismissed.lock().unwrap_or_else(PoisonError::into_inner) = true;

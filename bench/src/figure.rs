@@ -1,20 +1,21 @@
-//! One line of the target table: ours, the peer's, their ratio, and whether the target is met. Its fields are the JSON's.
+//! Figures: the lines of the target table. Each has our value, the peer's, their ratio, and whether
+//! the target is met.
 
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::rounds::{Rounds, max, median, min};
 
-/// What a figure should be.
+/// The target of a figure.
 #[derive(Clone, Copy)]
 pub enum Target {
-    /// Ours : theirs, no more than.
+    /// Ours divided by theirs is this at most.
     RatioAtMost(f64),
-    /// Ours : theirs, no less than.
+    /// Ours divided by theirs is this at least.
     RatioAtLeast(f64),
-    /// Ours alone, no more than.
+    /// Our value is this at most, whatever theirs is.
     AtMost(f64),
-    /// Shown for information.
+    /// There is no target; the figure is shown for information.
     Open,
 }
 
@@ -41,20 +42,21 @@ impl Target {
     }
 }
 
-/// The unit of how evenly threads were served: the least of their counts to the greatest.
+/// The unit of fairness: the least of the threads' counts divided by the greatest.
 pub const FAIRNESS: &str = "least : greatest";
 
-/// Whether more of this unit is better: rates and fairness; of everything else less is.
+/// Returns true if more of this unit is better, as of rates and fairness.
 pub fn more_is_better(unit: &str) -> bool {
     unit.ends_with("/s") || unit == FAIRNESS
 }
 
-/// Two digits after the point are enough for a target.
+/// Rounds a target to two digits after the point.
 fn rounded(limit: f64) -> f64 {
     (limit * 100.0).round() / 100.0
 }
 
-/// Made by `Title::figure`; `best` and `error` are for the printed table alone.
+/// A measured line of the target table. Its fields are the JSON's; those that are skipped there are
+/// for the printed table. Made by [`Title::figure`].
 #[derive(Serialize)]
 pub struct Figure {
     pub id: String,
@@ -68,25 +70,25 @@ pub struct Figure {
     pub max: Option<f64>,
     pub target: Option<String>,
     pub met: Option<bool>,
-    /// The best round of ours and of theirs: the cheapest, or the fastest where more is better.
+    /// The best round of ours and of theirs: the greatest value if more is better, else the least.
     #[serde(skip)]
     pub best: (Option<f64>, Option<f64>),
-    /// Whether the target is on ours alone: then the least and the greatest are of ours, not of ratios.
+    /// True if the target is on ours alone. Then `min` and `max` are of ours and not of ratios.
     #[serde(skip)]
     pub alone: bool,
-    /// Why it could not be measured.
+    /// The reason why the figure could not be measured.
     #[serde(skip)]
     pub error: Option<Error>,
 }
 
 impl Figure {
-    /// Whether the least and the greatest are of the rounds' ratios.
+    /// Returns true if `min` and `max` are of the rounds' ratios.
     pub fn spread_is_of_ratios(&self) -> bool {
         self.ratio.is_some() && !self.alone
     }
 }
 
-/// What a figure is called, before it is measured.
+/// The name, unit, peer and target of a figure that is yet to be measured.
 #[derive(Clone)]
 pub struct Title {
     pub id: String,
@@ -107,11 +109,11 @@ impl Title {
         Title { id: id.to_string(), what: what.into(), unit, peer, target }
     }
 
-    /// The figure that the rounds give.
+    /// Returns the figure that the rounds give.
     pub fn figure(self, rounds: &Rounds) -> Figure {
         let (ours, ratios) = (median(&rounds.ours), rounds.ratios());
         let ratio = median(&ratios);
-        // A target on ours alone has ours' own spread beside it.
+        // If the target is on ours alone, the spread is that of ours.
         let spread = if self.target.is_on_ours_alone() || ratios.is_empty() { &rounds.ours } else { &ratios };
         let best = if more_is_better(self.unit) { max } else { min };
         Figure {
@@ -126,7 +128,7 @@ impl Title {
         }
     }
 
-    /// The figure that stands for one that could not be measured.
+    /// Returns the figure that stands for one that could not be measured.
     pub fn failed(self, error: Error) -> Figure {
         Figure { error: Some(error), ..self.blank() }
     }

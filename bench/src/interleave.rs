@@ -1,12 +1,15 @@
-//! Entrants measured by turns, A B A B ..., so that what changes on the machine meanwhile meets all of them alike.
+//! Entrants measured by turns, A B A B ..., so that what changes on the machine meanwhile meets all
+//! of them alike.
 
 use crate::error::Error;
 use crate::rounds::Rounds;
 
-/// The values of one entrant, quantity by quantity and round by round, or why it could not be measured.
+/// The values of one entrant, quantity by quantity and round by round, or why it could not be
+/// measured.
 pub type Taken = Result<Vec<Vec<f64>>, Error>;
 
-/// Measures every entrant once a round, for `rounds` rounds. `measure` returns the same number of quantities at each call.
+/// Measures every entrant once a round, for `rounds` rounds. `measure` returns the same number of
+/// quantities at each call.
 pub fn interleave_all<T: Copy>(
     rounds: usize,
     entrants: &[T],

@@ -1,4 +1,5 @@
-//! What the numbers were taken on: processor, kernel, and which of the commands that the schemes use it has.
+//! The machine that the numbers are taken on: its processor, its kernel, and which calls the kernel
+//! has.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// What a heavy fence takes beside a thread that runs: the median of some.
+/// Returns the median time of a heavy fence beside a running thread.
 pub fn heavy_fence() -> Duration {
     const CALLS: usize = 31;
     let stop = AtomicBool::new(false);
@@ -34,9 +35,9 @@ pub struct Machine {
     pub cpu: String,
     pub cores: usize,
     pub kernel: String,
-    /// membarrier's commands that the kernel names in its query.
+    /// The commands of membarrier that the kernel's query names.
     pub membarrier: Vec<&'static str>,
-    /// The futex calls and features that are there beside the first one.
+    /// The futex calls and features that the kernel has beside the first call.
     pub futex: Vec<&'static str>,
 }
 
@@ -53,7 +54,7 @@ impl Machine {
     }
 }
 
-/// The model's name; on machines whose kernel gives none, the architecture's.
+/// Returns the processor's model, or the architecture if the kernel names no model.
 fn cpu() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let field = |name: &str| {
@@ -63,7 +64,7 @@ fn cpu() -> Option<String> {
     field("model name").or_else(|| field("cpu")).or_else(|| Some(std::env::consts::ARCH.to_string()))
 }
 
-/// Bits of the query, as in <linux/membarrier.h>.
+/// The bits of membarrier's query, as membarrier(2) numbers them, and their commands.
 const MEMBARRIER: [(i64, &str); 10] = [
     (1 << 0, "GLOBAL"),
     (1 << 1, "GLOBAL_EXPEDITED"),
@@ -85,7 +86,8 @@ fn membarrier() -> Vec<&'static str> {
     MEMBARRIER.iter().filter(here).map(|(_, name)| *name).collect()
 }
 
-/// Calls that are numbered alike on every architecture; each is asked with flags that no kernel knows, so that nothing happens.
+/// Returns the calls that are there. They have the same numbers on every architecture, and each is
+/// made with flags that no kernel knows, so that it does nothing.
 fn futex() -> Vec<&'static str> {
     let calls = [(449, "waitv"), (454, "wake"), (455, "wait"), (456, "requeue")];
     let mut found: Vec<_> = calls.into_iter().filter(|(number, _)| is_call(*number)).map(|(_, name)| name).collect();
@@ -97,7 +99,8 @@ fn futex() -> Vec<&'static str> {
 
 fn is_call(number: libc::c_long) -> bool {
     let nothing = std::ptr::null::<u8>();
-    // SAFETY: a null pointer and flags that are all ones are refused by each of the calls above before they look at anything.
+    // SAFETY: each of the calls above refuses flags that are all ones before it reads the null
+    // pointer.
     let answer = unsafe { libc::syscall(number, nothing, -1_i64, -1_i64, -1_i64, nothing, -1_i64) };
     answer != -1 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ENOSYS)
 }
@@ -105,6 +108,6 @@ fn is_call(number: libc::c_long) -> bool {
 fn has_private_hash() -> bool {
     const PR_FUTEX_HASH: libc::c_int = 78;
     const GET_SLOTS: libc::c_ulong = 2;
-    // SAFETY: a question; older kernels answer EINVAL.
+    // SAFETY: the call only asks; older kernels answer EINVAL.
     unsafe { libc::prctl(PR_FUTEX_HASH, GET_SLOTS, 0_u64, 0_u64, 0_u64) >= 0 }
 }

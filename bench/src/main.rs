@@ -1,5 +1,6 @@
-//! `cargo compare TABLE`: leeward beside every peer, in one run. What is taken, and how, is in README.md beside this crate.
-//! `rcu`, `locks` and `engine` are the tables; what they share is here.
+//! `cargo compare TABLE`: leeward beside every peer, in one run. README.md beside this crate
+//! describes what is measured and how. `rcu`, `locks` and `engine` are the tables; the modules here
+//! are what they share.
 
 mod alignment;
 mod cli;

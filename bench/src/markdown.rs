@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::report::{peers, short};
 use crate::versions::Versions;
 
-/// Columns of a page.
+/// The columns of a page.
 const WIDTH: usize = 100;
 
 /// Writes the parts, with an empty line between (`-`: to standard output).
@@ -22,7 +22,7 @@ pub fn write(to: &str, parts: &[String]) -> Result<(), Error> {
     fs::write(to, text).map_err(|error| Error::new(format!("{to} could not be written: {error}")))
 }
 
-/// What the numbers were taken on, and how a ratio is to be read.
+/// Returns the lines that say what the numbers were taken on, and how to read a ratio.
 pub fn head(plan: &Plan, versions: &Versions) -> String {
     let machine = Machine::here();
     format!(
@@ -37,7 +37,7 @@ pub fn head(plan: &Plan, versions: &Versions) -> String {
     )
 }
 
-/// A table; every line has as many cells as the first.
+/// Returns a table. Every line has as many cells as the first.
 pub fn table(lines: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut text = String::new();
     for (number, cells) in lines.into_iter().enumerate() {
@@ -49,13 +49,13 @@ pub fn table(lines: impl IntoIterator<Item = Vec<String>>) -> String {
     text
 }
 
-/// An item of a list, no line of which is wider than the page.
+/// Returns an item of a list, wrapped at the page's width.
 pub fn item(text: &str) -> String {
     let options = textwrap::Options::new(WIDTH).initial_indent("- ").subsequent_indent("  ").break_words(false);
     textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation)) + "\n"
 }
 
-/// The figures: an item each. (A table of them is three pages wide.)
+/// Returns the figures, an item each: a table of them would be three pages wide.
 pub fn figures(figures: &[Figure]) -> String {
     figures.iter().map(|figure| item(&sentence(figure))).collect()
 }
@@ -78,7 +78,8 @@ fn sentence(figure: &Figure) -> String {
     text + "."
 }
 
-/// The ratio and its spread; where the target is on ours alone, the spread is of ours and says so.
+/// Returns the ratio and its spread. If the target is on ours alone, the spread is that of ours,
+/// and the text says so.
 fn spread(figure: &Figure) -> String {
     let (Some(least), Some(greatest)) = (figure.min, figure.max) else { return String::new() };
     let range = format!("{} .. {}", short(least), short(greatest));

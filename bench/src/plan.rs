@@ -1,14 +1,14 @@
-//! How long and how often things are measured, and the progress bar that says where we are.
+//! How long and how often to measure, and the progress bar that shows how far the run is.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// The command's choices, and what follows from them.
+/// The durations and counts that the command line asks for.
 pub struct Plan {
     pub readers: usize,
     pub writers: usize,
-    /// The time of one row, over all of its rounds.
+    /// The time of one row, over all its rounds.
     pub row: Duration,
     pub rounds: usize,
     pub quick: bool,
@@ -27,32 +27,32 @@ impl Plan {
         Plan { readers, writers, row: Duration::from_secs_f64(seconds), rounds, quick, cores, bar }
     }
 
-    /// The time of one round of one row.
+    /// Returns the time of one round of one row.
     pub fn slice(&self) -> Duration {
         self.row / self.rounds as u32
     }
 
-    /// As many more steps are ahead.
+    /// Adds `steps` to those that are ahead.
     pub fn expect(&self, steps: usize) {
         self.bar.set_length(self.bar.length().unwrap_or(0) + steps as u64);
     }
 
-    /// What is being measured now.
+    /// Shows what is being measured now.
     pub fn now(&self, what: &str) {
         self.bar.set_message(what.to_string());
     }
 
-    /// One step is done.
+    /// Counts one step as done.
     pub fn step(&self) {
         self.bar.inc(1);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn done(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// What to say beside a row of so many threads, if they are more than the cores.
+    /// Returns a remark for rows of `threads` threads if there are fewer cores.
     pub fn crowded(&self, threads: usize) -> Option<String> {
         (threads > self.cores).then(|| {
             format!(

@@ -1,5 +1,5 @@
-//! `cargo compare readme`: the table in README.md, taken from a page of `bench/results`. Called by `main`; it measures
-//! nothing. The page's figures are the items that `markdown::figures` writes.
+//! `cargo compare readme`: the table in README.md, taken from a page of `bench/results`. Called by
+//! `main`; it measures nothing. The page's figures are the items that `markdown::figures` writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,9 @@ const WIDTH: usize = 120;
 /// A ratio this close to 1 is neither better nor worse: runs of the same code differ by as much.
 const EQUAL: f64 = 0.02;
 
-/// The rows: what README.md calls each, and what the page calls the figure. They are the operations that users of each
-/// part make most often, beside the strongest peer there, and two in which the peer is well ahead of us.
+/// The rows: what README.md calls each, and what the page calls the figure. They are the operations
+/// that users of each part make most often, beside the strongest peer there, and two in which the
+/// peer is well ahead of us.
 const ROWS: [(&str, &str); 8] = [
     ("RCU section: enter, load, leave", "enter + load + leave, one thread, rcu::read()"),
     ("`synchronize`, one busy reader", "synchronize, one busy reader, empty sections"),
@@ -174,7 +175,8 @@ impl Amount {
         Amount { value, unit: self.unit.clone() }
     }
 
-    /// Writes thousands of nanoseconds as microseconds, and of a rate `/s` alone: the label says of what.
+    /// Writes thousands of nanoseconds as microseconds, and of a rate `/s` alone: the label says of
+    /// what.
     fn text(&self) -> String {
         match self.unit.as_str() {
             "ns" if self.value >= 1e3 => format!("{} µs", short(self.value / 1e3)),

@@ -1,4 +1,4 @@
-//! What is printed: the machine, the rows, the figures; and the same as one JSON object.
+//! The printed report: the machine, the rows and the figures, as text and as one JSON object.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,16 +14,16 @@ use crate::machine::{self, Machine};
 use crate::plan::Plan;
 use crate::versions::Versions;
 
-/// A heavy fence that takes longer than this is slow.
+/// The time from which a heavy fence counts as slow.
 const SLOW: Duration = Duration::from_micros(100);
 
-/// One object with everything in it; `rows` are those of the main job, or of the scaling.
+/// Returns one object with the whole report. `rows` are those of the main job or of the scaling.
 pub fn object(versions: &Versions, figures: &[Figure], rows: &[impl Serialize]) -> Value {
     let peers: Map<String, Value> = versions.iter().map(|(name, version)| (name.to_string(), json!(version))).collect();
     json!({"machine": Machine::here(), "peers": peers, "figures": figures, "rows": rows})
 }
 
-/// Writes the object to a file, or to standard output for `-`.
+/// Writes the object to a file, or to standard output if the name is `-`.
 pub fn write(to: &str, object: &Value) -> Result<(), Error> {
     let text = format!("{object:#}\n");
     if to == "-" {
@@ -33,7 +33,8 @@ pub fn write(to: &str, object: &Value) -> Result<(), Error> {
     fs::write(to, text).map_err(|error| Error::new(format!("{to} could not be written: {error}")))
 }
 
-/// The table for people: on standard output, unless that is to be the JSON's.
+/// Prints the report as text: to standard output, or to standard error if the JSON goes to standard
+/// output.
 pub fn show(common: &Common, text: &str) {
     if common.json.as_deref() == Some("-") {
         eprint!("{text}");
@@ -42,7 +43,7 @@ pub fn show(common: &Common, text: &str) {
     }
 }
 
-/// The head of every table.
+/// Returns the head of every table: the machine, the peers and the plan.
 pub fn head(plan: &Plan, versions: &Versions, what: &str) -> String {
     let machine = Machine::here();
     let or_none = |names: Vec<&str>| {
@@ -59,7 +60,8 @@ pub fn head(plan: &Plan, versions: &Versions, what: &str) -> String {
     head.iter().map(|line| textwrap::fill(line, &options) + "\n").collect()
 }
 
-/// The figures, as text, in lines of 80 columns; `verbose`: with a second line that says what was measured.
+/// Returns the figures as text in lines of 80 columns. With `verbose`, a description follows each
+/// line.
 pub fn figures(figures: &[Figure], verbose: bool) -> String {
     let titles = ["figure", "ours", "theirs", "ratio", "min .. max", "target", ""];
     let mut text = format!("\n{}\n", row(titles.map(str::to_string)));
@@ -103,7 +105,7 @@ fn description(figure: &Figure) -> String {
     textwrap::indent(&textwrap::fill(&text, 76), "    ") + "\n"
 }
 
-/// What the table means, and what about this machine a reader of it should know.
+/// Returns what the table means, and what a reader should know about this machine.
 pub fn closing(figures: &[Figure], versions: &Versions) -> String {
     let judged = figures.iter().filter(|figure| figure.met.is_some()).count();
     let met = figures.iter().filter(|figure| figure.met == Some(true)).count();
@@ -131,7 +133,7 @@ pub fn closing(figures: &[Figure], versions: &Versions) -> String {
     format!("\n{}\n", textwrap::fill(&text, 80))
 }
 
-/// Every peer with its version.
+/// Returns every peer with its version, separated by commas.
 pub fn peers(versions: &Versions) -> String {
     let peer = |(name, version): &(&str, Option<String>)| format!("{name} {}", version.as_deref().unwrap_or("absent"));
     versions.iter().map(peer).collect::<Vec<_>>().join(", ")
@@ -141,7 +143,7 @@ pub fn optional(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_string(), short)
 }
 
-/// Three digits that matter, with k, M, G.
+/// Formats a number with three significant digits and the suffixes k, M and G.
 pub fn short(value: f64) -> String {
     let (scaled, unit) = match value.abs() {
         size if size >= 1e9 => (value / 1e9, " G"),

@@ -1,5 +1,6 @@
-//! kovan as a scheme, given to the comparison as a table of functions (`../../src/rcu/table.rs`). `pin`, a protected load and
-//! `retire` of a node that begins with kovan's header: what its documentation gives for low-level control.
+//! kovan as a scheme, given to the comparison as a table of functions (`../../src/rcu/table.rs`).
+//! `pin`, a protected load and `retire` of a node that begins with kovan's header: what its
+//! documentation gives for low-level control.
 
 #[path = "../../src/rcu/loops.rs"]
 mod loops;
@@ -67,7 +68,8 @@ impl Scheme for Kovan {
         // SAFETY: a fresh box.
         let new = unsafe { Shared::from_raw(Retirable::boxed()) };
         let old = self.0.swap(new, Ordering::AcqRel, &guard);
-        // SAFETY: the swap made it unreachable for new readers; it came from a box and begins with the header.
+        // SAFETY: the swap made it unreachable for new readers; it came from a box and begins with
+        // the header.
         unsafe { retire(old.as_raw()) };
     }
 }
@@ -93,7 +95,8 @@ extern "C" fn open() {
     *OPEN.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::leak(Box::new(Running::open())));
 }
 
-/// The cell itself, some hundred bytes, stays: a table's functions have no lifetime that could prove that nobody is left in it.
+/// The cell itself, some hundred bytes, stays: a table's functions have no lifetime that could
+/// prove that nobody is left in it.
 extern "C" fn close() {
     *OPEN.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
 }

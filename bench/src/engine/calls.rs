@@ -1,5 +1,5 @@
-//! Calls that find nothing to do: a wake with nobody waiting, a wait whose value has changed, an operation that there is not. The table of
-//! futex(2)'s authors from 2007, for the engine.
+//! Calls that find nothing to do: a wake without waiters, a wait whose value has changed, an
+//! unknown operation. futex(2)'s authors measured these in 2007; here they are the engine's.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicU32;
@@ -15,12 +15,12 @@ use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::locks::syscalls::system_call;
 use crate::plan::Plan;
 
-/// Calls in one round of one row.
+/// The number of calls in one round of one row.
 const CALLS: u32 = 200_000;
-/// No futex operation has this number.
+/// A number that no futex operation has.
 const UNKNOWN: usize = 99;
 
-/// Two words on cache lines of their own.
+/// A word that shares its cache lines with nothing.
 #[repr(C, align(128))]
 struct Line(AtomicU32);
 
@@ -37,7 +37,7 @@ enum What {
 
 const P: Scope = Scope::Private;
 const S: Scope = Scope::Shared;
-/// Rows, and on how many words in turn.
+/// The rows: name, call, and the number of words on which it is made by turns.
 const ROWS: [(&str, What, usize); 17] = [
     ("leeward-engine WAKE private, one word", What::Wake(P), 1),
     ("leeward-engine WAKE shared, one word", What::Wake(S), 1),
@@ -93,14 +93,14 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// The mean time of one call, in nanoseconds.
+/// Returns the mean time of one call, in nanoseconds.
 fn time(what: What, words: usize) -> Result<f64, Error> {
     let lines = [const { Line(AtomicU32::new(0)) }; 2];
     let lot = parker::lot()?;
-    // One or two: a division would take longer than some of the calls.
+    // There are one or two words: a division would take longer than some of the calls.
     let word = |turn: u32| &lines[turn as usize & (words - 1)].0;
-    // A process has its own table once a second thread waits.
-    // SAFETY: the words are borrowed.
+    // A process gets its private table when a second thread waits.
+    // SAFETY: the words outlive all uses: they are borrowed.
     let (engine, process) = unsafe { lot.parts() };
     engine.reserve(process, 2);
     let began = Instant::now();
@@ -139,7 +139,7 @@ fn wait(engine: &Engine<Process>, process: &Process, word: &AtomicU32, scope: Sc
     let _ = engine.wait(process, named(word, scope), 1, ANY, None);
 }
 
-/// The word holds 0; a wait expects 1, a wake is for one.
+/// Makes the kernel's call. The word holds 0, a wait expects 1, and a wake is for one waiter.
 #[inline(always)]
 fn kernel(operation: i32, private: bool, word: &AtomicU32) {
     let flag = if private { libc::FUTEX_PRIVATE_FLAG } else { 0 };

@@ -1,4 +1,5 @@
-//! The benchmark of 2005 for WAKE_OP, over the engine and over the kernel: condition variables signalled in three ways.
+//! The benchmark of 2005 for WAKE_OP, over the engine and over the kernel: condition variables that
+//! are signalled in three ways.
 
 use leeward::raw::{Plain, Requeue, WakeOp};
 

@@ -1,4 +1,4 @@
-//! Many waiters at one word: woken all at once, and moved all at once.
+//! Many waiters at one word, which one call wakes or moves.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
@@ -12,7 +12,7 @@ use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::plan::Plan;
 use crate::rounds::median;
 
-/// Turns of one round, of which the median is taken.
+/// The number of wake-alls and requeues in one round, of which the median is taken.
 const TURNS: usize = 5;
 
 pub fn outcome(plan: &Plan) -> Outcome {
@@ -36,12 +36,12 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// What the waiters share.
+/// The words that the waiters share.
 #[derive(Default)]
 struct Crowd {
-    /// The turn: waiters sleep while it is theirs.
+    /// The number of the turn. Waiters sleep while it is what they last read.
     turn: AtomicU32,
-    /// Where they are moved to.
+    /// The word to which waiters are moved.
     aside: AtomicU32,
     going_to_sleep: AtomicU64,
     come: AtomicU64,
@@ -49,7 +49,7 @@ struct Crowd {
 
 fn wait_in_turn(parker: &dyn Parker, crowd: &Crowd, post: &Post<'_>) {
     post.ready();
-    // Acquire, here and below: what was done before the turn ended.
+    // Acquire, here and below: the waiter sees what was done before the turn ended.
     let mut mine = crowd.turn.load(Ordering::Acquire);
     while !post.stopped() {
         crowd.going_to_sleep.fetch_add(1, Ordering::Relaxed);
@@ -61,7 +61,8 @@ fn wait_in_turn(parker: &dyn Parker, crowd: &Crowd, post: &Post<'_>) {
     }
 }
 
-/// The times of a wake-all's call, of all having come, and of a requeue: nanoseconds a waiter.
+/// Returns the times of a wake-all's call, until all waiters have run, and of a requeue, in
+/// nanoseconds a waiter.
 fn times(parker: &dyn Parker, waiters: u64) -> Result<Vec<f64>, Error> {
     let crowd = Crowd::default();
     let tasks: Vec<Task<'_>> = (0..waiters).map(|_| Task::new(|post| wait_in_turn(parker, &crowd, post))).collect();
@@ -83,7 +84,9 @@ fn times(parker: &dyn Parker, waiters: u64) -> Result<Vec<f64>, Error> {
             if turn % 2 == 1 {
                 crowd.turn.store(mine.wrapping_add(1), Ordering::Release);
             }
-            // Who was moved is to be woken, and who slept behind the move with the old turn; a wake-all wakes all, and those who have come are not disturbed.
+            // Waiters that were moved have to be woken, and those that went to sleep after the move
+            // with the old turn too. A wake-all wakes all of them; those that have come already are
+            // not disturbed.
             let all_there = until_come(&crowd, began, waiters * turns, || {
                 if turn % 2 == 1 {
                     parker.wake(&crowd.aside, ALL);
@@ -104,7 +107,8 @@ fn times(parker: &dyn Parker, waiters: u64) -> Result<Vec<f64>, Error> {
     taken.iter().map(|times| median(times).ok_or_else(|| Error::new("nothing was measured"))).collect()
 }
 
-/// Waits until so many went to sleep; and a while, in which they do.
+/// Waits until `count` waiters have announced their sleep, and then a while, in which they fall
+/// asleep.
 fn all_asleep(crowd: &Crowd, count: u64) {
     while crowd.going_to_sleep.load(Ordering::Relaxed) < count {
         thread::sleep(Duration::from_micros(200));
@@ -112,9 +116,10 @@ fn all_asleep(crowd: &Crowd, count: u64) {
     thread::sleep(Duration::from_millis(5));
 }
 
-/// Waits until so many have come, doing something again and again meanwhile; the time since `began`, in nanoseconds.
+/// Waits until `count` waiters have come, and calls `again` over and over meanwhile. Returns the
+/// time since `began`, in nanoseconds.
 fn until_come(crowd: &Crowd, began: Instant, count: u64, again: impl Fn()) -> f64 {
-    // Acquire: partner: the waiters' count.
+    // Acquire: partner of the waiters' release when they count themselves.
     while crowd.come.load(Ordering::Acquire) < count {
         thread::yield_now();
         again();

@@ -1,4 +1,4 @@
-//! Two threads that pass a turn on, each asleep until it comes.
+//! Two threads that hand over to each other. Each sleeps until it is its turn.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -27,7 +27,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// Hand-overs a second.
+/// Returns the rate of hand-overs, per second.
 fn rate(plan: &Plan, parker: &dyn Parker, processors: usize) -> Result<f64, Error> {
     let (turn, over) = (AtomicU32::new(0), AtomicBool::new(false));
     let tasks: Vec<Task<'_>> = [0, 1]
@@ -42,7 +42,8 @@ fn rate(plan: &Plan, parker: &dyn Parker, processors: usize) -> Result<f64, Erro
         during(&tasks, |crew| {
             let rates = crew.rates(plan.slice());
             over.store(true, Ordering::Relaxed);
-            // Whoever looks at the word again sees `over`.
+            // Release: partner of the acquire in `play`: a thread that reads this value sees
+            // `over`.
             turn.fetch_add(2, Ordering::Release);
             parker.wake(&turn, ALL);
             rates
@@ -56,7 +57,8 @@ fn play(parker: &dyn Parker, turn: &AtomicU32, over: &AtomicBool, me: u32, post:
     let mut done = 0;
     loop {
         loop {
-            // Acquire: what the other did before.
+            // Acquire: partner of the two releases: what the other thread did before its hand-over,
+            // and `over`.
             let now = turn.load(Ordering::Acquire);
             if over.load(Ordering::Relaxed) {
                 return;
@@ -66,7 +68,7 @@ fn play(parker: &dyn Parker, turn: &AtomicU32, over: &AtomicBool, me: u32, post:
             }
             parker.wait(turn, now);
         }
-        // Release: partner: the load above.
+        // Release: partner of the acquire above.
         turn.fetch_add(1, Ordering::Release);
         parker.wake(turn, 1);
         done += 1;

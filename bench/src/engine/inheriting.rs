@@ -1,5 +1,6 @@
-//! Locks that inherit priorities, by calls: free ones (which programs take themselves, without a call), one that two threads hand to each other, and one for which
-//! many wait. No thread here is real-time, so nothing is lent.
+//! Locks with priority inheritance, taken and released by calls: free ones (programs take these
+//! without a call), one that two threads hand to each other, and one for which many threads wait.
+//! No thread is real-time, so no priority is lent.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -19,12 +20,12 @@ use crate::locks::syscalls::system_call;
 use crate::plan::Plan;
 use crate::rounds::median;
 
-/// Pairs of calls in one round.
+/// The number of pairs of calls in one round.
 const PAIRS: u32 = 100_000;
-/// Turns of one round with a crowd, of which the median is taken.
+/// The number of unlocks with a crowd of waiters in one round, of which the median is taken.
 const TURNS: u64 = 5;
 
-/// Who serves the calls.
+/// An implementation of the two calls.
 trait Calls: Sync {
     fn lock(&self, word: &AtomicU32);
     fn unlock(&self, word: &AtomicU32);
@@ -52,7 +53,7 @@ impl Calls for Kernel {
     }
 }
 
-/// Until it is done: there are words that change meanwhile.
+/// Makes the call until it succeeds: it fails if the word changes meanwhile.
 fn futex(word: &AtomicU32, operation: i32) {
     let operation = (operation | libc::FUTEX_PRIVATE_FLAG) as usize;
     while system_call(libc::SYS_futex, [word.as_ptr() as usize, operation, 0, 0]) != 0 {}
@@ -91,7 +92,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// The mean time of a pair, in nanoseconds.
+/// Returns the mean time of a pair of calls, in nanoseconds.
 fn alone_time(calls: &dyn Calls) -> f64 {
     let word = AtomicU32::new(0);
     let began = Instant::now();
@@ -102,9 +103,9 @@ fn alone_time(calls: &dyn Calls) -> f64 {
     began.elapsed().as_nanos() as f64 / f64::from(PAIRS)
 }
 
-/// Hand-overs a second.
+/// Returns the rate of hand-overs, per second.
 fn rate(plan: &Plan, calls: &dyn Calls, processors: usize) -> Result<f64, Error> {
-    // Whose turn it is to own the lock: the other may come to wait for it.
+    // `turn` is the thread that owns the lock: the other one may come to wait for it.
     let (word, turn) = (AtomicU32::new(0), AtomicU32::new(1));
     let tasks: Vec<Task<'_>> = [0, 1]
         .map(|me| {
@@ -125,13 +126,14 @@ fn play(calls: &dyn Calls, word: &AtomicU32, turn: &AtomicU32, me: u32, post: &P
             thread::yield_now();
         }
     };
-    // Acquire: the bit was cleared before, below.
+    // Acquire: partner of the release below: the bit was cleared before.
     wait_while(&|| turn.load(Ordering::Acquire) == me);
     post.until_stopped(|| {
         calls.lock(word);
-        // A hand-over leaves the bit. The other does not come before it is its turn to, so it is not the other's.
+        // A hand-over leaves the waiters bit set. The other thread waits for its turn before it
+        // locks, so the bit is not its.
         word.fetch_and(!FUTEX_WAITERS, Ordering::Relaxed);
-        // Release: partner: the loads of it.
+        // Release: partner of the acquire loads of `turn`.
         turn.store(me, Ordering::Release);
         wait_while(&|| word.load(Ordering::Relaxed) & FUTEX_WAITERS == 0);
         calls.unlock(word);
@@ -139,7 +141,8 @@ fn play(calls: &dyn Calls, word: &AtomicU32, turn: &AtomicU32, me: u32, post: &P
     });
 }
 
-/// The times of an unlock's call, in nanoseconds; and from then on until all have had the lock, for each.
+/// Returns the time of an unlock's call, and the time from then on until all waiters have had the
+/// lock, a waiter, in nanoseconds.
 fn times(calls: &dyn Calls, waiters: u64) -> Result<Vec<f64>, Error> {
     let (word, over) = (AtomicU32::new(0), AtomicBool::new(false));
     let [going, come, called] = [const { AtomicU64::new(0) }; 3];
@@ -153,12 +156,12 @@ fn times(calls: &dyn Calls, waiters: u64) -> Result<Vec<f64>, Error> {
             }
             going.fetch_add(1, Ordering::Relaxed);
             calls.lock(&word);
-            // The first call's time is taken before the second is made.
+            // The first call's time is taken before a waiter makes the second call.
             while called.load(Ordering::Relaxed) < turn {
                 thread::yield_now();
             }
             calls.unlock(&word);
-            // Release: partner: the measuring thread's load.
+            // Release: partner of the measuring thread's acquire.
             come.fetch_add(1, Ordering::Release);
         }
     };
@@ -171,14 +174,14 @@ fn times(calls: &dyn Calls, waiters: u64) -> Result<Vec<f64>, Error> {
             while going.load(Ordering::Relaxed) < waiters * turn {
                 thread::sleep(Duration::from_micros(200));
             }
-            // They fall asleep.
+            // The waiters fall asleep meanwhile.
             thread::sleep(Duration::from_millis(5));
             let began = Instant::now();
             calls.unlock(&word);
             taken[0].push(began.elapsed().as_nanos() as f64);
             let began = Instant::now();
             called.store(turn, Ordering::Relaxed);
-            // Acquire: partner: the count above.
+            // Acquire: partner of the waiters' release above.
             while come.load(Ordering::Acquire) < waiters * turn {
                 thread::yield_now();
             }

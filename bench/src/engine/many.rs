@@ -1,5 +1,6 @@
-//! Many live futexes: whether a call costs the same beside 64 of them and beside 65,536, in one process and in 64. The waiters are futures, so that there
-//! may be so many. Words are visited in a scattered order: caches miss, as they would.
+//! Many live futexes: the cost of a call beside 64 of them and beside 65,536, in one process and in
+//! 64. The waiters are futures, which makes so large a number possible. Words are visited in a
+//! scattered order, so that caches miss as in a program.
 
 use std::pin::Pin;
 use std::sync::atomic::AtomicU32;
@@ -18,7 +19,7 @@ use crate::groups;
 use crate::locks::contest::{Entrant, Outcome, contest};
 use crate::plan::Plan;
 
-/// Visits of one round.
+/// The number of visits in one round.
 const VISITS: usize = 1 << 17;
 const FEW: usize = 64;
 const MOST: usize = 65_536;
@@ -57,13 +58,14 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// The time of waking one of the waiters and of its waiting again, and of a wake at a word where nobody waits: nanoseconds.
+/// Returns the time of waking one waiter and of its next wait, and the time of a wake at a word
+/// without waiters, in nanoseconds.
 fn times(live: usize, spaces: usize) -> Result<Vec<f64>, Error> {
     let engine = Engine::new(Config::for_processors(2, 7), Heap).map_err(|error| Error::new(error.to_string()))?;
-    // SAFETY: the words are borrowed as long as anything waits there.
+    // SAFETY: the words are borrowed for as long as anything waits at them.
     let hosts: Vec<Process> = (0..spaces).map(|_| unsafe { Process::new(4, 9) }).collect();
     hosts.iter().for_each(|host| engine.reserve(host, 4));
-    // A live word and a deserted one, alternately.
+    // Live words and words at which nothing waits alternate.
     let words: Vec<AtomicU32> = (0..2 * live).map(|_| AtomicU32::new(0)).collect();
     let word = |place: usize| Word::private(words[place].as_ptr().expose_provenance() as u64);
     let host = |number: usize| &hosts[number % spaces];

@@ -1,4 +1,5 @@
-//! The kernel beside many live futexes: threads that wait for 128 words each (futex_waitv), and a wake at a word where nobody waits.
+//! The kernel beside many live futexes: threads that wait for 128 words each (futex_waitv), and a
+//! wake at a word without waiters.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -7,9 +8,10 @@ use crate::crew::{Post, Task, during};
 use crate::error::Error;
 use crate::locks::syscalls::system_call;
 
-/// What futex_waitv takes at most.
+/// The number of words that futex_waitv takes at most.
 const EACH: usize = 128;
-/// Wakes of one round: beside most futexes one takes as long as a thousand do beside few.
+/// The number of wakes in one round. Beside the most futexes one takes as long as a thousand beside
+/// few.
 const VISITS: usize = 1 << 10;
 const FUTEX2_PRIVATE_U32: u32 = 128 | 2;
 
@@ -21,14 +23,14 @@ struct Waitv {
     reserved: u32,
 }
 
-/// The time of a wake at a deserted word, in nanoseconds.
+/// Returns the time of a wake at a word without waiters, in nanoseconds.
 pub fn nobody(live: usize) -> Result<Vec<f64>, Error> {
-    // A live word and a deserted one, alternately.
+    // Live words and words at which nothing waits alternate.
     let words: Vec<AtomicU32> = (0..2 * live).map(|_| AtomicU32::new(0)).collect();
     let waited_for: Vec<&[AtomicU32]> = words.chunks(2 * EACH).collect();
     let tasks: Vec<Task<'_>> = waited_for.iter().map(|words| Task::new(|post| wait(words, post))).collect();
     let time = during(&tasks, |crew| {
-        // They say that they are there before they sleep.
+        // The waiters announce themselves before they sleep.
         std::thread::sleep(
             std::time::Duration::from_millis(50) + std::time::Duration::from_millis(1) * tasks.len() as u32,
         );
@@ -40,7 +42,7 @@ pub fn nobody(live: usize) -> Result<Vec<f64>, Error> {
         let time = began.elapsed().as_nanos() as f64 / VISITS as f64;
         crew.dismiss();
         for words in &waited_for {
-            // Whoever looks again does not sleep.
+            // A waiter that rechecks the word does not sleep again.
             words[0].store(1, Ordering::Relaxed);
             wake(&words[0]);
         }
@@ -55,7 +57,7 @@ fn wait(words: &[AtomicU32], post: &Post<'_>) {
     let all: Vec<Waitv> = words.iter().step_by(2).map(word).collect();
     post.ready();
     while words[0].load(Ordering::Relaxed) == 0 {
-        // SAFETY: they outlive the call, and so do their words.
+        // SAFETY: the entries and their words outlive the call.
         unsafe {
             libc::syscall(libc::SYS_futex_waitv, all.as_ptr(), all.len(), 0, std::ptr::null::<libc::timespec>(), 0)
         };

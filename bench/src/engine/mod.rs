@@ -1,4 +1,5 @@
-//! The table of the engine: `leeward-engine` on a process's own threads (its parking lot) beside the kernel's futex and parking_lot_core.
+//! The table of the engine: `leeward-engine` on a process's own threads (`ParkingLot`) beside the
+//! kernel's futex and parking_lot_core.
 
 mod calls;
 mod conditions;
@@ -15,7 +16,7 @@ use crate::error::Error;
 use crate::locks::{self, Contest};
 use crate::versions;
 
-/// Whether everything could be measured.
+/// Measures and shows the table. Returns true if everything could be measured.
 pub fn compare(options: &Contests) -> Result<bool, Error> {
     let groups: [Contest; 7] = [
         calls::outcome,

@@ -1,4 +1,5 @@
-//! Ways to put threads to sleep and to wake them: the engine, the kernel's futex, parking_lot_core, each in a few lines.
+//! Ways to put threads to sleep and to wake them: the engine, the kernel's futex, parking_lot_core,
+//! each in a few lines.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -22,7 +23,8 @@ pub trait Parker: Send + Sync {
     fn wait(&self, word: &AtomicU32, expected: u32);
     /// Wakes `count` sleepers, which is 1 or `ALL`, and returns how many it woke.
     fn wake(&self, word: &AtomicU32, count: u32) -> u32;
-    /// Moves all sleepers from one word to the other if the first is `expected`, and returns their number.
+    /// Moves all sleepers from one word to the other if the first is `expected`, and returns their
+    /// number.
     fn requeue(&self, from: &AtomicU32, expected: u32, to: &AtomicU32) -> u32;
 }
 
@@ -75,7 +77,7 @@ impl Parker for Kernel {
     }
 
     fn requeue(&self, from: &AtomicU32, expected: u32, to: &AtomicU32) -> u32 {
-        // SAFETY: borrowed.
+        // SAFETY: both words are borrowed.
         unsafe { Private::requeue(from, expected, 0, to, ALL) }.unwrap_or(0)
     }
 }
@@ -88,9 +90,10 @@ fn key(word: &AtomicU32) -> usize {
 
 impl Parker for Core {
     fn wait(&self, word: &AtomicU32, expected: u32) {
-        // Relaxed: under the bucket's lock.
+        // Relaxed: the bucket's lock orders the load.
         let validate = || word.load(Ordering::Relaxed) == expected;
-        // SAFETY: the key is an address of ours; the closures neither panic nor call into parking_lot_core.
+        // SAFETY: the key is the address of a word of ours. The closures neither panic nor call
+        // into parking_lot_core.
         unsafe { parking_lot_core::park(key(word), validate, || (), |_, _| (), DEFAULT_PARK_TOKEN, None) };
     }
 
@@ -105,7 +108,7 @@ impl Parker for Core {
     }
 
     fn requeue(&self, from: &AtomicU32, expected: u32, to: &AtomicU32) -> u32 {
-        // Relaxed: under the bucket's lock.
+        // Relaxed: the bucket's lock orders the load.
         let same = || from.load(Ordering::Relaxed) == expected;
         let validate = || if same() { RequeueOp::RequeueAll } else { RequeueOp::Abort };
         // SAFETY: as above.

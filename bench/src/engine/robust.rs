@@ -1,5 +1,6 @@
-//! The walk of a dying thread's robust list: 1,000,000 locks that it holds, with and without the waiters bit (which is what memory gives: 40 MB are read and written); and 2,048,
-//! which the kernel follows too.
+//! The walk of a dying thread's robust list: of 1,000,000 held locks, with and without the waiters
+//! bit (their 40 MB are read and written, so memory is the limit), and of 2,048, which the kernel
+//! follows too.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -19,14 +20,15 @@ use crate::plan::Plan;
 use crate::rounds::median;
 
 const LOCKS: usize = 1_000_000;
-/// Locks of the engine's walk with a waiter each: futures.
+/// The number of locks in the walk where a future waits for each.
 const WAITED: usize = 16_384;
-/// What the kernel follows.
+/// The number of locks that the kernel follows.
 const FOLLOWED: usize = ROBUST_LIST_LIMIT as usize;
-/// Threads whose end is timed for one round, half of them with a list.
+/// The number of threads whose exit is timed in one round. Half of them have a list.
 const ENDS: usize = 40;
 
-/// A lock laid out as a pthread mutex of a 64-bit system: its word, and 32 bytes behind it the entry.
+/// A lock laid out as a pthread mutex of a 64-bit system: its word, and the list's entry 32 bytes
+/// after it.
 #[repr(C)]
 #[derive(Default)]
 struct Lock {
@@ -35,7 +37,7 @@ struct Lock {
     next: AtomicU64,
 }
 
-/// First entry, offset to the word, pending entry.
+/// The head of a robust list: the first entry, the offset to the word, and the pending entry.
 #[repr(C)]
 #[derive(Default)]
 struct Head([AtomicU64; 3]);
@@ -44,7 +46,7 @@ fn at<T>(of: &T) -> u64 {
     std::ptr::from_ref(of).expose_provenance() as u64
 }
 
-/// A list of locks, all of them held by a thread.
+/// A robust list, all of whose locks one thread holds.
 struct List {
     head: Box<Head>,
     locks: Vec<Lock>,
@@ -55,7 +57,7 @@ impl List {
         let list = List { head: Box::default(), locks: (0..locks).map(|_| Lock::default()).collect() };
         let mut from = &list.head.0[0];
         for lock in &list.locks {
-            // Relaxed: one thread writes and reads them.
+            // Relaxed: one thread writes and reads the links.
             from.store(at(&lock.next), Ordering::Relaxed);
             from = &lock.next;
         }
@@ -111,15 +113,15 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// An engine for so many processors.
+/// Returns an engine for `processors` processors, and its process.
 fn parts(processors: u32) -> Result<(Engine<Process>, Process), Error> {
     let engine =
         Engine::new(Config::for_processors(processors, 7), Heap).map_err(|error| Error::new(error.to_string()))?;
-    // SAFETY: lists and words are borrowed as long as they are used.
+    // SAFETY: lists and words are borrowed for as long as they are used.
     Ok((engine, unsafe { Process::new(4, 9) }))
 }
 
-/// Nanoseconds an entry of the engine's walk.
+/// Returns the time of the engine's walk, in nanoseconds an entry.
 fn walk(list: &List, waiters: u32) -> Result<f64, Error> {
     let (engine, process) = parts(2)?;
     list.hold(process.thread_id() | waiters);
@@ -133,7 +135,8 @@ fn walk(list: &List, waiters: u32) -> Result<f64, Error> {
     Ok(length.as_nanos() as f64 / list.locks.len() as f64)
 }
 
-/// The same where somebody waits for each lock.
+/// Returns the time of the engine's walk where a future waits for each lock, in nanoseconds an
+/// entry.
 fn wake_all() -> Result<f64, Error> {
     let (list, (engine, process)) = (List::new(WAITED), parts(64)?);
     let held = process.thread_id() | FUTEX_WAITERS;
@@ -154,24 +157,26 @@ fn wake_all() -> Result<f64, Error> {
     Ok(length.as_nanos() as f64 / WAITED as f64)
 }
 
-/// The kernel's: how much longer a thread's end takes with the list than without, an entry.
+/// Returns how much longer a thread's exit takes with the list than without, in nanoseconds an
+/// entry.
 fn kernel(list: &List) -> Result<f64, Error> {
     let end = |with: bool| {
         let thread = std::thread::spawn({
             let head = at(&*list.head);
             let words: Vec<u64> = if with { list.locks.iter().map(|lock| at(&lock.word)).collect() } else { vec![] };
             move || {
-                // SAFETY: no arguments.
+                // SAFETY: the call has no arguments.
                 let me = unsafe { libc::gettid() } as u32;
                 for word in words {
                     let word = std::ptr::with_exposed_provenance_mut::<u32>(word as usize);
-                    // SAFETY: a lock's word, which lives until the thread was joined.
+                    // SAFETY: the address is that of a lock's word, which lives until the thread
+                    // has been joined.
                     let word = unsafe { AtomicU32::from_ptr(word) };
-                    // Relaxed: for this thread, and for the kernel in its place.
+                    // Relaxed: only this thread reads the word, and the kernel on its behalf.
                     word.store(me, Ordering::Relaxed);
                 }
                 if with {
-                    // SAFETY: the list lives until the thread was joined.
+                    // SAFETY: the list lives until the thread has been joined.
                     unsafe { libc::syscall(libc::SYS_set_robust_list, head, size_of::<Head>()) };
                 }
                 Instant::now()

@@ -1,4 +1,5 @@
-//! Lock and unlock by a single thread. A round takes little time, so there are more rounds than elsewhere.
+//! Lock and unlock by a single thread. A round takes little time, so there are more rounds than
+//! elsewhere.
 
 use super::contest::{Board, Entrant, Outcome, contest};
 use super::mutexes::{Mutex, MutexLoops, PthreadInheriting, PthreadNormal, PthreadRobust, mutex_loops};
@@ -7,7 +8,8 @@ use crate::figure::{Figure, Target, Title};
 use crate::plan::Plan;
 use crate::rounds::min;
 
-/// The number of locks and unlocks in one round, which take some milliseconds: a whole number of batches at each alignment.
+/// The number of locks and unlocks in one round, which take some milliseconds: a whole number of
+/// batches at each alignment.
 const PAIRS: u64 = 512 * 1024;
 
 /// A function that opens a mutex.
@@ -66,7 +68,8 @@ pub fn boards(plan: &Plan, job: &str, entrants: &[Entrant<Open>]) -> Vec<Board> 
     })
 }
 
-/// Returns the figure of the mean over all alignments, whose best rounds are those of the best alignment.
+/// Returns the figure of the mean over all alignments, whose best rounds are those of the best
+/// alignment.
 pub fn figure(boards: &[Board], ours: &str, title: Title) -> Figure {
     let mut figure = boards[0].figure(ours, title);
     let least = |name: &str| min(&boards[1].score(name).unwrap_or_default());

@@ -1,5 +1,5 @@
-//! A bounded channel as it is often written, from a mutex and two condition variables: how many items go through it, and
-//! how much processor time each of them takes.
+//! A bounded channel as it is often written, with a mutex and two condition variables: its rate of
+//! items, and the processor time of an item.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -14,35 +14,36 @@ use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
 
-/// How many items a channel holds at most.
+/// The capacities of the channels, in items.
 const CAPACITIES: [usize; 3] = [1, 16, 1024];
-/// Threads on each side of a channel.
+/// The numbers of threads on each side of a channel.
 const SIDES: [usize; 3] = [1, 2, 4];
-/// Threads that spin on the same processors, where they are busy.
+/// The number of spinning threads that keep the processors busy.
 const SPINNERS: usize = 4;
-/// The table's processors.
+/// The number of processors.
 const PROCESSORS: usize = 2;
 
-/// The condition that there is room, and the condition that there is an item.
+/// The condition variables of senders and of receivers: there is room, there is an item.
 const ROOM: usize = FIRST;
 const ITEM: usize = SECOND;
 
-/// One line of the table.
+/// The parameters of one line of the table.
 #[derive(Clone, Copy)]
 struct Setting {
     capacity: usize,
-    /// Threads on each side.
+    /// The number of threads on each side.
     side: usize,
     spinners: usize,
 }
 
-/// Every capacity with every number of threads; then every capacity on busy processors.
+/// Returns every capacity with every number of threads, then every capacity on busy processors.
 fn settings() -> impl Iterator<Item = Setting> {
     let quiet = CAPACITIES.into_iter().flat_map(|capacity| SIDES.map(|side| Setting { capacity, side, spinners: 0 }));
     quiet.chain(CAPACITIES.map(|capacity| Setting { capacity, side: 2, spinners: SPINNERS }))
 }
 
-/// Items a second, and the processor time of each in microseconds.
+/// A function that measures the rate of items, per second, and the processor time of an item, in
+/// microseconds.
 type Job = fn(&Plan, Setting) -> Result<Vec<f64>, Error>;
 
 const OURS: &str = "leeward Mutex + Condvar";
@@ -67,7 +68,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
         let rate = Title::new(&id, what, "items/s", None, Target::RatioAtLeast(1.0 / 1.1));
         outcome.figures.push(boards[0].figure(OURS, rate));
         if spinners != 0 {
-            // The processor time would be that of the threads that spin.
+            // The processor time would be that of the spinning threads.
             continue;
         }
         let time = Title::new(&format!("{id}.cpu"), each, "us", None, Target::RatioAtMost(1.1));
@@ -155,7 +156,7 @@ fn close<M: Monitor>(monitor: &M) {
     monitor.notify_all(ITEM);
 }
 
-/// `turn` counts what was taken, `arrived` what is there.
+/// The state of a channel: `turn` counts the items taken, `arrived` those that are in it.
 impl State {
     fn capacity(&self) -> u64 {
         self.items.as_ref().map_or(0, |items| items.len() as u64)
@@ -165,7 +166,7 @@ impl State {
         self.arrived == self.capacity()
     }
 
-    /// The item at a place, counted since the beginning.
+    /// Returns the slot of an item, whose number counts from the beginning.
     fn at(&mut self, place: u64) -> &mut u64 {
         let place = (place % self.capacity()) as usize;
         &mut self.items.as_mut().expect("the channel is open")[place]
@@ -183,14 +184,14 @@ impl State {
     }
 }
 
-/// The processor time that this process has used, in seconds.
+/// Returns the processor time that this process has used, in seconds.
 fn processor_time() -> Result<f64, Error> {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: room for what is written.
+    // SAFETY: there is room for what the call writes.
     if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {
         return Err(std::io::Error::last_os_error().into());
     }
-    // SAFETY: written by the call.
+    // SAFETY: the call has written it.
     let usage = unsafe { usage.assume_init() };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     Ok(seconds(usage.ru_utime) + seconds(usage.ru_stime))

@@ -1,4 +1,4 @@
-//! Condition variables, notified while the lock is held: one waiter at a time, eight at once, and nobody.
+//! Condition variables, notified with the lock held: one waiter, eight waiters, and none.
 
 use std::hint::black_box;
 use std::sync::atomic::Ordering;
@@ -15,13 +15,14 @@ use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
 
-/// Waiters of the broadcast.
+/// The number of the broadcast's waiters.
 const WAITERS: u64 = 8;
-/// Notifications with nobody waiting, in one round; and those that are looked at for system calls.
+/// The number of notifications without waiters in one round, and of those that are checked for
+/// system calls.
 const NOTIFICATIONS: u32 = 1_000_000;
 const LOOKED_AT: u32 = 1_000;
 
-/// What is done with one kind, compiled for it.
+/// The measurements, compiled for one kind of monitor.
 #[derive(Clone, Copy)]
 pub struct Jobs {
     ping_pong: fn(&Plan, processors: usize) -> Result<f64, Error>,
@@ -36,7 +37,7 @@ pub const fn entrant<M: Monitor>(name: &'static str) -> Entrant<Jobs> {
 
 const OURS: &str = "leeward Condvar";
 
-/// Ours with its default scheme, and the peers.
+/// Returns ours with its default scheme, and the peers.
 fn all() -> Vec<Entrant<Jobs>> {
     vec![
         entrant::<Ours<Requeue>>(OURS),
@@ -47,7 +48,7 @@ fn all() -> Vec<Entrant<Jobs>> {
     ]
 }
 
-/// Ways to signal; the first is the base line.
+/// Returns ours with each scheme. The first one is the baseline.
 pub fn schemes() -> [Entrant<Jobs>; 3] {
     [
         entrant::<Ours<Plain>>("leeward plain"),
@@ -78,14 +79,15 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// The unit of "does it or does it not".
+/// The unit of the figure that says if there was a system call: 1 or 0.
 const CALLS: &str = "calls";
 
 fn rates(plan: &Plan, job: &str, entrants: &[Entrant<Jobs>], rate: impl Fn(&Jobs) -> Result<f64, Error>) -> Board {
     contest(plan, plan.rounds, &[(job.to_string(), "/s")], entrants, |jobs| Ok(vec![rate(jobs)?])).remove(0)
 }
 
-/// The original benchmark: one processor, the lock held while signalling. The times that a hand-over takes compare as 1 : 0.79 : 0.58 in 2005.
+/// Measures the three schemes as the benchmark of 2005 did: on one processor, with the lock held
+/// while signalling. Hand-overs took 1 : 0.79 : 0.58 then.
 pub fn in_three_ways(plan: &Plan, outcome: &mut Outcome) {
     let what = "Condvar, two threads hand over on one processor, the lock held while signalling";
     let board = hand_overs(plan, what, &schemes());
@@ -97,13 +99,14 @@ pub fn in_three_ways(plan: &Plan, outcome: &mut Outcome) {
     }
 }
 
-/// The time of a hand-over on one processor.
+/// Measures the time of a hand-over on one processor.
 pub fn hand_overs(plan: &Plan, what: &str, entrants: &[Entrant<Jobs>]) -> Board {
     let job = [(what.to_string(), "us")];
     contest(plan, 3 * plan.rounds, &job, entrants, |jobs| Ok(vec![1e6 / (jobs.ping_pong)(plan, 1)?])).remove(0)
 }
 
-/// Two threads that hand the turn to each other, each waiting at a condition variable of its own: hand-overs a second.
+/// Returns the rate, per second, at which two threads hand over to each other, each waiting at a
+/// condition variable of its own.
 fn ping_pong<M: Monitor>(plan: &Plan, processors: usize) -> Result<f64, Error> {
     let monitor = M::open();
     let players = [FIRST, SECOND].map(|me| {
@@ -139,7 +142,8 @@ fn play<M: Monitor>(monitor: &M, me: usize, post: &Post<'_>) {
     }
 }
 
-/// One thread that calls all the others and waits until they have come: calls a second.
+/// Returns the rate, per second, at which one thread calls all others and waits until they have
+/// come.
 fn broadcast<M: Monitor>(plan: &Plan) -> Result<f64, Error> {
     let monitor = M::open();
     let caller = Task::counting(|post| call(&monitor, post));
@@ -195,7 +199,8 @@ fn go_home<M: Monitor>(monitor: &M) {
     monitor.notify_all(SECOND);
 }
 
-/// Notifications with nobody waiting: the time of one, in nanoseconds, and whether a thousand make a system call.
+/// Returns the time of a notification without waiters, in nanoseconds, and 1 if a thousand of them
+/// make a system call, else 0.
 fn nobody<M: Monitor>() -> Result<Vec<f64>, Error> {
     let monitor = M::open();
     let notify = |times| (0..times).for_each(|_| black_box(&monitor).notify_one(FIRST));

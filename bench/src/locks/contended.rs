@@ -1,4 +1,5 @@
-//! A mutex that several threads want all the time: how often they get it, and how evenly they are served.
+//! A mutex that several threads want all the time: how often they get it, and how evenly they are
+//! served.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -43,7 +44,8 @@ pub fn quantities(what: &str) -> [(String, &'static str); 2] {
     [(what.to_string(), "/s"), (format!("{what}: fairness"), FAIRNESS)]
 }
 
-/// Returns the rate of all threads' locks, per second, and the least of their rates divided by the greatest.
+/// Returns the rate of all threads' locks, per second, and the least of their rates divided by the
+/// greatest.
 pub fn round(plan: &Plan, loops: &dyn MutexLoops, threads: usize, steps: u32) -> Result<Vec<f64>, Error> {
     let entered = AtomicU64::new(0);
     let work = || {

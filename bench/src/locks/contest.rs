@@ -1,4 +1,5 @@
-//! One contest: every kind of lock at the same job, interleaved. Its board gives a row for each and figures against the best peer.
+//! A contest: every entrant does the same job, interleaved. Its board gives a row for each entrant,
+//! and figures of ours against the best peer.
 
 use serde::Serialize;
 
@@ -8,7 +9,7 @@ use crate::interleave::interleave_all;
 use crate::plan::Plan;
 use crate::rounds::{Rounds, max, median, min};
 
-/// One that takes part, and how to set it up; or why it cannot take part here.
+/// An entrant: its name and how to open it, or why it is absent on this machine.
 pub struct Entrant<T> {
     pub name: &'static str,
     pub open: Result<T, &'static str>,
@@ -24,10 +25,11 @@ fn is_ours(name: &str) -> bool {
     name.starts_with("leeward")
 }
 
-/// One line of the table below the figures. Its fields are the JSON's; numbers are those of the rounds.
+/// One line of the table below the figures. Its fields are the JSON's, and its numbers are taken
+/// over the rounds.
 #[derive(Serialize)]
 pub struct Row {
-    /// What was done.
+    /// The job that was done.
     pub job: String,
     pub lock: &'static str,
     pub ours: bool,
@@ -35,27 +37,27 @@ pub struct Row {
     pub median: Option<f64>,
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// Why there are no numbers.
+    /// The reason why there are no numbers.
     pub absent: Option<String>,
     #[serde(skip)]
     pub failed: bool,
 }
 
-/// What one entrant gave of one quantity.
+/// The values of one quantity that one entrant gave.
 struct Score {
     name: &'static str,
     taken: Result<Vec<f64>, Error>,
     absent: Option<&'static str>,
 }
 
-/// What all of them gave of one quantity.
+/// The values of one quantity that all entrants gave.
 pub struct Board {
     job: String,
     unit: &'static str,
     scores: Vec<Score>,
 }
 
-/// Rows and figures of some contests.
+/// The rows and figures of some contests.
 #[derive(Default)]
 pub struct Outcome {
     pub rows: Vec<Row>,
@@ -69,7 +71,8 @@ impl Outcome {
     }
 }
 
-/// Measures all entrants, interleaved; a board for each of the quantities that `measure` gives, which are named here with units.
+/// Measures all entrants, interleaved. Returns a board for each of the quantities that `measure`
+/// gives; `quantities` has their names and units.
 pub fn contest<T>(
     plan: &Plan,
     rounds: usize,
@@ -104,7 +107,7 @@ impl Board {
         score.map_or_else(|| Err(Error::new(format!("nobody named {name} took part"))), |score| score.taken.clone())
     }
 
-    /// The peer with the best median; none if none is here.
+    /// Returns the peer with the best median, or none if all peers are absent.
     pub fn best_peer(&self) -> Option<&'static str> {
         let peers = self.scores.iter().filter(|score| !is_ours(score.name));
         let medians = peers.filter_map(|score| Some((score.name, median(score.taken.as_ref().ok()?)?)));
@@ -112,7 +115,8 @@ impl Board {
         medians.min_by(|a, b| (sign * a.1).total_cmp(&(sign * b.1))).map(|best| best.0)
     }
 
-    /// Ours against the peer that the title names, or else the best; the title's unit is the board's.
+    /// Returns the figure of ours against the peer that the title names, or else against the best.
+    /// The title's unit is the board's.
     pub fn figure(&self, ours: &str, mut title: Title) -> Figure {
         title.peer = title.peer.or_else(|| self.best_peer());
         let theirs = title.peer.map_or(Ok(Vec::new()), |peer| self.score(peer));

@@ -1,4 +1,4 @@
-//! How long a thread takes to end that holds robust locks: the kernel walks its list and marks each.
+//! The exit of a thread that holds robust locks: the kernel walks its list and marks each lock.
 
 use std::cell::UnsafeCell;
 use std::thread;
@@ -14,35 +14,35 @@ use crate::figure::{Target, Title};
 use crate::plan::Plan;
 use crate::rounds::median;
 
-/// Threads that end in one round, for each number of locks.
+/// The number of threads that exit in one round, for each number of locks.
 const TIMES: usize = 20;
-/// How many locks they hold; 2,048 is as many as the kernel marks.
+/// The numbers of locks that are held. The kernel marks 2,048 at most.
 const HELD: [usize; 4] = [0, 1, 100, MOST];
 pub const MOST: usize = 2048;
 
-/// As many robust locks of one kind as may be held, next to each other in shared memory.
+/// An array of robust locks of one kind in shared memory, as many as may be held.
 pub trait Field: Send + Sync + Sized + 'static {
-    /// Fresh ones.
+    /// Returns an array of unlocked locks.
     fn open() -> Self;
 
-    /// Locks the first so many for as long as the calling thread lives.
+    /// Locks the first `held` locks until the calling thread exits.
     fn lock_for_good(&self, held: usize) -> Result<(), Error>;
 }
 
-/// pthread's.
+/// The array of pthread's robust mutexes.
 struct Pthreads(Mapped<[UnsafeCell<libc::pthread_mutex_t>; MOST]>);
 
-// SAFETY: mutexes are for several threads.
+// SAFETY: several threads may use a mutex.
 unsafe impl Sync for Pthreads {}
-// SAFETY: they stay where they are.
+// SAFETY: the mutexes stay where they are when the mapping's owner moves.
 unsafe impl Send for Pthreads {}
 
 impl Field for Pthreads {
     fn open() -> Self {
-        // SAFETY: memory for mutexes, which are initialised before anybody uses them.
+        // SAFETY: zeroes are memory for mutexes, which are initialised before they are used.
         let mutexes = unsafe { Mapped::<[UnsafeCell<libc::pthread_mutex_t>; MOST]>::zeroed() };
         for mutex in mutexes.iter() {
-            // SAFETY: fresh.
+            // SAFETY: the memory is fresh and nothing else uses it.
             unsafe { pthread::init(mutex.get(), Kind::Robust) };
         }
         Pthreads(mutexes)
@@ -50,7 +50,7 @@ impl Field for Pthreads {
 
     fn lock_for_good(&self, held: usize) -> Result<(), Error> {
         for mutex in &self.0[..held] {
-            // SAFETY: initialised by `open`.
+            // SAFETY: `open` has initialised the mutex.
             match unsafe { libc::pthread_mutex_lock(mutex.get()) } {
                 0 => (),
                 error => return Err(std::io::Error::from_raw_os_error(error).into()),
@@ -60,7 +60,8 @@ impl Field for Pthreads {
     }
 }
 
-/// The median time of an end with so many locks held, in microseconds.
+/// A function that returns the median time of an exit with this number of locks held, in
+/// microseconds.
 type Measure = fn(usize) -> Result<f64, Error>;
 
 pub fn outcome(plan: &Plan) -> Outcome {
@@ -85,7 +86,7 @@ fn end<F: Field>(held: usize) -> Result<f64, Error> {
     median(&times).ok_or_else(|| Error::new("no thread ended"))
 }
 
-/// From the last thing that a thread does until it has been waited for.
+/// Returns the time from a thread's last instruction until it has been joined.
 fn end_once<F: Field>(held: usize) -> Result<f64, Error> {
     let locks = F::open();
     let taken = thread::scope(|scope| {

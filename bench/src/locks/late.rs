@@ -1,4 +1,4 @@
-//! How long after its time a timed wait ends, beside threads that use the processors all the time.
+//! The lateness of timed waits beside threads that use the processors all the time.
 
 use std::sync::{PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -9,21 +9,21 @@ use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
 
-/// The time of each wait.
+/// The time limit of each wait.
 const LIMIT: Duration = Duration::from_millis(5);
-/// Threads that spin meanwhile.
+/// The numbers of threads that spin meanwhile.
 const SPINNERS: [usize; 3] = [0, 2, 8];
-/// Waits of one round; with `--quick`.
+/// The number of waits in one round, and with `--quick`.
 const WAITS: usize = 100;
 const QUICK_WAITS: usize = 20;
 
-/// Waits for something that does not happen, for `LIMIT` each time.
+/// A wait for an event that does not happen, limited to `LIMIT`.
 pub trait Vain: Send + Sync {
     /// Waits once; returns true if it ended because its time was up.
     fn wait(&self) -> bool;
 }
 
-/// A wait in vain of some kind of lock, and what it waits upon.
+/// A lock or channel, and the wait at it.
 struct On<T>(T, fn(&T) -> bool);
 
 impl<T: Send + Sync> Vain for On<T> {
@@ -34,7 +34,7 @@ impl<T: Send + Sync> Vain for On<T> {
 
 type Open = fn() -> Box<dyn Vain>;
 
-/// An entrant that waits upon something: its constructor, and the wait.
+/// Makes an entrant from a constructor and a wait.
 macro_rules! vain {
     ($name:expr, $new:expr, $wait:expr) => {
         Entrant::new($name, (|| Box::new(On($new, $wait))) as Open)
@@ -148,7 +148,8 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// How late the waits of a new thread end: the median, and the 99th of a hundred, in microseconds.
+/// Returns how late the waits of a new thread end, in microseconds: the median, and the 99th of a
+/// hundred.
 fn lateness(plan: &Plan, vain: &dyn Vain, spinners: usize) -> Result<Vec<f64>, Error> {
     let spinner = || {
         Task::counting(|post| {

@@ -1,5 +1,5 @@
-//! The table of locks: mutexes, reader-writer locks and condition variables of ours and of the peers, locks that survive their
-//! owner, and what the kernel's part costs.
+//! The table of locks: mutexes, reader-writer locks and condition variables, ours and the peers';
+//! locks that survive their owner; and the cost of the kernel's part.
 
 mod alone;
 mod channels;
@@ -30,7 +30,7 @@ use crate::rcu::roster;
 use crate::versions::{self, Versions};
 use crate::{markdown, report};
 
-/// Whether everything could be measured.
+/// Measures and shows the table. Returns true if everything could be measured.
 pub fn compare(options: &Contests) -> Result<bool, Error> {
     let groups: [Contest; 9] = [
         alone::outcome,
@@ -46,10 +46,10 @@ pub fn compare(options: &Contests) -> Result<bool, Error> {
     present(options, "locks", "locks; threads as each line says", &groups, &peers())
 }
 
-/// Some contests, in the target table's order.
+/// A function that holds some contests.
 pub type Contest = fn(&Plan) -> Outcome;
 
-/// Holds a table's contests and shows what came of them; whether everything could be measured.
+/// Holds a table's contests and shows the results. Returns true if everything could be measured.
 pub fn present(
     options: &Contests,
     table: &str,
@@ -78,7 +78,7 @@ pub fn present(
     Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.error.is_none()))
 }
 
-/// Everything, in the groups' order.
+/// Holds all contests, in the order of the groups.
 fn all(plan: &Plan, table: &str, groups: &[Contest]) -> (Vec<Row>, Vec<Figure>) {
     let (mut rows, mut figures) = (Vec::new(), Vec::new());
     plan.expect(groups.len());
@@ -92,7 +92,7 @@ fn all(plan: &Plan, table: &str, groups: &[Contest]) -> (Vec<Row>, Vec<Figure>) 
     (rows, figures)
 }
 
-/// Every peer of this table and its version.
+/// Returns every peer of this table with its version.
 fn peers() -> Versions {
     let built = |name| (name, versions::built(name).map(str::to_string));
     let urcu = roster::get(roster::MEMB).is_ok_and(|row| row.absent().is_none());

@@ -74,7 +74,8 @@ macro_rules! monitor {
             }
         }
     };
-    // For guards that `lock` gives as they are and that `wait` borrows: all but std's and pthread's.
+    // For guards that `lock` gives as they are and that `wait` borrows: all but std's and
+    // pthread's.
     (borrowing $name:ident $(<$scheme:ident: $bound:path>)?, $mutex:ty, $condvar:ty, $guard:ty, $new:expr) => {
         monitor!($name $(<$scheme: $bound>)?, $mutex, $condvar, $guard, Default::default(), $new,
             |mutex| mutex.lock(),

@@ -1,4 +1,5 @@
-//! The mutexes that take part, each in a few lines, and the loops over them, which are written once.
+//! The mutexes that take part, each in a few lines, and the loops over them, which are written
+//! once.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -72,7 +73,8 @@ pthread!(PthreadNormal Normal, PthreadRobust Robust, PthreadInheriting Inheritin
 
 /// The loops over one mutex, of which the measurements know only these methods.
 pub trait MutexLoops: Send + Sync {
-    /// Returns the time of about `n` locks and unlocks by one thread, with the loop at one of the alignments.
+    /// Returns the time of about `n` locks and unlocks by one thread, with the loop at one of the
+    /// alignments.
     fn alone(&self, n: u64, alignment: u32) -> Duration;
 
     /// Locks, adds one, spends `steps` of `dwell` inside, unlocks and counts, until told to stop.
@@ -142,7 +144,8 @@ pub fn dwell(steps: u32) {
     }
 }
 
-/// Returns the number of `dwell`'s steps that take about `nanoseconds` on this machine when nothing disturbs.
+/// Returns the number of `dwell`'s steps that take about `nanoseconds` on this machine when nothing
+/// disturbs.
 pub fn steps_for(nanoseconds: f64) -> u32 {
     const STEPS: u32 = 100_000;
     let time = |_| {

@@ -1,8 +1,10 @@
-//! A test for system calls: a child process that is allowed none (strict seccomp mode) does the work.
+//! A test for system calls: a child process that is allowed none (strict seccomp mode) does the
+//! work.
 
 use crate::error::Error;
 
-/// Returns true if `work` makes no system call. It runs once beforehand, so that what is set up once does not count.
+/// Returns true if `work` makes no system call. It runs once beforehand, so that what is set up
+/// once does not count.
 pub fn makes_no_syscalls(mut work: impl FnMut()) -> Result<bool, Error> {
     work();
     // SAFETY: the child runs `work`, which has run before, and exits without returning.
@@ -13,7 +15,8 @@ pub fn makes_no_syscalls(mut work: impl FnMut()) -> Result<bool, Error> {
     }
 }
 
-/// Runs the child, which may exit and make no other call that it could want: any such call kills it.
+/// Runs the child, which may exit and make no other call that it could want: any such call kills
+/// it.
 fn alone(work: &mut impl FnMut()) -> ! {
     const STRICT: libc::c_ulong = 1;
     // SAFETY: the switch concerns this process alone.
@@ -21,7 +24,8 @@ fn alone(work: &mut impl FnMut()) -> ! {
     if !refused {
         work();
     }
-    // SAFETY: the process ends here. Strict mode allows the call that ends one thread, and there is no other thread.
+    // SAFETY: the process ends here. Strict mode allows the call that ends one thread, and there is
+    // no other thread.
     unsafe { libc::syscall(libc::SYS_exit, libc::c_int::from(refused)) };
     std::process::abort()
 }

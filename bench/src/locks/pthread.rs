@@ -1,4 +1,5 @@
-//! The locks of the installed libc. Called straight from Rust: a call through the same table as a C program's, and no other cost.
+//! The locks of the installed libc, called from Rust without a layer: the call goes through the
+//! same table as a C program's.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -6,14 +7,14 @@ use std::ops::{Deref, DerefMut};
 
 use super::mapped::Mapped;
 
-/// A call that cannot fail for a lock that is used as here.
+/// Checks a call that cannot fail for a lock that is used as it is here.
 fn sure(error: libc::c_int) {
     if error != 0 {
         panic!("compare: a pthread call failed: {}", std::io::Error::from_raw_os_error(error));
     }
 }
 
-/// What `pthread_mutexattr_t` says.
+/// The kind of a mutex, which `pthread_mutexattr_t` describes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Normal,
@@ -23,19 +24,19 @@ pub enum Kind {
     Inheriting,
 }
 
-/// Puts a fresh mutex there.
+/// Initialises a mutex.
 ///
 /// # Safety
 /// `mutex` may be written, and nobody uses it.
 pub unsafe fn init(mutex: *mut libc::pthread_mutex_t, kind: Kind) {
     let mut attributes = MaybeUninit::uninit();
     let attributes = attributes.as_mut_ptr();
-    // SAFETY: uninitialised attributes of our own.
+    // SAFETY: the attributes are ours and not yet initialised.
     sure(unsafe { libc::pthread_mutexattr_init(attributes) });
     match kind {
         Kind::Normal => (),
         Kind::Robust => {
-            // SAFETY: initialised above.
+            // SAFETY: the attributes are initialised above.
             sure(unsafe { libc::pthread_mutexattr_setrobust(attributes, libc::PTHREAD_MUTEX_ROBUST) });
             // SAFETY: as above.
             sure(unsafe { libc::pthread_mutexattr_setpshared(attributes, libc::PTHREAD_PROCESS_SHARED) });
@@ -45,11 +46,11 @@ pub unsafe fn init(mutex: *mut libc::pthread_mutex_t, kind: Kind) {
             sure(unsafe { libc::pthread_mutexattr_setprotocol(attributes, libc::PTHREAD_PRIO_INHERIT) })
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the mutex may be written.
     sure(unsafe { libc::pthread_mutex_init(mutex, attributes) });
 }
 
-/// A mutex and what it protects, in a shared mapping.
+/// A mutex and the data that it guards, in a shared mapping.
 pub struct Cell<T> {
     mutex: UnsafeCell<libc::pthread_mutex_t>,
     data: UnsafeCell<T>,
@@ -57,7 +58,7 @@ pub struct Cell<T> {
 
 // SAFETY: the data is reached only through a guard.
 unsafe impl<T: Send> Sync for Cell<T> {}
-// SAFETY: it is never moved once made.
+// SAFETY: the cell is never moved once it is made.
 unsafe impl<T: Send> Send for Cell<T> {}
 
 pub struct Mutex<T>(Mapped<Cell<T>>);
@@ -66,16 +67,18 @@ impl<T> Mutex<T> {
     /// # Safety
     /// All zeroes are a `T`.
     pub unsafe fn zeroed(kind: Kind) -> Mutex<T> {
-        // SAFETY: zeroes are memory for a mutex, which is initialised below, and a `T` by the caller's promise.
+        // SAFETY: zeroes are memory for a mutex, which is initialised below, and a `T` by the
+        // caller's promise.
         let cell = unsafe { Mapped::<Cell<T>>::zeroed() };
-        // SAFETY: fresh.
+        // SAFETY: the memory is fresh and nothing else uses it.
         unsafe { init(cell.mutex.get(), kind) };
         Mutex(cell)
     }
 
     #[inline(always)]
     pub fn lock(&self) -> Guard<'_, T> {
-        // SAFETY: initialised in `zeroed`. Nobody dies holding it here, and a robust mutex has no other news.
+        // SAFETY: `zeroed` has initialised the mutex. No owner exits with it here, which is the
+        // only news of a robust mutex.
         unsafe { libc::pthread_mutex_lock(self.0.mutex.get()) };
         Guard(self)
     }
@@ -88,7 +91,7 @@ impl<T> Deref for Guard<'_, T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: locked.
+        // SAFETY: the guard holds the lock.
         unsafe { &*self.0.0.data.get() }
     }
 }
@@ -96,7 +99,7 @@ impl<T> Deref for Guard<'_, T> {
 impl<T> DerefMut for Guard<'_, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: locked.
+        // SAFETY: the guard holds the lock.
         unsafe { &mut *self.0.0.data.get() }
     }
 }
@@ -104,7 +107,7 @@ impl<T> DerefMut for Guard<'_, T> {
 impl<T> Drop for Guard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: this thread holds it.
+        // SAFETY: this thread holds the lock.
         unsafe { libc::pthread_mutex_unlock(self.0.0.mutex.get()) };
     }
 }
@@ -112,9 +115,9 @@ impl<T> Drop for Guard<'_, T> {
 /// A condition variable, private to the process.
 pub struct Condvar(Box<UnsafeCell<libc::pthread_cond_t>>);
 
-// SAFETY: that is what it is for.
+// SAFETY: several threads may use a condition variable.
 unsafe impl Sync for Condvar {}
-// SAFETY: its address stays.
+// SAFETY: the box keeps its address.
 unsafe impl Send for Condvar {}
 
 impl Condvar {
@@ -129,12 +132,12 @@ impl Condvar {
     }
 
     pub fn notify_one(&self) {
-        // SAFETY: initialised.
+        // SAFETY: it was initialised when it was made.
         unsafe { libc::pthread_cond_signal(self.0.get()) };
     }
 
     pub fn notify_all(&self) {
-        // SAFETY: initialised.
+        // SAFETY: it was initialised when it was made.
         unsafe { libc::pthread_cond_broadcast(self.0.get()) };
     }
 }
@@ -144,7 +147,7 @@ pub struct RwLock(Box<UnsafeCell<libc::pthread_rwlock_t>>, UnsafeCell<u64>);
 
 // SAFETY: the data is reached only under the lock.
 unsafe impl Sync for RwLock {}
-// SAFETY: its address stays.
+// SAFETY: the box keeps its address.
 unsafe impl Send for RwLock {}
 
 impl RwLock {
@@ -154,34 +157,34 @@ impl RwLock {
 
     #[inline(always)]
     pub fn read<R>(&self, section: impl FnOnce(&u64) -> R) -> R {
-        // SAFETY: initialised.
+        // SAFETY: it was initialised when it was made.
         unsafe { libc::pthread_rwlock_rdlock(self.0.get()) };
-        // SAFETY: locked for reading.
+        // SAFETY: the lock is held for reading.
         let result = section(unsafe { &*self.1.get() });
-        // SAFETY: this thread holds it.
+        // SAFETY: this thread holds the lock.
         unsafe { libc::pthread_rwlock_unlock(self.0.get()) };
         result
     }
 
     #[inline(always)]
     pub fn write<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
-        // SAFETY: initialised.
+        // SAFETY: it was initialised when it was made.
         unsafe { libc::pthread_rwlock_wrlock(self.0.get()) };
-        // SAFETY: locked for writing.
+        // SAFETY: the lock is held for writing.
         let result = section(unsafe { &mut *self.1.get() });
-        // SAFETY: this thread holds it.
+        // SAFETY: this thread holds the lock.
         unsafe { libc::pthread_rwlock_unlock(self.0.get()) };
         result
     }
 }
 
-/// The installed libc, as it names itself.
+/// Returns the installed libc's name and version.
 pub fn version() -> Option<String> {
     #[cfg(target_env = "gnu")]
     {
-        // SAFETY: it takes nothing and gives a static string.
+        // SAFETY: the call takes nothing and returns a static string.
         let text = unsafe { libc::gnu_get_libc_version() };
-        // SAFETY: that string ends in a zero.
+        // SAFETY: the string ends in a zero.
         let text = unsafe { std::ffi::CStr::from_ptr(text) };
         Some(format!("(glibc {})", text.to_string_lossy()))
     }

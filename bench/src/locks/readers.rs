@@ -1,4 +1,5 @@
-//! Readers of reader-writer locks: one alone, and six beside two writers that write once a millisecond.
+//! Readers of reader-writer locks: one alone, and six beside two writers that write once a
+//! millisecond.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Robust locks in shared memory, ours beside pthread's: nobody else there, and wanted by two threads all the time.
+//! Robust locks in shared memory, ours beside pthread's: uncontended, and contended by two threads.
 
 use std::sync::OnceLock;
 
@@ -17,7 +17,7 @@ use crate::plan::Plan;
 pub const OURS: &str = "leeward robust, shared";
 const LIGHT: &str = "leeward robust LightMutex, shared";
 
-/// Ours, in a mapping that stays: it is used by reference for ever.
+/// Our robust lock, in a mapping that is never unmapped, as its references require.
 pub struct Robust<U: Unlock>(&'static Lock<u64, U>);
 
 impl<U: Unlock> Mutex for Robust<U> {
@@ -41,7 +41,7 @@ fn unusable<T: AnyBytes, U: Unlock>(error: &LockError<T, U>) -> ! {
     panic!("compare: a robust lock of ours could not be taken: {error}")
 }
 
-/// As many as may be held; the same ones every time, repaired when they are taken again.
+/// Our robust locks, as many as may be held. Every round takes the same ones and repairs them.
 pub struct Robusts(&'static [Lock<u64>; MOST]);
 
 impl Field for Robusts {

@@ -1,4 +1,4 @@
-//! Every lock at every job, as text and as Markdown.
+//! The rows of every lock at every job, as text and as Markdown.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::contest::Row;
 use crate::markdown::{item, number};
 use crate::report::optional;
 
-/// A block for each job.
+/// Returns a block of text for each job.
 pub fn text(rows: &[Row]) -> String {
     let mut text = String::new();
     let mut job = "";
@@ -32,7 +32,7 @@ pub fn text(rows: &[Row]) -> String {
     text
 }
 
-/// An item for each job: every lock's median.
+/// Returns an item for each job, with every lock's median.
 pub fn markdown(rows: &[Row]) -> String {
     let line = |job: &[Row]| item(&format!("{}, {}: {}.", job[0].job, job[0].unit.replace("us", "µs"), medians(job)));
     rows.chunk_by(|one, next| one.job == next.job).map(line).collect()

@@ -1,4 +1,5 @@
-//! The reader-writer locks that take part, each in a few lines, and the loops over them, which are written once.
+//! The reader-writer locks that take part, each in a few lines, and the loops over them, which are
+//! written once.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};

@@ -1,5 +1,6 @@
-//! What the kernel's part costs: futex calls that find nothing to do, by private and by shared key, and the cheapest calls there
-//! are beside them. The table of futex(2)'s authors from 2007, again. Every call is made by the same few instructions.
+//! The cost of the kernel's part: futex calls that find nothing to do, by private and by shared
+//! key, beside the cheapest calls that there are. futex(2)'s authors measured these in 2007. Every
+//! call is made by the same few instructions.
 
 use std::sync::atomic::AtomicU32;
 use std::time::Instant;
@@ -9,27 +10,29 @@ use super::mapped::Mapped;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
 
-/// Calls in one round of one row.
+/// The number of calls in one round of one row.
 const CALLS: u32 = 20_000;
 const PRIVATE: i32 = libc::FUTEX_PRIVATE_FLAG;
-/// No futex operation has this number.
+/// A number that no futex operation has.
 const UNKNOWN: i32 = 99;
 
-/// Two words, on cache lines of their own, in memory that may be shared: both kinds of key are for the same words.
+/// Two words on cache lines of their own, in a shared mapping, so that both kinds of key are of the
+/// same words.
 #[repr(C)]
 struct Words([Word; 2]);
 
 #[repr(C, align(128))]
 struct Word(AtomicU32);
 
-/// What is called: an operation, and on how many words in turn; or getppid.
+/// A call: a futex operation and the number of words on which it is made by turns, or getppid.
 #[derive(Clone, Copy)]
 enum Call {
     Futex(i32, u32),
     Getppid,
 }
 
-/// Rows: private and shared are peers of each other, so each is "ours" in a figure's sense only.
+/// The rows. Private and shared are beside each other, so "ours" is the private one in a figure's
+/// sense only.
 const CALL: [(&str, Call); 10] = [
     ("WAIT private, one word", Call::Futex(libc::FUTEX_WAIT | PRIVATE, 1)),
     ("WAIT shared, one word", Call::Futex(libc::FUTEX_WAIT, 1)),
@@ -44,7 +47,7 @@ const CALL: [(&str, Call); 10] = [
 ];
 
 pub fn outcome(plan: &Plan) -> Outcome {
-    // SAFETY: zeroes are words.
+    // SAFETY: zeroes are two words of 0.
     let words = unsafe { Mapped::<Words>::zeroed() };
     let entrants = CALL.map(|(name, call)| Entrant::new(name, call));
     let job = "system call: futex WAIT with a changed value, WAKE with nobody there";
@@ -75,7 +78,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-/// The mean time of one call, in nanoseconds.
+/// Returns the mean time of one call, in nanoseconds.
 fn time(words: &Words, call: Call) -> f64 {
     let began = Instant::now();
     match call {
@@ -88,18 +91,18 @@ fn time(words: &Words, call: Call) -> f64 {
     began.elapsed().as_nanos() as f64 / f64::from(CALLS)
 }
 
-/// The word holds 0; a wait expects 1, a wake is for one.
+/// Makes a futex call. The word holds 0, a wait expects 1, and a wake is for one waiter.
 fn futex(word: &Word, operation: i32) {
     system_call(libc::SYS_futex, [word.0.as_ptr() as usize, operation as usize, 1, 0]);
 }
 
-/// A call and nothing else: neither errno nor a wrapper.
+/// Makes a system call and nothing else: no wrapper, no errno.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn system_call(number: libc::c_long, arguments: [usize; 4]) -> isize {
     let [first, second, third, fourth] = arguments;
     let answer;
-    // SAFETY: only the calls above are made so: they read a word of ours at most.
+    // SAFETY: only futex and getppid are called so. They read a word of ours at most.
     unsafe {
         std::arch::asm!("syscall", inlateout("rax") number as isize => answer, in("rdi") first, in("rsi") second, in("rdx") third,
             in("r10") fourth, lateout("rcx") _, lateout("r11") _, options(nostack));
@@ -107,11 +110,11 @@ pub fn system_call(number: libc::c_long, arguments: [usize; 4]) -> isize {
     answer
 }
 
-/// A call through libc's wrapper, the same for all of them.
+/// Makes a system call through libc's wrapper, which is the same for all calls.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub fn system_call(number: libc::c_long, arguments: [usize; 4]) -> isize {
     let [first, second, third, fourth] = arguments;
-    // SAFETY: only the calls above are made so: they read a word of ours at most.
+    // SAFETY: only futex and getppid are called so. They read a word of ours at most.
     unsafe { libc::syscall(number, first, second, third, fourth) as isize }
 }

@@ -1,5 +1,6 @@
-//! Schemes that come as a table of functions: liburcu's flavours from `c/urcu.c`, linked in where build.rs found their
-//! headers, and kovan from `kovan/`, a library of its own that is loaded where build.rs could build it.
+//! Schemes that come as a table of functions: liburcu's flavours from `c/urcu.c`, linked in where
+//! build.rs found their headers, and kovan from `kovan/`, a library of its own that is loaded where
+//! build.rs could build it.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -8,13 +9,14 @@ use std::time::Duration;
 use crate::rcu::stage::Stage;
 use crate::rcu::table::Table;
 
-/// A table with its cell open. The cell is a static of the other side, so that one at a time may exist of each table.
+/// A table with its cell open. The cell is a static of the other side, so that one at a time may
+/// exist of each table.
 pub struct Foreign(&'static Table);
 
 impl Foreign {
     pub fn open(table: &'static Table) -> Foreign {
-        // SAFETY: the tables are those of the schemes named above; no other `Foreign` of this one is open: stages are made
-        // one after the other, by one thread.
+        // SAFETY: the tables are those of the schemes named above; no other `Foreign` of this one
+        // is open: stages are made one after the other, by one thread.
         unsafe { (table.open)() };
         Foreign(table)
     }
@@ -37,7 +39,8 @@ fn count(tally: &AtomicU64) -> *mut u64 {
 
 /// Calls the closure that `arg` points to.
 unsafe extern "C" fn call_back(arg: *mut c_void) {
-    // SAFETY: `arg` is the address of a live `&mut dyn FnMut()`, as `hold` and `rest` below pass it.
+    // SAFETY: `arg` is the address of a live `&mut dyn FnMut()`, as `hold` and `rest` below pass
+    // it.
     let during = unsafe { &mut *arg.cast::<&mut dyn FnMut()>() };
     during();
 }
@@ -151,14 +154,16 @@ pub mod kovan {
     #[cfg(kovan)]
     fn load() -> Option<&'static Table> {
         let path = std::ffi::CString::new(env!("COMPARE_KOVAN")).ok()?;
-        // SAFETY: a path that ends in a zero; the library is the one that build.rs built, and is never unloaded.
+        // SAFETY: a path that ends in a zero; the library is the one that build.rs built, and is
+        // never unloaded.
         let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if library.is_null() {
             return None;
         }
         // SAFETY: the handle is live, the name ends in a zero.
         let symbol = unsafe { libc::dlsym(library, c"compare_kovan".as_ptr()) };
-        // SAFETY: that symbol is a `static Table` in kovan/src/lib.rs, compiled from the same table.rs.
+        // SAFETY: that symbol is a `static Table` in kovan/src/lib.rs, compiled from the same
+        // table.rs.
         unsafe { symbol.cast::<Table>().as_ref() }
     }
 }

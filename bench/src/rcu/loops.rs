@@ -1,5 +1,6 @@
-//! The loops that every row takes, written once over `Scheme` and compiled for each. `c/urcu.c` has the same loops in C,
-//! so that liburcu's read side is inlined into them as it would be into a C program.
+//! The loops that every row takes, written once over `Scheme` and compiled for each. `c/urcu.c` has
+//! the same loops in C, so that liburcu's read side is inlined into them as it would be into a C
+//! program.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -28,7 +29,8 @@ impl<S: Scheme> Running<S> {
         self.0.quiescent(reader);
     }
 
-    /// The same as a reader's job: between two sections it counts, and looks at the stop flag. Gives the new count.
+    /// The same as a reader's job: between two sections it counts, and looks at the stop flag.
+    /// Gives the new count.
     #[inline(never)]
     fn job<const ALIGNMENT: u32>(
         &self,

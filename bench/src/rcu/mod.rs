@@ -1,4 +1,5 @@
-//! The tables of RCU: every scheme and every peer as rows, the figures of the target table, and the scaling.
+//! The tables of RCU: every scheme and every peer as rows, the figures of the target table, and the
+//! scaling.
 
 mod chart;
 pub mod figures;

@@ -1,4 +1,5 @@
-//! Who is compared: each row's name, how its writes are to be read, how to set it up, and what to install where it is absent.
+//! Who is compared: each row's name, how its writes are to be read, how to set it up, and what to
+//! install where it is absent.
 
 use std::sync::OnceLock;
 

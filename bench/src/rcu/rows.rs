@@ -1,4 +1,5 @@
-//! The main job: every scheme with the same readers and writers, flat out, and its section alone in one thread.
+//! The main job: every scheme with the same readers and writers, flat out, and its section alone in
+//! one thread.
 
 use std::fmt::Write as _;
 
@@ -17,7 +18,7 @@ use crate::rounds::{max, median, min};
 pub struct Row {
     pub scheme: &'static str,
     pub ours: bool,
-    /// Why there are no numbers.
+    /// The reason why there are no numbers.
     pub absent: Option<String>,
     pub readers: usize,
     pub writers: usize,

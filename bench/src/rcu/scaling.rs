@@ -1,4 +1,5 @@
-//! How read rate and grace-period time change with the number of readers: 1 to 64 busy ones, 1 to 10,000 idle ones; ours beside liburcu-memb.
+//! How read rate and grace-period time change with the number of readers: 1 to 64 busy ones, 1 to
+//! 10,000 idle ones; ours beside liburcu-memb.
 
 use std::fmt::Write as _;
 

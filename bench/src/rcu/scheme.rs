@@ -1,5 +1,6 @@
-//! What a peer must say about itself, and nothing more: how to enter, load and leave, and how to replace. The loops over it are
-//! written once, in `loops.rs`, and compiled for each peer. Also used by the separate crate in `kovan/`.
+//! What a peer must say about itself, and nothing more: how to enter, load and leave, and how to
+//! replace. The loops over it are written once, in `loops.rs`, and compiled for each peer. Also
+//! used by the separate crate in `kovan/`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +10,8 @@ pub const BATCH: u64 = 1024;
 const ALIVE: u64 = 0x600d_c0de;
 const POISON: u64 = 0xdead;
 
-/// What is published: 64 bytes, of which the reader looks at one field and the writer overwrites it before freeing.
+/// What is published: 64 bytes, of which the reader looks at one field and the writer overwrites it
+/// before freeing.
 #[repr(C)]
 pub struct Node {
     alive: AtomicU64,
@@ -69,7 +71,8 @@ pub trait Scheme: Send + Sync + Sized + 'static {
     /// Enter, load, `look` at what was found, leave.
     fn section(&self, reader: &mut Self::Reader<'_>, look: impl FnOnce(&Node));
 
-    /// Says that the reader holds nothing. Only QSBR has anything to say; called once every [`BATCH`] sections.
+    /// Says that the reader holds nothing. Only QSBR has anything to say; called once every
+    /// [`BATCH`] sections.
     #[inline(always)]
     fn quiescent(&self, _reader: &mut Self::Reader<'_>) {}
 
@@ -78,8 +81,8 @@ pub trait Scheme: Send + Sync + Sized + 'static {
         during();
     }
 
-    /// The write of the table: a new node in, the old one poisoned and freed. Schemes with grace periods wait for one; the
-    /// others hand the old node to their collector.
+    /// The write of the table: a new node in, the old one poisoned and freed. Schemes with grace
+    /// periods wait for one; the others hand the old node to their collector.
     fn replace(&self, writer: &mut Self::Writer<'_>);
 
     /// The same without waiting, where the scheme can.
@@ -92,7 +95,8 @@ pub trait Scheme: Send + Sync + Sized + 'static {
         unreachable!("this scheme has no grace periods");
     }
 
-    /// Waits until everything retired before is freed. Called only where the roster says that the scheme has it.
+    /// Waits until everything retired before is freed. Called only where the roster says that the
+    /// scheme has it.
     fn barrier(&self) {
         unreachable!("this scheme has no barrier");
     }

@@ -1,12 +1,13 @@
-//! The table of functions that a scheme compiled apart from us gives, as in `c/scheme.h`. Used by `foreign.rs`, which calls
-//! one, and by `kovan/`, which gives one.
+//! The table of functions that a scheme compiled apart from us gives, as in `c/scheme.h`. Used by
+//! `foreign.rs`, which calls one, and by `kovan/`, which gives one.
 
 use std::ffi::c_void;
 
 /// Called back with its argument from within a section or a registration.
 pub type During = unsafe extern "C" fn(*mut c_void);
 
-/// Each field is the `Stage` method of that name; `stop` points to an `AtomicBool`, `tally` to an `AtomicU64`.
+/// Each field is the `Stage` method of that name; `stop` points to an `AtomicBool`, `tally` to an
+/// `AtomicU64`.
 #[repr(C)]
 pub struct Table {
     pub open: unsafe extern "C" fn(),

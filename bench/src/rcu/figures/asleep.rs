@@ -1,5 +1,5 @@
-//! One reader asleep within its section, a second one busy: how much the busy one loses while a writer waits for the first, and
-//! how many heavy fences and wakes that grace period takes.
+//! One reader asleep within its section, a second one busy: how much the busy one loses while a
+//! writer waits for the first, and how many heavy fences and wakes that grace period takes.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Readers and writers flat out: always at the thread counts of the target table, whatever the rows are taken at.
+//! Readers and writers flat out: always at the thread counts of the target table, whatever the rows
+//! are taken at.
 
 use super::against;
 use crate::error::Error;

@@ -50,7 +50,8 @@ fn ten_microseconds(plan: &Plan) -> Vec<Figure> {
     })
 }
 
-/// The calls served, and what the reader got done meanwhile: whoever keeps it off its processor serves more of them.
+/// The calls served, and what the reader got done meanwhile: whoever keeps it off its processor
+/// serves more of them.
 fn sixteen_writers(plan: &Plan) -> Vec<Figure> {
     let what = "16 writers, one reader with 100 us sections";
     let served = format!("{what}: grace periods served");
@@ -80,9 +81,10 @@ pub fn mean_synchronize(stage: &dyn Stage, time: Duration) -> f64 {
 
 const TIMES: u32 = 20;
 
-/// The mean time of `what`, in microseconds, called now and then. Back to back would measure something else beside a reader
-/// that is nearly always inside: where threads share a core, the woken caller takes it from the reader that has just left, and then
-/// calls a thousand times beside nobody.
+/// The mean time of `what`, in microseconds, called now and then. Back to back would measure
+/// something else beside a reader that is nearly always inside: where threads share a core, the
+/// woken caller takes it from the reader that has just left, and then calls a thousand times beside
+/// nobody.
 pub fn mean_now_and_then(mut what: impl FnMut()) -> f64 {
     let mut total = Duration::ZERO;
     for _ in 0..TIMES {

@@ -1,5 +1,6 @@
-//! Memory: two producers that flood the deferral, and a reader that is stuck while they do. Each scheme in a fresh process, so
-//! that what is measured is the growth of that process alone: its peak less what it had before the flood.
+//! Memory: two producers that flood the deferral, and a reader that is stuck while they do. Each
+//! scheme in a fresh process, so that what is measured is the growth of that process alone: its
+//! peak less what it had before the flood.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The lines of the target table. Each module measures some of them; `all` runs them in the table's order.
+//! The lines of the target table. Each module measures some of them; `all` runs them in the table's
+//! order.
 
 mod asleep;
 mod barrier;

@@ -1,4 +1,5 @@
-//! Enter, load and leave in a single thread. Cheap to take, so more rounds than elsewhere: the cheapest is the least disturbed.
+//! Enter, load and leave in a single thread. Cheap to take, so more rounds than elsewhere: the
+//! cheapest is the least disturbed.
 
 use super::against;
 use crate::alignment::{self, Times};

@@ -1,4 +1,5 @@
-//! crossbeam-epoch: each thread keeps a `LocalHandle`, which spares `pin` the thread-local look-up. Writes retire.
+//! crossbeam-epoch: each thread keeps a `LocalHandle`, which spares `pin` the thread-local look-up.
+//! Writes retire.
 
 use crossbeam_epoch::{Atomic, Collector, LocalHandle, Owned};
 use std::sync::atomic::Ordering;

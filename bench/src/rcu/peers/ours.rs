@@ -1,5 +1,6 @@
-//! leeward, as its users have it: read automatically (`rcu::read`), through a `Reader` handle, or by quiescent states; in the
-//! global domain, or in one whose readers execute full fences. The strategy of the heavy fence is switched between rows.
+//! leeward, as its users have it: read automatically (`rcu::read`), through a `Reader` handle, or
+//! by quiescent states; in the global domain, or in one whose readers execute full fences. The
+//! strategy of the heavy fence is switched between rows.
 
 use leeward::rcu::{self, Domain, Global, RcuCell, Reader, qsbr};
 use leeward::rcu_domain;

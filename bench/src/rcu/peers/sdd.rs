@@ -22,7 +22,8 @@ impl Scheme for Sdd {
     #[inline(always)]
     fn section(&self, _: &mut (), look: impl FnOnce(&Node)) {
         let guard = Guard::new();
-        // SAFETY: the cell holds a node that was put there as an `Owned`, and the guard keeps it alive.
+        // SAFETY: the cell holds a node that was put there as an `Owned`, and the guard keeps it
+        // alive.
         let node = unsafe { self.0.load(Ordering::Acquire, &guard).into_ptr() };
         if let Some(node) = node.as_ref() {
             look(node);
@@ -32,7 +33,8 @@ impl Scheme for Sdd {
     fn replace(&self, _: &mut ()) {
         let guard = Guard::new();
         let old = self.0.swap(Owned::new(Node::new()).into_raw(), Ordering::AcqRel, &guard);
-        // SAFETY: the swap took it out of the cell, which owned it; dropping the `Owned` retires it.
+        // SAFETY: the swap took it out of the cell, which owned it; dropping the `Owned` retires
+        // it.
         drop(unsafe { Owned::from_raw(old) });
     }
 }

@@ -33,7 +33,8 @@ impl Scheme for Seize {
     fn replace(&self, _: &mut ()) {
         let new = Box::into_raw(Box::new(Node::new()));
         let old = self.cell.swap(new, Ordering::AcqRel);
-        // SAFETY: the swap made it unreachable for new readers, it came from a box, and it is retired here only.
+        // SAFETY: the swap made it unreachable for new readers, it came from a box, and it is
+        // retired here only.
         unsafe { self.collector.retire(old, reclaim::boxed) };
     }
 }
