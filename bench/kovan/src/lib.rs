@@ -95,8 +95,8 @@ extern "C" fn open() {
     *OPEN.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::leak(Box::new(Running::open())));
 }
 
-/// The cell itself, some hundred bytes, stays: a table's functions have no lifetime that could
-/// prove that nobody is left in it.
+/// Closes the table. The cell, of some hundred bytes, is leaked: a table's functions have no
+/// lifetime that could prove that no thread uses it.
 extern "C" fn close() {
     *OPEN.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
 }
@@ -105,7 +105,7 @@ extern "C" fn section(n: u64, alignment: u32) -> u64 {
     running().section(n, alignment).as_nanos() as u64
 }
 
-/// The flag and the tally behind the pointers of a table's function.
+/// Returns the flag and the tally that the arguments of a table's function point to.
 unsafe fn seen<'a>(stop: *const u8, tally: *mut u64) -> (&'a AtomicBool, &'a AtomicU64) {
     // SAFETY: the caller's pointer is to an `AtomicBool` that outlives the call.
     let stop = unsafe { AtomicBool::from_ptr(stop.cast_mut().cast()) };
@@ -115,25 +115,25 @@ unsafe fn seen<'a>(stop: *const u8, tally: *mut u64) -> (&'a AtomicBool, &'a Ato
 }
 
 unsafe extern "C" fn read(stop: *const u8, tally: *mut u64) {
-    // SAFETY: as the table asks.
+    // SAFETY: the caller keeps the table's promise about both pointers.
     let (stop, tally) = unsafe { seen(stop, tally) };
     running().read(stop, tally);
 }
 
 unsafe extern "C" fn dwell(stop: *const u8, tally: *mut u64, inside_ns: u64) {
-    // SAFETY: as the table asks.
+    // SAFETY: the caller keeps the table's promise about both pointers.
     let (stop, tally) = unsafe { seen(stop, tally) };
     running().dwell(stop, tally, Duration::from_nanos(inside_ns));
 }
 
 unsafe extern "C" fn write(stop: *const u8, tally: *mut u64) {
-    // SAFETY: as the table asks.
+    // SAFETY: the caller keeps the table's promise about both pointers.
     let (stop, tally) = unsafe { seen(stop, tally) };
     running().write(stop, tally);
 }
 
 unsafe extern "C" fn retire_until(stop: *const u8, tally: *mut u64) {
-    // SAFETY: as the table asks.
+    // SAFETY: the caller keeps the table's promise about both pointers.
     let (stop, tally) = unsafe { seen(stop, tally) };
     running().retire(stop, tally);
 }
@@ -143,7 +143,7 @@ extern "C" fn retire_one() {
 }
 
 unsafe extern "C" fn hold(during: During, arg: *mut c_void) {
-    // SAFETY: the caller's function, called with the caller's argument.
+    // SAFETY: `during` is the caller's function, and `arg` is the argument for it.
     running().hold(&mut || unsafe { during(arg) });
 }
 
@@ -160,7 +160,7 @@ extern "C" fn barrier() {
     running().barrier();
 }
 
-/// What bench/ looks up.
+/// The table, which the comparison looks up by this name.
 #[unsafe(no_mangle)]
 pub static compare_kovan: Table = Table {
     open,

@@ -15,7 +15,7 @@ const FONT: &str = "sans-serif";
 const OURS: RGBColor = RGBColor(0, 90, 181);
 const THEIRS: RGBColor = RGBColor(200, 70, 0);
 
-/// A curve: its points, its name, its colour, and whether it is drawn hollow.
+/// A curve: its name, points and colour, and true if it is drawn hollow.
 struct Curve {
     name: String,
     points: Vec<(f64, f64)>,
@@ -23,7 +23,7 @@ struct Curve {
     hollow: bool,
 }
 
-/// What is on the axes of one panel, and the base of the horizontal one's logarithm.
+/// The title of a panel, the names of its axes, and the base of the horizontal one's logarithm.
 struct Axes {
     title: &'static str,
     x: &'static str,
@@ -52,7 +52,7 @@ pub fn draw(file: &str, points: &[Point]) -> Result<(), Error> {
     area.present().map_err(|error| cannot(error.to_string()))
 }
 
-/// One curve for each scheme, of the points whose readers do `what`.
+/// Returns one curve for each scheme, of the points whose readers do `what`.
 fn curves(points: &[Point], what: &str, value: impl Fn(&Point) -> Option<f64>, suffix: &str) -> Vec<Curve> {
     let schemes = [(true, OURS), (false, THEIRS)];
     let curve = |(ours, color)| {
@@ -71,7 +71,7 @@ fn greatest(curves: &[Curve], of: fn(&(f64, f64)) -> f64) -> f64 {
     curves.iter().flat_map(|curve| &curve.points).map(of).fold(1.0, f64::max)
 }
 
-/// An axis label: whole where it is a whole number.
+/// Returns an axis label, without a fraction for a whole number.
 fn label(value: &f64) -> String {
     short(*value).replace(".00", "").replace(".0 ", " ").trim_end_matches(".0").to_string()
 }

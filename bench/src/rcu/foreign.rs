@@ -1,6 +1,6 @@
-//! Schemes that come as a table of functions: liburcu's flavours from `c/urcu.c`, linked in where
-//! build.rs found their headers, and kovan from `kovan/`, a library of its own that is loaded where
-//! build.rs could build it.
+//! Schemes that come as a table of functions: liburcu's flavours from `c/urcu.c`, linked in if
+//! build.rs has found their headers, and kovan from `kovan/`, a library that is loaded if build.rs
+//! could build it.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -9,14 +9,14 @@ use std::time::Duration;
 use crate::rcu::stage::Stage;
 use crate::rcu::table::Table;
 
-/// A table with its cell open. The cell is a static of the other side, so that one at a time may
-/// exist of each table.
+/// A table whose cell is open. The cell is a static of the other side, so only one of each table
+/// may exist at a time.
 pub struct Foreign(&'static Table);
 
 impl Foreign {
     pub fn open(table: &'static Table) -> Foreign {
-        // SAFETY: the tables are those of the schemes named above; no other `Foreign` of this one
-        // is open: stages are made one after the other, by one thread.
+        // SAFETY: the tables are those of the schemes named above, and no other `Foreign` of this
+        // one is open: one thread makes stages, one after the other.
         unsafe { (table.open)() };
         Foreign(table)
     }
@@ -24,7 +24,7 @@ impl Foreign {
 
 impl Drop for Foreign {
     fn drop(&mut self) {
-        // SAFETY: opened by `open`, and no loop runs any more: they borrow `self`.
+        // SAFETY: `open` has opened the table, and no loop runs any more: loops borrow `self`.
         unsafe { (self.0.close)() };
     }
 }
@@ -78,7 +78,7 @@ impl Stage for Foreign {
     }
 
     fn hold(&self, mut during: &mut dyn FnMut()) {
-        // SAFETY: the table is open, and `call_back` gets what it asks for.
+        // SAFETY: the table is open, and `call_back` gets the argument that it requires.
         unsafe { (self.0.hold)(call_back, (&raw mut during).cast()) };
     }
 
@@ -98,7 +98,7 @@ impl Stage for Foreign {
     }
 }
 
-/// The tables of the liburcu flavours that were found.
+/// The tables of the liburcu flavours whose headers were found.
 pub mod liburcu {
     use crate::rcu::table::Table;
 
@@ -130,7 +130,7 @@ pub mod liburcu {
     }
 }
 
-/// kovan's table, where the library was built and this processor has what it was built for.
+/// kovan's table, if the library was built and this processor has the instruction that it needs.
 pub mod kovan {
     use crate::rcu::table::Table;
 
@@ -154,16 +154,16 @@ pub mod kovan {
     #[cfg(kovan)]
     fn load() -> Option<&'static Table> {
         let path = std::ffi::CString::new(env!("COMPARE_KOVAN")).ok()?;
-        // SAFETY: a path that ends in a zero; the library is the one that build.rs built, and is
+        // SAFETY: the path ends in a zero. The library is the one that build.rs has built, and is
         // never unloaded.
         let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if library.is_null() {
             return None;
         }
-        // SAFETY: the handle is live, the name ends in a zero.
+        // SAFETY: the handle is live, and the name ends in a zero.
         let symbol = unsafe { libc::dlsym(library, c"compare_kovan".as_ptr()) };
-        // SAFETY: that symbol is a `static Table` in kovan/src/lib.rs, compiled from the same
-        // table.rs.
+        // SAFETY: the symbol is a `static Table` in kovan/src/lib.rs, which is compiled with the
+        // same table.rs.
         unsafe { symbol.cast::<Table>().as_ref() }
     }
 }

@@ -1,4 +1,4 @@
-//! What threads do on a stage, as tasks of a crew.
+//! The jobs that threads do on a stage, as tasks of a crew.
 
 use std::thread;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use crate::crew::{self, Post, Task};
 use crate::error::Error;
 use crate::rcu::stage::Stage;
 
-/// What one thread does until it is told to stop.
+/// The job of one thread until it is told to stop.
 #[derive(Clone, Copy)]
 pub enum Job {
-    /// Empty sections, flat out.
+    /// Enters and leaves empty sections without pause.
     Read,
-    /// Sections that hold on so long, spinning.
+    /// Enters sections and spins in each for this long.
     Dwell(Duration),
-    /// Writes, flat out.
+    /// Writes without pause.
     Write,
-    /// Retirements, flat out.
+    /// Retires without pause.
     Retire,
-    /// Grace periods, one after the other.
+    /// Waits for one grace period after the other.
     Synchronize,
-    /// Registered, asleep outside any section.
+    /// Registers, and sleeps outside any section.
     Rest,
-    /// Asleep within one section for so long, once.
+    /// Sleeps for this long within a section, once.
     Asleep(Duration),
 }
 
@@ -33,7 +33,7 @@ pub fn during<R>(stage: &dyn Stage, jobs: &[Job], body: impl FnOnce(&Crew) -> R)
     crew::during(&tasks, body)
 }
 
-/// The rates of `jobs`, per second, over `time`.
+/// Returns the rates of `jobs`, per second, over `time`.
 pub fn rates(stage: &dyn Stage, jobs: &[Job], time: Duration) -> Result<Vec<f64>, Error> {
     during(stage, jobs, |crew| crew.rates(time))
 }

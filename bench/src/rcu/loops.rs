@@ -9,17 +9,17 @@ use super::scheme::{BATCH, Node, Scheme};
 use super::stage::Stage;
 use crate::alignment::{ALIGNMENTS, align};
 
-/// A scheme's cell, alone on its cache lines.
+/// A scheme's cell, which shares its cache lines with nothing.
 #[repr(align(128))]
 pub struct Running<S: Scheme>(S);
 
 impl<S: Scheme> Running<S> {
-    /// A fresh cell.
+    /// Opens a fresh cell.
     pub fn open() -> Self {
         Running(S::open())
     }
 
-    /// One batch of empty sections and nothing else; the loop has one of the `ALIGNMENTS`.
+    /// Runs one batch of empty sections and nothing else. The loop has one of the `ALIGNMENTS`.
     #[inline(never)]
     fn batch<const ALIGNMENT: u32>(&self, reader: &mut S::Reader<'_>) {
         align::<ALIGNMENT>();
@@ -29,8 +29,8 @@ impl<S: Scheme> Running<S> {
         self.0.quiescent(reader);
     }
 
-    /// The same as a reader's job: between two sections it counts, and looks at the stop flag.
-    /// Gives the new count.
+    /// Runs one batch of a reader's job, which counts and checks the stop flag between two
+    /// sections. Returns the new count.
     #[inline(never)]
     fn job<const ALIGNMENT: u32>(
         &self,
@@ -52,7 +52,7 @@ impl<S: Scheme> Running<S> {
         done
     }
 
-    /// `step` until told to stop, publishing the count after each.
+    /// Calls `step` until told to stop, and publishes the count after each call.
     #[inline(always)]
     fn until(stop: &AtomicBool, tally: &AtomicU64, mut step: impl FnMut()) {
         let mut done = 0;

@@ -18,7 +18,7 @@ use crate::cli::{Rcu, Scaling};
 use crate::error::Error;
 use crate::{markdown, report};
 
-/// Whether every row and figure could be measured.
+/// Measures and shows the table. Returns true if every row and figure could be measured.
 pub fn compare(options: &Rcu) -> Result<bool, Error> {
     let plan = options.common.plan(options.readers.into(), options.writers.into());
     let rows = rows::all(&plan);
@@ -46,7 +46,7 @@ pub fn compare(options: &Rcu) -> Result<bool, Error> {
     Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.error.is_none()))
 }
 
-/// Whether every point could be measured.
+/// Measures and shows the scaling. Returns true if every point could be measured.
 pub fn scale(options: &Scaling) -> Result<bool, Error> {
     let plan = options.common.plan(1, 1);
     let points = scaling::all(&plan);

@@ -1,5 +1,5 @@
-//! Who is compared: each row's name, how its writes are to be read, how to set it up, and what to
-//! install where it is absent.
+//! The entrants of the RCU tables: each row's name, what its writes do, how to set it up, and what
+//! to install where it is absent.
 
 use std::sync::OnceLock;
 
@@ -15,14 +15,14 @@ use crate::rcu::stage::Stage;
 use crate::rcu::table::Table;
 use crate::versions::{self, Versions};
 
-/// What a write of the table does with the old node before it counts as done.
+/// What a write does with the old node before it counts as done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Write {
     /// Waits for a grace period, then frees.
     Waits,
-    /// Hands it to a collector and goes on: not like for like with the above.
+    /// Hands the old node to a collector and goes on, which does not compare with `Waits`.
     Retires,
-    /// Shuts every reader out meanwhile, then frees.
+    /// Excludes every reader meanwhile, then frees.
     Locks,
 }
 
@@ -36,14 +36,14 @@ impl Write {
     }
 }
 
-/// How a row is set up.
+/// The way to set up a row.
 enum Open {
     Ours(Strategy, fn() -> Box<dyn Stage>),
     Rust(fn() -> Box<dyn Stage>),
     Table(Option<&'static Table>, &'static str),
 }
 
-/// One row.
+/// An entrant, which is one row.
 pub struct Contender {
     pub name: &'static str,
     pub ours: bool,
@@ -52,7 +52,7 @@ pub struct Contender {
 }
 
 impl Contender {
-    /// Why this row is absent on this machine, if it is.
+    /// Returns the reason why the row is absent on this machine, if it is.
     pub fn absent(&self) -> Option<&'static str> {
         match &self.open {
             Open::Table(None, why) => Some(why),
@@ -60,7 +60,7 @@ impl Contender {
         }
     }
 
-    /// A fresh cell. Where it is ours, the row's strategy is in force from here on.
+    /// Opens a fresh cell. If it is ours, the row's strategy is in force from then on.
     pub fn open(&self) -> Result<Box<dyn Stage>, Error> {
         match &self.open {
             Open::Ours(strategy, make) => {
@@ -83,20 +83,20 @@ const LIBURCU: &str =
 const FLAVOUR: &str = "the liburcu that is installed has no such flavour";
 const KOVAN: &str = "it needs Rust 1.90 or newer, and on x86-64 a processor with cmpxchg16b";
 
-/// Every row, in the table's order.
+/// Returns every row, in the table's order.
 pub fn all() -> &'static [Contender] {
     static ALL: OnceLock<Vec<Contender>> = OnceLock::new();
     ALL.get_or_init(|| ours().into_iter().chain(peers()).collect())
 }
 
-/// The row of that name.
+/// Returns the row of that name.
 pub fn get(name: &str) -> Result<&'static Contender, Error> {
     all().iter().find(|row| row.name == name).ok_or_else(|| Error::new(format!("there is no row `{name}`")))
 }
 
-/// `rcu::read()` under the strategy that is picked by default: "ours" in most figures.
+/// The row of `rcu::read()` with the default strategy: "ours" in most figures.
 pub const AUTOMATIC: &str = "leeward automatic";
-/// A `Reader` handle under the same strategy.
+/// The row of a `Reader` handle with the default strategy.
 pub const HANDLE: &str = "leeward membarrier expedited";
 /// The peer of most figures.
 pub const MEMB: &str = "liburcu-memb";
@@ -139,7 +139,7 @@ fn peers() -> [Contender; 13] {
     ]
 }
 
-/// Every peer and its version here; `None` where it is absent.
+/// Returns every peer with its version; the version of an absent peer is `None`.
 pub fn versions() -> Versions {
     let here = |name| name != "kovan" || kovan::table().is_some();
     let names = ["liburcu", "kovan", "std", "arc-swap", "crossbeam-epoch", "haphazard", "parking_lot", "sdd", "seize"];

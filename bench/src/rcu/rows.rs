@@ -1,5 +1,5 @@
-//! The main job: every scheme with the same readers and writers, flat out, and its section alone in
-//! one thread.
+//! The main job: every scheme with the same readers and writers, without pause, and its section
+//! alone in one thread.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::rcu::roster::{self, Contender};
 use crate::report::{optional, short};
 use crate::rounds::{max, median, min};
 
-/// One row. Its fields are the JSON's; numbers are medians over the rounds.
+/// One row. Its fields are the JSON's; the numbers are medians over the rounds.
 #[derive(Serialize)]
 pub struct Row {
     pub scheme: &'static str,
@@ -38,7 +38,7 @@ pub struct Row {
     pub failed: bool,
 }
 
-/// Fewer than where they are a figure: every row takes them.
+/// The number of sections in one round: fewer than for a figure, since every row takes them.
 const SECTIONS: u64 = section::SECTIONS / 4;
 
 #[derive(Default)]
@@ -50,7 +50,7 @@ struct Taken {
     error: Option<Error>,
 }
 
-/// Every row, the rounds of one interleaved with those of all others.
+/// Measures every row. The rounds of one are interleaved with those of all others.
 pub fn all(plan: &Plan) -> Vec<Row> {
     let rows = roster::all();
     plan.expect(plan.rounds * rows.len());
@@ -99,7 +99,7 @@ fn conclude(plan: &Plan, row: &'static Contender, taken: Taken) -> Row {
     }
 }
 
-/// The rows, as text.
+/// Returns the rows as text.
 pub fn text(plan: &Plan, rows: &[Row]) -> String {
     let mut text = String::new();
     if let Some(crowded) = plan.crowded(plan.readers + plan.writers) {
@@ -135,7 +135,7 @@ pub fn text(plan: &Plan, rows: &[Row]) -> String {
             Only writes of one kind compare with each other.\n"
 }
 
-/// The rows, as Markdown.
+/// Returns the rows as Markdown.
 pub fn markdown(rows: &[Row]) -> String {
     let titles = ["", "reads/s", "writes/s", "a write", "one section, ns"].map(str::to_string).to_vec();
     let line = |row: &Row| {

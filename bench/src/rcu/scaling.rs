@@ -1,5 +1,5 @@
-//! How read rate and grace-period time change with the number of readers: 1 to 64 busy ones, 1 to
-//! 10,000 idle ones; ours beside liburcu-memb.
+//! The scaling: read rate and grace-period time by the number of readers, 1 to 64 busy ones and 1
+//! to 10,000 idle ones, ours beside liburcu-memb.
 
 use std::fmt::Write as _;
 
@@ -16,15 +16,16 @@ use crate::rounds::{max, median, min};
 const BUSY: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 const IDLE: [usize; 9] = [1, 10, 30, 100, 300, 1_000, 2_000, 5_000, 10_000];
 
-/// One point of one curve. Its fields are the JSON's; numbers are medians over the rounds.
+/// One point of one curve. Its fields are the JSON's; the numbers are medians over the rounds.
 #[derive(Serialize)]
 pub struct Point {
     pub scheme: &'static str,
     pub ours: bool,
-    /// What the readers do: `busy`, in empty sections, or `idle`, registered and asleep.
+    /// What the readers do: `busy` ones enter empty sections, `idle` ones are registered and
+    /// asleep.
     pub readers_are: &'static str,
     pub readers: usize,
-    /// All readers together; busy ones alone have a rate, taken without any writer.
+    /// The rate of all busy readers together, taken without a writer. Idle ones have none.
     pub reads_per_second: Option<f64>,
     pub grace_us: Option<f64>,
     pub grace_min_us: Option<f64>,
@@ -33,10 +34,10 @@ pub struct Point {
     pub error: Option<Error>,
 }
 
-/// One round of one point: reads per second, where there are any, and the time of a grace period.
+/// One round of one point: the reads per second, of busy readers, and the time of a grace period.
 struct Sample(Option<f64>, f64);
 
-/// Every point of both panels; a peer that is absent has none.
+/// Measures every point of both panels; an absent peer has none.
 pub fn all(plan: &Plan) -> Vec<Point> {
     let here = |name| roster::get(name).ok().filter(|row: &&Contender| row.absent().is_none());
     let rows: Vec<&Contender> = [AUTOMATIC, MEMB].into_iter().filter_map(here).collect();
@@ -46,7 +47,7 @@ pub fn all(plan: &Plan) -> Vec<Point> {
     busy.chain(idle).collect()
 }
 
-/// One number of readers: every scheme, interleaved.
+/// Measures every scheme, interleaved, with one number of readers.
 fn point(plan: &Plan, rows: &[&'static Contender], job: Job, readers: usize) -> Vec<Point> {
     let what = if matches!(job, Job::Read) { "busy" } else { "idle" };
     plan.now(&format!("{readers} {what} readers"));
@@ -101,7 +102,7 @@ fn conclude(
     }
 }
 
-/// The points, as text.
+/// Returns the points as text.
 pub fn text(plan: &Plan, points: &[Point]) -> String {
     let mut text = format!("more than {} busy threads are a benchmark of the scheduler too\n\n", plan.cores);
     let _ = writeln!(

@@ -1,17 +1,18 @@
-//! What a peer must say about itself, and nothing more: how to enter, load and leave, and how to
-//! replace. The loops over it are written once, in `loops.rs`, and compiled for each peer. Also
-//! used by the separate crate in `kovan/`.
+//! The trait that a scheme implements: how to enter, load and leave, and how to replace. The loops
+//! over it are written once, in `loops.rs`, and compiled for each scheme. The crate in `kovan/`
+//! uses this file too.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Sections between two quiescent states of a QSBR reader. Same number in `c/scheme.h`.
+/// The number of sections between two quiescent states of a QSBR reader. `c/scheme.h` has the same
+/// number.
 pub const BATCH: u64 = 1024;
 
 const ALIVE: u64 = 0x600d_c0de;
 const POISON: u64 = 0xdead;
 
-/// What is published: 64 bytes, of which the reader looks at one field and the writer overwrites it
-/// before freeing.
+/// The published object, of 64 bytes. The reader checks one field, which the writer overwrites
+/// before it frees the node.
 #[repr(C)]
 pub struct Node {
     alive: AtomicU64,
@@ -19,12 +20,12 @@ pub struct Node {
 }
 
 impl Node {
-    /// A live node.
+    /// Returns a live node.
     pub fn new() -> Node {
         Node { alive: AtomicU64::new(ALIVE), filler: [0; 7] }
     }
 
-    /// The reader's look: the process ends with a sentence if the node was freed under it.
+    /// Checks for the reader that the node is alive. Otherwise the process aborts with a sentence.
     #[inline(always)]
     pub fn look(&self) {
         if self.alive.load(Ordering::Relaxed) != ALIVE {
@@ -39,7 +40,8 @@ impl Drop for Node {
     }
 }
 
-// `extern "C"`: it never unwinds, as its C sister doesn't, and so costs the loops nothing.
+// `extern "C"` so that it never unwinds, as its counterpart in C does not, and costs the loops
+// nothing.
 #[cold]
 #[inline(never)]
 extern "C" fn freed_under_reader() -> ! {
@@ -49,17 +51,17 @@ extern "C" fn freed_under_reader() -> ! {
 
 /// The shared cell of one scheme, and how its readers and writers use it.
 pub trait Scheme: Send + Sync + Sized + 'static {
-    /// What a reading thread keeps between sections: its registration.
+    /// The registration that a reading thread keeps between sections.
     type Reader<'a>
     where
         Self: 'a;
 
-    /// What a writing thread keeps between writes; `()` where writers need nothing.
+    /// The state that a writing thread keeps between writes; `()` if there is none.
     type Writer<'a>
     where
         Self: 'a;
 
-    /// A cell with its first node in it.
+    /// Returns a cell with its first node in it.
     fn open() -> Self;
 
     /// Registers the calling thread.
@@ -68,35 +70,34 @@ pub trait Scheme: Send + Sync + Sized + 'static {
     /// Sets up the calling thread as a writer.
     fn writer(&self) -> Self::Writer<'_>;
 
-    /// Enter, load, `look` at what was found, leave.
+    /// Enters, loads, calls `look` with the node, and leaves.
     fn section(&self, reader: &mut Self::Reader<'_>, look: impl FnOnce(&Node));
 
-    /// Says that the reader holds nothing. Only QSBR has anything to say; called once every
-    /// [`BATCH`] sections.
+    /// Announces that the reader holds nothing, for QSBR. Called once every [`BATCH`] sections.
     #[inline(always)]
     fn quiescent(&self, _reader: &mut Self::Reader<'_>) {}
 
-    /// Runs `during` registered but outside any section.
+    /// Runs `during` in a registered thread outside any section.
     fn rest(&self, _reader: &mut Self::Reader<'_>, during: &mut dyn FnMut()) {
         during();
     }
 
-    /// The write of the table: a new node in, the old one poisoned and freed. Schemes with grace
-    /// periods wait for one; the others hand the old node to their collector.
+    /// Puts a new node in and poisons and frees the old one. Schemes with grace periods wait for
+    /// one first; the others hand the old node to their collector.
     fn replace(&self, writer: &mut Self::Writer<'_>);
 
-    /// The same without waiting, where the scheme can.
+    /// Replaces the node without waiting, if the scheme can.
     fn retire(&self, writer: &mut Self::Writer<'_>) {
         self.replace(writer);
     }
 
-    /// Waits for a grace period. Called only where the roster says that the scheme has them.
+    /// Waits for a grace period. Called only for schemes that have them, as the roster says.
     fn synchronize(&self) {
         unreachable!("this scheme has no grace periods");
     }
 
-    /// Waits until everything retired before is freed. Called only where the roster says that the
-    /// scheme has it.
+    /// Waits until everything retired before is freed. Called only for schemes that can, as the
+    /// roster says.
     fn barrier(&self) {
         unreachable!("this scheme has no barrier");
     }

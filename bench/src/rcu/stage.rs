@@ -1,42 +1,41 @@
-//! A scheme set up and ready to run, with its loops: what the measurements are written against.
-//! Implemented twice: by `loops.rs` for everything in Rust, and by `foreign.rs` for tables of
-//! functions from C and from `kovan/`.
+//! A scheme that is set up, with its loops: the interface that the measurements use. `loops.rs`
+//! implements it for everything in Rust, and `foreign.rs` for tables of functions from C and from
+//! `kovan/`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
-/// One shared cell and the loops over it. Every loop registers its thread where the scheme asks for
-/// that, and stores how many sections, writes or retirements it has done to `tally`.
+/// One shared cell and the loops over it. Every loop registers its thread if the scheme requires
+/// it, and stores the number of sections, writes or retirements that it has done to `tally`.
 pub trait Stage: Send + Sync {
-    /// The time that `n` sections, in whole batches, take in a single thread, their loop at one of
-    /// the [`ALIGNMENTS`](crate::alignment::ALIGNMENTS).
+    /// Returns the time of about `n` sections (whole batches) in one thread, with the loop at one
+    /// of the [`ALIGNMENTS`](crate::alignment::ALIGNMENTS).
     fn section(&self, n: u64, alignment: u32) -> Duration;
 
-    /// Empty sections, flat out, until `stop`: the classic reader, which counts and looks at the
-    /// stop flag after each.
+    /// Enters and leaves empty sections until `stop`. Counts and checks the flag after each.
     fn read(&self, stop: &AtomicBool, tally: &AtomicU64);
 
-    /// Sections that hold on for `inside`, spinning, back to back, until `stop`.
+    /// Enters sections and spins in each for `inside`, until `stop`.
     fn dwell(&self, stop: &AtomicBool, tally: &AtomicU64, inside: Duration);
 
-    /// Writes, flat out, until `stop`.
+    /// Writes without pause until `stop`.
     fn write(&self, stop: &AtomicBool, tally: &AtomicU64);
 
-    /// Retirements without waiting, flat out, until `stop`.
+    /// Retires without pause and without waiting until `stop`.
     fn retire(&self, stop: &AtomicBool, tally: &AtomicU64);
 
-    /// A single retirement, from a thread that is no reader.
+    /// Retires once, from a thread that is no reader.
     fn retire_one(&self);
 
     /// Runs `during` within one section.
     fn hold(&self, during: &mut dyn FnMut());
 
-    /// Runs `during` registered, outside any section.
+    /// Runs `during` in a registered thread outside any section.
     fn rest(&self, during: &mut dyn FnMut());
 
-    /// One grace period, called from a thread that is no reader.
+    /// Waits for a grace period, from a thread that is no reader.
     fn synchronize(&self);
 
-    /// Waits for everything retired before.
+    /// Waits until everything retired before is freed.
     fn barrier(&self);
 }

@@ -1,12 +1,12 @@
-//! The table of functions that a scheme compiled apart from us gives, as in `c/scheme.h`. Used by
-//! `foreign.rs`, which calls one, and by `kovan/`, which gives one.
+//! The table of functions of a scheme that is compiled separately, as in `c/scheme.h`. `foreign.rs`
+//! calls one, and the crate in `kovan/` provides one.
 
 use std::ffi::c_void;
 
-/// Called back with its argument from within a section or a registration.
+/// A function that is called back, with its argument, within a section or a registration.
 pub type During = unsafe extern "C" fn(*mut c_void);
 
-/// Each field is the `Stage` method of that name; `stop` points to an `AtomicBool`, `tally` to an
+/// The `Stage` methods of a scheme, by name. `stop` points to an `AtomicBool`, `tally` to an
 /// `AtomicU64`.
 #[repr(C)]
 pub struct Table {

@@ -1,5 +1,5 @@
-//! One reader asleep within its section, a second one busy: how much the busy one loses while a
-//! writer waits for the first, and how many heavy fences and wakes that grace period takes.
+//! One reader asleep within its section beside a busy one: how much the busy one loses while a
+//! writer waits for the sleeper, and how many heavy fences and wakes that grace period takes.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::rcu::jobs::{Crew, Job, during};
 use crate::rcu::roster::{self, AUTOMATIC, Contender, MEMB};
 use crate::rcu::stage::Stage;
 
-/// How long the one sleeps: the 10 ms of the table, and what it takes until the writer has come.
+/// The time that the reader sleeps: the 10 ms of the table, and the time until the writer has come.
 const ASLEEP: Duration = Duration::from_millis(13);
 
 pub fn figures(plan: &Plan) -> Vec<Figure> {
@@ -42,7 +42,8 @@ pub fn figures(plan: &Plan) -> Vec<Figure> {
     figures
 }
 
-/// The busy reader's rate while the other sleeps, without a writer : with one waiting.
+/// Returns the busy reader's rate while the other sleeps, without a writer divided by with one
+/// waiting.
 fn slowdown(row: &Contender, cycles: usize) -> Result<f64, Error> {
     let stage = row.open()?;
     during(&*stage, &[Job::Read], |crew| {
@@ -55,7 +56,7 @@ fn slowdown(row: &Contender, cycles: usize) -> Result<f64, Error> {
     })?
 }
 
-/// The busy reader's rate during `wait`, while another reader sleeps within its section.
+/// Returns the busy reader's rate during `wait`, while another reader sleeps within its section.
 fn rate_while(stage: &dyn Stage, crew: &Crew, wait: impl FnOnce()) -> Result<f64, Error> {
     during(stage, &[Job::Asleep(ASLEEP)], |_| {
         let (before, began) = (crew.counts()[0], Instant::now());
@@ -64,7 +65,7 @@ fn rate_while(stage: &dyn Stage, crew: &Crew, wait: impl FnOnce()) -> Result<f64
     })
 }
 
-/// The most heavy fences and the most wakes of any such grace period.
+/// Returns the most heavy fences and the most wakes of any such grace period.
 fn counted(cycles: usize) -> Result<Vec<f64>, Error> {
     let stage = roster::get(AUTOMATIC)?.open()?;
     during(&*stage, &[Job::Read], |_| {

@@ -1,6 +1,6 @@
 //! `barrier()` with nothing queued and with one callback queued, and the time until a poll cookie
-//! turns ready; in microseconds, and in grace periods: divided by the time of a `synchronize` taken
-//! in the same round, beside the same reader.
+//! turns ready: in microseconds, and in grace periods, which is the time divided by that of a
+//! `synchronize` in the same round beside the same reader.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Heavy fences in one grace period, counted by the library itself.
+//! Heavy fences in one grace period, as the library counts them.
 
 use leeward::{fence, rcu};
 
@@ -21,7 +21,7 @@ pub fn figures(plan: &Plan) -> Vec<Figure> {
     alone(plan, plan.rounds, titles, most)
 }
 
-/// The most heavy fences of any grace period: of those that did not sleep, of those that did.
+/// Returns the most heavy fences of any grace period that did not sleep, and of any that did.
 fn most() -> Result<Vec<f64>, Error> {
     let stage = roster::get(AUTOMATIC)?.open()?;
     during(&*stage, &[Job::Read], |_| {

@@ -1,5 +1,5 @@
-//! Readers and writers flat out: always at the thread counts of the target table, whatever the rows
-//! are taken at.
+//! Readers and writers without pause, at the thread counts of the target table, whatever those of
+//! the rows are.
 
 use super::against;
 use crate::error::Error;
@@ -48,7 +48,7 @@ fn pair(id: &str, what: &str, reads: f64, writes: f64) -> Vec<Title> {
     ]
 }
 
-/// All reads and all writes of a row, per second.
+/// Returns the reads and the writes of a row, per second, of all threads together.
 pub fn sums(row: &Contender, readers: usize, writers: usize, time: std::time::Duration) -> Result<(f64, f64), Error> {
     let stage = row.open()?;
     let jobs = [vec![Job::Read; readers], vec![Job::Write; writers]].concat();

@@ -1,4 +1,5 @@
-//! How long a grace period takes, and how many are served, beside readers of several kinds.
+//! The time of a grace period, and the rate of calls that are served, beside readers of several
+//! kinds.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ pub fn figures(plan: &Plan) -> Vec<Figure> {
     figures
 }
 
-/// `synchronize` over and over beside `jobs`.
+/// Measures `synchronize`, called over and over beside `jobs`.
 fn back_to_back(plan: &Plan, title: Title, jobs: &[Job]) -> Vec<Figure> {
     against(plan, plan.rounds, AUTOMATIC, vec![title], |row| {
         let stage = row.open()?;
@@ -50,8 +51,8 @@ fn ten_microseconds(plan: &Plan) -> Vec<Figure> {
     })
 }
 
-/// The calls served, and what the reader got done meanwhile: whoever keeps it off its processor
-/// serves more of them.
+/// Measures the calls that are served, and the reader's sections meanwhile: a scheme that keeps the
+/// reader off its processor serves more calls.
 fn sixteen_writers(plan: &Plan) -> Vec<Figure> {
     let what = "16 writers, one reader with 100 us sections";
     let served = format!("{what}: grace periods served");
@@ -68,7 +69,7 @@ fn sixteen_writers(plan: &Plan) -> Vec<Figure> {
     })
 }
 
-/// The mean time of one `synchronize`, in microseconds; at least three calls.
+/// Returns the mean time of one `synchronize`, in microseconds, of three calls at least.
 pub fn mean_synchronize(stage: &dyn Stage, time: Duration) -> f64 {
     stage.synchronize();
     let (began, mut calls) = (Instant::now(), 0);
@@ -81,10 +82,10 @@ pub fn mean_synchronize(stage: &dyn Stage, time: Duration) -> f64 {
 
 const TIMES: u32 = 20;
 
-/// The mean time of `what`, in microseconds, called now and then. Back to back would measure
-/// something else beside a reader that is nearly always inside: where threads share a core, the
-/// woken caller takes it from the reader that has just left, and then calls a thousand times beside
-/// nobody.
+/// Returns the mean time of `what`, in microseconds, called now and then. Calls back to back would
+/// measure something else beside a reader that is nearly always inside: where threads share a core,
+/// the woken caller takes it from the reader that has just left, and then makes a thousand calls
+/// beside no reader.
 pub fn mean_now_and_then(mut what: impl FnMut()) -> f64 {
     let mut total = Duration::ZERO;
     for _ in 0..TIMES {

@@ -1,6 +1,6 @@
-//! Memory: two producers that flood the deferral, and a reader that is stuck while they do. Each
-//! scheme in a fresh process, so that what is measured is the growth of that process alone: its
-//! peak less what it had before the flood.
+//! Memory: two producers that flood the deferral, without a reader and beside one that is stuck.
+//! Each scheme runs in a fresh process, so that the figure is the growth of that process alone: its
+//! peak less its memory before the flood.
 
 use std::process::Command;
 use std::time::Duration;
@@ -18,12 +18,12 @@ use crate::rounds::Rounds;
 
 const PEERS: [&str; 6] = [MEMB, "crossbeam-epoch", "seize", "haphazard", "sdd", "kovan"];
 
-/// What floods.
+/// The threads of the flood.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Case {
-    /// Two producers, no reader.
+    /// Two producers and no reader.
     Flood,
-    /// Two producers, and a reader within one section all the time.
+    /// Two producers, and a reader that stays within one section.
     Stuck,
 }
 
@@ -37,7 +37,7 @@ pub fn figures(plan: &Plan) -> Vec<Figure> {
     figures
 }
 
-/// One case: ours, then each peer, interleaved; ours is the same in each of the figures.
+/// Measures one case: ours, then each peer, interleaved. Ours is the same in each of the figures.
 fn case(plan: &Plan, rounds: usize, case: Case, id: &str, what: &str, seconds: f64) -> Vec<Figure> {
     plan.now(what);
     let mut ours = Ok(Vec::new());
@@ -58,7 +58,7 @@ fn short(peer: &'static str) -> &'static str {
     peer.split('-').next().unwrap_or(peer)
 }
 
-/// The limit of the domain that the contender retires to, in MB.
+/// Returns the limit of the domain that our row retires to, in MB, as the target.
 fn limit() -> Target {
     Target::AtMost(Global::limit().bytes as f64 / 1e6)
 }
@@ -87,7 +87,7 @@ fn in_child(row: &str, case: Case, seconds: f64) -> Result<f64, Error> {
         .map_err(|_| Error::new(format!("{row}: the process that was to be flooded said `{}`", said.trim())))
 }
 
-/// The child's whole work: the growth of its memory, in MB, printed.
+/// Does the child's work: floods, and prints the growth of its memory, in MB.
 pub fn child(row: &str, case: Case, seconds: f64) -> Result<(), Error> {
     let row: &Contender = roster::get(row)?;
     let stage = row.open()?;
@@ -98,16 +98,16 @@ pub fn child(row: &str, case: Case, seconds: f64) -> Result<(), Error> {
     let jobs = if case == Case::Stuck { [&[Job::Asleep(time)][..], &producers].concat() } else { producers.to_vec() };
     during(&*stage, &jobs, |_| std::thread::sleep(time))?;
     println!("{}", (status("VmHWM:")? - before) / 1000.0);
-    // What is still queued has been measured: nobody waits for it.
+    // What is still queued has been measured, and need not be freed.
     std::process::exit(0)
 }
 
-/// A few retirements, so that what a scheme sets up once isn't taken for growth.
+/// Retires a few times, so that what a scheme sets up once does not count as growth.
 fn warm_up(stage: &dyn Stage) -> Result<(), Error> {
     during(stage, &[Job::Retire], |_| std::thread::sleep(Duration::from_millis(1)))
 }
 
-/// A line of this process's status file, in kB of 1,024 bytes, as kB of 1,000.
+/// Returns a line of this process's status file, which is in units of 1,024 bytes, in kB of 1,000.
 fn status(field: &str) -> Result<f64, Error> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix(field));

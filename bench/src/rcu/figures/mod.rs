@@ -1,5 +1,5 @@
-//! The lines of the target table. Each module measures some of them; `all` runs them in the table's
-//! order.
+//! The lines of the target table. Each module measures some of them, and `all` runs them in the
+//! table's order.
 
 mod asleep;
 mod barrier;
@@ -17,7 +17,7 @@ use crate::interleave::interleave;
 use crate::plan::Plan;
 use crate::rcu::roster::{self, Contender};
 
-/// Every figure of the target table.
+/// Measures every figure of the target table.
 pub fn all(plan: &Plan) -> Vec<Figure> {
     let groups: [groups::Group; 7] = [
         section::figures,
@@ -31,7 +31,8 @@ pub fn all(plan: &Plan) -> Vec<Figure> {
     groups::run(plan, "rcu", &groups)
 }
 
-/// Figures that are taken together, ours (the row of that name) against the peer's, interleaved.
+/// Measures figures that are taken together: ours (the row of that name) against the peer's,
+/// interleaved.
 fn against(
     plan: &Plan,
     rounds: usize,

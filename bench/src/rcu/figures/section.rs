@@ -1,5 +1,5 @@
-//! Enter, load and leave in a single thread. Cheap to take, so more rounds than elsewhere: the
-//! cheapest is the least disturbed.
+//! Enter, load and leave in a single thread. A round takes little time, so there are more rounds
+//! than elsewhere, and the cheapest one is the least disturbed.
 
 use super::against;
 use crate::alignment::{self, Times};
@@ -8,7 +8,7 @@ use crate::figure::{Figure, Target, Title};
 use crate::plan::Plan;
 use crate::rcu::roster::{AUTOMATIC, Contender, HANDLE, MEMB};
 
-/// Sections in one round: some milliseconds. A whole number of batches.
+/// The number of sections in one round, which take some milliseconds: a whole number of batches.
 pub const SECTIONS: u64 = 4096 * 1024;
 
 pub fn figures(plan: &Plan) -> Vec<Figure> {
@@ -41,7 +41,7 @@ fn take(plan: &Plan, ours: &'static str, title: Title) -> Vec<Figure> {
     figures
 }
 
-/// The time of one section, from about `n` of them.
+/// Returns the time of one section, measured over about `n` of them.
 pub fn nanoseconds(row: &Contender, n: u64) -> Result<Times, Error> {
     let stage = row.open()?;
     Ok(alignment::nanoseconds(n, |each, alignment| stage.section(each, alignment)))

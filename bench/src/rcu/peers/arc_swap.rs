@@ -1,5 +1,4 @@
-//! arc-swap: `ArcSwap::load` to read, `store` to write. The last one who held the old value frees
-//! it.
+//! arc-swap: `ArcSwap::load` to read, `store` to write. The last holder of the old value frees it.
 
 use arc_swap::ArcSwap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! leeward, as its users have it: read automatically (`rcu::read`), through a `Reader` handle, or
-//! by quiescent states; in the global domain, or in one whose readers execute full fences. The
-//! strategy of the heavy fence is switched between rows.
+//! leeward as programs use it: read automatically (`rcu::read`), through a `Reader` handle, or by
+//! quiescent states; in the global domain, or in one whose readers execute full fences. The
+//! strategy of the heavy fence changes between rows.
 
 use leeward::rcu::{self, Domain, Global, RcuCell, Reader, qsbr};
 use leeward::rcu_domain;
@@ -8,11 +8,11 @@ use leeward::rcu_domain;
 use crate::rcu::scheme::{Node, Scheme};
 
 rcu_domain! {
-    /// The `mb` scheme: full fences in the reader, no system call in the writer.
+    /// The domain of the `mb` row: full fences in the reader, no system call in the writer.
     pub struct Fenced: Full;
 }
 
-/// `rcu::read()`: registered on first use.
+/// The scheme of `rcu::read()`, which registers its thread on first use.
 pub struct Automatic(RcuCell<Node, Global>);
 
 impl Scheme for Automatic {
@@ -50,7 +50,7 @@ impl Scheme for Automatic {
     }
 }
 
-/// An explicit `Reader` handle.
+/// The scheme of an explicit `Reader` handle.
 pub struct Handle<D: Domain>(RcuCell<Node, D>);
 
 impl<D: Domain> Scheme for Handle<D> {
@@ -90,7 +90,7 @@ impl<D: Domain> Scheme for Handle<D> {
     }
 }
 
-/// Quiescent states, announced as often as liburcu-qsbr's reader does here.
+/// The scheme of quiescent states, announced as often as by liburcu-qsbr's reader.
 pub struct Qsbr(RcuCell<Node, Global>);
 
 impl Scheme for Qsbr {

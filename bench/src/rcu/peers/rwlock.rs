@@ -1,5 +1,5 @@
-//! Reader-writer locks, std's and parking_lot's: a read takes the lock, a write takes it alone,
-//! replaces the node and frees the old one.
+//! The reader-writer locks of std and parking_lot. A read locks for reading; a write locks for
+//! writing, replaces the node and frees the old one.
 
 use crate::rcu::scheme::{Node, Scheme};
 
