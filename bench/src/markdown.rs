@@ -25,16 +25,16 @@ pub fn write(to: &str, parts: &[String]) -> Result<(), Error> {
 /// Returns the lines that say what the numbers were taken on, and how to read a ratio.
 pub fn head(plan: &Plan, versions: &Versions) -> String {
     let machine = Machine::here();
-    format!(
-        "Everything interleaved in one run of {} rounds, {} s a row: {}, {} cores, Linux {}; {}.\n\
-         A ratio is ours to theirs: the median of the rounds, with the least and the greatest.\n",
+    paragraph(&format!(
+        "Everything interleaved in one run of {} rounds, {} s a row: {}, {} cores, Linux {}; {}. A ratio is ours to \
+         theirs: the median of the rounds, with the least and the greatest.",
         plan.rounds,
         plan.row.as_secs_f64(),
         machine.cpu,
         machine.cores,
         machine.kernel,
         peers(versions),
-    )
+    ))
 }
 
 /// Returns a table. Every line has as many cells as the first.
@@ -47,6 +47,11 @@ pub fn table(lines: impl IntoIterator<Item = Vec<String>>) -> String {
         }
     }
     text
+}
+
+/// Returns a paragraph, wrapped at the page's width.
+pub fn paragraph(text: &str) -> String {
+    textwrap::fill(text, textwrap::Options::new(WIDTH).break_words(false)) + "\n"
 }
 
 /// Returns an item of a list, wrapped at the page's width.

@@ -19,7 +19,7 @@ pub struct Plan {
 impl Plan {
     pub fn new(readers: usize, writers: usize, seconds: f64, rounds: usize, quick: bool) -> Plan {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} [{elapsed}] {bar:30} {pos}/{len}  {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} [{elapsed}] {bar:30} {pos}/{len}  {wide_msg}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));

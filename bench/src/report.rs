@@ -12,10 +12,15 @@ use crate::error::Error;
 use crate::figure::Figure;
 use crate::machine::{self, Machine};
 use crate::plan::Plan;
+use crate::rcu::roster;
 use crate::versions::Versions;
 
+/// The columns of the printed report: no line is wider, so that it fits every terminal.
+const WIDTH: usize = 80;
 /// The time from which a heavy fence counts as slow.
 const SLOW: Duration = Duration::from_micros(100);
+/// Fewer processors than this are worth a remark.
+const FEW: usize = 4;
 
 /// Returns one object with the whole report. `rows` are those of the main job or of the scaling.
 pub fn object(versions: &Versions, figures: &[Figure], rows: &[impl Serialize]) -> Value {
@@ -33,14 +38,23 @@ pub fn write(to: &str, object: &Value) -> Result<(), Error> {
     fs::write(to, text).map_err(|error| Error::new(format!("{to} could not be written: {error}")))
 }
 
-/// Prints the report as text: to standard output, or to standard error if the JSON goes to standard
-/// output.
+/// Prints the report as text, in lines of 80 columns: to standard output, or to standard error if the JSON goes to
+/// standard output.
 pub fn show(common: &Common, text: &str) {
+    let text: String = text.lines().map(|line| fitted(line) + "\n").collect();
     if common.json.as_deref() == Some("-") {
         eprint!("{text}");
     } else {
         print!("{text}");
     }
+}
+
+/// Returns a line, wrapped if it is too wide.
+fn fitted(line: &str) -> String {
+    if line.chars().count() <= WIDTH {
+        return line.to_string();
+    }
+    textwrap::fill(line, textwrap::Options::new(WIDTH).subsequent_indent("    "))
 }
 
 /// Returns the head of every table: the machine, the peers and the plan.
@@ -56,8 +70,7 @@ pub fn head(plan: &Plan, versions: &Versions, what: &str) -> String {
         format!("peers: {}", peers(versions)),
         format!("{what}; {} interleaved rounds, medians; {} s a row", plan.rounds, plan.row.as_secs_f64()),
     ];
-    let options = textwrap::Options::new(80).subsequent_indent("    ").break_words(false);
-    head.iter().map(|line| textwrap::fill(line, &options) + "\n").collect()
+    head.iter().map(|line| fitted(line) + "\n").collect()
 }
 
 /// Returns the figures as text in lines of 80 columns. With `verbose`, a description follows each
@@ -105,32 +118,41 @@ fn description(figure: &Figure) -> String {
     textwrap::indent(&textwrap::fill(&text, 76), "    ") + "\n"
 }
 
-/// Returns what the table means, and what a reader should know about this machine.
+/// Returns three sentences: two on what the table means, and one on what a reader should know about this machine.
 pub fn closing(figures: &[Figure], versions: &Versions) -> String {
     let judged = figures.iter().filter(|figure| figure.met.is_some()).count();
     let met = figures.iter().filter(|figure| figure.met == Some(true)).count();
-    let mut text = format!(
-        "Of a time or a count less is better, of a rate (\"/s\" in `--verbose`) more is. {met} of {judged} targets were \
-         met in this run; a ratio whose min and max lie on both sides of the target says nothing about it."
-    );
-    let fence = machine::heavy_fence();
-    if fence > SLOW {
-        let _ = write!(
-            text,
-            " A heavy fence takes {fence:.0?} here beside a running thread, because interrupts between the processors \
-             are slow: prefer `defer` to `synchronize`, let callers share grace periods, and take `asym` locks only \
-             where writes are rare."
-        );
-    }
-    let cores = Machine::here().cores;
-    if cores < 4 {
-        let _ = write!(text, " {cores} processors: rows with more threads than that measure the scheduler too.");
-    }
     let absent: Vec<_> = versions.iter().filter(|(_, version)| version.is_none()).map(|(name, _)| *name).collect();
-    if !absent.is_empty() {
-        let _ = write!(text, " Absent: {}; bench/README.md says how to get them.", absent.join(", "));
+    let text = format!(
+        "{met} of {judged} targets were met in this run: of rates (\"/s\" in `--verbose`) and of fairness more is \
+         better, of everything else less. A ratio whose min and max lie on both sides of its target says nothing about \
+         it. {}",
+        remarks(machine::heavy_fence(), Machine::here().cores, &absent)
+    );
+    format!("\n{}\n", textwrap::fill(&text, WIDTH))
+}
+
+/// Returns a sentence on what is worth noting about a machine.
+fn remarks(fence: Duration, cores: usize, absent: &[&str]) -> String {
+    let mut notes = Vec::new();
+    if fence > SLOW {
+        notes.push(format!(
+            "interrupts between its processors are slow (a heavy fence takes {fence:.0?} beside a running thread), so \
+             prefer `defer` to `synchronize`, let callers share grace periods, and take `asym` locks only where writes \
+             are as rare as `leeward doctor` says"
+        ));
     }
-    format!("\n{}\n", textwrap::fill(&text, 80))
+    if cores < FEW {
+        notes.push(format!("it has {cores} processors, so rows with more threads measure the scheduler too"));
+    }
+    if !absent.is_empty() {
+        let peer = |name: &&str| format!("{name} ({})", roster::how_to_get(name));
+        notes.push(format!("absent peers: {}", absent.iter().map(peer).collect::<Vec<_>>().join(", ")));
+    }
+    if notes.is_empty() {
+        return format!("On this machine a heavy fence takes {fence:.1?}, and no peer is absent.");
+    }
+    format!("On this machine: {}.", notes.join("; "))
 }
 
 /// Returns every peer with its version, separated by commas.
@@ -163,10 +185,31 @@ pub fn short(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use std::time::Duration;
+
+    use super::{WIDTH, fitted, remarks, short};
 
     #[test]
     fn three_digits_matter() {
         assert_eq!([short(0.0), short(1.234), short(930_100_000.0), short(35_200.0)], ["0", "1.23", "930 M", "35.2 k"]);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_a_terminal() {
+        let line = "leeward ".repeat(40) + &"x".repeat(100);
+        assert!(fitted(&line).lines().all(|line| line.chars().count() <= WIDTH));
+        assert_eq!(fitted("  short"), "  short");
+    }
+
+    #[test]
+    fn the_machine_is_one_sentence() {
+        let slow = remarks(Duration::from_micros(750), 2, &["liburcu", "kovan"]);
+        for said in
+            ["slow (a heavy fence takes 750µs", "2 processors", "liburcu (install liburcu-dev", "kovan (it needs"]
+        {
+            assert!(slow.contains(said), "{slow}");
+        }
+        assert!(!slow.trim_end_matches('.').contains(". "), "{slow}");
+        assert!(remarks(Duration::from_micros(2), 8, &[]).contains("no peer is absent"));
     }
 }

@@ -2,10 +2,10 @@
 //! `pin`, a protected load and `retire` of a node that begins with kovan's header: what its
 //! documentation gives for low-level control.
 
-#[path = "../../src/rcu/loops.rs"]
-mod loops;
 #[path = "../../src/alignment.rs"]
 mod alignment;
+#[path = "../../src/rcu/loops.rs"]
+mod loops;
 #[path = "../../src/rcu/scheme.rs"]
 mod scheme;
 #[path = "../../src/rcu/stage.rs"]

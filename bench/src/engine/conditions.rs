@@ -27,7 +27,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
     let pairs = [
         ("plain", "wake-op beside plain", WAKE_OP, PLAIN, Target::RatioAtMost(1.0)),
         ("requeue", "wake-op beside requeue", WAKE_OP, REQUEUE, Target::RatioAtMost(1.0)),
-        ("kernel", "wake-op beside the same over the kernel", WAKE_OP, "leeward wake-op", Target::Open),
+        ("kernel", "wake-op beside wake-op over the kernel", WAKE_OP, "leeward wake-op", Target::Open),
     ];
     for (id, against, ours, peer, target) in pairs {
         let title = Title::new(&format!("condvar.{id}"), format!("{what}: {against}"), "us", Some(peer), target);

@@ -94,7 +94,7 @@ fn times(live: usize, spaces: usize) -> Result<Vec<f64>, Error> {
     for visit in 0..VISITS {
         let number = order(visit);
         if engine.wake(host(number), word(2 * number + 1), 1, ANY) != Ok(0) {
-            return Err(Error::new("a wake woke at a deserted word"));
+            return Err(Error::new("a wake found a waiter at a word that has none"));
         }
     }
     let nobody = began.elapsed();

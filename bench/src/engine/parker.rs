@@ -33,7 +33,7 @@ pub type Open = fn() -> Result<Box<dyn Parker>, Error>;
 
 /// Opens an engine with its host.
 pub fn lot() -> Result<ParkingLot, Error> {
-    ParkingLot::new(8).map_err(|error| Error::new(format!("there is no parking lot: {error}")))
+    ParkingLot::new(8).map_err(|error| Error::new(format!("the engine could not be made: {error}")))
 }
 
 pub fn engine() -> Result<Box<dyn Parker>, Error> {

@@ -104,7 +104,7 @@ pub fn contest<T>(
 impl Board {
     pub fn score(&self, name: &str) -> Result<Vec<f64>, Error> {
         let score = self.scores.iter().find(|score| score.name == name);
-        score.map_or_else(|| Err(Error::new(format!("nobody named {name} took part"))), |score| score.taken.clone())
+        score.map_or_else(|| Err(Error::new(format!("no entrant is named {name}"))), |score| score.taken.clone())
     }
 
     /// Returns the peer with the best median, or none if all peers are absent.

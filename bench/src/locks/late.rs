@@ -172,7 +172,7 @@ fn lateness(plan: &Plan, vain: &dyn Vain, spinners: usize) -> Result<Vec<f64>, E
 fn late_by(vain: &dyn Vain) -> Result<f64, Error> {
     let began = Instant::now();
     if !vain.wait() {
-        return Err(Error::new("a wait in vain ended without its time being up"));
+        return Err(Error::new("a wait ended before its time was up"));
     }
     Ok((began.elapsed().as_secs_f64() - LIMIT.as_secs_f64()).max(0.0) * 1e6)
 }

@@ -37,10 +37,11 @@ pub fn compare(options: &Rcu) -> Result<bool, Error> {
         report::write(file, &report::object(&versions, &figures, &rows))?;
     }
     if let Some(file) = &options.markdown {
-        let rows = format!(
-            "The rows, {threads} (a write *waits* for a grace period and frees, or *retires* to a collector, or *locks* readers out; only writes of one kind compare):\n\n{}",
-            rows::markdown(&rows)
-        );
+        let title = markdown::paragraph(&format!(
+            "The rows, {threads} (a write *waits* for a grace period and frees, or *retires* to a collector, or *locks* \
+             readers out; only writes of one kind compare):"
+        ));
+        let rows = format!("{title}\n{}", rows::markdown(&rows));
         markdown::write(file, &[markdown::head(&plan, &versions), markdown::figures(&figures), rows])?;
     }
     Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.error.is_none()))

@@ -83,6 +83,15 @@ const LIBURCU: &str =
 const FLAVOUR: &str = "the liburcu that is installed has no such flavour";
 const KOVAN: &str = "it needs Rust 1.90 or newer, and on x86-64 a processor with cmpxchg16b";
 
+/// Returns what to install, or what is needed, where a peer is absent.
+pub fn how_to_get(peer: &str) -> &'static str {
+    match peer {
+        "liburcu" => LIBURCU,
+        "kovan" => KOVAN,
+        _ => "bench/README.md says what it needs",
+    }
+}
+
 /// Returns every row, in the table's order.
 pub fn all() -> &'static [Contender] {
     static ALL: OnceLock<Vec<Contender>> = OnceLock::new();

@@ -107,14 +107,14 @@ pub fn text(plan: &Plan, rows: &[Row]) -> String {
     }
     let _ = writeln!(
         text,
-        "\n{:<28} {:>12} {:>12}  {:<8} {:>12} {:>9}",
+        "\n{:<28} {:>9} {:>9}  {:<7} {:>11} {:>8}",
         "", "reads/s", "writes/s", "a write", "section, ns", "cheapest"
     );
     for row in rows {
         let _ = match (row.reads_per_second, row.writes_per_second) {
             (Some(reads), Some(writes)) => writeln!(
                 text,
-                "{:<28} {:>12} {:>12}  {:<8} {:>12} {:>9}",
+                "{:<28} {:>9} {:>9}  {:<7} {:>11} {:>8}",
                 row.scheme,
                 short(reads),
                 short(writes),
@@ -131,8 +131,8 @@ pub fn text(plan: &Plan, rows: &[Row]) -> String {
             ),
         };
     }
-    text + "\na write: `waits` for a grace period and frees; `retires` to a collector without waiting; `locks` readers out and frees.\n\
-            Only writes of one kind compare with each other.\n"
+    text + "\na write: `waits` for a grace period and frees; `retires` to a collector without\n\
+            waiting; `locks` readers out and frees. Only writes of one kind compare.\n"
 }
 
 /// Returns the rows as Markdown.

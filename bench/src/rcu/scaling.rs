@@ -105,22 +105,19 @@ fn conclude(
 /// Returns the points as text.
 pub fn text(plan: &Plan, points: &[Point]) -> String {
     let mut text = format!("more than {} busy threads are a benchmark of the scheduler too\n\n", plan.cores);
-    let _ = writeln!(
-        text,
-        "{:>7} {:<5} {:<20} {:>12} {:>18}  min .. max",
-        "readers", "", "", "reads/s", "grace period, us"
-    );
+    let _ =
+        writeln!(text, "{:>7} {:<5} {:<17} {:>8} {:>16}  min .. max", "readers", "", "", "reads/s", "grace period, us");
     for point in points {
         let number = |value: Option<f64>| value.map_or_else(|| "-".to_string(), short);
         let _ = match &point.error {
             Some(error) => writeln!(
                 text,
-                "{:>7} {:<5} {:<20} could not be measured: {error}",
+                "{:>7} {:<5} {:<17} could not be measured: {error}",
                 point.readers, point.readers_are, point.scheme
             ),
             None => writeln!(
                 text,
-                "{:>7} {:<5} {:<20} {:>12} {:>18}  {} .. {}",
+                "{:>7} {:<5} {:<17} {:>8} {:>16}  {} .. {}",
                 point.readers,
                 point.readers_are,
                 point.scheme,

@@ -19,20 +19,20 @@ const ASLEEP: Duration = Duration::from_millis(13);
 
 pub fn figures(plan: &Plan) -> Vec<Figure> {
     let cycles = if plan.quick { 4 } else { 10 };
-    let what = "one reader asleep 10 ms inside: a second, busy one's reads, undisturbed : during the grace period";
+    let what = "one reader asleep 10 ms inside: a second, busy one's reads, undisturbed to during the grace period";
     let busy = Title::new("asleep.busy", what, "times", Some(MEMB), Target::AtMost(1.1));
     let mut figures = against(plan, plan.rounds, AUTOMATIC, vec![busy], |row| Ok(vec![slowdown(row, cycles)?]));
     let titles = vec![
         Title::new(
             "asleep.heavy",
-            "the same: heavy fences of that grace period, at most",
+            "one reader asleep 10 ms inside: heavy fences of that grace period, at most",
             "fences",
             None,
             Target::AtMost(3.0),
         ),
         Title::new(
             "asleep.wakes",
-            "the same: sleeps of that grace period, each ended by one wake, at most",
+            "one reader asleep 10 ms inside: sleeps of that grace period, each ended by one wake, at most",
             "wakes",
             None,
             Target::AtMost(1.0),
@@ -52,7 +52,7 @@ fn slowdown(row: &Contender, cycles: usize) -> Result<f64, Error> {
             quiet += rate_while(&*stage, crew, || std::thread::sleep(ASLEEP / 2))?;
             disturbed += rate_while(&*stage, crew, || stage.synchronize())?;
         }
-        if disturbed > 0.0 { Ok(quiet / disturbed) } else { Err(Error::new("the busy reader never got on")) }
+        if disturbed > 0.0 { Ok(quiet / disturbed) } else { Err(Error::new("the busy reader made no progress")) }
     })?
 }
 

@@ -30,7 +30,7 @@ pub enum Case {
 pub fn figures(plan: &Plan) -> Vec<Figure> {
     let cut = if plan.quick { 4.0 } else { 1.0 };
     let flood = format!("memory: two producers flooding defer for {} s, growth", 2.0 / cut);
-    let stuck = format!("memory: the same, one reader stuck for {} s, growth", 1.0 / cut);
+    let stuck = format!("memory: two producers flooding defer, one reader stuck for {} s, growth", 1.0 / cut);
     let rounds = if plan.quick { 1 } else { plan.rounds };
     let mut figures = case(plan, rounds, Case::Flood, "memory.flood", &flood, 2.0 / cut);
     figures.extend(case(plan, rounds, Case::Stuck, "memory.stuck", &stuck, 1.0 / cut));
@@ -82,9 +82,7 @@ fn in_child(row: &str, case: Case, seconds: f64) -> Result<f64, Error> {
     let output = child.args(["memory-child", row, case, &seconds.to_string()]).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let said = String::from_utf8_lossy(&output.stderr);
-    text.trim()
-        .parse()
-        .map_err(|_| Error::new(format!("{row}: the process that was to be flooded said `{}`", said.trim())))
+    text.trim().parse().map_err(|_| Error::new(format!("{row}: the flooded process failed: `{}`", said.trim())))
 }
 
 /// Does the child's work: floods, and prints the growth of its memory, in MB.
