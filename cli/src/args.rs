@@ -1,4 +1,4 @@
-//! The command line, and what is said when it is wrong: one sentence and exit code 2.
+//! The command line. A wrong one is answered by one sentence and exit code 2.
 
 use std::path::PathBuf;
 
@@ -22,14 +22,16 @@ struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// What this kernel and machine give, what each of it means for you, and what to do about what is missing
+    /// Show what this kernel and machine provide, what each part means, and what to do about what
+    /// is missing
     Doctor(Doctor),
     /// Try to break the library, for seconds or for hours
     Torture {
         #[command(subcommand)]
         subject: Subject,
     },
-    /// Print the completions of a shell: `leeward completions bash > ~/.local/share/bash-completion/completions/leeward`
+    /// Print the completions of a shell: `leeward completions bash >
+    /// ~/.local/share/bash-completion/completions/leeward`
     Completions { shell: Shell },
     /// Write the manual pages, one for each verb: `leeward man ~/.local/share/man/man1`
     Man { directory: PathBuf },
@@ -37,13 +39,15 @@ pub enum Command {
 
 #[derive(Subcommand)]
 pub enum Subject {
-    /// Userspace RCU: poisoned memory, nested sections, signals, forks, threads that come and go, stuck readers
+    /// Userspace RCU: poisoned memory, nested sections, signals, forks, short-lived threads, stuck
+    /// readers
     Rcu(Rcu),
-    /// Robust locks: processes that are killed at random instants, just woken, and at every instruction of lock and unlock
+    /// Robust locks: processes that are killed at random instants, just after a wake, and at every
+    /// instruction of lock and unlock
     Robust(Robust),
 }
 
-/// The whole command line, for what is generated from it.
+/// Returns the whole command line, for the files that are generated from it.
 pub fn command() -> clap::Command {
     Cli::command()
 }
@@ -57,16 +61,17 @@ pub struct Doctor {
 
 #[derive(Args)]
 pub struct Rcu {
-    /// How long to go on
+    /// Duration in seconds
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: u32,
-    /// What the choice of actions is drawn from; decimal, or hexadecimal with 0x [default: random, and printed]
+    /// Seed of the choice of actions, decimal or hexadecimal with 0x [default: random, and printed]
     #[arg(long, value_name = "S", value_parser = seed)]
     pub seed: Option<u64>,
-    /// How the heavy fence reaches the other threads: a strategy's name, or `all` in turns
+    /// How the heavy fence reaches the other threads: a strategy's name, or `all`, one after the
+    /// other
     #[arg(long, value_name = "NAME", default_value = "all", value_parser = strategies)]
     pub strategy: Strategies,
-    /// Which kind of reader: `all` in turns
+    /// Which kind of reader, or `all`, one after the other
     #[arg(long, value_enum, value_name = "NAME", default_value = "all")]
     pub flavour: Flavours,
     /// Reading threads
@@ -79,10 +84,10 @@ pub struct Rcu {
 
 #[derive(Args)]
 pub struct Robust {
-    /// How long to go on
+    /// Duration in seconds
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: u32,
-    /// What the choice of actions is drawn from; decimal, or hexadecimal with 0x [default: random, and printed]
+    /// Seed of the choice of actions, decimal or hexadecimal with 0x [default: random, and printed]
     #[arg(long, value_name = "S", value_parser = seed)]
     pub seed: Option<u64>,
     /// Processes that lock
@@ -90,7 +95,7 @@ pub struct Robust {
     pub processes: u16,
 }
 
-/// Which strategies to go through.
+/// The strategies to go through.
 #[derive(Clone, Copy)]
 pub enum Strategies {
     All,
@@ -128,11 +133,11 @@ fn strategies(text: &str) -> Result<Strategies, String> {
     })
 }
 
-/// What is to be done; or the exit code, with the help or a sentence printed.
+/// Parses the command line. Otherwise prints the help or a sentence, and returns the exit code.
 pub fn parse() -> Result<Command, u8> {
     Cli::try_parse().map(|cli| cli.command).map_err(|error| {
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-            // Nobody is there to read it: then nobody misses it.
+            // If standard output is closed, no reader misses the text.
             let _ = error.print();
             return 0;
         }
@@ -141,7 +146,7 @@ pub fn parse() -> Result<Command, u8> {
     })
 }
 
-/// One sentence that says what is wrong and what would be right.
+/// Returns one sentence that says what is wrong and what would be right.
 fn sentence(error: &clap::Error) -> String {
     let said = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
@@ -152,13 +157,13 @@ fn sentence(error: &clap::Error) -> String {
     };
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            format!("there is no `{}`: `leeward --help` lists what there is", said(ContextKind::InvalidSubcommand))
+            format!("there is no verb `{}`: `leeward --help` lists the verbs", said(ContextKind::InvalidSubcommand))
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "say what to do, `leeward doctor`, `leeward torture rcu` or `leeward torture robust`: `leeward --help` tells more".to_string()
+            "name a verb, `leeward doctor`, `leeward torture rcu` or `leeward torture robust`: `leeward --help` says more".to_string()
         }
         ErrorKind::UnknownArgument => {
-            format!("`{}` is no option here: `--help` behind the same words lists them", said(ContextKind::InvalidArg))
+            format!("`{}` is no option here: `--help` after the same words lists them", said(ContextKind::InvalidArg))
         }
         ErrorKind::InvalidValue if said(ContextKind::InvalidValue).is_empty() => {
             format!("`{}` needs a value", said(ContextKind::InvalidArg))

@@ -1,4 +1,4 @@
-//! What is generated from the command line: completions for shells, and manual pages.
+//! The files that are generated from the command line: completions for shells, and manual pages.
 
 use std::io;
 use std::path::Path;
@@ -8,13 +8,14 @@ use clap_complete::Shell;
 
 use crate::args;
 
-/// Prints what makes `shell` complete the command's words.
+/// Prints the script that makes `shell` complete the command's words.
 pub fn completions(shell: Shell) -> ExitCode {
     clap_complete::generate(shell, &mut args::command(), "leeward", &mut io::stdout());
     ExitCode::SUCCESS
 }
 
-/// Writes a page for the command and one for each verb into `directory`, which is made if need be.
+/// Writes a page for the command and one for each verb into `directory`, which is made if it does
+/// not exist.
 ///
 /// # Errors
 /// A sentence that says what could not be written.

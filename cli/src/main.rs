@@ -1,6 +1,8 @@
-//! `leeward`: what this machine gives to the library (`doctor`), and attempts to break it (`torture`). A file, or a folder, a verb.
+//! `leeward`: shows what this machine gives to the library (`doctor`), and tries to break the
+//! library (`torture`). Each verb is a file or a folder.
 //!
-//! Exit codes: 0 all is well, 1 a violation was found, 2 the command or `LEEWARD_FENCE` is wrong.
+//! Exit codes: 0 if all is well, 1 if a violation was found, 2 if the command or `LEEWARD_FENCE` is
+//! wrong.
 
 mod args;
 mod doctor;
@@ -14,7 +16,7 @@ use leeward::fence::{self, Strategy};
 
 use args::{Command, Subject};
 
-/// The command, or a variable that it obeys, is wrong.
+/// The exit code if the command, or a variable that it reads, is wrong.
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
@@ -35,8 +37,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Chooses how heavy fences are made, before anything else runs: registering with the kernel is instant while the
-/// process has one thread.
+/// Chooses the strategy of heavy fences before anything else runs: registering with the kernel is
+/// instant while the process has one thread.
 fn with_fences(verb: impl FnOnce(Result<Strategy, fence::Error>) -> ExitCode) -> ExitCode {
     match fence::init() {
         Err(fence::Error::UnknownName) => refuse(&fence::Error::UnknownName),
@@ -44,7 +46,7 @@ fn with_fences(verb: impl FnOnce(Result<Strategy, fence::Error>) -> ExitCode) ->
     }
 }
 
-/// Says in one sentence what is wrong.
+/// Prints in one sentence what is wrong, and returns the exit code.
 fn refuse(sentence: &dyn std::fmt::Display) -> ExitCode {
     eprintln!("leeward: {sentence}");
     ExitCode::from(BAD_INPUT)

@@ -1,25 +1,27 @@
-//! The system calls that both verbs need and that neither std nor rustix has, each behind a safe function.
+//! The system calls that both verbs need and that neither std nor rustix has, each as a safe
+//! function where it can be.
 
 use std::io;
 
-/// How a child ended.
+/// The way in which a child ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     Exited(i32),
     Killed(i32),
 }
 
-/// Forks; runs `child` in the child, which then ends with its result as the exit code and never returns. The child's process number.
+/// Forks, and returns the child's process number. The child runs `child`, exits with its result as
+/// the code, and never returns.
 ///
 /// # Safety
 /// `child` must bring along nothing that it does not find in a process of one thread: no lock that another thread may hold.
 pub unsafe fn fork(child: impl FnOnce() -> u8) -> io::Result<i32> {
-    // SAFETY: the caller's promise is what fork asks for.
+    // SAFETY: the caller's promise is what fork requires.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             let code = child();
-            // SAFETY: ends the process without running anything of it.
+            // SAFETY: the call ends the process and runs none of its handlers.
             unsafe { libc::_exit(i32::from(code)) }
         }
         number => Ok(number),
@@ -35,14 +37,14 @@ pub fn wait_for(child: i32) -> io::Result<Ended> {
     }
 }
 
-/// How a child of [`fork`] ended, if it has.
+/// Returns how a child of [`fork`] ended, if it has.
 pub fn has_ended(child: i32) -> io::Result<Option<Ended>> {
     wait(child, libc::WNOHANG)
 }
 
 fn wait(child: i32, options: libc::c_int) -> io::Result<Option<Ended>> {
     let mut status = 0;
-    // SAFETY: `status` is ours to write.
+    // SAFETY: `status` is ours, and the call may write it.
     match unsafe { libc::waitpid(child, &mut status, options) } {
         0 => Ok(None),
         -1 => match io::Error::last_os_error() {
@@ -54,20 +56,22 @@ fn wait(child: i32, options: libc::c_int) -> io::Result<Option<Ended>> {
     }
 }
 
-/// Lets the calling thread run when nobody else wants to. Refused: then it runs as it did.
+/// Lets the calling thread run only when no other thread wants to. If that is refused, the thread
+/// runs as before.
 pub fn run_when_idle() {
     let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: parameters of ours, for the calling thread.
+    // SAFETY: the parameters are ours, and the call concerns the calling thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) };
 }
 
-/// Has the process killed by `SIGALRM` in that many seconds.
+/// Has the process killed by `SIGALRM` after `seconds`.
 pub fn die_in(seconds: u32) {
-    // SAFETY: has no precondition; the signal's disposition is the default one.
+    // SAFETY: the call has no precondition; the signal's disposition is the default one.
     unsafe { libc::alarm(seconds) };
 }
 
-/// Whether some thread of this process is in `membarrier`; false where the kernel does not tell.
+/// Returns true if some thread of this process is in `membarrier`, false if the kernel does not
+/// say.
 pub fn is_anybody_in_membarrier() -> bool {
     let call = format!("{} ", libc::SYS_membarrier);
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -75,20 +79,23 @@ pub fn is_anybody_in_membarrier() -> bool {
     calls.any(|its| its.starts_with(&call))
 }
 
-/// A prctl that takes numbers only.
+/// Makes a prctl call that takes numbers only.
 pub fn prctl(option: libc::c_int, argument: libc::c_ulong) -> libc::c_int {
-    // SAFETY: the options that this program uses (PR_GET_SECCOMP, PR_FUTEX_HASH's question) take no pointer; unknown ones are refused.
+    // SAFETY: the options that this program uses (PR_GET_SECCOMP, the question of PR_FUTEX_HASH)
+    // take no pointer, and unknown ones are refused.
     unsafe { libc::prctl(option, argument, 0_u64, 0_u64, 0_u64) }
 }
 
-/// Whether a seccomp filter is in force for this thread.
+/// Returns true if a seccomp filter is in force for this thread.
 pub fn is_filtered() -> bool {
     const SECCOMP_MODE_FILTER: libc::c_int = 2;
     prctl(libc::PR_GET_SECCOMP, 0) == SECCOMP_MODE_FILTER
 }
 
-/// Sleeps until an instant, not for a time: std's sleep starts over with what is left after each signal, to which the kernel has added the timer's slack,
-/// so that signals that come faster than that (50 microseconds; heavy fences by signal do) would keep it asleep for as long as they come.
+/// Sleeps for `time`, by an absolute instant. std's sleep starts over with the rest after each
+/// signal, and the kernel adds the timer's slack to it each time, so that signals that come faster
+/// than the slack (50 microseconds; heavy fences by signal do) would keep it asleep for as long as
+/// they come.
 pub fn sleep(time: std::time::Duration) {
     use rustix::thread::{ClockId, clock_nanosleep_absolute};
     let now = rustix::time::clock_gettime(ClockId::Monotonic);

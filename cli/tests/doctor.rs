@@ -1,4 +1,4 @@
-//! `leeward doctor`.
+//! Tests of `leeward doctor`.
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ fn json_has_every_finding() {
             assert!(findings[id].get(field).is_some(), "no `{field}` of `{id}` in {report:#}");
         }
     }
-    // Where membarrier is refused there is no such finding.
+    // If membarrier is refused there is no such finding.
     if let Some(finding) = findings.get("membarrier.global_expedited") {
         assert!(finding["means"].to_string().contains("robust::LightMutex"), "who uses it is not told: {finding:#}");
     }

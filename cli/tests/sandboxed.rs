@@ -1,5 +1,6 @@
-//! `leeward doctor` in a sandbox: a filter of system calls that answers membarrier with an error number, or kills whoever calls it. The command says so and
-//! what it means, names the strategy that serves, and ends well.
+//! `leeward doctor` in a sandbox: a filter of system calls that answers membarrier with an error
+//! number, or kills its caller. The command says so and what it means, names the strategy that
+//! serves, and exits with 0.
 
 #![cfg(target_os = "linux")]
 
@@ -11,11 +12,12 @@ use seccomp::{Action, Rule, When, refuse};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
-/// The doctor, where `action` is what becomes of a call of membarrier.
+/// Runs the doctor under a filter that answers membarrier by `action`.
 fn doctor(action: Action, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_leeward"));
     command.arg("doctor").args(args).env_remove("LEEWARD_FENCE");
-    // SAFETY: between fork and exec the closure makes two system calls and allocates, which the C library allows in the child of a fork.
+    // SAFETY: between fork and exec the closure makes two system calls and allocates, which the C
+    // library allows in the child of a fork.
     unsafe {
         command.pre_exec(move || {
             refuse(&[Rule::new(libc::SYS_membarrier, When::Always, action)]);
@@ -28,7 +30,7 @@ fn doctor(action: Action, args: &[&str]) -> Output {
     output
 }
 
-/// What is said of membarrier is `found`, and signals serve.
+/// Checks that the report says `found` of membarrier, and that signals serve.
 fn signals_serve(action: Action, found: &str) {
     let output = doctor(action, &[]);
     let text = String::from_utf8(output.stdout).expect("it is text");
@@ -46,7 +48,7 @@ fn signals_serve(action: Action, found: &str) {
     let finding = &report["findings"]["membarrier.call"];
     assert_eq!((&finding["found"], &finding["value"]), (&found.into(), &false.into()), "{finding:#}");
     assert_eq!(finding["advice"], "allow-membarrier");
-    // Nothing is said about the commands of a call that cannot be made.
+    // There is no finding about the commands of a call that cannot be made.
     assert!(report["findings"].get("membarrier.private_expedited").is_none(), "{report:#}");
 }
 
@@ -60,7 +62,7 @@ fn a_filter_that_forbids() {
     signals_serve(Action::Errno(libc::EPERM), "no");
 }
 
-/// A child asks, and dies of it; the command lives.
+/// A child asks and is killed for it; the command goes on.
 #[test]
 fn a_filter_that_kills() {
     signals_serve(Action::Kill, "forbidden");

@@ -1,4 +1,4 @@
-//! `leeward torture rcu`.
+//! Tests of `leeward torture rcu`.
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! `leeward torture robust`.
+//! Tests of `leeward torture robust`.
 
 #![cfg(all(target_env = "gnu", target_pointer_width = "64"))]
 
@@ -36,12 +36,12 @@ fn bad_input() {
     assert_eq!(text(&output.stderr).lines().count(), 1, "{}", text(&output.stderr));
 }
 
-/// Broken locks are found: ci/mutants builds what this takes.
+/// Runs the torture on broken locks, which `ci/mutants` builds: each must be found.
 #[cfg(leeward_mutants)]
 #[test]
 fn broken_locks() {
     for mutant in ["robust_pending_late", "robust_link_first", "robust_wake"] {
-        // It ends with the first violation; on a busy machine that takes a while.
+        // The torture ends with the first violation, which takes a while on a busy machine.
         let output = torture(&["--seconds", "30"], Some(mutant));
         let said = text(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{mutant}: {said}{}", text(&output.stderr));

@@ -1,4 +1,5 @@
-//! Which strategy serves the heavy fences, and what one costs: by each strategy that works, alone and with a sibling that runs.
+//! The strategy that serves heavy fences, and the cost of one: by each strategy that works, alone
+//! and beside a running thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,10 +11,11 @@ use serde_json::Value;
 use super::advice::Advice;
 use super::finding::Finding;
 
-/// At most so many calls of each kind, and no more after so long.
+/// The number of calls of each kind, at most.
 const CALLS: usize = 301;
-const PATIENCE: Duration = Duration::from_millis(50);
-/// A median above this is called slow.
+/// The time of the calls of each kind, at most.
+const LIMIT: Duration = Duration::from_millis(50);
+/// The median from which a heavy fence counts as slow.
 const SLOW: Duration = Duration::from_micros(100);
 
 pub fn findings(picked: Result<Strategy, Error>) -> Vec<Finding> {
@@ -22,14 +24,16 @@ pub fn findings(picked: Result<Strategy, Error>) -> Vec<Finding> {
         findings.extend(costs(strategy, picked == Ok(strategy)));
     }
     if let Ok(strategy) = picked {
-        // It worked when it was picked; should it be refused by now, heavy fences go to the next one by themselves.
+        // The strategy worked when it was picked. If it is refused by now, heavy fences fall back
+        // to the next one by themselves.
         let _ = fence::force(strategy);
         findings.push(break_even());
     }
     findings
 }
 
-/// Of how many reads of an asymmetric readers-writer lock one may be a write before it costs more than an ordinary one.
+/// Finds the number of reads of `asym::RwLock` that pay for one write, compared with
+/// `sync::RwLock`.
 fn break_even() -> Finding {
     static ORDINARY: sync::RwLock<u32> = sync::RwLock::new(0);
     static ASYMMETRIC: asym::RwLock<u32> = asym::RwLock::new(0);
@@ -54,7 +58,7 @@ fn break_even() -> Finding {
     Finding::new(id, what, reads.to_string(), reads, means)
 }
 
-/// Nanoseconds for each of many calls: the best of some rounds.
+/// Returns the time of one of many calls, in nanoseconds: the best of some rounds.
 fn each(read: impl Fn() -> u32) -> f64 {
     const READS: u32 = 20_000;
     let round = |_| {
@@ -71,7 +75,7 @@ fn in_use(picked: Result<Strategy, Error>) -> Finding {
     let forced = std::env::var_os("LEEWARD_FENCE").is_some_and(|name| !name.is_empty() && name != "auto");
     let (found, value, means) = match picked {
         Ok(strategy) => (strategy.name(), Value::from(strategy.name()), meaning(strategy)),
-        Err(_) => ("none", Value::Null, "grace periods are impossible but in domains declared `: Full`"),
+        Err(_) => ("none", Value::Null, "grace periods are possible only in domains declared `: Full`"),
     };
     Finding::new("fence.strategy", "strategy in use", found, value, means)
         .advise(picked == Ok(Strategy::MembarrierGlobal), Advice::FenceByGlobal)
@@ -82,9 +86,9 @@ fn in_use(picked: Result<Strategy, Error>) -> Finding {
 
 fn meaning(strategy: Strategy) -> &'static str {
     match strategy {
-        Strategy::MembarrierPrivate => "the best there is: readers pay nothing, writers a system call",
-        Strategy::MembarrierGlobal => "readers pay nothing, each grace period takes milliseconds",
-        Strategy::Signal => "readers pay nothing, each grace period signals every thread",
+        Strategy::MembarrierPrivate => "the best one: readers execute no fence, writers make a system call",
+        Strategy::MembarrierGlobal => "readers execute no fence, each grace period takes milliseconds",
+        Strategy::Signal => "readers execute no fence, each grace period signals every thread",
         _ => "readers and writers both pay for a full fence",
     }
 }
@@ -98,22 +102,19 @@ fn costs(strategy: Strategy, picked: bool) -> Vec<Finding> {
     let costs = [(0, median()), (1, beside_a_sibling(median))];
     let finding = |(siblings, cost): (usize, Duration)| {
         let what = format!("heavy fence by {strategy}, {siblings} running");
-        let means = if siblings == 0 {
-            "the price when no other thread runs"
-        } else {
-            "the price with one other thread running"
-        };
+        let means =
+            if siblings == 0 { "the cost when no other thread runs" } else { "the cost beside one running thread" };
         Finding::new(&id(siblings), &what, text(cost), cost.as_nanos() as u64, means)
             .advise(picked && strategy == Strategy::MembarrierPrivate && cost > SLOW, Advice::SlowHeavyFence)
     };
     costs.into_iter().map(finding).collect()
 }
 
-/// The median price of a bounded number of heavy fences by the strategy in use.
+/// Returns the median cost of a bounded number of heavy fences by the strategy in use.
 fn median() -> Duration {
     let start = Instant::now();
     let mut prices = Vec::with_capacity(CALLS);
-    while prices.is_empty() || (prices.len() < CALLS && start.elapsed() < PATIENCE) {
+    while prices.is_empty() || (prices.len() < CALLS && start.elapsed() < LIMIT) {
         let call = Instant::now();
         fence::heavy();
         prices.push(call.elapsed());
@@ -122,12 +123,12 @@ fn median() -> Duration {
     prices[prices.len() / 2]
 }
 
-/// The same while another thread runs, on another processor where there is one.
+/// Measures while another thread runs, on another processor if there is one.
 fn beside_a_sibling(measure: fn() -> Duration) -> Duration {
     let (runs, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Relaxed, all four: flags that nothing depends on.
+            // Relaxed, all four: no data depends on these flags.
             runs.store(true, Ordering::Relaxed);
             while !stop.load(Ordering::Relaxed) {
                 std::hint::spin_loop();

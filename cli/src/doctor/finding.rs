@@ -1,26 +1,26 @@
-//! One line of the doctor's report.
+//! A finding: one line of the doctor's report.
 
 use serde_json::{Value, json};
 
 use super::advice::Advice;
 
 pub struct Finding {
-    /// `group.name`; the key in the JSON report.
+    /// The key in the JSON report, `group.name`.
     pub id: String,
-    /// What was looked at.
+    /// What was examined.
     pub what: String,
-    /// What was found, for people.
+    /// What was found, as text.
     pub found: String,
-    /// The same, for programs.
+    /// What was found, for programs.
     pub value: Value,
     /// What it means for the user.
     pub means: String,
-    /// What to do, where there is something to do.
+    /// What to do, if there is something to do.
     pub advice: Option<Advice>,
 }
 
 impl Finding {
-    /// A finding that needs no advice.
+    /// Returns a finding without advice.
     pub fn new(
         id: &str,
         what: &str,
@@ -38,12 +38,12 @@ impl Finding {
         }
     }
 
-    /// Something that is there or is not.
+    /// Returns a finding of something that is there or is not.
     pub fn yes_or_no(id: &str, what: &str, is_there: bool, means: impl Into<String>) -> Finding {
         Finding::new(id, what, if is_there { "yes" } else { "no" }, is_there, means)
     }
 
-    /// The same with advice if `needed`.
+    /// Adds the advice if it is `needed`.
     pub fn advise(mut self, needed: bool, advice: Advice) -> Finding {
         self.advice = needed.then_some(advice).or(self.advice);
         self

@@ -1,4 +1,4 @@
-//! Processors, tickless processors, sandboxes.
+//! The machine: processors, tickless processors, sandboxes.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ pub fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// Processors that this process may use.
+/// Returns the number of processors that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get())
 }

@@ -5,7 +5,7 @@ use super::finding::Finding;
 use super::sandbox::{Answer, ask};
 use crate::sys;
 
-/// A command as <linux/membarrier.h> numbers it, and what it is good for.
+/// A command of membarrier(2): its number, and what it is good for.
 struct Command {
     bit: libc::c_long,
     id: &'static str,
@@ -101,7 +101,7 @@ fn finding(command: &Command) -> Finding {
     .advise(command.bit == PRIVATE_EXPEDITED && !has, Advice::NewerKernelForMembarrier)
 }
 
-/// The mask of commands, or -1.
+/// Returns the mask of the commands that the kernel has, or -1.
 fn query() -> libc::c_long {
     const QUERY: libc::c_int = 0;
     // SAFETY: the query takes no pointer and changes nothing.

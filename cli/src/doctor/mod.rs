@@ -1,6 +1,8 @@
-//! `leeward doctor`: what this kernel and machine give, what each of it means for the user, and what to do when something is missing.
+//! `leeward doctor`: shows what this kernel and machine provide, what each part means, and what to
+//! do about what is missing.
 //!
-//! Each kind of finding has a module with one function that gives a list of them; this file collects and prints.
+//! Each kind of finding has a module, whose one function returns a list of findings. This file
+//! collects and prints them.
 
 mod advice;
 mod cost;
@@ -20,17 +22,19 @@ use serde_json::{Map, Value, json};
 use crate::args::Doctor;
 use finding::Finding;
 
-/// Examines and prints. `picked` is what the library's initialisation said.
+/// Examines the machine and prints the report. `picked` is the result of the library's
+/// initialisation.
 pub fn run(args: &Doctor, picked: Result<Strategy, Error>) -> ExitCode {
     let findings = examine(picked);
     let text = if args.json { as_json(&findings, picked) } else { as_text(&findings, std::io::stdout().is_terminal()) };
-    // A reader that went away has seen what it wanted.
+    // If standard output was closed, its reader has seen what it wanted.
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS
 }
 
 fn examine(picked: Result<Strategy, Error>) -> Vec<Finding> {
-    // Questions that a sandbox may kill for are asked in children, so they come first, while the process has one thread.
+    // A sandbox may kill for some questions. These are asked in children, so they come first, while
+    // the process has one thread.
     let mut findings = machine::findings();
     findings.extend(membarrier::findings());
     findings.extend(futex::findings());
@@ -55,7 +59,7 @@ fn as_json(findings: &[Finding], picked: Result<Strategy, Error>) -> String {
     format!("{report:#}\n")
 }
 
-/// What is advised, each once, in the order of the findings.
+/// Returns each advice once, in the order of the findings.
 fn advice_of(findings: &[Finding]) -> impl Iterator<Item = advice::Advice> {
     let mut seen = Vec::new();
     findings.iter().filter_map(|finding| finding.advice).filter(move |advice| {

@@ -1,13 +1,14 @@
-//! Questions that a sandbox may kill for: asked in a child where a filter is in force, directly where there is none.
+//! Questions for which a sandbox may kill the asking process: asked in a child if a filter is in
+//! force, else directly.
 
 use crate::sys;
 
-/// What came of asking.
+/// The answer to a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     Yes,
     No,
-    /// Whoever asks is killed, or nobody could be sent to ask.
+    /// The asking child was killed, or could not be started.
     Killed,
 }
 
@@ -16,7 +17,7 @@ impl Answer {
         self == Answer::Yes
     }
 
-    /// For people.
+    /// Returns the answer as text.
     pub fn text(self) -> &'static str {
         match self {
             Answer::Yes => "yes",
@@ -26,7 +27,8 @@ impl Answer {
     }
 }
 
-/// Asks. The question makes system calls and nothing else. To be called while the process has one thread.
+/// Asks a question, which makes system calls and nothing else. Must be called while the process has
+/// one thread.
 pub fn ask(question: impl Fn() -> bool) -> Answer {
     if !sys::is_filtered() {
         return if question() { Answer::Yes } else { Answer::No };

@@ -1,4 +1,4 @@
-//! What each thread has registered with the kernel: restartable sequences, a robust list.
+//! The registrations of each thread with the kernel: restartable sequences, a robust list.
 
 use std::ffi::CStr;
 
@@ -12,7 +12,7 @@ pub fn findings() -> Vec<Finding> {
 
 fn rseq() -> Finding {
     const AT_RSEQ_FEATURE_SIZE: libc::c_ulong = 27;
-    // SAFETY: has no precondition; an entry that is not there is 0.
+    // SAFETY: the call has no precondition; an entry that is not there is 0.
     let kernel = unsafe { libc::getauxval(AT_RSEQ_FEATURE_SIZE) };
     let libc = libc_number(c"__rseq_size").unwrap_or(0);
     let (found, means) = match (libc, kernel) {
@@ -24,18 +24,19 @@ fn rseq() -> Finding {
     Finding::new("thread.rseq", "restartable sequences", found, value, means).advise(libc == 0, Advice::NoRseq)
 }
 
-/// An unsigned number that the C library exports under that name.
+/// Returns an unsigned number that the C library exports under that name.
 fn libc_number(name: &CStr) -> Option<u32> {
-    // SAFETY: a name that ends with a 0; the default handle needs no opening.
+    // SAFETY: the name ends with a 0, and the default handle needs no opening.
     let place = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.cast::<u32>();
     if place.is_null() {
         return None;
     }
-    // SAFETY: the only name that is asked for, `__rseq_size`, is an `unsigned int` that does not change after start-up.
+    // SAFETY: `__rseq_size`, the only name that is asked for, is an `unsigned int` that does not
+    // change after start-up.
     Some(unsafe { place.read() })
 }
 
-/// The head as the kernel's ABI lays it out.
+/// The head of a robust list, as the kernel's ABI lays it out.
 #[repr(C)]
 struct RobustListHead {
     next: *mut RobustListHead,
@@ -46,7 +47,8 @@ struct RobustListHead {
 fn robust_list() -> Finding {
     let allowed = ask(|| head().is_some()).is_yes();
     let offset = allowed.then(head).flatten().and_then(|head| {
-        // SAFETY: null, or registered by the C library for this very thread, and so alive as long as we are.
+        // SAFETY: the head is null, or the C library has registered it for this thread, so it lives
+        // as long as the thread.
         let head = unsafe { head.as_ref() };
         head.map(|head| head.offset)
     });
@@ -63,11 +65,11 @@ fn robust_list() -> Finding {
         .advise(offset.is_none(), Advice::NoRobustList)
 }
 
-/// The calling thread's list, which may be null. None if the kernel does not tell.
+/// Returns the calling thread's list, which may be null, or none if the kernel does not say.
 fn head() -> Option<*const RobustListHead> {
     let mut head = std::ptr::null::<RobustListHead>();
     let mut length = 0_usize;
-    // SAFETY: 0 is the calling thread; both places are ours to write.
+    // SAFETY: 0 is the calling thread, and both places are ours.
     let answer = unsafe { libc::syscall(libc::SYS_get_robust_list, 0, &raw mut head, &raw mut length) };
     (answer == 0 && length == size_of::<RobustListHead>()).then_some(head)
 }

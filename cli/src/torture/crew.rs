@@ -1,4 +1,4 @@
-//! The torture's threads: what each is about, where the watchdog can see it.
+//! The torture's threads, and what each does, where the watchdog can see it.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -7,26 +7,29 @@ use std::time::Duration;
 
 use super::violation::{Kind, found, report};
 
-/// More than the command line can ask for.
+/// The room for threads: more than the command line allows.
 const ROOM: usize = 512;
 
 /// Set when a phase is over.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// One thread. Stays as it was after the thread ended, until it is dismissed.
+/// A thread of the crew. Its entry stays as it was when the thread ended, until the crew is
+/// dismissed.
 #[repr(align(128))]
 pub struct Member {
-    /// 0: nobody. The thread's number; `u32::MAX` until it is known.
+    /// The thread's number; 0 if the entry is free, `u32::MAX` until the number is known.
     thread: AtomicU32,
-    /// Odd: inside a section, or about to enter one, or just left. Changes with each.
+    /// Odd while the thread is inside a section, is about to enter one or has just left. Changes
+    /// with each section.
     sections: AtomicU64,
-    /// Sections that its signal handler went through.
+    /// The number of sections that the thread's signal handler went through.
     pub handled: AtomicU64,
-    /// Odd: in a call that waits for grace periods.
+    /// Odd while the thread is in a call that waits for grace periods.
     calls: AtomicU64,
-    /// 1: wants signals.
+    /// 1 if the thread wants signals.
     signalled: AtomicU32,
-    /// By the watchdog: what it last saw, and for how many looks it has been so.
+    /// Written by the watchdog: the value that it last saw, and for how many checks it has been the
+    /// same.
     pub seen_quiet: (AtomicU64, AtomicU32),
     pub seen_call: (AtomicU64, AtomicU32),
 }
@@ -47,12 +50,12 @@ thread_local! {
     static ME: Cell<Option<&'static Member>> = const { Cell::new(None) };
 }
 
-/// Who the calling thread is, if it is one of the crew.
+/// Returns the calling thread's entry, if it is one of the crew.
 pub fn me() -> Option<&'static Member> {
     ME.with(Cell::get)
 }
 
-/// All orders here are relaxed: the words are looked at after milliseconds, by people and by a watchdog.
+/// All orders here are relaxed: the watchdog and the report read the words after milliseconds.
 impl Member {
     pub fn enters(&self) {
         self.bump(&self.sections, 1);
@@ -70,7 +73,7 @@ impl Member {
         result
     }
 
-    /// The next number of that parity, by plain moves: readers must not be given a fence.
+    /// Stores the next number of that parity by plain moves, which give readers no fence.
     #[inline(always)]
     fn bump(&self, word: &AtomicU64, parity: u64) {
         let now = word.load(Ordering::Relaxed);
@@ -89,25 +92,25 @@ impl Member {
         self.thread.load(Ordering::Relaxed)
     }
 
-    /// Changes with every section; odd while inside one.
+    /// Returns a number that changes with every section, and true while the thread is inside one.
     pub fn activity(&self) -> (u64, bool) {
         let sections = self.sections.load(Ordering::Relaxed);
         (sections.wrapping_add(self.handled.load(Ordering::Relaxed) << 32), sections & 1 == 1)
     }
 
-    /// Changes with every call; true while in one.
+    /// Returns a number that changes with every call, and true while the thread is in one.
     pub fn call(&self) -> (u64, bool) {
         let calls = self.calls.load(Ordering::Relaxed);
         (calls, calls & 1 == 1)
     }
 }
 
-/// Everybody who is hired.
+/// Returns the entries of all threads that are hired.
 pub fn members() -> impl Iterator<Item = &'static Member> {
     CREW.iter().filter(|member| member.thread() != 0)
 }
 
-/// A thread of the crew.
+/// The handle of a hired thread.
 pub struct Hired {
     handle: JoinHandle<()>,
     member: &'static Member,
@@ -119,7 +122,7 @@ impl Hired {
     }
 }
 
-/// Starts a thread. None if the system has no more threads to give, or the crew no more room.
+/// Starts a thread. Returns none if the system has no more threads, or the crew no more room.
 pub fn hire(work: impl FnOnce(&'static Member) + Send + 'static) -> Option<Hired> {
     let taken =
         |member: &&Member| member.thread.compare_exchange(0, u32::MAX, Ordering::Relaxed, Ordering::Relaxed).is_ok();
@@ -142,7 +145,8 @@ pub fn hire(work: impl FnOnce(&'static Member) + Send + 'static) -> Option<Hired
     }
 }
 
-/// Waits for them all, and then lets go of all. Gives up once a violation is found: some of them may never end.
+/// Waits for all threads, then frees their entries. Gives up once a violation is found, because
+/// some may never end.
 pub fn dismiss(crew: Vec<Hired>) {
     while !crew.iter().all(Hired::is_finished) {
         if found().is_some() {
@@ -158,7 +162,7 @@ pub fn dismiss(crew: Vec<Hired>) {
     }
 }
 
-/// Whether the phase is over, or everything.
+/// Returns true if the phase is over, or a violation was found.
 #[inline(always)]
 pub fn is_over() -> bool {
     STOP.load(Ordering::Relaxed)
@@ -174,6 +178,6 @@ pub fn pin(number: usize) {
     let cpus: Vec<_> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
     let mut only = rustix::thread::CpuSet::new();
     only.set(cpus[number % cpus.len().max(1)]);
-    // Refused: then it goes where it likes.
+    // If that is refused, the thread runs on any processor.
     let _ = rustix::thread::sched_setaffinity(None, &only);
 }

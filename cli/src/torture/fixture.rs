@@ -1,4 +1,5 @@
-//! What readers and writers of one flavour meet at: a domain, its published objects, and lines that everybody dirties.
+//! The fixture of one flavour, which its readers and writers share: a domain, its published
+//! objects, and lines that all threads dirty.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -7,10 +8,11 @@ use leeward::rcu::{DetachedReader, Domain};
 
 use super::arena::{Arena, Name};
 
-/// Published objects. Each belongs to one writer, by its number modulo theirs.
+/// The number of published objects. Each belongs to one writer, by its index modulo the number of
+/// writers.
 pub const ROOTS: usize = 64;
 const OBJECTS: usize = 2048;
-/// Stores that jam a store buffer: as many as the largest ones hold.
+/// The number of stores that fill a store buffer: as many as the largest ones hold.
 const JAM: usize = 48;
 /// The most writers that the command line allows.
 pub const WRITERS: usize = 65;
@@ -25,17 +27,17 @@ fn lines(count: usize) -> Box<[Line]> {
 
 pub struct Fixture<D: Domain> {
     pub arena: Arena,
-    /// By root: the name of the object that is published.
+    /// The name of the object that is published at each root.
     roots: Box<[Line]>,
     scratch: Box<[Line]>,
-    /// Handles on their way from thread to thread.
+    /// The handles that migrate from thread to thread.
     pub migrating: Mutex<Vec<DetachedReader<D>>>,
-    /// By writer: objects and callbacks that were deferred, and those that came back.
+    /// For each writer, the objects and callbacks that were deferred, and those that came back.
     pub deferred: Box<[Line]>,
     pub came_back: Box<[Line]>,
-    /// Grace periods that a lone writer waited for.
+    /// The number of grace periods that a lone writer waited for.
     pub passed: Line,
-    /// Callbacks that were made to panic.
+    /// The number of callbacks that were made to panic.
     pub panics: AtomicU64,
 }
 
@@ -57,15 +59,15 @@ macro_rules! flavours {
 }
 
 flavours! {
-    /// Threads that are registered at their first section.
+    /// The flavour of threads that are registered at their first section.
     Auto;
-    /// Handles.
+    /// The flavour of handles.
     Handle;
-    /// Quiescent states.
+    /// The flavour of quiescent states.
     Qsbr;
-    /// A full fence in the reader.
+    /// The flavour with a full fence in the reader.
     Mb: Full;
-    /// A guard is leaked here, once, and no grace period ends ever after.
+    /// The domain in which a guard is leaked, once, after which no grace period ends.
     Leak;
 }
 
@@ -89,16 +91,17 @@ impl<D: Domain> Fixture<D> {
         }
     }
 
-    /// Fills the calling processor's store buffer: stores to lines that others have just dirtied.
+    /// Fills the calling processor's store buffer by stores to lines that other threads have just
+    /// dirtied.
     #[inline(always)]
     pub fn jam(&self, value: u64) {
         for line in &self.scratch {
-            // Relaxed: a plain store that has to wait for its line is the point.
+            // Relaxed: a plain store, which has to wait for its line.
             line.0.store(value, Ordering::Relaxed);
         }
     }
 
-    /// Loads what is published at a root. In a section.
+    /// Loads the name that is published at a root. The caller is in a section.
     #[inline(always)]
     pub fn look(&self, root: usize) -> Name {
         // Acquire: partner of the release in `publish`.
@@ -110,24 +113,25 @@ impl<D: Domain> Fixture<D> {
         self.arena.check(name)
     }
 
-    /// Publishes another object and gives the old one, which nobody finds any more. For the root's only writer. `plainly`: by a store, so that no locked
-    /// instruction helps; else by an exchange.
+    /// Publishes another object and returns the old one, which readers find no more. Only the
+    /// root's writer calls it. If `plainly`, it does so by a store, so that no locked instruction
+    /// hides a missing fence, else by an exchange.
     pub fn publish(&self, root: usize, new: Name, plainly: bool) -> Name {
         let place = &self.roots[root % ROOTS].0;
         if plainly {
-            // Relaxed: nobody else writes it.
+            // Relaxed: no other thread writes it.
             let old = place.load(Ordering::Relaxed);
             // Release: partner of the acquire in `look`.
             place.store(new.0, Ordering::Release);
             Name(old)
         } else {
-            // AcqRel: as above.
+            // AcqRel: partner of the acquire in `look`.
             Name(place.swap(new.0, Ordering::AcqRel))
         }
     }
 }
 
-/// Pure arithmetic for about so many times ten nanoseconds: no memory, no atomics.
+/// Computes for about `steps` times ten nanoseconds, without memory or atomics.
 #[inline(always)]
 pub fn think(steps: u64) {
     let mut value = steps;

@@ -1,7 +1,8 @@
-//! Forks in the midst of everything: the child must find a library that works, whatever the other threads were doing.
+//! Forks beside everything else: the child must find a library that works, whatever the other
+//! threads were doing.
 //!
-//! The child does not look at what is published: its memory was copied while other threads wrote it, page by page. It looks at what the forking
-//! thread held.
+//! The child does not check what is published, because its memory was copied page by page while
+//! other threads wrote it. It checks what the forking thread held.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,11 +18,12 @@ use super::violation::{Kind, found, report};
 use super::{arena::Name, watchdog};
 use crate::sys::{self, Ended};
 
-/// Held by a fork, and by a thread that is going and still inside: the library cannot tell such a section, which would never end in a child, from one
-/// whose guard was leaked, and rightly keeps it there.
+/// Held by a fork, and by a thread that is exiting inside a section. The library cannot tell such a
+/// section, which would never end in a child, from one whose guard was leaked, and rightly keeps it
+/// there.
 pub static LATE: Mutex<()> = Mutex::new(());
 
-/// What the child ends with.
+/// The exit codes of the child.
 const FINE: u8 = 0;
 const READ_AFTER_FREE: u8 = 3;
 const CALLBACK_LOST: u8 = 4;
@@ -67,26 +69,28 @@ pub fn fork<D: Flavour>(me: &'static Member, mut random: Random) {
     reap(0);
 }
 
-/// Forks, and looks at how the child ends. The caller's guards, if any, are in the child as well.
+/// Forks, and checks how the child ends. The caller's guards, if any, are in the child as well.
 fn fork_now(child: impl FnOnce() -> u8) {
     let in_child = move || {
-        // By the clock, unlike the watchdog's: long enough for a machine that has other things to do, also where each of a dozen heavy fences takes seconds on it.
+        // The limit is by the clock, unlike the watchdog's: long enough for a busy machine, also
+        // where each of a dozen heavy fences takes seconds.
         let times = if fence::strategy() == Some(Strategy::MembarrierGlobal) { 6 } else { 1 };
         sys::die_in(times * watchdog::patience().max(20));
         let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(PANICKED);
         if found().is_some() { READ_AFTER_FREE } else { code }
     };
     let late = LATE.lock();
-    // SAFETY: the child takes no lock of this program's: neither the arena's nor the handles'. The library's are its own concern, which is what is tried.
+    // SAFETY: the child takes no lock of this program's: neither the arena's nor the handles'. The
+    // library takes care of its own, which is what is tested.
     let Ok(number) = (unsafe { sys::fork(in_child) }) else { return };
     drop(late);
-    // The child is on its own; the section here need not last as long as it.
+    // The child is independent: the section here need not last as long as it.
     CHILDREN.with(|children| children.borrow_mut().push(number));
     reap(8);
 }
 
 thread_local! {
-    /// Children that have not been waited for.
+    /// The children that have not been waited for.
     static CHILDREN: std::cell::RefCell<Vec<i32>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
@@ -104,14 +108,14 @@ fn reap(leave: usize) {
     }
 }
 
-/// In the child, inside the section that the forking thread had opened.
+/// Runs in the child, inside the section that the forking thread had opened.
 fn outlive<D: Flavour>(fixture: &Fixture<D>, guard: Guard<'_, D>, held: Name) -> u8 {
     let alive = fixture.check(held);
     drop(guard);
     if alive { live_on::<D>() } else { READ_AFTER_FREE }
 }
 
-/// In the child, outside: everything that the library does.
+/// Runs in the child, outside any section: uses everything that the library offers.
 fn live_on<D: Flavour>() -> u8 {
     let cell = RcuCell::<u64, D>::new(1);
     for value in 2..5 {
@@ -126,7 +130,7 @@ fn live_on<D: Flavour>() -> u8 {
     let runs = Arc::new(AtomicU64::new(0));
     for _ in 0..3 {
         let runs = runs.clone();
-        // Relaxed: `barrier` orders it.
+        // Relaxed: `barrier` orders the store.
         D::defer(move || {
             runs.fetch_add(1, Ordering::Relaxed);
         });

@@ -1,5 +1,6 @@
-//! Three small programs, each for one way to go wrong, on threads of their own with nothing else running:
-//! a store-buffer litmus of the real code, a litmus of sleeping and waking, and a crowd of callers that share grace periods.
+//! Three small programs, each for one kind of error, on threads of their own with nothing else
+//! running: a store-buffer litmus of the real code, a litmus of sleeping and waking, and a crowd of
+//! callers that share grace periods.
 
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
@@ -11,16 +12,16 @@ use super::fixture::{Flavour, think};
 use super::random::Random;
 use super::violation::found;
 
-/// How a reader is inside.
+/// A way to read: through the thread's own slot or a handle.
 pub trait Way<D: Flavour> {
     fn new() -> Self;
-    /// Runs `before` outside and, at once, `body` inside.
+    /// Runs `before` outside and, immediately afterwards, `body` inside a section.
     fn section(&mut self, before: impl FnOnce(), body: impl FnOnce());
-    /// Runs `body` outside.
+    /// Runs `body` outside any section.
     fn outside(&mut self, body: impl FnOnce());
 }
 
-/// On the thread's own slot.
+/// The way through the thread's own slot.
 pub struct OwnSlot<D>(PhantomData<D>);
 
 impl<D: Flavour> Way<D> for OwnSlot<D> {
@@ -76,7 +77,8 @@ impl<D: Flavour> Way<D> for qsbr::Reader<D> {
     }
 }
 
-/// Store buffering: the reader's announcement waits behind a full store buffer while it loads what is published.
+/// Hires the threads of the store-buffer litmus: the reader's announcement waits in a full store
+/// buffer while it loads what is published.
 pub fn store_buffer<D: Flavour, W: Way<D>>(random: &mut Random) -> Vec<Hired> {
     let (reads, writes) = (random.split(), random.split());
     let reader = crew::hire(move |me| {
@@ -121,8 +123,9 @@ fn write_at_once<D: Flavour>(me: &Member, mut random: Random) {
     }
 }
 
-/// Sleeping and waking: sections about as long as a writer looks before it sleeps, left behind a full store buffer; and then the reader does nothing
-/// until a grace period has ended, so that nothing heals a wake-up that was lost.
+/// Hires the threads of the litmus of sleeping and waking. Sections are about as long as a writer
+/// spins before it sleeps, and are left with a full store buffer. Then the reader does nothing
+/// until a grace period has ended, so that nothing repairs a lost wake-up.
 pub fn wake<D: Flavour, W: Way<D>>(random: &mut Random) -> Vec<Hired> {
     let reads = random.split();
     let reader = crew::hire(move |me| {
@@ -132,10 +135,10 @@ pub fn wake<D: Flavour, W: Way<D>>(random: &mut Random) -> Vec<Hired> {
     let writer = crew::hire(move |me| {
         pin(1);
         while !is_over() {
-            // So that the reader's stores have to wait for their lines.
+            // The reader's stores have to wait for their lines.
             D::fixture().jam(1);
             me.waits(D::synchronize);
-            // Relaxed: only ever compared.
+            // Relaxed: the count is only compared.
             D::fixture().passed.0.fetch_add(1, Ordering::Relaxed);
         }
     });
@@ -147,7 +150,7 @@ fn leave_and_wait<D: Flavour, W: Way<D>>(me: &Member, mut random: Random) {
     let passed = || fixture.passed.0.load(Ordering::Relaxed);
     me.enters();
     let mut way = W::new();
-    // About as long as the writer looks around: found by feeling for it.
+    // The length of a section that is about as long as the writer spins, found by trial.
     let mut most = 400;
     while !is_over() {
         let wait = random.below(most);
@@ -172,7 +175,8 @@ fn leave_and_wait<D: Flavour, W: Way<D>>(me: &Member, mut random: Random) {
     me.left();
 }
 
-/// Callers that share grace periods, in bursts: whoever is left behind at the end of one has nobody to wake it.
+/// Hires callers that share grace periods, in bursts: no later caller wakes one that is left asleep
+/// at the end of a burst.
 pub fn crowd<D: Flavour>(random: &mut Random) -> Vec<Hired> {
     const CALLERS: u64 = 5;
     let caller = |own: Random| {

@@ -1,8 +1,10 @@
-//! `leeward torture`: of robust locks in `robust`; here `rcu`: every flavour of reader and every fence strategy in turns, each a round of litmus programs and a storm, until the time is up or
-//! something is found.
+//! `leeward torture`. The torture of robust locks is in `robust`; that of `rcu` is here: every
+//! flavour of reader with every fence strategy, each a round of litmus programs and a storm, until
+//! the time is up or a violation is found.
 //!
-//! Objects that are "freed" are poisoned and used again but never given back to the allocator, and all their words are atomic: what a broken library makes readers do is
-//! defined here, and seen.
+//! Objects that are "freed" are poisoned and used again but never returned to the allocator, and
+//! all their words are atomic: what a broken library makes readers do is defined here, and is
+//! detected.
 
 mod arena;
 mod crew;
@@ -36,10 +38,10 @@ use plan::Plan;
 use random::Random;
 use round::Tally;
 
-/// Exit code where something was found.
+/// The exit code if a violation was found.
 const VIOLATION: u8 = 1;
 
-/// Tortures. An error is a sentence about what was asked for.
+/// Runs the torture. An error is a sentence on what was asked for.
 pub fn run(args: &Rcu) -> Result<ExitCode, String> {
     let seed = args.seed.unwrap_or_else(Random::any_seed);
     let plan = Plan::new(args)?;
@@ -75,7 +77,7 @@ fn go_through(plan: &Plan, mut random: Random, time: Duration) -> Tally {
     tally
 }
 
-/// A bar on standard error; nothing where that is no terminal.
+/// Returns a bar on standard error, which shows nothing if that is no terminal.
 fn progress(time: Duration) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(time.as_millis() as u64), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed_precise}  {msg}");

@@ -1,4 +1,4 @@
-//! Where the library has no robust locks.
+//! The torture of robust locks on systems where the library has none.
 
 use std::process::ExitCode;
 

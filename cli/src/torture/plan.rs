@@ -1,4 +1,4 @@
-//! What is gone through: flavours times fence strategies.
+//! The plan of a run: flavours times fence strategies.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use leeward::fence::{self, Strategy};
 use super::random::Random;
 use crate::args::{Flavours, Rcu, Strategies};
 
-/// What a round is of.
+/// A flavour and a strategy, which make a round.
 #[derive(Clone, Copy)]
 pub struct Combination {
     pub flavour: Flavours,
@@ -38,7 +38,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// An error is a sentence about what was asked for and cannot be had.
+    /// Makes the plan. An error is a sentence on what was asked for and is not possible.
     pub fn new(args: &Rcu) -> Result<Plan, String> {
         let strategies = match args.strategy {
             Strategies::All => {
@@ -53,7 +53,8 @@ impl Plan {
         let flavours = all.into_iter().filter(|flavour| [Flavours::All, *flavour].contains(&args.flavour));
         let combinations: Vec<_> = flavours
             .flat_map(|flavour| {
-                // Readers with a full fence of their own need no heavy one.
+                // Readers with a full fence of their own need no heavy fence, so one strategy is
+                // enough.
                 let needed = if flavour == Flavours::Mb { 1 } else { strategies.len() };
                 strategies.iter().take(needed).map(move |strategy| Combination { flavour, strategy: *strategy })
             })

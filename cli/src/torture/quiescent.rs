@@ -1,4 +1,4 @@
-//! Readers of the storm that say now and then that they hold nothing.
+//! Readers of the storm that announce quiescent states.
 
 use std::time::Duration;
 
@@ -29,14 +29,14 @@ pub fn read<D: Flavour>(me: &'static Member, mut random: Random) {
     });
 }
 
-/// What happens between two quiescent states.
+/// Does what happens between two quiescent states.
 fn step<D: Flavour>(me: &'static Member, random: &mut Random, reader: &mut Reader<D>) {
     let fixture = D::fixture();
     let names = [0; 2].map(|_: u32| fixture.look(random.next() as usize));
     think(random.below(if random.clone().one_in(8) { 1000 } else { 200 }));
     names.iter().all(|name| fixture.check(*name));
     match random.below(4000) {
-        // Registered readers and this one in one domain, each protecting its own.
+        // A registered reader's section in the same domain, beside what this reader holds.
         0..400 => {
             let guard = D::read();
             let name = fixture.look(random.next() as usize);

@@ -1,4 +1,5 @@
-//! The choice of actions: SplitMix64 (Steele, Lea and Flood, 2014), so that a seed names a choice. Scheduling is not chosen.
+//! The choice of actions, by SplitMix64 (Steele, Lea and Flood, 2014): a seed determines the
+//! choices, but not the scheduling.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -10,12 +11,12 @@ impl Random {
         Random(seed)
     }
 
-    /// A seed that differs from run to run.
+    /// Returns a seed that differs from run to run.
     pub fn any_seed() -> u64 {
         std::hash::RandomState::new().build_hasher().finish()
     }
 
-    /// Another stream, for a thread of its own.
+    /// Returns another stream, for another thread.
     pub fn split(&mut self) -> Random {
         Random(self.next())
     }
@@ -28,7 +29,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Less than `end`.
+    /// Returns a number less than `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }

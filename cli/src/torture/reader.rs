@@ -1,4 +1,5 @@
-//! Readers of the storm that enter and leave sections: registered threads, and handles that move from thread to thread.
+//! Readers of the storm that enter and leave sections: registered threads, and handles that move
+//! from thread to thread.
 
 use std::time::Duration;
 
@@ -9,14 +10,14 @@ use super::fixture::{Fixture, Flavour, WRITERS, think};
 use super::random::Random;
 use super::{arena::Name, signals};
 
-/// Sections between two considerations of what takes long.
+/// The number of sections between two longer actions.
 const SPELL: u32 = 256;
-/// Deepest nesting.
+/// The depth of the deepest nesting.
 const DEPTH: u64 = 6;
 
-/// A thread that is registered at its first section.
+/// Reads as a thread that is registered at its first section.
 pub fn automatic<D: Flavour>(me: &'static Member, mut random: Random) {
-    // Before signals: what the handler reads through must be there.
+    // Register before signals come: the handler reads through the slot.
     if D::register().is_err() {
         return;
     }
@@ -27,7 +28,7 @@ pub fn automatic<D: Flavour>(me: &'static Member, mut random: Random) {
     });
 }
 
-/// A thread that reads through handles, its own and others'.
+/// Reads through handles, the thread's own and others'.
 pub fn with_handle<D: Flavour>(me: &'static Member, mut random: Random) {
     let migrating = &D::fixture().migrating;
     let arrived = || migrating.lock().ok().and_then(|mut handles| handles.pop());
@@ -35,7 +36,7 @@ pub fn with_handle<D: Flavour>(me: &'static Member, mut random: Random) {
         let handle = arrived().map_or_else(Reader::<D>::register, |handle| handle.attach());
         signals::through_handle(&handle, || spell::<D>(me, &mut random, &|| handle.read()));
         if random.one_in(3) {
-            // A guard that is forgotten ends with its handle, or with its travels.
+            // A forgotten guard ends with its handle, or when the handle migrates.
             std::mem::forget(handle.read());
         }
         if random.one_in(2) {
@@ -47,7 +48,7 @@ pub fn with_handle<D: Flavour>(me: &'static Member, mut random: Random) {
     }
 }
 
-/// Some sections.
+/// Enters some sections of various kinds.
 pub fn spell<'a, D: Flavour>(me: &'static Member, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     let fixture = D::fixture();
     for _ in 0..SPELL {
@@ -68,7 +69,8 @@ pub fn spell<'a, D: Flavour>(me: &'static Member, random: &mut Random, enter: &i
     }
 }
 
-/// A full store buffer, a section of 0 to 2 (sometimes 10) microseconds that touches nothing but the object, another full store buffer.
+/// Fills the store buffer, enters a section of 0 to 2 (sometimes 10) microseconds that touches
+/// nothing but the object, and fills the store buffer again.
 fn plain<'a, D: Flavour>(fixture: &Fixture<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     let (root, wait) = (random.next() as usize, random.below(if random.clone().one_in(8) { 1000 } else { 200 }));
     let (before, behind) = (random.one_in(2), random.one_in(4));
@@ -85,7 +87,7 @@ fn plain<'a, D: Flavour>(fixture: &Fixture<D>, random: &mut Random, enter: &impl
     drop(guard);
 }
 
-/// Sections within sections, left in any order.
+/// Enters sections within sections, and leaves them in any order.
 fn nested<'a, D: Flavour>(fixture: &Fixture<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     let mut guards: Vec<Guard<'a, D>> = Vec::with_capacity(DEPTH as usize);
     let mut names: [Option<Name>; DEPTH as usize] = [None; DEPTH as usize];
@@ -106,7 +108,7 @@ fn nested<'a, D: Flavour>(fixture: &Fixture<D>, random: &mut Random, enter: &imp
     }
 }
 
-/// `refresh`, which lets grace periods pass unless another guard is open.
+/// Calls `refresh`, which lets grace periods pass unless another guard is open.
 fn refreshed<'a, D: Flavour>(fixture: &Fixture<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     let mut guard = enter();
     let first = fixture.look(random.next() as usize);
@@ -127,13 +129,13 @@ fn refreshed<'a, D: Flavour>(fixture: &Fixture<D>, random: &mut Random, enter: &
     }
 }
 
-/// Defers in the midst of a section, where nothing may wait.
+/// Defers inside a section, where nothing may wait.
 fn deferring<'a, D: Flavour>(fixture: &'static Fixture<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     let nobody = WRITERS - 1;
     let guard = enter();
     let name = fixture.look(random.next() as usize);
     if random.one_in(8) {
-        // Relaxed, both: counts.
+        // Relaxed, both: the words are counts.
         fixture.deferred[nobody].0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         D::defer(move || {
             fixture.came_back[nobody].0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -143,7 +145,7 @@ fn deferring<'a, D: Flavour>(fixture: &'static Fixture<D>, random: &mut Random, 
     drop(guard);
 }
 
-/// Sleeps inside, so that grace periods sleep too.
+/// Sleeps inside a section, so that grace periods sleep too.
 fn stuck<'a, D: Flavour>(me: &Member, fixture: &Fixture<D>, random: &mut Random, enter: &impl Fn() -> Guard<'a, D>) {
     me.enters();
     let guard = enter();

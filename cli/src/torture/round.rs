@@ -17,7 +17,7 @@ use super::violation::{Kind, found, remember_stall, report};
 use super::{forker, quiescent, reader, short_lived, signals, watchdog, writer};
 use crate::args::Flavours;
 
-/// What was done.
+/// The work that was done, in numbers.
 #[derive(Default)]
 pub struct Tally {
     rounds: u64,
@@ -44,7 +44,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// A reader of the storm.
+/// The function of a reader of the storm.
 type Read = fn(&'static Member, Random);
 
 /// Runs a round for about `slice`.
@@ -77,7 +77,7 @@ fn of<D: Flavour, W: Way<D>>(
     D::set_limit(Limit { callbacks: writer::LIMIT, policy, ..Limit::default() });
     let before = (D::stats(), freed::<D>());
     phase(slice / 5, tick, |_| litmus::store_buffer::<D, W>(random));
-    // Never: a sleep that ends to look for stalls would heal what was lost.
+    // There is no stall limit: a sleep that ends to report a stall would repair a lost wake-up.
     D::set_stall_limit(None, None);
     phase(slice * 3 / 10, tick, |_| litmus::wake::<D, W>(random));
     let bursts = Instant::now();
@@ -101,11 +101,12 @@ fn of<D: Flavour, W: Way<D>>(
 }
 
 fn freed<D: Flavour>() -> u64 {
-    // Relaxed: a count.
+    // Relaxed: the word is a count.
     D::fixture().arena.freed.load(Ordering::Relaxed)
 }
 
-/// Has a crew at work for that long, or, if `hire` says that they end by themselves, until they have, if that is sooner.
+/// Runs a crew for `time`, or until it has ended if `hire` says that its threads end by themselves
+/// and that is sooner.
 fn phase(time: Duration, tick: &dyn Fn(), hire: impl FnOnce(&mut bool) -> Vec<Hired>) {
     if found().is_some() {
         return;
@@ -140,7 +141,7 @@ fn storm<D: Flavour>(reads: &[Read], plan: &Plan, random: &mut Random) -> Vec<Hi
     hired.into_iter().flatten().collect()
 }
 
-/// Everything is quiet: everything must have come back, exactly once.
+/// Checks, when all threads have ended, that everything came back exactly once.
 fn check<D: Flavour>() {
     if found().is_some() {
         return;
@@ -148,7 +149,7 @@ fn check<D: Flavour>() {
     let fixture = D::fixture();
     D::barrier();
     let stats = D::stats();
-    // Relaxed, all: everybody who wrote was joined, or ran before the barrier.
+    // Relaxed, all: every thread that wrote was joined, and callbacks ran before the barrier.
     let read = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
     let (retired, freed) = (read(&fixture.arena.retired), read(&fixture.arena.freed));
     let sum = |counts: &[super::fixture::Line]| counts[..WRITERS].iter().map(|count| read(&count.0)).sum::<u64>();
@@ -175,7 +176,8 @@ fn check<D: Flavour>() {
     (0..ROOTS).all(|root| fixture.check(fixture.look(root)));
 }
 
-/// A guard that was leaked keeps what it protects for ever, also when its thread is gone: a reference may be anywhere.
+/// Checks that a leaked guard keeps what it protects for ever, also after its thread's exit: a
+/// reference may be anywhere.
 pub fn leak_a_guard() {
     Leak::set_stall_limit(None, None);
     let fixture = Leak::fixture();

@@ -1,4 +1,5 @@
-//! Threads that come, read a little and go: some of them read, or leave their last section, while they are going.
+//! Short-lived threads, which start, read a little and exit. Some of them read, or leave their last
+//! section, while they exit.
 
 use std::cell::RefCell;
 
@@ -9,7 +10,8 @@ use super::fixture::{Flavour, think};
 use super::forker;
 use super::random::Random;
 
-/// What a thread does in a thread-local destructor. It runs behind those of variables that were first used later.
+/// Actions of a thread in a thread-local destructor, which runs after those of variables that were
+/// first used later.
 struct LastActs(RefCell<Vec<Box<dyn FnOnce()>>>);
 
 impl Drop for LastActs {
@@ -26,7 +28,7 @@ fn at_last(act: impl FnOnce() + 'static) {
     LAST.with(|last| last.0.borrow_mut().push(Box::new(act)));
 }
 
-/// Sends threads until the phase is over.
+/// Starts threads until the phase is over.
 pub fn start<D: Flavour>(mut random: Random) {
     while !is_over() {
         let mut threads = Vec::new();
@@ -40,12 +42,12 @@ pub fn start<D: Flavour>(mut random: Random) {
 
 fn live<D: Flavour>(me: &'static Member, mut random: Random) {
     match random.below(8) {
-        // The destructor runs after the library's own: the thread is registered no more.
+        // The destructor runs after the library's own, when the thread is no longer registered.
         0 => {
             at_last(move || sections::<D>(me, 3));
             sections::<D>(me, 3);
         }
-        // It runs before.
+        // The destructor runs before the library's own.
         1 => {
             sections::<D>(me, 2);
             at_last(move || sections::<D>(me, 3));
@@ -84,10 +86,11 @@ fn sections<D: Flavour>(me: &Member, count: u64) {
     }
 }
 
-/// The guard lies in a variable whose destructor runs when the library's own has run: the section has to go on until then.
+/// Keeps a guard in a variable whose destructor runs after the library's own: the section has to go
+/// on until then.
 fn leave_late<D: Flavour>(me: &'static Member, mut random: Random) {
     let fixture = D::fixture();
-    // First used before the library's own variable, so destroyed behind it.
+    // The variable is used before the library's own, so it is destroyed after it.
     at_last(|| ());
     let late = forker::LATE.lock();
     me.enters();
@@ -110,7 +113,7 @@ fn leave_late<D: Flavour>(me: &'static Member, mut random: Random) {
     });
 }
 
-/// A guard that is forgotten keeps its section open until its handle goes.
+/// Forgets a guard, which keeps its section open until its handle is dropped.
 fn forget_in_handle<D: Flavour>(me: &'static Member, mut random: Random) {
     let fixture = D::fixture();
     me.enters();

@@ -1,4 +1,5 @@
-//! Signals: a thread that sends them to readers at any instruction, and the handler, which enters a section, reads and leaves.
+//! Signals: a thread that sends them to readers at any instruction, and the handler, which enters a
+//! section, reads and leaves.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -11,7 +12,7 @@ use super::fixture::Flavour;
 use super::random::Random;
 
 thread_local! {
-    /// What the handler does on this thread, and the handle that it reads with, if any.
+    /// The action of the handler on this thread; `HANDLE` is the handle that it reads with, if any.
     static ON_SIGNAL: Cell<Option<fn(*const ())>> = const { Cell::new(None) };
     static HANDLE: Cell<*const ()> = const { Cell::new(std::ptr::null()) };
 }
@@ -23,7 +24,8 @@ pub fn install() {
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler as usize;
     action.sa_flags = libc::SA_RESTART;
-    // SAFETY: the handler is async-signal-safe: it reads, and touches atomics and thread-local words without destructors.
+    // SAFETY: the handler is async-signal-safe: it reads, and touches atomics and thread-local
+    // words without destructors.
     unsafe { libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()) };
 }
 
@@ -38,10 +40,12 @@ pub fn through_thread<D: Flavour, R>(work: impl FnOnce() -> R) -> R {
     while_signalled(|_| handle_signal::<D>(D::read), std::ptr::null(), work)
 }
 
-/// The same through a handle, which `work` must leave where it is.
+/// Has the calling thread's handler read through a handle, which `work` must not move, while `work`
+/// runs.
 pub fn through_handle<D: Flavour, R>(handle: &Reader<D>, work: impl FnOnce() -> R) -> R {
     let act = |handle: *const ()| {
-        // SAFETY: set below from a reference that outlives `work`, and taken away before it ends.
+        // SAFETY: the pointer is set below from a reference that outlives `work`, and removed when
+        // `work` has run.
         let handle = unsafe { &*handle.cast::<Reader<D>>() };
         handle_signal::<D>(|| handle.read());
     };
@@ -60,11 +64,11 @@ fn while_signalled<R>(act: fn(*const ()), handle: *const (), work: impl FnOnce()
     result
 }
 
-/// A section, and one within.
+/// Enters a section, and another one within it.
 fn handle_signal<'a, D: Flavour>(enter: impl Fn() -> leeward::rcu::Guard<'a, D>) {
     let Some(me) = crew::me() else { return };
     let fixture = D::fixture();
-    // Relaxed: the thread's own count.
+    // Relaxed: the count is the thread's own.
     let count = me.handled.load(Ordering::Relaxed) + 1;
     me.handled.store(count, Ordering::Relaxed);
     let outer = enter();
@@ -83,7 +87,8 @@ pub fn send(mut random: Random) {
     let process = rustix::process::getpid().as_raw_nonzero().get();
     while !crew::is_over() {
         for member in crew::members().filter(|member| member.is_signalled()) {
-            // SAFETY: numbers only. A thread that is gone is refused; if its number is another thread's of ours by now, the handler is there as well.
+            // SAFETY: the call takes numbers only. It is refused if the thread has exited; if its
+            // number is another thread's of ours by now, the handler is installed for that one too.
             unsafe { libc::syscall(libc::SYS_tgkill, process, member.thread(), libc::SIGUSR1) };
         }
         crate::sys::sleep(Duration::from_micros(20 + random.below(300)));

@@ -1,4 +1,4 @@
-//! Violations: what the torture looks for, recorded by whoever meets the first one. Usable in signal handlers.
+//! Violations, of which the torture records the first one. Usable in signal handlers.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -45,23 +45,24 @@ const KINDS: [Kind; 16] = [
     Kind::OverLimit,
 ];
 
-/// A violation and two numbers that say more; which, depends on the kind.
+/// A violation and two numbers, whose meaning depends on its kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Violation {
     pub kind: Kind,
     pub details: [u64; 2],
 }
 
-/// 0: none; else the kind of the first one. Whoever sets it writes the details next.
+/// The kind of the first violation, 0 if there is none. The thread that sets it writes the details
+/// next.
 static FIRST: AtomicUsize = AtomicUsize::new(0);
 static DETAILS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
-/// The details are there.
+/// The kind again, set when the details are written.
 static COMPLETE: AtomicUsize = AtomicUsize::new(0);
 
-/// Records it if it is the first.
+/// Records a violation if it is the first.
 #[cold]
 pub fn report(kind: Kind, details: [u64; 2]) {
-    // Relaxed, both: `COMPLETE` publishes.
+    // Relaxed, both: the store to `COMPLETE` publishes the details.
     if FIRST.compare_exchange(0, kind as usize, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
         for (place, detail) in DETAILS.iter().zip(details) {
             place.store(detail, Ordering::Relaxed);
@@ -71,26 +72,26 @@ pub fn report(kind: Kind, details: [u64; 2]) {
     }
 }
 
-/// The first violation.
+/// Returns the first violation.
 pub fn found() -> Option<Violation> {
     // Acquire: partner of the release in `report`.
     let kind = KINDS.into_iter().find(|kind| *kind as usize == COMPLETE.load(Ordering::Acquire))?;
-    // Relaxed: written before.
+    // Relaxed: the acquire above orders the loads after the stores.
     Some(Violation { kind, details: [0, 1].map(|at: usize| DETAILS[at].load(Ordering::Relaxed)) })
 }
 
-/// The last stall that the library reported: thread, milliseconds.
+/// The last stall that the library reported: its thread and milliseconds.
 static STALL: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// Keeps it for the verdict.
+/// Keeps a stall for the verdict.
 pub fn remember_stall(stall: &Stall) {
-    // Relaxed, both: for people.
+    // Relaxed, both: the numbers are only printed.
     STALL[0].store(u64::from(stall.thread), Ordering::Relaxed);
     STALL[1].store(stall.waited.as_millis() as u64, Ordering::Relaxed);
 }
 
 fn last_stall() -> String {
-    // Relaxed, both: for people.
+    // Relaxed, both: the numbers are only printed.
     match [0, 1].map(|at: usize| STALL[at].load(Ordering::Relaxed)) {
         [0, _] => "the library reported no stalled reader".to_string(),
         [thread, waited] => format!("the library last reported a wait of {waited} ms for thread {thread}"),
@@ -119,7 +120,7 @@ impl fmt::Display for Violation {
             Kind::ChildStuck => write!(f, "stuck after fork: the child was killed by signal {a} (14: it hung)"),
             Kind::ChildFailed => write!(f, "wrong after fork: the child ended with code {a}"),
             Kind::Panicked => write!(f, "a thread panicked, or {a} callbacks did instead of {b}"),
-            Kind::NotDrained => write!(f, "not drained: {a} callbacks were still queued behind a barrier"),
+            Kind::NotDrained => write!(f, "not drained: {a} callbacks were still queued after a barrier"),
             Kind::NotFreed => write!(f, "not freed exactly once: {a} objects were retired and {b} freed"),
             Kind::Leaked => write!(f, "{a} sections were taken for leaked at the end"),
             Kind::SlotLost => write!(f, "{a} slots were registered at the end instead of {b}"),

@@ -1,7 +1,10 @@
-//! Finds lost wake-ups and hangs: a thread that looks at the crew fifty times a second.
+//! The watchdog, which finds lost wake-ups and hangs: a thread that checks the crew fifty times a
+//! second.
 //!
-//! It counts its own looks, not time: where the whole machine stands still, so does its patience. Nor do looks count at which a heavy fence
-//! has lasted since the last: the one that waits for the kernel's own grace period (`membarrier-global`) has taken seven seconds on a busy machine.
+//! It counts its own checks and not time, so that its limit stands still where the whole machine
+//! does. Checks do not count if a heavy fence has lasted since the last one: the fence that waits
+//! for the kernel's own grace period (`membarrier-global`) has taken seven seconds on a busy
+//! machine.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,23 +14,25 @@ use leeward::fence;
 use super::crew;
 use super::violation::{Kind, report};
 
-/// Between two looks.
+/// The time between two checks.
 const LOOK: Duration = Duration::from_millis(20);
-/// After how long the library reports the reader that it waits for. Deliberately stuck readers stay for a tenth of it.
+/// The time after which the library reports the reader that it waits for. Deliberately stuck
+/// readers stay for a tenth of it.
 pub const STALL_LIMIT: Duration = Duration::from_millis(500);
-/// For so many looks everybody is outside and somebody waits all the same: then nobody is going to wake it.
+/// The number of checks at which every reader is outside while a thread waits, after which its
+/// wake-up counts as lost.
 const LONELY_LOOKS: u32 = 75;
 
-/// Looks that a call may last.
+/// The number of checks that a call may last.
 static PATIENCE: AtomicU32 = AtomicU32::new(0);
 
-/// Seconds that a call may last before it is called stalled.
+/// Returns the seconds that a call may last before it is reported as stalled.
 pub fn patience() -> u32 {
-    // Relaxed: set before any thread starts.
+    // Relaxed: the word is set before any thread starts.
     PATIENCE.load(Ordering::Relaxed) * LOOK.as_millis() as u32 / 1000
 }
 
-/// Starts it. It ends with the process.
+/// Starts the watchdog, which ends with the process.
 pub fn start(patience: u32) -> std::io::Result<()> {
     PATIENCE.store(patience * 1000 / LOOK.as_millis() as u32, Ordering::Relaxed);
     std::thread::Builder::new().name("watchdog".into()).spawn(watch).map(drop)
@@ -54,14 +59,15 @@ fn watch() {
         if everybody_is_outside && looks >= LONELY_LOOKS {
             report(Kind::LostWake, details);
         }
-        // Relaxed: set before.
+        // Relaxed: the word was set before.
         if looks > PATIENCE.load(Ordering::Relaxed) {
             report(Kind::Stalled, details);
         }
     }
 }
 
-/// For how many looks the word has been the same and `so`. Relaxed, all: only the watchdog writes, and the rest may be late.
+/// Returns for how many checks the word has been the same and `so` true. Relaxed, all: only the
+/// watchdog writes these words.
 fn look((word, looks): &(AtomicU64, AtomicU32), now: u64, so: bool) -> u32 {
     let same = word.swap(now, Ordering::Relaxed) == now && so;
     let count = if same { looks.load(Ordering::Relaxed) + 1 } else { 0 };

@@ -1,4 +1,5 @@
-//! Writers of the storm: unlink, and give back after a grace period, in every way that the library offers.
+//! Writers of the storm, which unlink objects and free them after a grace period, in every way that
+//! the library offers.
 
 use std::sync::atomic::Ordering;
 
@@ -10,12 +11,12 @@ use super::fixture::{Fixture, Flavour, Line, ROOTS};
 use super::random::Random;
 use super::violation::{Kind, report};
 
-/// What a writer may be waiting for at a time.
+/// The number of objects that a writer may be waiting for at a time.
 const PENDING: usize = 24;
-/// The domain's limit: low enough to be reached.
+/// The domain's limit, low enough to be reached.
 pub const LIMIT: usize = 256;
 
-/// An object that was unlinked, owned: freed when this is dropped.
+/// An owned, unlinked object, which is freed when the token is dropped.
 struct Token<D: Flavour> {
     fixture: &'static Fixture<D>,
     name: Name,
@@ -26,7 +27,7 @@ impl<D: Flavour> Drop for Token<D> {
     fn drop(&mut self) {
         self.fixture.arena.free(self.name);
         if let Some(count) = self.came_back {
-            // Relaxed: `barrier` orders it.
+            // Relaxed: `barrier` orders the count.
             count.0.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -62,7 +63,7 @@ pub fn write<D: Flavour>(me: &'static Member, random: Random, number: usize, wri
 impl<D: Flavour> Writer<D> {
     fn update(&mut self) {
         let Some(new) = self.fixture.arena.take() else { return self.barrier() };
-        // Roots that nobody else writes.
+        // The roots that no other thread writes.
         let own = (ROOTS - self.number).div_ceil(self.writers);
         let root = self.number + self.writers * self.random.below(own as u64) as usize;
         if self.random.one_in(2) {
@@ -107,7 +108,7 @@ impl<D: Flavour> Writer<D> {
         self.fixture.arena.free(old);
     }
 
-    /// Through a reader of its own that would otherwise be in the way.
+    /// Synchronizes through a reader of its own, which would otherwise block the grace period.
     fn synchronize_as_reader(&mut self, old: Name) {
         let mut reader = qsbr::Reader::<D>::online();
         let name = self.fixture.look(self.random.next() as usize);
@@ -124,7 +125,7 @@ impl<D: Flavour> Writer<D> {
             drop(token);
             if panics {
                 fixture.panics.fetch_add(1, Ordering::Relaxed);
-                // Unlike `panic!`, calls no hook and prints nothing.
+                // Unlike `panic!`, this calls no hook and prints nothing.
                 std::panic::resume_unwind(Box::new(()));
             }
         });
@@ -138,16 +139,16 @@ impl<D: Flavour> Writer<D> {
         }
     }
 
-    /// `counted`: the library will run a callback for it.
+    /// Returns a token of an object. `counted` is true if the library will run a callback for it.
     fn token(&mut self, name: Name, counted: bool) -> Token<D> {
         if counted {
-            // Relaxed: only this thread counts here.
+            // Relaxed: only this thread writes the count.
             self.fixture.deferred[self.number].0.fetch_add(1, Ordering::Relaxed);
         }
         Token { fixture: self.fixture, name, came_back: counted.then(|| &self.fixture.came_back[self.number]) }
     }
 
-    /// Frees what has become ready; waits where there is too much of it.
+    /// Frees what has become ready, and waits if too much is pending.
     fn collect(&mut self) {
         let fixture = self.fixture;
         self.polled.retain(|(cookie, name)| {
@@ -167,11 +168,12 @@ impl<D: Flavour> Writer<D> {
         }
     }
 
-    /// Waits for everything deferred so far, and sees that it has run.
+    /// Waits for everything deferred so far, and checks that it has run.
     fn barrier(&mut self) {
         let [deferred, came_back] =
             [&self.fixture.deferred, &self.fixture.came_back].map(|counts| &counts[self.number].0);
-        // Relaxed, both: own count; and what `barrier` has waited for is before us.
+        // Relaxed, both: one count is this thread's own, and `barrier` orders the callbacks' count
+        // before the load.
         let before = deferred.load(Ordering::Relaxed);
         let queued = D::stats().callbacks_queued;
         let limit = LIMIT as u64 + D::stats().over_limit;

@@ -1,26 +1,27 @@
-//! One instruction of a child after the other, by ptrace: what the stepping tests of robust locks and `leeward torture robust` share.
+//! Runs a child one instruction after the other, by ptrace. Shared by the stepping tests of robust
+//! locks and `leeward torture robust`.
 
 #![allow(dead_code)]
 
 use std::io;
 
-/// In the child: its parent traces it from now on.
+/// Lets the parent trace the calling process from now on. Called in the child.
 pub fn let_the_parent_trace() -> bool {
-    // SAFETY: takes no pointer.
+    // SAFETY: the call takes no pointer.
     unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 }
 }
 
-/// In the child: waits for being stepped.
+/// Stops the calling process until it is stepped. Called in the child.
 pub fn stop() {
-    // SAFETY: stops the calling process.
+    // SAFETY: the signal stops the calling process and nothing else.
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// Waits until the child stops, and says by which signal; none: it ended.
+/// Waits until the child stops and returns the signal that stopped it, or none if the child ended.
 pub fn wait(child: i32) -> io::Result<Option<i32>> {
     let mut status = 0;
     loop {
-        // SAFETY: `status` is ours to write.
+        // SAFETY: `status` is ours, and the call may write it.
         if unsafe { libc::waitpid(child, &mut status, libc::__WALL) } == child {
             return Ok(libc::WIFSTOPPED(status).then(|| libc::WSTOPSIG(status)));
         }
@@ -36,20 +37,21 @@ pub fn begin_step(child: i32) -> io::Result<()> {
     ask(libc::PTRACE_SINGLESTEP, child)
 }
 
-/// Lets it go on until it [stops](stop) itself or ends, and waits for that.
+/// Lets the child go on until it [stops](stop) itself or ends, and waits for that.
 pub fn go_on(child: i32) -> io::Result<Option<i32>> {
     ask(libc::PTRACE_CONT, child)?;
     wait(child)
 }
 
-/// Lets a stopped child go on to where its next system call begins or ends, and says by which
-/// signal it stopped; none: it ended.
+/// Lets a stopped child go on to where its next system call begins or ends. Returns the signal that
+/// stopped it, or none if the child ended.
 pub fn to_the_next_call(child: i32) -> io::Result<Option<i32>> {
     ask(libc::PTRACE_SYSCALL, child)?;
     wait(child)
 }
 
-/// So many instructions of a stopped child. False if it stopped itself, or ended, before.
+/// Runs `count` instructions of a stopped child. Returns false if it stopped itself or ended
+/// before.
 pub fn steps(child: i32, count: usize) -> io::Result<bool> {
     for _ in 0..count {
         begin_step(child)?;
@@ -62,7 +64,7 @@ pub fn steps(child: i32, count: usize) -> io::Result<bool> {
 
 fn ask(what: libc::c_uint, child: i32) -> io::Result<()> {
     let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: of a stopped child; the pointers are not used.
+    // SAFETY: the child is stopped, and the pointers are not used.
     match unsafe { libc::ptrace(what, child, none, none) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -73,7 +75,7 @@ fn ask(what: libc::c_uint, child: i32) -> io::Result<()> {
 /// killed if its tracer ends.
 pub fn seize(thread: i32) -> io::Result<()> {
     let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: takes numbers only.
+    // SAFETY: the call takes numbers only.
     match unsafe { libc::ptrace(libc::PTRACE_SEIZE, thread, none, libc::PTRACE_O_EXITKILL) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -85,19 +87,19 @@ pub fn begin_step_with(thread: i32, signal: i32) -> io::Result<()> {
     ask_with(libc::PTRACE_SINGLESTEP, thread, signal)
 }
 
-/// Lets a stopped thread go on, traced still, after the handler of `signal` if that is not 0.
+/// Lets a stopped thread go on, still traced, after the handler of `signal` if that is not 0.
 pub fn begin_to_go_on_with(thread: i32, signal: i32) -> io::Result<()> {
     ask_with(libc::PTRACE_CONT, thread, signal)
 }
 
-/// Traces a stopped thread no more, and lets it go on.
+/// Stops tracing a stopped thread, and lets it go on.
 pub fn release(thread: i32) -> io::Result<()> {
     ask(libc::PTRACE_DETACH, thread)
 }
 
 fn ask_with(what: libc::c_uint, thread: i32, signal: i32) -> io::Result<()> {
     let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: of a stopped thread; takes numbers only.
+    // SAFETY: the thread is stopped, and the call takes numbers only.
     match unsafe { libc::ptrace(what, thread, none, signal as libc::c_long) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -1,4 +1,4 @@
-//! The parent's side: processes that are started, killed, waited for and never waited for too long.
+//! The parent's side: starts, kills and waits for processes, with a time limit for each wait.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -20,14 +20,14 @@ pub struct Child {
     pub process: i32,
 }
 
-/// All of them, and who they belong to.
+/// All processes, with the table that they share and the parent's own worker.
 pub struct Crew {
     pub table: &'static Table,
     pub random: Random,
     pub tally: Tally,
-    /// How long what must come may take.
+    /// The time that an expected event may take.
     pub patience: Duration,
-    /// The parent, as one who takes locks.
+    /// The parent's own worker.
     pub me: Worker,
     alive: Vec<Child>,
     lives: u64,
@@ -41,14 +41,15 @@ impl Crew {
         Crew { table, random, tally: Tally::default(), patience, me, alive: Vec::new(), lives: 1 }
     }
 
-    /// Starts a process, in a seat of its own below [`SEATS`]; 0 is the parent's.
+    /// Starts a process in a seat of its own, below [`SEATS`]; seat 0 is the parent's.
     pub fn start(&mut self, seat: usize, work: impl FnOnce(Worker)) -> io::Result<Child> {
         self.lives += 1;
         let life = self.lives * SEATS as u64 + seat as u64;
         let table = self.table;
         table.seat(life).life.store(life, Ordering::SeqCst);
         let body = move || {
-            // Not outliving its parent. Refused: then it ends when everybody goes home.
+            // The child dies with its parent. If that is refused, it ends when the table says that
+            // all is over.
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
             let work = std::panic::AssertUnwindSafe(|| work(Worker { table, life }));
             u8::from(std::panic::catch_unwind(work).is_err())
@@ -60,15 +61,15 @@ impl Crew {
         Ok(child)
     }
 
-    /// Kills it, and waits for its end.
+    /// Kills a child and waits for its end.
     pub fn kill(&mut self, child: Child) -> io::Result<()> {
-        // Before the signal: whoever is told of the death may ask at once.
+        // Store before the signal: a process that is told of the death may check at once.
         self.table.seat(child.life).doomed.store(child.life, Ordering::SeqCst);
         signal(child);
         self.forget(child);
         match sys::wait_for(child.process)? {
             Ended::Killed(libc::SIGKILL) => {}
-            // It had come to its end.
+            // The child had ended before.
             Ended::Exited(0) => return Ok(()),
             other => self.failed(other),
         }
@@ -76,7 +77,7 @@ impl Crew {
         Ok(())
     }
 
-    /// It ended by itself, or will: within the patience.
+    /// Waits until a child has ended by itself, within the time limit.
     pub fn join(&mut self, child: Child) -> io::Result<()> {
         let start = Instant::now();
         loop {
@@ -101,7 +102,7 @@ impl Crew {
         }
     }
 
-    /// For whoever waits for it elsewhere.
+    /// Forgets a child that is waited for elsewhere.
     pub fn forget(&mut self, child: Child) {
         self.alive.retain(|other| other.life != child.life);
     }
@@ -111,12 +112,13 @@ impl Crew {
         self.table.finding.report(Kind::ChildFailed, 0, [number as u64, 0]);
     }
 
-    /// The lock word.
+    /// Returns the lock word.
     pub fn word(&self, at: usize) -> u64 {
         u64::from(self.table.word(at).load(Ordering::SeqCst))
     }
 
-    /// Every lock can be taken, and its record is whole or its owner's death is told.
+    /// Checks that every lock can be taken, and that its record is whole or its owner's death is
+    /// reported.
     pub fn audit(&self) {
         for at in 0..self.table.places.len() {
             let start = Instant::now();
@@ -133,7 +135,7 @@ impl Crew {
 
 fn signal(child: Child) {
     if let Some(process) = Pid::from_raw(child.process) {
-        // It is a child that was not waited for: there is such a process.
+        // The child has not been waited for, so the process exists.
         let _ = rustix::process::kill_process(process, Signal::KILL);
     }
 }

@@ -1,4 +1,5 @@
-//! The locks of both kinds, unlocked by an exchange and by a store, as one.
+//! One interface to the locks of both kinds: those that are unlocked by an exchange and those by a
+//! store.
 
 use leeward::robust::{ByStore, Guard, LightMutex, LockError, Mutex};
 
@@ -6,7 +7,8 @@ use super::worker::Way;
 
 pub type Record = [u64; 2];
 
-/// Which kind is used at a place: its number says, so that each process knows.
+/// Returns true if the lock at a place is a `LightMutex`, which the place's number says to every
+/// process.
 pub fn is_light(at: usize) -> bool {
     at % 2 == 1
 }
@@ -40,13 +42,13 @@ impl Held {
     }
 }
 
-/// What came of asking for one: with the news of a death, perhaps.
+/// The outcome of asking for a lock.
 pub enum Outcome {
     Taken(Held, bool),
-    /// Somebody holds it.
+    /// The lock is held.
     Held,
     Lost(u32),
-    /// By number.
+    /// The error's number.
     Refused(u64),
 }
 

@@ -1,5 +1,6 @@
-//! `leeward torture robust`: processes that lock, write a record in two parts, and are killed: at random instants, just woken, and at every instruction of a
-//! lock and an unlock. No lock may be lost, none may have two owners, and every half-written record must have been announced.
+//! `leeward torture robust`: processes that lock, write a record in two parts, and are killed: at
+//! random instants, just after a wake, and at every instruction of a lock and an unlock. No lock
+//! may be lost, none may have two owners, and every half-written record must be announced.
 
 mod crew;
 mod finding;
@@ -22,17 +23,17 @@ use crew::Crew;
 use phases::Sweep;
 use table::Table;
 
-/// What was done.
+/// The work that was done, in numbers.
 #[derive(Default)]
 pub struct Tally {
     kills: u64,
-    /// Of these, at an instruction that was chosen.
+    /// The number of kills at a chosen instruction.
     stepped: u64,
-    /// Of these, waiters, one of whom had been woken.
+    /// The number of kills of waiters when one had been woken.
     woken: u64,
 }
 
-/// Tortures. An error is a sentence about what was asked for.
+/// Runs the torture. An error is a sentence on what was asked for.
 pub fn run(args: &Robust) -> Result<ExitCode, String> {
     let seed = args.seed.unwrap_or_else(Random::any_seed);
     let table = Table::map().map_err(|error| format!("there is no memory to share: {error}"))?;
@@ -68,7 +69,7 @@ fn go_through(crew: &mut Crew, sweep: &mut Sweep, args: &Robust) -> io::Result<(
     let time = Duration::from_secs(args.seconds.into());
     let start = Instant::now();
     let bar = super::progress(time);
-    // Every instruction once before anything else, unless that takes more than half of the time.
+    // First step through every instruction once, unless that takes more than half of the time.
     bar.set_message("every instruction");
     phases::stepped(crew, sweep, time / 2)?;
     for turn in 0_u64.. {
@@ -101,6 +102,6 @@ impl fmt::Display for Said<'_> {
         write!(f, "{kills} kills ({stepped} at a chosen instruction, {woken} of waiters when one was woken; ")?;
         write!(f, "all instructions {} times), ", self.sweeps)?;
         let (taken, told) = (self.table.sum(|place| &place.taken), self.table.sum(|place| &place.told));
-        write!(f, "locks taken {taken} times, {told} of them with the news of a death")
+        write!(f, "locks taken {taken} times, {told} of them with a report of the owner's death")
     }
 }

@@ -1,4 +1,5 @@
-//! The three ways in which processes are killed: in a storm at random instants, just woken, and at every instruction.
+//! The three ways in which processes are killed: in a storm at random instants, just after a wake,
+//! and at every instruction.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -9,7 +10,8 @@ use super::table::Doing;
 use super::worker::Way;
 use crate::sys;
 
-/// Processes that go in and out of all locks; one after the other is killed, and another takes its seat.
+/// Runs processes that take and release all locks. One after the other is killed, and a new one
+/// takes its seat.
 pub fn storm(crew: &mut Crew, workers: usize, slice: Duration) -> io::Result<()> {
     let start = Instant::now();
     crew.table.set_over(false);
@@ -36,7 +38,7 @@ fn storming(crew: &mut Crew, seat: usize) -> io::Result<Child> {
     crew.start(seat, move |worker| worker.storm(random))
 }
 
-/// A random one; half the time one at which the process says that it does something with a lock.
+/// Waits for a random moment; half the time for one at which the process says that it uses a lock.
 fn await_moment(crew: &mut Crew, child: Child) {
     if crew.random.one_in(4) {
         sys::sleep(Duration::from_micros(crew.random.below(200)));
@@ -54,13 +56,14 @@ fn await_moment(crew: &mut Crew, child: Child) {
     (0..crew.random.below(200)).for_each(|_| std::hint::spin_loop());
 }
 
-/// One who waits is woken and killed before it can run, others wait behind it: they must get their turn. Sometimes somebody has
-/// taken the lock in between.
+/// Wakes a waiter and kills it before it can run, while others wait for the same lock: they must
+/// get their turn. Sometimes another process has taken the lock in between.
 pub fn woken(crew: &mut Crew, slice: Duration) -> io::Result<()> {
     let allowed = rustix::thread::sched_getaffinity(None)?;
     let start = Instant::now();
     while start.elapsed() < slice && !crew.table.finding.is_any() {
-        // Children are where this thread is, and the first of them runs when nobody else wants to: not before it is killed.
+        // The children run on this thread's processor, and the first of them only when no other
+        // process wants to: not before it is killed.
         super::super::crew::pin(crew.random.below(64) as usize);
         one_woken(crew)?;
         rustix::thread::sched_setaffinity(None, &allowed)?;
@@ -103,7 +106,8 @@ fn one_woken(crew: &mut Crew) -> io::Result<()> {
     Ok(())
 }
 
-/// Until it waits for its lock and the kernel says that it sleeps; for a while at most: then it is killed on its way.
+/// Waits until the child waits for its lock and the kernel says that it sleeps, with a time limit:
+/// after it the child is killed on its way.
 fn await_sleep(crew: &Crew, child: Child) {
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(20) {
@@ -119,31 +123,32 @@ fn is_asleep(process: i32) -> bool {
     stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
 }
 
-/// Which instructions are stepped through.
+/// The part of a worker's job that is stepped through.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Leg {
     Lock,
     Record,
     Unlock,
-    /// With somebody asleep.
+    /// An unlock while another process sleeps at the lock.
     AwaitedUnlock,
 }
 
 const LEGS: [Leg; 4] = [Leg::Lock, Leg::Record, Leg::Unlock, Leg::AwaitedUnlock];
-/// A sweep goes over the legs so many times for each kind of lock, to every so-many-th instruction and then to those between: what is wrong is
-/// found early.
+/// The number of times that a sweep passes over the legs for each kind of lock. Each pass kills at
+/// every `STRIDE`th instruction and the next pass at those after them, so that an error is found
+/// early.
 const STRIDE: usize = 4;
-/// The first two places: of one kind each.
+/// The number of kinds of lock. The first two places have one each.
 const KINDS: usize = 2;
 
-/// Where a sweep through the instructions has come to: all legs are gone through side by side.
+/// The progress of a sweep through the instructions of all legs, which advance side by side.
 #[derive(Default)]
 pub struct Sweep {
-    /// Of the last kill, in each leg.
+    /// The instruction of the last kill in each leg.
     instructions: usize,
     is_ended: [bool; LEGS.len()],
     pass: usize,
-    /// Complete sweeps.
+    /// The number of complete sweeps.
     pub done: u64,
 }
 
@@ -155,7 +160,8 @@ impl Sweep {
     }
 }
 
-/// A process is stepped through lock, record or unlock, further each time, and killed there. Until a sweep is complete.
+/// Steps a process through lock, record or unlock, further each time, and kills it there, until a
+/// sweep is complete.
 pub fn stepped(crew: &mut Crew, sweep: &mut Sweep, slice: Duration) -> io::Result<()> {
     let start = Instant::now();
     let done = sweep.done;
@@ -178,7 +184,8 @@ pub fn stepped(crew: &mut Crew, sweep: &mut Sweep, slice: Duration) -> io::Resul
     Ok(())
 }
 
-/// False if the leg came to its end before.
+/// Steps a process through `instructions` of a leg and kills it. Returns false if the leg ended
+/// before.
 fn one_stepped(crew: &mut Crew, at: usize, leg: Leg, instructions: usize) -> io::Result<bool> {
     let child = crew.start(1, |worker| worker.in_legs(at))?;
     let mut stopped = step::wait(child.process)?;
@@ -201,7 +208,7 @@ fn one_stepped(crew: &mut Crew, at: usize, leg: Leg, instructions: usize) -> io:
         waiter = Some(child);
     }
     let is_on_the_way = step::steps(child.process, instructions)?;
-    // Behind the leg as well: it holds nothing there, or is announced.
+    // The child is killed after the leg's end too: it holds nothing there, or is announced.
     crew.kill(child)?;
     if let Some(waiter) = waiter {
         crew.join(waiter)?;

@@ -1,4 +1,5 @@
-//! What the processes share: the locks with their records, who is inside, what each process is doing, and what was found.
+//! The table that the processes share: the locks with their records, which process is inside, what
+//! each process does, and what was found.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -10,22 +11,24 @@ use super::held::{self, Outcome, Record, is_light};
 use super::worker::Way;
 
 pub const PLACES: usize = 3;
-/// The first is the parent's.
+/// The number of seats. The first is the parent's.
 pub const SEATS: usize = 64;
 
-/// A lock, and what is behind it.
+/// A place: a lock and the record that it guards.
 #[repr(C)]
 pub struct Place {
-    /// Two numbers that are the same whenever nobody is inside. Of the two locks one is used: [`is_light`].
+    /// The record: two numbers that are equal whenever no process is inside. One of the two locks
+    /// is used, as [`is_light`] says.
     pub mutex: Mutex<Record>,
     light: LightMutex<Record>,
-    /// The life that is inside, 0 if none; not part of what the lock protects, so that two may be found there.
+    /// The life that is inside, 0 if none. The lock does not guard this word, so that two owners
+    /// can be detected.
     pub inside: AtomicU64,
     pub taken: AtomicU64,
     pub told: AtomicU64,
 }
 
-/// What a process is doing, for who chooses when to kill it.
+/// What a process does, for the parent's choice of when to kill it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Doing {
@@ -35,14 +38,15 @@ pub enum Doing {
     Unlocking,
 }
 
-/// A process of the crew. A *life* is its number, never used again: `life % SEATS` is its seat.
+/// The state of a process of the crew. A *life* is the process's number, which is never used again;
+/// `life % SEATS` is its seat.
 #[repr(C)]
 pub struct Seat {
     pub life: AtomicU64,
-    /// The life that its parent is about to kill here, or has killed.
+    /// The life of this seat that the parent is about to kill, or has killed.
     pub doomed: AtomicU64,
     doing: AtomicU32,
-    /// Which lock.
+    /// The lock that the process uses.
     place: AtomicU32,
 }
 
@@ -50,20 +54,21 @@ pub struct Seat {
 pub struct Table {
     pub places: [Place; PLACES],
     seats: [Seat; SEATS],
-    /// 1: everybody goes home.
+    /// 1 if the run is over, and every process ends.
     over: AtomicU32,
     pub finding: Finding,
 }
 
-/// Relaxed, all: what a lock does not order is looked at after system calls, or by people.
+/// Relaxed, all: what a lock does not order is read after system calls, or is only printed.
 impl Table {
-    /// In memory that children share.
+    /// Maps a table in memory that children share.
     pub fn map() -> io::Result<&'static Table> {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: memory that nobody has.
+        // SAFETY: the mapping is new.
         let memory = unsafe { mmap_anonymous(std::ptr::null_mut(), size_of::<Table>(), access, MapFlags::SHARED) }?;
-        // SAFETY: zeroed, which is a value of each field; aligned to a page; never unmapped.
+        // SAFETY: the memory is zeroed, which is a value of each field, aligned to a page, and
+        // never unmapped.
         Ok(unsafe { &*memory.cast::<Table>() })
     }
 
@@ -76,11 +81,11 @@ impl Table {
         if is_light(at) { held::store(&place.light, way) } else { held::exchange(&place.mutex, way) }
     }
 
-    /// The lock word: at the mutex's beginning, as documented.
+    /// Returns the lock word, which is at the mutex's beginning, as documented.
     pub fn word(&self, at: usize) -> &AtomicU32 {
         let place = &self.places[at];
         let word = if is_light(at) { (&raw const place.light).cast() } else { (&raw const place.mutex).cast() };
-        // SAFETY: a word that lives as long as the table.
+        // SAFETY: the word lives as long as the table.
         unsafe { &*word }
     }
 
@@ -92,7 +97,7 @@ impl Table {
         self.over.store(u32::from(whether), Ordering::Relaxed);
     }
 
-    /// Whether its parent kills it, or has. A seat is given on when its last life is over.
+    /// Returns true if the parent kills this life, or has killed it, or the seat has a later one.
     pub fn is_doomed(&self, life: u64) -> bool {
         let seat = self.seat(life);
         seat.doomed.load(Ordering::SeqCst) == life || seat.life.load(Ordering::SeqCst) != life
@@ -103,7 +108,7 @@ impl Table {
     }
 }
 
-/// Relaxed, all: a hint.
+/// Relaxed, all: the words are hints.
 impl Seat {
     pub fn does(&self, doing: Doing, place: usize) {
         self.place.store(place as u32, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! What a process does with the locks until it is killed: takes one, or two, writes a record in two parts, and lets go.
+//! The work of a process until it is killed: it takes one lock or two, writes a record in two
+//! parts, and unlocks.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,14 +10,14 @@ use super::held::{Held, Outcome, is_light};
 use super::step;
 use super::table::{Doing, PLACES, Table};
 
-/// A process, as it sees itself.
+/// The worker of one process.
 #[derive(Clone, Copy)]
 pub struct Worker {
     pub table: &'static Table,
     pub life: u64,
 }
 
-/// How to ask for a lock.
+/// The way to ask for a lock.
 #[derive(Clone, Copy)]
 pub enum Way {
     Wait,
@@ -24,14 +25,14 @@ pub enum Way {
     For(Duration),
 }
 
-/// A lock that was taken, and is left by [`Worker::leave`].
+/// A lock that is held, until [`Worker::leave`].
 pub struct Visit {
     pub guard: Held,
     at: usize,
 }
 
 impl Worker {
-    /// Until everybody goes home, or it is killed.
+    /// Takes and releases locks until the run is over or the process is killed.
     pub fn storm(self, mut random: Random) {
         while !self.table.is_over() && !self.table.finding.is_any() {
             let at = random.below(PLACES as u64) as usize;
@@ -43,7 +44,7 @@ impl Worker {
             let Some(mut visit) = self.enter(at, way) else { continue };
             self.write(&mut visit, &mut random);
             if at + 1 < PLACES && random.one_in(8) {
-                // In the order of their numbers: nobody waits for ever.
+                // Locks are taken in the order of their numbers, so that there is no deadlock.
                 if let Some(mut second) = self.enter(at + 1, Way::Wait) {
                     self.write(&mut second, &mut random);
                     self.leave(second);
@@ -54,14 +55,15 @@ impl Worker {
         }
     }
 
-    /// Waits for one lock and lets go.
+    /// Waits for one lock and unlocks it.
     pub fn once(self, at: usize) {
         if let Some(visit) = self.enter(at, Way::Wait) {
             self.leave(visit);
         }
     }
 
-    /// Takes it, and looks whether all is as it was told. None if it is held, or something was found.
+    /// Takes a lock and checks that its record is what the outcome says. Returns none if the lock
+    /// is held, or a violation was found.
     pub fn enter(self, at: usize, way: Way) -> Option<Visit> {
         self.table.seat(self.life).does(Doing::Locking, at);
         self.judge(at, self.table.ask(at, way))
@@ -99,7 +101,7 @@ impl Worker {
             (_, true) if self.table.is_doomed(before) => {}
             (_, true) => report(Kind::ToldOfTheLiving, [self.life, before]),
         }
-        // Relaxed, both: counts, written under the lock.
+        // Relaxed, both: the counts are written under the lock.
         place.taken.fetch_add(1, Ordering::Relaxed);
         if told {
             place.told.fetch_add(1, Ordering::Relaxed);
@@ -109,7 +111,7 @@ impl Worker {
         visit
     }
 
-    /// One half, perhaps a while, and the other.
+    /// Writes one half, sometimes waits, and writes the other half.
     fn write(self, visit: &mut Visit, random: &mut Random) {
         let stamp = random.next();
         self.write_half(visit, 0, stamp);
@@ -122,7 +124,8 @@ impl Worker {
     }
 
     fn write_half(self, visit: &mut Visit, half: usize, stamp: u64) {
-        // SAFETY: a place of ours; the compiler must not make one store of the two.
+        // SAFETY: the lock is held, so the record is ours. The write is volatile so that the
+        // compiler does not merge the two stores.
         visit.guard.with(|record| unsafe { (&raw mut record[half]).write_volatile(stamp) });
     }
 
@@ -140,9 +143,11 @@ impl Worker {
         self.table.seat(self.life).does(Doing::Unlocking, visit.at);
     }
 
-    /// In three legs, each from one stop to the next, for who steps through one of them: lock, record, unlock.
+    /// Locks, writes the record and unlocks: three legs, each from one stop to the next, for the
+    /// parent that steps through one of them.
     pub fn in_legs(self, at: usize) {
-        // What is asked once a thread is asked before; and a lock where somebody has slept is unlocked by an exchange for so long.
+        // Questions that are asked once a thread are asked beforehand. A lock at which a process
+        // has slept is unlocked by an exchange for some hundred times.
         (0..if is_light(at) { 600 } else { 1 }).for_each(|_| self.once(at));
         if !step::let_the_parent_trace() {
             return;
