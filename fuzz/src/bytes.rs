@@ -1,4 +1,4 @@
-//! Bytes as a source of choices; zeroes when they are used up.
+//! Bytes as a source of choices, followed by zeroes.
 
 pub struct Bytes<'a>(&'a [u8]);
 
@@ -26,7 +26,7 @@ impl Bytes<'_> {
     }
 }
 
-/// Bytes for tests without a fuzzer: the same for the same seed.
+/// Returns bytes for tests without a fuzzer, which depend on the seed alone.
 #[cfg(test)]
 pub fn random(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

@@ -1,4 +1,5 @@
-//! Any system call with any arguments: it ends in a number, with no lock held, nobody left in a list, and memory within bounds.
+//! Any system call with any arguments: it returns a number, with no lock held, no waiter left in a
+//! list, and memory within bounds.
 
 use leeward_engine::abi::Numbers;
 use leeward_engine::{Config, Engine, Heap, Host, ParkEnd};
@@ -7,7 +8,7 @@ use crate::bytes::Bytes;
 use crate::guest::{Guest, PAGE};
 
 const NUMBERS: [Numbers; 3] = [Numbers::X86_64, Numbers::GENERIC, Numbers::POWERPC64];
-/// Calls of one input.
+/// The number of calls of one input.
 const CALLS: u32 = 64;
 
 pub fn run(data: &[u8]) {
@@ -38,20 +39,20 @@ pub fn run(data: &[u8]) {
         let arguments = arguments(bytes);
         match engine.syscall(&guest, numbers, number, arguments) {
             None => assert_ne!(number, numbers.futex),
-            // Nobody is there to be woken.
+            // There is no thread to be woken.
             Some(answer) if number == numbers.futex || futex2.contains(&number) => {
                 assert!((-133..=0).contains(&answer), "{answer} for {arguments:#x?}");
             }
             Some(answer) => assert!(answer >= -133, "{answer} for {arguments:#x?}"),
         }
     }
-    // Looks at each bucket under its lock: `Guest::spin` would say that one is held.
+    // The statistics lock each bucket: `Guest::spin` would panic if one were held.
     let (own, global) = (guest.space().stats(&guest), engine.stats(&guest));
-    assert_eq!(own.waiters + global.waiters, 0, "somebody is left in a list");
+    assert_eq!(own.waiters + global.waiters, 0, "a waiter is left in a list");
     assert!(own.bytes <= 1 << 20, "a table of {} bytes for 255 threads", own.bytes);
 }
 
-/// The futex call's: such as mean something, and any.
+/// Returns arguments of the futex call, most of which mean something.
 fn arguments(bytes: &mut Bytes<'_>) -> [u64; 6] {
     let operation = match bytes.byte() {
         255 => bytes.number(),

@@ -1,4 +1,5 @@
-//! A host of one thread that never sleeps: a few pages, of which some are missing, read-only, not there yet, or mapped twice.
+//! A host with one thread that never sleeps, and a few pages, some of which are missing, read-only,
+//! not yet present, or mapped twice.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,35 +9,35 @@ use leeward_engine::{
 };
 
 pub const PAGE: u64 = 4096;
-/// Words of a page that are there; the page's others are these again.
+/// The number of words that a page has; its other addresses are these words again.
 pub const WORDS: usize = 64;
-/// The page of which all words are there.
+/// The page that has all its words.
 pub const WIDE: Address = 6 * PAGE;
 
-/// A page, by its number.
+/// The kind of a page, by its number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Page {
     Anonymous,
     ReadOnly,
-    /// Anonymous; comes when it is asked for.
+    /// An anonymous page, which becomes present when it is asked for.
     Late,
-    /// A shared object's page,
+    /// A page of a shared object.
     Object,
-    /// and the same once more.
+    /// The same page of the shared object, mapped again.
     Alias,
     Missing,
-    /// Anonymous, with all its words.
+    /// An anonymous page that has all its words.
     Wide,
 }
 
 const PAGES: [Page; 7] =
     [Page::Anonymous, Page::ReadOnly, Page::Late, Page::Object, Page::Alias, Page::Missing, Page::Wide];
 
-/// A word that was written: where, what it held, what it holds.
+/// A write of a word: its address, old value and new value.
 pub type Write = (Address, u32, u32);
-/// What others do at the guest's so many-th access: the late page goes, and a word gets a value.
+/// What others do at an access of that number: the late page goes, and a word gets a value.
 pub type Meddling = (u32, Address, u32);
-/// What others do while the thread sleeps.
+/// An action of others while the thread sleeps.
 type Sleep = Box<dyn FnMut(&Guest)>;
 
 impl Page {
@@ -49,19 +50,19 @@ pub struct Guest {
     space: Space<Guest>,
     words: Vec<Vec<Cell<u32>>>,
     late: Cell<bool>,
-    /// How the next sleeps end.
+    /// The way in which the next sleeps end.
     pub end: Cell<ParkEnd>,
     pub threads: Cell<u32>,
-    /// Sleeps so far: bounds a test, as a wait that never ends would.
+    /// The number of sleeps so far. It bounds a wait that would never end.
     pub parks: Cell<u32>,
-    /// Locks that are held.
+    /// The number of locks that are held.
     locks: Cell<i32>,
-    /// Accesses of any kind so far.
+    /// The number of accesses of any kind so far.
     pub accesses: Cell<u32>,
-    /// The engine's writes of words.
+    /// The words that the engine has written.
     pub writes: RefCell<Vec<Write>>,
     pub meddling: RefCell<Vec<Meddling>>,
-    /// Happens in the next sleep, once.
+    /// The action of the next sleep, which happens once.
     pub sleep: RefCell<Option<Sleep>>,
     pub thread: Cell<u32>,
     pub head: Cell<Address>,
@@ -94,11 +95,11 @@ impl Guest {
         PAGES.get((address / PAGE) as usize).copied().unwrap_or(Page::Missing)
     }
 
-    /// The word, whatever may be done to it.
+    /// Returns the word at an address, whatever its page allows.
     pub fn cell(&self, address: Address) -> Option<&Cell<u32>> {
         let page = match Guest::page(address) {
             Page::Missing => return None,
-            // The object's.
+            // The alias has the object's words.
             Page::Alias => 3,
             _ => (address / PAGE) as usize,
         };
@@ -106,19 +107,19 @@ impl Guest {
         Some(&words[(address / 4) as usize % words.len()])
     }
 
-    /// Fills words with what another guest's hold.
+    /// Copies the words of another guest.
     pub fn copy(&self, from: &Guest) {
         for (to, from) in self.words.iter().flatten().zip(from.words.iter().flatten()) {
             to.set(from.get());
         }
     }
 
-    /// All words.
+    /// Returns the values of all words.
     pub fn contents(&self) -> Vec<u32> {
         self.words.iter().flatten().map(Cell::get).collect()
     }
 
-    /// A number of so many bytes, wherever it is; nothing where any of it is missing.
+    /// Returns a number of `bytes` bytes at any address, or none if a part of it is missing.
     pub fn number(&self, address: Address, bytes: u64) -> Option<u64> {
         let byte = |i: u64| {
             let place = address.checked_add(i)?;
@@ -127,14 +128,15 @@ impl Guest {
         (0..bytes).try_fold(0, |number, i| Some(number | byte(i)? << (8 * i)))
     }
 
-    /// Stores a number of 64 bits, as far as there is memory.
+    /// Stores a number of 64 bits, as far as its memory is present.
     pub fn put(&self, address: Address, value: u64) {
         for (i, half) in [(0, value as u32), (4, (value >> 32) as u32)] {
             self.cell(address.wrapping_add(i)).inspect(|word| word.set(half));
         }
     }
 
-    /// What a shared word is known by: a word of the object has one name, wherever it is mapped; the same for what differs.
+    /// Returns the name of a shared word: a word of the object has one name at all its addresses,
+    /// and different words have different names.
     pub fn name(address: Address) -> Option<u64> {
         match Guest::page(address) {
             Page::Missing => None,
@@ -165,7 +167,7 @@ impl Guest {
         self.cell(address).ok_or(Fault)
     }
 
-    /// The late page goes away again.
+    /// Makes the late page absent again.
     pub fn swap_out(&self) {
         self.late.set(false);
     }
@@ -253,7 +255,7 @@ impl Host for Guest {
         if let Some(mut sleep) = self.sleep.take() {
             sleep(self);
         }
-        // No thread is there to wake it: early returns are bounded.
+        // There is no thread to wake this one, so early returns are bounded.
         match self.end.get() {
             early @ (ParkEnd::Unparked | ParkEnd::Recheck) if parks % 8 != 0 => early,
             _ => self.end_at_last(),
@@ -277,7 +279,8 @@ impl Host for Guest {
     }
 
     fn spin(&self, _: u32) {
-        // A word that others change is tried again; a lock, which is tried behind `preempt_off`, nobody can hold.
+        // An access to a word that others change is retried here. A bucket's lock is tried after
+        // `preempt_off`, and none can be held.
         assert_eq!(self.locks.get(), 0, "a lock is held by nobody");
     }
 
@@ -286,7 +289,7 @@ impl Host for Guest {
     }
 }
 
-/// Of the numbers in locks' words each fifth names nobody, and so on.
+/// The numbers of lock words: every fifth names no thread, and so on.
 impl Inheritance<Guest> for Guest {
     fn current(&self) -> Thread {
         Thread { id: u64::from(self.thread.get()), number: self.thread.get() }
@@ -313,7 +316,7 @@ impl Inheritance<Guest> for Guest {
 
     fn await_exit(&self, number: u32) -> Result<(), Errno> {
         self.may_sleep();
-        // Some are never over.
+        // Some exits never end.
         if number % 64 == 2 { Ok(()) } else { Err(Errno::EAGAIN) }
     }
 }

@@ -1,4 +1,5 @@
-//! What the fuzz targets do, as functions of any bytes: so that what one found is also an ordinary test's input.
+//! The work of the fuzz targets, as functions of any bytes, so that an input that a fuzzer has
+//! found can be an ordinary test's.
 
 pub mod bytes;
 pub mod decoder;

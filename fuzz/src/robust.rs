@@ -1,5 +1,6 @@
-//! A dying thread's walk over any memory: it ends within its cap, writes nothing but its own locks, wakes at most one for each; and where nobody meddles,
-//! it leaves the memory, and the waiters, that a plain walk leaves.
+//! A dying thread's walk over any memory. It ends within its cap, writes only its own locks, and
+//! wakes at most one waiter for each. Where no other thread writes meanwhile, it leaves the memory
+//! and the waiters that a plain walk leaves.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -21,13 +22,13 @@ fn walk(data: &[u8]) -> RobustExit {
     let guest = Guest::default();
     guest.thread.set([77, 77, 128, 0, 0x3fff_ffff, bytes.number() as u32][bytes.below(6)]);
     let cap = [2048, 2048, 64, 3, 0][bytes.below(5)];
-    // A list of pointers of 64 bits or of 32.
+    // The list's pointers have 64 bits or 32.
     let size = if bytes.byte() % 4 == 0 { 4 } else { 8 };
     let (head, locks) = list(bytes, &guest, size);
     if size == 4 { &guest.compat_head } else { &guest.head }.set(head);
     let engine = Engine::new(Config::small(3), Heap).expect("memory");
     let mut waiters = waiters(bytes, &engine, &guest, &locks);
-    // Any memory, and then what others do meanwhile.
+    // Memory of any contents, then what others do meanwhile.
     for _ in 0..bytes.below(32).saturating_sub(20) {
         let (address, value) = (address(bytes), word(bytes, &guest));
         guest.cell(address).inspect(|word| word.set(value));
@@ -50,15 +51,15 @@ fn walk(data: &[u8]) -> RobustExit {
         compare(&guest, &plain, &exit, (head, size, cap), waiters.iter().map(|(name, _)| *name).zip(woken).collect());
     }
     drop(waiters);
-    assert_eq!(guest.space().stats(&guest).waiters + engine.stats(&guest).waiters, 0, "somebody is left in a list");
+    assert_eq!(guest.space().stats(&guest).waiters + engine.stats(&guest).waiters, 0, "a waiter is left in a list");
     exit
 }
 
-/// What holds whatever is in memory and whoever changes it.
+/// Checks what holds for any memory, whatever other threads change in it.
 fn bounds(guest: &Guest, exit: &RobustExit, cap: u32) {
     let thread = guest.thread.get();
     assert!(exit.entries <= cap && exit.marked <= exit.entries + 1 && exit.woken <= exit.entries + 1, "{exit:?}");
-    // An entry: its pointer, a look and an exchange, each of which a fault may come before, and a wake.
+    // An entry takes a pointer, a load and an exchange, each of which may fault first, and a wake.
     let meddlings = guest.meddling.borrow().len() as u32;
     let accesses = guest.accesses.get();
     assert!(accesses <= 3 + 8 * (exit.entries + 1) + 4 * meddlings, "{accesses} accesses, {exit:?}");
@@ -70,7 +71,7 @@ fn bounds(guest: &Guest, exit: &RobustExit, cap: u32) {
     assert_eq!((guest.head.get(), guest.compat_head.get()), (0, 0), "the list is forgotten");
 }
 
-/// The same from the same memory by a plain walk.
+/// Compares with a plain walk over the same memory.
 fn compare(
     guest: &Guest,
     memory: &Guest,
@@ -79,7 +80,8 @@ fn compare(
     waiters: Vec<(u64, bool)>,
 ) {
     let mut plain = Plain { memory, size, thread: guest.thread.get(), offset: 0, waiters, marked: 0 };
-    // Who sees that it goes round stops earlier (and may meet a fault after that, at the pending entry); as far as it went, all is the same.
+    // A walk that detects a cycle stops earlier, and may meet a fault after that, at the pending
+    // entry. As far as it went, all is the same.
     let round = exit.end == WalkEnd::Cycle;
     let end = match plain.walk(head, if round || exit.end == WalkEnd::Fault { exit.entries } else { cap }) {
         _ if head == 0 => WalkEnd::Whole,
@@ -93,20 +95,20 @@ fn compare(
     assert!(plain.waiters.iter().all(|(_, woken)| !woken), "others were woken");
 }
 
-/// A walk as it is written down first: a loop, and no thought of cycles.
+/// A plain walk: a loop without detection of cycles.
 struct Plain<'a> {
     memory: &'a Guest,
-    /// Bytes of a pointer.
+    /// The size of a pointer, in bytes.
     size: u64,
     thread: u32,
     offset: u64,
-    /// What each waiter's word is known by, and whether it was woken, and not yet been counted.
+    /// For each waiter the name of its word, and true if it was woken and has not been counted.
     waiters: Vec<(u64, bool)>,
     marked: u32,
 }
 
 impl Plain<'_> {
-    /// Whether it came back to its head; nothing after a fault.
+    /// Returns true if the walk came back to its head, or none after a fault.
     fn walk(&mut self, head: u64, cap: u32) -> Option<bool> {
         if head == 0 {
             return Some(true);
@@ -153,7 +155,7 @@ impl Plain<'_> {
         Some(())
     }
 
-    /// The one that has waited longest must have been woken.
+    /// Checks that the waiter that has waited longest was woken.
     fn wake(&mut self, address: u64) {
         let name = Guest::name(address);
         if let Some(at) = self.waiters.iter().position(|(waits, _)| Some(*waits) == name) {
@@ -163,7 +165,7 @@ impl Plain<'_> {
     }
 }
 
-/// Mostly something like a list: where its head is, and its locks.
+/// Writes what is mostly a list, and returns its head and its locks.
 fn list(bytes: &mut Bytes<'_>, guest: &Guest, size: u64) -> (u64, Vec<u64>) {
     let limit = u64::MAX >> (64 - 8 * size);
     let head = if bytes.byte() == 255 { address(bytes) & limit } else { HEAD };
@@ -200,13 +202,13 @@ fn list(bytes: &mut Bytes<'_>, guest: &Guest, size: u64) -> (u64, Vec<u64>) {
 fn address(bytes: &mut Bytes<'_>) -> u64 {
     match bytes.byte() {
         255 => bytes.number(),
-        // The missing page, and the one that cannot be written.
+        // An address in the missing page, or in the one that cannot be written.
         page @ 248.. => [1, 5][usize::from(page % 2)] * PAGE + u64::from(bytes.byte()),
         page => [0, 2, 3, 4, 6][usize::from(page % 5)] * PAGE + u64::from(bytes.byte()),
     }
 }
 
-/// A lock's word, or anything.
+/// Returns a lock's word, or any number.
 fn word(bytes: &mut Bytes<'_>, guest: &Guest) -> u32 {
     let thread = guest.thread.get() & OWNER;
     match bytes.byte() % 8 {
@@ -221,7 +223,7 @@ fn word(bytes: &mut Bytes<'_>, guest: &Guest) -> u32 {
 
 type Waiter<'a> = Pin<Box<WaitAsync<'a, Guest>>>;
 
-/// Futures that wait on shared words, and by what their words are known.
+/// Returns futures that wait on shared words, and the names of their words.
 fn waiters<'a>(
     bytes: &mut Bytes<'_>,
     engine: &'a Engine<Guest>,

@@ -1,5 +1,6 @@
-//! Sequences of waits (futures, which one thread can have many of), wakes, requeues, wake-ops and drops, beside a model: the queue of each
-//! word as a list. Counts, who is woken, and what is left must agree, while tables come and grow.
+//! Sequences of waits (futures, of which one thread can have many), wakes, requeues, wake-ops and
+//! drops, beside a model: the queue of each word as a list. Counts, the woken waiters, and what is
+//! left must agree, while tables are made and grow.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -12,19 +13,20 @@ use crate::guest::{Guest, PAGE};
 const PLACES: usize = 48;
 const STEPS: u32 = 400;
 
-/// One that waits.
+/// A waiter.
 pub struct Waiting {
     pub place: usize,
     pub key: u64,
     pub bitset: u32,
 }
 
-/// Who waits where.
+/// The model: the waiters of each word.
 #[derive(Default)]
 pub struct Model {
-    /// In the order in which they came, or were moved.
+    /// The waiters in the order in which they came or were moved.
     pub queue: Vec<Waiting>,
-    /// Who was woken and has not been polled since: where it waited at last, and by which bits.
+    /// The waiters that were woken and have not been polled since: the last word of each, and the
+    /// bits of the wake.
     pub woken: Vec<(usize, u64, u32)>,
 }
 
@@ -65,7 +67,7 @@ impl Model {
         self.queue.retain(|this| this.place != place);
         if let Some(at) = self.woken.iter().position(|this| this.0 == place) {
             let (_, key, bits) = self.woken.remove(at);
-            // It passes its wake on.
+            // A dropped waiter passes its wake on.
             self.wake(key, 1, bits);
         }
     }
@@ -85,7 +87,7 @@ pub fn run(data: &[u8]) {
         }
         step(bytes, engine, guest, &mut model, &mut futures);
     }
-    // Who was woken is ready, who was not is not.
+    // A waiter is ready if and only if it was woken.
     for (place, future) in futures.iter_mut().enumerate().filter_map(|(place, future)| Some((place, future.as_mut()?)))
     {
         let woken = model.woken.iter().any(|this| this.0 == place);
@@ -94,7 +96,7 @@ pub fn run(data: &[u8]) {
     let waiters = || guest.space().stats(guest).waiters + engine.stats(guest).waiters;
     assert_eq!(waiters(), model.queue.len() as u64);
     drop(futures);
-    assert_eq!(waiters(), 0, "somebody is left in a list");
+    assert_eq!(waiters(), 0, "a waiter is left in a list");
 }
 
 fn step<'a>(
@@ -155,7 +157,7 @@ fn step<'a>(
     }
 }
 
-/// Private words in two pages, one of which may have to be asked for.
+/// Returns a private word in one of two pages, one of which may not be present yet.
 fn word(bytes: &mut Bytes<'_>) -> Word {
     let byte = bytes.byte();
     Word::private(if byte & 1 == 0 { 0 } else { 2 * PAGE } + 4 * u64::from(byte >> 1 & 3))

@@ -1,5 +1,6 @@
-//! Arrays for waitv, of any contents: the answer is that of a plain decoder; where it sleeps, others wake and move its waiters, and it tells the last one that was
-//! woken, as a model of the queues does; nobody is left in a list.
+//! Arrays for waitv, of any contents. The answer is that of a plain decoder. Where the call sleeps,
+//! others wake and move its waiters, and it reports the last one that was woken, as a model of the
+//! queues does. No waiter is left in a list.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,16 +12,16 @@ use crate::bytes::Bytes;
 use crate::guest::{Guest, PAGE, WIDE};
 use crate::scripts::{Model, Waiting};
 
-/// Calls of one input.
+/// The number of calls of one input.
 const CALLS: u32 = 8;
-/// Where times are: after the largest array.
+/// The address of times: after the largest array.
 const TIMES: u64 = WIDE + 3584;
 
 pub fn run(data: &[u8]) {
     calls(data);
 }
 
-/// How many of the calls slept.
+/// Makes the calls, and returns how many of them slept.
 fn calls(data: &[u8]) -> u32 {
     let bytes = &mut Bytes::of(data);
     let guest = Guest::default();
@@ -55,13 +56,14 @@ fn calls(data: &[u8]) -> u32 {
         };
         assert_eq!(answer, expected, "{arguments:#x?}");
         let waiters = guest.space().stats(&guest).waiters + engine.stats(&guest).waiters;
-        assert_eq!(waiters, 0, "somebody is left in a list");
+        assert_eq!(waiters, 0, "a waiter is left in a list");
     }
     assert!(guest.writes.borrow().is_empty(), "memory was written");
     sleeps
 }
 
-/// What others do while the thread sleeps; leaves the last of its words by which it was woken.
+/// Does what others do while the thread sleeps, and records the last of its words at which it was
+/// woken.
 fn sleep(
     engine: Rc<Engine<Guest>>,
     mut model: Model,
@@ -108,7 +110,7 @@ fn word(bytes: &mut Bytes<'_>) -> Word {
     if bytes.byte() % 2 == 0 { Word::private(address) } else { Word::shared(address) }
 }
 
-/// By what a word is known; nothing if it is not there. The two scopes have nothing in common.
+/// Returns the name of a word, or none if it is not present. Names of the two scopes differ.
 fn key(word: Word) -> Option<u64> {
     match word.scope {
         leeward_engine::Scope::Private => Some(1 << 61 | word.address),
@@ -140,7 +142,7 @@ fn call(bytes: &mut Bytes<'_>, guest: &Guest) -> [u64; 6] {
     if bytes.byte() >= 224 {
         arguments[bytes.below(5)] = match bytes.byte() % 6 {
             0 => bytes.number(),
-            // Runs out of the page, and out of memory.
+            // The array runs past the page, where there is no memory.
             1 => WIDE + PAGE - 40,
             2 => 0,
             3 => 129,
@@ -151,7 +153,8 @@ fn call(bytes: &mut Bytes<'_>, guest: &Guest) -> [u64; 6] {
     arguments
 }
 
-/// What the call is to do before it sleeps, read off its description: by what its words are known, or its answer.
+/// Decodes a call as its description says: returns the names of its words, or its answer if it does
+/// not sleep.
 fn plain(guest: &Guest, [array, length, flags, time, clock, _]: [u64; 6]) -> Result<Vec<u64>, Errno> {
     let length = u64::from(length as u32);
     if flags as u32 != 0 || length == 0 || length > 128 || array == 0 {
