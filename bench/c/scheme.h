@@ -1,6 +1,6 @@
 /*
- * What a scheme that isn't Rust, or isn't compiled with us, gives to the comparison: a table of functions, each a whole loop,
- * so that nothing is called across the boundary once for each section. src/rcu/foreign.rs has the same table in Rust; its trait
+ * The table of functions of a scheme that is not Rust or is compiled separately. Each function is a whole loop, so that no
+ * section makes a call across the boundary. src/rcu/foreign.rs has the same table in Rust; its trait
  * `Stage` says what each function does. Included by urcu.c.
  */
 #ifndef COMPARE_SCHEME_H
@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-/* Sections between two quiescent states of a QSBR reader. Same number in src/rcu/scheme.rs. */
+/* The number of sections between two quiescent states of a QSBR reader, as in src/rcu/scheme.rs. */
 #define COMPARE_BATCH 1024
 
-/* What a live node carries, and what a freed one does. Same numbers in src/rcu/scheme.rs. */
+/* The marks of a live node and of a freed one, as in src/rcu/scheme.rs. */
 #define COMPARE_ALIVE 0x600dc0deu
 #define COMPARE_POISON 0xdeadu
 

@@ -2,9 +2,9 @@
  * One flavour of liburcu as a scheme. Compiled once for each flavour whose header is installed, with
  *   URCU_HEADER     the flavour's header, such as <urcu/urcu-memb.h>
  *   COMPARE_TABLE   the name of the table that this file exports
- *   COMPARE_QSBR    1 where readers announce quiescent states
+ *   COMPARE_QSBR    1 if readers announce quiescent states
  * The names without a prefix (rcu_read_lock, ...) are those that URCU_API_MAP gives to the flavour included. _LGPL_SOURCE is
- * the documented switch that inlines the read side into the program; URCU_INLINE_SMALL_FUNCTIONS is its newer sister.
+ * the documented switch that inlines the read side into the program; URCU_INLINE_SMALL_FUNCTIONS is its newer form.
  */
 #define _GNU_SOURCE
 #define _LGPL_SOURCE
@@ -24,7 +24,7 @@ struct node {
 	struct rcu_head head;
 };
 
-/* Alone on its cache lines, as every scheme's shared cell here is. */
+/* The cell shares its cache lines with nothing, as every scheme's cell here. */
 static struct node *published __attribute__((aligned(128)));
 static char published_pad[128] __attribute__((aligned(128), unused));
 
@@ -72,7 +72,7 @@ static inline uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The section that every row takes: enter, load, look at a field, leave. */
+/* The section that every row measures: enter, load, check a field, leave. */
 static inline __attribute__((always_inline)) void one_section(void)
 {
 	struct node *node;
@@ -98,7 +98,7 @@ static inline void batch_end(void)
 #define ALIGN(alignment)
 #endif
 
-/* `batch`: sections and nothing else. `job`: between two sections the reader counts, and looks at the stop flag. */
+/* `batch`: sections and nothing else. `job`: between two sections the reader counts and checks the stop flag. */
 #define LOOPS_AT(alignment)                                                                                  \
 	static __attribute__((noinline)) void batch_##alignment(void)                                              \
 	{                                                                                                          \
@@ -244,7 +244,7 @@ static void scheme_hold(compare_during during, void *arg)
 static void scheme_rest(compare_during during, void *arg)
 {
 	rcu_register_thread();
-	one_section(); /* bp registers here */
+	one_section(); /* bp registers at its first section */
 #if COMPARE_QSBR
 	rcu_thread_offline();
 #endif

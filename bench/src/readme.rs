@@ -30,13 +30,13 @@ const ROWS: [(&str, &str); 8] = [
         "a reader's sections beside 16 writers that synchronize",
         "16 writers, one reader with 100 us sections: the reader's sections",
     ),
-    ("`asym::RwLock`: one read", "asym::RwLock, one read, nobody else there"),
-    ("`sync::Mutex`: lock and unlock, uncontended", "Mutex, lock + unlock, nobody else there"),
+    ("`asym::RwLock`: one read", "asym::RwLock, one read, uncontended"),
+    ("`sync::Mutex`: lock and unlock, uncontended", "Mutex, lock + unlock, uncontended"),
     (
         "`sync::Condvar`: two threads hand over to each other",
         "Condvar, two threads hand over to each other: notify_one with the lock held, wait",
     ),
-    ("`robust::Mutex`: lock and unlock, uncontended", "robust Mutex, shared: lock + unlock, nobody else there"),
+    ("`robust::Mutex`: lock and unlock, uncontended", "robust Mutex, shared: lock + unlock, uncontended"),
     ("engine: `UNLOCK_PI` beside 100 waiters", "UNLOCK_PI, 100 waiters, the call"),
 ];
 

@@ -38,8 +38,8 @@ pub fn write(to: &str, object: &Value) -> Result<(), Error> {
     fs::write(to, text).map_err(|error| Error::new(format!("{to} could not be written: {error}")))
 }
 
-/// Prints the report as text, in lines of 80 columns: to standard output, or to standard error if the JSON goes to
-/// standard output.
+/// Prints the report as text, in lines of 80 columns: to standard output, or to standard error if
+/// the JSON goes to standard output.
 pub fn show(common: &Common, text: &str) {
     let text: String = text.lines().map(|line| fitted(line) + "\n").collect();
     if common.json.as_deref() == Some("-") {
@@ -80,7 +80,7 @@ pub fn figures(figures: &[Figure], verbose: bool) -> String {
     let mut text = format!("\n{}\n", row(titles.map(str::to_string)));
     for figure in figures {
         if let Some(error) = &figure.error {
-            let _ = writeln!(text, "{:<30} could not be measured: {error}", figure.id);
+            let _ = writeln!(text, "{:<29} could not be measured: {error}", figure.id);
             continue;
         }
         let is_absent = figure.peer.is_some() && figure.theirs.is_none();
@@ -103,7 +103,7 @@ pub fn figures(figures: &[Figure], verbose: bool) -> String {
 }
 
 fn row([figure, ours, theirs, ratio, spread, target, met]: [String; 7]) -> String {
-    let line = format!("{figure:<30} {ours:>7} {theirs:>7} {ratio:>5} {spread:>15} {target:>7} {met:>3}");
+    let line = format!("{figure:<29} {ours:>7} {theirs:>7} {ratio:>5} {spread:>15} {target:>8} {met:>3}");
     line.trim_end().to_string()
 }
 
@@ -118,7 +118,8 @@ fn description(figure: &Figure) -> String {
     textwrap::indent(&textwrap::fill(&text, 76), "    ") + "\n"
 }
 
-/// Returns three sentences: two on what the table means, and one on what a reader should know about this machine.
+/// Returns three sentences: two on what the table means, and one on what a reader should know about
+/// this machine.
 pub fn closing(figures: &[Figure], versions: &Versions) -> String {
     let judged = figures.iter().filter(|figure| figure.met.is_some()).count();
     let met = figures.iter().filter(|figure| figure.met == Some(true)).count();

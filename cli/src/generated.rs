@@ -18,7 +18,7 @@ pub fn completions(shell: Shell) -> ExitCode {
 /// not exist.
 ///
 /// # Errors
-/// A sentence that says what could not be written.
+/// Returns a sentence that says what could not be written.
 pub fn manual(directory: &Path) -> Result<ExitCode, String> {
     let wrong = |error: io::Error| format!("the manual could not be written to {}: {error}", directory.display());
     std::fs::create_dir_all(directory).map_err(wrong)?;

@@ -14,7 +14,8 @@ pub enum Ended {
 /// the code, and never returns.
 ///
 /// # Safety
-/// `child` must bring along nothing that it does not find in a process of one thread: no lock that another thread may hold.
+/// `child` must not depend on threads that the child process does not have: it takes no lock that
+/// another thread may hold.
 pub unsafe fn fork(child: impl FnOnce() -> u8) -> io::Result<i32> {
     // SAFETY: the caller's promise is what fork requires.
     match unsafe { libc::fork() } {

@@ -281,7 +281,7 @@ impl Host for Guest {
     fn spin(&self, _: u32) {
         // An access to a word that others change is retried here. A bucket's lock is tried after
         // `preempt_off`, and none can be held.
-        assert_eq!(self.locks.get(), 0, "a lock is held by nobody");
+        assert_eq!(self.locks.get(), 0, "a lock is held, and no thread holds it");
     }
 
     fn inheritance(&self) -> Option<&dyn Inheritance<Guest>> {

@@ -60,7 +60,7 @@ const ROWS: [(&str, What, usize); 17] = [
 
 pub fn outcome(plan: &Plan) -> Outcome {
     let entrants = ROWS.map(|(name, what, words)| Entrant::new(name, (what, words)));
-    let job = [("WAKE with nobody there, WAIT with a changed value".to_string(), "ns")];
+    let job = [("WAKE without waiters, WAIT with a changed value".to_string(), "ns")];
     let board =
         contest(plan, 3 * plan.rounds, &job, &entrants, |&(what, words)| Ok(vec![time(what, words)?])).remove(0);
     let mut outcome = Outcome::default();
@@ -71,12 +71,12 @@ pub fn outcome(plan: &Plan) -> Outcome {
     let (wake, wait) = (ROWS[0].0, ROWS[4].0);
     figure(
         "wake.kernel",
-        "WAKE, nobody waiting, beside the kernel's, private",
+        "WAKE, without waiters, beside the kernel's, private",
         wake,
         ROWS[9].0,
         Target::RatioAtMost(0.1),
     );
-    figure("wake.core", "WAKE, nobody waiting, beside unpark_one", wake, ROWS[16].0, Target::RatioAtMost(1.0));
+    figure("wake.core", "WAKE, without waiters, beside unpark_one", wake, ROWS[16].0, Target::RatioAtMost(1.0));
     figure(
         "wait.kernel",
         "WAIT, the value changed, beside the kernel's, private",

@@ -32,12 +32,12 @@ pub fn outcome(plan: &Plan) -> Outcome {
             let beside = format!("beside {live} live futexes in {places}");
             let jobs = [
                 (format!("WAKE of one and its next WAIT, {beside}"), "ns"),
-                (format!("WAKE, nobody there, {beside}"), "ns"),
+                (format!("WAKE, without waiters, {beside}"), "ns"),
             ];
             let boards = contest(plan, plan.rounds, &jobs, &[Entrant::new(ENGINE, ())], |()| times(live, spaces));
             boards.iter().for_each(|board| outcome.add(board));
             if spaces == 1 {
-                let job = [(format!("WAKE, nobody there, {beside}, waited for by threads with 128 each"), "ns")];
+                let job = [(format!("WAKE, without waiters, {beside}, waited for by threads with 128 each"), "ns")];
                 let kernel = [Entrant::new(KERNEL, ())];
                 contest(plan, plan.rounds, &job, &kernel, |()| many_kernel::nobody(live))
                     .iter()
@@ -49,7 +49,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
             Title::new(&format!("{id}.{spaces}"), what, "times", None, Target::AtMost(2.0))
         };
         let titles =
-            vec![title("live.both", "WAKE of one and its next WAIT"), title("live.nobody", "WAKE, nobody there")];
+            vec![title("live.both", "WAKE of one and its next WAIT"), title("live.nobody", "WAKE, without waiters")];
         outcome.figures.extend(groups::alone(plan, plan.rounds, titles, || {
             let (few, most) = (times(FEW, spaces)?, times(MOST, spaces)?);
             Ok(few.iter().zip(most).map(|(few, most)| most / few).collect())

@@ -46,12 +46,12 @@ pub fn outcome(plan: &Plan) -> Outcome {
     let special =
         [entrant::<PthreadRobust>(PTHREAD_ROBUST), entrant::<PthreadInheriting>("pthread, priority inheritance")];
     let entrants: Vec<Entrant<Open>> = ours.into_iter().chain(peers()).chain(special).collect();
-    let boards = boards(plan, "lock + unlock, nobody else there", &entrants);
+    let boards = boards(plan, "lock + unlock, uncontended", &entrants);
     let mut outcome = Outcome::default();
     outcome.add(&boards[0]);
     let title = |id, what| Title::new(id, what, "ns", None, Target::RatioAtMost(0.8));
-    outcome.figures.push(figure(&boards, OURS, title("mutex.alone", "Mutex, lock + unlock, nobody else there")));
-    outcome.figures.push(figure(&boards, LIGHT, title("light.alone", "LightMutex, lock + unlock, nobody else there")));
+    outcome.figures.push(figure(&boards, OURS, title("mutex.alone", "Mutex, lock + unlock, uncontended")));
+    outcome.figures.push(figure(&boards, LIGHT, title("light.alone", "LightMutex, lock + unlock, uncontended")));
     let biased =
         Title::new("asym_mutex.alone", "asym::Mutex by its owner, lock + unlock", "ns", None, Target::RatioAtMost(0.2));
     outcome.figures.push(figure(&boards, BIASED, biased));

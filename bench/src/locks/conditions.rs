@@ -69,7 +69,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome.add(&board);
     outcome.figures.push(board.figure(OURS, title("condvar.all", every, "/s", Target::RatioAtLeast(1.0))));
     in_three_ways(plan, &mut outcome);
-    let nobody = "Condvar, notify_one with nobody waiting".to_string();
+    let nobody = "Condvar, notify_one without waiters".to_string();
     let calls = format!("{nobody}: whether it makes a system call (0: no)");
     let quantities = [(nobody.clone(), "ns"), (calls.clone(), CALLS)];
     let boards = contest(plan, plan.rounds, &quantities, &all(), |jobs| (jobs.nobody)());

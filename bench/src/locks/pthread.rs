@@ -27,7 +27,7 @@ pub enum Kind {
 /// Initialises a mutex.
 ///
 /// # Safety
-/// `mutex` may be written, and nobody uses it.
+/// `mutex` may be written, and no thread uses it.
 pub unsafe fn init(mutex: *mut libc::pthread_mutex_t, kind: Kind) {
     let mut attributes = MaybeUninit::uninit();
     let attributes = attributes.as_mut_ptr();

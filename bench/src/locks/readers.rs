@@ -66,7 +66,7 @@ impl RwLockLoops for Urcu {
 pub fn outcome(plan: &Plan) -> Outcome {
     let mut outcome = Outcome::default();
     let entrants: Vec<Entrant<Open>> = locks().into_iter().chain([urcu()]).collect();
-    let one = "RwLock, one read, nobody else there";
+    let one = "RwLock, one read, uncontended";
     let quantities = [(one.to_string(), "ns"), (format!("{one}, the best alignment"), "ns")];
     let boards = contest(plan, 3 * plan.rounds, &quantities, &entrants, |open| {
         let loops = open()?;

@@ -67,7 +67,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
         entrant::<PthreadRobust>(PTHREAD_ROBUST),
     ];
     let mut outcome = Outcome::default();
-    let alone = alone::boards(plan, "robust lock + unlock, nobody else there", &entrants);
+    let alone = alone::boards(plan, "robust lock + unlock, uncontended", &entrants);
     outcome.add(&alone[0]);
     let what = "2 threads on 2 processors, empty sections";
     let two = quantities(&format!("robust Mutex, shared, {what}"));
@@ -78,7 +78,7 @@ pub fn outcome(plan: &Plan) -> Outcome {
             let (id, what) = (format!("{id}.{row}"), format!("robust {kind}, shared{what}"));
             Title::new(&id, what, unit, Some(PTHREAD_ROBUST), target)
         };
-        let least = title("alone", ": lock + unlock, nobody else there", "ns", Target::RatioAtMost(0.65));
+        let least = title("alone", ": lock + unlock, uncontended", "ns", Target::RatioAtMost(0.65));
         outcome.figures.push(alone::figure(&alone, ours, least));
         let most = title("2t", &format!(", {what}"), "/s", Target::RatioAtLeast(2.0));
         outcome.figures.push(two[0].figure(ours, most));

@@ -50,13 +50,13 @@ pub fn outcome(plan: &Plan) -> Outcome {
     // SAFETY: zeroes are two words of 0.
     let words = unsafe { Mapped::<Words>::zeroed() };
     let entrants = CALL.map(|(name, call)| Entrant::new(name, call));
-    let job = "system call: futex WAIT with a changed value, WAKE with nobody there";
+    let job = "system call: futex WAIT with a changed value, WAKE without waiters";
     let board =
         contest(plan, 3 * plan.rounds, &[(job.to_string(), "ns")], &entrants, |&call| Ok(vec![time(&words, call)]))
             .remove(0);
     let mut outcome = Outcome::default();
     outcome.add(&board);
-    for (operation, what) in [("WAIT", "futex WAIT, the value changed"), ("WAKE", "futex WAKE, nobody there")] {
+    for (operation, what) in [("WAIT", "futex WAIT, the value changed"), ("WAKE", "futex WAKE, without waiters")] {
         for (id, on) in [("one", "one word"), ("two", "two words in turn")] {
             let peer = CALL.iter().map(|call| call.0).find(|name| *name == format!("{operation} shared, {on}"));
             let id = format!("syscall.{}.{id}", operation.to_lowercase());

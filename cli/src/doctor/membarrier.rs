@@ -31,7 +31,7 @@ const COMMANDS: [Command; 6] = [
         id: "global",
         name: "GLOBAL",
         since: "4.3",
-        with: "heavy fences that disturb nobody are possible: milliseconds",
+        with: "heavy fences that interrupt no thread are possible: milliseconds",
         without: "the second choice for heavy fences is a signal to every thread",
     },
     Command {

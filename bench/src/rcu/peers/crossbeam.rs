@@ -38,7 +38,7 @@ impl Scheme for Epochs {
     fn replace(&self, handle: &mut LocalHandle) {
         let guard = handle.pin();
         let old = self.cell.swap(Owned::new(Node::new()), Ordering::AcqRel, &guard);
-        // SAFETY: the swap made it unreachable for new readers, and nobody else retires it.
+        // SAFETY: the swap made it unreachable for new readers, and it is retired here only.
         unsafe { guard.defer_destroy(old) };
     }
 }
