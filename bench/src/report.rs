@@ -98,8 +98,9 @@ pub fn figures(figures: &[Figure], verbose: bool) -> String {
             text += &description(figure);
         }
     }
-    text + "\nours, theirs: medians. ratio: ours to theirs, the median of the rounds' ratios; min, max: of these\n\
-            (of ours alone where the target is on ours alone). The last column: whether the target was met.\n"
+    text + "\nours, theirs: medians. ratio: ours to theirs, the median of the rounds' ratios.\n\
+            min, max: of these ratios, or of ours if the target is on ours alone. The last\n\
+            column: whether the target was met.\n"
 }
 
 fn row([figure, ours, theirs, ratio, spread, target, met]: [String; 7]) -> String {
