@@ -151,4 +151,35 @@ macro_rules! mutated {
         false
     };
 }
-pub(crate) use mutated;
+
+/// The ordering `$order`, which the mutant `$name` weakens: to relaxed, or to the ordering after the arrow.
+macro_rules! order {
+    ($order:ident, $name:ident) => {
+        $crate::mutant::order!($order, $name => Relaxed)
+    };
+    ($order:ident, $name:ident => $weaker:ident) => {
+        if $crate::mutant::mutated!($name) {
+            core::sync::atomic::Ordering::$weaker
+        } else {
+            core::sync::atomic::Ordering::$order
+        }
+    };
+}
+
+/// Does `$step`, which the mutant `$name` leaves out.
+macro_rules! step {
+    ($name:ident, $step:expr) => {
+        if !$crate::mutant::mutated!($name) {
+            $step;
+        }
+    };
+}
+
+/// Evaluates to `$condition`, which is made in any case; the mutant `$name` takes it for false.
+macro_rules! check {
+    ($name:ident, $condition:expr) => {
+        $condition && !$crate::mutant::mutated!($name)
+    };
+}
+
+pub(crate) use {check, mutated, order, step};

@@ -87,7 +87,7 @@ impl Slot {
         // advances the epoch has issued its heavy fence before, so that a reader that sees the new one also
         // sees what was unlinked.
         let now = global.load(Ordering::Relaxed);
-        self.announce(now, if mutated!(enter_store_release) { Ordering::Relaxed } else { Ordering::Release });
+        self.announce(now, order!(Release, enter_store_release));
         if !mutated!(enter_light) {
             // Pair A, light half. Partner: the heavy fence in `Grace::advance`.
             // - If our store comes first, the scan sees us inside and waits for us.
@@ -201,7 +201,7 @@ impl Slot {
         // Relaxed: as in `enter_outermost`.
         let now = global.load(Ordering::Relaxed);
         // Release: what the reader read before is over when a scan reads this. Partner: the acquire in `is_blocking`.
-        self.announce(now, if mutated!(qsbr_release) { Ordering::Relaxed } else { Ordering::Release });
+        self.announce(now, order!(Release, qsbr_release));
         if !mutated!(quiesce_light) {
             // Pairs A and C, light half: the announcement is before every later load of data, and before the look at
             // `waited`.
