@@ -175,7 +175,7 @@ macro_rules! step {
     };
 }
 
-/// Evaluates to `$condition`, which is made in any case; the mutant `$name` takes it for false.
+/// Evaluates `$condition`, in any case, and returns it; the mutant `$name` takes it for false.
 macro_rules! check {
     ($name:ident, $condition:expr) => {
         $condition && !$crate::mutant::mutated!($name)

@@ -1,7 +1,7 @@
 //! The word that a waiting thread sleeps on: the waiter's state, as the host sees it.
 
 use crate::atomic::{AtomicU32, Ordering};
-use crate::mutant::mutated;
+use crate::mutant::{mutated, order};
 
 /// The word by which a waiter learns that it need wait no longer. It lies in the waiter, which is
 /// gone when its wait has returned: a [`Task`](crate::Host::Task) may keep its address, never a reference.
@@ -20,8 +20,7 @@ impl Flag {
     pub fn is_waiting(&self) -> bool {
         // Acquire: what was done before the wake happens before the wait's return; partner: the
         // waker's exchange (`WaitList::claim`).
-        let order = if mutated!(waiting_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
-        matches!(self.0.load(order), Flag::WAITING | Flag::SPINNING)
+        matches!(self.0.load(order!(Acquire, waiting_acquire)), Flag::WAITING | Flag::SPINNING)
     }
 
     /// Spins before the sleep: for a host whose threads do, called by the thread that parks, in

@@ -13,7 +13,7 @@ use crate::linux::abi::{
     MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, MEMBARRIER_DELAYED, MEMBARRIER_EXPEDITED,
     MEMBARRIER_MANDATORY, MEMBARRIER_QUERY,
 };
-use crate::mutant::mutated;
+use crate::mutant::step;
 use crate::{Abilities, Engine, Errno, Host, Interrupt, Memory, Processors, Space};
 
 /// Processors in a word of a mask.
@@ -218,11 +218,9 @@ impl<H: Host> Barrier<'_, H> {
         let mut copy = MaskCopy::allocate(self.host.space().memory(), self.words());
         // Behind it, so that the copy is freed when the thread is pinned no more.
         let pinned = Pinned::new(self.processors);
-        if !mutated!(barrier_before) {
-            // (1) The caller's accesses, then the mask and the interrupts; partners: S2, S3 and the
-            // handler.
-            self.processors.full_barrier();
-        }
+        // (1) The caller's accesses, then the mask and the interrupts; partners: S2, S3 and the
+        // handler.
+        step!(barrier_before, self.processors.full_barrier());
         match &mut copy {
             Some(copy) => self.together(copy, what, whom, pinned.here),
             None => self.singly(what, whom, pinned.here),
@@ -230,10 +228,8 @@ impl<H: Host> Barrier<'_, H> {
         if what == Interrupt::Core {
             self.processors.here(what);
         }
-        if !mutated!(barrier_after) {
-            // (6) The acknowledgments, then the caller's accesses; partners: the handler and S1.
-            self.processors.full_barrier();
-        }
+        // (6) The acknowledgments, then the caller's accesses; partners: the handler and S1.
+        step!(barrier_after, self.processors.full_barrier());
     }
 
     /// Processors of that word that may run somebody whom it reaches.
@@ -260,9 +256,7 @@ impl<H: Host> Barrier<'_, H> {
             }
         }
         copy.members().for_each(|processor| self.processors.send(processor, what));
-        if !mutated!(barrier_wait) {
-            copy.members().for_each(|processor| self.processors.wait(processor));
-        }
+        step!(barrier_wait, copy.members().for_each(|processor| self.processors.wait(processor)));
     }
 
     /// Without memory for the copy: one after the other.
@@ -273,9 +267,7 @@ impl<H: Host> Barrier<'_, H> {
             for processor in members(word, self.candidates(word, whom, here)) {
                 if self.runs(processor, whom) {
                     self.processors.send(processor, what);
-                    if !mutated!(barrier_singly_wait) {
-                        self.processors.wait(processor);
-                    }
+                    step!(barrier_singly_wait, self.processors.wait(processor));
                 }
             }
         }

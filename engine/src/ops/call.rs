@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use crate::atomic::fence_after_exchange;
 use crate::engine::Engine;
-use crate::mutant::mutated;
+use crate::mutant::{mutated, step};
 use crate::table::Table;
 use crate::table::key::Key;
 use crate::table::locked::{BucketRef, Locked};
@@ -158,9 +158,7 @@ impl<'a, H: Host> Call<'a, H> {
                 //   finds the waiter.
                 // - If the waker's fence comes first, we see its store to the futex word, and do
                 //   not sleep.
-                if !mutated!(wait_fence) {
-                    fence_after_exchange();
-                }
+                step!(wait_fence, fence_after_exchange());
                 return Entered { locked, _pin: pin };
             }
         }

@@ -1,7 +1,7 @@
 //! REQUEUE and CMP_REQUEUE: wake some of a word's waiters, and have others wait on another word.
 
 use crate::atomic::{Ordering, fence};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 use crate::ops::call::{Call, HeldTwo};
 use crate::table::key::Key;
 use crate::waiter::wake_queue::WakeQueue;
@@ -90,7 +90,7 @@ impl<'a, H: Host> Call<'a, H> {
                 //   that were moved.
                 // - If the waker's fence comes first, the caller sees the waker's store to `to`'s
                 //   word.
-                if moved != Ok(0) && !mutated!(requeue_fence) {
+                if check!(requeue_fence, moved != Ok(0)) {
                     fence(Ordering::SeqCst);
                 }
                 wake_queue.unpark(false);

@@ -2,7 +2,7 @@
 
 use core::pin::{Pin, pin};
 
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 use crate::ops::call::Call;
 use crate::table::key::Key;
 use crate::waiter::{Handle, Waiter};
@@ -123,7 +123,7 @@ impl<H: Host> Call<'_, H> {
         self.fit(&key);
         let entered = self.enter(&key);
         let value = self.host.load(word.address)?;
-        if value != expected && !mutated!(check_outside) {
+        if check!(check_outside, value != expected) {
             return Ok(false);
         }
         let crowded = match handle {
@@ -172,7 +172,7 @@ impl<H: Host> Call<'_, H> {
                 continue;
             }
             let place = core::ptr::NonNull::from(node);
-            if locked.key(place) != *key && !mutated!(recheck_moved) {
+            if check!(recheck_moved, locked.key(place) != *key) {
                 return Stayed::Moved;
             }
             if node.decide_to_leave() {

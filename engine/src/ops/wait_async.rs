@@ -4,7 +4,7 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 use crate::ops::call::Call;
 use crate::ops::wait::Queued;
 use crate::waiter::{Handle, Waiter};
@@ -129,7 +129,7 @@ impl<H: Host> Drop for WaitAsync<'_, H> {
         // SAFETY: pinned when it was queued; and it is not moved here.
         let node = unsafe { Pin::new_unchecked(node) };
         let queued = Queued { call: self.call, node };
-        if !queued.leave() && node.is_woken() && !mutated!(pass_on) {
+        if check!(pass_on, !queued.leave() && node.is_woken()) {
             // SAFETY: woken: the links are its owner's.
             let links = unsafe { &*node.get_ref().links() };
             // An error: only locks with priority inheritance are left, which no wake is for.

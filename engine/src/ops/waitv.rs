@@ -4,7 +4,7 @@
 use core::ops::Range;
 use core::pin::Pin;
 
-use crate::mutant::mutated;
+use crate::mutant::{mutated, step};
 use crate::ops::call::Call;
 use crate::ops::wait::Stayed;
 use crate::waiter::{Handle, Waiter};
@@ -123,9 +123,7 @@ impl<H: Host> Group<'_, H> {
             // SAFETY: idle: the links are its owner's.
             let key = unsafe { (*node.get_ref().links()).key };
             // Before: the host may panic when it is queued already.
-            if !mutated!(group_count) {
-                self.listed.end += 1;
-            }
+            step!(group_count, self.listed.end += 1);
             match self.call.queue_once(node, entry.word, entry.expected, key, None) {
                 Ok(true) if mutated!(group_count) => self.listed.end += 1,
                 Ok(true) => {}

@@ -26,7 +26,7 @@
 //! or the waker's fence came first.
 
 use crate::atomic::{Ordering, fence, prefetch};
-use crate::mutant::mutated;
+use crate::mutant::{mutated, step};
 use crate::ops::call::Call;
 use crate::ops::cutoff::Cutoff;
 use crate::table::Table;
@@ -139,9 +139,7 @@ impl<H: Host> Call<'_, H> {
         //   sleep.
         // - If the waiter's fence comes first, we see its filter bit, or the migrated bit of a
         //   table that has been replaced, and take the lock.
-        if !mutated!(wake_fence) {
-            fence(Ordering::SeqCst);
-        }
+        step!(wake_fence, fence(Ordering::SeqCst));
         let (table, hash) = self.table(key);
         table.lock_word(hash as usize).is_deserted(lock_word::filter_bit(hash))
     }
@@ -157,9 +155,7 @@ impl<H: Host> Call<'_, H> {
         //   sleep;
         // - if the waiter's fence comes first, we see its filter bit, or the migrated bit of this
         //   table.
-        if !mutated!(wake_fence_own) {
-            fence(Ordering::SeqCst);
-        }
+        step!(wake_fence_own, fence(Ordering::SeqCst));
         let hash = spread.hash_behind(address);
         view.lock_word(hash as usize).is_deserted(lock_word::filter_bit(hash))
     }
@@ -181,9 +177,7 @@ impl<H: Host> Call<'_, H> {
         // - if our fence comes first, a waiter of any of the words sees that it was marked, and
         //   does not sleep;
         // - if the waiter's fence comes first, we see its filter bit, and take the lock.
-        if !mutated!(wake_fence) {
-            fence(Ordering::SeqCst);
-        }
+        step!(wake_fence, fence(Ordering::SeqCst));
         let wake = |key: &Key| {
             let (lock_word, filter_bit) = lock_word(key);
             if lock_word.is_deserted(filter_bit) { 0 } else { self.wake_some(key, 1, u32::MAX, None, 0).unwrap_or(0) }

@@ -11,7 +11,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::{Process, held, thread};
-use crate::mutant::mutated;
+use crate::mutant::{check, step};
 use crate::{Engine, Word};
 
 /// How many wakes a thread remembers without a page.
@@ -149,7 +149,7 @@ impl Own {
 #[cold]
 #[inline(never)]
 pub(super) fn put(host: &Process, engine: &Engine<Process>, word: Word, count: u32, bits: u32) -> bool {
-    let is_held = held::is_held(host) && !mutated!(defer_wake);
+    let is_held = check!(defer_wake, held::is_held(host));
     if is_held {
         OWN.with(|own| own.put(host, Wake { engine, word, count, bits }));
     }
@@ -160,7 +160,7 @@ pub(super) fn put(host: &Process, engine: &Engine<Process>, word: Word, count: u
 /// made that were put off meanwhile.
 #[inline(always)]
 pub(super) fn leave(host: &Process) {
-    if held::leave(host) && !mutated!(defer_made) {
+    if check!(defer_made, held::leave(host)) {
         make(host);
     }
 }
@@ -207,9 +207,7 @@ impl Making<'_> {
 
 impl Drop for Making<'_> {
     fn drop(&mut self) {
-        if !mutated!(deferred_rest) {
-            self.make_all();
-        }
+        step!(deferred_rest, self.make_all());
     }
 }
 

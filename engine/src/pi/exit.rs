@@ -1,6 +1,6 @@
 //! A thread's exit: the locks that it owns go to those that wait for them.
 
-use crate::mutant::mutated;
+use crate::mutant::check;
 use crate::pi::hand_off::{Notified, assign};
 use crate::{Engine, Host, Inheritance};
 
@@ -58,7 +58,7 @@ impl<H: Host> Exiting<'_, H> {
 impl<H: Host> Drop for Exiting<'_, H> {
     fn drop(&mut self) {
         // Does something where the host panicked; then a second panic aborts.
-        if !self.done && !mutated!(exit_rest) {
+        if check!(exit_rest, !self.done) {
             self.finish();
         }
     }

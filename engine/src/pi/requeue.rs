@@ -6,7 +6,7 @@ use core::pin::pin;
 use core::ptr::NonNull;
 
 use crate::linux::abi::FUTEX_TID_MASK as OWNER;
-use crate::mutant::mutated;
+use crate::mutant::check;
 use crate::ops::call::{Call, HeldTwo};
 use crate::pi::attempt::{Attempt, Stop};
 use crate::pi::graph::Waits;
@@ -202,7 +202,7 @@ impl<'a, H: Host> RequeueTry<'a, H> {
         // SAFETY: its waiter is in the list of a bucket whose lock is held.
         let claim = unsafe { claim.as_ref() };
         // A waiter for the lock of `from` itself named none, or that.
-        if claim.target != Some(self.to) && !mutated!(requeue_target) {
+        if check!(requeue_target, claim.target != Some(self.to)) {
             return Err(Errno::EINVAL);
         }
         Ok(claim.thread)

@@ -1,7 +1,7 @@
 //! UNLOCK_PI.
 
 use crate::abi::{FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 use crate::ops::call::Call;
 use crate::pi::attempt::Stop;
 use crate::pi::hand_off::{Notified, wake};
@@ -30,7 +30,7 @@ impl<H: Host> Engine<H> {
             let mut bytes = [0; 4];
             self.read_user(host, word.address, &mut bytes)?;
             let value = u32::from_ne_bytes(bytes);
-            if value & OWNER != me.number && !mutated!(unlock_owner) {
+            if check!(unlock_owner, value & OWNER != me.number) {
                 return Err(Errno::EPERM);
             }
             let key = call.key(word, Access::Write)?;
@@ -69,7 +69,7 @@ impl<H: Host> Call<'_, H> {
         // the lock is another's.
         let top = waits.top_waiter(me.id, key).filter(|_| waits.has(claim)).ok_or(Errno::EINVAL)?;
         // In another bucket it is where two spaces have one number.
-        if !waits.is_in(top, held.locked.bucket()) && !mutated!(top_waiter_bucket) {
+        if check!(top_waiter_bucket, !waits.is_in(top, held.locked.bucket())) {
             return Err(Errno::EINVAL.into());
         }
         // The word is handed over before the claims are: if the exchange fails, nothing has

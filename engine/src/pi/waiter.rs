@@ -5,7 +5,7 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 
 use crate::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_WAITERS as WAITERS};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 use crate::ops::call::Call;
 use crate::pi::attempt::Stop;
 use crate::pi::claim::Claimant;
@@ -121,11 +121,11 @@ impl<H: Host> Claiming<'_, H> {
         let locked = self.lock();
         let mut waits = self.call.waits();
         // An unlock or a requeue was first: the lock is the thread's, though its time is up.
-        if node.is_woken() && !mutated!(pi_leave_decision) {
+        if check!(pi_leave_decision, node.is_woken()) {
             return Left::Woken;
         }
         // An exit was first.
-        if node.is_assigned() && !mutated!(pi_leave_decision) {
+        if check!(pi_leave_decision, node.is_assigned()) {
             return Left::Assigned;
         }
         // Moved to the lock: the word that was waited for before means nothing any more.

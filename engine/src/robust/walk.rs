@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use crate::linux::abi::{FUTEX_OWNER_DIED as OWNER_DIED, FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
 use crate::linux::user;
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 use crate::ops::call::Call;
 use crate::table::key::Key;
 use crate::{Access, Address, Fault, RobustHost, Word};
@@ -206,7 +206,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         // still.
         if !pending {
             if let Ok(value) = host.load(address) {
-                if value & OWNER != self.thread && !mutated!(death_owner) {
+                if check!(death_owner, value & OWNER != self.thread) {
                     return Ok(());
                 }
                 if let Ok(was) = host.compare_exchange(address, value, Self::dead(value)) {
@@ -253,7 +253,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
                 self.wake(address);
                 return Ok(());
             }
-            if value & OWNER != self.thread && !mutated!(death_owner) {
+            if check!(death_owner, value & OWNER != self.thread) {
                 return Ok(());
             }
             match host.compare_exchange(address, value, Self::dead(value)) {
@@ -290,7 +290,7 @@ impl<H: RobustHost, L: Layout> Drop for Walk<'_, H, L> {
     fn drop(&mut self) {
         // Does something where the host panicked: their locks are marked, so nobody else will wake
         // them. Then a second panic aborts.
-        if self.next != self.len && !mutated!(walk_rest) {
+        if check!(walk_rest, self.next != self.len) {
             self.flush();
         }
     }

@@ -10,7 +10,7 @@
 use crate::Host;
 use crate::atomic::{AtomicU32, LockQueue, Ordering};
 use crate::host::preemption::PreemptionGuard;
-use crate::mutant::mutated;
+use crate::mutant::{mutated, order};
 
 const TAKEN: u32 = 1;
 /// The bucket's waiters migrated into a larger table.
@@ -103,11 +103,15 @@ impl LockWord {
     fn try_lock(&self, filter_bit: u32) -> Option<Filter> {
         // Acquire: what was done under the lock before; partner: `unlock`. Relaxed on failure:
         // nothing learnt.
-        let order = if mutated!(lock_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
         // Relaxed: a guess.
         let mut free = self.word.load(Ordering::Relaxed) & !TAKEN;
         loop {
-            match self.word.compare_exchange(free, free | TAKEN | filter_bit, order, Ordering::Relaxed) {
+            match self.word.compare_exchange(
+                free,
+                free | TAKEN | filter_bit,
+                order!(Acquire, lock_acquire),
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => return Some(Filter(free)),
                 Err(now) if now & TAKEN != 0 => return None,
                 Err(now) => free = now,
@@ -134,8 +138,7 @@ impl LockWord {
     #[inline]
     fn unlock(&self, filter: Filter) {
         // Release: what was done under the lock; partners: `try_lock`, `has_migrated`.
-        let order = if mutated!(lock_release) { Ordering::Relaxed } else { Ordering::Release };
-        self.word.store(filter.0, order);
+        self.word.store(filter.0, order!(Release, lock_release));
         self.queue.released();
     }
 }

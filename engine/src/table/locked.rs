@@ -4,7 +4,7 @@
 use core::ptr::NonNull;
 
 use crate::atomic::prefetch;
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 use crate::table::Table;
 use crate::table::bucket::Bucket;
 use crate::table::key::Key;
@@ -209,7 +209,7 @@ impl<'a, H: Host> Locked<'a, H> {
         links.key = key;
         links.priority = priority.unwrap_or(links.priority);
         node.queued();
-        if self.is_global_user(&key) && !mutated!(global_user_hold) {
+        if check!(global_user_hold, self.is_global_user(&key)) {
             self.space.add_global_user();
         }
         let filter_bit = self.bucket_ref.filter_bit;

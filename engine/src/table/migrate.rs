@@ -3,7 +3,7 @@
 
 use core::ptr::NonNull;
 
-use crate::mutant::mutated;
+use crate::mutant::step;
 use crate::table::Table;
 use crate::table::locked::Locked;
 use crate::table::plan::{self, Plan};
@@ -84,9 +84,7 @@ fn migrate<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) 
         // A wake in several steps goes on by sequence numbers: they must not go back.
         for j in (i..new.len()).step_by(old.len()) {
             let mut to = new.bucket(j).lock(host, space);
-            if !mutated!(sequence_moves) {
-                to.list().next_sequence = from.list().next_sequence;
-            }
+            step!(sequence_moves, to.list().next_sequence = from.list().next_sequence);
         }
         Migration::run(from, new, host, space);
     }
@@ -126,8 +124,6 @@ impl<'a, H: Host> Migration<'a, H> {
 impl<H: Host> Drop for Migration<'_, H> {
     fn drop(&mut self) {
         // Does something where the host panicked; then a second panic aborts.
-        if !mutated!(migrate_rest) {
-            self.finish();
-        }
+        step!(migrate_rest, self.finish());
     }
 }

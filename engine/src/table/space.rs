@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 
 use crate::Host;
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
-use crate::mutant::mutated;
+use crate::mutant::order;
 use crate::table::Table;
 use crate::table::key::{Key, Spread};
 use crate::table::resize::Resize;
@@ -184,8 +184,9 @@ impl<H: Host> Space<H> {
     pub(crate) fn adopt_first(&self, table: NonNull<Table<H>>) -> bool {
         // Release: the table's contents; partner: `private_table`. Acquire: what the last user of
         // the global table did. Relaxed on failure.
-        let order = if mutated!(first_release) { Ordering::Acquire } else { Ordering::AcqRel };
-        self.private_table.compare_exchange(users(0), table.as_ptr(), order, Ordering::Relaxed).is_ok()
+        self.private_table
+            .compare_exchange(users(0), table.as_ptr(), order!(AcqRel, first_release => Acquire), Ordering::Relaxed)
+            .is_ok()
     }
 }
 

@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use core::task::Waker;
 
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering, Tracked};
-use crate::mutant::mutated;
+use crate::mutant::{mutated, order};
 use crate::table::bucket::Bucket;
 use crate::table::key::Key;
 use crate::{Flag, Host, Priority};
@@ -209,8 +209,7 @@ impl<H: Host> Waiter<H> {
     pub(crate) fn decide_to_leave(&self) -> bool {
         // Relaxed on success: tells wakers to pass it over, nothing else. Acquire on failure: as in
         // `Flag::is_waiting`.
-        let order = if mutated!(leave_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
-        self.flag.0.compare_exchange(QUEUED, LEFT, Ordering::Relaxed, order).is_ok()
+        self.flag.0.compare_exchange(QUEUED, LEFT, Ordering::Relaxed, order!(Acquire, leave_acquire)).is_ok()
     }
 
     /// Whether it decided to leave: to be passed over, which saves a decision that would fail. Out
@@ -244,12 +243,11 @@ impl<H: Host> Waiter<H> {
     pub(crate) fn decide_to_wake(&self) -> Decision {
         // Release: what the waker did, to the links too, happens before the wait's return; partner:
         // `is_woken`, `is_waiting`, `decide_to_leave`. Relaxed on failure: nothing was learnt.
-        let order = if mutated!(wake_release) { Ordering::Relaxed } else { Ordering::Release };
         let mut state = QUEUED;
         // Once more for each time that its owner begins or ends a spin meanwhile, which it does
         // once or twice a park.
         loop {
-            match self.flag.0.compare_exchange(state, WOKEN, order, Ordering::Relaxed) {
+            match self.flag.0.compare_exchange(state, WOKEN, order!(Release, wake_release), Ordering::Relaxed) {
                 Ok(QUEUED) if !mutated!(spin_unpark) => return Decision::Asleep,
                 Ok(_) => return Decision::Spinning,
                 Err(now @ (QUEUED | SPINNING)) => state = now,
@@ -269,8 +267,7 @@ impl<H: Host> Waiter<H> {
     /// touches it no more.
     pub(crate) fn taken_out(&self) {
         // Release: the caller's last touch happens before its owner's return; partner: `bucket`.
-        let order = if mutated!(taken_release) { Ordering::Relaxed } else { Ordering::Release };
-        self.bucket.store(core::ptr::null_mut(), order);
+        self.bucket.store(core::ptr::null_mut(), order!(Release, taken_release));
     }
 
     /// Its owner queues it: before the bucket's lock is given up.

@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use crate::mutant::mutated;
+use crate::mutant::{mutated, step};
 use crate::waiter::{Handle, Woken};
 use crate::{Host, Part};
 
@@ -125,8 +125,6 @@ impl<'a, H: Host> ChosenWaiter<'a, H> {
 impl<H: Host> Drop for ChosenWaiter<'_, H> {
     #[inline]
     fn drop(&mut self) {
-        if !mutated!(wake_queue_rest) {
-            self.unpark();
-        }
+        step!(wake_queue_rest, self.unpark());
     }
 }

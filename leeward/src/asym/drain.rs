@@ -6,7 +6,7 @@
 use super::slots::Slot;
 use crate::fence;
 use crate::futex::{Private, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 use crate::raw::spin_budget::SpinBudget;
 
 /// Returns true when no slot is the lock's any more; false when `timeout` comes first. `slots` gives the same ones each
@@ -30,7 +30,7 @@ fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: u64, timeo
     ask(slots().filter(|slot| slot.is_held_for(id)), id);
     for slot in slots() {
         while slot.is_held_for(id) {
-            if !slot.is_asked(id) && !mutated!(asym_ask_again) {
+            if check!(asym_ask_again, !slot.is_asked(id)) {
                 // Answered; and the thread looks once more whether it may enter. Or it came after we asked the others.
                 ask(core::iter::once(slot), id);
             }
@@ -52,7 +52,7 @@ fn ask<'a>(slots: impl Iterator<Item = &'a Slot>, id: u64) {
         asked = true;
         slot.ask(id);
     }
-    if asked && !mutated!(asym_heavy_before_sleep) {
+    if check!(asym_heavy_before_sleep, asked) {
         // Pairs H and J, heavy half: the request is before our next look at the slot. Partner: the light fence in
         // `Slot::leave`. Either the thread sees the request and wakes us, or we see that it left.
         fence::heavy_or_abort();

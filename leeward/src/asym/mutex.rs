@@ -12,7 +12,7 @@ use super::{drain, local};
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{Deadline, Private, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated, step};
 use crate::no_unwind::abort;
 use crate::raw;
 
@@ -179,7 +179,7 @@ impl RawMutex {
         let is_own = ptr::eq(owner, local::mine()) || mutated!(asym_foreign_owner);
         // Relaxed: ordered by the fence.
         self.owner.store(ptr::null_mut(), Ordering::Relaxed);
-        if !is_own && !mutated!(asym_bias_heavy) {
+        if check!(asym_bias_heavy, !is_own) {
             // Pair I, heavy half: the bias is taken away before the look at the slot. Partner: the light fence in
             // `enter`.
             fence::heavy_or_abort();
@@ -190,9 +190,7 @@ impl RawMutex {
         };
         // The owner stayed, and the time is up: the bias is its own again.
         if !has_left {
-            if !mutated!(asym_owner_restored) {
-                self.set_owner(owner);
-            }
+            step!(asym_owner_restored, self.set_owner(owner));
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
         } else if !is_own {

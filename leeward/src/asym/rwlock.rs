@@ -10,7 +10,7 @@ use super::{drain, local, slots};
 use crate::atomic::{AtomicU64, Ordering, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{Deadline, Private, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::{mutated, order, step};
 use crate::no_unwind::abort;
 use crate::raw;
 
@@ -168,10 +168,9 @@ impl RawRwLock {
         if self.is_open() || (at != 0 && !(local::is_due() && now() >= at)) || !fence::is_possible() {
             return;
         }
-        let order = if mutated!(asym_open_release) { Ordering::Relaxed } else { Ordering::Release };
         // Release: what writers wrote is seen by who enters by a slot. Partner: the acquire in `enter`. Other readers may
         // store the same.
-        self.open.store(id, order);
+        self.open.store(id, order!(Release, asym_open_release));
     }
 
     /// Unlocks it for reading.
@@ -245,12 +244,10 @@ impl RawRwLock {
         } else {
             // Relaxed: ordered by the fence.
             self.open.store(CLOSED, Ordering::Relaxed);
-            if !mutated!(asym_revoke_heavy) {
-                // Pair G, heavy half. Partner: the light fence in `enter`.
-                // - If the reader's store comes first, the scan below sees its slot and waits.
-                // - If this fence comes first, the reader sees the lock closed.
-                fence::heavy_or_abort();
-            }
+            // Pair G, heavy half. Partner: the light fence in `enter`.
+            // - If the reader's store comes first, the scan below sees its slot and waits.
+            // - If this fence comes first, the reader sees the lock closed.
+            step!(asym_revoke_heavy, fence::heavy_or_abort());
             let cost = now() - begun;
             let has_left = match timeout {
                 Timeout::Now => !self.is_read(id),
@@ -262,10 +259,8 @@ impl RawRwLock {
         };
         // Readers stayed, and the time is up: the lock is theirs again.
         if !has_left {
-            if !mutated!(asym_open_restored) {
-                // Release: as in `reopen`: nothing was written now, but before.
-                self.open.store(id, Ordering::Release);
-            }
+            // Release: as in `reopen`: nothing was written now, but before.
+            step!(asym_open_restored, self.open.store(id, Ordering::Release));
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock_exclusive() };
         }

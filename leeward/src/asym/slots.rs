@@ -7,7 +7,7 @@
 use crate::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{self, Futex, Private, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated, order, step};
 use crate::registry;
 
 /// Asymmetric locks that a thread may be inside of before further ones cost what ordinary locks cost: four. (Two in a model.)
@@ -131,12 +131,10 @@ impl Slot {
     #[inline(always)]
     pub(super) fn announce(&self, id: u64) {
         self.store(id);
-        if !mutated!(asym_announce_light) {
-            // Pairs G and I, light half. Partners: the heavy fences in `RawRwLock::revoke` and `RawMutex::revoke`.
-            // - If our store comes first, the revoker sees the slot and waits for us.
-            // - If the heavy fence comes first, we see that the lock is closed, or another's, and retreat.
-            fence::light();
-        }
+        // Pairs G and I, light half. Partners: the heavy fences in `RawRwLock::revoke` and `RawMutex::revoke`.
+        // - If our store comes first, the revoker sees the slot and waits for us.
+        // - If the heavy fence comes first, we see that the lock is closed, or another's, and retreat.
+        step!(asym_announce_light, fence::light());
     }
 
     #[inline(always)]
@@ -168,16 +166,13 @@ impl Slot {
         // The compiler keeps the section's accesses before the store; the processor does because the store is a
         // release.
         compiler_fence(Ordering::SeqCst);
-        let order = if mutated!(asym_leave_release) { Ordering::Relaxed } else { Ordering::Release };
         // Release: the section's accesses happen before the writer's. Partner: the acquire in `is_held_for`.
-        self.lock.store(FREE, order);
-        if !mutated!(asym_leave_light) {
-            // Pairs H and J, light half: the store above is before the look at `waited`. Partner: the heavy fence in
-            // `drain::ask`.
-            fence::light();
-        }
+        self.lock.store(FREE, order!(Release, asym_leave_release));
+        // Pairs H and J, light half: the store above is before the look at `waited`. Partner: the heavy fence in
+        // `drain::ask`.
+        step!(asym_leave_light, fence::light());
         // Relaxed: the pair orders it, and the wake itself is a system call.
-        if self.waited.load(Ordering::Relaxed) != 0 && !mutated!(asym_leave_checks_waited) {
+        if check!(asym_leave_checks_waited, self.waited.load(Ordering::Relaxed) != 0) {
             self.wake_writer();
         }
     }
@@ -207,10 +202,8 @@ impl Slot {
     fn wake_writer(&self) {
         // Relaxed: the writer looks at `lock`, not at this, to know that the thread left.
         self.waited.store(0, Ordering::Relaxed);
-        if !mutated!(asym_leave_wake) {
-            // All: one that came late for another lock that was here may sleep on the same word.
-            Private::wake(&self.waited, futex::ALL);
-        }
+        // All: one that came late for another lock that was here may sleep on the same word.
+        step!(asym_leave_wake, Private::wake(&self.waited, futex::ALL));
     }
 }
 
@@ -221,9 +214,8 @@ impl Slot {
     /// way of it: it is said later, and taken back before.)
     #[inline]
     pub(super) fn is_held_for(&self, id: u64) -> bool {
-        let order = if mutated!(asym_scan_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
         // Acquire: partner of the releases in `leave`, `store`.
-        self.lock.load(order) & !SLOW == id
+        self.lock.load(order!(Acquire, asym_scan_acquire)) & !SLOW == id
     }
 
     /// Asks the thread to wake us when it leaves.

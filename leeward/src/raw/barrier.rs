@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::check;
 
 const ARRIVED: u32 = (1 << 16) - 1;
 const ROUND: u32 = 1 << 16;
@@ -87,7 +87,7 @@ impl<F: Futex> Barrier<F> {
             // Release: partner of the acquire in `sleep`, and of the last one's. Acquire: the last sees what all have done.
             match self.word.compare_exchange_weak(word, come, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if is_last => {
-                    if size > 1 && !mutated!(barrier_wake) {
+                    if check!(barrier_wake, size > 1) {
                         F::wake(&self.word, ALL);
                     }
                     return Some(BarrierWaitResult(true));

@@ -10,7 +10,7 @@ use super::spin_budget::SpinBudget;
 use super::{Lock, Mutex};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
 use crate::futex::{ALL, Argument, Comparison, Futex, Operation, Private, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated, step};
 use crate::process::fork_mark;
 
 const WAITER: u64 = 1;
@@ -153,7 +153,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         let has_slept = !self.spin(sequence, timeout) && self.sleep(sequence, timeout);
         let notified = self.leave(sequence);
         // Whoever has not slept was not moved.
-        if S::MOVES && has_slept && !mutated!(condvar_lock_moved) {
+        if check!(condvar_lock_moved, S::MOVES && has_slept) {
             lock.lock_moved();
         } else {
             lock.lock();
@@ -308,9 +308,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         }
         // From here on no waiter of before goes to sleep, and one that comes is not this notification's.
         let sequence = self.sequence.load(Ordering::Relaxed).wrapping_add(1);
-        if !mutated!(condvar_sequence) {
-            self.sequence.store(sequence, Ordering::Relaxed);
-        }
+        step!(condvar_sequence, self.sequence.store(sequence, Ordering::Relaxed));
         // `WakeOp`: one call wakes the waiters, unlocks the inner lock and wakes a thread that waits for that.
         if S::UNLOCKS {
             self.count_signals(count);
@@ -342,9 +340,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
 
     /// Wakes `count` waiters.
     fn wake(&self, count: u32) {
-        if !mutated!(condvar_wake) {
-            F::wake(&self.sequence, count);
-        }
+        step!(condvar_wake, F::wake(&self.sequence, count));
     }
 
     /// Moves `count` waiters to the lock, whose unlock will wake the first. If the lock is free, wakes the first and moves

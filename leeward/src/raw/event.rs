@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 
 pub(super) const SET: u32 = 1;
 const WAITERS: u32 = 2;
@@ -54,7 +54,7 @@ impl<F: Futex> Event<F> {
                 Err(now) => word = now,
             }
         }
-        if word & WAITERS != 0 && !mutated!(event_wake) {
+        if check!(event_wake, word & WAITERS != 0) {
             F::wake(&self.word, ALL);
         }
     }

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::check;
 
 const COUNT: u32 = (1 << 31) - 1;
 const WAITERS: u32 = 1 << 31;
@@ -56,7 +56,7 @@ impl<F: Futex> Latch<F> {
                 Err(now) => word = now,
             }
         };
-        if left == 0 && word & WAITERS != 0 && !mutated!(latch_wake) {
+        if check!(latch_wake, left == 0 && word & WAITERS != 0) {
             F::wake(&self.word, ALL);
         }
     }

@@ -7,7 +7,7 @@ use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 
 const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
@@ -144,7 +144,7 @@ impl LightMutex {
                 Err(now) => word = now,
             }
         }
-        if sleepers(word) != 0 && !is_waking(word) && !mutated!(light_wake) {
+        if check!(light_wake, sleepers(word) != 0 && !is_waking(word)) {
             Private::wake(&self.waiters, 1);
         }
     }
@@ -195,7 +195,7 @@ impl LightMutex {
             // AcqRel: partner of the exchange in `unlock_contended`, which tells.
             match self.waiters.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => {
-                    if !is_raised(word) && !mutated!(light_heavy) {
+                    if check!(light_heavy, !is_raised(word)) {
                         // Pair F, heavy half. Partner: the light fence in `unlock`.
                         // - If the unlock's store comes first, our recheck finds the lock free.
                         // - If this fence comes first, the unlock finds the word raised and wakes a sleeper.

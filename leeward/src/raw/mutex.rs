@@ -10,7 +10,7 @@ use super::forked::forked_child;
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, IS_MODEL, Ordering, const_fn, outside_model};
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated, step};
 
 const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
@@ -116,7 +116,7 @@ impl Waiter {
 /// When somebody may take a lock that is kept for those that asked. They come at once, if they are there: in the child of a
 /// fork they are not, nor if their process was killed. (In a model they are.)
 fn kept_until<F: Futex>(word: u32) -> Timeout {
-    let expires = is_reserved(word) && !IS_MODEL && !mutated!(mutex_expire);
+    let expires = check!(mutex_expire, is_reserved(word) && !IS_MODEL);
     if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
@@ -286,9 +286,7 @@ impl<F: Futex> Mutex<F> {
     fn unlock_contended(&self) {
         let word = core::ptr::from_ref(&self.word);
         self.release(false);
-        if !mutated!(mutex_wake) {
-            F::wake(word, 1);
-        }
+        step!(mutex_wake, F::wake(word, 1));
     }
 
     /// Gives it up, reserved if somebody asked for it or `fair`; what the word became.

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Futex, Private, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 
 const NEW: u32 = 0;
 const RUNNING: u32 = 1;
@@ -49,7 +49,7 @@ impl<F: Futex> Drop for Run<'_, F> {
     fn drop(&mut self) {
         // Release: partner of the acquires of those who look.
         let before = self.once.word.swap(self.end, Ordering::Release);
-        if before & STATES == AWAITED && !mutated!(once_wake) {
+        if check!(once_wake, before & STATES == AWAITED) {
             F::wake(&self.once.word, ALL);
         }
     }

@@ -17,7 +17,7 @@ use super::rwlock_state::{
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated, order};
 
 /// Readers share, a writer is alone.
 ///
@@ -164,7 +164,7 @@ impl<F: Futex> RwLock<F> {
             let state = self.state.load(Ordering::Relaxed);
             // Processes may have written any number there: it is waited for room, and no reader
             // that leaves wakes for that.
-            if F::SHARED && is_full(state) && !mutated!(rwlock_full) {
+            if check!(rwlock_full, F::SHARED && is_full(state)) {
                 let until = room_may_be_at::<F>(timeout);
                 if F::wait(&self.state, state, until) == Wait::TimedOut && until == timeout {
                     self.give_up(&waiting);
@@ -401,9 +401,8 @@ impl<F: Futex> RwLock<F> {
         if mutated!(rwlock_wake_writer) {
             return true;
         }
-        let order = if mutated!(rwlock_wakes_release) { Ordering::Relaxed } else { Ordering::Release };
         // Release: partner of the acquire in `lock_exclusive_slow`.
-        self.writers.fetch_add(1, order);
+        self.writers.fetch_add(1, order!(Release, rwlock_wakes_release));
         F::wake(&self.writers, 1) != 0
     }
 

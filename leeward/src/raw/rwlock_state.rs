@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::atomic::IS_MODEL;
 use crate::futex::{Futex, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 use crate::no_unwind::abort;
 
 pub(super) const READER: u32 = 1;
@@ -37,7 +37,7 @@ pub(super) const fn kept_for(state: u32) -> Option<u32> {
 /// When a writer may take it although it is kept. Those that it is kept for come at once, if they are there: in the child of a fork they are
 /// not, nor if their process was killed. (In a model they are.)
 pub(super) fn kept_until<F: Futex>(state: u32) -> Timeout {
-    let expires = kept_for(state).is_some_and(|readers| readers != 0) && !IS_MODEL && !mutated!(rwlock_expire);
+    let expires = check!(rwlock_expire, kept_for(state).is_some_and(|readers| readers != 0) && !IS_MODEL);
     if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
@@ -50,7 +50,7 @@ pub(super) const fn is_kept_for_writers(state: u32) -> bool {
 /// When a reader may enter although a free lock is kept for writers. A writer that is there comes at once. (In a model it
 /// does.)
 pub(super) fn kept_for_writers_until<F: Futex>(state: u32) -> Timeout {
-    let expires = is_kept_for_writers(state) && !IS_MODEL && !mutated!(rwlock_writer_expire);
+    let expires = check!(rwlock_writer_expire, is_kept_for_writers(state) && !IS_MODEL);
     if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 

@@ -9,7 +9,7 @@ use core::time::Duration;
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 
 const PERMITS: u32 = (1 << 31) - 1;
 const WAITERS: u32 = 1 << 31;
@@ -105,7 +105,7 @@ impl<F: Futex> Semaphore<F> {
                 if self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed).is_err() {
                     continue;
                 }
-                if mark != 0 && taken & PERMITS != 0 && !mutated!(semaphore_next_wake) {
+                if check!(semaphore_next_wake, mark != 0 && taken & PERMITS != 0) {
                     F::wake(&self.word, 1);
                 }
                 return true;
@@ -151,7 +151,7 @@ impl<F: Futex> Semaphore<F> {
                 Err(now) => word = now,
             }
         }
-        if word & WAITERS != 0 && permits != 0 && !mutated!(semaphore_wake) {
+        if check!(semaphore_wake, word & WAITERS != 0 && permits != 0) {
             F::wake(&self.word, permits);
         }
         true

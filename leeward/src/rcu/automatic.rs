@@ -9,7 +9,7 @@ use super::guard::Guard;
 use super::no_memory::NoMemory;
 use super::slot::Slot;
 use super::thread_local::UNREGISTERED;
-use crate::mutant::mutated;
+use crate::mutant::check;
 use crate::process::thread;
 
 /// Enters a section on the calling thread's slot.
@@ -75,7 +75,7 @@ pub fn leave_thread<D: Backing>() {
     if ptr::eq(slot, &UNREGISTERED) {
         return;
     }
-    if slot.is_inside() && !mutated!(exit_drops_live_slot) {
+    if check!(exit_drops_live_slot, slot.is_inside()) {
         // A guard was leaked, and with it references that other threads may hold; or it lies in a thread-local variable
         // whose destructor is yet to run.
         slot.outlive_thread();

@@ -10,7 +10,7 @@ use super::domain::Domain;
 use super::protects::Protects;
 use super::retired::Retired;
 use crate::atomic::{AtomicPtr, Ordering, const_fn};
-use crate::mutant::mutated;
+use crate::mutant::order;
 
 /// A published value that may be absent; `const`-constructible empty, so fit for a `static`.
 ///
@@ -103,10 +103,9 @@ impl<T, D: Domain> RcuOption<T, D> {
     where
         T: Send + 'static,
     {
-        let order = if mutated!(publish_release) { Ordering::Relaxed } else { Ordering::AcqRel };
         // Release: partner of the acquire in `load`. Acquire: the old value's publisher happens before whoever frees
         // it.
-        let old = self.value.swap(new, order);
+        let old = self.value.swap(new, order!(AcqRel, publish_release));
         // SAFETY: it came from a box, and the exchange gave it to us alone: no later reader finds it.
         NonNull::new(old).map(|old| unsafe { Retired::new(old) })
     }

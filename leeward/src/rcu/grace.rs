@@ -22,7 +22,7 @@ use super::tickets::Tickets;
 use crate::atomic::{AtomicU64, AtomicUsize, Ordering, const_fn, fence, outside_model, spin_hint};
 use crate::fence::Pair;
 use crate::futex::{self, Private, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated, order, step};
 use crate::process::thread;
 use crate::registry::{Full, Registry};
 
@@ -144,10 +144,9 @@ impl Grace {
             // - If this fence comes first, the reader sees what the callers unlinked.
             // Pair B as well: `started` is stored before, and a caller that read the old number has its unlink covered.
             self.heavy::<P>(|| {
-                let order = if mutated!(sections_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
                 // Acquire: the sections of a reader that unregistered are over. Partner: the release in
                 // `release`. (For one that registers pair M orders it.)
-                self.sections.load(order) != 0
+                self.sections.load(order!(Acquire, sections_acquire)) != 0
             });
         }
         // Relaxed: a reader that sees it was interrupted by the heavy fence before, and so sees what was unlinked.
@@ -158,12 +157,10 @@ impl Grace {
     /// A heavy fence; a full one where readers execute such themselves: by the type of their fences, or where
     /// `is_needed`, asked behind the full fence, says that all of them do.
     fn heavy<P: Pair>(&self, is_needed: impl FnOnce() -> bool) {
-        if !mutated!(quiet_fence) {
-            // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the callers
-            // unlinked is before the look at `sections`; partner: the fence in `claim`. Either we see that a
-            // reader registers, or it sees what was unlinked, in its first section and all that follow.
-            fence(Ordering::SeqCst);
-        }
+        // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the callers
+        // unlinked is before the look at `sections`; partner: the fence in `claim`. Either we see that a
+        // reader registers, or it sees what was unlinked, in its first section and all that follow.
+        step!(quiet_fence, fence(Ordering::SeqCst));
         if P::IS_REMOTE && is_needed() {
             self.counts.heavy_fences.add(1);
             P::heavy();
@@ -214,7 +211,7 @@ impl Grace {
                     self.registry.slots().for_each(Slot::clear_waited);
                     return false;
                 }
-                if !slot.waited_is_raised() && !mutated!(rearm_after_return) {
+                if check!(rearm_after_return, !slot.waited_is_raised()) {
                     // It left, and came back with an old epoch: needless, but we wait, so it must wake us again.
                     if mutated!(heavy_after_rearm) {
                         slot.raise_waited();
@@ -240,7 +237,7 @@ impl Grace {
             is_needed |= !slot.is_fenced();
             slot.raise_waited();
         }
-        if asked && !mutated!(heavy_before_sleep) {
+        if check!(heavy_before_sleep, asked) {
             // Pair C, heavy half. Partner: the light fence in `Slot::leave_outermost`.
             // - If the reader's store comes first, our recheck of the slot sees that it has left.
             // - If this fence comes first, the reader sees the request and wakes us.
@@ -286,11 +283,9 @@ impl Grace {
         slot.set_fenced(false);
         // Relaxed: the fence orders it.
         self.sections.fetch_add(1, Ordering::Relaxed);
-        if !mutated!(register_fence) {
-            // SeqCst. Pair M: the count is before everything that the reader ever loads in a section. Partner:
-            // the fence in `heavy`.
-            fence(Ordering::SeqCst);
-        }
+        // SeqCst. Pair M: the count is before everything that the reader ever loads in a section. Partner:
+        // the fence in `heavy`.
+        step!(register_fence, fence(Ordering::SeqCst));
         Ok(slot)
     }
 

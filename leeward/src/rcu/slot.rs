@@ -9,7 +9,7 @@ use core::panic::Location;
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn};
 use crate::fence::{Full, Pair};
 use crate::futex;
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated, order, step};
 use crate::process::thread;
 use crate::registry;
 
@@ -88,12 +88,10 @@ impl Slot {
         // sees what was unlinked.
         let now = global.load(Ordering::Relaxed);
         self.announce(now, order!(Release, enter_store_release));
-        if !mutated!(enter_light) {
-            // Pair A, light half. Partner: the heavy fence in `Grace::advance`.
-            // - If our store comes first, the scan sees us inside and waits for us.
-            // - If the heavy fence comes first, each load in the section sees what was unlinked.
-            P::light();
-        }
+        // Pair A, light half. Partner: the heavy fence in `Grace::advance`.
+        // - If our store comes first, the scan sees us inside and waits for us.
+        // - If the heavy fence comes first, each load in the section sees what was unlinked.
+        step!(enter_light, P::light());
     }
 
     /// Release: a scan that reads this announcement instead of the leaving store before it synchronizes with that
@@ -132,18 +130,15 @@ impl Slot {
         // The compiler keeps the section's accesses before the store; the processor does because the store is a
         // release.
         compiler_fence(Ordering::SeqCst);
-        let order = if mutated!(leave_store_release) { Ordering::Relaxed } else { Ordering::Release };
         // Release: the section's loads happen before what follows the scan that reads this 0. Partner: the acquire in
         // `is_blocking`.
-        self.epoch.store(OUTSIDE, order);
-        if !mutated!(leave_light) {
-            // Pair C, light half. Partner: the heavy fence in `Grace::arm`.
-            // - If our store comes first, the leader's recheck sees that we have left.
-            // - If the heavy fence comes first, we see the request in `waited` and wake the leader.
-            P::light();
-        }
+        self.epoch.store(OUTSIDE, order!(Release, leave_store_release));
+        // Pair C, light half. Partner: the heavy fence in `Grace::arm`.
+        // - If our store comes first, the leader's recheck sees that we have left.
+        // - If the heavy fence comes first, we see the request in `waited` and wake the leader.
+        step!(leave_light, P::light());
         // Relaxed: pair C orders it, and the wake itself is a system call.
-        if self.waited.load(Ordering::Relaxed) != 0 && !mutated!(leave_checks_waited) {
+        if check!(leave_checks_waited, self.waited.load(Ordering::Relaxed) != 0) {
             self.wake_writer();
         }
     }
@@ -168,9 +163,7 @@ impl Slot {
     fn wake_writer(&self) {
         // Relaxed: the writer looks at `epoch`, not at this, to know that the reader left.
         self.waited.store(0, Ordering::Relaxed);
-        if !mutated!(leave_wake) {
-            futex::wake(&self.waited, 1);
-        }
+        step!(leave_wake, futex::wake(&self.waited, 1));
         // Here, where we hold nobody up: the writer, or the next reader that it waits for, may need this processor.
         // Without it we would run on until we lose it, as likely as not inside a section again.
         futex::yield_now();
@@ -202,11 +195,9 @@ impl Slot {
         let now = global.load(Ordering::Relaxed);
         // Release: what the reader read before is over when a scan reads this. Partner: the acquire in `is_blocking`.
         self.announce(now, order!(Release, qsbr_release));
-        if !mutated!(quiesce_light) {
-            // Pairs A and C, light half: the announcement is before every later load of data, and before the look at
-            // `waited`.
-            P::light();
-        }
+        // Pairs A and C, light half: the announcement is before every later load of data, and before the look at
+        // `waited`.
+        step!(quiesce_light, P::light());
         // Relaxed: pair C orders it.
         if self.waited.load(Ordering::Relaxed) != 0 {
             self.wake_writer();
@@ -240,9 +231,8 @@ impl Slot {
     /// Whether a grace period that advanced the epoch to `epoch` has to wait for this reader.
     #[inline]
     pub(super) fn is_blocking(&self, epoch: u64) -> bool {
-        let order = if mutated!(scan_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
         // Acquire: partner of the releases in `leave_outermost`, `announce`.
-        let seen = self.epoch.load(order);
+        let seen = self.epoch.load(order!(Acquire, scan_acquire));
         seen != OUTSIDE && (seen < epoch || mutated!(wait_for_zero_only))
     }
 

@@ -6,7 +6,7 @@
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering, const_fn, fence, outside_model, spin_hint};
 use crate::futex::{self, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::{mutated, step};
 
 /// Alone on its lines: callers of `synchronize` share it, readers never touch it.
 #[repr(align(128))]
@@ -63,13 +63,11 @@ impl Tickets {
     /// A ticket: the number of a grace period that starts after everything that the caller did before.
     #[inline]
     pub(crate) fn take(&self) -> u64 {
-        if !mutated!(caller_fence) {
-            // SeqCst. Pair B: the caller's unlink is before its look at `started`; the partner is the leader's heavy
-            // fence, which follows its store of `started`. So either we see that number, and ask for the
-            // one behind it, or its heavy fence covers our unlink. Without this fence the unlink may still
-            // sit in our store buffer while a whole grace period passes that we take for ours.
-            fence(Ordering::SeqCst);
-        }
+        // SeqCst. Pair B: the caller's unlink is before its look at `started`; the partner is the leader's heavy
+        // fence, which follows its store of `started`. So either we see that number, and ask for the
+        // one behind it, or its heavy fence covers our unlink. Without this fence the unlink may still
+        // sit in our store buffer while a whole grace period passes that we take for ours.
+        step!(caller_fence, fence(Ordering::SeqCst));
         // Relaxed: ordered by the fence.
         let started = self.started.load(Ordering::Relaxed);
         if mutated!(ticket_started) { started } else { started + 1 }
@@ -112,19 +110,13 @@ impl Tickets {
         }
         // Release: partner of the acquire in `try_lead`.
         self.leader.store(0, Ordering::Release);
-        if !mutated!(hand_over_fence) {
-            // SeqCst. Pair D: the stores above are before the look at `sleepers`; partner: the fence in `follow`. Both
-            // halves are full fences, since each stands on a path that pays for a system call anyway.
-            fence(Ordering::SeqCst);
-        }
+        // SeqCst. Pair D: the stores above are before the look at `sleepers`; partner: the fence in `follow`. Both
+        // halves are full fences, since each stands on a path that pays for a system call anyway.
+        step!(hand_over_fence, fence(Ordering::SeqCst));
         match served {
             Some(served) if served == before + 1 => {
-                if !mutated!(follower_wake) {
-                    self.room(served).wake(futex::ALL);
-                }
-                if !mutated!(next_leader_wake) {
-                    self.room(served + 1).wake(1);
-                }
+                step!(follower_wake, self.room(served).wake(futex::ALL));
+                step!(next_leader_wake, self.room(served + 1).wake(1));
             }
             // A number was begun and given up: tickets that wait for it share a room with those of two numbers on.
             _ => self.rooms.iter().for_each(|room| room.wake(futex::ALL)),
@@ -140,13 +132,9 @@ impl Tickets {
         let next = self.done.load(Ordering::Relaxed) + 1;
         // Release: partner of the acquire in `try_lead`.
         self.leader.store(0, Ordering::Release);
-        if !mutated!(step_down_fence) {
-            // SeqCst. Pair D, as in `hand_over`.
-            fence(Ordering::SeqCst);
-        }
-        if !mutated!(step_down_wake) {
-            self.room(next).wake(1);
-        }
+        // SeqCst. Pair D, as in `hand_over`.
+        step!(step_down_fence, fence(Ordering::SeqCst));
+        step!(step_down_wake, self.room(next).wake(1));
     }
 
     fn room(&self, ticket: u64) -> &Room {
@@ -171,11 +159,9 @@ impl Tickets {
         let round = room.round.load(Ordering::Relaxed);
         // Relaxed: ordered by the fence.
         room.sleepers.fetch_add(1, Ordering::Relaxed);
-        if !mutated!(follower_fence) {
-            // SeqCst. Pair D: our announcement is before our last look. Either the leader sees us and wakes, or we see
-            // what it did.
-            fence(Ordering::SeqCst);
-        }
+        // SeqCst. Pair D: our announcement is before our last look. Either the leader sees us and wakes, or we see
+        // what it did.
+        step!(follower_fence, fence(Ordering::SeqCst));
         if mutated!(follower_recheck) || !self.may_go_on(ticket) {
             futex::wait(&room.round, round, timeout);
         }

@@ -14,7 +14,7 @@ use super::sleepers::{Sleeper, Sleepers};
 use super::unlock::Unlock;
 use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{self, Futex, Shared, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::{mutated, step};
 use crate::process::is_a_thread;
 use crate::raw::spin_budget::SpinBudget;
 
@@ -110,9 +110,7 @@ impl Lock {
             Ok(me) => me,
             Err(error) => return Err(Refusal::NoList(error)),
         };
-        if !mutated!(robust_pending_late) {
-            me.list.begin(&self.entry);
-        }
+        step!(robust_pending_late, me.list.begin(&self.entry));
         if mutated!(robust_link_first) {
             me.list.link(&self.entry);
         }
@@ -136,9 +134,7 @@ impl Lock {
         if mutated!(robust_pending_before_link) {
             me.list.end();
         }
-        if !mutated!(robust_link_first) {
-            me.list.link(&self.entry);
-        }
+        step!(robust_link_first, me.list.link(&self.entry));
         me.list.end();
     }
 

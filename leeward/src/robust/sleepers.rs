@@ -13,7 +13,7 @@ use core::time::Duration;
 
 use crate::atomic::{AtomicU32, Ordering};
 use crate::fence::{self, processes};
-use crate::mutant::mutated;
+use crate::mutant::{mutated, step};
 
 /// One sleeper; pid_max is 2^22. So many that the count is full: it stays full.
 const SLEEPER: u32 = 1;
@@ -64,10 +64,8 @@ impl Sleepers {
     /// The caller, who has the lock and is reached by heavy fences, is leaving; whether it may by a store.
     #[inline]
     pub(super) fn owner_leaves(&self) -> bool {
-        if !mutated!(robust_light_leaving) {
-            // Relaxed: ordered by the fence, and before the unlocking store by that one's release.
-            self.leaving.store(LEAVING, Ordering::Relaxed);
-        }
+        // Relaxed: ordered by the fence, and before the unlocking store by that one's release.
+        step!(robust_light_leaving, self.leaving.store(LEAVING, Ordering::Relaxed));
         // Pair K, light half. Partner: the heavy fence in `is_seen`.
         // - If our store comes first, the sleeper finds us leaving, and naps.
         // - If the heavy fence comes first, we find the sleeper counted, and unlock by an exchange.

@@ -9,7 +9,7 @@ use core::cell::Cell;
 use core::ptr;
 
 use super::slots::{Block, Left};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 use crate::process::fork::{self, Hook, Mend};
 use crate::process::thread;
 use crate::registry::Registry;
@@ -86,7 +86,7 @@ pub(super) fn registered() -> Option<&'static Block> {
     if !ptr::eq(block, &NO_BLOCK) {
         return Some(block);
     }
-    if REGISTERING.replace(true) && !mutated!(asym_registering) {
+    if check!(asym_registering, REGISTERING.replace(true)) {
         return None;
     }
     let block = register();

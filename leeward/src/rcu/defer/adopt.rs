@@ -8,7 +8,7 @@ use super::Queue;
 use super::reclaim::in_order;
 use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{self, Deadline, Private, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::{check, step};
 
 /// How long a fork waits until no callback is running, so that none is lost to a child that adopts them.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
@@ -54,10 +54,8 @@ impl Queue {
         if self.stats().callbacks_queued == 0 || self.runs_here() {
             return;
         }
-        if !mutated!(pause_heavy) {
-            // Pair L, heavy half: the request is before the look at what runs. Partner: the light fence in `begin`.
-            heavy();
-        }
+        // Pair L, heavy half: the request is before the look at what runs. Partner: the light fence in `begin`.
+        step!(pause_heavy, heavy());
         let end = Deadline::after::<Private>(LONGEST_PAUSE);
         // Acquire: partner of the release in `end`.
         while !self.current.load(Ordering::Acquire).is_null() && !end.has_passed::<Private>() {
@@ -91,7 +89,7 @@ impl Queue {
         }
         self.runner.store(0, Ordering::Relaxed);
         self.incoming.held.reset();
-        let adopted = if self.child_adopts() && !mutated!(fork_adopts) {
+        let adopted = if check!(fork_adopts, self.child_adopts()) {
             // SAFETY: whole at any instruction but within `TAKING`, where what is taken is in neither list; and this
             // thread's alone now.
             let queued = unsafe { in_order(last, ptr::null_mut()) };

@@ -32,7 +32,7 @@ use super::stats::Stats;
 use super::worker;
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn, fence};
 use crate::futex::{self, Timeout, Wait};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated, order, step};
 use crate::process::thread;
 use crate::raw::Mutex;
 
@@ -112,9 +112,7 @@ impl Queue {
 
     pub(super) fn set_limit(&self, limit: Limit) {
         self.limit.set(limit);
-        if !mutated!(set_limit_wake) {
-            self.wake_waiting();
-        }
+        step!(set_limit_wake, self.wake_waiting());
     }
 
     pub(super) fn has_worker(&self) -> bool {
@@ -136,9 +134,13 @@ impl Queue {
         let mut last = self.incoming.last.load(Ordering::Relaxed);
         loop {
             this.set_next(last);
-            let order = if mutated!(push_release) { Ordering::Relaxed } else { Ordering::Release };
             // Release: the object is whole. Partner: the acquire in `take`. Relaxed on failure: again.
-            match self.incoming.last.compare_exchange_weak(last, head.as_ptr(), order, Ordering::Relaxed) {
+            match self.incoming.last.compare_exchange_weak(
+                last,
+                head.as_ptr(),
+                order!(Release, push_release),
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => return last.is_null(),
                 Err(now) => last = now,
             }
@@ -184,10 +186,8 @@ impl Queue {
             let round = self.round.load(Ordering::Relaxed);
             // Relaxed: ordered by the fence.
             self.waiting.fetch_add(1, Ordering::Relaxed);
-            if !mutated!(waiting_fence) {
-                // SeqCst. Pair E: our announcement is before our last look; partner: the fence in `wake_waiting`.
-                fence(Ordering::SeqCst);
-            }
+            // SeqCst. Pair E: our announcement is before our last look; partner: the fence in `wake_waiting`.
+            step!(waiting_fence, fence(Ordering::SeqCst));
             let is_late =
                 (mutated!(waiting_recheck) || !is_so()) && futex::wait(&self.round, round, timeout) == Wait::TimedOut;
             // Relaxed: counted too long, it costs a wake for nothing.
@@ -199,12 +199,10 @@ impl Queue {
     }
 
     pub(super) fn wake_waiting(&self) {
-        if !mutated!(batch_fence) {
-            // SeqCst. Pair E: what has been done is before the look at who waits; partner: the fence in `wait_until`.
-            fence(Ordering::SeqCst);
-        }
+        // SeqCst. Pair E: what has been done is before the look at who waits; partner: the fence in `wait_until`.
+        step!(batch_fence, fence(Ordering::SeqCst));
         // Relaxed: ordered by the fence.
-        if self.waiting.load(Ordering::Relaxed) != 0 && !mutated!(batch_wake) {
+        if check!(batch_wake, self.waiting.load(Ordering::Relaxed) != 0) {
             // Relaxed: the kernel compares it under its queue's lock.
             self.round.fetch_add(1, Ordering::Relaxed);
             futex::wake(&self.round, futex::ALL);

@@ -12,7 +12,7 @@ use super::Queue;
 use super::reclaim::Reclaimed;
 use crate::atomic::Ordering;
 use crate::futex::{Private, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::{check, step};
 
 impl Queue {
     /// Queues a closure. Beyond the limit the caller is held up, as the policy says.
@@ -74,7 +74,7 @@ impl Queue {
         let is_first = self.link(head);
         // The worker takes all of it until it finds nothing: only the first has to wake it. If no thread
         // can be started, `barrier` and the limit run what is queued, where waiting is expected.
-        if (is_first || !self.worker.is_running()) && !mutated!(worker_wake) {
+        if check!(worker_wake, (is_first || !self.worker.is_running())) {
             self.worker.wake::<D>();
         }
         held
@@ -86,7 +86,7 @@ impl Queue {
     fn hold_up<D: Backing>(&'static self) {
         let policy = self.limit.get().policy;
         let timeout = policy.timeout();
-        let waits = !self.may_not_wait::<D>() && !mutated!(limit_waits);
+        let waits = check!(limit_waits, !self.may_not_wait::<D>());
         if waits {
             self.wait_for_room::<D>(policy, timeout);
         }
@@ -120,8 +120,6 @@ impl Queue {
     pub(in super::super) fn want<D: Backing>(&'static self, ticket: u64) {
         // Release: partner of the worker's acquire.
         self.wanted.fetch_max(ticket, Ordering::Release);
-        if !mutated!(want_wake) {
-            self.worker.wake::<D>();
-        }
+        step!(want_wake, self.worker.wake::<D>());
     }
 }

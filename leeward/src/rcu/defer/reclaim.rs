@@ -9,7 +9,7 @@ use super::Queue;
 use crate::atomic::Ordering;
 use crate::fence::Pair;
 use crate::futex::Timeout;
-use crate::mutant::mutated;
+use crate::mutant::{mutated, order, step};
 use crate::process::{fork, thread};
 
 /// `current` while a batch is taken and brought into order. No head's address.
@@ -66,9 +66,8 @@ impl Queue {
         self.begin::<D>(TAKING);
         // Relaxed, both: changed under the lock. Before the exchange: who finds nothing queued finds it counted.
         self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        let order = if mutated!(take_acquire) { Ordering::Release } else { Ordering::AcqRel };
         // Acquire: partner of the releases in `link`. Release: partner of the acquire in `barrier`.
-        let last = self.incoming.last.swap(ptr::null_mut(), order);
+        let last = self.incoming.last.swap(ptr::null_mut(), order!(AcqRel, take_acquire => Release));
         // SAFETY: taken: nobody else has them.
         self.batch.store(unsafe { in_order(last, ptr::null_mut()) }, Ordering::Relaxed);
         self.end();
@@ -80,12 +79,10 @@ impl Queue {
         loop {
             // Relaxed: ordered by the fence.
             self.current.store(what, Ordering::Relaxed);
-            if !mutated!(pause_light) {
-                // Pair L, light half: what we begin is told before the look at `pausing`. Partner: the
-                // heavy fence in `pause`. Either the forking thread sees that something runs, and waits
-                // for its end; or we see that it forks, and do not begin.
-                D::Fence::light();
-            }
+            // Pair L, light half: what we begin is told before the look at `pausing`. Partner: the
+            // heavy fence in `pause`. Either the forking thread sees that something runs, and waits
+            // for its end; or we see that it forks, and do not begin.
+            step!(pause_light, D::Fence::light());
             // Relaxed: ordered by the fence.
             if self.pausing.load(Ordering::Relaxed) == 0 {
                 return;

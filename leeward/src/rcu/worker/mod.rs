@@ -13,7 +13,7 @@ pub(super) use backend::panics;
 
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{self, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::check;
 
 const NONE: u32 = 0;
 const STARTING: u32 = 1;
@@ -76,7 +76,7 @@ impl Worker {
     /// Says that there is work, to a worker that may be asleep.
     fn call(&self) {
         // Release: what was queued or asked for happens before the worker's look. Partner: the acquire in `sleep`.
-        if self.work.swap(1, Ordering::Release) == 0 && !mutated!(worker_call_wake) {
+        if check!(worker_call_wake, self.work.swap(1, Ordering::Release) == 0) {
             futex::wake(&self.work, 1);
         }
     }

@@ -30,7 +30,7 @@ use super::counts::{VISITS, count};
 use super::visit;
 use crate::atomic::{Ordering, fence};
 use crate::futex::{self, Private, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated, step};
 use crate::process::fork::{self, Hook, Mend};
 use crate::raw::Mutex;
 
@@ -64,9 +64,7 @@ impl Mend for LockInChild {
     }
 
     fn in_child(&'static self) {
-        if !mutated!(signal_fork) {
-            LOCK.reset();
-        }
+        step!(signal_fork, LOCK.reset());
     }
 }
 
@@ -353,7 +351,7 @@ fn numbers_are_ours() -> bool {
 
 /// Calls `see` with every thread of the process. False if they cannot be listed by the numbers that they have here.
 fn each_thread(see: &mut dyn FnMut(Pid)) -> bool {
-    if !numbers_are_ours() && !mutated!(signal_numbers) {
+    if check!(signal_numbers, !numbers_are_ours()) {
         return false;
     }
     let Ok(folder) =

@@ -19,7 +19,7 @@ use core::mem::MaybeUninit;
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 
 /// How often everything is visited anew because processors came, went, or were taken from the
 /// process.
@@ -96,7 +96,7 @@ fn pass(threads: &mut impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> Option<bool> {
 /// Runs once on `cpu`.
 fn visit(cpu: usize) -> Visit {
     let before = switches();
-    if is_on(cpu) && !mutated!(visit_checks) {
+    if check!(visit_checks, is_on(cpu)) {
         return Visit::Done;
     }
     let mut only = CpuSet::new();
