@@ -289,7 +289,7 @@ impl Host for Guest {
     }
 }
 
-/// The numbers of lock words: every fifth names no thread, and so on.
+/// The number in a lock word determines its owner: every fifth number has none, and so on.
 impl Inheritance<Guest> for Guest {
     fn current(&self) -> Thread {
         Thread { id: u64::from(self.thread.get()), number: self.thread.get() }

@@ -19,7 +19,8 @@ const ASLEEP: Duration = Duration::from_millis(13);
 
 pub fn figures(plan: &Plan) -> Vec<Figure> {
     let cycles = if plan.quick { 4 } else { 10 };
-    let what = "one reader asleep 10 ms inside: a second, busy one's reads, undisturbed to during the grace period";
+    let what =
+        "one reader asleep 10 ms inside: a second, busy one's read rate, before the grace period divided by during it";
     let busy = Title::new("asleep.busy", what, "times", Some(MEMB), Target::AtMost(1.1));
     let mut figures = against(plan, plan.rounds, AUTOMATIC, vec![busy], |row| Ok(vec![slowdown(row, cycles)?]));
     let titles = vec![

@@ -13,7 +13,7 @@ const GRACE_PERIODS: u32 = 200;
 
 pub fn figures(plan: &Plan) -> Vec<Figure> {
     let awake = "heavy fences in one grace period that did not sleep, at most, one busy reader";
-    let asleep = "heavy fences in one that slept, at most, one busy reader (0: none slept)";
+    let asleep = "heavy fences in one grace period that slept, at most, one busy reader (0: none slept)";
     let titles = vec![
         Title::new("heavy.awake", awake, "fences", None, Target::AtMost(1.0)),
         Title::new("heavy.slept", asleep, "fences", None, Target::AtMost(3.0)),
