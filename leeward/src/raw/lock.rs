@@ -1,6 +1,7 @@
-//! What a condition variable asks of a lock: to be unlocked and locked, and where its sleepers may be moved.
+//! What a condition variable asks of a lock: to be unlocked and locked, and where its sleepers may be moved. The locks
+//! below answer.
 
-use super::{LightMutex, Mutex};
+use super::{LightMutex, Mutex, RwLock};
 use crate::futex::{Futex, Private, Timeout};
 
 /// A lock that a [`Condvar`](super::Condvar) over the same futex may be used with.
@@ -60,5 +61,17 @@ unsafe impl Lock<Private> for LightMutex {
     unsafe fn unlock(&self) {
         // SAFETY: the caller's promise.
         unsafe { LightMutex::unlock(self) };
+    }
+}
+
+// SAFETY: a writer is alone from `lock_exclusive` to `unlock_exclusive`.
+unsafe impl<F: Futex> Lock<F> for RwLock<F> {
+    fn lock(&self) {
+        self.lock_exclusive();
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_exclusive() };
     }
 }

@@ -7,7 +7,6 @@
 
 use core::marker::PhantomData;
 
-use super::Lock;
 use super::forked::forked_child;
 use super::rwlock_state::{
     ONE_BYPASSED, PHASES, READER, READERS, READERS_WAIT, WRITER, WRITERS_WAIT, Waiting, admits, after_expiry,
@@ -432,18 +431,6 @@ impl<F: Futex> RwLock<F> {
     pub fn is_locked_exclusive(&self) -> bool {
         // Relaxed: out of date anyway.
         is_written(self.state.load(Ordering::Relaxed))
-    }
-}
-
-// SAFETY: a writer is alone from `lock_exclusive` to `unlock_exclusive`.
-unsafe impl<F: Futex> Lock<F> for RwLock<F> {
-    fn lock(&self) {
-        self.lock_exclusive();
-    }
-
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock_exclusive() };
     }
 }
 
