@@ -44,10 +44,6 @@ pub mod futex;
 pub mod guide;
 #[cfg(all(test, leeward_loom))]
 mod models;
-#[cfg_attr(leeward_mutants, doc(hidden))]
-#[cfg(leeward_mutants)]
-pub mod mutant;
-#[cfg(not(leeward_mutants))]
 mod mutant;
 mod no_unwind;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]

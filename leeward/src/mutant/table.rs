@@ -1,0 +1,693 @@
+//! The mutants: what each takes out, and what must notice.
+//!
+//! Each line in a mutant's braces is a test of which `ci/mutants` or another script demands that it
+//! notices, as `program: test`; with `if` behind it, where not every machine can run it.
+//!
+//! | program | notices how | script |
+//! |---|---|---|
+//! | `loom` | a model of the crate's own code under loom, by its path, fails | `ci/model` |
+//! | `sanitizer` | ThreadSanitizer reports a race in the test program | `ci/sanitize` |
+//! | `model`, `robust_model` | the explicit-state model of the algorithm without it is violated, as the test asserts | `ci/test` |
+//! | a test program | the test fails or hangs, on each run and every processor | `ci/mutants` |
+//!
+//! The scripts read this file as text: a line an entry.
+
+/// Makes the list of names; the tests are the scripts'.
+macro_rules! mutants {
+    ($(
+        $(#[doc = $what:literal])+
+        $name:ident { $($program:ident: $($test:ident)::+ $(if $($need:ident)&&+)?,)+ }
+    )*) => {
+        /// Something that can be taken out.
+        #[derive(Clone, Copy)]
+        #[allow(non_camel_case_types)]
+        pub(crate) enum Mutant { $($(#[doc = $what])+ $name,)* }
+
+        impl Mutant {
+            pub(super) const NAMES: &[&str] = &[$(stringify!($name),)*];
+        }
+    };
+}
+
+mutants! {
+    /// The heavy fence between the caller's unlink and the scan of the slots (pair A).
+    heavy_before_scan {
+        model: model::pairing::every_ordering_of_one_reader_is_needed,
+        loom: rcu::loom_tests::two_updaters,
+    }
+    /// The order of the heavy fence and the advance of the global epoch: epoch first (pair A).
+    global_before_heavy {
+        model: model::pairing::every_ordering_of_one_reader_is_needed,
+        loom: rcu::loom_tests::two_updaters,
+    }
+    /// The full fence between the caller's unlink and its look at the tickets (pair B).
+    caller_fence {
+        // Needs three processors at once to show on hardware (the reader, the caller and the
+        // leader); see litmus, updaters_that_share.
+        model: model::sharing::two_pointers,
+        loom: rcu::loom_tests::two_updaters,
+    }
+    /// The heavy fence between raising `waited` and the second look (pair C).
+    heavy_before_sleep {
+        model: model::sleeping::one_reader,
+        loom: rcu::loom_tests::two_sections_and_two_updates,
+    }
+    /// Raising `waited` again when a sleep returned and the reader is still inside.
+    rearm_after_return {
+        stepping: asked_in_a_handler::it_asks_again_and_is_woken,
+        loom: rcu::loom_tests::two_sections_and_two_updates,
+    }
+    /// The heavy fence behind that second raising (pair C).
+    heavy_after_rearm {
+        model: model::sleeping::rearming,
+    }
+    /// The second look at the slot between the heavy fence and the sleep.
+    recheck_before_sleep {
+        loom: rcu::loom_tests::two_sections_and_two_updates,
+    }
+    /// Waiting for readers at all.
+    no_wait {
+        sections: synchronize_waits_for_a_section_that_was_open,
+        loom: rcu::loom_tests::two_sections_and_two_updates,
+    }
+    /// Taking a reader that entered after the epoch's advance for one that need not be waited for.
+    wait_for_zero_only {
+        sections: synchronize_does_not_wait_for_a_section_that_began_later,
+    }
+    /// The leaving reader's wake of a sleeping writer.
+    leave_wake {
+        sections: waking::by_every_way_of_leaving,
+        loom: rcu::loom_tests::two_sections_and_two_updates,
+    }
+    /// The leaving reader's look at `waited`.
+    leave_checks_waited {
+        sections: waking::by_every_way_of_leaving,
+        loom: rcu::loom_tests::two_sections_and_two_updates,
+    }
+    /// The light fence between the entering store and the section's loads (pair A).
+    enter_light {
+        // The reader's half of a domain whose readers execute full fences: elsewhere it is no
+        // instruction.
+        model: model::pairing::mb_flavour,
+        loom: rcu::loom_tests::two_updaters,
+    }
+    /// The light fence between the leaving store and the look at `waited` (pair C).
+    leave_light {
+        model: model::sleeping::mb_flavour,
+        loom: rcu::loom_tests::two_sections_and_two_updates,
+    }
+    /// The light fence behind the quiescent store (pairs A and C).
+    quiesce_light {
+        // What x86 does anyway, for loads; and who is woken by a quiescent state only is hard to
+        // arrange.
+        loom: rcu::loom_tests::scanning_past_a_quiescent_state,
+    }
+    /// The release of the leaving store (relaxed instead).
+    leave_store_release {
+        model: model::pairing::every_ordering_of_one_reader_is_needed,
+        loom: rcu::loom_tests::two_sections_and_two_updates,
+        loom: rcu::loom_tests::polling_past_quiescent_states,
+        sanitizer: sections,
+    }
+    /// The release of the entering store (relaxed instead).
+    enter_store_release {
+        model: model::pairing::every_ordering_of_one_reader_is_needed,
+    }
+    /// The acquire of the scan's loads (relaxed instead).
+    scan_acquire {
+        model: model::pairing::dropping_sees_what_readers_wrote,
+        loom: rcu::loom_tests::two_updaters,
+        sanitizer: sections,
+    }
+    /// Counting the sections beyond the first.
+    nested_count {
+        sections: guards_may_be_dropped_in_any_order,
+        loom: rcu::loom_tests::nested_sections,
+    }
+    /// A refreshed guard's look whether it is the only one.
+    refresh_outermost {
+        sections: refreshing,
+    }
+    /// The ticket's + 1: a grace period that already runs is taken for one that starts later.
+    ticket_started {
+        sections: a_caller_needs_a_grace_period_that_starts_after_it_arrived,
+        loom: rcu::loom_tests::two_sections_and_two_updates,
+    }
+    /// The full fence between a follower's announcement and its last look (pair D).
+    follower_fence {
+        // A locked addition stands before it: x86 has the fence already.
+        model: model::following::two_callers,
+        loom: rcu::loom_tests::three_callers,
+    }
+    /// A follower's last look before it sleeps (pair D).
+    follower_recheck {
+        model: model::following::two_callers,
+        loom: rcu::loom_tests::three_callers,
+    }
+    /// The full fence between handing the lead over and the look at who sleeps (pair D).
+    hand_over_fence {
+        // A few instructions on three processors: too rare to be a test.
+        loom: rcu::loom_tests::three_callers,
+    }
+    /// The same where the lead is given away unused (pair D).
+    step_down_fence {
+        loom: rcu::loom_tests::three_callers,
+    }
+    /// The leader's wake of the callers that it served.
+    follower_wake {
+        sections: sharing::sixteen_callers,
+        loom: rcu::loom_tests::three_callers,
+    }
+    /// The leader's wake of one caller of the next grace period.
+    next_leader_wake {
+        sections: sharing::sixteen_callers,
+        loom: rcu::loom_tests::three_callers,
+    }
+    /// The wake of a caller that takes the lead and finds itself served already.
+    step_down_wake {
+        model: model::following::three_callers,
+        loom: rcu::loom_tests::three_callers,
+    }
+    /// The order of `done` and the hand-over: handed over first.
+    done_release {
+        model: model::following::done_never_goes_back,
+        loom: rcu::loom_tests::two_updaters,
+    }
+    /// A leader's look whether it is inside itself, before it sleeps on a reader.
+    own_section_leads {
+        sections: sentences::synchronize_in_a_section,
+    }
+    /// The same of a follower, before it sleeps.
+    own_section_follows {
+        sections: sentences::synchronize_in_a_section_while_another_leads,
+    }
+    /// Keeping the slot of a thread that exits inside a section.
+    exit_drops_live_slot {
+        exit: a_leaked_guard_protects_for_ever,
+    }
+    /// The child's clean-up after fork.
+    fork_hook {
+        fork: while_another_thread_is_inside,
+    }
+    /// The grace period between taking a batch and running it.
+    worker_grace {
+        defer: callbacks_run_after_a_grace_period,
+        loom: rcu::loom_tests::deferring,
+    }
+    /// Waking the worker when a callback was queued.
+    worker_wake {
+        defer: callbacks_run_after_a_grace_period,
+        loom: rcu::loom_tests::worker::no_call_is_lost,
+    }
+    /// The wake behind the word that tells the worker of work.
+    worker_call_wake {
+        defer: callbacks_run_after_a_grace_period,
+        loom: rcu::loom_tests::worker::no_call_is_lost,
+    }
+    /// Waking the worker when somebody wants to poll.
+    want_wake {
+        defer: polling::nobody_has_to_ask_twice,
+        loom: rcu::loom_tests::worker::polling,
+    }
+    /// Waiting in `barrier` for the batch that is running.
+    barrier_waits {
+        defer: barriers::wait_for_everything_before,
+        loom: rcu::loom_tests::deferring,
+        loom: rcu::loom_tests::worker::barriers,
+    }
+    /// The full fence between a waiter's announcement and its last look (pair E).
+    waiting_fence {
+        // A locked addition stands before it: x86 has the fence already.
+        loom: rcu::loom_tests::worker::barrier_after_barrier,
+        loom: rcu::loom_tests::worker::at_the_limit,
+    }
+    /// A waiter's last look before it sleeps (pair E).
+    waiting_recheck {
+        loom: rcu::loom_tests::worker::barrier_after_barrier,
+        loom: rcu::loom_tests::worker::at_the_limit,
+    }
+    /// The full fence between a batch's end and the look at who waits (pair E).
+    batch_fence {
+        loom: rcu::loom_tests::worker::barrier_after_barrier,
+    }
+    /// The wake of who waits for a batch.
+    batch_wake {
+        defer: barriers::wait_for_everything_before,
+        loom: rcu::loom_tests::worker::barrier_after_barrier,
+        loom: rcu::loom_tests::worker::at_the_limit,
+    }
+    /// The wait (or help) of a caller that reached the queue's limit.
+    limit_waits {
+        defer: limits::who_waits_for_ever_is_bounded,
+    }
+    /// The wake of callers at the limit when it is changed.
+    set_limit_wake {
+        defer: limits::may_be_raised_under_a_caller_that_waits,
+        loom: rcu::loom_tests::worker::raising_the_limit,
+    }
+    /// The release of the quiescent store (relaxed instead).
+    qsbr_release {
+        model: model::quiescing::quiescent_states,
+        loom: rcu::loom_tests::scanning_past_a_quiescent_state,
+    }
+    /// Waiting for the answers to the fence's signals.
+    signal_answer {
+        refused: signals_blocked,
+    }
+    /// Listing the threads again after the first have answered.
+    signal_second_listing {
+        refused: a_thread_that_starts_meanwhile,
+    }
+    /// The release of the cell's publishing exchange (relaxed instead).
+    publish_release {
+        model: model::pairing::every_ordering_of_one_reader_is_needed,
+        loom: rcu::loom_tests::publishing,
+    }
+    /// The end of a wait's yields when they took long.
+    spin_long {
+        yields: a_yield_that_takes_a_time_slice_is_the_last,
+    }
+    /// The wait that does not yield since its deadline is near.
+    spin_near {
+        yields: a_wait_whose_deadline_is_near_does_not_yield,
+    }
+    /// The second yield that a real-time thread does not make.
+    spin_real_time {
+        yields: a_thread_whose_yields_let_no_other_run_yields_once,
+    }
+    /// The time in which no wait yields, since yields took a time slice.
+    spin_busy {
+        yields: after_a_yield_that_took_a_time_slice_no_wait_for_an_event_yields_for_a_while,
+    }
+    /// The wake of a contended mutex's unlock.
+    mutex_wake {
+        loom: raw::loom_tests::mutex::mutex_two_threads_twice,
+    }
+    /// The mark that others may sleep still, when a sleeper takes the mutex.
+    mutex_contended {
+        loom: raw::loom_tests::mutex::mutex_three_threads,
+    }
+    /// The reservation of a mutex that a starving waiter has asked for.
+    mutex_reserve {
+        mutex_fairness: a_waiter_is_passed_over_a_bounded_number_of_times,
+    }
+    /// Taking the request back when the time of the one that asked is up.
+    mutex_ask_kept {
+        mutex_fairness: whoever_asked_and_gives_up_leaves_no_reservation,
+    }
+    /// The heavy fence between raising the light mutex's waiters word and the second look (pair F).
+    light_heavy {
+        light_mutex: heavy_fences_do_not_multiply,
+        loom: raw::loom_tests::mutex::light_mutex_two_threads_twice,
+    }
+    /// The second look at the light mutex before the sleep.
+    light_recheck {
+        // Races of a few instructions: loom's.
+        loom: raw::loom_tests::mutex::light_mutex_two_threads_twice,
+    }
+    /// The wake of a contended light mutex's unlock.
+    light_wake {
+        loom: raw::loom_tests::mutex::light_mutex_two_threads_twice,
+    }
+    /// Raising the light mutex's waiters word.
+    light_raise {
+        loom: raw::loom_tests::mutex::light_mutex_two_threads_twice,
+    }
+    /// The exchange of a light mutex's raised word that stays as it is.
+    light_settle {
+        loom: raw::loom_tests::mutex::light_mutex_three_threads,
+    }
+    /// Counting the light mutex's woken sleeper as one that will look no more, when it has locked.
+    light_leave {
+        loom: raw::loom_tests::mutex::light_mutex_three_threads,
+    }
+    /// The change of a condition variable's sequence number.
+    condvar_sequence {
+        condvar_order: plain::a_waiter_on_its_way_to_sleep,
+        loom: raw::loom_tests::mutex::condvar_plain_all_held,
+        loom: raw::loom_tests::mutex::condvar_requeue_all_held,
+        loom: raw::loom_tests::mutex::condvar_wake_op_all_held,
+    }
+    /// The wake of a condition variable.
+    condvar_wake {
+        loom: raw::loom_tests::mutex::condvar_plain_all_held,
+    }
+    /// The mark on the mutex to which waiters were moved.
+    condvar_mark {
+        loom: raw::loom_tests::mutex::condvar_requeue_all_held,
+    }
+    /// Locking as contended after having been moved.
+    condvar_lock_moved {
+        loom: raw::loom_tests::mutex::condvar_requeue_all_held,
+    }
+    /// Naming a robust lock as pending before taking it (after it instead).
+    robust_pending_late {
+        robust_stepping: by_exchange::lock_work_unlock,
+    }
+    /// The pending entry until the lock is linked (cleared when it is taken).
+    robust_pending_before_link {
+        robust_stepping: by_exchange::lock_work_unlock,
+    }
+    /// The pending entry until the word is released (cleared when it is unlinked).
+    robust_pending_before_release {
+        robust_stepping: by_exchange::lock_work_unlock,
+    }
+    /// The pending entry until a waiter is woken (cleared when the word is released).
+    robust_pending_before_wake {
+        robust_stepping: by_exchange::unlock_with_a_waiter,
+    }
+    /// The order of taking and linking: linked first.
+    robust_link_first {
+        robust: errors_of_the_living,
+    }
+    /// The waiters bit behind a release: the woken waiter alone knows of the others.
+    robust_waiters_dropped {
+        robust: woken_waiter_killed::behind_a_thief,
+    }
+    /// The wake of a waiter by a robust unlock.
+    robust_wake {
+        robust_stepping: by_exchange::unlock_with_a_waiter,
+    }
+    /// Taking a robust lock back to clear its waiters bit.
+    robust_settle_without_taking {
+        // A race of four in a window of a few instructions.
+        robust_model: taking_the_bit_away,
+    }
+    /// The end of a reader's wait for writers that do not come for the free lock.
+    rwlock_writer_expire {
+        rwlock_steered: a_writer_that_was_woken_and_is_not_there,
+    }
+    /// What a lock's `try_` call in the child of a fork does not heed: marks of threads that are
+    /// not there.
+    lock_forked {
+        lock_forks: a_rwlock_that_is_kept_for_a_writer,
+    }
+    /// Counting the readers that writers bypassed.
+    rwlock_bypassed {
+        rwlock_steered: a_reader_that_was_passed_over,
+    }
+    /// Waking the readers that wait for a writer's unlock.
+    rwlock_wake_readers {
+        // Lost wake-ups: loom finds them in less time than a test needs to hang.
+        loom: raw::loom_tests::small::rwlock_a_writer_and_two_readers,
+    }
+    /// Waking a writer.
+    rwlock_wake_writer {
+        loom: raw::loom_tests::small::rwlock_two_writers_and_a_reader,
+    }
+    /// The release of the count of writers' wakes (relaxed instead).
+    rwlock_wakes_release {
+        loom: raw::loom_tests::small::rwlock_writers_in_turn,
+    }
+    /// Waking a writer that lay down while the mark was taken back.
+    rwlock_retract_wakes {
+        loom: raw::loom_tests::small::rwlock_a_reader_that_gives_up,
+    }
+    /// Waiting for room where as many readers are inside of a shared readers-writer lock as can be
+    /// counted, or a word says so.
+    rwlock_full {
+        shared_garbage: a_rwlock_that_is_full,
+    }
+    /// A release's wake.
+    semaphore_wake {
+        loom: raw::loom_tests::small::semaphore_hands_on,
+    }
+    /// The mark that a woken waiter leaves for the others.
+    semaphore_mark {
+        loom: raw::loom_tests::small::semaphore_two_takers_and_two_releases,
+    }
+    /// The wake of the next waiter by one that leaves permits.
+    semaphore_next_wake {
+        loom: raw::loom_tests::small::semaphore_two_takers_and_two_releases,
+    }
+    /// The last one's wake of the others.
+    barrier_wake {
+        loom: raw::loom_tests::small::barrier_in_rounds,
+    }
+    /// The wake of those who wait for an event.
+    event_wake {
+        loom: raw::loom_tests::small::event_hands_on,
+    }
+    /// Letting go who slept when an event was set and cleared again.
+    event_count {
+        loom: raw::loom_tests::small::event_set_and_cleared_at_once,
+    }
+    /// The wake of those who wait for a latch.
+    latch_wake {
+        loom: raw::loom_tests::small::latch_hands_on,
+    }
+    /// The wake of those who wait for who runs it.
+    once_wake {
+        loom: raw::loom_tests::small::once_hands_on,
+    }
+    /// Counting the slots that were given back, by which who claims another knows of one that it
+    /// passed.
+    registry_starts_over {
+        loom: registry::loom_tests::a_slot_given_back_meanwhile,
+    }
+    /// The look whether it is the caller itself that runs what it would wait for.
+    once_itself {
+        once: itself::a_once_within_itself,
+    }
+    /// Refusing a priority-inheriting lock that the kernel took from an owner that exited.
+    pi_gone {
+        locks_pi: an_owner_that_goes_while_others_wait,
+    }
+    /// The heavy fence between closing an asymmetric rwlock and the look at the slots (pair G).
+    asym_revoke_heavy {
+        model: model::asymmetric::readers_and_a_writer,
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+    }
+    /// A reader's look whether the asymmetric rwlock is open, behind its announcement (pair G).
+    asym_read_rechecks {
+        asym_rwlock: readers_share_and_a_writer_is_alone,
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+    }
+    /// The light fence between an announcement in a slot and the look at the lock (pairs G, I).
+    asym_announce_light {
+        // No instruction, or what x86 does anyway.
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// The light fence between leaving a slot and the look at `waited` (pairs H, J).
+    asym_leave_light {
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// Waiting for those who are inside of an asymmetric lock by their slots.
+    asym_no_wait {
+        asym_rwlock: a_writer_waits_for_slots,
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// The heavy fence between asking a thread to wake us and the second look (pairs H, J).
+    asym_heavy_before_sleep {
+        model: model::asymmetric::a_writer_that_sleeps,
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// The second look at the slot before the sleep.
+    asym_drain_recheck {
+        // The window is a few instructions wide.
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// Asking again when a sleep returned and the thread is still inside.
+    asym_ask_again {
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// The look for a sleeping writer of who leaves an asymmetric lock.
+    asym_leave_checks_waited {
+        asym_rwlock: a_writer_waits_for_slots,
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// The wake of a sleeping writer by who leaves an asymmetric lock.
+    asym_leave_wake {
+        asym_rwlock: a_writer_waits_for_slots,
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// The release of the store that leaves an asymmetric lock (relaxed instead).
+    asym_leave_release {
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// The acquire of the writer's look at a slot (relaxed instead).
+    asym_scan_acquire {
+        loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// Counting a thread's guards of one asymmetric rwlock.
+    asym_nested_count {
+        asym_rwlock: nested_reads_pass_a_waiting_writer,
+        loom: asym::loom_tests::rwlock_nested,
+    }
+    /// Noting in a slot that the thread reads by way of the ordinary lock.
+    asym_note_ordinary {
+        asym_rwlock: nested_reads_pass_a_waiting_writer,
+    }
+    /// Keeping the slots of a thread that exits inside of an asymmetric lock.
+    asym_exit_drops_live_slots {
+        asym_rwlock: leaked_guards,
+    }
+    /// The heavy fence between taking a mutex's bias away and the look at its owner's slots (pair
+    /// I).
+    asym_bias_heavy {
+        model: model::asymmetric::an_owner_and_a_revoker,
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// The release of the store that opens an asymmetric rwlock to slots (relaxed instead).
+    asym_open_release {
+        // No instruction of x86, and hidden by loom's fences.
+        sanitizer: asym_rwlock,
+    }
+    /// Noticing that the allocator comes back to an asymmetric lock while its thread's slots are
+    /// made.
+    asym_registering {
+        allocator_first_use: asymmetric_locks,
+    }
+    /// The child's clean-up of slots after fork.
+    asym_fork {
+        asym_fork: what_stays_locked,
+    }
+    /// The order of the owner's announcement and its look whether the biased mutex is its own:
+    /// looked first (pair I).
+    asym_owner_rechecks {
+        // The window is a few instructions wide.
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// The owner's entering a biased mutex by its first slot only: by any that is free instead.
+    asym_first_slot {
+        asym_mutex: its_owner_is_inside_once_whatever_slots_are_free,
+    }
+    /// Whose bias it is that is revoked: taken for one's own, without fence and without price (pair
+    /// I).
+    asym_foreign_owner {
+        loom: asym::loom_tests::mutex_owner_and_revoker,
+    }
+    /// Giving the bias back when a revoker gives up.
+    asym_owner_restored {
+        asym_mutex: one_at_a_time,
+        loom: asym::loom_tests::mutex_trying_and_giving_up,
+    }
+    /// Opening an asymmetric rwlock again when a writer gives up.
+    asym_open_restored {
+        asym_rwlock: a_writer_that_gives_up_lets_readers_in,
+        loom: asym::loom_tests::rwlock_trying_and_giving_up,
+    }
+    /// Counting only what the same thread took in a row towards a mutex's bias.
+    asym_row_of_one {
+        asym_mutex: the_bias_is_not_earned_in_turn,
+    }
+    /// The expiry of requests for a mutex for which nobody comes.
+    mutex_expire {
+        mutex_fairness: who_asked_and_is_not_there,
+    }
+    /// The requests of others, when one that asked for a mutex takes it.
+    mutex_ask_forgotten {
+        mutex_fairness: two_that_asked,
+    }
+    /// A condition variable's look whether its waiters, and so their mutex, are of this process.
+    condvar_forked {
+        condvar_forks: a_child_notifies,
+    }
+    /// A shared guard's look whether it is of this process, and not the copy of a fork.
+    shared_fork_mark {
+        shared: guards_that_a_fork_copies,
+    }
+    /// A robust guard's look whether it is of this process, and not of one that this was forked
+    /// from.
+    robust_fork_mark {
+        robust_forks: a_child_with_the_dead_owners_number,
+    }
+    /// The heavy fence of a light robust mutex's sleeper (pair K).
+    robust_light_heavy {
+        // The window is two instructions wide.
+        robust_model: robust_model::light_tests::the_pair,
+    }
+    /// A light robust mutex's owner saying that it is leaving (pair K).
+    robust_light_leaving {
+        robust_stepping: by_store::unlock_while_somebody_comes,
+    }
+    /// The release of the exchange that queues a callback (relaxed instead).
+    push_release {
+        loom: rcu::loom_tests::what_callbacks_carry,
+    }
+    /// The acquire of the exchange that takes what is queued (release only instead).
+    take_acquire {
+        // Loom takes the heavy fence that follows for it; what lies between the two it does not
+        // watch.
+        sanitizer: defer,
+    }
+    /// The light fence between telling what the worker begins and its look whether the process
+    /// forks (pair L).
+    pause_light {
+        model: model::pausing::callbacks_beside_a_fork,
+    }
+    /// The heavy fence between telling that the process forks and the look at what the worker runs
+    /// (pair L).
+    pause_heavy {
+        model: model::pausing::callbacks_beside_a_fork,
+    }
+    /// The full fence between the callers' unlink and the look whether a heavy one is needed (pair
+    /// M).
+    quiet_fence {
+        model: model::registering::the_first_reader,
+    }
+    /// The full fence between counting a reader and all that it ever loads (pair M).
+    register_fence {
+        // A locked addition stands before it: x86 has the fence already.
+        model: model::registering::the_first_reader,
+    }
+    /// The acquire of the look at how many readers need a heavy fence (relaxed instead).
+    sections_acquire {
+        model: model::registering::the_last_reader,
+    }
+    /// The starter's look whether the worker that it started is still there.
+    worker_state {
+        fork_everywhere: arranged::a_worker_that_ends_before_its_starter_has_said_that_it_runs,
+    }
+    /// A child's adopting the callbacks that it inherits.
+    fork_adopts {
+        fork: a_child_adopts_callbacks_by_choice,
+    }
+    /// Keeping in a child what a leaked guard of a thread that has ended protects.
+    fork_drops_leaked {
+        fork: what_a_guard_protects_that_was_leaked_late,
+    }
+    /// Unlocking the signal fence in a child.
+    signal_fork {
+        fork_everywhere: operations::fences::beside::heavy_by_signals,
+    }
+    /// Starting the worker with the C library: as a thread of the standard library's, which takes a
+    /// lock that a fork copies.
+    worker_of_std {
+        fork_beside_starts: the_worker_starts_in_the_child,
+    }
+    /// A readers-writer lock's writer taking a lock that is kept for readers that do not come.
+    rwlock_expire {
+        rwlock_steered: a_reader_that_was_passed_over_and_is_slow,
+    }
+    /// Taking a signal for fences that ends no program into which execve takes it along.
+    signal_survives_execve {
+        execve: with_a_fences_signal_pending,
+    }
+    /// Asking whether the caller runs on the processor that it visits.
+    visit_checks {
+        refused: affinity_that_is_not_kept,
+    }
+    /// Asking whether the caller was switched out on its way to the processor that it visits.
+    visit_switches {
+        refused: a_kernel_that_only_says_so,
+    }
+    /// Visiting the processors anew when they have changed meanwhile.
+    visit_again {
+        refused: processors_that_change_meanwhile,
+    }
+    /// Asking whether the threads are listed by the numbers by which they are signalled.
+    signal_numbers {
+        refused: another_proc,
+    }
+}
