@@ -1,7 +1,7 @@
-//! The kernel's futex call. By its instruction where that is known here: errno is left alone, and
-//! no wrapper is in between. Elsewhere by libc, with errno put back.
+//! The kernel's futex call. On x86-64 and AArch64 it is made by its instruction: `errno` is left
+//! alone, and no wrapper is in between. Elsewhere it is made by libc, and `errno` put back.
 
-/// The six arguments; the answer, or the errno.
+/// Makes the futex call with its six arguments; returns its answer, or the errno.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 #[inline(always)]
 pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
@@ -16,7 +16,7 @@ pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
     if answer < 0 { Err(-answer as i32) } else { Ok(answer as u32) }
 }
 
-/// The six arguments; the answer, or the errno.
+/// Makes the futex call with its six arguments; returns its answer, or the errno.
 #[cfg(all(target_arch = "aarch64", target_pointer_width = "64"))]
 #[inline(always)]
 pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
@@ -31,11 +31,12 @@ pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
     if answer < 0 { Err(-answer as i32) } else { Ok(answer as u32) }
 }
 
-/// The six arguments; the answer, or the errno.
+/// Makes the futex call with its six arguments; returns its answer, or the errno.
 #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_pointer_width = "64")))]
 pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
     let [first, second, third, fourth, fifth, sixth] = arguments;
-    // SAFETY: the calling thread's, valid as long as it lives.
+    // SAFETY: returns the address of the calling thread's variable, which is valid as long as the
+    // thread lives.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };

@@ -1,6 +1,7 @@
-//! Wakes that handlers of signals wanted while the thread that they interrupted held a lock of the
-//! engine's: remembered, and made as soon as it has given the lock up. So a handler's wake never
-//! waits for its own thread, as the kernel's does not.
+//! Wakes that handlers of signals asked for while the thread that they interrupted held a lock of
+//! the engine's: remembered, and made as soon as the thread has given the lock up. So a handler's
+//! wake never waits for its own thread, as the kernel's does not. `Process::defer_wake` calls
+//! [`put`]; each lock's release calls [`leave`], which calls `Engine::wake`.
 //!
 //! Only the thread itself and handlers on it come here, and each handler is over before what it
 //! interrupted goes on. Nothing is allocated but pages, straight from the kernel, for more wakes
@@ -14,33 +15,36 @@ use super::{Process, held, thread};
 use crate::mutant::{check, step};
 use crate::{Engine, Word};
 
-/// How many wakes a thread remembers without a page.
+/// The number of wakes that a thread remembers without a page.
 const FEW: usize = 4;
-/// A page's size, and how many wakes it has room for.
+/// The bytes of a page.
 const PAGE: usize = 4096;
+/// The number of wakes that a page has room for.
 const MANY: usize = 48;
 
+/// A wake that a handler asked for.
 struct Wake {
-    /// Serves the host, and is borrowed by the call that was interrupted.
+    /// The engine, which serves the host, and is borrowed by the call that was interrupted.
     engine: *const Engine<Process>,
     word: Word,
     count: u32,
     bits: u32,
 }
 
+/// A place for one wake, of the thread and its handlers.
 struct Slot {
     /// | host | from | by |
     /// |---|---|---|
     /// | null: free | | |
     /// | [`TAKEN`] | null | a handler that is writing the wake, and may be interrupted |
-    /// | an address: the wake is that host's, and to be made | taken | the same |
+    /// | an address: the wake is that host's, and to be made | taken | the same handler |
     /// | [`TAKEN`] | an address | the thread, which is about to make the wake |
-    /// | null | taken | the same, having read it |
+    /// | null | taken | the thread, having read the wake |
     host: AtomicPtr<Process>,
     wake: UnsafeCell<MaybeUninit<Wake>>,
 }
 
-/// No host's address.
+/// A slot's word while its wake is written or read: the address of no host.
 const TAKEN: *mut Process = core::ptr::without_provenance_mut(1);
 
 impl Slot {
@@ -48,7 +52,8 @@ impl Slot {
         Slot { host: AtomicPtr::new(core::ptr::null_mut()), wake: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
-    /// Returns true if it was as `from` says; it is the caller's then.
+    /// Takes the slot if its word is `from`; returns true if it did, and the slot is the caller's
+    /// then.
     fn take(&self, from: *const Process) -> bool {
         // Acquire: what was written there; partner: the stores in `put` and `take_one`. Relaxed on
         // failure: nothing learnt. All of this is between a thread and its handlers.
@@ -56,9 +61,9 @@ impl Slot {
     }
 }
 
-/// More slots; all zeroes is a page without wakes. A thread keeps its pages, and leaves them when
-/// it ends: a second one is needed only where handlers want some fifty wakes within one hold of a
-/// lock.
+/// A page of more slots; all zeroes is a page without wakes. A thread keeps its pages, and leaves
+/// them when it ends: a second one is needed only where handlers want some fifty wakes within one
+/// hold of a lock.
 struct Page {
     next: AtomicPtr<Page>,
     slots: [Slot; MANY],
@@ -66,6 +71,7 @@ struct Page {
 
 const _: () = assert!(size_of::<Page>() <= PAGE);
 
+/// The calling thread's deferred wakes.
 struct Own {
     slots: [Slot; FEW],
     pages: AtomicPtr<Page>,
@@ -84,7 +90,7 @@ std::thread_local! {
 }
 
 impl Own {
-    /// All slots, of which there may be more with each handler that comes.
+    /// Returns all slots, of which there may be more with each handler that comes.
     fn slots(&self) -> impl Iterator<Item = &Slot> {
         // Relaxed, here and below: one thread, and handlers on it.
         let first = self.pages.load(Ordering::Relaxed);
@@ -99,7 +105,7 @@ impl Own {
         self.slots.iter().chain(pages.flatten())
     }
 
-    /// One page more.
+    /// Adds a page.
     #[cold]
     fn extend(&self) {
         let page = thread::map(PAGE).unwrap_or_else(|| no_memory()).cast::<Page>();
@@ -109,16 +115,17 @@ impl Own {
             unsafe { &(*page).next }.store(first, Ordering::Relaxed);
             match self.pages.compare_exchange(first, page, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return,
-                // A handler has put its own there.
+                // A handler has added a page of its own.
                 Err(now) => first = now,
             }
         }
     }
 
+    /// Writes a wake of a host's into a free slot, and adds a page if there is none.
     fn put(&self, host: &Process, wake: Wake) {
         loop {
             if let Some(slot) = self.slots().find(|slot| slot.take(core::ptr::null())) {
-                // SAFETY: taken: nobody else touches it.
+                // SAFETY: the slot is taken, so no other code touches it.
                 unsafe { slot.wake.get().cast::<Wake>().write(wake) };
                 // Release: partner: the exchange in `take`.
                 slot.host.store(core::ptr::from_ref(host).cast_mut(), Ordering::Release);
@@ -129,9 +136,10 @@ impl Own {
         }
     }
 
+    /// Takes a wake of a host's out of its slot, if there is one.
     fn take_one(&self, host: *const Process) -> Option<Wake> {
         let slot = self.slots().find(|slot| slot.take(host))?;
-        // SAFETY: it was some host's, so it was written; and is read once.
+        // SAFETY: the slot named a host, so the wake was written; and it is read once.
         let wake = unsafe { slot.wake.get().cast::<Wake>().read() };
         // Release: as in `put`.
         slot.host.store(core::ptr::null_mut(), Ordering::Release);
@@ -139,13 +147,14 @@ impl Own {
         Some(wake)
     }
 
+    /// Returns true if a wake of a host's is to be made.
     fn has(&self, host: *const Process) -> bool {
         self.slots().any(|slot| core::ptr::eq(slot.host.load(Ordering::Relaxed), host))
     }
 }
 
-/// Remembers a wake of a host of which the calling thread holds a lock; false: it holds none of
-/// that host's.
+/// Remembers a wake if the calling thread holds a lock of the host's; returns false if it holds
+/// none of that host's, and the caller makes the wake itself.
 #[cold]
 #[inline(never)]
 pub(super) fn put(host: &Process, engine: &Engine<Process>, word: Word, count: u32, bits: u32) -> bool {
@@ -156,8 +165,8 @@ pub(super) fn put(host: &Process, engine: &Engine<Process>, word: Word, count: u
     is_held
 }
 
-/// The calling thread has given a lock of the host's up: where that was its last one, the wakes are
-/// made that were put off meanwhile.
+/// Notes that the calling thread has given up a lock of the host's. If that was its last one, the
+/// wakes are made that were put off meanwhile.
 #[inline(always)]
 pub(super) fn leave(host: &Process) {
     if check!(defer_made, held::leave(host)) {
@@ -165,38 +174,40 @@ pub(super) fn leave(host: &Process) {
     }
 }
 
-/// Makes the wakes of a host by which the calling thread has given its last lock up just now.
+/// Makes the host's deferred wakes, when the calling thread has given up its last lock of that
+/// host's.
 #[cold]
 #[inline(never)]
 fn make(host: &Process) {
     OWN.with(|own| {
-        // Those that come while one is made are made by the loop in `Making`, and not one within
-        // the other.
+        // Wakes that are put off while one is made are left to the loop in `Making`, and not made
+        // one within the other.
         if !core::ptr::eq(own.making.get(), host) {
             Making { own, host }.make_all();
         }
     });
 }
 
-/// Wakes are being made. They all are when this goes, also where an executor that one of them
-/// called panics: a second panic aborts.
+/// A guard while wakes are made. All of them are made when it is dropped, also where an executor
+/// that one of them called panics; a second panic aborts.
 struct Making<'a> {
     own: &'a Own,
     host: &'a Process,
 }
 
 impl Making<'_> {
+    /// Makes the host's deferred wakes until there are none.
     fn make_all(&self) {
         let Making { own, host } = *self;
         while own.has(host) {
             let _round = Round { own, before: own.making.replace(host) };
             while let Some(wake) = own.take_one(host) {
                 // SAFETY: the call that was interrupted borrows its engine until it ends, and gave
-                // a lock of its host up just now. Which engine that is, is the same for all calls
-                // with one host at one time, as the caller of `Process::new` promised.
+                // a lock of its host up just now. All calls with one host at one time are by the
+                // same engine, as the caller of `Process::new` promised.
                 let engine = unsafe { &*wake.engine };
-                // An error: what is waited for there is a lock with priority inheritance, which no
-                // wake is for.
+                // An error is ignored: a thread waits there for a lock with priority inheritance,
+                // and no wake is for it.
                 let _ = engine.wake(host, wake.word, wake.count, wake.bits);
             }
             // A handler that comes between the last check and the round's end leaves its wakes to
@@ -211,7 +222,7 @@ impl Drop for Making<'_> {
     }
 }
 
-/// A host's wakes are being made, as the thread's note says until this goes.
+/// A guard while the thread's note says that wakes of a host are being made.
 struct Round<'a> {
     own: &'a Own,
     before: *const Process,
@@ -223,7 +234,7 @@ impl Drop for Round<'_> {
     }
 }
 
-/// A wake must not be lost, nor its caller wait for itself.
+/// Ends the process: the wake must not be lost, and its caller must not wait for itself.
 #[cold]
 fn no_memory() -> ! {
     let line = b"leeward-engine: mmap: no memory to remember a wake of a signal's handler\n";

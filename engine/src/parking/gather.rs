@@ -1,4 +1,5 @@
-//! Many sleepers woken by one call: moved to one word first.
+//! Many sleepers woken by one call: each is moved to one word first. `Host::unpark_all` calls it;
+//! it calls the kernel's futex.
 
 use core::sync::atomic::AtomicU32;
 
@@ -6,10 +7,11 @@ use super::{Parked, futex};
 use crate::Part;
 use crate::mutant::mutated;
 
-/// The kernel's operation.
+/// The kernel's operation that moves sleepers, among the threads of one process.
 const REQUEUE: i32 = libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
 
-/// Those that were gathered are woken when this goes, also where an executor panicked meanwhile.
+/// A guard that wakes the gathered threads when it is dropped, also where an executor panicked
+/// meanwhile.
 struct Gathered<'a>(&'a Gathering);
 
 impl Drop for Gathered<'_> {
@@ -20,20 +22,30 @@ impl Drop for Gathered<'_> {
     }
 }
 
-/// Where threads are gathered that one call wakes, so that one system call wakes all of them. A
-/// word that is never read; any number of calls use it at a time.
+/// A word on which threads are gathered that one call wakes, so that one system call wakes all of
+/// them. The word is never read, and any number of calls use it at a time. An example is at
+/// [`Parked`].
+///
+/// # Cost
+/// 4 bytes. A wake of few threads does not use it; one of many costs a requeue for each thread, and
+/// one wake.
+///
+/// # Signals, forks, panics
+/// It may be used by a handler that wakes. In the child of a fork no thread sleeps on its copy. It
+/// does not panic; if `tasks` does, the threads that were gathered are woken with the
+/// [`Part::Rest`].
 #[derive(Debug, Default)]
 pub struct Gathering(AtomicU32);
 
 impl Gathering {
-    /// As [`Parked::unpark`] for each, if they are many by one system call for all. For
-    /// [`Host::unpark_all`](crate::Host::unpark_all).
+    /// Unparks each task, as [`Parked::unpark`] does, and many of them by one system call for all.
+    /// For [`Host::unpark_all`](crate::Host::unpark_all).
     ///
     /// A thread that sleeps is moved from its flag to the gathering word, and is woken there with
-    /// the [`Part::Rest`]. Nobody stays asleep there: whoever moves a thread there wakes all that
-    /// are there afterwards. One that was awake already is not moved; if something else sleeps on
-    /// its flag's address by now, that is woken for no reason, as whoever sleeps on a futex has to
-    /// expect.
+    /// the [`Part::Rest`]. No thread stays asleep there: each call that moves a thread there wakes
+    /// all that are there afterwards. A thread that was awake already is not moved; if another
+    /// thread sleeps on its flag's address by now, that one is woken for no reason, as each sleeper
+    /// on a futex has to expect.
     pub fn unpark_all(&self, tasks: impl Iterator<Item = Parked>, part: Part) {
         if part == Part::All {
             tasks.for_each(Parked::unpark);
@@ -43,10 +55,12 @@ impl Gathering {
         tasks.for_each(|task| self.gather(task));
     }
 
+    /// Returns the address of the gathering word.
     fn address(&self) -> usize {
         core::ptr::from_ref(&self.0).addr()
     }
 
+    /// Moves a sleeping thread to the gathering word, or unparks it where the kernel refuses that.
     fn gather(&self, task: Parked) {
         if futex(task.0, REQUEUE, 0, 1, self.address()).is_err() {
             task.unpark();

@@ -1,15 +1,16 @@
-//! Which locks of the engine the calling thread holds, for two others that may be in its way: a
-//! handler of a signal on the same thread, whose wake is put off until the lock is given up
+//! The locks of the engine that the calling thread holds, noted for two others that may be in its
+//! way: a handler of a signal on the same thread, whose wake is put off until the lock is given up
 //! (`deferred`), and a real-time thread on the same processor, which lends the holder its own
-//! urgency until then.
+//! urgency until then. `Process::preempt_off` and `preempt_on` note buckets' locks, `short` its
+//! own; `spin` calls [`await_holder`].
 //!
-//! The latter is the kernel's own priority inheritance: in a process with real-time threads a
-//! thread that takes its first lock puts its number into a *place*, a word that FUTEX_LOCK_PI
+//! Lending is the kernel's own priority inheritance: in a process with real-time threads a thread
+//! that takes its first lock puts its number into a *holder place*, a word that FUTEX_LOCK_PI
 //! understands, and takes it out after the last. A real-time thread that finds a lock taken asks
 //! the kernel for the places in which numbers stand: so it sleeps until the holder is out, which
 //! meanwhile runs as urgently as itself. Which of the holders has the lock it does not know, and
 //! need not: each is out soon. Before the first real-time thread was seen, places are left empty,
-//! which spares everybody two locked instructions a lock.
+//! which spares every thread two locked instructions a lock.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, compiler_fence};
@@ -17,46 +18,53 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, compiler_
 use super::{NANOS, Process, futex, now, thread};
 use crate::Clock;
 use crate::linux::abi::{FUTEX_LOCK_PI2, FUTEX_TID_MASK};
-use crate::mutant::mutated;
+use crate::mutant::{mutated, step};
 
-/// The kernel's operations.
+/// The kernel's operation that waits for a place's holder, with a time on the real-time clock.
 const LOCK_PI: i32 = libc::FUTEX_LOCK_PI | libc::FUTEX_PRIVATE_FLAG;
-/// The same by the monotonic clock: Linux 5.14.
+/// The kernel's operation that waits for a place's holder, with a time on the monotonic clock:
+/// Linux 5.14.
 const LOCK_PI2: i32 = FUTEX_LOCK_PI2 as i32 | libc::FUTEX_PRIVATE_FLAG;
+/// The kernel's operation that gives a place up for which threads wait.
 const UNLOCK_PI: i32 = libc::FUTEX_UNLOCK_PI | libc::FUTEX_PRIVATE_FLAG;
-/// A call holds three locks at most, and a handler that interrupts it, by another host, three more.
+/// The number of hosts that a thread notes beside the first: a call holds three locks at most, and
+/// a handler that interrupts it, by another host, three more.
 const MOST_OTHERS: usize = 23;
+/// The number of holder places.
 const PLACES: usize = 64;
-/// How many places a thread tries, the first by its number.
+/// The number of places that a thread tries, the first by its number.
 const PLACES_TRIED: usize = 4;
-/// Nanoseconds to sleep where no holder's number is to be found.
+/// Nanoseconds to sleep where no holder's number is found.
 const NAP: libc::c_long = 50_000;
-/// Nanoseconds for which a real-time thread waits for one of the holders at most: it may be another
-/// one's lock that it wants, and this one's handler of a signal may run for long.
+/// The most nanoseconds for which a real-time thread waits for one of the holders: the lock that it
+/// wants may be another's, and this one's handler of a signal may run for long.
 const ONE_HOLDER: u64 = 1_000_000;
 
-/// A word on a line of its own: 0, or the number of the thread that holds locks, with the kernel's
-/// bits.
+/// A holder place, on a line of its own: 0, or the number of the thread that holds locks, with the
+/// kernel's bits.
 #[repr(align(64))]
 struct Place(AtomicU32);
 
+/// The places of all threads, of any host.
 static HOLDERS: [Place; PLACES] = [const { Place(AtomicU32::new(0)) }; PLACES];
-/// This process has a real-time thread, or had one.
+/// True if this process has a real-time thread, had one, or expects one.
 static REAL_TIME: AtomicBool = AtomicBool::new(false);
 
-/// Of a thread, changed by itself and by handlers on it, which leave it as they found it.
+/// A thread's note of the locks that it holds. The thread changes it, and handlers on the thread
+/// do, which leave it as they found it.
 struct Own {
-    /// How many locks it holds, or is about to take.
+    /// The number of locks that the thread holds, or is about to take.
     depth: Cell<usize>,
-    /// The host of the outermost. Null: it is not taken yet, or given up already, or no handler
-    /// waits for such a lock.
+    /// The host of the outermost lock. Null: it is not taken yet, or given up already, or no
+    /// handler waits for such a lock.
     first: Cell<*const Process>,
-    /// The hosts of the others, as far as there is room.
+    /// The hosts of the other locks, as far as there is room.
     others: [Cell<*const Process>; MOST_OTHERS],
+    /// The place that holds the thread's number.
     place: Cell<Option<&'static AtomicU32>>,
-    /// What the place holds, if no one waits.
+    /// What the place holds while no thread waits.
     number: Cell<u32>,
-    /// Wakes that were put off, by any host.
+    /// The number of wakes that were put off, by any host.
     deferred: AtomicUsize,
 }
 
@@ -73,17 +81,21 @@ std::thread_local! {
     };
 }
 
-/// This process has real-time threads, or will have: from now on a thread that holds a lock of the
-/// engine's runs as urgently as a real-time one that waits for it, and has the lock for two locked
-/// instructions more. A process finds that out by itself when a real-time thread waits, or meets a
-/// lock that is taken; but who had the lock by then was not to be found, and was waited for by
-/// naps. Not for handlers of signals.
+/// Announces that this process has real-time threads, or will have: from now on a thread that holds
+/// a lock of the engine's runs as urgently as a real-time one that waits for it, and has the lock
+/// for two locked instructions more.
+///
+/// A process finds that out by itself when a real-time thread waits, or meets a lock that is taken;
+/// but then the holders of that time are not found, and are waited for by naps. Not for handlers of
+/// signals; it may install a handler of forks (`pthread_atfork`), and so allocate. It does not
+/// panic.
 pub fn expect_real_time() {
     thread::await_forks();
     note_real_time();
 }
 
-/// The same, also where locks are held or a handler of a signal calls.
+/// Notes that the process has a real-time thread. Unlike [`expect_real_time`] it may be called with
+/// locks held, and by a handler of a signal.
 pub(super) fn note_real_time() {
     // Relaxed: holders that have not seen it yet are waited for by naps.
     if !REAL_TIME.load(Ordering::Relaxed) {
@@ -91,7 +103,7 @@ pub(super) fn note_real_time() {
     }
 }
 
-/// The calling thread is about to take a lock.
+/// Notes that the calling thread is about to take a lock of `host`'s.
 #[inline(always)]
 pub(super) fn enter(host: *const Process) {
     OWN.with(|own| {
@@ -110,8 +122,8 @@ pub(super) fn enter(host: *const Process) {
     });
 }
 
-/// The calling thread has given a lock up; returns true if it was the last one of `host`'s, and
-/// wakes were put off meanwhile.
+/// Notes that the calling thread has given up a lock of `host`'s; returns true if that was the last
+/// one of `host`'s, and wakes were put off meanwhile.
 #[inline(always)]
 pub(super) fn leave(host: *const Process) -> bool {
     OWN.with(|own| {
@@ -126,12 +138,13 @@ pub(super) fn leave(host: *const Process) -> bool {
             compiler_fence(Ordering::SeqCst);
             true
         };
-        // Relaxed: of this thread, and behind what makes handlers put off no more.
+        // Relaxed: of this thread, and after the stores that make handlers put off no more.
         own.deferred.load(Ordering::Relaxed) != 0 && last
     })
 }
 
-/// One wake more was put off, or so many fewer are: counted in one step, as handlers do.
+/// Counts a wake that was put off, or one that was made. One instruction each, since handlers count
+/// too.
 pub(super) fn count_deferred(more: bool) {
     // Relaxed, both: of this thread.
     OWN.with(|own| match more {
@@ -140,6 +153,7 @@ pub(super) fn count_deferred(more: bool) {
     });
 }
 
+/// Notes an inner lock, or the first one of a process with real-time threads.
 #[inline(never)]
 fn enter_slow(own: &Own, host: *const Process) {
     let depth = own.depth.get();
@@ -154,6 +168,7 @@ fn enter_slow(own: &Own, host: *const Process) {
     }
 }
 
+/// Undoes [`enter_slow`]; returns true if no lock of `host`'s is held any more.
 #[inline(never)]
 fn leave_slow(own: &Own, host: *const Process) -> bool {
     let depth = own.depth.get() - 1;
@@ -172,13 +187,13 @@ fn leave_slow(own: &Own, host: *const Process) -> bool {
 }
 
 impl Own {
-    /// Where the host of the lock is that is taken with so many others held.
+    /// Returns where the host of the lock is noted that is taken with `depth` others held.
     fn host(&self, depth: usize) -> Option<&Cell<*const Process>> {
         if depth == 0 { Some(&self.first) } else { self.others.get(depth - 1) }
     }
 }
 
-/// Returns true if one of the locks that the calling thread holds is that host's.
+/// Returns true if one of the locks that the calling thread holds is `host`'s.
 fn is_among(own: &Own, host: *const Process) -> bool {
     (0..own.depth.get()).map_while(|depth| own.host(depth)).any(|at| core::ptr::eq(at.get(), host))
 }
@@ -190,11 +205,12 @@ pub(super) fn is_any_held() -> bool {
     OWN.with(|own| own.depth.get() != 0)
 }
 
-/// Returns true if one of the locks that the calling thread holds is that host's.
+/// Returns true if one of the locks that the calling thread holds is `host`'s.
 pub(super) fn is_held(host: &Process) -> bool {
     OWN.with(|own| is_among(own, host))
 }
 
+/// Puts the calling thread's number into a holder place, if one of those tried is free.
 #[cold]
 #[inline(never)]
 fn appear(own: &Own) {
@@ -210,6 +226,7 @@ fn appear(own: &Own) {
     }
 }
 
+/// Takes the calling thread's number out of its place, and hands the place to a thread that waits.
 #[cold]
 #[inline(never)]
 fn disappear(own: &Own) {
@@ -217,14 +234,14 @@ fn disappear(own: &Own) {
     // Release: the lock was given up before; partner: the kernel's look at the word. Relaxed on
     // failure: a thread waits.
     if place.compare_exchange(own.number.get(), 0, Ordering::Release, Ordering::Relaxed).is_err() {
-        // An error: in the child of a fork, where the number is not this thread's.
+        // An error is ignored: in the child of a fork the number is not this thread's.
         let _ = futex(core::ptr::from_ref(place).addr(), UNLOCK_PI, 0, 0, 0);
     }
 }
 
-/// For a real-time thread that found a lock taken: sleeps until one that holds locks is out, which
-/// runs as urgently meanwhile, but not for long; where none is to be found, for a moment. `round`
-/// is another one each time.
+/// Sleeps until a thread that holds locks is out, which runs as urgently meanwhile, but not for
+/// long; where none is found, for a moment. For a real-time thread that found a lock taken. `round`
+/// is another number each time, and so is the place that it begins with.
 #[cold]
 #[inline(never)]
 pub(super) fn await_holder(round: u32) {
@@ -244,15 +261,15 @@ pub(super) fn await_holder(round: u32) {
             }
             // The lock that is wanted may be free by now.
             Err(libc::ETIMEDOUT) => return,
-            // It would wait for itself, by way of locks that the other waits for; or the other is
-            // gone.
+            // The thread would wait for itself, by way of locks that the holder waits for; or the
+            // holder is gone.
             Err(_) => {}
         }
     }
     nap();
 }
 
-/// Waits for whose number is in a place, but not for long.
+/// Waits for the thread whose number is in a place, but not for long.
 fn lock_place(word: usize) -> Result<u32, i32> {
     let lock = |operation, clock| {
         let at = now(clock) + ONE_HOLDER;
@@ -261,23 +278,23 @@ fn lock_place(word: usize) -> Result<u32, i32> {
         futex(word, operation, 0, time, 0)
     };
     match lock(LOCK_PI2, Clock::Monotonic) {
-        // A kernel that has no such call.
+        // A kernel before Linux 5.14 has no such call.
         Err(libc::ENOSYS) => lock(LOCK_PI, Clock::Realtime),
         end => end,
     }
 }
 
-/// Sleeps for a moment: also an ordinary thread gets the processor.
+/// Sleeps for a moment, in which an ordinary thread gets the processor too.
 #[cold]
 pub(super) fn nap() {
-    if !mutated!(spin_nap) {
-        let time = libc::timespec { tv_sec: 0, tv_nsec: NAP };
-        // Its signals' handlers may end it early.
-        let _ = thread::call(libc::SYS_nanosleep, [core::ptr::from_ref(&time).expose_provenance(), 0, 0, 0, 0, 0]);
-    }
+    let time = libc::timespec { tv_sec: 0, tv_nsec: NAP };
+    let at = core::ptr::from_ref(&time).expose_provenance();
+    // An error is ignored: handlers of signals may end it early.
+    step!(spin_nap, _ = thread::call(libc::SYS_nanosleep, [at, 0, 0, 0, 0, 0]));
 }
 
-/// In the child of a fork, on its only thread: the others are not there to take their numbers out.
+/// Empties all places. In the child of a fork, on its only thread: the other threads are not there
+/// to take their numbers out.
 pub(super) fn forget() {
     // Relaxed: one thread.
     HOLDERS.iter().for_each(|place| place.0.store(0, Ordering::Relaxed));

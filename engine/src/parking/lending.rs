@@ -1,5 +1,5 @@
 //! Real-time priorities that threads are lent: how each ran before, and at which level it runs
-//! meanwhile.
+//! meanwhile. `inheritance` calls it; `schedule` makes the system calls.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -12,19 +12,22 @@ use super::short::Short;
 use super::{Process, held};
 use crate::Priority;
 
+/// What a host's threads are lent.
 #[derive(Debug)]
 pub(super) struct Lending {
-    /// Threads that run by a lent level. There is room for one for each that ever was about to
-    /// wait: a thread waits for one lock at a time, and each that waits makes one other run so, at
-    /// most.
+    /// The threads that run by a lent level. There is room for one for each thread that ever was
+    /// about to wait: a thread waits for one lock at a time, and each that waits makes one other
+    /// run so, at most.
     lent: Short<Vec<Lent>>,
-    /// The numbers of those for which there is room.
+    /// The numbers of the threads for which there is room.
     known: Mutex<BTreeSet<u32>>,
-    /// No other's.
+    /// A number that no other host's has.
     id: u64,
+    /// The number of times that the system refused a level, or there was no room to note it.
     refused: AtomicU64,
 }
 
+/// A thread that is lent a level.
 #[derive(Clone, Copy, Debug)]
 struct Lent {
     thread: u64,
@@ -33,7 +36,7 @@ struct Lent {
 }
 
 std::thread_local! {
-    /// The id of the one that had room for the calling thread last; 0: none did.
+    /// The id of the [`Lending`] that last had room for the calling thread; 0: none did.
     static KNOWN_BY: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -45,8 +48,8 @@ impl Lending {
         Lending { lent: Short::default(), known: Mutex::default(), id, refused: AtomicU64::new(0) }
     }
 
-    /// The calling thread, with that number, is about to wait or to unlock, and holds no lock:
-    /// makes room for it, which takes memory.
+    /// Makes room for the calling thread, with that number, which is about to wait or to unlock and
+    /// holds no lock: it may allocate.
     #[inline]
     pub(super) fn make_room(&self, host: &Process, number: u32) {
         if KNOWN_BY.get() != self.id {
@@ -63,25 +66,25 @@ impl Lending {
             known.insert(number);
             known.len()
         };
-        // Not within: wakes that handlers wanted meanwhile are made when this is given up, and call
-        // executors.
+        // Not while `known` is locked: when this lock is given up, wakes are made that handlers put
+        // off meanwhile, and these call executors.
         drop(self.lent.lock_with_room(host, count));
         KNOWN_BY.set(self.id);
     }
 
-    /// The calling thread, with that number, ends.
+    /// Gives up the room of the calling thread, with that number, which ends.
     pub(super) fn forget(&self, number: u32) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
         KNOWN_BY.set(0);
     }
 
-    /// How a thread runs without what it is lent; `None`: it is lent nothing.
+    /// Returns how a thread runs without what it is lent; `None`: it is lent nothing.
     pub(super) fn before(&self, host: &Process, thread: u64) -> Option<Schedule> {
         self.lent.lock(host).iter().find(|lent| lent.thread == thread).map(|lent| lent.before)
     }
 
-    /// From now on a thread runs at least as urgently as this; `None`: as before. Calls nothing
-    /// that sleeps or uses the heap.
+    /// Has a thread run at least as urgently as `priority` from now on; `None`: as before. Calls
+    /// nothing that sleeps or uses the heap.
     pub(super) fn lend(&self, host: &Process, thread: u64, priority: Option<Priority>) {
         let wanted = priority.and_then(level);
         let mut lent = self.lent.lock(host);
@@ -94,9 +97,9 @@ impl Lending {
         match (wanted.filter(|level| before.own_level() < *level), place) {
             (Some(level), Some(place)) if lent[place].level == level => {}
             (Some(level), place) => {
-                // The flag stays: who may not take it away again must not set it.
+                // The flag stays: a thread that may not take it away again must not set it.
                 let policy = libc::SCHED_FIFO | before.policy & libc::SCHED_RESET_ON_FORK;
-                // What there is no room for would stay lent for ever.
+                // A level that there is no room to note would stay lent for ever.
                 let has_room = place.is_some() || lent.len() < lent.capacity();
                 if !has_room || !(Schedule { policy, level }).give(thread as u32) {
                     // Relaxed: a count.
@@ -117,6 +120,7 @@ impl Lending {
         }
     }
 
+    /// Returns the number of refusals.
     pub(super) fn refusals(&self) -> u64 {
         // Relaxed: a count.
         self.refused.load(Ordering::Relaxed)

@@ -1,4 +1,6 @@
-//! This process as a host.
+//! A process as a host: its words by their addresses, and its threads by the parts of this module.
+//! Engines call its methods, [`ParkingLot`](super::ParkingLot) among their users; locks with
+//! priority inheritance and robust lists are in `inheritance` and `robust`.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,12 +13,50 @@ use crate::{
     Priority, SharedKey, Space, Word,
 };
 
-/// This process as a host: addresses are its own, and trusted.
+/// A process as a [`Host`]: addresses are its own, and trusted. For engines that are used by
+/// address, as by a program that decodes futex calls; [`ParkingLot`](super::ParkingLot) is safe,
+/// and has one inside.
+///
+/// One value serves all threads of the process; each call is the calling thread's. It is also an
+/// [`Inheritance`] and a [`RobustHost`](crate::RobustHost). Its words are private to the process: a
+/// shared word is known by its address too.
+///
+/// ```
+/// use leeward_engine::{Config, Engine, Heap, Wait, Word, parking::Process};
+/// use std::sync::atomic::AtomicU32;
+///
+/// // SAFETY: the one address below is that of a word that lives long enough; one engine serves.
+/// let process = unsafe { Process::new(2, 0) };
+/// let engine = Engine::new(Config::small(0).with_private_tables(), Heap).unwrap();
+/// let value = AtomicU32::new(7);
+/// let word = Word::private((&raw const value).expose_provenance() as u64);
+/// assert_eq!(engine.wait(&process, word, 3, u32::MAX, None), Ok(Wait::Changed));
+/// assert_eq!(engine.wake(&process, word, 1, u32::MAX), Ok(0));
+/// ```
+///
+/// # Differences from parking_lot_core
+/// Those of [`ParkingLot`](super::ParkingLot), and words are named by address, as by the system
+/// call.
+///
+/// # Cost
+/// Making one allocates nothing; beside it there is the table of its [`Space`], which the first
+/// wait allocates and more waiters enlarge. What an operation costs is said at [`Engine`]'s; what a
+/// sleep costs, at [`park`](super::park()).
+///
+/// # Signals, real-time threads, forks
+/// As the [module](super) says: [`Engine::wake`] with this host is async-signal-safe, nothing else
+/// is, and the child of a fork makes a host of its own.
+///
+/// # Panics
+/// None of its own methods panics. A panic of an executor's waker passes through the operation that
+/// woke its future, as [`Host`] says.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Process {
-    // First, and on a line of its own: all that a wake reads that finds nobody.
+    /// The space is first, and on a cache line of its own: a wake that finds no waiter reads
+    /// nothing else.
     pub(super) space: Space<Process>,
+    /// The number of threads that the table is sized by.
     threads: u32,
     gathering: Gathering,
     pub(super) heads: robust::Heads,
@@ -25,7 +65,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// This process, with about so many threads that wait.
+    /// Makes a host of this process, whose table is sized for about `threads` threads that wait.
+    /// `seed` is a random number that keeps others from choosing the buckets of their words.
     ///
     /// # Safety
     /// Each address given to an operation with this host is that of an aligned word that lives as
@@ -47,7 +88,7 @@ impl Process {
         }
     }
 
-    /// The word at an address.
+    /// Returns the word at an address.
     #[inline]
     fn word(&self, address: Address) -> &AtomicU32 {
         let word = core::ptr::with_exposed_provenance_mut::<u32>(address as usize);
@@ -110,13 +151,13 @@ impl Host for Process {
     }
 
     fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
-        // Its accesses do not fault.
+        // The process's own accesses do not fault here, so there is nothing to bring in.
         Err(Errno::EFAULT)
     }
 
     #[inline]
     fn resolve_shared(&self, _: Address, _: Access) -> Result<SharedKey, Errno> {
-        // Shared by this process's threads and nobody else.
+        // The word is shared by this process's threads and no other's.
         Ok(SharedKey::Anonymous)
     }
 

@@ -1,5 +1,5 @@
 //! Robust lists for a process's own threads: lists of the engine, beside the one that the kernel
-//! keeps for libc.
+//! keeps for libc. The engine's robust operations call the [`RobustHost`] here.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use super::Process;
 use crate::{Address, Errno, Fault, RobustHost};
 
-/// Where each thread's list begins, by its id. A thread that ends without a walk of its list leaves
-/// its entry, which the next one with that id finds.
+/// The head of each thread's list, by the thread's id. A thread that ends without a walk of its
+/// list leaves its entry, which the next thread with that id finds.
 pub(super) type Heads = Mutex<BTreeMap<u32, Address>>;
 
-/// The calling thread, or the one with that id.
+/// Returns the id of the thread that is meant: 0 is the calling one.
 fn named(thread: u32) -> u32 {
     if thread != 0 {
         return thread;
@@ -21,12 +21,12 @@ fn named(thread: u32) -> u32 {
 }
 
 /// The lists are the engine's: a thread calls [`exit_robust`](crate::Engine::exit_robust) at its
-/// end, as nobody else does. Waiters are woken by the shared key: let them wait by
-/// [`Word::shared`](crate::Word::shared).
+/// end, since neither the kernel nor libc does. Waiters are woken by the shared key: let them wait
+/// by [`Word::shared`](crate::Word::shared).
 ///
 /// A list is trusted like any other address (see [`Process::new`]): nothing is checked that the
-/// process's own memory would have to lie about. Which of its addresses may be read the system
-/// tells nobody without a call for each; a host that serves others, who may lie, checks.
+/// process's own memory would have to lie about. The system does not tell which addresses may be
+/// read without a call for each; a host that serves others, who may lie, checks.
 impl RobustHost for Process {
     fn thread_id(&self) -> u32 {
         named(0)

@@ -1,5 +1,5 @@
 //! How threads are scheduled: the kernel's answers, and for the calling thread the one that it gave
-//! a moment ago. errno stays as it was.
+//! a moment ago. Leaves `errno` as it was. `Process::priority`, `lending` and the spins call it.
 
 use core::cell::Cell;
 
@@ -8,14 +8,14 @@ use super::{held, now_by};
 use crate::Priority;
 use crate::mutant::mutated;
 
-/// The levels of real-time priorities: 1 to this.
+/// The highest level of real-time priorities; the lowest is 1.
 const MOST_LEVEL: i32 = 99;
-/// For so many nanoseconds a thread's answer serves; the clock's step (a tick of the kernel's)
+/// The nanoseconds for which a thread's answer serves; the clock's step (a tick of the kernel's)
 /// comes on top.
 const FRESH: u64 = 10_000_000;
 
-/// How a thread is scheduled: its policy, with the flag that its children do not get it, and its
-/// level, 1 to 99 where it runs in real time.
+/// How a thread is scheduled: its policy, with the flag that its children do not inherit it, and
+/// its level, 1 to 99 where it runs in real time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Schedule {
     pub(super) policy: i32,
@@ -36,11 +36,12 @@ struct Attributes {
     period: u64,
 }
 
-/// Of its flags: the thread's children do not get it.
+/// The bit of [`Attributes::flags`] that says that the thread's children do not inherit it.
 const RESET_ON_FORK: u64 = 1;
 
 impl Schedule {
-    /// `None`: there is no such thread, or a sandbox does not tell. 0 is the calling thread.
+    /// Returns how a thread is scheduled; 0 is the calling one. `None`: there is no such thread, or
+    /// a sandbox does not tell.
     pub(super) fn of(number: u32) -> Option<Schedule> {
         let mut attributes = Attributes::default();
         let place = (&raw mut attributes).expose_provenance();
@@ -49,24 +50,24 @@ impl Schedule {
         Some(Schedule { policy: attributes.policy as i32 | reset, level: attributes.priority as i32 })
     }
 
-    /// Returns true if the kernel did it.
+    /// Schedules a thread so; returns true if the kernel did.
     pub(super) fn give(self, number: u32) -> bool {
         let level = (&raw const self.level).expose_provenance();
         call(libc::SYS_sched_setscheduler, [number as usize, self.policy as usize, level, 0, 0, 0]).is_ok()
     }
 
-    /// The policy alone.
+    /// Returns the policy without the flag.
     pub(super) fn kind(self) -> i32 {
         self.policy & !libc::SCHED_RESET_ON_FORK
     }
 
-    /// It runs before all ordinary threads, as long as it wants to.
+    /// Returns true if such a thread runs before all ordinary ones, as long as it wants to.
     pub(super) fn is_in_real_time(self) -> bool {
         matches!(self.kind(), libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
     }
 
-    /// Its place among others, as Linux orders them: real-time threads by their level, those with a
-    /// deadline before them, all others as equals behind them.
+    /// Returns the thread's place among others, as Linux orders them: those with a deadline first,
+    /// then real-time threads by their level, then all others as equals.
     pub(super) fn urgency(self) -> Priority {
         match self.kind() {
             libc::SCHED_FIFO | libc::SCHED_RR => Priority((MOST_LEVEL + 1).saturating_sub(self.level) as u32),
@@ -75,7 +76,8 @@ impl Schedule {
         }
     }
 
-    /// The level at which it runs anyway; one that nothing can be lent to is above all.
+    /// Returns the level at which the thread runs anyway. A thread that nothing can be lent to
+    /// counts as the highest.
     pub(super) fn own_level(self) -> i32 {
         match self.kind() {
             libc::SCHED_FIFO | libc::SCHED_RR => self.level,
@@ -85,7 +87,8 @@ impl Schedule {
     }
 }
 
-/// At which level a thread runs as urgently as this; `None`: at none, as it is not real-time.
+/// Returns the level at which a thread runs as urgently as `priority`; `None`: at none, since that
+/// is not real-time.
 pub(super) fn level(priority: Priority) -> Option<i32> {
     let below = i32::try_from(priority.0).ok().filter(|below| *below <= MOST_LEVEL)?;
     Some((MOST_LEVEL + 1 - below).min(MOST_LEVEL))
@@ -94,21 +97,22 @@ pub(super) fn level(priority: Priority) -> Option<i32> {
 /// What the kernel said of the calling thread.
 #[derive(Clone, Copy)]
 struct Answer {
-    /// When, by the coarse clock; 0, long ago: it was not asked.
+    /// The time of the answer, by the coarse clock; 0, long ago: the kernel was not asked.
     at: u64,
-    /// The thread's place, without what it is lent.
+    /// The thread's place among others, without what it is lent.
     own: Priority,
-    /// It runs in real time, perhaps as it is lent that.
+    /// True if the thread runs in real time, be it because it is lent that.
     in_real_time: bool,
 }
 
 std::thread_local! {
+    /// The kernel's last answer.
     static ANSWER: Cell<Answer> =
         const { Cell::new(Answer { at: 0, own: Priority::NORMAL, in_real_time: false }) };
 }
 
-/// The calling thread's place among others, as it was some milliseconds ago at most. `before` says
-/// how a thread in real time ran before it was lent that, if it was.
+/// Returns the calling thread's place among others, as it was some milliseconds ago at most.
+/// `before` says how a thread in real time ran before it was lent that, if it was.
 #[inline]
 pub(super) fn own(before: impl FnOnce() -> Option<Schedule>) -> Priority {
     let time = now_by(libc::CLOCK_MONOTONIC_COARSE);
@@ -116,6 +120,7 @@ pub(super) fn own(before: impl FnOnce() -> Option<Schedule>) -> Priority {
     if serves(ANSWER.get()) { ANSWER.get().own } else { ask(time, before) }
 }
 
+/// Asks the kernel how the calling thread is scheduled, and notes the answer.
 #[cold]
 #[inline(never)]
 fn ask(time: u64, before: impl FnOnce() -> Option<Schedule>) -> Priority {
@@ -130,14 +135,14 @@ fn ask(time: u64, before: impl FnOnce() -> Option<Schedule>) -> Priority {
     own
 }
 
-/// Returns true if the calling thread ran in real time when that was asked last: before the wait
-/// that it is in, or if not by this host, never.
+/// Returns true if the calling thread ran in real time when the kernel was asked last: before the
+/// wait that it is in. False if it was never asked of this thread.
 #[inline]
 pub(super) fn ran_in_real_time() -> bool {
     ANSWER.get().in_real_time
 }
 
-/// Returns true if the calling thread runs in real time now; the kernel is asked.
+/// Asks the kernel how the calling thread is scheduled; returns true if it runs in real time now.
 #[cold]
 pub(super) fn runs_in_real_time() -> bool {
     let in_real_time = Schedule::of(0).is_some_and(Schedule::is_in_real_time);

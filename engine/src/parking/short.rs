@@ -1,5 +1,6 @@
-//! A lock for a few instructions: what the host itself keeps where the engine's locks are held, so
-//! that neither the heap nor the standard library's locks are used there.
+//! A lock for a few instructions, around what the host itself keeps where the engine's locks are
+//! held: there neither the heap nor the standard library's locks may be used. `exits` and `lending`
+//! use it; it waits by `spin`, and is noted in `held`.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
@@ -9,11 +10,13 @@ use std::vec::Vec;
 use super::{Process, deferred, held, spin};
 use crate::mutant::mutated;
 
+/// The lock is free.
 const FREE: u32 = 0;
+/// A thread holds the lock.
 const TAKEN: u32 = 1;
 
-/// A value of a host's and its lock. It is taken last of all: behind buckets' locks and the one for
-/// inheritance. Its holder calls nothing that takes another lock or uses the heap.
+/// A value of a host's and its lock, which is taken last of all: after buckets' locks and the
+/// graph's. Its holder calls nothing that takes another lock or uses the heap.
 #[derive(Debug, Default)]
 pub(super) struct Short<T> {
     /// [`FREE`] or [`TAKEN`].
@@ -21,15 +24,15 @@ pub(super) struct Short<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached by the lock's holder only.
+// SAFETY: only the lock's holder reaches the value.
 unsafe impl<T: Send> Send for Short<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Short<T> {}
 
 impl<T> Short<T> {
     /// Takes the lock, for the host that the value is part of: wakes of handlers by that host are
-    /// put off meanwhile. They take no such lock, but the lock of a bucket, whose holder may wait
-    /// for this one.
+    /// put off meanwhile. A handler's wake takes no such lock, but the lock of a bucket, whose
+    /// holder may wait for this one.
     pub(super) fn lock<'a>(&'a self, host: &'a Process) -> Locked<'a, T> {
         held::enter(if mutated!(short_named) { core::ptr::null() } else { host });
         let mut tries = 0_u32;
@@ -45,8 +48,8 @@ impl<T> Short<T> {
 
 /// A list that grows where no lock is held.
 impl<T> Short<Vec<T>> {
-    /// Locks a list that has room for `count` in all, and for one more than it has; called with no
-    /// lock held, since it may allocate.
+    /// Locks a list that has room for `count` entries in all, and for one more than it has. The
+    /// caller holds no lock, since it may allocate.
     pub(super) fn lock_with_room<'a>(&'a self, host: &'a Process, count: usize) -> Locked<'a, Vec<T>> {
         loop {
             let list = self.lock(host);
@@ -62,13 +65,13 @@ impl<T> Short<Vec<T>> {
                 core::mem::swap(&mut *list, &mut larger);
             }
             drop(list);
-            // The one that is empty now goes where no lock is held.
+            // The vector that is empty now is freed where no lock is held.
             drop(larger);
         }
     }
 }
 
-/// A lock is held.
+/// A guard of the lock, by which its holder reaches the value.
 #[derive(Debug)]
 pub(super) struct Locked<'a, T> {
     short: &'a Short<T>,

@@ -1,8 +1,8 @@
-//! Spinning before sleeping. A sleep and its wake cost two system calls, and some microseconds
-//! until the woken thread runs; a thread that is woken sooner than that should not have slept. To
-//! spin for about as long as that costs at most twice what the better of the two would have
-//! (Karlin, Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform
-//! problems", 1990); to spin only while it is of use costs those that wait for long next to
+//! Spinning before sleeping; `park` calls it. A sleep and its wake cost two system calls, and some
+//! microseconds until the woken thread runs; a thread that is woken sooner than that should not
+//! sleep. To spin for about as long as that costs at most twice what the better of the two would
+//! have (Karlin, Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform
+//! problems", 1990); to spin only while it is of use costs threads that wait for long next to
 //! nothing.
 //!
 //! A yield is a recheck that gives the processor away, and may cost a whole time slice for each
@@ -13,10 +13,10 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::{now, now_by, schedule};
-use crate::mutant::mutated;
+use crate::mutant::check;
 use crate::{Clock, Flag};
 
-/// Rechecks with a pause before each.
+/// The number of rechecks with a pause before each.
 const PAUSES: u32 = 8;
 /// The most rechecks with a yield before each: the thread that is to wake this one may need the
 /// processor.
@@ -25,40 +25,41 @@ const YIELDS: u32 = 12;
 /// processor for a time slice, or have their turn first: then a thread that sleeps is woken sooner
 /// than one that yields, and costs less.
 const LONG: u64 = 20_000;
-/// Of this many spins that are of use, and one more, one is measured exactly.
+/// The number of spins that are of use and not measured exactly, before one that is.
 const UNMEASURED: u32 = 3;
 /// A wait whose deadline is nearer than this many nanoseconds does not yield: others might have the
-/// processor for so long.
+/// processor for that long.
 const NEAR: u64 = 100_000_000;
-/// For this many nanoseconds after yields that took long a thread that has not spun before does
-/// not yield: it need not find out the same.
+/// The nanoseconds after yields that took long for which a thread that has not spun before does not
+/// yield: it need not find out the same.
 const BUSY: u64 = 100_000_000;
-/// Of this many parks, and one more, at least one spins.
+/// The most parks in a row that do without a spin.
 const MOST_SKIPPED: u32 = 63;
 
 /// What a thread learnt from its spins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Learnt {
-    /// How many of its next parks do not spin.
+    /// The number of its next parks that do not spin.
     skip: u32,
-    /// How many did not after its last spin.
+    /// The number of its parks that did not spin after its last spin, or will not.
     last: u32,
-    /// It has spun.
+    /// True if it has spun.
     spun: bool,
-    /// Its next park is of a wait that it was parked with already.
+    /// True if its next park is of a wait that it was parked with already.
     again: bool,
-    /// How many spins in a row were measured by the coarse clock.
+    /// The number of spins in a row that were measured by the coarse clock.
     unmeasured: u32,
 }
 
 std::thread_local! {
+    /// What the calling thread learnt.
     static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { skip: 0, last: 0, spun: false, again: false, unmeasured: 0 }) };
 }
 
-/// Until when the machine counts as busy, on the monotonic clock.
+/// The time until which the machine counts as busy, on the monotonic clock.
 static BUSY_UNTIL: AtomicU64 = AtomicU64::new(0);
 
-/// Spins, until there is no more reason to wait or it is time to sleep; returns true if it did.
+/// Spins until there is no more reason to wait or it is time to sleep; returns true if it spun.
 /// `left` is the time to the deadline in nanoseconds. After each spin in vain twice as many parks
 /// do without, up to [`MOST_SKIPPED`]; after one that was of use, none.
 #[inline]
@@ -72,14 +73,16 @@ pub(super) fn spin(flag: &Flag, left: Option<u64>) -> bool {
         LEARNT.set(Learnt { skip: learnt.skip - 1, ..learnt });
         return false;
     }
-    spin_on(flag, learnt, left.is_none_or(|left| left >= NEAR || mutated!(spin_near)));
+    let is_near = left.is_some_and(|left| check!(spin_near, left < NEAR));
+    spin_on(flag, learnt, !is_near);
     true
 }
 
+/// Spins, and notes what was learnt.
 #[inline(never)]
 fn spin_on(flag: &Flag, learnt: Learnt, may_yield: bool) {
-    // To an ordinary thread a real-time one gives nothing by a yield.
-    let may_yield = may_yield && (!schedule::ran_in_real_time() || mutated!(spin_real_time));
+    // A yield of a real-time thread gives an ordinary one nothing.
+    let may_yield = may_yield && !check!(spin_real_time, schedule::ran_in_real_time());
     let (mut spins, mut yields) = (0, Yields::of(learnt));
     flag.spin(|| {
         spins += 1;
@@ -106,20 +109,24 @@ fn spin_on(flag: &Flag, learnt: Learnt, may_yield: bool) {
 
 /// The yields of one spin, and how long they take. As long as spins are of use three in four are
 /// measured by the coarse clock, which goes on with the system's ticks and costs a tenth of what
-/// the exact one does: that others have the processor for a time slice it tells too.
+/// the exact one does: it too shows that others had the processor for a time slice.
 struct Yields {
+    /// True if the coarse clock measures them.
     unmeasured: bool,
-    /// By either clock; 0: there was none yet.
+    /// The time of the first, by either clock; 0: there was none yet.
     began: u64,
+    /// True if they took long.
     long: bool,
 }
 
 impl Yields {
+    /// Returns the yields of a thread's next spin.
     fn of(learnt: Learnt) -> Yields {
         let unmeasured = learnt.spun && learnt.last == 0 && learnt.unmeasured < UNMEASURED;
         Yields { unmeasured, began: 0, long: false }
     }
 
+    /// Returns the time by the clock that measures them.
     fn time(&self) -> u64 {
         if self.unmeasured { now_by(libc::CLOCK_MONOTONIC_COARSE) } else { now(Clock::Monotonic) }
     }
@@ -129,12 +136,13 @@ impl Yields {
         if self.began == 0 {
             self.began = self.time();
             // Relaxed: an estimate.
-            return !(first && self.began < BUSY_UNTIL.load(Ordering::Relaxed)) || mutated!(spin_busy);
+            return !check!(spin_busy, first && self.began < BUSY_UNTIL.load(Ordering::Relaxed));
         }
         self.long = self.took_long();
-        !self.long || mutated!(spin_long)
+        !check!(spin_long, self.long)
     }
 
+    /// Returns true if they have taken long by now.
     fn took_long(&self) -> bool {
         let most = if self.unmeasured { 1 } else { LONG };
         self.began != 0 && self.time() - self.began >= most
@@ -148,7 +156,7 @@ pub(super) fn is_skipped() -> bool {
     learnt.again || learnt.skip != 0
 }
 
-/// The calling thread's next park goes on with this wait, and neither spins nor counts.
+/// Notes that the calling thread's next park goes on with this wait: it neither spins nor counts.
 #[inline]
 pub(super) fn goes_on() {
     LEARNT.set(Learnt { again: true, ..LEARNT.get() });

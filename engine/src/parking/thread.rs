@@ -1,5 +1,5 @@
-//! A thread's number, as the kernel has it, and calls that ask the kernel about threads. errno
-//! stays as it was.
+//! A thread's number, as the kernel has it, forks, and calls that ask the kernel about threads.
+//! Leaves `errno` as it was. All of `parking` calls it.
 
 use core::cell::Cell;
 use core::ffi::c_long;
@@ -7,17 +7,26 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::held;
 
-std::thread_local! { static NUMBER: Cell<u32> = const { Cell::new(0) }; }
+std::thread_local! {
+    /// The calling thread's number; 0: it is not kept yet.
+    static NUMBER: Cell<u32> = const { Cell::new(0) };
+}
 
+/// The handler of forks is not installed.
 const UNKNOWN: u32 = 0;
+/// A thread installs the handler.
 const INSTALLING: u32 = 1;
+/// The handler is installed.
 const INSTALLED: u32 = 2;
+/// [`UNKNOWN`], [`INSTALLING`] or [`INSTALLED`].
 static HANDLER: AtomicU32 = AtomicU32::new(UNKNOWN);
+/// The number of forks since the handler was installed.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The calling thread's number. In the child of a fork the one thread has another: a handler
-/// (`pthread_atfork`) forgets it. Children of `vfork` and of the raw `clone` call run no handler:
-/// there the number is the parent's, and such locks are not to be used.
+/// Returns the calling thread's number. In the child of a fork the one thread has another number: a
+/// handler (`pthread_atfork`) forgets the old one. Children of `vfork` and of the raw `clone` call
+/// run no handler: there the number is the parent's, and locks with priority inheritance are not to
+/// be used. Not for handlers of signals ([`number`] is).
 #[inline]
 pub(super) fn current() -> u32 {
     match NUMBER.get() {
@@ -26,6 +35,7 @@ pub(super) fn current() -> u32 {
     }
 }
 
+/// Asks the kernel for the number, and keeps it if the handler of forks is installed.
 #[cold]
 #[inline(never)]
 fn ask() -> u32 {
@@ -38,21 +48,23 @@ fn ask() -> u32 {
     number
 }
 
-/// False where another thread is at it, or it failed: the number is not kept then.
+/// Installs the handler of forks. Returns false where another thread is at it, or it failed: the
+/// number is not kept then.
 #[cold]
 fn install() -> bool {
-    // Relaxed: only who installs goes on.
+    // Relaxed: only the thread that installs goes on.
     if HANDLER.compare_exchange(UNKNOWN, INSTALLING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
         return false;
     }
     // SAFETY: a handler without arguments that lives as long as the code does.
     let is_installed = unsafe { libc::pthread_atfork(None, None, Some(forget)) } == 0;
-    // Release: whoever keeps a number may fork: the handler is there.
+    // Release: a thread that keeps a number may fork, and the handler is there; partner: the
+    // acquire in `ask`.
     HANDLER.store(if is_installed { INSTALLED } else { UNKNOWN }, Ordering::Release);
     is_installed
 }
 
-/// Runs in the child, on its only thread.
+/// Forgets what belongs to the parent's threads. Runs in the child, on its only thread.
 extern "C" fn forget() {
     NUMBER.set(0);
     held::forget();
@@ -60,15 +72,15 @@ extern "C" fn forget() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// From now on the child of a fork forgets what only threads of its parent are in. Not for handlers
-/// of signals.
+/// Sees to it that the child of a fork forgets what only threads of its parent are in. Not for
+/// handlers of signals.
 #[cold]
 pub(super) fn await_forks() {
     ask();
 }
 
-/// The calling thread's number, for handlers of signals too: where it is not kept it is asked for,
-/// and no handler installed.
+/// Returns the calling thread's number, also to handlers of signals: where it is not kept the
+/// kernel is asked, and no handler of forks is installed.
 #[inline]
 pub(super) fn number() -> u32 {
     match NUMBER.get() {
@@ -78,10 +90,10 @@ pub(super) fn number() -> u32 {
     }
 }
 
-/// How many forks this process is away from the one that installed the handler: another number in
-/// each process.
+/// Returns the number of forks between this process and the one that installed the handler: another
+/// number in each process.
 pub(super) fn forks() -> u32 {
-    // Relaxed: changes on the only thread of a new process.
+    // Relaxed: it changes on the only thread of a new process.
     FORKS.load(Ordering::Relaxed)
 }
 
@@ -92,7 +104,8 @@ pub(super) fn is_there(number: u32) -> bool {
     call(libc::SYS_tgkill, [process as usize, number as usize, 0, 0, 0, 0]).is_ok()
 }
 
-/// A system call whose pointers are to what the caller has borrowed.
+/// Makes a system call whose pointers are to what the caller has borrowed. Returns its answer, or
+/// the errno.
 pub(super) fn call(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Result<c_long, i32> {
     // SAFETY: the calling thread's, valid as long as it lives.
     let errno = unsafe { libc::__errno_location() };
@@ -109,7 +122,7 @@ pub(super) fn call(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Result<c_l
     if answer < 0 { Err(why) } else { Ok(answer) }
 }
 
-/// New memory of the kernel's, zeroed; for handlers of signals too. `None`: there is none.
+/// Returns new memory of the kernel's, zeroed; also to handlers of signals. `None`: there is none.
 #[cold]
 pub(super) fn map(len: usize) -> Option<*mut u8> {
     let (access, how) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);

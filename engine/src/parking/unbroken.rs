@@ -1,18 +1,18 @@
 //! A system call that is made only if nothing interrupted the thread since a point in its program:
-//! no handler of a signal ran on it, nor was it taken off its processor.
+//! no handler of a signal ran on it, nor was it taken off its processor. `park` calls it.
 //!
 //! The kernel tells by *restartable sequences* (rseq; Mathieu Desnoyers, Linux 4.18), which glibc
-//! registers for each thread (2.35). A thread names a piece of its code; where the kernel
-//! interrupts it within that piece, it goes on elsewhere; and where it interrupts it outside, it
-//! forgets the name. Here the piece is a look whether the name is still there, and the call: its
-//! last instruction, behind which the piece ends, so that an interruption before the call goes
-//! elsewhere, and one in the call comes after the piece. (A call that the kernel would begin anew
-//! by itself, since a handler ran that says so, is before the call again: that goes elsewhere too.)
-//! So a thread that names the piece, then compares a word, and then comes here, sleeps only if no
-//! handler ran since the comparison.
+//! registers for each thread (2.35). A thread names a piece of its code. If the kernel interrupts
+//! the thread within that piece, the thread goes on elsewhere; if outside, the kernel removes the
+//! name. The piece here is a look whether the name is still there, and the call, which is its last
+//! instruction: so an interruption before the call goes elsewhere, and one in the call comes after
+//! the piece. (A call that the kernel would begin anew by itself, since a handler ran that was
+//! installed so, is before the call again: that goes elsewhere too.) So a thread that names the
+//! piece, then compares a word, and then comes here, sleeps only if no handler ran since the
+//! comparison.
 //!
-//! Where there is no such thing (another C library, `glibc.pthread.rseq=0`, a kernel that is not
-//! one), nothing is known, and the caller does without.
+//! Where there is no such thing (another C library, `glibc.pthread.rseq=0`, a kernel without it),
+//! nothing is known, and the caller does without.
 
 use core::arch::asm;
 use core::cell::Cell;
@@ -22,36 +22,40 @@ use core::sync::atomic::{AtomicIsize, AtomicU64, Ordering, compiler_fence};
 
 use crate::linux::abi::FUTEX_BITSET_MATCH_ANY;
 
-/// Where in the kernel's `struct rseq`, a thread's area, the number of its processor is, which is
-/// negative as long as the area is not registered.
+/// The offset, in the kernel's `struct rseq` (a thread's area), of the number of its processor,
+/// which is negative as long as the area is not registered.
 const PROCESSOR: usize = 4;
-/// Where the address of the piece that is named is, or 0.
+/// The offset of the address of the piece that is named, or 0.
 const PIECE_NAMED: usize = 8;
-/// How much of the area must be there.
+/// The bytes of the area that must be there.
 const SIZE: usize = 16;
 
-/// Where the calling thread names a piece.
+/// The field of the calling thread's area in which it names a piece.
 #[derive(Clone, Copy)]
 pub(super) struct Unbroken(*mut u64);
 
+/// The offset of the areas is not looked for yet.
 const UNKNOWN: isize = 0;
+/// There are no areas.
 const NONE: isize = 1;
-/// Where threads' areas are, from each one's thread pointer.
+/// The offset of each thread's area from its thread pointer; [`UNKNOWN`] or [`NONE`].
 static OFFSET: AtomicIsize = AtomicIsize::new(UNKNOWN);
 
 std::thread_local! {
-    /// Null: not looked for yet; [`NOWHERE`]: there is none.
+    /// Where the calling thread names a piece. Null: not looked for yet; [`NOWHERE`]: there is no
+    /// such place.
     static NAME: Cell<*mut u64> = const { Cell::new(core::ptr::null_mut()) };
-    /// For which address interruptions count. A handler that waits itself leaves another: its own
-    /// sleep may have named the piece again.
+    /// The address for which interruptions count. A handler that waits itself leaves another: its
+    /// own sleep may have named the piece again.
     static BEGUN: Cell<usize> = const { Cell::new(0) };
     static LAST: Last = const { Last };
 }
 
+/// No field of an area.
 const NOWHERE: *mut u64 = core::ptr::without_provenance_mut(1);
 
-/// The kernel reads the piece as long as it is named: at the thread's end it is not any more, and
-/// until then this keeps the code from being unloaded.
+/// A guard until the thread's end. The kernel reads the piece as long as it is named: from the
+/// guard's drop on it is not, and until then the guard keeps the code from being unloaded.
 struct Last;
 
 impl Drop for Last {
@@ -65,7 +69,7 @@ impl Drop for Last {
 }
 
 impl Unbroken {
-    /// The calling thread's, if it can be known what interrupts it.
+    /// Returns where the calling thread names a piece, if it can be known what interrupts it.
     #[inline]
     pub(super) fn of_this_thread() -> Option<Unbroken> {
         let mut name = NAME.get();
@@ -75,7 +79,7 @@ impl Unbroken {
         (name != NOWHERE).then_some(Unbroken(name))
     }
 
-    /// From here on interruptions count, for a call that sleeps on that address.
+    /// Names the piece: from here on interruptions count, for a call that sleeps on that address.
     #[inline]
     pub(super) fn begin(self, address: usize) {
         // First: a handler in between that begins too leaves another.
@@ -93,8 +97,8 @@ impl Unbroken {
     }
 
     /// Makes a futex call on an address, for waiters of any bitset, unless the thread was
-    /// interrupted since it [began](Self::begin) for that, or did not: `None` then. Its answer, or
-    /// the errno.
+    /// interrupted since it [began](Self::begin) for that address, or did not begin: `None` then.
+    /// Returns the call's answer, or the errno.
     #[inline]
     pub(super) fn futex(self, address: usize, operation: i32, value: u32, time: usize) -> Option<Result<u32, i32>> {
         match run(self.0, false, address, operation, value, time) {
@@ -105,9 +109,10 @@ impl Unbroken {
     }
 }
 
-/// Where the piece is described, once it was named.
+/// The address of the piece's description, once the piece was named.
 static PIECE: AtomicU64 = AtomicU64::new(0);
 
+/// Names the piece for the first time in the process, and notes where it is described.
 #[cold]
 #[inline(never)]
 fn begin_first(name: *mut u64) {
@@ -118,11 +123,11 @@ fn begin_first(name: *mut u64) {
     PIECE.store(piece, Ordering::Relaxed);
 }
 
-/// No answer of the kernel's.
+/// The answer of [`run`] where the thread was interrupted; no answer of the kernel's.
 const BROKEN: isize = isize::MIN;
 
-/// Names the piece, or runs it: a futex call. One function for both, and never more than one, since
-/// there is one piece.
+/// Names the piece (`begins`), or runs it: a futex call. One function for both, and never more than
+/// one, since there is one piece.
 #[inline(never)]
 fn run(name: *mut u64, begins: bool, address: usize, operation: i32, value: u32, time: usize) -> isize {
     let begun = BEGUN.with(Cell::as_ptr);
@@ -172,6 +177,7 @@ fn run(name: *mut u64, begins: bool, address: usize, operation: i32, value: u32,
     answer
 }
 
+/// Looks for the calling thread's area, and sees to it that no piece is named when the thread ends.
 #[cold]
 #[inline(never)]
 fn look_for_name() -> *mut u64 {
@@ -189,7 +195,7 @@ fn look_for_name() -> *mut u64 {
     NAME.get()
 }
 
-/// Where glibc says that areas are.
+/// Returns the offset at which glibc says that areas are.
 fn look_for_offset() -> Option<isize> {
     let size = symbol::<c_uint>(c"__rseq_size")?;
     let offset = symbol::<isize>(c"__rseq_offset")?;
@@ -200,13 +206,14 @@ fn look_for_offset() -> Option<isize> {
     (size >= SIZE && !matches!(offset, UNKNOWN | NONE)).then_some(offset)
 }
 
+/// Returns the address of a symbol of the process.
 fn symbol<T>(name: &CStr) -> Option<*const T> {
     // SAFETY: a name.
     let place: *mut c_void = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!place.is_null()).then_some(place.cast_const().cast())
 }
 
-/// The calling thread's, if the kernel knows its area.
+/// Returns where the calling thread names a piece, if the kernel knows its area.
 fn registered(offset: isize) -> *mut u64 {
     let thread: *mut u8;
     // SAFETY: reads the thread pointer, where the architecture has it.

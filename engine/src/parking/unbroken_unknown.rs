@@ -1,7 +1,8 @@
-//! What `unbroken` is where it is not known what interrupts a thread.
+//! A stand-in for `unbroken` where it is not known what interrupts a thread.
 
 use core::convert::Infallible;
 
+/// A value that no thread has.
 #[derive(Clone, Copy)]
 pub(super) struct Unbroken(Infallible);
 
