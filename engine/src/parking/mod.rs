@@ -24,7 +24,7 @@
 //!   handler that wakes by the second may interrupt threads that call the first.
 //! - *A handler that runs while its thread sleeps ends the wait*
 //!   ([`Wait::Interrupted`](crate::Wait::Interrupted)), unless it was installed with `SA_RESTART`,
-//!   the wait has no deadline, and the system tells of interruptions as [`park`] says.
+//!   the wait has no deadline, and the system reports interruptions as [`park`] says.
 //!
 //! # Real-time threads
 //! - *Order*: a wake chooses threads with a deadline (`SCHED_DEADLINE`) first, then real-time

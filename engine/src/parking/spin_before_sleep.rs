@@ -31,7 +31,7 @@ const UNMEASURED: u32 = 3;
 /// processor for that long.
 const NEAR: u64 = 100_000_000;
 /// The nanoseconds after yields that took long for which a thread that has not spun before does not
-/// yield: it need not find out the same.
+/// yield: it need not find that out itself.
 const BUSY: u64 = 100_000_000;
 /// The most parks in a row that do without a spin.
 const MOST_SKIPPED: u32 = 63;

@@ -133,7 +133,7 @@ fn run(name: *mut u64, begins: bool, address: usize, operation: i32, value: u32,
     let begun = BEGUN.with(Cell::as_ptr);
     let answer: isize;
     // SAFETY: the area is the thread's own and registered, and the piece is described as the kernel
-    // wants it: version and flags, where it begins, how long it is, and where to go, behind the
+    // wants it: version and flags, where it begins, how long it is, and where to go, after the
     // signature that glibc registers. The kernel changes the registers of a system call and no
     // others, and checks what they point to; no stack is used.
     unsafe {

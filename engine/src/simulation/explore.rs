@@ -1,4 +1,5 @@
-//! Every schedule, breadth first.
+//! Every schedule, breadth first. Tests and `shapes` call it; it asks `steps` what a state allows,
+//! with programs as trees (`unfold`).
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -10,27 +11,29 @@ use super::unfold::Unfold;
 /// A schedule that ends badly.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// From the start; none is shorter.
+    /// The steps from the start; no schedule that ends badly has fewer.
     pub schedule: Vec<Step>,
     /// What the threads returned; `None`: the machine stands still, and that thread has not ended.
     pub results: Vec<Option<u64>>,
 }
 
-/// What a search came to.
+/// The outcome of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// How many states were met.
+    /// The number of states that were met.
     pub states: usize,
     /// A shortest schedule that ends badly, or stands still.
     pub found: Option<Found>,
 }
 
-/// Where a state was first met from.
+/// The state from which another was first met, and the step between them.
 type Parent = (u32, Step);
 
 impl Machine {
     /// Tries all schedules until one ends in what `bad` says is bad, given the threads' results and
-    /// a look at memory (object, word), or in a state from which no step leads on.
+    /// a function that reads memory (object, word), or in a state from which no step leads on.
+    /// Takes time and memory in proportion to the states;
+    /// [`Setup::switches`](super::Setup::switches) and its like bound them.
     ///
     /// # Panics
     /// If there are more than `limit` states; if a program panics.
@@ -54,7 +57,7 @@ impl Machine {
                     }
                 }
                 let steps = if over { Vec::new() } else { self.steps(&state, &mut programs) };
-                // The allowed switches are used up, and somebody was to run yet: no end at all.
+                // The allowed switches are used up, and a thread has yet to run: no end at all.
                 let cut_short = |runner: &Runner| runner.ended.is_none() && runner.on.is_none();
                 if steps.is_empty() && !over && state.threads.iter().any(cut_short) {
                     continue;
@@ -77,7 +80,7 @@ impl Machine {
         Report { states: seen.len(), found: None }
     }
 
-    /// Programs that have nothing to do.
+    /// Notes the end of programs that have nothing to do.
     pub(crate) fn begin(&self, state: &mut State, programs: &mut dyn Programs) {
         for thread in 0..state.threads.len() {
             if let super::machine::Next::Done(result) = programs.thread(thread as u8, 0) {
@@ -87,15 +90,15 @@ impl Machine {
     }
 }
 
-/// 128 bits that stand for a state: the search keeps these. With 2^22 states the chance that two of
-/// them fall together is 2^-85.
+/// Returns 128 bits that stand for a state: the search keeps these. With 2^22 states the chance
+/// that two of them are equal is 2^-85.
 fn print(state: &State) -> u128 {
     let mut hash = Lanes(0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f);
     state.hash(&mut hash);
     u128::from(hash.finish()) << 64 | u128::from(hash.1)
 }
 
-/// Two lanes of multiply and shift.
+/// A hash of two lanes of multiply and shift.
 struct Lanes(u64, u64);
 
 impl Hasher for Lanes {
@@ -129,7 +132,7 @@ impl Hasher for Lanes {
     }
 }
 
-/// What is looked up is a hash already.
+/// A hash of what is a hash already.
 #[derive(Default)]
 struct Identity(u64);
 
@@ -145,6 +148,7 @@ impl Hasher for Identity {
     }
 }
 
+/// Returns the steps from the start to a state.
 fn schedule(parents: &[Parent], mut at: u32) -> Vec<Step> {
     let mut steps = Vec::new();
     while at != 0 {

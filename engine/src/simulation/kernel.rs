@@ -1,5 +1,6 @@
-//! The machine's own kernel, as far as it touches memory: the context switch, the handlers. And
-//! what every program asks of the machine.
+//! The machine's own kernel, as far as it touches memory: the context switch, the handlers. And the
+//! requests by which every program asks the machine. `unfold` runs these programs; `steps` serves
+//! their requests.
 
 use super::machine::Layout;
 use super::memory::At;
@@ -22,7 +23,8 @@ pub(crate) enum Request {
         at: At,
         value: u32,
     },
-    /// Waits until the word is 0, and makes it 1; acquires. No interrupt comes to who holds one.
+    /// Waits until the word is 0, and makes it 1; acquires. No interrupt comes to a processor whose
+    /// thread holds one.
     Lock {
         at: At,
     },
@@ -30,7 +32,7 @@ pub(crate) enum Request {
         at: At,
     },
     Fence,
-    /// An interrupt.
+    /// Sends an interrupt to a processor.
     Send {
         to: u8,
         kick: Kick,
@@ -42,7 +44,7 @@ pub(crate) enum Request {
     },
     Pin,
     Unpin,
-    /// User memory, by the thread's own page table.
+    /// Accesses user memory, by the thread's own page table.
     User {
         address: u64,
         access: User,
@@ -60,7 +62,7 @@ pub(crate) enum Request {
     Now {
         clock: Clock,
     },
-    /// Others may go first.
+    /// Lets others go first.
     Yield,
 }
 
@@ -72,18 +74,19 @@ pub(crate) enum User {
     Exchange { old: u32, new: u32 },
 }
 
-/// What is sent to a processor.
+/// What an interrupt has a processor do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kick {
     Interrupt(Interrupt),
-    /// Pass through the scheduler, in your own time.
+    /// The processor passes through its scheduler, when it may.
     Schedule,
 }
 
 /// A program of the kernel's own, run by a processor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Task {
-    /// `active`: whose page tables are loaded; `lazy`: though nobody of that space runs.
+    /// A context switch. `active`: the space whose page tables are loaded; `lazy`: they are, though
+    /// no thread of that space runs.
     Switch {
         here: u8,
         active: Option<u8>,
@@ -105,7 +108,7 @@ pub(crate) enum Task {
     },
 }
 
-/// Runs one.
+/// Runs a task.
 pub(crate) fn run(task: Task, layout: &Layout, ask: &dyn Fn(Request) -> u64) {
     match task {
         Task::Switch { here, active, lazy, from, to } => switch(here, active, lazy, from, to, layout, ask),
@@ -126,7 +129,7 @@ pub(crate) fn run(task: Task, layout: &Layout, ask: &dyn Fn(Request) -> u64) {
     }
 }
 
-/// From a thread (or none) to a thread and its space (or none).
+/// Switches from a thread (or none) to a thread and its space (or none).
 fn switch(
     here: u8,
     active: Option<u8>,
@@ -141,7 +144,7 @@ fn switch(
     };
     ask(Request::Lock { at: layout.queue(here) });
     if let Some((thread, _)) = to {
-        // Wherever it ran before has finished with it.
+        // The processor that the thread ran on before has to finish with it first.
         ask(Request::Await { at: layout.on_processor(thread), value: 0 });
         store(layout.on_processor(thread), 1);
     }
@@ -170,12 +173,13 @@ fn switch(
     ask(Request::Unlock { at: layout.queue(here) });
 }
 
-/// Clears a processor's bit.
+/// Clears a processor's bit in a space's mask, after the barrier S1.
 fn clear(here: u8, space: u8, layout: &Layout, ask: &dyn Fn(Request) -> u64) {
     fence(Cut::S1, layout, ask);
     ask(Request::Store { at: layout.bit(space, here), value: 0, release: false });
 }
 
+/// Makes a full barrier, unless it is left out.
 fn fence(cut: Cut, layout: &Layout, ask: &dyn Fn(Request) -> u64) {
     if !layout.cut(cut) {
         ask(Request::Fence);

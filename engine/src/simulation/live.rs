@@ -1,4 +1,5 @@
-//! One schedule, from a seed: the programs run on threads of their own, one at a time.
+//! One schedule, from a seed: the programs run on threads of their own, one at a time. Tests call
+//! it; it asks `steps` what a state allows.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::string::String;
@@ -21,18 +22,18 @@ pub enum End {
     Long,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
     /// How it ended.
     pub end: End,
-    /// What each thread returned.
+    /// What each thread returned; `None`: it has not ended.
     pub results: Vec<Option<u64>>,
-    /// What happened: [`Machine::replay`] does it again.
+    /// The steps that were taken: [`Machine::replay`] takes them again.
     pub schedule: Vec<Step>,
 }
 
-/// Threads that run, each until it asks.
+/// The programs of a run, each on a thread that runs until it asks.
 struct Live<'m> {
     kernel: Unfold<'m>,
     lines: Vec<(Receiver<Next>, Sender<u64>)>,
@@ -40,7 +41,7 @@ struct Live<'m> {
 }
 
 impl Live<'_> {
-    /// What the thread does next: it runs, and nobody else does.
+    /// Runs a thread until it asks or ends, while no other runs.
     fn listen(&mut self, thread: usize) {
         self.next[thread] =
             self.lines[thread].0.recv().unwrap_or_else(|_| panic!("the program of thread {thread} panicked"));
@@ -54,7 +55,7 @@ impl Programs for Live<'_> {
 
     fn answer_thread(&mut self, thread: u8, node: Node, answer: u64) -> Node {
         let thread = usize::from(thread);
-        // A thread that is gone is heard of when it is listened to.
+        // A thread that is gone is noticed when it is listened to.
         let _ = self.lines[thread].1.send(answer);
         self.listen(thread);
         node
@@ -69,12 +70,12 @@ impl Programs for Live<'_> {
     }
 }
 
-/// What a step takes, in nanoseconds of the machine's clock.
+/// The nanoseconds of the machine's clock that a step takes.
 const STEP: u64 = 100;
 
 impl Machine {
-    /// One schedule, chosen by a seed: the same for the same seed. The setup's number of switches
-    /// is no limit here.
+    /// Runs one schedule of at most `most` steps, chosen by a seed: the same for the same seed. The
+    /// setup's number of switches is no limit here.
     ///
     /// # Panics
     /// If a program panics.
@@ -83,7 +84,7 @@ impl Machine {
         self.drive(most, &mut |_, steps| Some(steps[weigh(steps, next(&mut random))]))
     }
 
-    /// A schedule again.
+    /// Runs a schedule again.
     ///
     /// # Panics
     /// If a program panics; if it is not a schedule of this machine and these programs.
@@ -95,6 +96,7 @@ impl Machine {
         })
     }
 
+    /// Runs the programs by the steps that `choose` takes.
     fn drive(&self, most: usize, choose: &mut dyn FnMut(usize, &[Step]) -> Option<Step>) -> Run {
         std::thread::scope(|scope| {
             let mut live = Live { kernel: Unfold::new(self), lines: Vec::new(), next: Vec::new() };
@@ -141,7 +143,7 @@ impl Machine {
         })
     }
 
-    /// Whether every thread that has not ended sleeps for ever.
+    /// Returns true if every thread that has not ended sleeps for ever.
     fn is_stuck(&self, state: &State, live: &mut Live<'_>) -> bool {
         let quiet = state.processors.iter().all(|processor| processor.work.is_none());
         let asleep = |thread: usize| {
@@ -156,7 +158,8 @@ impl Machine {
             && state.threads.iter().any(|runner| runner.ended.is_none())
     }
 
-    /// What each thread is called, and what it came to: for messages of tests.
+    /// Returns a run's end and what each thread returned, by its name, as one line for messages of
+    /// tests.
     pub fn tell_run(&self, run: &Run) -> String {
         let results = self.names().into_iter().zip(&run.results);
         let results: Vec<String> = results.map(|(name, result)| std::format!("{name}: {result:?}")).collect();
@@ -164,7 +167,7 @@ impl Machine {
     }
 }
 
-/// A number from 0 to 2^64.
+/// Returns the next random number.
 fn next(random: &mut u64) -> u64 {
     *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*random ^ *random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -172,7 +175,7 @@ fn next(random: &mut u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// Which of the steps: what programs do comes more often than what happens to them.
+/// Returns the place of a chosen step: what programs do comes more often than what happens to them.
 fn weigh(steps: &[Step], random: u64) -> usize {
     let weight = |step: &Step| match step {
         Step::Go { choice: 0, .. } | Step::Commit { .. } | Step::Arrive { .. } => 16,

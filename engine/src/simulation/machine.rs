@@ -1,4 +1,5 @@
-//! The machine: its description made ready, its state, and where everything lies in its memory.
+//! The machine: its description made ready, its state, and where each word lies in its memory.
+//! `explore` and `live` drive it; `steps` says what happens to it.
 
 use std::string::String;
 use std::sync::Arc;
@@ -15,52 +16,52 @@ use crate::Space;
 pub enum Step {
     /// A processor's buffered store reaches memory.
     Commit {
-        /// Which processor.
+        /// The processor.
         processor: u8,
-        /// Which of its stores.
+        /// The place of the store in its buffer.
         index: u8,
     },
     /// A processor does the next thing of its handler, its switch or its thread.
     Go {
-        /// Which processor.
+        /// The processor.
         processor: u8,
-        /// Which value a load reads (0: the newest), or how a park ends.
+        /// The value that a load reads (0: the newest), or how a park ends.
         choice: u8,
     },
     /// An interrupt that was sent arrives.
     Arrive {
-        /// Where.
+        /// The processor at which it arrives.
         processor: u8,
-        /// Which of those on their way.
+        /// The place of the interrupt among those on their way there.
         index: u8,
     },
     /// The scheduler takes the processor from its thread and gives it to another, or to none.
     Switch {
-        /// Which processor.
+        /// The processor.
         processor: u8,
-        /// To whom.
+        /// The next thread.
         to: Option<u8>,
     },
     /// A lazy processor is told that the mappings it still has loaded have changed.
     Shootdown {
-        /// Which processor.
+        /// The processor.
         processor: u8,
     },
-    /// A page is taken away until somebody asks for it.
+    /// A page is taken away until a thread asks for it.
     PageOut {
-        /// Whose.
+        /// The space.
         space: u8,
-        /// Which.
+        /// The page.
         page: u8,
     },
-    /// A signal for a thread.
+    /// A signal comes for a thread.
     Signal {
-        /// Which.
+        /// The thread.
         thread: u8,
     },
 }
 
-/// Where everything lies, and what is left out.
+/// Where each word lies, and what is left out.
 #[derive(Clone)]
 pub(crate) struct Layout {
     pub(crate) processors: u8,
@@ -72,54 +73,58 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// Returns true if that part is left out.
     pub(crate) fn cut(&self, cut: Cut) -> bool {
         self.cuts.contains(&cut)
     }
 
-    /// A processor's node.
+    /// Returns a processor's node.
     pub(crate) fn node(&self, processor: u8) -> u32 {
         u32::from(processor) * u32::from(self.nodes) / u32::from(self.processors)
     }
 
+    /// Returns the number of processors.
     fn wide(&self) -> At {
         At::from(self.processors)
     }
 
-    /// A processor's run-queue lock.
+    /// Returns a processor's run-queue lock.
     pub(crate) fn queue(&self, processor: u8) -> At {
         At::from(processor)
     }
 
-    /// The space of the thread that a processor runs, and one; 0: none.
+    /// Returns the word that holds the space of the thread that a processor runs, plus one; 0: it
+    /// runs none.
     pub(crate) fn current(&self, processor: u8) -> At {
         (1 + self.wide()) * self.wide() + At::from(processor)
     }
 
-    /// The number of the last interrupt of `from` that `by` has done.
+    /// Returns the word that holds the number of the last interrupt of `from` that `by` has done.
     pub(crate) fn acknowledged(&self, from: u8, by: u8) -> At {
         self.wide() + At::from(from) * self.wide() + At::from(by)
     }
 
-    /// A processor's bit in a space's mask: a word of its own.
+    /// Returns a processor's bit in a space's mask: a word of its own.
     pub(crate) fn bit(&self, space: u8, processor: u8) -> At {
         (2 + self.wide()) * self.wide() + At::from(space) * self.wide() + At::from(processor)
     }
 
-    /// 1: some processor has not finished with the thread.
+    /// Returns the word that holds 1 while some processor has not finished with the thread.
     pub(crate) fn on_processor(&self, thread: u8) -> At {
         (2 + self.wide() + At::from(self.spaces)) * self.wide() + At::from(thread)
     }
 
-    /// A word of an object.
+    /// Returns a word of an object.
     pub(crate) fn word(&self, object: u16, word: u16) -> At {
         self.on_processor(self.threads) + object * WORDS + word
     }
 
+    /// Returns the number of words.
     fn words(&self) -> usize {
         usize::from(self.word(self.objects, 0))
     }
 
-    /// A word's name.
+    /// Returns a word's name.
     pub(crate) fn name(&self, at: At) -> String {
         let (wide, user) = (self.wide(), self.word(0, 0));
         let of = |what: &str, base: At| std::format!("{what}[{}]", at - base);
@@ -154,15 +159,19 @@ pub(crate) type Node = u32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
     Ask(Request),
-    /// It has ended, with this.
+    /// The program has ended, with this result.
     Done(u64),
 }
 
 /// The programs that a machine runs, as the machine sees them.
 pub(crate) trait Programs {
+    /// Returns what a thread does next at a place in its program.
     fn thread(&mut self, thread: u8, node: Node) -> Next;
+    /// Answers a thread's request; returns the place to which that leads.
     fn answer_thread(&mut self, thread: u8, node: Node, answer: u64) -> Node;
+    /// Returns what a task of the kernel's does next.
     fn task(&mut self, task: Task, node: Node) -> Next;
+    /// Answers a task's request; returns the place to which that leads.
     fn answer_task(&mut self, task: Task, node: Node, answer: u64) -> Node;
 }
 
@@ -177,30 +186,37 @@ pub(crate) struct Sent {
 /// A processor.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Processor {
+    /// The thread that it runs.
     pub(crate) running: Option<u8>,
-    /// Whose page tables are loaded.
+    /// The space whose page tables are loaded.
     pub(crate) active: Option<u8>,
+    /// True if it runs no thread and has kept the page tables of the last one.
     pub(crate) lazy: bool,
-    /// Its bit was cleared while it was lazy.
+    /// True if its bit was cleared while it was lazy.
     pub(crate) cleared: bool,
-    /// What it does of the kernel's own.
+    /// The task of the kernel's own that it is in.
     pub(crate) work: Option<(Task, Node)>,
+    /// The interrupts that are on their way to it.
     pub(crate) arriving: Vec<Sent>,
     /// The number of the last interrupt that it sent, by processor.
     pub(crate) sent: Vec<u32>,
-    /// Locks that its thread holds.
+    /// The number of locks that its thread holds.
     pub(crate) locks: u8,
 }
 
-/// A thread.
+/// A thread's state.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Runner {
     pub(crate) node: Node,
+    /// The processor that runs it, or is about to, or has not finished with it.
     pub(crate) on: Option<u8>,
+    /// The number of times that it is pinned to its processor.
     pub(crate) pinned: u8,
-    /// It was unparked.
+    /// True if it was unparked.
     pub(crate) token: bool,
+    /// True if a signal is pending.
     pub(crate) signal: bool,
+    /// What it returned.
     pub(crate) ended: Option<u64>,
 }
 
@@ -210,17 +226,19 @@ pub(crate) struct State {
     pub(crate) memory: Memory,
     pub(crate) processors: Vec<Processor>,
     pub(crate) threads: Vec<Runner>,
-    /// (Space, page)s that were taken away.
+    /// The (space, page)s that were taken away.
     pub(crate) absent: Vec<(u8, u8)>,
+    /// The switches that are left; `u8::MAX`: they are not counted.
     pub(crate) switches: u8,
     pub(crate) shootdowns: u8,
     pub(crate) page_outs: u8,
     pub(crate) signals: u8,
-    /// Nanoseconds; stands still where all schedules are tried.
+    /// Nanoseconds; the clock stands still where all schedules are tried.
     pub(crate) now: u64,
 }
 
-/// A machine, ready to run.
+/// A machine, ready to run. Each run starts from its description; only what the engine keeps in the
+/// spaces stays.
 pub struct Machine {
     pub(crate) setup: Setup,
     pub(crate) layout: Arc<Layout>,
@@ -228,7 +246,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine.
+    /// Makes a machine from its description.
     ///
     /// # Panics
     /// If the description names a space or a thread that there is not, or has no or too many
@@ -250,17 +268,21 @@ impl Machine {
         Machine { layout: Arc::new(layout), setup, spaces }
     }
 
-    /// A thread's own view of the machine, to call the engine with before it runs: only what asks
-    /// nothing of the machine.
+    /// Returns a thread's own view of the machine, to call the engine with before the thread runs:
+    /// only for calls that ask nothing of the machine.
     pub fn outside(&self, thread: u8) -> Thread {
         Thread::new(self, thread, super::thread::Line::Outside)
     }
 
-    /// A space.
+    /// Returns a space.
+    ///
+    /// # Panics
+    /// If there is none with that number.
     pub fn space(&self, space: u8) -> &Space<Thread> {
         &self.spaces[usize::from(space)]
     }
 
+    /// Returns the state in the beginning.
     pub(crate) fn start(&self) -> State {
         let wide = self.setup.start.len();
         let mut memory = Memory::new(self.layout.words(), self.layout.current(0), wide);

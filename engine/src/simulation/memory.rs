@@ -1,12 +1,12 @@
 //! Memory as the machine's processors see it: a store buffer each, and, in the weakest model, loads
-//! that read what was there before.
+//! that read what was there before. `steps` calls it.
 
 use std::vec;
 use std::vec::Vec;
 
 use super::Model;
 
-/// A word of the machine's memory.
+/// The number of a word of the machine's memory.
 pub(crate) type At = u16;
 
 /// A store that has not reached memory yet.
@@ -25,26 +25,28 @@ struct Version {
     value: u32,
 }
 
-/// One processor's side.
+/// One processor's view of memory.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct View {
     buffer: Vec<Pending>,
-    /// It reads nothing that was overwritten at this time or before.
+    /// The processor reads nothing that was overwritten at this time or before.
     floor: u8,
-    /// The same for single words.
+    /// The same bound for single words: nothing that was overwritten at that word's time or before
+    /// is read.
     seen: Vec<u8>,
 }
 
-/// The whole. Times are ranks: only their order means something.
+/// The memory of a machine and each processor's view of it. Times are ranks: only their order means
+/// something.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Memory {
-    /// What each word holds, and since when.
+    /// The value of each word, and since when.
     words: Vec<(u8, u32)>,
-    /// What some processor may still read beside that; by word, the oldest first.
+    /// The values that some processor may still read beside those; by word, the oldest first.
     old: Vec<Version>,
     views: Vec<View>,
-    /// Of the words below this nothing older than the newest value is ever read: locks, and numbers
-    /// that only grow and are awaited.
+    /// Words below this are never read older than their newest value: locks, and numbers that only
+    /// grow and are awaited.
     timeless: At,
 }
 
@@ -54,21 +56,22 @@ impl Memory {
         Memory { words: vec![(0, 0); words], old: Vec::new(), views: vec![view; processors], timeless }
     }
 
-    /// Before the machine starts.
+    /// Sets a word before the machine starts.
     pub(crate) fn set(&mut self, at: At, value: u32) {
         self.words[usize::from(at)].1 = value;
     }
 
-    /// What memory itself holds.
+    /// Returns what memory itself holds.
     pub(crate) fn get(&self, at: At) -> u32 {
         self.words[usize::from(at)].1
     }
 
+    /// Returns true if all that a processor stored is in memory.
     pub(crate) fn is_drained(&self, processor: usize) -> bool {
         self.views[processor].buffer.is_empty()
     }
 
-    /// How many values a load may read: choice 0 is the newest.
+    /// Returns how many values a load may read: choice 0 is the newest.
     pub(crate) fn choices(&self, processor: usize, at: At) -> u8 {
         if self.forwarded(processor, at).is_some() {
             return 1;
@@ -77,12 +80,12 @@ impl Memory {
         1 + u8::try_from(readable).expect("few versions")
     }
 
-    /// What a load would read.
+    /// Returns what a load would read.
     pub(crate) fn peek(&self, processor: usize, at: At, choice: u8) -> u32 {
         self.forwarded(processor, at).unwrap_or_else(|| self.version(processor, at, choice).1)
     }
 
-    /// Loads.
+    /// Loads a word.
     pub(crate) fn load(&mut self, processor: usize, at: At, choice: u8, acquire: bool) -> u32 {
         if let Some(value) = self.forwarded(processor, at) {
             return value;
@@ -98,27 +101,29 @@ impl Memory {
         value
     }
 
-    /// The processor's own newest store to a word, where that has not reached memory.
+    /// Returns the processor's own newest store to a word, if that has not reached memory.
     fn forwarded(&self, processor: usize, at: At) -> Option<u32> {
         self.views[processor].buffer.iter().rev().find(|pending| pending.at == at).map(|pending| pending.value)
     }
 
-    /// From which time on a word is read.
+    /// Returns the time at and before which a word's overwritten values are not read.
     fn floor(&self, processor: usize, at: At) -> u8 {
         let view = &self.views[processor];
         view.floor.max(view.seen[usize::from(at)])
     }
 
-    /// When a version was overwritten.
+    /// Returns when a version was overwritten.
     fn until(&self, version: &Version) -> u8 {
         let next = self.old.iter().find(|v| v.at == version.at && v.time > version.time);
         next.map_or(self.words[usize::from(version.at)].0, |v| v.time)
     }
 
+    /// Returns true if a processor may still read a version.
     fn readable(&self, processor: usize, version: &Version) -> bool {
         self.until(version) > self.floor(processor, version.at)
     }
 
+    /// Returns the value that a load chooses, and since when the word held it.
     fn version(&self, processor: usize, at: At, choice: u8) -> (u8, u32) {
         let mut readable = self.old.iter().rev().filter(|v| v.at == at && self.readable(processor, v));
         match choice {
@@ -127,7 +132,7 @@ impl Memory {
         }
     }
 
-    /// Stores: into the buffer, where the model has one.
+    /// Stores a word: into the buffer, where the model has one.
     pub(crate) fn store(&mut self, model: Model, processor: usize, at: At, value: u32, release: bool) {
         self.views[processor].buffer.push(Pending { at, value, release });
         if model == Model::Sc {
@@ -135,7 +140,7 @@ impl Memory {
         }
     }
 
-    /// Whether a buffered store may reach memory now.
+    /// Returns true if a buffered store may reach memory now.
     pub(crate) fn may_commit(&self, model: Model, processor: usize, index: usize) -> bool {
         let (before, rest) = self.views[processor].buffer.split_at(index);
         match model {
@@ -146,17 +151,18 @@ impl Memory {
         }
     }
 
-    /// The stores that have not reached memory.
+    /// Returns the stores that have not reached memory.
     pub(crate) fn buffered(&self, processor: usize) -> &[Pending] {
         &self.views[processor].buffer
     }
 
-    /// A buffered store reaches memory.
+    /// Writes a buffered store to memory.
     pub(crate) fn commit(&mut self, model: Model, processor: usize, index: usize) {
         let Pending { at, value, .. } = self.views[processor].buffer.remove(index);
         self.write(model, processor, at, value);
     }
 
+    /// Writes to memory, and keeps the old value where the model lets others read it.
     fn write(&mut self, model: Model, processor: usize, at: At, value: u32) {
         let now = self.now() + 1;
         let (time, old) = self.words[usize::from(at)];
@@ -173,12 +179,13 @@ impl Memory {
         self.tidy();
     }
 
+    /// Returns the newest time.
     fn now(&self) -> u8 {
         self.words.iter().map(|(time, _)| *time).max().unwrap_or(0)
     }
 
-    /// Whether a read-modify-write may be done now: it acts on memory, not on the buffer; up to PSO
-    /// it orders everything.
+    /// Returns true if a read-modify-write may be done now: it acts on memory, not on the buffer;
+    /// up to PSO it orders everything.
     pub(crate) fn may_modify(&self, model: Model, processor: usize, at: At) -> bool {
         match model {
             Model::Weak => self.forwarded(processor, at).is_none(),
@@ -186,7 +193,7 @@ impl Memory {
         }
     }
 
-    /// A read-modify-write that only acquires.
+    /// Writes as a read-modify-write does that only acquires.
     pub(crate) fn modify(&mut self, model: Model, processor: usize, at: At, value: u32) {
         let (time, _) = self.words[usize::from(at)];
         let view = &mut self.views[processor];
@@ -194,13 +201,13 @@ impl Memory {
         self.write(model, processor, at, value);
     }
 
-    /// A full barrier, of a processor whose buffer is empty.
+    /// Makes a full barrier, of a processor whose buffer is empty.
     pub(crate) fn fence(&mut self, processor: usize) {
         self.views[processor].floor = self.now();
         self.tidy();
     }
 
-    /// Forgets what nobody can read any more, and makes times ranks.
+    /// Forgets what no processor can read any more, and makes times ranks again.
     fn tidy(&mut self) {
         if self.old.is_empty() && self.now() == 0 {
             return;
@@ -230,6 +237,7 @@ impl Memory {
         }
     }
 
+    /// Returns true if some processor may still read a version.
     fn anybody_reads(&self, version: &Version) -> bool {
         (0..self.views.len()).any(|processor| self.readable(processor, version))
     }

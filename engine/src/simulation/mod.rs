@@ -1,9 +1,10 @@
 //! A simulated machine: processors with store buffers, run queues, address spaces with lazy TLB,
-//! user memory that faults, interrupts that come late. It is a [`Host`](crate::Host) with
-//! [`Processors`](crate::Processors), so the engine's own code runs on it, unchanged.
+//! user memory that faults, interrupts that come late. A [`Thread`] of it is a
+//! [`Host`](crate::Host) with [`Processors`](crate::Processors), so the engine's own code runs on
+//! it, unchanged.
 //!
 //! Nothing happens but by a [`Step`]: an access of a thread or of the machine's own kernel, a
-//! buffered store that reaches memory, an interrupt that arrives, a context switch. Which of them
+//! buffered store that reaches memory, an interrupt that arrives, a context switch. Which step
 //! comes next is decided
 //! - by a seed ([`Machine::run`]): one schedule, the same for the same seed, and replayable by
 //!   itself ([`Machine::replay`]); or
@@ -14,7 +15,7 @@
 //! far, what does it ask next? So calls become trees, and a place in a tree is a part of the
 //! machine's state. Programs that are explored must therefore do the same whenever they get the
 //! same answers: membarrier calls do, futex calls (which change tables and queues of the engine's
-//! own) do not. Those run by seeds.
+//! own) do not. Futex calls run by seeds.
 //!
 //! ```
 //! use leeward_engine::simulation::{Machine, Model, Setup, Spawn, Start};

@@ -1,4 +1,4 @@
-//! A schedule as text, a column a processor.
+//! A schedule as text, a column a processor. Tests and the example `missing_barrier` call it.
 
 use std::format;
 use std::string::{String, ToString};
@@ -8,11 +8,12 @@ use super::kernel::{Kick, Request, Task, User};
 use super::machine::{Machine, Next, Programs, State, Step};
 use super::unfold::Unfold;
 
+/// The columns of text that a processor has.
 const WIDTH: usize = 56;
 
 impl Machine {
-    /// The schedule, replayed and told: a line a step, a column a processor. Loads say what they
-    /// read, and which were stale.
+    /// Replays a schedule and returns it as text: a line a step, a column a processor. Loads say
+    /// what they read, and which were stale.
     ///
     /// # Panics
     /// If it is not a schedule of this machine's.
@@ -40,11 +41,13 @@ impl Machine {
         text
     }
 
+    /// Returns a thread's name and its space.
     fn thread_name(&self, thread: u8) -> String {
         let spawn = &self.setup.threads[usize::from(thread)];
         format!("{} (space {})", spawn.name, spawn.space)
     }
 
+    /// Returns the column of a step, and its line; an empty one is left out.
     fn tell(&self, state: &State, step: Step, programs: &mut dyn Programs) -> (u8, String) {
         match step {
             Step::Commit { processor, index } => {
@@ -79,6 +82,7 @@ impl Machine {
         }
     }
 
+    /// Returns what a request does at this moment.
     fn tell_request(&self, state: &State, here: u8, thread: Option<u8>, request: Request, choice: u8) -> String {
         let load = |at| {
             let value = state.memory.peek(usize::from(here), at, choice);
@@ -112,7 +116,7 @@ impl Machine {
         }
     }
 
-    /// The same for the names of the results: thread by thread.
+    /// Returns the threads' names, in the order of a run's results.
     pub fn names(&self) -> Vec<String> {
         self.setup.threads.iter().map(|spawn| spawn.name.clone()).collect()
     }

@@ -1,4 +1,5 @@
-//! What a machine is made of, and what is left out of it.
+//! What a machine is made of, and what is left out of it. Programs fill a [`Setup`] and give it to
+//! `Machine::new`.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -11,7 +12,8 @@ use super::Thread;
 use super::memory::At;
 use crate::{Heap, Memory};
 
-/// Which accesses may pass which; the table is in the module's documentation.
+/// The memory model of a machine: which accesses may pass which. The table is in the [module's
+/// documentation](super).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Model {
     /// Sequentially consistent.
@@ -24,14 +26,15 @@ pub enum Model {
     Weak,
 }
 
-/// Something of the machine that is left out.
+/// A part of the machine that is left out, to see what goes wrong without it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cut {
     /// The barrier between the outgoing thread's accesses and clearing the processor's bit.
     S1,
     /// The barrier between setting the bit and the incoming thread's accesses.
     S2,
-    /// The same where a processor leaves lazy-TLB mode.
+    /// The barrier between setting the bit and the incoming thread's accesses where a processor
+    /// leaves lazy-TLB mode.
     S3,
     /// The caller's barrier before the first interrupt.
     Before,
@@ -45,69 +48,71 @@ pub enum Cut {
     Forget(u8),
 }
 
-/// Bytes of a page.
+/// The bytes of a page.
 pub const PAGE: u64 = 4 * WORDS as u64;
-/// Words of a page.
+/// The words of a page.
 pub(crate) const WORDS: At = 8;
 
 /// A page of a space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Page {
-    /// What is mapped there: objects of one number are the same memory.
+    /// The number of the memory object that is mapped there: pages of one number are the same
+    /// memory.
     pub object: u16,
-    /// It may be written.
+    /// True if the page may be written.
     pub writable: bool,
-    /// Other spaces may map it too.
+    /// True if other spaces may map it too.
     pub shared: bool,
 }
 
 impl Page {
-    /// Memory of one space, of its own.
+    /// Returns a writable page of memory that one space has for itself.
     pub const fn private(object: u16) -> Page {
         Page { object, writable: true, shared: false }
     }
 
-    /// Memory of several.
+    /// Returns a writable page of memory that several spaces may map.
     pub const fn shared(object: u16) -> Page {
         Page { object, writable: true, shared: true }
     }
 
-    /// The same, not to be written.
+    /// Returns the page, not to be written.
     pub const fn read_only(self) -> Page {
         Page { writable: false, ..self }
     }
 }
 
-/// What a thread does; what it returns is its result.
+/// A thread's program; what it returns is the thread's result. Where all schedules are tried it is
+/// called many times, and must do the same whenever it gets the same answers.
 pub type Program = Arc<dyn Fn(&Thread) -> u64 + Send + Sync>;
 
-/// A thread.
+/// A thread's description.
 #[derive(Clone)]
 pub struct Spawn {
-    /// For schedules.
+    /// The thread's name in printed schedules.
     pub name: String,
     /// Its space's place in [`Setup::spaces`].
     pub space: u8,
-    /// It runs there only.
+    /// The only processor that the thread runs on; `None`: it may run on any.
     pub only_on: Option<u8>,
-    /// It is never taken off its processor.
+    /// True if the thread is never taken off its processor.
     pub stays: bool,
-    /// What it does.
+    /// The thread's program.
     pub program: Program,
 }
 
 impl Spawn {
-    /// A thread that may run anywhere.
+    /// Returns a thread that may run anywhere.
     pub fn new(name: &str, space: u8, program: impl Fn(&Thread) -> u64 + Send + Sync + 'static) -> Spawn {
         Spawn { name: name.into(), space, only_on: None, stays: false, program: Arc::new(program) }
     }
 
-    /// Never taken off its processor.
+    /// Returns the thread, never taken off its processor.
     pub fn stays(self) -> Spawn {
         Spawn { stays: true, ..self }
     }
 
-    /// On that processor only.
+    /// Returns the thread, which runs on that processor only.
     pub fn only_on(self, processor: u8) -> Spawn {
         Spawn { only_on: Some(processor), ..self }
     }
@@ -116,46 +121,46 @@ impl Spawn {
 /// What a processor does in the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// Nothing, and no space's page tables are loaded.
+    /// It runs no thread, and no space's page tables are loaded.
     Idle,
-    /// Nothing, but its last thread's page tables are still loaded, and its bit in that space's
-    /// mask is set.
+    /// It runs no thread, but the page tables of that space, its last thread's, are still loaded,
+    /// and its bit in that space's mask is set.
     Lazy(u8),
     /// It runs that thread.
     Runs(u8),
 }
 
-/// A machine's description.
+/// A machine's description. An example is in the [module's documentation](super).
 #[derive(Clone)]
 pub struct Setup {
-    /// What each processor does in the beginning: as many as there are.
+    /// What each processor does in the beginning: one entry a processor.
     pub start: Vec<Start>,
-    /// Nodes; the processors are split evenly.
+    /// The number of nodes, between which the processors are split evenly.
     pub nodes: u8,
-    /// How memory behaves.
+    /// The memory model.
     pub model: Model,
-    /// What is left out.
+    /// The parts that are left out.
     pub cuts: Vec<Cut>,
     /// The pages of each space, from address 0 on; `None`: nothing is mapped.
     pub spaces: Vec<Vec<Option<Page>>>,
     /// The threads.
     pub threads: Vec<Spawn>,
-    /// At most so many context switches, where all schedules are tried.
+    /// The most context switches where all schedules are tried.
     pub switches: u8,
-    /// At most so many times a lazy processor is told that its space's mappings have changed: it
-    /// clears its bit.
+    /// The most times that a lazy processor is told that its space's mappings have changed, so that
+    /// it clears its bit.
     pub shootdowns: u8,
-    /// At most so many times a page is taken away, until somebody asks for it.
+    /// The most times that a page is taken away, until a thread asks for it.
     pub page_outs: u8,
-    /// At most so many signals.
+    /// The most signals.
     pub signals: u8,
-    /// Where the engine gets its memory.
+    /// The memory that the engine's tables and masks come from.
     pub bank: Bank,
 }
 
 impl Setup {
-    /// A machine without threads: sequentially consistent, one node, one space with two pages,
-    /// nothing left out, no switch.
+    /// Returns a machine without threads: sequentially consistent, one node, one space with two
+    /// pages, nothing left out, no switch.
     pub fn new(start: &[Start]) -> Setup {
         Setup {
             start: start.to_vec(),
@@ -174,31 +179,34 @@ impl Setup {
 }
 
 /// The machine's memory for the engine's tables and masks: counted by node, and refused on demand.
+/// Clones are the same memory.
 #[derive(Clone, Debug)]
 pub struct Bank {
-    /// Bytes that are in use, by node; the last: where no node was asked for.
+    /// The bytes that are in use, by node; the last: where no node was asked for.
     nodes: Arc<[AtomicUsize]>,
+    /// True while there is no memory.
     refuse: Arc<AtomicBool>,
 }
 
 impl Bank {
-    /// For so many nodes.
+    /// Returns memory of `nodes` nodes.
     pub fn new(nodes: u8) -> Bank {
         Bank { nodes: (0..=nodes).map(|_| AtomicUsize::new(0)).collect(), refuse: Arc::default() }
     }
 
-    /// From now on there is none, or there is again.
+    /// Refuses all memory from now on, or gives it again.
     pub fn refuse(&self, refuse: bool) {
         // Relaxed: one thread at a time.
         self.refuse.store(refuse, Ordering::Relaxed);
     }
 
-    /// Bytes in use on a node; `None`: those for which none was asked.
+    /// Returns the bytes in use on a node; `None`: those for which no node was asked.
     pub fn bytes(&self, node: Option<u32>) -> usize {
         // Relaxed: a statistic.
         self.nodes[self.place(node)].load(Ordering::Relaxed)
     }
 
+    /// Returns a node's place in the list.
     fn place(&self, node: Option<u32>) -> usize {
         let none = self.nodes.len() - 1;
         node.map_or(none, |node| (node as usize).min(none))
@@ -208,12 +216,13 @@ impl Bank {
 /// The bytes in front of a block that say which node it is on.
 const HEAD: usize = 128;
 
+/// Returns the layout of a block and its head.
 fn outer(layout: Layout) -> Option<Layout> {
     let align = layout.align().max(HEAD);
     Layout::from_size_align(layout.size().checked_add(align)?, align).ok()
 }
 
-// SAFETY: the heap's, and disjoint blocks of it.
+// SAFETY: the blocks are the heap's, and disjoint.
 unsafe impl Memory for Bank {
     fn allocate(&self, layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         // Relaxed, both: one thread at a time.
@@ -224,7 +233,7 @@ unsafe impl Memory for Bank {
         let block = Heap.allocate(outer, node)?;
         let place = self.place(node);
         self.nodes[place].fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the head is at least so large, and aligned.
+        // SAFETY: the head is at least as large as a `usize`, and aligned.
         unsafe { block.cast::<usize>().write(place) };
         // SAFETY: within the block.
         Some(unsafe { block.add(outer.align()) })

@@ -1,6 +1,6 @@
 //! membarrier on the machine: the two-thread litmus shapes, with a rare side that calls it and a
 //! frequent one that has nothing; the situations in which the call may find the frequent side's
-//! processor; and what is expected of each.
+//! processor; and what is expected of each. Tests and the example `missing_barrier` call it.
 
 use std::boxed::Box;
 use std::format;
@@ -15,8 +15,9 @@ use crate::linux::abi::{
 };
 use crate::{Config, Engine};
 
-/// The two words.
+/// The word of a shape that is called x.
 const X: u64 = 0;
+/// The word of a shape that is called y.
 const Y: u64 = 4;
 
 /// An access of a shape.
@@ -27,8 +28,9 @@ enum Access {
 }
 use Access::{Get, Set};
 
-/// Two accesses a side, and the outcome that program order forbids: what the loads read, in their
-/// order (rare side first), and what the words hold in the end, where that matters.
+/// A litmus shape: two accesses a side, and the outcome that program order forbids, which is what
+/// the loads read, in their order (rare side first), and what the words hold in the end, where that
+/// matters.
 struct Shape {
     name: &'static str,
     rare: [Access; 2],
@@ -37,6 +39,7 @@ struct Shape {
     end: &'static [(u64, u32)],
 }
 
+/// The shapes that are tried, by their usual names.
 const SHAPES: [Shape; 9] = [
     Shape {
         name: "store buffering",
@@ -70,24 +73,24 @@ const SHAPES: [Shape; 9] = [
 /// How the call finds the frequent thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Situation {
-    /// Running, on a processor that nothing else wants.
+    /// It runs, on a processor that nothing else wants.
     Running,
-    /// Running; the scheduler takes the processor for a thread of another space.
+    /// It runs; the scheduler takes the processor for a thread of another space.
     Leaving,
-    /// About to run, on a processor that runs a thread of another space.
+    /// It is about to run, on a processor that runs a thread of another space.
     Coming,
-    /// About to run, on a processor that is lazy, and has cleared its bit or is about to.
+    /// It is about to run, on a processor that is lazy, and has cleared its bit or is about to.
     Lazy,
-    /// On the second of two others; the first runs a sibling.
+    /// It runs on the second of two other processors; the first runs a sibling.
     Second,
-    /// Running, and moved to another processor.
+    /// It runs, and is moved to another processor.
     Moving,
-    /// Running; the caller is moved to another processor.
+    /// It runs; the caller is moved to another processor.
     Caller,
 }
 
 impl Situation {
-    /// All.
+    /// All situations.
     pub const ALL: [Situation; 7] = [
         Situation::Running,
         Situation::Leaving,
@@ -98,13 +101,13 @@ impl Situation {
         Situation::Caller,
     ];
 
-    /// Whether a thread changes processors in it: these have many more states.
+    /// Returns true if a thread changes processors in it: such situations have many more states.
     pub fn moves(self) -> bool {
         matches!(self, Situation::Moving | Situation::Caller)
     }
 
-    /// Where the threads are (0: rare, 1: frequent, 2: a third, of this space or another),
-    /// switches, shoot-downs.
+    /// Returns where the threads are (0: rare, 1: frequent, 2: a third, of this space or another),
+    /// and the numbers of switches and shoot-downs.
     fn start(self) -> (Vec<Start>, u8, u8) {
         let rare = Start::Runs(0);
         match self {
@@ -119,7 +122,7 @@ impl Situation {
     }
 }
 
-/// Which call the rare side makes.
+/// The calls that the rare side may make, by their names.
 const COMMANDS: [(&str, u32); 3] = [
     ("private", MEMBARRIER_CMD_PRIVATE_EXPEDITED),
     ("global", MEMBARRIER_CMD_GLOBAL_EXPEDITED),
@@ -132,15 +135,16 @@ pub struct Case {
     shape: usize,
     situation: Situation,
     command: u32,
-    /// How memory behaves.
+    /// The memory model.
     pub model: Model,
-    /// What is left out.
+    /// The parts that are left out.
     pub cuts: Vec<Cut>,
-    /// The engine finds no memory for the mask.
+    /// True if the engine finds no memory for the mask.
     pub no_memory: bool,
 }
 
-/// All shapes in all situations, with one of the three commands: "private", "global" or "delayed".
+/// Returns all shapes in all situations, with one of the three commands: "private", "global" or
+/// "delayed".
 ///
 /// # Panics
 /// If it is none of these.
@@ -151,29 +155,29 @@ pub fn cases(command: &str, model: Model) -> Vec<Case> {
 }
 
 impl Case {
-    /// The same without some part.
+    /// Returns the case without a part.
     pub fn without(&self, cut: Cut) -> Case {
         let mut case = self.clone();
         case.cuts.push(cut);
         case
     }
 
-    /// The same where the engine finds no memory for the mask.
+    /// Returns the case where the engine finds no memory for the mask.
     pub fn without_memory(&self) -> Case {
         Case { no_memory: true, ..self.clone() }
     }
 
-    /// How the call finds the frequent thread.
+    /// Returns how the call finds the frequent thread.
     pub fn situation(&self) -> Situation {
         self.situation
     }
 
-    /// The name of its shape.
+    /// Returns the name of its shape.
     pub fn shape(&self) -> &'static str {
         SHAPES[self.shape].name
     }
 
-    /// In one line.
+    /// Returns the case in one line.
     pub fn title(&self) -> String {
         let (command, _) = COMMANDS.iter().find(|(_, command)| *command == self.command).expect("one of them");
         let memory = if self.no_memory { ", no memory" } else { "" };
@@ -181,7 +185,7 @@ impl Case {
         format!("{command}, {}, {situation:?}, {model:?}, without {cuts:?}{memory}", self.shape())
     }
 
-    /// The machine.
+    /// Makes the machine that runs the case.
     ///
     /// # Panics
     /// Never, but for a fault of the machine's.
@@ -193,7 +197,8 @@ impl Case {
         setup.cuts.clone_from(&self.cuts);
         setup.switches = switches;
         setup.shootdowns = shootdowns;
-        // Where the call is for all, the frequent side is another process with the same memory.
+        // If the call is for all processes, the frequent side is another process with the same
+        // memory.
         let page = Some(Page::shared(0));
         setup.spaces = std::vec![std::vec![page], std::vec![page]];
         if self.situation == Situation::Lazy && global {
@@ -206,12 +211,13 @@ impl Case {
         for (thread, register) in
             [(0, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED), (1, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED)]
         {
-            engine.membarrier(&machine.outside(thread), register, 0, 0).expect("the machine refuses nobody");
+            engine.membarrier(&machine.outside(thread), register, 0, 0).expect("the machine refuses no thread");
         }
         bank.refuse(self.no_memory);
         machine
     }
 
+    /// Returns the threads of the case.
     fn threads(&self, engine: &Arc<Engine<Thread>>) -> Vec<Spawn> {
         let Shape { rare, frequent, .. } = &SHAPES[self.shape];
         let (rare, frequent, command) = (*rare, *frequent, self.command);
@@ -219,15 +225,15 @@ impl Case {
         let engine = Arc::clone(engine);
         let rare = Spawn::new("rare", 0, move |thread| {
             let first = access(thread, rare[0]);
-            engine.membarrier(thread, command, 0, 0).expect("the machine refuses nobody");
+            engine.membarrier(thread, command, 0, 0).expect("the machine refuses no thread");
             result(first, access(thread, rare[1]))
         });
         let frequent = Spawn::new("frequent", u8::from(global), move |thread| {
             let first = access(thread, frequent[0]);
             result(first, access(thread, frequent[1]))
         });
-        // A sibling of the rare one, so that that is never alone; elsewhere a thread of another
-        // space.
+        // The third thread is a sibling of the rare one, so that this is never alone; elsewhere it
+        // is a thread of another space.
         let ours = self.situation == Situation::Second;
         let third = Spawn::new("other", u8::from(!ours && !global), |_: &Thread| 0);
         let mut threads = std::vec![rare, frequent, third];
@@ -243,7 +249,10 @@ impl Case {
         threads
     }
 
-    /// Tries all schedules.
+    /// Tries all schedules, for the outcome that program order forbids.
+    ///
+    /// # Panics
+    /// Never, but for a fault of the machine's.
     pub fn explore(&self) -> Report {
         let shape = &SHAPES[self.shape];
         let is_load = |access: &&Access| matches!(access, Get(_));
@@ -259,6 +268,7 @@ impl Case {
 /// More states than any case has.
 const LIMIT: usize = 4_000_000;
 
+/// Makes an access; returns what a load read.
 fn access(thread: &Thread, access: Access) -> Option<u32> {
     match access {
         Get(word) => Some(thread.get(word)),
@@ -269,17 +279,19 @@ fn access(thread: &Thread, access: Access) -> Option<u32> {
     }
 }
 
-/// What was loaded, as a number: the last in the lowest byte.
+/// Returns what was loaded as a number: the last in the lowest byte.
 fn result(first: Option<u32>, second: Option<u32>) -> u64 {
     [first, second].into_iter().flatten().fold(0, |sum, value| sum << 8 | u64::from(value))
 }
 
+/// Returns what was loaded, by a number and how many loads there were.
 fn loaded(result: u64, count: usize) -> Box<dyn Iterator<Item = u32>> {
     Box::new((0..count).rev().map(move |i| (result >> (8 * i) & 0xff) as u32))
 }
 
-/// A case that goes wrong where one part is left out, under the strongest model in which any does,
-/// and its search; `None` where none does. The cases in which a thread moves are not looked at.
+/// Returns a case that goes wrong where one part is left out, under the strongest model in which
+/// any does, and its search; `None` where none does. The cases in which a thread moves are not
+/// tried.
 pub fn missing_barrier(cut: Option<Cut>, no_memory: bool) -> Option<(Case, Report)> {
     [Model::Sc, Model::Tso, Model::Pso, Model::Weak].into_iter().find_map(|model| {
         let small = cases("private", model).into_iter().filter(|case| !case.situation.moves());

@@ -1,4 +1,5 @@
-//! Which steps a state allows, and what a step makes of it.
+//! Which steps a state allows, and what a step makes of it. `explore`, `live` and `print` call it;
+//! it calls `memory`.
 
 use std::vec::Vec;
 
@@ -8,14 +9,17 @@ use super::memory::At;
 use super::setup::{PAGE, Page};
 use crate::{Access, Clock, Errno};
 
-/// The answer to an access that faults, and to a park.
+/// The answer to an access that faults.
 pub(crate) const FAULT: u64 = 1 << 32;
+/// The answer to a park that an unpark ended.
 pub(crate) const UNPARKED: u8 = 0;
+/// The answer to a park whose deadline came.
 pub(crate) const TIMED_OUT: u8 = 1;
+/// The answer to a park that a signal ended.
 pub(crate) const INTERRUPTED: u8 = 2;
 
 impl Machine {
-    /// What the processor would do next, and for which thread (`None`: the kernel).
+    /// Returns what the processor would do next, and for which thread (`None`: the kernel).
     pub(crate) fn next(&self, state: &State, programs: &mut dyn Programs, here: usize) -> Option<(Next, Option<u8>)> {
         let processor = &state.processors[here];
         if let Some((task, node)) = processor.work {
@@ -29,7 +33,7 @@ impl Machine {
         Some((programs.thread(thread, runner.node), Some(thread)))
     }
 
-    /// All steps that are possible.
+    /// Returns all steps that are possible.
     pub(crate) fn steps(&self, state: &State, programs: &mut dyn Programs) -> Vec<Step> {
         let mut steps = Vec::new();
         for processor in 0..self.layout.processors {
@@ -61,10 +65,10 @@ impl Machine {
         steps
     }
 
-    /// What can happen to a processor.
+    /// Adds what can happen to a processor.
     fn events(&self, state: &State, processor: u8, steps: &mut Vec<Step>) {
         let cpu = &state.processors[usize::from(processor)];
-        // In a handler or a context switch, or under a run-queue lock: interrupts and switches
+        // In a handler or a context switch, or under a run-queue lock, interrupts and switches
         // wait.
         if cpu.work.is_some() || cpu.locks > 0 {
             return;
@@ -100,7 +104,7 @@ impl Machine {
         }
     }
 
-    /// The ways in which a request can be met now.
+    /// Adds the ways in which a request can be served now.
     fn choices(&self, state: &State, here: usize, thread: Option<u8>, request: Request, mut add: impl FnMut(u8)) {
         let memory = &state.memory;
         let all = |at| 0..memory.choices(here, at);
@@ -149,12 +153,12 @@ impl Machine {
         }
     }
 
-    /// Where the last interrupt to a processor is acknowledged, and its number.
+    /// Returns where the last interrupt to a processor is acknowledged, and its number.
     fn acknowledged(&self, state: &State, here: usize, by: u8) -> (At, u32) {
         (self.layout.acknowledged(here as u8, by), state.processors[here].sent[usize::from(by)])
     }
 
-    /// The page of an address, in a thread's space.
+    /// Returns the page of an address, in a thread's space.
     pub(crate) fn page(&self, thread: u8, address: u64) -> Option<(u8, u8, Page)> {
         let space = self.setup.threads[usize::from(thread)].space;
         let number = u8::try_from(address / PAGE).ok()?;
@@ -162,7 +166,7 @@ impl Machine {
         page.map(|page| (space, number, page))
     }
 
-    /// The word of an access to user memory, if it does not fault.
+    /// Returns the word of an access to user memory, if it does not fault.
     pub(crate) fn user(&self, state: &State, thread: Option<u8>, address: u64, access: User) -> Option<At> {
         let (space, number, page) = self.page(thread?, address)?;
         if (access != User::Load && !page.writable) || state.absent.contains(&(space, number)) {
@@ -222,10 +226,10 @@ impl Machine {
         self.settle(state, programs);
     }
 
-    /// A processor's next request is met.
+    /// Serves a processor's next request.
     fn go(&self, state: &mut State, here: usize, choice: u8, programs: &mut dyn Programs) {
         let Some((Next::Ask(request), thread)) = self.next(state, programs, here) else { return };
-        // What concerns the thread, else what concerns memory and interrupts.
+        // The thread's part of the request, if there is one, else memory's and the interrupts'.
         let answer = match thread {
             Some(thread) => self.perform_thread(state, here, thread, request, choice),
             None => None,
@@ -244,7 +248,7 @@ impl Machine {
         }
     }
 
-    /// What concerns memory and interrupts.
+    /// Serves a request that concerns memory and interrupts; returns the answer.
     fn perform(&self, state: &mut State, here: usize, request: Request, choice: u8) -> u64 {
         let model = self.setup.model;
         match request {
@@ -285,12 +289,13 @@ impl Machine {
         }
     }
 
-    /// What concerns the thread itself; `None`: the rest.
+    /// Serves a request that concerns the thread itself; `None`: [`perform`](Self::perform) serves
+    /// it, or the rest of it.
     fn perform_thread(&self, state: &mut State, here: usize, thread: u8, request: Request, choice: u8) -> Option<u64> {
         let model = self.setup.model;
         let runner = &mut state.threads[usize::from(thread)];
         match request {
-            // Counted only: memory has the rest (`perform`).
+            // Counted only: `perform` does the rest, in memory.
             Request::Lock { .. } => state.processors[here].locks += 1,
             Request::Unlock { .. } => state.processors[here].locks -= 1,
             Request::Pin => {
@@ -348,7 +353,7 @@ impl Machine {
         None
     }
 
-    /// Programs that have come to their end.
+    /// Ends programs that have nothing more to do.
     fn settle(&self, state: &mut State, programs: &mut dyn Programs) {
         for here in 0..state.processors.len() {
             match self.next(state, programs, here) {
@@ -359,15 +364,15 @@ impl Machine {
         }
     }
 
-    /// Whether nothing more can come of it: all threads have ended, and what they stored is in
-    /// memory.
+    /// Returns true if nothing more can come of a state: all threads have ended, and what they
+    /// stored is in memory.
     pub(crate) fn is_over(&self, state: &State) -> bool {
         let quiet = (0..state.processors.len()).all(|here| state.memory.is_drained(here));
         quiet && state.threads.iter().all(|runner| runner.ended.is_some())
     }
 }
 
-/// A task of a processor's has ended.
+/// Ends a task of a processor's.
 fn finish(state: &mut State, here: usize) {
     let cpu = &mut state.processors[here];
     match cpu.work.take() {

@@ -1,4 +1,5 @@
-//! A thread of the machine: the host that the engine sees.
+//! A thread of the machine: the host that the engine sees. Programs and the engine call it; it asks
+//! its machine, by requests.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -17,24 +18,28 @@ use crate::{
 
 /// How a thread asks its machine.
 pub(crate) enum Line {
-    /// It does not.
+    /// The thread does not run, and asks nothing.
     Outside,
-    /// It has been asked before.
+    /// The thread gets the answers that its tree has.
     Replay(Rc<Replay>),
-    /// It waits for the answer.
+    /// The thread sends its request, and waits for the answer.
     Live(Sender<super::machine::Next>, Receiver<u64>),
 }
 
-/// A thread of a machine, as its program and the engine see it.
+/// A thread of a machine, as its program and the engine see it: a [`Host`] with [`Processors`] and
+/// [`Nodes`]. Its address space is the [`Setup`](super::Setup)'s, from address 0 on.
+///
+/// Methods that access memory or the machine panic on a thread from [`Machine::outside`].
 pub struct Thread {
     number: u8,
     space: u8,
+    /// The number of threads of its space.
     siblings: u32,
     line: Line,
     layout: Arc<Layout>,
     spaces: Arc<[Space<Thread>]>,
     pages: std::vec::Vec<Option<super::Page>>,
-    /// Full barriers since it was pinned.
+    /// The number of full barriers since it was pinned.
     barriers: Cell<u32>,
 }
 
@@ -54,13 +59,14 @@ impl Thread {
         }
     }
 
+    /// Asks the machine, and waits for its answer.
     fn ask(&self, request: Request) -> u64 {
         match &self.line {
             Line::Outside => panic!("a thread that does not run has no part in the machine"),
             Line::Replay(replay) => replay.ask(request),
             Line::Live(to, from) => {
                 let sent = to.send(super::machine::Next::Ask(request));
-                // The machine has stopped: so does the thread, unless it is about to.
+                // The machine has stopped: so does the thread, unless it is unwinding already.
                 match from.recv() {
                     Ok(answer) if sent.is_ok() => answer,
                     _ if std::thread::panicking() => 0,
@@ -70,6 +76,7 @@ impl Thread {
         }
     }
 
+    /// Accesses user memory.
     fn user(&self, address: Address, access: User) -> Result<u32, Fault> {
         match self.ask(Request::User { address, access }) {
             FAULT => Err(Fault),
@@ -77,22 +84,23 @@ impl Thread {
         }
     }
 
-    /// Its number.
+    /// Returns the thread's number, which is its place in
+    /// [`Setup::threads`](super::Setup::threads).
     pub fn number(&self) -> u8 {
         self.number
     }
 
-    /// The node of the processor that it runs on at this moment.
+    /// Returns the node of the processor that the thread runs on at this moment.
     pub fn node(&self) -> u32 {
         let processor = self.ask(Request::Pin) as u8;
         self.ask(Request::Unpin);
         self.layout.node(processor)
     }
 
-    /// Loads a word; its page is there.
+    /// Loads a word, plainly. Its page must be there.
     ///
     /// # Panics
-    /// If it is not.
+    /// If the page is not there.
     pub fn get(&self, address: Address) -> u32 {
         self.user(address, User::Load).expect("a page that is there")
     }
@@ -105,7 +113,7 @@ impl Thread {
         self.user(address, User::Store(value)).expect("a page that is there, and writable");
     }
 
-    /// A full barrier of its own.
+    /// Makes a full barrier.
     pub fn fence(&self) {
         self.ask(Request::Fence);
     }
@@ -228,7 +236,7 @@ impl Nodes for Thread {
 
 impl Processors<Thread> for Thread {
     fn abilities(&self) -> Abilities {
-        // Its processors have no instruction streams to serialize, and its threads no restartable
+        // The processors have no instruction streams to serialize, and the threads no restartable
         // sequences.
         Abilities { delayed: true, expedited: true, sync_core: false, rseq: false }
     }
@@ -275,7 +283,7 @@ impl Processors<Thread> for Thread {
             self.ask(Request::Lock { at: queue });
         }
         let runs = self.ask(Request::Load { at: current });
-        // Number 0 is nobody's; else the space's, and one.
+        // Number 0 is no space's; else it is the space's, and one.
         if let Some(space) = (runs as usize).checked_sub(1) {
             see(&self.spaces[space]);
         }

@@ -1,5 +1,6 @@
 //! Programs as trees: what one asks next, given the answers so far. It is run again from its
-//! beginning for each place that is new.
+//! beginning for each place that is new. `explore` and `print` use it for threads and tasks, `live`
+//! for tasks alone.
 
 use std::boxed::Box;
 use std::cell::Cell;
@@ -19,17 +20,18 @@ pub(crate) struct Replay {
     asked: Cell<Option<Request>>,
 }
 
-/// Ends a program: it has asked something new, or nobody listens any more.
+/// The panic that ends a program which has asked something new, or whose machine has stopped.
 pub(crate) struct Stop;
 
 impl Replay {
+    /// Returns the next answer, or ends the program.
     pub(crate) fn ask(&self, request: Request) -> u64 {
         let given = self.given.get();
         if let Some(answer) = self.answers.get(given) {
             self.given.set(given + 1);
             return *answer;
         }
-        // What is cleaned up while it ends asks too, and is not heard.
+        // What is cleaned up while the program ends asks too, and gets no answer of the machine's.
         if !std::thread::panicking() {
             self.asked.set(Some(request));
             resume_unwind(Box::new(Stop));
@@ -37,6 +39,7 @@ impl Replay {
         0
     }
 
+    /// Runs a program with these answers; returns what it asks next.
     fn run(answers: Vec<u64>, program: impl FnOnce(Rc<Replay>) -> u64) -> Next {
         let replay = Rc::new(Replay { answers, given: Cell::new(0), asked: Cell::new(None) });
         match catch_unwind(AssertUnwindSafe(|| program(Rc::clone(&replay)))) {
@@ -52,13 +55,15 @@ impl Replay {
 /// A program's tree, as far as it is known.
 #[derive(Default)]
 struct Tree {
-    /// Parent, and the answer that leads from it here.
+    /// The parent of each place, and the answer that leads from it here.
     places: Vec<(Node, u64)>,
+    /// What the program does next at each place.
     next: Vec<Next>,
     children: HashMap<(Node, u64), Node>,
 }
 
 impl Tree {
+    /// Returns the answers that lead to a place.
     fn path(&self, mut node: Node) -> Vec<u64> {
         let mut answers = Vec::new();
         while node != 0 {
@@ -70,6 +75,7 @@ impl Tree {
         answers
     }
 
+    /// Returns what the program does next at a place.
     fn next(&mut self, node: Node, run: impl FnOnce(Vec<u64>) -> Next) -> Next {
         if self.places.is_empty() {
             self.places.push((0, 0));
@@ -82,6 +88,7 @@ impl Tree {
         self.next[node as usize]
     }
 
+    /// Returns the place to which an answer leads.
     fn child(&mut self, node: Node, answer: u64, run: impl FnOnce(Vec<u64>) -> Next) -> Node {
         if let Some(child) = self.children.get(&(node, answer)) {
             return *child;
