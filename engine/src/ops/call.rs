@@ -1,11 +1,11 @@
-//! What an operation has at hand: the engine, the calling thread, its space; and how it comes to
-//! the bucket of a key.
+//! What every operation works with: the engine, the calling thread and its space; and how it finds
+//! and locks the bucket of a key. Made by the operations; calls `table`.
 
 use core::ptr::NonNull;
 
 use crate::atomic::fence_after_exchange;
 use crate::engine::Engine;
-use crate::mutant::{mutated, step};
+use crate::mutant::{check, mutated, step};
 use crate::table::Table;
 use crate::table::key::Key;
 use crate::table::locked::{BucketRef, Locked};
@@ -15,7 +15,7 @@ use crate::table::space::{PrivateTable, TablePin};
 use crate::waiter::{Handle, Waiter};
 use crate::{Access, Errno, Host, Node, Scope, Space, Word};
 
-/// One call: the engine, the calling thread, its space. Operations are its methods.
+/// A call of the engine: the engine, the calling thread, its space. Operations are its methods.
 pub(crate) struct Call<'a, H: Host> {
     pub(crate) engine: &'a Engine<H>,
     pub(crate) host: &'a H,
@@ -29,17 +29,17 @@ impl<H: Host> Clone for Call<'_, H> {
 }
 impl<H: Host> Copy for Call<'_, H> {}
 
-/// A bucket's lock, and what keeps the bucket the right one.
+/// A held lock of a bucket, and the pin that keeps the bucket's table the right one.
 pub(crate) struct Held<'a, H: Host> {
-    // First: given up before the table pin is.
+    // The first field: the lock is released before the table pin is.
     pub(crate) locked: Locked<'a, H>,
     pub(crate) pin: Option<TablePin<'a, H>>,
 }
 
-/// The locks of two keys' buckets, taken in order.
+/// The held locks of two keys' buckets.
 pub(crate) struct HeldTwo<'a, H: Host> {
     pub(crate) first: Locked<'a, H>,
-    /// None where both keys have the same bucket.
+    /// `None` where both keys have the same bucket.
     pub(crate) second: Option<Locked<'a, H>>,
     pub(crate) pin: Option<TablePin<'a, H>>,
 }
@@ -50,7 +50,8 @@ impl<'a, H: Host> Call<'a, H> {
         Call { engine, host, space: host.space() }
     }
 
-    /// What a word is known by. May sleep, for shared words.
+    /// Returns the key of a word, after the checks of [`check`](Self::check). May sleep, if the
+    /// word is shared or names a node.
     #[inline]
     pub(crate) fn key(&self, word: Word, access: Access) -> Result<Key, Errno> {
         self.check(&word)?;
@@ -66,14 +67,16 @@ impl<'a, H: Host> Call<'a, H> {
         Ok(node.map_or(key, |node| key.at(node % self.engine.config.nodes)))
     }
 
-    /// What an operation on two words, of which the second is written, answers before it does
-    /// anything.
+    /// Returns the error that an operation on two words, of which the second is written, returns
+    /// before it does anything.
     pub(crate) fn check_two(&self, word: Word, on: Word) -> Result<(), Errno> {
         self.key(word, Access::Read)?;
         self.key(on, Access::Write)?;
         Ok(())
     }
 
+    /// Returns `EINVAL` for a misaligned word, and `EFAULT` for an address that is not [in
+    /// range](Host::in_range).
     #[inline]
     pub(crate) fn check(&self, word: &Word) -> Result<(), Errno> {
         if word.address & word.node.alignment_mask() != 0 {
@@ -85,7 +88,8 @@ impl<'a, H: Host> Call<'a, H> {
         Ok(())
     }
 
-    /// The table that a key is in, or was, and its hash there: to be looked at, and no more.
+    /// Returns a table that a key is in, or was in before a resize, and the key's hash there.
+    /// Callers only read it; a call that locks uses [`bucket_ref`](Self::bucket_ref).
     #[inline(always)]
     pub(crate) fn table(&self, key: &Key) -> (&'a Table<H>, u64) {
         if key.is_private() {
@@ -96,20 +100,21 @@ impl<'a, H: Host> Call<'a, H> {
         self.global(key)
     }
 
-    /// The global table of a key, and its hash there.
+    /// Returns the global table of a key, and the key's hash there.
     #[inline(always)]
     fn global(&self, key: &Key) -> (&'a Table<H>, u64) {
         let hash = key.hash(self.engine.config.seed);
         (self.engine.node(key, hash).latest(), hash)
     }
 
-    /// Pins the table of private keys; nothing for others.
+    /// Pins the space's table if the key is private; returns `None` for a shared key.
     #[inline]
     pub(crate) fn pin_table(&self, key: &Key) -> Option<TablePin<'a, H>> {
         key.is_private().then(|| self.space.pin_table())
     }
 
-    /// Where a key is that is to be locked.
+    /// Returns the bucket of a key that the caller is about to lock. A call that takes locks
+    /// several times passes the same pin each time.
     #[inline]
     pub(crate) fn bucket_ref(&self, pin: Option<&TablePin<'a, H>>, key: &Key) -> BucketRef<'a, H> {
         match pin {
@@ -134,24 +139,25 @@ impl<'a, H: Host> Call<'a, H> {
         self.lock_pinned(self.pin_table(key), key)
     }
 
-    /// Locks a key's bucket, by a call that has pinned the table of private keys.
+    /// Locks a key's bucket, for a call that has pinned the table of private keys.
     #[inline(always)]
     pub(crate) fn lock_pinned(&self, pin: Option<TablePin<'a, H>>, key: &Key) -> Held<'a, H> {
         loop {
             let locked = self.bucket_ref(pin.as_ref(), key).lock(self.host, self.space);
-            if !locked.filter().has_migrated() || mutated!(migrated_recheck) {
+            if !check!(migrated_recheck, locked.filter().has_migrated()) {
                 return Held { locked, pin };
             }
         }
     }
 
-    /// Locks a key's bucket, in one step with telling wakers that somebody is about to queue there.
+    /// Locks a key's bucket and, in the same atomic step, sets the key's filter bit: from then on
+    /// wakers know that a thread is about to queue there.
     #[inline]
     pub(crate) fn enter(&self, key: &Key) -> Entered<'a, H> {
         let pin = self.pin_table(key);
         loop {
             let locked = self.bucket_ref(pin.as_ref(), key).enter(self.host, self.space);
-            if !locked.filter().has_migrated() || mutated!(migrated_recheck) {
+            if !check!(migrated_recheck, locked.filter().has_migrated()) {
                 // Pair W (`wake`), the waiter's half, between the exchange that set the filter bit
                 // in the lock word and the load of the futex word.
                 // - If our fence comes first, the waker sees the bit, takes the lock after us, and
@@ -164,7 +170,8 @@ impl<'a, H: Host> Call<'a, H> {
         }
     }
 
-    /// Locks two keys' buckets: smaller ranks first, then by address.
+    /// Locks two keys' buckets, in the same order in every call: smaller ranks first, then by
+    /// address.
     pub(crate) fn lock_two(&self, first: &Key, second: &Key) -> HeldTwo<'a, H> {
         let pin = self.pin_table(first).or_else(|| self.pin_table(second));
         loop {
@@ -188,21 +195,22 @@ impl<'a, H: Host> Call<'a, H> {
         }
     }
 
-    /// Sees to it that the space's table fits its threads.
+    /// Makes the space's private table large enough for its threads, if the key is private.
     #[inline]
     pub(crate) fn fit(&self, key: &Key) {
         if key.is_private() {
             let threads = self.host.threads();
             let enough = (threads as usize).saturating_mul(BUCKETS_A_THREAD);
             match self.space.private_table() {
-                // As a rule.
+                // The usual case.
                 PrivateTable::Present(table) if table.len() >= enough => (),
                 _ => self.engine.reserve_for(self.host, self.space, threads),
             }
         }
     }
 
-    /// A bucket of the key looked crowded: perhaps the table is too small.
+    /// Enlarges the table of a key if it is too small. Called where the key's bucket looked
+    /// crowded.
     #[cold]
     #[inline(never)]
     pub(crate) fn fit_waiters(&self, key: &Key) {
@@ -219,29 +227,30 @@ impl<'a, H: Host> Call<'a, H> {
     }
 }
 
-/// An entered and locked bucket.
+/// A bucket that was locked to queue a waiter there ([`Call::enter`]).
 pub(crate) struct Entered<'a, H: Host> {
-    // In this order: lock, table pin.
+    // In this order: the lock is released before the table pin is.
     pub(crate) locked: Locked<'a, H>,
     _pin: Option<TablePin<'a, H>>,
 }
 
 impl<H: Host> Entered<'_, H> {
-    /// Queues a node; whether the bucket looks crowded. If it is not called, the filter bit is gone
-    /// with this.
+    /// Queues a node, and returns true if the bucket looks crowded. Where `self` is dropped
+    /// instead, nothing is queued, and the filter bit goes with the lock.
     ///
     /// # Safety
-    /// It is idle, and stays where it is until it was woken or has been taken out.
+    /// The node is idle, and is not moved until it was woken or has been taken out.
     pub(crate) unsafe fn queue(mut self, node: &Waiter<H>, handle: Handle<H>, key: Key) -> bool {
         // SAFETY: the caller's promise.
         unsafe { self.locked.queue(node, handle, key) }
     }
 
-    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere; `beside`: behind that
-    /// one, if it is given.
+    /// Queues a node like [`queue`](Self::queue), but one that has its handle already or keeps it
+    /// elsewhere. `beside` is a waiter of the same list: the node is put after it, with the same
+    /// priority.
     ///
     /// # Safety
-    /// The same.
+    /// The node is idle, and is not moved until it was woken or has been taken out.
     pub(crate) unsafe fn place(mut self, node: &Waiter<H>, key: Key, beside: Option<NonNull<Waiter<H>>>) -> bool {
         // SAFETY: the caller's promise.
         unsafe { self.locked.place(node, key, beside) }

@@ -1,5 +1,5 @@
-//! The operations on futex words, a file each. Each is a method of [`Engine`](crate::Engine), which
-//! makes a `call` and works by its methods.
+//! The operations on futex words, one file each. An operation is a method of
+//! [`Engine`](crate::Engine), which makes a `call` and does its work through that one's methods.
 
 pub(crate) mod call;
 pub(crate) mod cutoff;

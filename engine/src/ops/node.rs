@@ -1,12 +1,17 @@
-//! At which node the waiters of a word are, as all who wake it find out too. Used by `call`.
+//! The NUMA node at which the waiters of a word are queued, which a wake of the word finds too.
+//! Called by `call`, calls the host's `Nodes`.
 
 use crate::ops::call::Call;
 use crate::table::word::{NO_NODE, Node};
 use crate::{Access, Address, Errno, Host, Word};
 
 impl<H: Host> Call<'_, H> {
-    /// The node that a word names, if it does; may sleep. Where the host knows no nodes, a word
-    /// that names one is `EINVAL`.
+    /// Returns the node that a word names, or `None` if the host may choose it by a hash. May
+    /// sleep.
+    ///
+    /// # Errors
+    /// `EINVAL`: the word names a node where the host knows none, or one that the machine does not
+    /// have. `EFAULT`: the node number after the word is not accessible.
     pub(crate) fn named_node(&self, word: &Word) -> Result<Option<u32>, Errno> {
         if word.node == Node::Hashed {
             return Ok(None);
@@ -15,7 +20,7 @@ impl<H: Host> Call<'_, H> {
         if !word.node.is_beside() {
             return Ok(nodes.policy(word.address).filter(|&node| nodes.has(node)));
         }
-        // Not past the word alone.
+        // The caller has checked the word's own address only.
         if !self.host.in_range(word.address + 4) {
             return Err(Errno::EFAULT);
         }
@@ -24,7 +29,7 @@ impl<H: Host> Call<'_, H> {
         if nodes.has(node) { Ok(Some(node)) } else { Err(Errno::EINVAL) }
     }
 
-    /// The number at an address, having put `instead` there if it is none.
+    /// Returns the node number at an address. If there is none yet, stores `instead()` there first.
     fn settle_node(&self, address: Address, instead: impl Fn() -> u32) -> Result<u32, Errno> {
         loop {
             let found = match self.host.load(address) {
@@ -40,7 +45,7 @@ impl<H: Host> Call<'_, H> {
             let node = instead();
             match self.host.compare_exchange(address, NO_NODE, node) {
                 Ok(NO_NODE) => return Ok(node),
-                // Another was quicker.
+                // Another thread stored a number first.
                 Ok(found) => return Ok(found),
                 Err(_) => self.host.fault_in(address, Access::Write)?,
             }

@@ -1,4 +1,5 @@
-//! REQUEUE and CMP_REQUEUE: wake some of a word's waiters, and have others wait on another word.
+//! REQUEUE and CMP_REQUEUE: wake some of a word's waiters, and move others to another word. Called
+//! by the host and the decoders (`linux`).
 
 use crate::atomic::{Ordering, fence};
 use crate::mutant::{check, mutated};
@@ -7,33 +8,38 @@ use crate::table::key::Key;
 use crate::waiter::wake_queue::WakeQueue;
 use crate::{Access, Engine, Errno, Fault, Host, Word};
 
-/// Wakes and moves: any waiter, whatever its bitset.
+/// The bitset of a wake that may choose any waiter.
 const ANY: u32 = u32::MAX;
 
-/// What a requeue did.
+/// The outcome of a requeue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Requeue {
-    /// So many were woken or moved.
+    /// This many waiters were woken or moved, counted together.
     Done(u32),
-    /// The word did not hold the value: `EAGAIN`.
+    /// The word did not hold the expected value: `EAGAIN`. No waiter was woken or moved.
     Changed,
 }
 
 impl<H: Host> Engine<H> {
-    /// If `from` holds `expected` (or whatever it holds, without): wakes up to `wake` of its
-    /// waiters, in order, and has up to `requeue` others wait on `to`, behind those that do. They
-    /// keep their bitsets and deadlines. The comparison is made under the lock of `from`'s bucket,
-    /// so no waiter comes between it and the move. `to` is not read.
+    /// Wakes up to `wake` of the waiters of `from`, in order, and moves up to `requeue` others to
+    /// `to`, behind the waiters there that are as urgent. With `expected`, nothing is done unless
+    /// `from` holds that value. Moved waiters keep their bitsets and deadlines. The comparison is
+    /// made under the lock of `from`'s bucket, so no waiter comes between it and the move. `to` is
+    /// not read.
+    ///
+    /// Memory ordering: what happens before this call happens before the return of the waiters that
+    /// it wakes. If waiters were moved, a full fence follows: a caller that then reads `to`'s word
+    /// sees a store to it, or the wake after that store finds the moved waiters.
     ///
     /// # Cost
-    /// Two locks; they are held for at most one pass over the waiters of each of the two buckets,
-    /// and two more over `from`'s where there are some to be woken. Each 16 that are woken cost
-    /// another hold.
+    /// Two locks (one, if the words share a bucket). They are held for at most one pass over the
+    /// waiters of each of the two buckets, and two more over those of `from`'s where some are to be
+    /// woken. Each 16 that are woken cost another hold.
     ///
     /// # Errors
-    /// `EINVAL`: a misaligned word, words of different scope, a waiter that waits for a lock with
-    /// priority inheritance or to be moved to one. `EFAULT`: nothing is there, for `from` with
-    /// `expected` and for shared words.
+    /// `EINVAL`: a misaligned word, words of different scope, or a waiter that waits for a lock
+    /// with priority inheritance or to be moved to one. `EFAULT`: the word is not accessible, for
+    /// `from` with `expected` and for shared words.
     pub fn requeue(
         &self,
         host: &H,
@@ -43,7 +49,7 @@ impl<H: Host> Engine<H> {
         requeue: u32,
         expected: Option<u32>,
     ) -> Result<Requeue, Errno> {
-        // A private waiter's space must outlive it where it waits.
+        // A private waiter must not be moved to where its space does not keep it.
         if from.scope != to.scope {
             return Err(Errno::EINVAL);
         }
@@ -68,13 +74,13 @@ impl<H: Host> Engine<H> {
 
 impl<'a, H: Host> Call<'a, H> {
     fn requeue(&self, mut held: HeldTwo<'a, H>, from: &Key, to: &Key, wake: u32, requeue: u32) -> Result<u32, Errno> {
-        // As on Linux, which counts both together.
+        // Linux counts the woken and the moved together.
         let most = wake.saturating_add(requeue);
         let mut wake_queue = WakeQueue::new(self.host);
         let cutoff = held.cutoff(from);
         let mut woken = 0;
         loop {
-            // Those to be woken come first in the list.
+            // Those at the head of the list are woken, those after them moved.
             let more = held.first.wake(from, ANY, wake - woken, cutoff.below, |handle| wake_queue.push(handle));
             woken += *more.as_ref().unwrap_or(&0);
             // As many were woken as wanted, or as there are, or a waiter of another kind ended it:
@@ -101,7 +107,7 @@ impl<'a, H: Host> Call<'a, H> {
             drop(held);
             wake_queue.unpark(true);
             held = self.lock_two(from, to);
-            // Another table by now: no waiter of the first one is left.
+            // The key is in another table by now: no waiter of the first table is left.
             if !cutoff.goes_on(held.cutoff(from)) {
                 drop(held);
                 wake_queue.unpark(false);

@@ -1,4 +1,5 @@
-//! WAIT and WAIT_BITSET: sleep while a word holds a value.
+//! WAIT and WAIT_BITSET: sleep while a word holds a value. Also what the other waits (`wait_async`,
+//! `waitv`, `pi::waiter`) share: queueing, comparing again, leaving.
 
 use core::pin::{Pin, pin};
 
@@ -11,27 +12,37 @@ use crate::{Access, Deadline, Engine, Errno, Fault, Host, ParkEnd, Scope, Word};
 /// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// A wake (or a requeue's) chose this waiter.
+    /// A wake chose this waiter: [`Engine::wake`], or the wake that is part of a requeue or
+    /// WAKE_OP.
     Woken,
-    /// The word did not hold the value: `EAGAIN`.
+    /// The word did not hold the expected value: `EAGAIN`.
     Changed,
-    /// The time is up: `ETIMEDOUT`. No wake chose this waiter.
+    /// The deadline has passed: `ETIMEDOUT`. No wake chose this waiter.
     TimedOut,
-    /// A signal came: `EINTR`, or the host calls again. No wake chose this waiter.
+    /// A signal came: `EINTR`, unless the host makes the call again. No wake chose this waiter.
     Interrupted,
 }
 
 impl<H: Host> Engine<H> {
-    /// Sleeps while `word` holds `expected`, until a wake that has a bit of `bitset` in common
-    /// chooses this waiter, or until the deadline, or a signal. The comparison and the queueing are
-    /// one step: a wake that begins after another thread stored to the word finds the waiter, or
-    /// the waiter finds the store.
+    /// Sleeps while `word` holds `expected`: until a wake that has a bit of `bitset` in common
+    /// chooses this waiter, until the deadline, or until a signal. The comparison and the queueing
+    /// are one step: a wake that begins after another thread's store to the word finds the waiter,
+    /// or the waiter finds the store.
     ///
-    /// Memory ordering: what was done before the wake happens before a return with [`Wait::Woken`].
+    /// Memory ordering: what happens before the wake happens before a return with [`Wait::Woken`].
+    ///
+    /// A requeue may move the waiter to another word while it sleeps; a wake of that word then
+    /// chooses it.
+    ///
+    /// # Cost
+    /// If the word holds another value: a load. Otherwise one lock of a bucket, held for a pass
+    /// over those of its waiters that are less urgent, and a second lock if the wait ends without a
+    /// wake. The waiter is on the caller's stack; the space's table may be allocated or enlarged
+    /// first.
     ///
     /// # Errors
-    /// `EINVAL`: a bitset of 0, a misaligned word. `EFAULT`: nothing is there. What the host
-    /// answers.
+    /// `EINVAL`: a bitset of 0, or a misaligned word. `EFAULT`: the word is not accessible. Also
+    /// each error of [`Host::fault_in`] and [`Host::resolve_shared`].
     pub fn wait(
         &self,
         host: &H,
@@ -46,25 +57,26 @@ impl<H: Host> Engine<H> {
     }
 }
 
-/// What came of comparing the word of a queued waiter again.
+/// The outcome of comparing the word of a queued waiter again.
 pub(crate) enum Stayed {
     /// The word holds the value that is expected.
     Unchanged,
     /// The word holds another value, and the waiter has left.
     Left,
-    /// It was woken.
+    /// A waker chose the waiter.
     Woken,
-    /// A requeue moved it to another word: what the first one holds means nothing to it.
+    /// A requeue moved the waiter to another word: the value of its first word no longer matters.
     Moved,
 }
 
 impl<H: Host> Call<'_, H> {
-    /// Waits: the word held `expected` a moment ago.
+    /// Waits by a node on this frame. The caller has checked the arguments and seen `expected`
+    /// once.
     #[inline(never)]
     fn wait(self, word: Word, expected: u32, bitset: u32, until: Option<Deadline>, key: Key) -> Result<Wait, Errno> {
         let node = pin!(Waiter::new(key, bitset, self.host.priority()));
         let node = node.into_ref();
-        // Before the node can be queued: whatever happens, it is taken out.
+        // Before the node can be queued: however this function ends, the node is taken out.
         let queued = Queued { call: self, node };
         if !self.queue(node, word, expected, key, || Handle::Task(self.host.task(node.get_ref().flag())))? {
             return Ok(Wait::Changed);
@@ -72,8 +84,8 @@ impl<H: Host> Call<'_, H> {
         queued.park(word, expected, until)
     }
 
-    /// Checks a wait's arguments, and looks at the word once before anything is locked: `None` if
-    /// it has another value.
+    /// Checks a wait's arguments, and loads the word once before anything is locked: `None` if it
+    /// holds another value.
     pub(crate) fn key_to_wait(&self, word: Word, expected: u32, bitset: u32) -> Result<Option<Key>, Errno> {
         if bitset == 0 {
             return Err(Errno::EINVAL);
@@ -81,13 +93,13 @@ impl<H: Host> Call<'_, H> {
         let key = self.key(word, Access::Read)?;
         match self.host.load(word.address) {
             Ok(value) if value != expected => Ok(None),
-            // A fault is for `queue` to serve.
+            // `queue` serves the fault.
             _ => Ok(Some(key)),
         }
     }
 
-    /// Queues a node if the word holds `expected`; whether it did. Faults are served with nothing
-    /// locked, and then it begins again from the key.
+    /// Queues a node if the word holds `expected`, and returns true if it did. Serves faults with
+    /// nothing locked, and then begins again from the key.
     pub(crate) fn queue(
         &self,
         node: Pin<&Waiter<H>>,
@@ -109,15 +121,16 @@ impl<H: Host> Call<'_, H> {
         }
     }
 
-    /// Queues a node if the word holds `expected`; whether it did.
+    /// Queues a node if the word holds `expected`, and returns true if it did; does not serve
+    /// faults.
     pub(crate) fn queue_once(
         &self,
         node: Pin<&Waiter<H>>,
         word: Word,
         expected: u32,
         key: Key,
-        // Made before the lock is taken: it is the host's code, or the executor's. None: the node
-        // has one.
+        // The caller makes it, which runs the host's code or the executor's: no lock is held yet.
+        // `None`: the node has its handle already.
         handle: Option<Handle<H>>,
     ) -> Result<bool, Fault> {
         self.fit(&key);
@@ -127,10 +140,10 @@ impl<H: Host> Call<'_, H> {
             return Ok(false);
         }
         let crowded = match handle {
-            // SAFETY: pinned, idle until now, and its owner takes it out before it goes (`Queued`,
-            // `WaitAsync`).
+            // SAFETY: pinned, idle until now, and taken out before its memory goes, by `Queued` or
+            // `WaitAsync`.
             Some(handle) => unsafe { entered.queue(node.get_ref(), handle, key) },
-            // SAFETY: as above (`Group`).
+            // SAFETY: pinned, idle until now, and taken out before its memory goes, by `Group`.
             None => unsafe { entered.place(node.get_ref(), key, None) },
         };
         if crowded {
@@ -139,8 +152,8 @@ impl<H: Host> Call<'_, H> {
         Ok(true)
     }
 
-    /// Compares the word again that a queued node waits for: the node leaves if the value is
-    /// another one.
+    /// Compares again the word that a queued node waits for. The node leaves if the word holds
+    /// another value.
     #[inline(never)]
     pub(crate) fn recheck(&self, node: Pin<&Waiter<H>>, word: Word, expected: u32) -> Result<Stayed, Errno> {
         if !self.has_changed(word, expected)? {
@@ -150,24 +163,24 @@ impl<H: Host> Call<'_, H> {
         Ok(self.leave_unmoved(node, &key))
     }
 
-    /// Returns true if a word holds another value than is expected; no lock is held.
+    /// Returns true if a word holds another value than `expected`. No lock is held.
     pub(crate) fn has_changed(&self, word: Word, expected: u32) -> Result<bool, Errno> {
         loop {
             match self.host.load(word.address) {
-                Ok(value) => return Ok(value != expected && !mutated!(recheck)),
+                Ok(value) => return Ok(check!(recheck, value != expected)),
                 Err(Fault) => self.host.fault_in(word.address, Access::Read)?,
             }
         }
     }
 
-    /// Takes a node out of its list, unless it was woken, or moved by a requeue to another key than
+    /// Takes a node out of its list, unless it was woken, or a requeue moved it to another key than
     /// `key`.
     pub(crate) fn leave_unmoved(&self, node: Pin<&Waiter<H>>, key: &Key) -> Stayed {
         let node = node.get_ref();
         while let Some(bucket) = node.bucket().filter(|_| !node.is_woken()) {
             // SAFETY: as in `leave`.
             let mut locked = unsafe { bucket.as_ref() }.lock(self.host, self.space);
-            // Under the lock of the bucket that it is in nobody else decides.
+            // Only under the lock of the bucket that it is in are decisions about it final.
             if node.bucket() != Some(bucket) || node.is_woken() {
                 continue;
             }
@@ -183,11 +196,11 @@ impl<H: Host> Call<'_, H> {
         Stayed::Woken
     }
 
-    /// Takes a node that is queued, or was, out of whatever bucket it is in now; false if it was
-    /// woken. Where the host panicked on the way, calling it again goes on from there.
+    /// Takes a node that is or was queued out of the bucket that it is in now. Returns false if it
+    /// was woken. Where the host panicked on the way, a second call goes on from there.
     pub(crate) fn leave(&self, node: Pin<&Waiter<H>>) -> bool {
         let node = node.get_ref();
-        // An exchange would find the same, and cost more.
+        // `is_woken` first: the exchange would find the same, and cost more.
         if node.is_woken() || !node.decide_to_leave() && (!node.has_left() || mutated!(leave_resumed)) {
             return mutated!(leave_decision);
         }
@@ -204,25 +217,26 @@ impl<H: Host> Call<'_, H> {
                 return true;
             }
         }
-        // A waker had it out of its list already, and then found that it had left.
+        // A waker had taken it out of its list, and then found that it had left.
         true
     }
 }
 
-/// A node that may be queued: taken out when this ends.
+/// A guard for a node that may be queued: takes it out when dropped.
 pub(crate) struct Queued<'a, H: Host> {
     pub(crate) call: Call<'a, H>,
     pub(crate) node: Pin<&'a Waiter<H>>,
 }
 
 impl<H: Host> Queued<'_, H> {
-    /// Takes it out; false if it was woken.
+    /// Takes the node out of its list; returns false if it was woken.
     pub(crate) fn leave(self) -> bool {
         let left = self.call.leave(self.node);
         core::mem::forget(self);
         left
     }
 
+    /// Parks until the wait ends, and returns how it did.
     fn park(self, word: Word, expected: u32, until: Option<Deadline>) -> Result<Wait, Errno> {
         let flag = self.node.get_ref().flag();
         loop {
@@ -240,7 +254,7 @@ impl<H: Host> Queued<'_, H> {
                     Err(errno) => return if self.leave() { Err(errno) } else { Ok(Wait::Woken) },
                 },
             };
-            // Whoever was chosen first says so: a wake is never lost.
+            // A waiter that was chosen meanwhile returns `Woken`, so that no wake is lost.
             return Ok(if self.leave() { end } else { Wait::Woken });
         }
     }
@@ -248,8 +262,9 @@ impl<H: Host> Queued<'_, H> {
 
 impl<H: Host> Drop for Queued<'_, H> {
     fn drop(&mut self) {
-        // Does something where the host panicked, and goes on where it panicked while leaving; else
-        // the node is idle. A panic here is one within a panic, which aborts: the node would stay.
+        // Runs only when a host callback unwound; goes on with leaving if that was where it
+        // panicked. An idle node is left alone. A panic here is a double panic and aborts: the node
+        // would stay queued.
         self.call.leave(self.node);
     }
 }

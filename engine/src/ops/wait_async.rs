@@ -1,4 +1,5 @@
-//! WAIT as a future: waits on the same word as blocked threads do, in the same queue.
+//! WAIT as a future: it waits on the same word as blocked threads do, in the same list. Calls what
+//! `wait` shares.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -10,20 +11,20 @@ use crate::ops::wait::Queued;
 use crate::waiter::{Handle, Waiter};
 use crate::{Engine, Errno, Host, Wait, Word};
 
-/// Where the future is.
+/// The progress of a future.
 enum Stage<H: Host> {
     /// Not polled yet.
     New,
     /// The node is queued, or was.
     Queued(Waiter<H>),
-    /// Its answer was given.
+    /// The future has returned its result.
     Done,
 }
 
-/// A wait that is polled: see [`Engine::wait_async`].
+/// A wait that is polled, made by [`Engine::wait_async`].
 #[must_use = "a future waits only when it is polled"]
 pub struct WaitAsync<'a, H: Host> {
-    // With the space as it is now: none is asked of the host when this is dropped.
+    // Holds the space of the call: the host is not asked for it again when the future is dropped.
     call: Call<'a, H>,
     word: Word,
     expected: u32,
@@ -32,20 +33,30 @@ pub struct WaitAsync<'a, H: Host> {
 }
 
 impl<H: Host> Engine<H> {
-    /// [`wait`](Self::wait) as a future: the comparison is made when it is first polled, and from
-    /// then on it is a waiter like the others. It allocates nothing. Ends with [`Wait::Woken`] or
-    /// [`Wait::Changed`]; for a time-out or an interruption it is dropped.
+    /// Returns a future that waits like [`wait`](Self::wait), without a deadline. It compares the
+    /// word when it is first polled, and is a waiter like the others from then on. It allocates
+    /// nothing. It ends with [`Wait::Woken`] or [`Wait::Changed`]; for a time-out or an
+    /// interruption it is dropped.
     ///
-    /// Dropped when it had been chosen by a wake and has not said so, it passes the wake on to
-    /// another waiter of the word (of the word that it was moved to, after a requeue): no wake is
-    /// lost.
+    /// Dropped after a wake chose it and before it returned that, it passes the wake on to another
+    /// waiter of the word (after a requeue: of the word that it was moved to): no wake is lost.
     ///
-    /// Forgotten (`core::mem::forget`) when it waits, it keeps its place: a wake of that address
+    /// Forgotten (`core::mem::forget`) while it waits, it stays in the list: a wake of that address
     /// chooses it one day, whatever word lies there by then, and is lost on it. Its memory stays
-    /// valid, so nothing worse happens.
+    /// valid, because it is pinned, so nothing worse happens.
+    ///
+    /// Memory ordering: what happens before the wake happens before a poll that returns
+    /// [`Wait::Woken`].
+    ///
+    /// # Cost
+    /// The first poll: as [`wait`](Self::wait). A further poll of a future that was not woken: one
+    /// lock of a bucket, to keep the new context's waker. A drop while it waits: one lock.
     ///
     /// # Errors
-    /// As `wait`.
+    /// Those of [`wait`](Self::wait), returned by the first poll.
+    ///
+    /// # Panics
+    /// A poll after the future has ended panics.
     pub fn wait_async<'a>(&'a self, host: &'a H, word: Word, expected: u32, bitset: u32) -> WaitAsync<'a, H> {
         WaitAsync { call: Call::new(self, host), word, expected, bitset, stage: Stage::New }
     }
@@ -56,7 +67,7 @@ impl<H: Host> Future for WaitAsync<'_, H> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the node is not moved: `start` puts it in place before it is queued, and it stays
-        // until `Done` replaces it, when it is in no list.
+        // there until `Done` replaces it, when it is in no list.
         let this = unsafe { self.get_unchecked_mut() };
         let call = this.call;
         let answer = match &this.stage {
@@ -82,7 +93,7 @@ impl<H: Host> Future for WaitAsync<'_, H> {
 }
 
 impl<H: Host> WaitAsync<'_, H> {
-    /// Queues the node; whether it is queued.
+    /// Queues the node; returns false if the word held another value.
     fn start(&mut self, context: &mut Context<'_>) -> Result<bool, Errno> {
         let call = self.call;
         let Some(key) = call.key_to_wait(self.word, self.expected, self.bitset)? else { return Ok(false) };
@@ -95,7 +106,7 @@ impl<H: Host> WaitAsync<'_, H> {
 }
 
 impl<H: Host> Call<'_, H> {
-    /// Whether a node was woken; if not, its waker is this context's from now on.
+    /// Returns true if a node was woken; otherwise stores this context's waker as its handle.
     fn is_woken_else_tell(&self, node: Pin<&Waiter<H>>, context: &Context<'_>) -> bool {
         let node = node.get_ref();
         if node.is_woken() {
@@ -103,7 +114,7 @@ impl<H: Host> Call<'_, H> {
         }
         let mut new = Some(Handle::Waker(context.waker().clone()));
         while !node.is_woken() {
-            // None: just now.
+            // In no list: a waker is about to store its decision.
             let Some(bucket) = node.bucket() else { continue };
             // SAFETY: a bucket of the engine or of the space, both of which this borrows: no call
             // moves a waiter elsewhere (`TablePin`).
@@ -114,7 +125,7 @@ impl<H: Host> Call<'_, H> {
                 let old =
                     if mutated!(new_waker) { new.take() } else { core::mem::replace(&mut links.handle, new.take()) };
                 drop(locked);
-                // Behind the lock: the executor's code.
+                // After unlocking: dropping a waker runs the executor's code.
                 drop(old);
                 return false;
             }
@@ -126,13 +137,14 @@ impl<H: Host> Call<'_, H> {
 impl<H: Host> Drop for WaitAsync<'_, H> {
     fn drop(&mut self) {
         let Stage::Queued(node) = &self.stage else { return };
-        // SAFETY: pinned when it was queued; and it is not moved here.
+        // SAFETY: pinned when it was queued, and not moved here.
         let node = unsafe { Pin::new_unchecked(node) };
         let queued = Queued { call: self.call, node };
         if check!(pass_on, !queued.leave() && node.is_woken()) {
-            // SAFETY: woken: the links are its owner's.
+            // SAFETY: woken, so the links belong to the owner, which is this future.
             let links = unsafe { &*node.get_ref().links() };
-            // An error: only locks with priority inheritance are left, which no wake is for.
+            // An error means that only waiters for locks with priority inheritance are left, which
+            // this wake is not for.
             _ = self.call.wake(&links.key, 1, links.woken_by);
         }
     }

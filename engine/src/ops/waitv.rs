@@ -1,5 +1,6 @@
-//! waitv: sleep until any of several words is woken. One waiter a word, each in its own bucket's
-//! list and decided by itself; what they share is the flag that their thread sleeps on.
+//! waitv: sleep until any of several words is woken. Each word has a waiter of its own, in its own
+//! bucket's list and decided by itself; the waiters of a call share the flag that their thread
+//! sleeps on. Calls what `wait` shares.
 
 use core::ops::Range;
 use core::pin::Pin;
@@ -10,13 +11,13 @@ use crate::ops::wait::Stayed;
 use crate::waiter::{Handle, Waiter};
 use crate::{Access, Deadline, Engine, Errno, Fault, Flag, Host, ParkEnd, Word};
 
-/// The most words of one call.
+/// The greatest number of words that one call waits for.
 pub const MOST_WORDS: usize = 128;
-/// Any wake, whatever its bitset.
+/// The bitset of a waiter that any wake may choose.
 const ANY: u32 = u32::MAX;
 
-/// An entry of a wait on several words: the word, what it is expected to hold, and the memory of
-/// its waiter, so that a call allocates nothing.
+/// An entry of a wait on several words ([`Engine::waitv`]): the word, the value that it is expected
+/// to hold, and the memory of its waiter, so that a call allocates nothing.
 pub struct WaitEntry<H: Host> {
     word: Word,
     expected: u32,
@@ -24,12 +25,12 @@ pub struct WaitEntry<H: Host> {
 }
 
 impl<H: Host> WaitEntry<H> {
-    /// An entry for `word`: it is waited for as long as it holds `expected`.
+    /// Makes an entry that waits for `word` as long as it holds `expected`.
     pub const fn new(word: Word, expected: u32) -> WaitEntry<H> {
         WaitEntry { word, expected, node: None }
     }
 
-    /// The node, which is there as long as a call uses the entry.
+    /// Returns the entry's node, which is there as long as a call uses the entry.
     fn node(&self) -> Pin<&Waiter<H>> {
         let node = self.node.as_ref().expect("a call has put it there");
         // SAFETY: the call borrows the entry for as long as the node may be in a list, and moves
@@ -47,31 +48,33 @@ impl<H: Host> core::fmt::Debug for WaitEntry<H> {
 /// How a wait on several words ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitAny {
-    /// A wake chose this thread by the word with this index; where several did, it is the last of
-    /// them, as on Linux. The others' wakes are used up too: look at all the words.
+    /// A wake chose this thread by the word with this index. Where several wakes did, it is the
+    /// last one's in the order of the words, as on Linux; the other wakes are used up too, so the
+    /// caller has to look at all the words.
     Woken(usize),
-    /// One of the words did not hold its value: `EAGAIN`.
+    /// One of the words did not hold its expected value: `EAGAIN`.
     Changed,
-    /// The time is up: `ETIMEDOUT`. No wake chose this thread.
+    /// The deadline has passed: `ETIMEDOUT`. No wake chose this thread.
     TimedOut,
-    /// A signal came: `EINTR`, or the host calls again. No wake chose this thread.
+    /// A signal came: `EINTR`, unless the host makes the call again. No wake chose this thread.
     Interrupted,
 }
 
 impl<H: Host> Engine<H> {
-    /// Sleeps while each word holds what is expected of it, until a wake chooses this thread by any
-    /// of them, or until the deadline, or a signal. The words are looked at in their order, each in
-    /// one step with being queued. A word may be given more than once.
+    /// Sleeps while each word holds its expected value: until a wake chooses this thread by any of
+    /// them, until the deadline, or until a signal. The words are compared in their order, each in
+    /// one step with queueing its waiter. A word may be given more than once.
     ///
-    /// Memory ordering: as [`wait`](Self::wait).
+    /// Memory ordering: what happens before the wake of the word at an index happens before a
+    /// return with [`WaitAny::Woken`] of that index.
     ///
     /// # Cost
-    /// For each word what a `wait` costs, and once more a lock for those that were not woken.
-    /// Requeues move each word's waiter by itself.
+    /// For each word the cost of a [`wait`](Self::wait), and a second lock for each word whose
+    /// waiter was not woken. A requeue moves each word's waiter by itself.
     ///
     /// # Errors
-    /// `EINVAL`: no word or more than [`MOST_WORDS`], a misaligned one. `EFAULT`: nothing is there.
-    /// What the host answers.
+    /// `EINVAL`: no word, more than [`MOST_WORDS`], or a misaligned one. `EFAULT`: a word is not
+    /// accessible. Also each error of [`Host::fault_in`] and [`Host::resolve_shared`].
     pub fn waitv(&self, host: &H, entries: &mut [WaitEntry<H>], until: Option<Deadline>) -> Result<WaitAny, Errno> {
         if entries.is_empty() || entries.len() > MOST_WORDS {
             return Err(Errno::EINVAL);
@@ -82,11 +85,12 @@ impl<H: Host> Engine<H> {
             let priority = host.priority();
             for entry in entries.iter_mut() {
                 let key = call.key(entry.word, Access::Read)?;
-                // Of all before the first word is compared: see `Host::task`.
+                // The tasks of all entries are made before the first word is compared: see
+                // `Host::task`.
                 let handle = Handle::Task(host.task(&flag));
                 entry.node = Some(Waiter::in_group(key, ANY, priority, &flag, handle));
             }
-            // From here on: whatever happens, they are taken out.
+            // Before a node can be queued: however this function ends, the nodes are taken out.
             let mut group = Group { call, entries, flag: &flag, listed: 0..0 };
             match group.queue()? {
                 Queueing::Ended(end) => return Ok(end),
@@ -97,32 +101,34 @@ impl<H: Host> Engine<H> {
     }
 }
 
-/// Where queueing them got to.
+/// The outcome of queueing all nodes of a call.
 enum Queueing {
-    /// They are all queued.
+    /// All nodes are queued.
     Queued,
-    /// A fault was served, with none of them queued.
+    /// A fault was served, with no node queued: the call begins again.
     Again,
+    /// The call ends so, with no node queued.
     Ended(WaitAny),
 }
 
-/// Nodes of which some may be in lists: taken out when this ends.
+/// A guard for the nodes of a call, of which some may be queued: takes them out when dropped.
 struct Group<'a, H: Host> {
     call: Call<'a, H>,
     entries: &'a [WaitEntry<H>],
     flag: &'a Flag,
-    /// Those that may be.
+    /// The indices of the entries whose nodes may be queued.
     listed: Range<usize>,
 }
 
 impl<H: Host> Group<'_, H> {
+    /// Compares the words and queues their nodes, in order.
     fn queue(&mut self) -> Result<Queueing, Errno> {
         let host = self.call.host;
         for entry in self.entries {
             let node = entry.node();
-            // SAFETY: idle: the links are its owner's.
+            // SAFETY: idle, so the links belong to the owner, which is this call.
             let key = unsafe { (*node.get_ref().links()).key };
-            // Before: the host may panic when it is queued already.
+            // Before queueing: the host may panic when the node is queued already.
             step!(group_count, self.listed.end += 1);
             match self.call.queue_once(node, entry.word, entry.expected, key, None) {
                 Ok(true) if mutated!(group_count) => self.listed.end += 1,
@@ -142,6 +148,7 @@ impl<H: Host> Group<'_, H> {
         Ok(Queueing::Queued)
     }
 
+    /// Parks until the wait ends, and returns how it did.
     fn park(&mut self, until: Option<Deadline>) -> Result<WaitAny, Errno> {
         loop {
             if !self.flag.is_waiting() {
@@ -160,12 +167,12 @@ impl<H: Host> Group<'_, H> {
                     Err(errno) => return self.leave().map_or(Err(errno), |index| Ok(WaitAny::Woken(index))),
                 },
             };
-            // Whoever was chosen first says so: a wake is never lost.
+            // A node that was chosen meanwhile decides the answer, so that no wake is lost.
             return Ok(self.leave().map_or(end, WaitAny::Woken));
         }
     }
 
-    /// Compares the words again; returns true if one of them changed, whose node has left.
+    /// Compares the words again; returns true if one of them has changed and its node has left.
     #[inline(never)]
     fn recheck(&self) -> Result<bool, Errno> {
         for entry in self.entries {
@@ -176,12 +183,14 @@ impl<H: Host> Group<'_, H> {
         Ok(false)
     }
 
+    /// Returns true if a wake chose one of the nodes.
     fn any_woken(&self) -> bool {
         self.entries.iter().any(|entry| entry.node().is_woken())
     }
 
-    /// The flag was told, under the lock of a bucket, right before the decision about a node there:
-    /// takes the locks, so that it is made.
+    /// Waits for the decision of the waker that set the flag. It sets the flag under the lock of a
+    /// bucket, and then decides about a node there under the same lock: so after this has locked
+    /// each node's bucket once, the decision is made.
     fn settle(&self) {
         if mutated!(group_settle) {
             return;
@@ -198,18 +207,18 @@ impl<H: Host> Group<'_, H> {
         }
     }
 
-    /// Takes all of them out; the last one that was woken. Where the host panicked on the way,
-    /// calling it again goes on from there.
+    /// Takes all nodes out, and returns the index of the last one that was woken. Where the host
+    /// panicked on the way, a second call goes on from there.
     fn leave(&mut self) -> Option<usize> {
         let mut woken = None;
         while !self.listed.is_empty() {
             let index = self.listed.start;
             let node = self.entries[index].node();
-            // The last may be idle: neither.
+            // The last node may be idle: then it was neither woken, nor has it left.
             if !self.call.leave(node) && node.is_woken() {
                 woken = Some(index);
             }
-            // Behind it: until then it may be in a list.
+            // After `leave`: until then the node may be in a list.
             self.listed.start += 1;
         }
         woken
@@ -218,7 +227,8 @@ impl<H: Host> Group<'_, H> {
 
 impl<H: Host> Drop for Group<'_, H> {
     fn drop(&mut self) {
-        // Does something where the host panicked; else none is queued. As in `Queued`.
+        // Runs only when a host callback unwound; otherwise no node is queued. A panic here is a
+        // double panic and aborts, as in `Queued`.
         self.leave();
     }
 }

@@ -1,9 +1,10 @@
-//! WAKE and WAKE_BITSET. A wake that finds no waiter takes no lock: it reads the bucket's lock
+//! WAKE and WAKE_BITSET. A wake that finds no waiter takes no lock: it loads the bucket's lock
 //! word, whose filter has a bit for each word that a thread waits for or is about to wait for.
+//! Called by the host and the decoders, and by each operation that also wakes.
 //!
 //! # Pair W
-//! What keeps such a wake from being lost. The waiter is a thread in `Call::enter`, or a requeue,
-//! which queues for others.
+//! The pair that keeps such a wake from being lost. The waiter is a thread in `Call::enter`, or a
+//! requeue, which queues for others.
 //!
 //! ```text
 //!    processor of the waiter                       processor of the waker
@@ -16,7 +17,7 @@
 //! ```
 //!
 //! - If the waiter's fence comes first, the waker's load sees the filter bit. The waker takes the
-//!   lock, after the waiter has given it up, and finds the waiter in the list, or the waiter has
+//!   lock, after the waiter has released it, and finds the waiter in the list, or the waiter has
 //!   decided not to sleep.
 //! - If the waker's fence comes first, the waiter's load sees the new value, and the waiter does
 //!   not sleep.
@@ -37,24 +38,26 @@ use crate::waiter::wake_queue::{ChosenWaiter, WakeQueue};
 use crate::{Access, Address, Engine, Errno, Host, Node, Scope, Word};
 
 impl<H: Host> Engine<H> {
-    /// Wakes up to `count` of the word's waiters that have a bit of `bitset` in common, the most
-    /// urgent first, and the longest waiting among equals; how many. The word is not read, and may
-    /// be gone.
+    /// Wakes up to `count` of the word's waiters that have a bit of `bitset` in common with the
+    /// wake: the most urgent first, and among equals the one that has waited longest. Returns how
+    /// many were woken. The word is not read, and its memory may be gone.
     ///
-    /// Memory ordering: a full fence comes first, also where nobody waits.
+    /// Memory ordering: a full fence comes first, also where no thread waits. What happens before
+    /// the wake happens before the return of the waiters that it wakes.
     ///
-    /// Where the host [defers](Host::defer_wake) the wake, since a handler of a signal interrupted
-    /// its own thread that holds a lock, the answer is 0.
+    /// Where the host [defers](Host::defer_wake) the wake, because a signal handler interrupted its
+    /// own thread while that holds a lock, the answer is 0.
     ///
     /// # Cost
-    /// Nobody waits in the bucket for a word with the same filter bit: a fence and a load, no lock.
-    /// Else one lock for each 16 woken, held for at most one pass over its bucket's waiters, and a
-    /// second one if it finds nobody. Waiters that come after it began are not woken.
+    /// If no thread waits in the bucket for a word with the same filter bit: a fence and a load,
+    /// and no lock. Otherwise one lock for each 16 woken, held for at most one pass over the
+    /// bucket's waiters, and for a second pass if it finds none. Waiters that come after the call
+    /// began are not woken, so it ends.
     ///
     /// # Errors
-    /// `EINVAL`: a bitset of 0, a misaligned word, one that is a lock with priority inheritance for
-    /// which threads wait. `EFAULT`: a shared word where nothing is. A private word where nothing
-    /// is has no waiters.
+    /// `EINVAL`: a bitset of 0, a misaligned word, or one that is a lock with priority inheritance
+    /// for which threads wait. `EFAULT`: a shared word that is not accessible; a private word that
+    /// is not has no waiters.
     pub fn wake(&self, host: &H, word: Word, count: u32, bitset: u32) -> Result<u32, Errno> {
         if bitset == 0 {
             return Err(Errno::EINVAL);
@@ -63,8 +66,8 @@ impl<H: Host> Engine<H> {
         if word.scope == Scope::Private && word.node == Node::Hashed {
             call.check(&word)?;
             if let PrivateTable::Present(table) = call.space.private_table() {
-                // By value: nothing of the call need be in memory as long as no thread waits. A
-                // fence waits for what is stored.
+                // Arguments go by value: where no thread waits, nothing of the call is stored to
+                // memory, which the fence would wait for.
                 let deserted = call.is_deserted_at(table, word.address);
                 return if deserted { Ok(0) } else { self.wake_private(host, table, word.address, count, bitset) };
             }
@@ -72,6 +75,7 @@ impl<H: Host> Engine<H> {
         self.wake_elsewhere(host, word, count, bitset)
     }
 
+    /// Wakes waiters of a private word, whose space has a table and whose filter bit is set.
     #[cold]
     #[inline(never)]
     fn wake_private(&self, host: &H, table: &Table<H>, address: Address, count: u32, bits: u32) -> Result<u32, Errno> {
@@ -87,6 +91,8 @@ impl<H: Host> Engine<H> {
         }
     }
 
+    /// Wakes waiters of a word that is in the global table: a shared one, one that names a node, or
+    /// one whose space has no table.
     #[inline(never)]
     fn wake_elsewhere(&self, host: &H, word: Word, count: u32, bits: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);
@@ -99,12 +105,12 @@ impl<H: Host> Engine<H> {
 }
 
 impl<H: Host> Call<'_, H> {
-    /// Wakes by key.
+    /// Wakes waiters by their key; returns how many.
     pub(crate) fn wake(&self, key: &Key, count: u32, bits: u32) -> Result<u32, Errno> {
         if self.is_deserted(key) { Ok(0) } else { self.wake_there(key, count, bits) }
     }
 
-    /// Wakes by key, where somebody may wait.
+    /// Wakes waiters by their key, after the filter said that there may be some.
     #[inline(never)]
     fn wake_there(&self, key: &Key, count: u32, bits: u32) -> Result<u32, Errno> {
         if count == 1 {
@@ -114,10 +120,11 @@ impl<H: Host> Call<'_, H> {
         }
     }
 
+    /// Wakes at most one waiter.
     #[inline(always)]
     fn wake_one(&self, pin: Option<TablePin<'_, H>>, key: &Key, bits: u32) -> Result<u32, Errno> {
-        // Before the lock: where a callback of the host's panics, the lock is given up first, and
-        // then the waiter is unparked.
+        // Declared before the lock is taken: if a host callback panics, the lock is released first,
+        // and then the waiter is unparked.
         let mut one = ChosenWaiter::none(self.host);
         let mut held = self.lock_pinned(pin, key);
         let woken = held.locked.wake_one(key, bits).map(|chosen| one.choose(chosen));
@@ -129,8 +136,8 @@ impl<H: Host> Call<'_, H> {
         woken
     }
 
-    /// Returns true if no thread waits for a key, as a waker asks: with the waker's fence, and
-    /// without a lock. False also where only the holder of the lock can tell.
+    /// Returns true if no thread waits for a key. Has the waker's fence, and takes no lock. Returns
+    /// false also where only the holder of the lock can tell.
     #[inline]
     fn is_deserted(&self, key: &Key) -> bool {
         // Pair W, the waker's half, between the program's store to the futex word and the load of
@@ -144,9 +151,10 @@ impl<H: Host> Call<'_, H> {
         table.lock_word(hash as usize).is_deserted(lock_word::filter_bit(hash))
     }
 
-    /// The same for a private word, in the space's own table. What is read before the fence does
-    /// not change; that the table is the one that serves need not be asked again: the lock word of
-    /// one that does not has the migrated bit.
+    /// Returns true if no thread waits for a private word, in the space's own `table`; with the
+    /// waker's fence, like [`is_deserted`](Self::is_deserted). What is loaded before the fence does
+    /// not change. The call need not ask again which table serves: a table that has been replaced
+    /// has the migrated bit in its lock words.
     #[inline(always)]
     fn is_deserted_at(&self, table: &Table<H>, address: Address) -> bool {
         let (view, spread) = (table.view(), self.space.spread());
@@ -160,10 +168,10 @@ impl<H: Host> Call<'_, H> {
         view.lock_word(hash as usize).is_deserted(lock_word::filter_bit(hash))
     }
 
-    /// Wakes one waiter by each key, in their order; how many. One fence for all: their words were
-    /// stored to before, and the lines of their lock words come together. Where one waits with
-    /// priority inheritance, nobody is to be woken so. `next` is the first key that was not begun
-    /// with, also where the host panicked.
+    /// Wakes one waiter by each key, in their order; returns how many. The words were stored to
+    /// before, so one fence serves for all, and the cache lines of their lock words are fetched
+    /// together. A key for which a thread waits with priority inheritance is passed over. `next` is
+    /// the first key that was not begun with, also where the host panicked.
     pub(crate) fn wake_each(&self, keys: &[Key], next: &mut usize) -> u32 {
         let lock_word = |key: &Key| {
             let (table, hash) = self.table(key);
@@ -190,8 +198,9 @@ impl<H: Host> Call<'_, H> {
         woken
     }
 
-    /// Wakes until `count` were, `woken` of them before; those within `cutoff`, or that are there
-    /// now.
+    /// Wakes waiters until `count` are woken, of which `woken` were before this call; returns the
+    /// new number. The call's waiters are those within `cutoff`, or, without one, those that are
+    /// queued now.
     #[cold]
     #[inline(never)]
     pub(crate) fn wake_some(
@@ -210,8 +219,8 @@ impl<H: Host> Call<'_, H> {
             let now = held.cutoff(key);
             // The first hold decides which waiters are this call's.
             let begun = *cutoff.get_or_insert(now);
-            // The key has another table by now, whose sequence numbers mean something else. Then no
-            // waiter of the first table is left.
+            // The key is in another table by now, with other sequence numbers: no waiter of the
+            // first table is left.
             if !begun.goes_on(now) {
                 drop(held);
                 wake_queue.unpark(false);
@@ -224,7 +233,7 @@ impl<H: Host> Call<'_, H> {
             // Unparked without the lock: the host's code and the executors' run here.
             drop(held);
             let full = wake_queue.unpark(more.is_ok_and(|more| more < count - woken));
-            // A waiter of another kind ended it. Those before it were woken.
+            // A waiter of another kind ends the call. Those before it were woken.
             woken += more?;
             // Room was left in the queue: the list had no more waiters for this call, or enough
             // were woken.

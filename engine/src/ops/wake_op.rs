@@ -1,5 +1,5 @@
-//! WAKE_OP: change a second word, wake waiters of the first, and of the second if its old value
-//! says so.
+//! WAKE_OP: change a second word, wake waiters of the first word, and waiters of the second if its
+//! old value meets a condition. Called by the host and the decoder (`linux::futex`).
 //!
 //! After Ingo Molnar and Jakub Jelinek's `FUTEX_WAKE_OP` (Linux 2.6.14, 2005).
 
@@ -8,49 +8,55 @@ use crate::table::key::Key;
 use crate::waiter::wake_queue::WakeQueue;
 use crate::{Access, Arithmetic, Engine, Errno, Host, Word};
 
-/// How often the word is tried that others change.
+/// The number of attempts at a word that other threads keep changing.
 const TRIES: u32 = 10_000;
-/// Any waiter, whatever its bitset.
+/// The bitset of a wake that may choose any waiter.
 const ANY: u32 = u32::MAX;
 
-/// How the second word's old value is compared, as a signed number.
+/// A comparison of the second word's old value with [`WakeOp::against`], both as signed numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
-    /// The same.
+    /// True if the old value is equal.
     Equal,
-    /// Another.
+    /// True if the old value is not equal.
     NotEqual,
-    /// Less.
+    /// True if the old value is less.
     Less,
-    /// Less, or the same.
+    /// True if the old value is less or equal.
     LessOrEqual,
-    /// Greater.
+    /// True if the old value is greater.
     Greater,
-    /// Greater, or the same.
+    /// True if the old value is greater or equal.
     GreaterOrEqual,
 }
 
-/// What WAKE_OP does to the second word, and what it asks of its old value.
+/// An operation of WAKE_OP on the second word, and a condition on the word's old value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WakeOp {
-    /// What is done.
+    /// The operation.
     pub arithmetic: Arithmetic,
-    /// With what.
+    /// The operation's argument.
     pub argument: u32,
-    /// How the old value is compared; `None`: it cannot be, which is `ENOSYS` when the word has
-    /// changed already.
+    /// The comparison of the old value; `None` if the code names none: then the call ends with
+    /// `ENOSYS` after the word was changed.
     pub comparison: Option<Comparison>,
-    /// With what.
+    /// The number that the old value is compared with.
     pub against: i32,
 }
 
 impl WakeOp {
-    /// Decodes bits 31-28 the operation (+ 8: the argument is a bit's number, of which the low five
-    /// bits count), 27-24 the comparison, 23-12 the argument, 11-0 what is compared with, both with
-    /// a sign.
+    /// Decodes the third value of `FUTEX_WAKE_OP`:
+    ///
+    /// | bits | meaning |
+    /// |---|---|
+    /// | 31 | the argument is the number of a bit, of which the low five bits count |
+    /// | 28-30 | the operation |
+    /// | 24-27 | the comparison |
+    /// | 12-23 | the argument, with a sign |
+    /// | 0-11 | the number to compare with, with a sign |
     ///
     /// # Errors
-    /// `ENOSYS`: no such operation.
+    /// `ENOSYS`: there is no such operation.
     pub const fn decode(encoded: u32) -> Result<WakeOp, Errno> {
         let argument = (encoded << 8) as i32 >> 20;
         let argument = if encoded >> 31 == 1 { 1 << (argument & 31) } else { argument as u32 };
@@ -74,10 +80,11 @@ impl WakeOp {
         Ok(WakeOp { arithmetic, argument, comparison, against: (encoded << 20) as i32 >> 20 })
     }
 
-    /// Whether the old value says that the second word's waiters are woken too.
+    /// Returns true if the old value meets the condition, so that the second word's waiters are
+    /// woken too.
     ///
     /// # Errors
-    /// `ENOSYS`: no such comparison.
+    /// `ENOSYS`: there is no such comparison.
     pub const fn holds(&self, old: u32) -> Result<bool, Errno> {
         let (old, against) = (old as i32, self.against);
         match self.comparison {
@@ -94,14 +101,22 @@ impl WakeOp {
 
 impl<H: Host> Engine<H> {
     /// Does `op` to `on`, wakes up to `wake` of the waiters of `word`, and up to `wake_on` of those
-    /// of `on` if the old value says so; how many. Under both locks, so no waiter comes between.
-    /// `word` is not read.
+    /// of `on` if its old value meets `op`'s condition; returns how many were woken. The change and
+    /// the choice of up to 16 waiters are made under the locks of both buckets, so no waiter comes
+    /// between. `word` is not read.
+    ///
+    /// Memory ordering: what happens before this call happens before the woken waiters return.
+    ///
+    /// # Cost
+    /// Two locks (one, if the words share a bucket), held for at most one pass over the waiters of
+    /// each word's bucket. More than 16 waiters are woken as by [`wake`](Self::wake): each 16 cost
+    /// another lock.
     ///
     /// # Errors
-    /// `EINVAL`: a misaligned word, a waiter that waits with priority inheritance. `EFAULT`: `on`
-    /// cannot be written, or a shared word is not there. `ENOSYS`: there is no such comparison;
-    /// `on` has changed, and nobody was woken. `EAGAIN`: in 10,000 tries the host found others too
-    /// busy with `on`; nothing has happened.
+    /// `EINVAL`: a misaligned word, or a waiter that waits with priority inheritance. `EFAULT`:
+    /// `on` cannot be written, or a shared word is not accessible. `ENOSYS`: there is no such
+    /// comparison; `on` has changed, and no thread was woken. `EAGAIN`: in 10,000 attempts the host
+    /// found `on` too busy; nothing has happened.
     pub fn wake_op(&self, host: &H, word: Word, wake: u32, on: Word, op: WakeOp, wake_on: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);
         let mut tries = 0;
@@ -131,8 +146,8 @@ impl<H: Host> Engine<H> {
 }
 
 impl<H: Host> Call<'_, H> {
-    /// Wakes of both keys: as many as a wake queue holds at once, the rest as two wakes of those
-    /// that waited by then.
+    /// Wakes waiters of both keys: as many as a wake queue holds under the locks that are held, and
+    /// the rest as two wakes of the waiters that waited by then.
     fn wake_two(&self, mut held: HeldTwo<'_, H>, keys: (Key, Key), wake: u32, wake_on: u32) -> Result<u32, Errno> {
         let mut wake_queue = WakeQueue::new(self.host);
         let cutoff = held.cutoff(&keys.0);
@@ -140,7 +155,7 @@ impl<H: Host> Call<'_, H> {
         let first_full = wake_queue.is_full();
         let (second, cutoff_on) = held.second(&keys.1);
         let room = if first_full { 0 } else { wake_on };
-        // One that inherits priorities ends it, as on Linux.
+        // A waiter with priority inheritance ends the call, as on Linux.
         let second =
             first.and_then(|_| second.wake(&keys.1, ANY, room, cutoff_on.below, |handle| wake_queue.push(handle)));
         drop(held);
