@@ -91,8 +91,8 @@ impl<H: Host> Engine<H> {
         }
     }
 
-    /// Wakes waiters of a word that is in the global table: a shared one, one that names a node, or
-    /// one whose space has no table.
+    /// Wakes waiters of any other word: a shared one, one that names a node, or one whose space has
+    /// no table yet.
     #[inline(never)]
     fn wake_elsewhere(&self, host: &H, word: Word, count: u32, bits: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);

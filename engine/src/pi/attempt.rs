@@ -1,5 +1,5 @@
-//! One attempt at a lock: it is taken, or its owner is found; and what is done before the next one.
-//! Used by `lock`, `unlock`, `requeue` and `waiter`.
+//! One attempt to take a lock: the lock is taken, or its owner is found; and what is done before
+//! the next attempt. Used by `lock`, `unlock`, `requeue` and `waiter`, calls `graph` and the host.
 
 use core::ptr::NonNull;
 
@@ -12,27 +12,29 @@ use crate::table::locked::Locked;
 use crate::waiter::Waiter;
 use crate::{Access, Address, Errno, Fault, Host, Inheritance, Owner, Thread};
 
-/// How often a call begins again because others changed the word, or because its page went, before
-/// it is `EAGAIN`.
+/// The number of attempts after which a call returns `EAGAIN`, because other threads kept changing
+/// the word or its page kept going away.
 const TRIES: u32 = 10_000;
 
-/// What an attempt at a lock led to.
+/// The outcome of an attempt to take a lock.
 pub(crate) enum Attempt<'a, H: Host> {
-    /// It was free, and is the thread's.
+    /// The lock was free; the thread owns it now.
     Taken,
-    /// It is another's. The graph's lock is held since before that was asked: the owner's exit has
-    /// not begun, or waits for it. `beside`: one who waits for it.
+    /// Another thread owns the lock. The graph's lock (`waits`) has been held since before the
+    /// owner was found: the owner's exit has not begun, or waits for the graph's lock. `settled`:
+    /// the word names the owner. `beside`: a waiter for this lock, if there is one.
     Owned { owner: Thread, settled: bool, waits: Waits<'a, H>, beside: Option<NonNull<Waiter<H>>> },
 }
 
-/// Why an operation ends or begins again.
+/// Why an attempt ended; the call ends too, or begins again ([`Call::serve`]).
 pub(crate) enum Stop {
-    /// The word's page is not there.
+    /// The word's page is not accessible.
     Fault,
     /// The word changed meanwhile.
     Changed,
-    /// The owner, a number, is exiting.
+    /// The owner, which has this number, is exiting.
     Exiting(u32),
+    /// The call ends with this error.
     Errno(Errno),
 }
 
@@ -49,13 +51,13 @@ impl From<Errno> for Stop {
 }
 
 impl<'a, H: Host> Call<'a, H> {
-    /// Locks the graph; buckets' locks may be held.
+    /// Locks the graph of claims. The caller may hold locks of buckets.
     pub(crate) fn waits(&self) -> Waits<'a, H> {
         self.engine.graph().lock(self.host)
     }
 
-    /// Takes the lock with that key for `who`, if it is free; otherwise tells its owner, having set
-    /// the waiters bit. `waiters` sets it also where the lock was free.
+    /// Takes the lock with that key for `who`, if it is free; otherwise finds its owner, having set
+    /// the waiters bit. With `waiters`, sets the waiters bit of a free lock too.
     pub(crate) fn attempt(
         &self,
         locked: &mut Locked<'a, H>,
@@ -66,25 +68,25 @@ impl<'a, H: Host> Call<'a, H> {
         inheritance: &dyn Inheritance<H>,
     ) -> Result<Attempt<'a, H>, Stop> {
         let value = self.host.load(address)?;
-        // The thread owns it: it would wait for itself.
+        // The thread owns the lock: it would wait for itself.
         if value & OWNER == who.number {
             return Err(Errno::EDEADLK.into());
         }
         let Some(first) = locked.list().first(key) else {
-            // No thread waits, none owns it: taken. The owner-died bit stays, so that the program
-            // learns of the death.
+            // No thread waits for the lock, and none owns it: it is taken. The owner-died bit
+            // stays, so that the program learns of the death.
             if value & OWNER == 0 {
                 let waiters = if waiters { WAITERS } else { 0 };
                 self.exchange(address, value, value & OWNER_DIED | waiters | who.number)?;
                 return Ok(Attempt::Taken);
             }
-            // The first to wait: from now on the owner's unlock takes a call, which waits for this
+            // The first waiter: from now on the owner's unlock takes a call, which waits for this
             // bucket's lock.
             self.exchange(address, value, value | WAITERS)?;
             let early = if mutated!(find_inside) { Some(inheritance.find(value & OWNER)) } else { None };
             // The graph is locked before the owner is looked up:
-            // - if the owner's exit comes first, `find` answers that the owner exits, or is gone;
-            // - if this lock comes first, the exit waits for it, and then finds the claim.
+            // - If the owner's exit comes first, `find` answers that the owner exits, or is gone.
+            // - If this lock comes first, the exit waits for it, and then finds the claim.
             let waits = self.waits();
             return match early.unwrap_or_else(|| inheritance.find(value & OWNER)) {
                 // A private word that names a thread of another space.
@@ -93,19 +95,18 @@ impl<'a, H: Host> Call<'a, H> {
                     let owner = Thread { id, number: value & OWNER };
                     Ok(Attempt::Owned { owner, settled: true, waits, beside: None })
                 }
-                // The owner is on its way out: the caller waits for the end of that, with no lock
-                // held.
+                // The owner is exiting: the caller waits for the end of that, with no lock held.
                 Owner::Exiting => Err(Stop::Exiting(value & OWNER)),
                 Owner::Forbidden => Err(Errno::EPERM.into()),
                 // There is no such thread. If the word has changed, the owner's exit has marked it:
-                // once more.
+                // the call begins again.
                 Owner::Nobody if self.host.load(address)? != value | WAITERS => Err(Stop::Changed),
-                // It has not: no exit will mark it.
+                // The word has not changed, and no exit will mark it.
                 Owner::Nobody => Err(Errno::ESRCH.into()),
             };
         };
-        // Others wait for that word, and the first one's claim says whose the lock is. A waiter of
-        // another kind is an error.
+        // Others wait for that word, and the first one's claim leads to the lock's owner. A waiter
+        // of another kind is an error.
         let claim = self.engine.graph().claim_of(&first)?;
         let mut waits = self.waits();
         let (owner, settled) = waits.owner(claim).ok_or(Errno::EINVAL)?;
@@ -119,11 +120,13 @@ impl<'a, H: Host> Call<'a, H> {
         Ok(Attempt::Owned { owner, settled, waits, beside: Some(first.node) })
     }
 
+    /// Exchanges the word from `old` to `new`, or fails with [`Stop::Changed`].
     pub(crate) fn exchange(&self, address: Address, old: u32, new: u32) -> Result<(), Stop> {
         if self.host.compare_exchange(address, old, new)? == old { Ok(()) } else { Err(Stop::Changed) }
     }
 
-    /// Does what has to be done, with no lock held, before a call begins again.
+    /// Serves what ended an attempt, with no lock held; an error ends the call, which otherwise
+    /// begins again.
     pub(crate) fn serve(
         &self,
         stop: Stop,

@@ -1,5 +1,5 @@
-//! A claim: what a thread that waits with priority inheritance adds to its waiter. An edge of the
-//! graph (`graph`), linked into its trees (`tree`).
+//! A claim: what a thread that waits with priority inheritance keeps beside its waiter. It is an
+//! edge of the graph (`graph`), linked into the graph's trees (`tree`).
 
 use core::cell::UnsafeCell;
 use core::pin::Pin;
@@ -16,55 +16,57 @@ use crate::{Host, Priority, Thread};
 /// A pointer to a claim, which lies on its thread's stack.
 pub(crate) type ClaimPtr<H> = NonNull<Claim<H>>;
 
-/// What a thread that waits with priority inheritance adds to its waiter. In the graph from when it
-/// waits for a lock until it leaves or is is handed the lock; one that waits to be moved to a lock
-/// is not in it yet.
+/// A claim of a waiting thread to a lock. It is in the graph from when the thread waits for the
+/// lock until the thread leaves or is handed the lock. The claim of a thread that waits to be moved
+/// to a lock is not in the graph yet.
 pub(crate) struct Claim<H: Host> {
-    /// Whose lock guards it: known by its address, since its engine is borrowed as long as the
-    /// claim is there.
+    /// The address of the graph whose lock guards the claim. It identifies the graph, because the
+    /// engine is borrowed as long as the claim is there.
     graph: *const (),
-    /// Who waits.
+    /// The waiting thread.
     pub(crate) thread: Thread,
-    /// WAIT_REQUEUE_PI: the only lock that it may be moved to.
+    /// The only lock that the waiter may be moved to, for WAIT_REQUEUE_PI.
     pub(crate) target: Option<Key>,
     edge: UnsafeCell<Edge<H>>,
     tracked: Tracked,
 }
 
-/// What the graph's lock guards of a claim, from when its waiter is queued.
+/// The part of a claim that the graph's lock guards, from when its waiter is queued.
 pub(crate) struct Edge<H: Host> {
     pub(super) node: Option<NonNull<Waiter<H>>>,
     pub(super) handle: Option<H::Task>,
-    /// The lock. `None`: not in the graph.
+    /// The lock that the thread waits for; `None` if the claim is not in the graph.
     pub(super) key: Option<Key>,
-    /// Of the lock's top waiter: whose the lock is.
+    /// The lock's owner, in the claim of the lock's top waiter; `None` in the other claims.
     pub(super) owned: Option<Owned>,
+    /// The thread's own priority.
     pub(super) own: Priority,
-    /// Its own priority, or one that its thread is lent: whichever is more urgent.
+    /// The thread's own priority or the one that it is lent: the more urgent of them.
     pub(super) urgency: Priority,
+    /// The number of claims that came to the graph before this one.
     pub(super) arrival: u64,
     pub(crate) links: [Link<ClaimPtr<H>>; TREES],
 }
 
-/// What there is to know of a lock for which somebody waits.
+/// The ownership of a lock for which threads wait.
 #[derive(Clone, Copy)]
 pub(crate) struct Owned {
     pub(super) by: Thread,
-    /// The lock's word names the owner; else a thread that exited assigned the lock to the owner,
-    /// which will write the word.
+    /// True if the lock's word names the owner. Otherwise a thread that exited assigned the lock to
+    /// the owner, which will write the word.
     pub(super) settled: bool,
 }
 
 impl<H: Host> Claim<H> {
-    /// What the graph's lock guards: its holder's.
+    /// Returns the part that belongs to the holder of the graph's lock.
     #[inline]
     pub(super) fn edge(&self) -> *mut Edge<H> {
         self.tracked.touch();
         self.edge.get()
     }
 
-    /// Whether it is, or will be, in that graph. In another engine's it is where two engines serve
-    /// one space.
+    /// Returns true if the claim is, or will be, in that graph. It is in another engine's graph
+    /// where two engines serve one space.
     pub(crate) fn is_of(&self, graph: *const ()) -> bool {
         self.graph == graph || mutated!(claim_engine)
     }
@@ -92,10 +94,10 @@ impl<H: Host> Claimant<H> {
         Claimant { node: Waiter::new(key, u32::MAX, own), claim }
     }
 
-    /// Ties the two together, where they stay, before the waiter is queued.
+    /// Ties waiter and claim together, at the place where they stay, before the waiter is queued.
     pub(crate) fn tie(self: Pin<&Self>, handle: H::Task) {
         let this = self.get_ref();
-        // SAFETY: not queued: its owner's, which is the caller.
+        // SAFETY: not queued, so it belongs to its owner, which is the caller.
         let edge = unsafe { &mut *this.claim.edge.get() };
         edge.node = Some(NonNull::from(&this.node));
         edge.handle = Some(handle);
@@ -112,9 +114,9 @@ impl<H: Host> Claimant<H> {
 }
 
 impl<H: Host> Found<H> {
-    /// Its claim, if it inherits priorities.
+    /// Returns the waiter's claim, if it waits with priority inheritance.
     pub(crate) fn claim(&self) -> Option<ClaimPtr<H>> {
-        // What `Claimant::tie` put there.
+        // `Claimant::tie` put it there.
         self.inheriting.map(NonNull::cast)
     }
 }

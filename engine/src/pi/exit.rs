@@ -1,22 +1,30 @@
-//! A thread's exit: the locks that it owns go to those that wait for them.
+//! A thread's exit: each lock that it owns is handed to its top waiter. Called by the host, calls
+//! `hand_off`.
 
 use crate::mutant::check;
 use crate::pi::hand_off::{Notified, assign};
 use crate::{Engine, Host, Inheritance};
 
 impl<H: Host> Engine<H> {
-    /// The calling thread exits, or becomes another program, and its robust list was walked: each
-    /// lock that it owns and that somebody waits for is handed to the most urgent of those, which
-    /// writes its own number into the word, with the waiters and the owner-died bit; how many. What
-    /// the thread was lent is over. Locks that nobody waits for are not known here: those in the
-    /// robust list are marked by its walk.
+    /// Hands off the locks of the calling thread, which exits or becomes another program, and whose
+    /// robust list was walked ([`exit_robust`](crate::Engine::exit_robust)). Each lock that it owns
+    /// and that threads wait for is handed to the most urgent of them, which writes its own number
+    /// into the word, with the waiters bit and the owner-died bit. Returns how many locks were
+    /// handed off. The calling thread is no longer lent anything.
     ///
-    /// The host sees to it beforehand that [`Inheritance::find`] does not answer the thread as an
-    /// owner any more. Does not touch user memory.
+    /// The engine does not know locks that no thread waits for: the walk of the robust list marks
+    /// those that are in it. User memory is not touched. Before the call the host sees to it that
+    /// [`Inheritance::find`] no longer answers the thread as an owner.
+    ///
+    /// Memory ordering: what the calling thread did before happens before the new owners' calls
+    /// return.
     ///
     /// # Cost
-    /// For each lock one hold of the engine's lock for inheritance, for as long as
+    /// For each lock one hold of the engine's lock for inheritance, as long as
     /// [`unlock_pi`](Self::unlock_pi) holds it.
+    ///
+    /// # Panics
+    /// Where a callback panics, the other locks are handed off all the same.
     pub fn exit_pi(&self, host: &H) -> u32 {
         let Some(inheritance) = host.inheritance() else { return 0 };
         let me = inheritance.current();
@@ -24,8 +32,8 @@ impl<H: Host> Engine<H> {
     }
 }
 
-/// A thread that exits, until its locks are handed off: all of them, also where a callback panics
-/// meanwhile.
+/// A guard for the exit of a thread: hands the rest of its locks off when dropped, where a callback
+/// panicked.
 struct Exiting<'a, H: Host> {
     engine: &'a Engine<H>,
     host: &'a H,
@@ -35,16 +43,16 @@ struct Exiting<'a, H: Host> {
 }
 
 impl<H: Host> Exiting<'_, H> {
-    /// How many.
+    /// Hands all locks off; returns how many.
     fn finish(&mut self) -> u32 {
         let mut count = 0;
         loop {
-            // One lock a hold: the graph's lock is given up in between, and the new owner unparked
-            // without it.
+            // One lock for each hold of the graph's lock: in between it is released, and the new
+            // owner is unparked without it.
             let mut notified = Notified::none(self.host);
             let mut waits = self.engine.graph().lock(self.host);
-            // No thread waits for a lock of this thread any more, nor will one: `find` does not
-            // answer it as an owner.
+            // No thread waits for a lock of this thread any more, and none will: `find` no longer
+            // answers it as an owner.
             let Some(key) = waits.lock_of(self.me) else {
                 self.done = true;
                 return count;
@@ -57,7 +65,7 @@ impl<H: Host> Exiting<'_, H> {
 
 impl<H: Host> Drop for Exiting<'_, H> {
     fn drop(&mut self) {
-        // Does something where the host panicked; then a second panic aborts.
+        // Runs only when a host callback unwound. A panic here is a double panic and aborts.
         if check!(exit_rest, !self.done) {
             self.finish();
         }

@@ -1,5 +1,5 @@
-//! A lock goes from its owner to the most urgent thread that waits for it. Used by `unlock`,
-//! `exit`, `requeue` and `waiter`.
+//! Handing a lock off from its owner to its top waiter. Used by `unlock`, `exit`, `requeue` and
+//! `waiter`, calls `graph`.
 
 use core::ptr::NonNull;
 
@@ -10,8 +10,8 @@ use crate::table::locked::Locked;
 use crate::waiter::{Decision, Waiter};
 use crate::{Host, Inheritance};
 
-/// Hands a lock off to its top waiter, for an owner that cannot write its word: the waiter will, in
-/// its own call. Until then the lock is assigned to it.
+/// Hands a lock off to its top waiter, if there is one, on behalf of an owner that cannot write the
+/// lock's word. The waiter writes it, in its own call; until then the lock is assigned to it.
 pub(crate) fn assign<H: Host>(
     waits: &mut Waits<'_, H>,
     owner: u64,
@@ -23,22 +23,22 @@ pub(crate) fn assign<H: Host>(
     let Some(top) = waits.top_waiter(owner, key) else { return };
     let new = waits.hand_off(top, mutated!(pi_unsettled));
     notified.handle = new.handle;
-    // The waiter stays in its list, whose lock need not be held: its thread takes it out when it
-    // writes the word.
+    // The waiter stays in its list, whose lock the caller need not hold: its thread takes it out
+    // when it writes the word.
     if let Some(node) = new.node {
-        // SAFETY: its owner needs the graph's lock to go.
+        // SAFETY: its thread needs the graph's lock, which is held, before it can free the node.
         unsafe { node.as_ref() }.assign();
     }
     waits.lend(owner, inheritance);
     waits.lend(new.thread.id, inheritance);
 }
 
-/// Who is to be unparked when the locks were given up, also where the host panics meanwhile:
-/// declared before them.
+/// A guard for a thread that is to be unparked without locks, also where a host callback panics: it
+/// is declared before the locks, so that it is dropped after them.
 pub(crate) struct Notified<'a, H: Host> {
     host: &'a H,
     pub(crate) handle: Option<H::Task>,
-    /// It is awake, and sees it.
+    /// The thread is awake, and sees its flag by itself.
     pub(crate) spinning: bool,
 }
 
@@ -56,10 +56,12 @@ impl<H: Host> Drop for Notified<'_, H> {
     }
 }
 
-/// Wakes a waiter of this bucket, which is not in the graph, and whose handle was taken; the
-/// graph's lock is held. It may be gone from now on. Whether it is awake, and sees that.
+/// Wakes a waiter of this bucket; returns true if its thread is awake and sees that by itself. The
+/// waiter is not in the graph, its handle was taken, and the graph's lock is held. After the call
+/// the node may be freed.
 pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) -> bool {
     locked.remove(node);
-    // SAFETY: in no list, but its owner needs the graph's lock to go, unless it was woken.
+    // SAFETY: in no list, but until it is woken its thread needs the graph's lock, which is held,
+    // before it can free the node.
     unsafe { node.as_ref() }.decide_to_wake() == Decision::Spinning
 }

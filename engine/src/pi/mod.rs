@@ -3,9 +3,9 @@
 //! | file | what it is |
 //! |---|---|
 //! | `lock`, `unlock`, `requeue`, `exit` | the operations |
-//! | `attempt` | one attempt at a lock's word |
-//! | `hand_off` | a lock goes to its most urgent waiter |
-//! | `waiter` | a thread that waits for a lock, until it has it or has left |
+//! | `attempt` | one attempt to take a lock |
+//! | `hand_off` | handing a lock off to its top waiter |
+//! | `waiter` | a thread that waits for a lock, until it owns the lock or has left |
 //! | `claim`, `graph`, `tree` | who waits for whom |
 
 mod attempt;

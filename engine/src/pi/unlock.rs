@@ -1,4 +1,5 @@
-//! UNLOCK_PI.
+//! UNLOCK_PI: gives a lock up, and hands it off to its top waiter. Called by the host and the
+//! decoders (`linux`), calls `graph` and `hand_off`.
 
 use crate::abi::{FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
 use crate::mutant::{check, mutated};
@@ -9,24 +10,32 @@ use crate::table::key::Key;
 use crate::{Access, Address, Engine, Errno, Host, Inheritance, Thread, Word};
 
 impl<H: Host> Engine<H> {
-    /// Gives a lock up that the calling thread owns: to the most urgent thread that waits for it,
-    /// whose number the word holds then, with the waiters bit (as on Linux, also where nobody else
-    /// waits); or the word becomes 0. What the thread was lent through it is over.
+    /// Unlocks a lock that the calling thread owns. If threads wait for it, it is handed to the
+    /// most urgent one, whose number the word then holds with the waiters bit (as on Linux, also
+    /// where no other thread waits); otherwise the word becomes 0. The calling thread is no longer
+    /// lent what it was lent through this lock.
     ///
-    /// Memory ordering: as [`lock_pi`](Self::lock_pi). Cost: as there, whatever the number of
-    /// waiters.
+    /// Memory ordering: what the calling thread did before happens before the next owner's
+    /// [`lock_pi`](Self::lock_pi) returns.
+    ///
+    /// # Cost
+    /// As [`lock_pi`](Self::lock_pi), whatever the number of waiters.
     ///
     /// # Errors
-    /// `ENOSYS`: the host has no [`Inheritance`]. `EPERM`: the word names another. `EINVAL`: a
-    /// misaligned word; somebody waits for it otherwise, or for another owner; the word changed to
-    /// another's meanwhile. `EAGAIN`: it changed, and nobody waits. `EFAULT`: it cannot be written.
+    /// | errno | when |
+    /// |---|---|
+    /// | `ENOSYS` | the host has no [`Inheritance`] |
+    /// | `EPERM` | the word does not name the calling thread |
+    /// | `EINVAL` | the word is misaligned; a waiter of another kind waits there, or one for another owner; or the word came to name another thread meanwhile |
+    /// | `EAGAIN` | the word changed, and no thread waits; or it changed in 10,000 attempts |
+    /// | `EFAULT` | the word cannot be written |
     pub fn unlock_pi(&self, host: &H, word: Word) -> Result<(), Errno> {
         let inheritance = host.inheritance().ok_or(Errno::ENOSYS)?;
         let call = Call::new(self, host);
         let me = inheritance.current();
         let mut tries = 0;
         loop {
-            // As on Linux: who may unlock is asked before the address is.
+            // As on Linux, the owner is checked before the address.
             let mut bytes = [0; 4];
             self.read_user(host, word.address, &mut bytes)?;
             let value = u32::from_ne_bytes(bytes);
@@ -44,7 +53,7 @@ impl<H: Host> Engine<H> {
 }
 
 impl<H: Host> Call<'_, H> {
-    /// One try to give a lock up whose word held `value`, which names `me`.
+    /// Tries once to unlock a lock whose word held `value`, which names `me`.
     fn unlock(
         &self,
         key: &Key,
@@ -65,20 +74,19 @@ impl<H: Host> Call<'_, H> {
         };
         let claim = self.engine.graph().claim_of(&first)?;
         let mut waits = self.waits();
-        // None: the first waits to be moved, or a thread that exited assigned the lock to it, or
-        // the lock is another's.
+        // `None`: the first waiter waits to be moved, a thread that exited assigned the lock to it,
+        // or another thread owns the lock.
         let top = waits.top_waiter(me.id, key).filter(|_| waits.has(claim)).ok_or(Errno::EINVAL)?;
-        // In another bucket it is where two spaces have one number.
+        // The top waiter is in another bucket if two spaces have one number.
         if check!(top_waiter_bucket, !waits.is_in(top, held.locked.bucket())) {
             return Err(Errno::EINVAL.into());
         }
-        // The word is handed over before the claims are: if the exchange fails, nothing has
-        // happened.
+        // The word changes hands before the claims do: if the exchange fails, nothing has happened.
         let waiters = if mutated!(hand_off_waiters) { 0 } else { WAITERS };
         let now = self.host.compare_exchange(address, value, waiters | waits.thread(top).number)?;
         if now != value {
-            // The word had no waiters bit, and a waiter has set it meanwhile: once more. Anything
-            // else contradicts the claims.
+            // The word had no waiters bit, and a waiter has set it meanwhile: the call begins
+            // again. Anything else contradicts the claims.
             return Err(if now & OWNER == value { Stop::Changed } else { Errno::EINVAL.into() });
         }
         // From here on the top waiter owns the lock. It is woken under both locks, and unparked by
@@ -88,8 +96,8 @@ impl<H: Host> Call<'_, H> {
         if let Some(node) = new.node {
             notified.spinning = wake(&mut held.locked, node);
         }
-        // What the old owner was lent through this lock ends, and the new owner is lent what those
-        // that go on waiting have.
+        // The old owner is no longer lent anything through this lock; the new owner is lent the
+        // priority of those that go on waiting.
         waits.lend(me.id, inheritance);
         waits.lend(new.thread.id, inheritance);
         Ok(())

@@ -1,5 +1,6 @@
 //! A claimant: a thread that waits for a lock that inherits priorities, or to be moved to one, from
-//! when it is queued until it has the lock or has left. Used by `lock` and `requeue`.
+//! when it is queued until it owns the lock or has left. Used by `lock` and `requeue`, calls
+//! `attempt` and `hand_off`.
 
 use core::pin::Pin;
 use core::ptr::NonNull;
@@ -14,7 +15,7 @@ use crate::table::locked::Locked;
 use crate::waiter::Waiter;
 use crate::{Deadline, Errno, Host, Inheritance, ParkEnd, Word};
 
-/// A claimant that may be queued: taken out when this ends.
+/// A guard for a claimant that may be queued: takes it out when dropped.
 pub(crate) struct Claiming<'a, H: Host> {
     pub(crate) call: Call<'a, H>,
     pub(crate) inheritance: &'a dyn Inheritance<H>,
@@ -26,26 +27,25 @@ pub(crate) struct Claiming<'a, H: Host> {
 /// How a claimant's wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ClaimEnd {
-    /// The lock is the thread's.
+    /// The thread owns the lock.
     Acquired,
-    /// The time is up.
+    /// The deadline has passed.
     TimedOut,
-    /// A signal came; `claimed`: when the thread waited for the lock, and not any more to be moved
-    /// to it.
+    /// A signal came. `claimed`: the thread waited for the lock, and no longer to be moved to it.
     Interrupted { claimed: bool },
-    /// The word that it waited for before being moved holds another value.
+    /// The word that the thread waits for until it is moved holds another value.
     Changed,
 }
 
-/// How a claimant was found when its owner wanted it to leave.
+/// The state in which a claimant was found when its thread wanted it to leave.
 enum Left {
-    /// It stays, since it was moved to the lock.
+    /// It was moved to the lock, and stays.
     Moved,
-    /// It has left; whether it waited for a lock already.
+    /// It has left. `claimed`: it waited for the lock, and no longer to be moved to it.
     Gone { claimed: bool },
-    /// It was woken: the lock is its.
+    /// It was woken: its thread owns the lock.
     Woken,
-    /// The lock is assigned to it, and the word does not say so.
+    /// The lock is assigned to its thread, whose number the word does not hold yet.
     Assigned,
 }
 
@@ -54,9 +54,10 @@ impl<H: Host> Claiming<'_, H> {
         &self.claimant.get_ref().node
     }
 
-    /// Sleeps until the lock is the thread's or the wait for it ends. `word` is what the thread
-    /// waits for until it is moved to the lock, and the value that is expected of it; none: it
-    /// waits for the lock, whose word the thread's own handlers do not change.
+    /// Sleeps until the thread owns the lock or its wait has ended. `word` is the word that the
+    /// thread waits for until it is moved to the lock, and the value that it expects there; with
+    /// `None` the thread waits for the lock itself, whose word its own signal handlers do not
+    /// change.
     pub(crate) fn park(&self, until: Option<Deadline>, word: Option<(Word, u32)>) -> Result<ClaimEnd, Errno> {
         let flag = self.node().flag();
         loop {
@@ -66,10 +67,10 @@ impl<H: Host> Claiming<'_, H> {
                 // The flag says that the wait is over: woken as the owner, or the lock was
                 // assigned.
                 ParkEnd::Unparked | ParkEnd::Recheck if !flag.is_waiting() => self.chosen(),
-                // For no reason: sleep on.
+                // Unparked for no reason: sleep on.
                 ParkEnd::Unparked => continue,
-                // A handler may have changed the word that the thread waited for first. Only a
-                // waiter that was not moved to the lock leaves for that.
+                // A signal handler may have changed the word that the thread waited for first. Only
+                // a waiter that was not moved to the lock leaves because of that.
                 ParkEnd::Recheck => {
                     changed = word.map_or(Ok(false), |(word, expected)| self.call.has_changed(word, expected));
                     match changed {
@@ -77,14 +78,14 @@ impl<H: Host> Claiming<'_, H> {
                         _ => self.leave(mutated!(recheck_moved)),
                     }
                 }
-                // Out of whichever list it is in, unless the lock became the thread's first.
+                // It leaves the list that it is in, unless its thread became the owner first.
                 ParkEnd::TimedOut | ParkEnd::Interrupted => self.leave(true),
             };
             return match left {
                 Left::Moved => continue,
                 Left::Gone { .. } if end == ParkEnd::TimedOut => Ok(ClaimEnd::TimedOut),
                 Left::Gone { claimed } if end == ParkEnd::Interrupted => Ok(ClaimEnd::Interrupted { claimed }),
-                // The recheck ended it: by another value, or by a fault that could not be served.
+                // The recheck ended the wait: another value, or a fault that could not be served.
                 Left::Gone { .. } => changed.map(|_| ClaimEnd::Changed),
                 Left::Woken => Ok(ClaimEnd::Acquired),
                 // The thread owns the lock, and has to write the word that says so.
@@ -93,12 +94,12 @@ impl<H: Host> Claiming<'_, H> {
         }
     }
 
-    /// How one was chosen whose flag says so.
+    /// Returns how the claimant was chosen, after its flag said that it was.
     fn chosen(&self) -> Left {
         if self.node().is_woken() { Left::Woken } else { Left::Assigned }
     }
 
-    /// The lock of the bucket that the node is in; `None`: it is in none.
+    /// Locks the bucket that the node is in; returns `None` if it is in none.
     fn lock(&self) -> Option<Locked<'_, H>> {
         let node = self.node();
         // A requeue or a larger table may change the bucket until its lock is held.
@@ -112,23 +113,24 @@ impl<H: Host> Claiming<'_, H> {
         None
     }
 
-    /// Takes it out of its list and of the graph, unless the lock is its by now; and with `claimed`
-    /// false, unless it was moved to the lock.
+    /// Takes the claimant out of its list and of the graph, unless its thread owns the lock by now.
+    /// With `claimed` false, a claimant that was moved to the lock stays too.
     fn leave(&self, claimed: bool) -> Left {
         let node = self.node();
-        // Both locks, in their order: an unlock holds both, an exit the graph's. So what is found
-        // now does not change.
+        // Both locks, in their order: an unlock holds both, and an exit the graph's, so the state
+        // that is found here cannot change.
         let locked = self.lock();
         let mut waits = self.call.waits();
-        // An unlock or a requeue was first: the lock is the thread's, though its time is up.
+        // An unlock or a requeue came first: the thread owns the lock, although its deadline
+        // passed.
         if check!(pi_leave_decision, node.is_woken()) {
             return Left::Woken;
         }
-        // An exit was first.
+        // An exit came first.
         if check!(pi_leave_decision, node.is_assigned()) {
             return Left::Assigned;
         }
-        // Moved to the lock: the word that was waited for before means nothing any more.
+        // It was moved to the lock: the word that it waited for before no longer matters.
         if !claimed && waits.has(self.claimant.claim()) {
             return Left::Moved;
         }
@@ -137,15 +139,15 @@ impl<H: Host> Claiming<'_, H> {
             node.decide_to_leave();
             locked.remove(NonNull::from(node));
         }
-        // The owner is lent less by one.
+        // The owner is no longer lent this thread's priority.
         if let Some(owner) = owner {
             waits.lend(owner.id, self.inheritance);
         }
         Left::Gone { claimed: owner.is_some() }
     }
 
-    /// Writes its thread's number into the word of a lock that an exiting thread assigned to it. If
-    /// it cannot, the lock goes to the next waiter.
+    /// Writes the thread's number into the word of the lock that an exiting thread assigned to it.
+    /// If it cannot, it hands the lock to the next waiter.
     fn settle(&self) -> Result<(), Errno> {
         let mut tries = 0;
         loop {
@@ -161,6 +163,7 @@ impl<H: Host> Claiming<'_, H> {
         }
     }
 
+    /// Writes the number and takes the claimant out of its list, or fails with no lock held.
     fn settle_once(&self) -> Result<(), Stop> {
         let me = self.claimant.get_ref().thread();
         let locked = self.lock();
@@ -175,7 +178,7 @@ impl<H: Host> Claiming<'_, H> {
         Ok(())
     }
 
-    /// Hands an assigned lock on to the next waiter: its thread cannot write the word.
+    /// Hands an assigned lock on to the next waiter, because this thread cannot write the word.
     fn renounce(&self) {
         let mut notified = Notified::none(self.call.host);
         let Some(mut locked) = self.lock() else { return };
@@ -189,7 +192,8 @@ impl<H: Host> Claiming<'_, H> {
 
 impl<H: Host> Drop for Claiming<'_, H> {
     fn drop(&mut self) {
-        // Does something where the host panicked; else it is idle, woken or has left.
+        // Does something only when a host callback unwound: otherwise the node is idle, woken or
+        // has left.
         if self.node().flag().is_waiting() {
             self.leave(true);
         }
