@@ -1,15 +1,15 @@
-//! Who waits for whom with priority inheritance: a graph over all locks of the engine, behind one
-//! lock. Used by the operations of this folder.
+//! The graph of threads that wait for each other with priority inheritance, over all locks of the
+//! engine, behind one lock. Used by the operations of this folder.
 //!
-//! An edge is a *claim*: a thread that waits for a lock, and the thread that owns it. It lies with
-//! its waiter on the waiting thread's stack. There is no record of a lock beside the claims to it,
-//! so nothing is allocated, and nothing is left when the last one goes. The top waiter of a lock
-//! has the most urgent claim to it; of equals, the one that came first. That claim says whose the
-//! lock is, for all of them.
+//! An edge is a *claim*: it leads from a thread that waits for a lock to the thread that owns it.
+//! It lies beside its waiter on the waiting thread's stack. A lock has no record but the claims to
+//! it, so nothing is allocated, and nothing is left when the last claim goes. The top waiter of a
+//! lock has the most urgent claim to it; among equals, the one that came first. The top waiter's
+//! claim says which thread owns the lock, for all claims to it.
 //!
 //! The claims are in trees (`tree`): each step here costs the logarithm of their number.
 //!
-//! The graph's lock is taken behind buckets' locks, and never the other way round.
+//! The graph's lock is taken after buckets' locks, and never the other way round.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
@@ -25,24 +25,26 @@ use crate::table::wait_list::Found;
 use crate::waiter::Waiter;
 use crate::{Errno, Host, Inheritance, Priority, Thread};
 
-/// How many owners, each waiting for the next, are followed: a longer chain counts as a circle, as
-/// on Linux.
+/// The greatest number of owners, each waiting for the next, that are followed. A longer chain
+/// counts as a circle, as on Linux.
 pub const MOST_CHAIN: usize = 1024;
 
-/// The graph.
+/// The graph of all claims of an engine.
 pub(crate) struct Graph<H: Host> {
-    /// Its lock.
+    /// The lock that guards `heads` and the claims' edges. Its holder does not sleep.
     lock: LockWord,
     tracked: Tracked,
     heads: UnsafeCell<Heads<H>>,
 }
 
+/// The trees' roots, and the count of arrivals.
 struct Heads<H: Host> {
     roots: [Option<ClaimPtr<H>>; TREES],
+    /// The number of claims that ever came to the graph.
     arrivals: u64,
 }
 
-// SAFETY: heads and claims are reached by the lock's holder only; tasks in them may be sent.
+// SAFETY: only the lock's holder reaches heads and claims, and the tasks in them may be sent.
 unsafe impl<H: Host> Send for Graph<H> where H::Task: Send {}
 // SAFETY: as above.
 unsafe impl<H: Host> Sync for Graph<H> where H::Task: Send {}
@@ -53,30 +55,31 @@ impl<H: Host> Graph<H> {
         Graph { lock: LockWord::new(), tracked: Tracked::new(), heads: UnsafeCell::new(heads) }
     }
 
+    /// Locks the graph.
     pub(crate) fn lock<'a>(&'a self, host: &'a H) -> Waits<'a, H> {
         Waits { graph: self, _held: self.lock.lock(host, 0) }
     }
 
-    /// By what its claims know it.
+    /// Returns the address by which claims identify their graph.
     fn identity(&self) -> *const () {
         core::ptr::from_ref(self).cast()
     }
 
-    /// A waiter with a claim that is not in the graph yet.
+    /// Makes a waiter with a claim that is not in the graph yet.
     pub(crate) fn claimant(&self, key: Key, own: Priority, thread: Thread, target: Option<Key>) -> Claimant<H> {
         Claimant::new(self.identity(), key, own, thread, target)
     }
 
-    /// The claim of a waiter, by the holder of its list's lock. `EINVAL`: it waits otherwise, or by
-    /// another engine.
+    /// Returns the claim of a waiter, of whose list the caller holds the lock. `EINVAL` if it is a
+    /// waiter of another kind, or of another engine.
     pub(crate) fn claim_of(&self, found: &Found<H>) -> Result<ClaimPtr<H>, Errno> {
         let claim = found.claim().ok_or(Errno::EINVAL)?;
-        // SAFETY: its waiter is in the list, and what is asked for never changes.
+        // SAFETY: its waiter is in the list, and the field that is read never changes.
         if unsafe { claim.as_ref() }.is_of(self.identity()) { Ok(claim) } else { Err(Errno::EINVAL) }
     }
 }
 
-/// The graph, whose lock is held.
+/// The held lock of the graph: its methods read and change who waits for whom.
 pub(crate) struct Waits<'a, H: Host> {
     graph: &'a Graph<H>,
     _held: Held<'a, H>,
@@ -89,51 +92,54 @@ impl<H: Host> Waits<'_, H> {
         unsafe { &mut *self.graph.heads.get() }
     }
 
-    /// A claim that is in the graph, or whose waiter is in the list of a bucket of which the caller
-    /// holds the lock.
+    /// Returns a claim that is in the graph, or whose waiter is in the list of a bucket of which
+    /// the caller holds the lock.
     fn claim_at(&self, claim: ClaimPtr<H>) -> &Claim<H> {
-        // SAFETY: it is there until its owner has taken this lock and found it gone.
+        // SAFETY: its thread takes this lock before it frees the claim, and so waits for us.
         unsafe { claim.as_ref() }
     }
 
+    /// Returns the part of a claim that the lock guards.
     #[inline]
     pub(crate) fn edge(&mut self, claim: ClaimPtr<H>) -> &mut Edge<H> {
         let edge = self.claim_at(claim).edge();
-        // SAFETY: the lock's holder's, and this borrows the guard.
+        // SAFETY: it belongs to the lock's holder, and this borrows the guard.
         unsafe { &mut *edge }
     }
 
-    /// The claim by which a thread waits.
+    /// Returns the claim by which a thread waits.
     fn waiting(&mut self, thread: u64) -> Option<ClaimPtr<H>> {
         self.first(BY_THREAD, Group::Thread(thread))
     }
 
-    /// The most urgent claim to a lock, of equals the first: it says whose the lock is.
+    /// Returns the most urgent claim to a lock, among equals the first: the top waiter's.
     fn most_urgent(&mut self, key: &Key) -> Option<ClaimPtr<H>> {
         self.first(BY_LOCK, Group::Lock(*key))
     }
 
-    /// Whose the lock is that a claim in the graph is to.
+    /// Returns the ownership of the lock that a claim in the graph is for.
     fn owned(&mut self, claim: ClaimPtr<H>) -> Option<Owned> {
         let key = self.edge(claim).key?;
         let first = self.most_urgent(&key)?;
         self.edge(first).owned
     }
 
-    /// A claim becomes the one that says whose its lock is.
+    /// Makes a claim the top waiter's of its lock, which is `owned`.
     fn make_top(&mut self, claim: ClaimPtr<H>, owned: Owned) {
         self.edge(claim).owned = Some(owned);
         self.put(BY_OWNER, claim);
     }
 
-    /// It is that no more, if it was; what it said.
+    /// Makes a claim an ordinary one, if it was the top waiter's; returns the ownership that it
+    /// held.
     fn unmake_top(&mut self, claim: ClaimPtr<H>) -> Option<Owned> {
         let owned = self.edge(claim).owned.take()?;
         self.take(BY_OWNER, claim);
         Some(owned)
     }
 
-    /// Puts a claim among those to its lock, which is `owned` if there are no others.
+    /// Links a claim among those to its lock; `owned` is the lock's ownership if there are no
+    /// others.
     fn link_claim(&mut self, claim: ClaimPtr<H>, key: &Key, owned: Owned) {
         let before = self.most_urgent(key);
         self.edge(claim).key = Some(*key);
@@ -148,64 +154,64 @@ impl<H: Host> Waits<'_, H> {
         }
     }
 
-    /// Takes a claim out from among those to its lock, which is `owned`.
+    /// Unlinks a claim from those to its lock, whose ownership is `owned` from now on.
     fn unlink_claim(&mut self, claim: ClaimPtr<H>, owned: Owned) {
         let before = self.unmake_top(claim);
         self.take(BY_LOCK, claim);
         let key = self.edge(claim).key.take();
-        // One that was not the first leaves the first as it is.
+        // If the claim was not the top waiter's, the top waiter stays.
         let next = key.filter(|_| before.is_some()).and_then(|key| self.most_urgent(&key));
         if let Some(next) = next {
             self.make_top(next, owned);
         }
     }
 
-    /// The top waiter of a lock that a thread owns.
+    /// Returns the top waiter of a lock, if it waits for a lock that `owner` owns.
     pub(crate) fn top_waiter(&mut self, owner: u64, key: &Key) -> Option<ClaimPtr<H>> {
         let top = self.most_urgent(key)?;
         let owned = self.edge(top).owned?;
         (owned.by.id == owner).then_some(top)
     }
 
-    /// A lock of a thread for which somebody waits.
+    /// Returns a lock that `owner` owns and for which a thread waits.
     pub(crate) fn lock_of(&mut self, owner: u64) -> Option<Key> {
         let claim = self.first(BY_OWNER, Group::Owner(owner))?;
         self.edge(claim).key
     }
 
-    /// Whether the waiter of a claim in the graph is in the list of that bucket, whose lock is
-    /// held.
+    /// Returns true if the waiter of a claim in the graph is in the list of that bucket, whose lock
+    /// is held.
     pub(crate) fn is_in(&mut self, claim: ClaimPtr<H>, bucket: &Bucket<H>) -> bool {
         let Some(node) = self.edge(claim).node else { return false };
-        // SAFETY: with its claim, which is there.
+        // SAFETY: it lies beside its claim, which is there.
         unsafe { node.as_ref() }.bucket() == Some(NonNull::from(bucket))
     }
 
-    /// Whether a claim is in the graph.
+    /// Returns true if a claim is in the graph.
     pub(crate) fn has(&mut self, claim: ClaimPtr<H>) -> bool {
         self.edge(claim).key.is_some()
     }
 
-    /// Whose a claim in the graph is.
+    /// Returns the thread that waits by a claim in the graph.
     pub(crate) fn thread(&self, claim: ClaimPtr<H>) -> Thread {
         self.claim_at(claim).thread
     }
 
-    /// Who owns the lock that a queued waiter waits for, and whether the word says so; `None`: it
-    /// waits to be moved to one.
+    /// Returns the owner of the lock that a queued waiter waits for, and true if the lock's word
+    /// names that owner. Returns `None` if the waiter waits to be moved to a lock.
     pub(crate) fn owner(&mut self, claim: ClaimPtr<H>) -> Option<(Thread, bool)> {
         if let Some(owned) = self.owned(claim) {
             return Some((owned.by, owned.settled));
         }
         let thread = self.claim_at(claim).thread;
         let node = self.edge(claim).node?;
-        // SAFETY: with its claim, which is there.
+        // SAFETY: it lies beside its claim, which is there.
         let assigned = unsafe { node.as_ref() }.is_assigned();
         assigned.then_some((thread, mutated!(pi_unsettled)))
     }
 
-    /// Whether a thread would wait for itself, if it waited for this owner; the walk is of
-    /// [`MOST_CHAIN`] steps at most.
+    /// Returns true if a thread would wait for itself, directly or not, if it waited for this
+    /// owner; or if more than [`MOST_CHAIN`] owners would have to be followed to find out.
     pub(crate) fn would_circle(&mut self, thread: u64, owner: u64) -> bool {
         let mut owner = owner;
         for _ in 0..MOST_CHAIN {
@@ -222,8 +228,8 @@ impl<H: Host> Waits<'_, H> {
         true
     }
 
-    /// Puts a claim into the graph: it waits for a lock of `owner`, behind those that are as
-    /// urgent. Its thread's own priority.
+    /// Adds a claim to the graph: its thread waits for a lock of `owner`, behind those that are as
+    /// urgent. Returns the thread's own priority.
     pub(crate) fn add(
         &mut self,
         claim: ClaimPtr<H>,
@@ -247,7 +253,7 @@ impl<H: Host> Waits<'_, H> {
         own
     }
 
-    /// Takes a claim out of the graph; whose lock it was, if it was there.
+    /// Removes a claim from the graph, if it is there, and returns the owner of its lock.
     pub(crate) fn remove(&mut self, claim: ClaimPtr<H>) -> Option<Thread> {
         let owned = self.owned(claim)?;
         self.take(BY_THREAD, claim);
@@ -255,8 +261,8 @@ impl<H: Host> Waits<'_, H> {
         Some(owned.by)
     }
 
-    /// Takes a lock's top waiter out of the graph, and makes it the owner for those that go on
-    /// waiting; its thread, waiter and handle.
+    /// Removes a lock's top waiter from the graph, and makes it the owner for those that go on
+    /// waiting. Returns its thread, waiter and handle.
     pub(crate) fn hand_off(&mut self, top: ClaimPtr<H>, settled: bool) -> NewOwner<H> {
         let thread = self.claim_at(top).thread;
         if self.has(top) {
@@ -267,12 +273,12 @@ impl<H: Host> Waits<'_, H> {
         NewOwner { thread, node: edge.node, handle: edge.handle.take() }
     }
 
-    /// The handle of one that is woken without having waited for the lock.
+    /// Takes the handle of a waiter that is woken without having waited for the lock.
     pub(crate) fn take_handle(&mut self, claim: ClaimPtr<H>) -> Option<H::Task> {
         self.edge(claim).handle.take()
     }
 
-    /// A lock's word names its owner from now on.
+    /// Notes that a lock's word names its owner from now on.
     pub(crate) fn settle(&mut self, owner: u64, key: &Key) {
         if let Some(top) = self.top_waiter(owner, key) {
             let edge = self.edge(top);
@@ -280,14 +286,15 @@ impl<H: Host> Waits<'_, H> {
         }
     }
 
-    /// What a thread is lent: the urgency of the most urgent one that waits for a lock of its.
+    /// Returns what a thread is lent: the urgency of the most urgent waiter for a lock of its.
     fn lent(&mut self, owner: u64) -> Option<Priority> {
         let claim = self.first(BY_OWNER, Group::Owner(owner))?;
         Some(self.edge(claim).urgency)
     }
 
-    /// Claims to locks of a thread have come, gone or changed: tells the host what it is lent; and
-    /// if the thread waits itself, so for the owner of that lock, and so on while anything changes.
+    /// Tells the host what a thread is lent, after claims to its locks came, went or changed. If
+    /// that thread waits itself, does the same for the owner of the lock that it waits for, and so
+    /// on as long as an urgency changes.
     pub(crate) fn lend(&mut self, thread: u64, host: &dyn Inheritance<H>) {
         let mut thread = thread;
         for _ in 0..MOST_CHAIN {
@@ -311,7 +318,7 @@ impl<H: Host> Waits<'_, H> {
         }
     }
 
-    /// A thread's own priority has changed: its claim, if it has one, gets another place.
+    /// Moves a thread's claim, if it has one, to its place by the thread's new own priority.
     pub(crate) fn reprioritize(&mut self, thread: u64, host: &dyn Inheritance<H>) {
         if let Some(claim) = self.waiting(thread) {
             let own = host.priority(thread);
@@ -339,7 +346,7 @@ impl<H: Host> Trees for Waits<'_, H> {
         let group = match (by, edge.key, edge.owned) {
             (BY_LOCK, Some(key), _) => Group::Lock(key),
             (BY_OWNER, _, Some(Owned { by, .. })) => Group::Owner(by.id),
-            // There urgency, which may change, has no meaning.
+            // In the tree by threads urgency, which may change, has no meaning.
             _ => return (Group::Thread(thread), Priority::NORMAL, edge.arrival),
         };
         (group, edge.urgency, edge.arrival)

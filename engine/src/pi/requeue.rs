@@ -1,6 +1,7 @@
 //! WAIT_REQUEUE_PI and CMP_REQUEUE_PI: wait on a word, and be moved from there to a lock that
-//! inherits priorities: a condition variable's wait with such a mutex. After Darren Hart's (Linux
-//! 2.6.31, 2009).
+//! inherits priorities: the wait of a condition variable whose mutex is such a lock. After Darren
+//! Hart's requeue to PI futexes (Linux 2.6.31, 2009). Called by the host and the decoders
+//! (`linux`), calls `attempt`, `graph` and `waiter`.
 
 use core::pin::pin;
 use core::ptr::NonNull;
@@ -17,28 +18,37 @@ use crate::table::wait_list::Found;
 use crate::waiter::Waiter;
 use crate::{Access, Deadline, Engine, Errno, Host, Inheritance, Requeue, Thread, Word};
 
-/// How a wait for a lock by way of another word ended.
+/// How a wait for a lock by way of another word ended ([`Engine::wait_requeue_pi`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitPi {
     /// The calling thread owns the lock.
     Acquired,
-    /// The word did not hold the value; or a signal came when the thread had been moved to the
-    /// lock, which it does not own: `EAGAIN`.
+    /// The word did not hold the expected value; or a signal came after the thread had been moved
+    /// to the lock, which it does not own: `EAGAIN`.
     Changed,
-    /// The time is up: `ETIMEDOUT`. The thread does not own the lock.
+    /// The deadline has passed: `ETIMEDOUT`. The thread does not own the lock.
     TimedOut,
-    /// A signal came before the thread was moved: `EINTR`, or the host calls again.
+    /// A signal came before the thread was moved: `EINTR`, unless the host makes the call again.
     Interrupted,
 }
 
 impl<H: Host> Engine<H> {
-    /// Sleeps while `word` holds `expected`, until a [`requeue_pi`](Self::requeue_pi) to `lock`,
-    /// and no other, moves this thread there, and the lock is handed to it; or until the deadline,
-    /// or a signal, which take it out of whichever of the two it waits for.
+    /// Sleeps while `word` holds `expected`, until a [`requeue_pi`](Self::requeue_pi) from `word`
+    /// to `lock` moves this thread there and the lock is handed to it. A requeue to another lock
+    /// does not move it. The deadline or a signal takes the thread out of whichever of the two it
+    /// waits for.
+    ///
+    /// Memory ordering: what the lock's former owner did before it unlocked happens before this
+    /// returns with [`WaitPi::Acquired`].
+    ///
+    /// # Cost
+    /// A bucket's lock, as [`wait`](Self::wait), and another one and the lock for inheritance where
+    /// the wait ends by the deadline or a signal. The waiter is on the caller's stack.
     ///
     /// # Errors
-    /// `ENOSYS`: the host has no [`Inheritance`]. `EINVAL`: both are one word; a misaligned one.
-    /// `EFAULT`: nothing is there, or the lock cannot be written.
+    /// `ENOSYS`: the host has no [`Inheritance`]. `EINVAL`: `word` and `lock` are one word, are of
+    /// different scope, or one is misaligned. `EFAULT`: `word` is not accessible, or `lock` cannot
+    /// be written.
     pub fn wait_requeue_pi(
         &self,
         host: &H,
@@ -57,7 +67,7 @@ impl<H: Host> Engine<H> {
         let key = call.key(word, Access::Read)?;
         let claimant = pin!(self.graph().claimant(key, inheritance.priority(me.id), me, Some(target)));
         let claimant = claimant.into_ref();
-        // Before the node can be queued: whatever happens, it is taken out.
+        // Before the node can be queued: however this function ends, the node is taken out.
         let claiming = Claiming { call, inheritance, claimant, lock };
         claimant.tie(host.task(claimant.get_ref().node.flag()));
         loop {
@@ -75,7 +85,7 @@ impl<H: Host> Engine<H> {
             if key == target {
                 return Err(Errno::EINVAL);
             }
-            // SAFETY: pinned, idle until now, and `claiming` takes it out before it goes.
+            // SAFETY: pinned, idle until now, and `claiming` takes it out before its memory goes.
             let crowded = unsafe { entered.place(&claimant.get_ref().node, key, None) };
             if crowded {
                 call.fit_waiters(&key);
@@ -90,20 +100,24 @@ impl<H: Host> Engine<H> {
         })
     }
 
-    /// If `word` holds `expected`: its first waiter gets `lock`, if that is free, and is woken; it,
-    /// or else with it, up to `requeue` others wait for the lock from now on, with their
-    /// priorities. So at most one is woken. How many were moved or woken. All must have named this
-    /// lock ([`wait_requeue_pi`](Self::wait_requeue_pi)).
+    /// Moves waiters from `word` to `lock`, if `word` holds `expected`. The first waiter gets the
+    /// lock, if that is free, and is woken. Up to `requeue` others (if the lock was not free, the
+    /// first one and up to `requeue` others) wait for the lock from then on, with their priorities.
+    /// So at most one thread is woken. Returns how many were moved or woken. All of them must have
+    /// named this lock ([`wait_requeue_pi`](Self::wait_requeue_pi)).
     ///
     /// # Cost
-    /// Two buckets' locks and the one for inheritance, for one pass over each bucket, and for each
-    /// waiter a walk of 1,024 owners at most.
+    /// Two buckets' locks and the one for inheritance, held for one pass over each bucket, and for
+    /// each waiter a walk of at most 1,024 owners.
     ///
     /// # Errors
-    /// `EINVAL`: both are one word, or of different scope; a waiter that waits otherwise or for
-    /// another lock: those before it were moved. `EDEADLK`: a waiter owns the lock, or would wait
-    /// for itself: the same, and it stays where it is. Of the lock what [`lock_pi`](Self::lock_pi)
-    /// answers.
+    /// Those of [`lock_pi`](Self::lock_pi) for `lock`, and:
+    ///
+    /// | errno | when |
+    /// |---|---|
+    /// | `EINVAL` | `word` and `lock` are one word, or of different scope; or a waiter is of another kind or named another lock: those before it were moved |
+    /// | `EDEADLK` | a waiter owns the lock, or would wait for itself: it stays where it is, and those before it were moved |
+    /// | `EFAULT` | `word` is not accessible, or `lock` cannot be written |
     pub fn requeue_pi(&self, host: &H, word: Word, lock: Word, requeue: u32, expected: u32) -> Result<Requeue, Errno> {
         let inheritance = host.inheritance().ok_or(Errno::ENOSYS)?;
         if word.address == lock.address || word.scope != lock.scope {
@@ -138,7 +152,7 @@ impl<H: Host> Engine<H> {
     }
 }
 
-/// One try of a requeue, under its locks.
+/// One attempt of a requeue, with its locks held.
 struct RequeueTry<'a, H: Host> {
     call: Call<'a, H>,
     held: HeldTwo<'a, H>,
@@ -146,14 +160,15 @@ struct RequeueTry<'a, H: Host> {
     to: Key,
     lock: Word,
     inheritance: &'a dyn Inheritance<H>,
-    /// The one that got the lock. Last: behind the locks.
+    /// The thread that got the lock. The last field: it is unparked after the locks are released.
     woken: Notified<'a, H>,
 }
 
 impl<'a, H: Host> RequeueTry<'a, H> {
+    /// Wakes and moves waiters; returns how many.
     fn run(&mut self, requeue: u32) -> Result<u32, Stop> {
         let (call, inheritance) = (self.call, self.inheritance);
-        // As on Linux: also where nobody waits.
+        // As on Linux, the lock's word is read also where no thread waits.
         let value = call.host.load(self.lock.address)?;
         // No thread waits for the word: nothing to do.
         let Some(first) = self.held.first.list().first(&self.from) else { return Ok(0) };
@@ -163,13 +178,13 @@ impl<'a, H: Host> RequeueTry<'a, H> {
             return Err(Errno::EDEADLK.into());
         }
         let locked = self.held.second.as_mut().unwrap_or(&mut self.held.first);
-        // The waiters bit from the beginning where others may be moved: they will wait for this
-        // one.
+        // Where others may be moved, the waiters bit is set from the beginning: they will wait for
+        // this thread.
         let attempt = call.attempt(locked, &self.to, self.lock.address, who, requeue != 0, inheritance)?;
         let (mut count, mut cursor, owner, settled, mut waits) = match attempt {
-            // Another owns the lock: all of them are moved, the first one too.
+            // Another thread owns the lock: all waiters are moved, the first one too.
             Attempt::Owned { owner, settled, waits, .. } => (0, Some(first.node), owner, settled, waits),
-            // The lock was free: it is the first waiter's, which is woken, and the rest will wait
+            // The lock was free: the first waiter owns it and is woken, and the others will wait
             // for it.
             Attempt::Taken => {
                 let mut waits = call.waits();
@@ -180,34 +195,35 @@ impl<'a, H: Host> RequeueTry<'a, H> {
         };
         let mut end = Ok(());
         let mut last = None;
-        // One more where none got the lock.
+        // One more is moved if none got the lock.
         while i64::from(count) - 1 < i64::from(requeue) {
             let Some(found) = self.held.first.list().seek(cursor, &self.from) else { break };
             cursor = found.next;
             end = self.move_one(&found, owner, settled, &mut waits, &mut last);
-            // A waiter that may not be moved ends it; those before it have been.
+            // A waiter that may not be moved ends the call; those before it were moved.
             if end.is_err() {
                 break;
             }
             count += 1;
         }
-        // Once for all that were moved.
+        // Once for all waiters that were moved.
         waits.lend(owner.id, inheritance);
         end.map(|()| count).map_err(Stop::Errno)
     }
 
-    /// The thread of a waiter that may be moved to the lock.
+    /// Returns the thread of a waiter that may be moved to the lock; any other is an error.
     fn named(&self, found: &Found<H>) -> Result<Thread, Errno> {
         let claim = self.call.engine.graph().claim_of(found)?;
         // SAFETY: its waiter is in the list of a bucket whose lock is held.
         let claim = unsafe { claim.as_ref() };
-        // A waiter for the lock of `from` itself named none, or that.
+        // The waiter named another lock, or none.
         if check!(requeue_target, claim.target != Some(self.to)) {
             return Err(Errno::EINVAL);
         }
         Ok(claim.thread)
     }
 
+    /// Moves a waiter to the lock of `owner`; `last` is the waiter that was moved before it.
     fn move_one(
         &mut self,
         found: &Found<H>,

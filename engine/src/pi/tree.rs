@@ -1,79 +1,85 @@
 //! The orders of the graph of claims (`graph`): three balanced trees whose nodes are the claims
-//! themselves, so that finding, adding and taking out cost the logarithm of the claims. After
-//! Adelson-Velsky and Landis (1962): two subtrees of a node differ in height by one at most.
+//! themselves, so that finding, adding and removing a claim cost the logarithm of their number.
+//! After Adelson-Velsky and Landis (1962): the two subtrees of a node differ in height by one at
+//! most.
 
 use crate::Priority;
 use crate::table::key::Key;
 
-/// All claims, by thread.
+/// The tree of all claims, by thread.
 pub(crate) const BY_THREAD: usize = 0;
-/// All claims, by lock, the most urgent first.
+/// The tree of all claims, by lock, the most urgent first.
 pub(crate) const BY_LOCK: usize = 1;
-/// The claims of top waiters, by their lock's owner, the most urgent first.
+/// The tree of the top waiters' claims, by their lock's owner, the most urgent first.
 pub(crate) const BY_OWNER: usize = 2;
-/// How many trees there are.
+/// The number of trees.
 pub(crate) const TREES: usize = 3;
 
-/// Claims that are one behind the other in a tree.
+/// A group of claims that follow each other in a tree.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Group {
-    /// Those by which a thread waits: one, unless the host gives two threads one id.
+    /// The claims by which a thread waits: one, unless the host gives two threads one id.
     Thread(u64),
-    /// Those to a lock.
+    /// The claims to a lock.
     Lock(Key),
-    /// Those of the top waiters of a thread's locks.
+    /// The claims of the top waiters of a thread's locks.
     Owner(u64),
 }
 
-/// A claim's place in a tree. No two have the same: arrivals differ.
+/// A claim's place in a tree: group, urgency, arrival. No two claims have the same place in a tree,
+/// because arrivals differ.
 pub(crate) type Rank = (Group, Priority, u64);
 
 /// A claim's links in one of the trees.
 pub(crate) struct Link<N> {
     pub(crate) parent: Option<N>,
     pub(crate) children: [Option<N>; 2],
-    /// Of the subtree below it, itself included.
+    /// The height of the subtree whose top is this claim; a claim without children has 1.
     pub(crate) height: u8,
 }
 
 impl<N: Copy> Link<N> {
-    /// In no tree.
+    /// The links of a claim that is in no tree.
     pub(crate) const NOWHERE: Link<N> = Link { parent: None, children: [None; 2], height: 0 };
 }
 
-/// The sides of a node.
+/// The side of a node's children that come before it.
 const LESS: usize = 0;
+/// The side of a node's children that come after it.
 const MORE: usize = 1;
 
-/// The trees: their nodes lie elsewhere, and are linked by what implements this.
+/// A set of trees whose nodes lie elsewhere, and are linked by the implementor.
 pub(crate) trait Trees {
-    /// A node, by its address.
+    /// The address of a node.
     type Node: Copy + PartialEq;
 
-    /// The top of a tree.
+    /// Returns the root of a tree.
     fn root(&mut self, by: usize) -> &mut Option<Self::Node>;
 
-    /// A node's links in a tree.
+    /// Returns a node's links in a tree.
     fn link(&mut self, by: usize, node: Self::Node) -> &mut Link<Self::Node>;
 
-    /// The place of a node in a tree in which it is, or is about to be.
+    /// Returns the place of a node in a tree in which it is, or is about to be.
     fn rank(&mut self, by: usize, node: Self::Node) -> Rank;
 
+    /// Returns the height of a subtree, which may be empty.
     fn height(&mut self, by: usize, node: Option<Self::Node>) -> u8 {
         node.map_or(0, |node| self.link(by, node).height)
     }
 
+    /// Returns the heights of a node's subtrees.
     fn heights(&mut self, by: usize, node: Self::Node) -> [u8; 2] {
         let [less, more] = self.link(by, node).children;
         [self.height(by, less), self.height(by, more)]
     }
 
+    /// Sets a node's height from its subtrees'.
     fn measure(&mut self, by: usize, node: Self::Node) {
         let [less, more] = self.heights(by, node);
         self.link(by, node).height = 1 + less.max(more);
     }
 
-    /// The first claim of a group.
+    /// Returns the first claim of a group.
     fn first(&mut self, by: usize, group: Group) -> Option<Self::Node> {
         let mut found = None;
         let mut cursor = *self.root(by);
@@ -87,7 +93,7 @@ pub(crate) trait Trees {
         found
     }
 
-    /// Puts a claim into a tree, by its rank, which does not change until it is out again.
+    /// Adds a claim to a tree, by its rank, which must not change until it is removed.
     fn put(&mut self, by: usize, node: Self::Node) {
         let rank = self.rank(by, node);
         let (mut parent, mut side) = (None, LESS);
@@ -102,7 +108,7 @@ pub(crate) trait Trees {
         self.balance(by, parent);
     }
 
-    /// Takes a claim out of a tree in which it is.
+    /// Removes a claim from a tree in which it is.
     fn take(&mut self, by: usize, node: Self::Node) {
         let Link { parent, children, height } = core::mem::replace(self.link(by, node), Link::NOWHERE);
         let side = self.side(by, parent, node);
@@ -111,7 +117,7 @@ pub(crate) trait Trees {
             self.balance(by, parent);
             return;
         };
-        // The next one in order takes its place: it has nothing below it on one side.
+        // The next claim in order takes its place: that one has no child on the lesser side.
         let mut next = more;
         while let Some(before) = self.link(by, next).children[LESS] {
             next = before;
@@ -130,12 +136,12 @@ pub(crate) trait Trees {
         self.balance(by, Some(lowest));
     }
 
-    /// On which side of its parent a place is.
+    /// Returns the side of its parent on which a node is; the root counts as on the lesser side.
     fn side(&mut self, by: usize, parent: Option<Self::Node>, node: Self::Node) -> usize {
         parent.map_or(LESS, |parent| usize::from(self.link(by, parent).children[MORE] == Some(node)))
     }
 
-    /// Makes a node, or none, the child of another, or the root.
+    /// Makes `child`, which may be none, the child of `parent` on a side, or the root.
     fn hang(&mut self, by: usize, parent: Option<Self::Node>, side: usize, child: Option<Self::Node>) {
         match parent {
             Some(parent) => self.link(by, parent).children[side] = child,
@@ -146,8 +152,8 @@ pub(crate) trait Trees {
         }
     }
 
-    /// A subtree below a node has become higher or lower by one: turns what leans too far, up to
-    /// where the height stays as it was.
+    /// Rebalances a tree from a node upwards, one of whose subtrees has become higher or lower by
+    /// one; ends where a subtree's height stays as it was.
     fn balance(&mut self, by: usize, from: Option<Self::Node>) {
         let mut cursor = from;
         while let Some(node) = cursor {
@@ -161,8 +167,8 @@ pub(crate) trait Trees {
         }
     }
 
-    /// Balances a node whose subtrees are balanced, and differ by two at most; which node is in its
-    /// place then.
+    /// Balances a node whose subtrees are balanced and differ in height by two at most. Returns the
+    /// node that is in its place then.
     fn upright(&mut self, by: usize, node: Self::Node) -> Self::Node {
         let [less, more] = self.heights(by, node);
         if less.abs_diff(more) < 2 {
@@ -179,7 +185,8 @@ pub(crate) trait Trees {
         self.raise(by, node, heavy)
     }
 
-    /// Turns: a node's child takes its place, and has it as a child; which that is.
+    /// Rotates: a node's child on `side` takes the node's place, and has the node as a child.
+    /// Returns that child.
     fn raise(&mut self, by: usize, node: Self::Node, side: usize) -> Self::Node {
         let parent = self.link(by, node).parent;
         let Some(child) = self.link(by, node).children[side] else { return node };
