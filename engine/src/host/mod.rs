@@ -6,6 +6,7 @@
 //! address spaces.
 
 pub(crate) mod flag;
+pub(crate) mod host_vec;
 pub(crate) mod huge;
 pub(crate) mod inheritance;
 pub(crate) mod memory;

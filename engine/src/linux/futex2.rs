@@ -1,16 +1,14 @@
 //! The futex2 calls, decoded: `futex_waitv`, `futex_wake`, `futex_wait`, `futex_requeue`. Each word
 //! has its flags; times are points in time, on a clock that is named.
 
-use core::alloc::Layout;
-use core::ptr::NonNull;
-
+use crate::host::host_vec::HostVec;
 use crate::linux::abi::{
     CLOCK_MONOTONIC, CLOCK_REALTIME, FUTEX_WAITV_MAX, FUTEX2_MPOL, FUTEX2_NUMA, FUTEX2_PRIVATE, FUTEX2_SIZE_MASK,
     FUTEX2_SIZE_U32, Numbers, WAITV_SIZE,
 };
 use crate::linux::futex::answer;
 use crate::linux::user;
-use crate::{Address, Clock, Deadline, Engine, Errno, Host, Memory, Node, Requeue, Scope, WaitAny, WaitEntry, Word};
+use crate::{Address, Clock, Deadline, Engine, Errno, Host, Node, Requeue, Scope, WaitAny, WaitEntry, Word};
 
 /// An element of the array that waitv and requeue read.
 #[derive(Clone, Copy)]
@@ -54,12 +52,12 @@ impl<H: Host> Engine<H> {
             return Err(Errno::EINVAL);
         }
         let until = self.point(host, time, clock)?;
-        let mut entries = WaitEntries::new(self.memory(), length as usize).ok_or(Errno::ENOMEM)?;
+        let mut entries = HostVec::with_capacity(self.memory(), length as usize).ok_or(Errno::ENOMEM)?;
         for i in 0..u64::from(length) {
             let element = self.element(host, array, i)?;
             entries.push(WaitEntry::new(element.word, element.value));
         }
-        match self.waitv(host, entries.as_mut(), until)? {
+        match self.waitv(host, &mut entries, until)? {
             WaitAny::Woken(index) => Ok(index as u32),
             WaitAny::Changed => Err(Errno::EAGAIN),
             WaitAny::TimedOut => Err(Errno::ETIMEDOUT),
@@ -146,49 +144,4 @@ fn word<H: Host>(host: &H, address: Address, flags: u32) -> Result<Word, Errno> 
 /// A 64-bit argument that must fit the word.
 fn small(value: u64) -> Result<u32, Errno> {
     u32::try_from(value).map_err(|_| Errno::EINVAL)
-}
-
-/// Places for a program's array, which may be too large for a kernel's stack.
-struct WaitEntries<'a, H: Host> {
-    memory: &'a H::Memory,
-    block: NonNull<WaitEntry<H>>,
-    room: usize,
-    len: usize,
-}
-
-impl<'a, H: Host> WaitEntries<'a, H> {
-    fn layout(room: usize) -> Option<Layout> {
-        Layout::array::<WaitEntry<H>>(room).ok()
-    }
-
-    fn new(memory: &'a H::Memory, room: usize) -> Option<WaitEntries<'a, H>> {
-        let block = memory.allocate(Self::layout(room)?, None)?.cast();
-        Some(WaitEntries { memory, block, room, len: 0 })
-    }
-
-    /// One more.
-    fn push(&mut self, entry: WaitEntry<H>) {
-        assert!(self.len < self.room, "as many entries as were asked for");
-        // SAFETY: inside the block.
-        let end = unsafe { self.block.add(self.len) };
-        // SAFETY: nothing is there yet.
-        unsafe { end.write(entry) };
-        self.len += 1;
-    }
-
-    fn as_mut(&mut self) -> &mut [WaitEntry<H>] {
-        // SAFETY: so many were written, and this borrows them.
-        unsafe { core::slice::from_raw_parts_mut(self.block.as_ptr(), self.len) }
-    }
-}
-
-impl<H: Host> Drop for WaitEntries<'_, H> {
-    fn drop(&mut self) {
-        let entries = core::ptr::from_mut(self.as_mut());
-        // SAFETY: each of them once.
-        unsafe { entries.drop_in_place() };
-        let layout = Self::layout(self.room).expect("it was one when it was allocated");
-        // SAFETY: allocated with that layout, and freed once.
-        unsafe { self.memory.free(self.block.cast(), layout) };
-    }
 }

@@ -1,10 +1,8 @@
 //! membarrier: the commands of today and the flags of 2010, over one implementation. The decoder
 //! and hosts call it; it calls [`Processors`].
 
-use core::alloc::Layout;
-use core::ptr::NonNull;
-
 use crate::atomic::Ordering;
+use crate::host::host_vec::HostVec;
 use crate::linux::abi::{
     MEMBARRIER_CMD_FLAG_CPU, MEMBARRIER_CMD_GET_REGISTRATIONS, MEMBARRIER_CMD_GLOBAL, MEMBARRIER_CMD_GLOBAL_EXPEDITED,
     MEMBARRIER_CMD_PRIVATE_EXPEDITED, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ,
@@ -14,7 +12,7 @@ use crate::linux::abi::{
     MEMBARRIER_MANDATORY, MEMBARRIER_QUERY,
 };
 use crate::mutant::step;
-use crate::{Abilities, Engine, Errno, Host, Interrupt, Memory, Processors, Space};
+use crate::{Abilities, Engine, Errno, Host, Interrupt, Processors, Space};
 
 /// Processors in a word of a mask.
 const BITS: u32 = 64;
@@ -215,14 +213,14 @@ impl<H: Host> Barrier<'_, H> {
             return;
         }
         // Before it is pinned: a host may sleep for it, or have none.
-        let mut copy = MaskCopy::allocate(self.host.space().memory(), self.words());
-        // Behind it, so that the copy is freed when the thread is pinned no more.
+        let mut mask = HostVec::filled(self.host.space().memory(), self.words() as usize, 0);
+        // After the mask, so that the mask is freed when the thread is no longer pinned.
         let pinned = Pinned::new(self.processors);
         // (1) The caller's accesses, then the mask and the interrupts; partners: S2, S3 and the
         // handler.
         step!(barrier_before, self.processors.full_barrier());
-        match &mut copy {
-            Some(copy) => self.together(copy, what, whom, pinned.here),
+        match &mut mask {
+            Some(mask) => self.together(mask, what, whom, pinned.here),
             None => self.singly(what, whom, pinned.here),
         }
         if what == Interrupt::Core {
@@ -244,19 +242,19 @@ impl<H: Host> Barrier<'_, H> {
     }
 
     /// Copies, filters, interrupts all that are left, waits for all.
-    fn together(&self, copy: &mut MaskCopy<'_, H::Memory>, what: Interrupt, whom: Whom, here: u32) {
-        for (word, set) in (0..).zip(copy.words()) {
+    fn together(&self, mask: &mut [u64], what: Interrupt, whom: Whom, here: u32) {
+        for (word, set) in (0..).zip(&mut *mask) {
             *set = self.candidates(word, whom, here);
         }
-        for (word, set) in (0..).zip(copy.words()) {
+        for (word, set) in (0..).zip(&mut *mask) {
             for processor in members(word, *set) {
                 if !self.runs(processor, whom) {
                     *set &= !(1 << (processor % BITS));
                 }
             }
         }
-        copy.members().for_each(|processor| self.processors.send(processor, what));
-        step!(barrier_wait, copy.members().for_each(|processor| self.processors.wait(processor)));
+        members_of(mask).for_each(|processor| self.processors.send(processor, what));
+        step!(barrier_wait, members_of(mask).for_each(|processor| self.processors.wait(processor)));
     }
 
     /// Without memory for the copy: one after the other.
@@ -286,6 +284,11 @@ impl<H: Host> Barrier<'_, H> {
     }
 }
 
+/// Returns the processors of a mask.
+fn members_of(mask: &[u64]) -> impl Iterator<Item = u32> {
+    (0..).zip(mask).flat_map(|(word, set)| members(word, *set))
+}
+
 /// The processors of a word.
 fn members(word: u32, set: u64) -> impl Iterator<Item = u32> {
     (0..BITS).filter(move |bit| set >> bit & 1 == 1).map(move |bit| word * BITS + bit)
@@ -306,47 +309,5 @@ impl<'a, H: Host> Pinned<'a, H> {
 impl<H: Host> Drop for Pinned<'_, H> {
     fn drop(&mut self) {
         self.processors.unpin();
-    }
-}
-
-/// A mask of the call's own.
-struct MaskCopy<'a, M: Memory> {
-    block: NonNull<u64>,
-    layout: Layout,
-    len: usize,
-    memory: &'a M,
-}
-
-impl<'a, M: Memory> MaskCopy<'a, M> {
-    fn allocate(memory: &'a M, words: u32) -> Option<Self> {
-        let len = words as usize;
-        if len == 0 {
-            return None;
-        }
-        let layout = Layout::array::<u64>(len).ok()?;
-        let block = memory.allocate(layout, None)?.cast::<u64>();
-        for i in 0..len {
-            // SAFETY: within the block.
-            let place = unsafe { block.add(i) };
-            // SAFETY: ours, and aligned.
-            unsafe { place.write(0) };
-        }
-        Some(MaskCopy { block, layout, len, memory })
-    }
-
-    fn words(&mut self) -> &mut [u64] {
-        // SAFETY: ours, written, and borrowed with this.
-        unsafe { core::slice::from_raw_parts_mut(self.block.as_ptr(), self.len) }
-    }
-
-    fn members(&mut self) -> impl Iterator<Item = u32> {
-        (0..).zip(self.words()).flat_map(|(word, set)| members(word, *set))
-    }
-}
-
-impl<M: Memory> Drop for MaskCopy<'_, M> {
-    fn drop(&mut self) {
-        // SAFETY: from `allocate` with this layout, and not freed before.
-        unsafe { self.memory.free(self.block.cast(), self.layout) };
     }
 }
