@@ -1,5 +1,6 @@
-//! Robust lists: what a dying thread held is marked, so that whoever waits for it learns of the
-//! death. The calls about them are here, the walk in `robust_walk`.
+//! Robust lists: the locks that a dying thread holds are marked, so that the threads that wait for
+//! them learn of the death. The calls about the lists are here, the walk is in `walk`. Called by
+//! the host.
 
 pub(crate) mod walk;
 
@@ -8,37 +9,42 @@ use crate::ops::call::Call;
 use crate::robust::walk::{Compat, Native, RobustExit, TRIES, Walk};
 use crate::{Access, Address, Arithmetic, Engine, Errno, Fault, Node, RobustHost, Scope, Word, abi};
 
-/// How many entries Linux follows.
+/// The number of entries that Linux follows.
 pub const ROBUST_LIST_LIMIT: u32 = 2048;
 
 impl<H: RobustHost> Engine<H> {
-    /// The calling thread exits, or becomes another program: each lock of its list that it still
-    /// owns is marked ([owner died](crate::abi::FUTEX_OWNER_DIED) in place of the owner, the
-    /// waiters bit kept), and one waiter woken if that bit was set; the pending one last. The list
-    /// is forgotten.
+    /// Walks the robust list of the calling thread, which exits or becomes another program, and
+    /// forgets the list. Each lock of the list that the thread still owns is marked: [owner
+    /// died](crate::abi::FUTEX_OWNER_DIED) in place of the owner, the waiters bit kept. If the
+    /// waiters bit was set, one waiter is woken. The pending lock comes last.
     ///
-    /// Trusts nothing that it reads. Follows up to `cap` entries ([`ROBUST_LIST_LIMIT`] is
-    /// Linux's), and stops where the list goes round. The next entry is read before a lock is given
-    /// up, with which its memory may go. Who is woken is woken up to 16 locks later. Of locks that
-    /// inherit priorities only the word is marked: [`exit_pi`](Engine::exit_pi), which comes next,
-    /// hands them to those who wait.
+    /// The walk trusts nothing that it reads. It follows up to `cap` entries ([`ROBUST_LIST_LIMIT`]
+    /// is Linux's), and ends where the list goes round. The next entry is read before a lock is
+    /// given up, because the entry's memory may go with the lock. A waiter is woken up to 16 locks
+    /// later than its lock is marked. Of locks that inherit priorities only the word is marked:
+    /// [`exit_pi`](Engine::exit_pi), which the host calls next, hands them to their waiters. May
+    /// sleep for a page.
     ///
-    /// Where a callback panics, those who wait for what was marked are woken. The rest of the list
-    /// is left alone: a call with the head set again goes on.
+    /// Memory ordering: what the thread did before happens before a thread takes one of its locks
+    /// by the word that the walk wrote; a full fence stands between the marks and the wakes.
+    ///
+    /// # Panics
+    /// Where a callback panics, the waiters for the locks that were marked are woken. The rest of
+    /// the list is left alone; a call with the head set again goes on.
     ///
     /// # Cost
-    /// For each entry a read, a load and a compare-exchange, and a shared wake where somebody
-    /// waits, 16 at a time behind one fence. No lock is held between entries. With threads that
-    /// change the words meanwhile at most 10,000 tries a word.
+    /// For each entry a read, a load and a compare-exchange, and a shared wake where a thread
+    /// waits; 16 wakes share a fence. No lock is held between entries. Where threads change the
+    /// words meanwhile, at most 10,000 attempts for each word.
     pub fn exit_robust(&self, host: &H, cap: u32) -> RobustExit {
         let Ok(head @ 1..) = host.robust_head(0) else { return RobustExit::default() };
         host.set_robust_head(0);
         Walk::<H, Native>::new(Call::new(self, host), head).whole(cap)
     }
 
-    /// The same for the list of a 32-bit program, whose pointers have 32 bits: a host that serves
-    /// such programs calls it after [`exit_robust`](Self::exit_robust), as Linux does; a thread may
-    /// have both lists.
+    /// Walks the calling thread's other robust list, that of a 32-bit program, whose pointers have
+    /// 32 bits; otherwise like [`exit_robust`](Self::exit_robust). A host that serves such programs
+    /// calls it after that one, as Linux does: a thread may have both lists.
     pub fn exit_robust_compat(&self, host: &H, cap: u32) -> RobustExit {
         let Ok(head @ 1..) = host.compat_robust_head(0) else { return RobustExit::default() };
         if host.set_compat_robust_head(0).is_err() {
@@ -47,13 +53,16 @@ impl<H: RobustHost> Engine<H> {
         Walk::<H, Compat>::new(Call::new(self, host), head).whole(cap)
     }
 
-    /// Gives a robust lock up in one step as far as its owner's death goes: stores 0 to `word`,
-    /// then 0 to the list's pending entry at `pending`, and wakes up to `count` with a bit of
-    /// `bitset` in common.
+    /// Unlocks a robust lock in one step, as seen by the death of its owner: stores 0 to `word`,
+    /// then 0 to the list's pending entry at `pending`, and wakes up to `count` waiters with a bit
+    /// of `bitset` in common. Returns how many were woken.
+    ///
+    /// Memory ordering: as [`wake`](Self::wake); a full fence stands between the stores and the
+    /// look for waiters.
     ///
     /// # Errors
-    /// As [`wake`](Self::wake), and `EFAULT` where `word` (nothing has happened then) or `pending`
-    /// (nobody was woken) cannot be written.
+    /// Those of [`wake`](Self::wake), and `EFAULT` if `word` cannot be written (nothing has
+    /// happened then) or `pending` cannot (no thread was woken).
     pub fn robust_unlock(&self, host: &H, word: Word, count: u32, bitset: u32, pending: Address) -> Result<u32, Errno> {
         if bitset == 0 {
             return Err(Errno::EINVAL);
@@ -61,7 +70,7 @@ impl<H: RobustHost> Engine<H> {
         let call = Call::new(self, host);
         let key = call.key(word, Access::Write)?;
         let mut tries = 0;
-        // In one access, which a plain write need not be.
+        // One access, which `Host::write` need not be.
         loop {
             match host.fetch_op(word.address, Arithmetic::Set, 0) {
                 Ok(Some(_)) => break,
@@ -77,8 +86,9 @@ impl<H: RobustHost> Engine<H> {
         call.wake(&key, count, bitset)
     }
 
-    /// `set_robust_list`, `get_robust_list`, and `futex` with `FUTEX_ROBUST_UNLOCK`, by number:
-    /// what a system call returns. `None` if it is another: ask [`syscall`](Self::syscall).
+    /// Serves `set_robust_list`, `get_robust_list`, and `futex` with `FUTEX_ROBUST_UNLOCK`, by
+    /// number; returns what the system call returns, an error as its negative number. Returns
+    /// `None` if it is another call: ask [`syscall`](Self::syscall).
     pub fn robust_syscall(&self, host: &H, numbers: &abi::Numbers, number: u64, arguments: [u64; 6]) -> Option<i64> {
         let [a, b, c, ..] = arguments;
         let answer = if number == numbers.set_robust_list {
@@ -93,9 +103,10 @@ impl<H: RobustHost> Engine<H> {
         Some(answer.map_or_else(Errno::answer, i64::from))
     }
 
-    /// `set_robust_list` and `get_robust_list` of a 32-bit program, by number
-    /// ([`Numbers::I386`](abi::Numbers::I386)): the head has 12 bytes, and what is told 4 each.
-    /// `None` if it is another call.
+    /// Serves `set_robust_list` and `get_robust_list` of a 32-bit program, by number
+    /// ([`Numbers::I386`](abi::Numbers::I386)); returns what the system call returns. The head has
+    /// 12 bytes; the address and the size that `get_robust_list` stores have 4 each. Returns `None`
+    /// if it is another call.
     pub fn compat_robust_syscall(
         &self,
         host: &H,
@@ -103,7 +114,7 @@ impl<H: RobustHost> Engine<H> {
         number: u64,
         arguments: [u64; 6],
     ) -> Option<i64> {
-        // The upper halves mean nothing.
+        // The upper halves of a 32-bit program's arguments mean nothing.
         let [a, b, c, ..] = arguments.map(|argument| argument & u64::from(u32::MAX));
         let answer = if number == numbers.set_robust_list {
             self.set_compat_robust_list(host, a, b)
@@ -151,7 +162,8 @@ impl<H: RobustHost> Engine<H> {
         Ok(0)
     }
 
-    /// `None`: not with that operation.
+    /// Serves `futex` with `FUTEX_ROBUST_UNLOCK`; returns `None` for an operation that does not
+    /// take the flag.
     fn futex_robust_unlock(&self, host: &H, arguments: [u64; 6]) -> Option<Result<u32, Errno>> {
         let [address, operation, count, _, pending, bitset] = arguments;
         let operation = operation as u32 & !abi::FUTEX_ROBUST_UNLOCK;
@@ -165,6 +177,7 @@ impl<H: RobustHost> Engine<H> {
         Some(self.robust_unlock(host, Word { address, scope, node: Node::Hashed }, count, bitset, pending))
     }
 
+    /// Writes to where an argument points.
     fn write_user(&self, host: &H, address: Address, from: &[u8]) -> Result<(), Errno> {
         if !user::in_range(host, address, from.len()) {
             return Err(Errno::EFAULT);

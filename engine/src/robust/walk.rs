@@ -1,5 +1,6 @@
 //! The walk of a dying thread's robust list. The list lies in user memory and is read as such:
-//! every pointer may lie, every word may change meanwhile, any page may be missing.
+//! every pointer may lie, every word may change meanwhile, any page may be missing. Called by the
+//! calls in `robust`, calls the host and `ops::wake`.
 
 use core::marker::PhantomData;
 
@@ -10,11 +11,10 @@ use crate::ops::call::Call;
 use crate::table::key::Key;
 use crate::{Access, Address, Fault, RobustHost, Word};
 
-/// How often one word is tried that others change, or whose page comes and goes, before it counts
-/// as missing.
+/// The number of attempts at one word that other threads change, or whose page comes and goes,
+/// before it counts as missing.
 pub(crate) const TRIES: u32 = 10_000;
-/// So many locks that are waited for are marked before their waiters are woken: all behind one
-/// fence.
+/// The number of locks with waiters that are marked before these are woken, all after one fence.
 const BATCH: usize = 16;
 
 /// The bit of an entry's pointer that says that its lock inherits priorities.
@@ -23,45 +23,46 @@ const INHERITS: u64 = 1;
 /// Why the walk of a list ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WalkEnd {
-    /// It came back to its head, or there is none.
+    /// The list led back to its head, or the thread has no list.
     #[default]
     Whole,
-    /// There were more entries than the cap.
+    /// The list has more entries than the cap.
     Truncated,
-    /// It goes round without coming back to its head.
+    /// The list goes round without leading back to its head.
     Cycle,
-    /// A pointer leads nowhere, a word is misaligned or cannot be written, or would not hold still:
-    /// the rest was left alone, and the pending entry too.
+    /// A pointer leads nowhere; or a lock's word is misaligned, cannot be written, or kept
+    /// changing. The rest of the list was left alone, and the pending entry too.
     Fault,
 }
 
-/// What the walk of a list did.
+/// The outcome of the walk of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RobustExit {
-    /// Entries that it came by, the pending one not counted.
+    /// The number of entries that were met, without the pending one.
     pub entries: u32,
-    /// Locks that were marked: their owner died.
+    /// The number of locks that were marked as those of a dead owner.
     pub marked: u32,
-    /// Threads that were woken.
+    /// The number of threads that were woken.
     pub woken: u32,
-    /// Why it ended.
+    /// Why the walk ended.
     pub end: WalkEnd,
 }
 
-/// How a list lies in memory: its head is the first entry's pointer, the offset from an entry to
-/// its lock's word, and the pending entry's pointer; an entry is a pointer.
+/// A layout of lists in memory. The head of a list is the pointer to the first entry, the offset
+/// from an entry to its lock's word, and the pointer to the pending entry; an entry is a pointer to
+/// the next one.
 pub(crate) trait Layout {
-    /// Bytes of a pointer, and of the offset.
+    /// The size of a pointer and of the offset, in bytes.
     const SIZE: u64;
 
-    /// A pointer at an address.
+    /// Reads a pointer at an address.
     fn pointer<H: RobustHost>(host: &H, at: Address) -> Result<u64, Fault>;
 
-    /// Where the word of an entry's lock is.
+    /// Returns the address of the word of an entry's lock.
     fn lock(entry: Address, offset: u64) -> Address;
 }
 
-/// Of a program with addresses of 64 bits.
+/// The layout of a program with addresses of 64 bits.
 pub(crate) enum Native {}
 
 impl Layout for Native {
@@ -80,7 +81,7 @@ impl Layout for Native {
     }
 }
 
-/// Of a program with addresses of 32 bits, which end where those do.
+/// The layout of a program with addresses of 32 bits; sums of addresses wrap around at 32 bits.
 pub(crate) enum Compat {}
 
 impl Layout for Compat {
@@ -99,7 +100,7 @@ impl Layout for Compat {
     }
 }
 
-/// A list's entry, or its head's pointer.
+/// A pointer of a list, decoded: an entry's address, and whether its lock inherits priorities.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Entry {
     address: Address,
@@ -116,18 +117,20 @@ impl Entry {
     }
 }
 
-/// One thread's walk.
+/// The walk of one thread's list.
 pub(crate) struct Walk<'a, H: RobustHost, L: Layout> {
     call: Call<'a, H>,
     head: Address,
     thread: u32,
-    /// From an entry to its lock's word.
+    /// The offset from an entry to its lock's word.
     offset: u64,
     exit: RobustExit,
-    /// Of the first so many one is still to be woken: words in the order in which they were marked.
+    /// The keys of marked locks of which one waiter each is still to be woken, in the order in
+    /// which they were marked: those from `next` to `len`.
     keys: [Key; BATCH],
+    /// The number of keys.
     len: usize,
-    /// The first of them that is.
+    /// The index of the first key whose waiter was not woken yet.
     next: usize,
     layout: PhantomData<L>,
 }
@@ -139,7 +142,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         Walk { call, head, thread: call.host.thread_id(), offset: 0, exit, keys, len: 0, next: 0, layout: PhantomData }
     }
 
-    /// From the head on, up to `cap` entries.
+    /// Walks the list from its head on, up to `cap` entries and the pending one.
     pub(crate) fn whole(mut self, cap: u32) -> RobustExit {
         if self.list(cap).is_err() {
             self.exit.end = WalkEnd::Fault;
@@ -148,14 +151,15 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         self.exit
     }
 
+    /// Marks the locks of the list and the pending one; a fault ends it.
     fn list(&mut self, cap: u32) -> Result<(), Fault> {
         let head = self.head;
         let mut entry = Entry::new(self.pointer(head)?);
         self.offset = self.pointer(head.wrapping_add(L::SIZE))?;
         let pending = Entry::new(self.pointer(head.wrapping_add(2 * L::SIZE))?);
         let cap = cap.saturating_add(u32::from(mutated!(cap_off_by_one)));
-        // Cycles by Brent's method: an entry is remembered, a later one at each power of two, and
-        // met again (R. P. Brent, An improved Monte Carlo factorization algorithm, 1980).
+        // Cycles are found by Brent's method: an entry is remembered, a later one at each power of
+        // two, and met again (R. P. Brent, An improved Monte Carlo factorization algorithm, 1980).
         let (mut landmark, mut next_landmark) = (head, 1_u32);
         while entry.address != head {
             if entry.address == landmark {
@@ -171,7 +175,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
                 next_landmark = next_landmark.saturating_mul(2);
             }
             self.exit.entries += 1;
-            // Before the lock is given up: with it the entry may be gone.
+            // Read before the lock is given up, because the entry's memory may go with the lock.
             let early = if mutated!(next_after_death) { None } else { Some(self.pointer(entry.address)) };
             if entry.address != pending.address {
                 self.die(entry, false)?;
@@ -185,7 +189,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         Ok(())
     }
 
-    /// A pointer or an offset.
+    /// Reads a pointer or an offset.
     #[inline(always)]
     fn pointer(&self, at: Address) -> Result<u64, Fault> {
         if !user::in_range(self.call.host, at, L::SIZE as usize) {
@@ -194,7 +198,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         L::pointer(self.call.host, at)
     }
 
-    /// The owner of an entry's lock has died, if it is this thread.
+    /// Marks an entry's lock, if the dying thread owns it.
     #[inline(always)]
     fn die(&mut self, entry: Entry, pending: bool) -> Result<(), Fault> {
         let host = self.call.host;
@@ -202,8 +206,8 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         if address & 3 != 0 || !host.in_range(address) {
             return Err(Fault);
         }
-        // The usual lock, at the first try: nothing pending, the page there, and the word holds
-        // still.
+        // The usual lock, at the first attempt: it is not pending, its page is there, and its word
+        // does not change.
         if !pending {
             if let Ok(value) = host.load(address) {
                 if check!(death_owner, value & OWNER != self.thread) {
@@ -220,13 +224,14 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         self.die_slowly(entry, address, pending)
     }
 
-    /// What a dead owner leaves of a word.
+    /// Returns the word of a lock whose owner has died.
     #[inline(always)]
     fn dead(value: u32) -> u32 {
         let waiters = if mutated!(death_waiters) { 0 } else { value & WAITERS };
         waiters | OWNER_DIED
     }
 
+    /// Counts a lock whose word, formerly `value`, was marked, and notes its waiter to be woken.
     #[inline(always)]
     fn marked(&mut self, entry: Entry, value: u32, address: Address) {
         self.exit.marked += 1;
@@ -235,12 +240,12 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         }
     }
 
-    /// The same with faults, others that change the word, and what is left to do for the pending
-    /// lock.
+    /// Marks an entry's lock like [`die`](Self::die), with faults, with other threads that change
+    /// the word, and with what the pending lock needs.
     #[cold]
     #[inline(never)]
     fn die_slowly(&mut self, entry: Entry, address: Address, pending: bool) -> Result<(), Fault> {
-        // The host may sleep for a page: nobody waits for that.
+        // The host may sleep for a page: the waiters that are noted must not wait for that.
         self.flush();
         let host = self.call.host;
         for tries in 0..TRIES {
@@ -249,7 +254,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
                 continue;
             };
             if pending && !entry.inherits && value & OWNER == 0 {
-                // Given up already, and perhaps nobody was woken yet.
+                // The lock was given up already, and perhaps no waiter was woken yet.
                 self.wake(address);
                 return Ok(());
             }
@@ -268,7 +273,8 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         Err(Fault)
     }
 
-    /// One is to be woken by the shared key: whether waiters are of this space alone, nobody told.
+    /// Notes that a waiter of a word is to be woken, by the shared key: no field of the list says
+    /// that the waiters are of this space alone.
     fn wake(&mut self, address: Address) {
         if let Ok(key) = self.call.key(Word::shared(address), Access::Read) {
             self.keys[self.len] = key;
@@ -279,7 +285,7 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
         }
     }
 
-    /// Wakes who is to be woken.
+    /// Wakes the waiters that are noted.
     fn flush(&mut self) {
         self.exit.woken += self.call.wake_each(&self.keys[..self.len], &mut self.next);
         (self.len, self.next) = (0, 0);
@@ -288,8 +294,8 @@ impl<'a, H: RobustHost, L: Layout> Walk<'a, H, L> {
 
 impl<H: RobustHost, L: Layout> Drop for Walk<'_, H, L> {
     fn drop(&mut self) {
-        // Does something where the host panicked: their locks are marked, so nobody else will wake
-        // them. Then a second panic aborts.
+        // Runs only when a host callback unwound: locks are marked whose waiters no other thread
+        // will wake. A panic here is a double panic and aborts.
         if check!(walk_rest, self.next != self.len) {
             self.flush();
         }
