@@ -1,7 +1,8 @@
-//! Blocked threads and futures that wait on one word, in one queue: whoever came first is woken
-//! first, whichever it is.
+//! Blocked threads and futures that wait on one word, in one queue: they are woken in the order in
+//! which they came, whichever kind they are.
 //!
-//! The executor is twenty lines: a future is polled by a thread that parks until its waker says so.
+//! The executor has twenty lines: it polls futures on one thread, which parks until a waker unparks
+//! it.
 
 use std::future::Future;
 use std::pin::pin;
@@ -13,6 +14,7 @@ use std::thread::{self, Thread};
 use leeward_engine::Wait;
 use leeward_engine::parking::ParkingLot;
 
+/// A waker that unparks a thread.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -21,7 +23,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls both until both have ended: two tasks on one thread.
+/// Polls two futures until both have ended: two tasks on one thread.
 fn block_on_both<A: Future, B: Future>(first: A, second: B) -> (A::Output, B::Output) {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -69,7 +71,7 @@ fn main() {
     };
 
     thread::scope(|threads| {
-        // In this order they come to wait: a thread, two tasks of one thread, a thread.
+        // The order in which they come to wait: a thread, two tasks of one thread, a thread.
         let first = threads.spawn(move || block("thread 1"));
         until(1);
         let tasks = threads.spawn(move || block_on_both(task("task 1"), task("task 2")));
@@ -77,8 +79,8 @@ fn main() {
         let last = threads.spawn(move || block("thread 2"));
         until(4);
 
-        // The word stays as it is: a waiter that compares it once more before it sleeps keeps its
-        // place.
+        // The word keeps its value, so a waiter that compares it once more before it sleeps keeps
+        // its place.
         for woken in 1..=4 {
             assert_eq!(lot.wake(word, 1), 1);
             while order.lock().unwrap().len() < woken {

@@ -1,14 +1,14 @@
 //! A kernel with futexes: port it to yours in an afternoon.
 //!
-//! What follows is a whole host, for a kernel small enough to be an example: processes with pages
-//! that come when they are first touched, memory that two of them map at different addresses,
-//! threads that sleep and get signals. Above each part is what takes its place in a kernel. In this
-//! order:
+//! What follows is a whole host, for a kernel that is small enough to be an example: processes with
+//! pages that come when they are first touched, memory that two of them map at different addresses,
+//! threads that sleep and get signals. Above each part is what takes its place in a kernel. Port it
+//! in this order:
 //!
 //! 1. **A `Space` in your process**, beside its page table (`Process`). Its number is never used
-//!    again. Threads of one process share it.
-//! 2. **One `Engine` in the kernel**, made at boot (`main`). `Memory` is your allocator; an answer
-//!    of "none" is survived.
+//!    again. The threads of a process share it.
+//! 2. **One `Engine` in the kernel**, made at boot (`main`). `Memory` is your allocator; later
+//!    on it may answer that there is no memory.
 //! 3. **A `Host` for the calling thread** (`Thread`): in a kernel often a type without fields that
 //!    asks for `current`.
 //!    | method | in a kernel |
@@ -24,7 +24,7 @@
 //!    `engine.syscall(&host, &Numbers::..., number, arguments)` (`Thread::call`). On `EINTR` your
 //!    signal code returns or restarts.
 //! 5. **At the creation of a thread** `engine.reserve(&host, threads)`: the table is there before
-//!    anybody waits. (It may be left out.)
+//!    a thread waits. (It may be left out.)
 //! 6. **Priority inheritance**, if your scheduler can lend priorities (here
 //!    `kernel_parts/scheduler.rs`): `Inheritance`, answered by `Host::inheritance`, and
 //!    `engine.exit_pi(&host)` where a thread exits (`Thread::exit`). (It may be left out.)
@@ -53,6 +53,7 @@ use scheduler::SCHEDULER;
 const PAGE: u64 = 4096;
 const PAGES: usize = 8;
 
+/// A page of memory.
 struct Page([AtomicU32; PAGE as usize / 4]);
 
 impl Page {
@@ -61,12 +62,12 @@ impl Page {
     }
 }
 
-/// What is mapped at a page's place. In a kernel: the tree of mappings.
+/// A mapping of one page. In a kernel: the tree of mappings.
 enum Area {
     Nothing,
-    /// Zeroes, when it is first touched.
+    /// A page of zeroes, which comes when it is first touched.
     Anonymous,
-    /// A page of a shared object. Its number is never given to another one.
+    /// A page of a shared object, whose number is never given to another one.
     Object {
         number: u64,
         index: u64,
@@ -75,7 +76,7 @@ enum Area {
     },
 }
 
-/// A process: here with two tables, one of what is mapped, and one of what is there.
+/// A process: here with two tables, one of its mappings and one of the pages that are present.
 struct Process {
     number: u64,
     space: Space<Thread>,
@@ -88,7 +89,7 @@ impl Process {
     fn new(number: u64, mut area: impl FnMut(usize) -> Area) -> Arc<Process> {
         Arc::new(Process {
             number,
-            // The seed is a random number in earnest.
+            // In a kernel, the seed is a random number.
             space: Space::new(number, 0x1ee_4a2d ^ number, Heap),
             areas: core::array::from_fn(&mut area),
             present: [const { OnceLock::new() }; PAGES],
@@ -96,7 +97,8 @@ impl Process {
         })
     }
 
-    /// The word at an address, if its page is there: what a page table walk does. Never sleeps.
+    /// Returns the word at an address, if its page is present: what a walk of the page table does.
+    /// Never sleeps.
     fn word(&self, address: Address) -> Result<&AtomicU32, Fault> {
         let page = self.present.get((address / PAGE) as usize).and_then(OnceLock::get).ok_or(Fault)?;
         Ok(&page.0[(address % PAGE / 4) as usize])
@@ -107,17 +109,17 @@ impl Process {
     }
 }
 
-/// The calling thread. In a kernel: nothing, or what `current` answers.
+/// The calling thread. In a kernel: a type without fields, or what `current` answers.
 struct Thread {
     process: Arc<Process>,
-    /// A signal is to be handled.
+    /// True if a signal is to be handled.
     signal: Arc<AtomicBool>,
-    /// In the scheduler's table; 0: on processors of its own.
+    /// The number in the scheduler's table; 0 for a thread that has a processor of its own.
     number: u32,
 }
 
 impl Host for Thread {
-    /// A counted reference, and the number: may be unparked when the wait is long over.
+    /// A counted reference, and the number: it may be unparked long after the wait has ended.
     type Task = (thread::Thread, u32);
     type Memory = Heap;
 
@@ -187,8 +189,8 @@ impl Host for Thread {
         if self.signal.load(Ordering::Relaxed) {
             return ParkEnd::Interrupted;
         }
-        // An unpark that comes between this look and the sleep ends the sleep at once. In a kernel:
-        // mark yourself asleep, look, then give the processor away.
+        // An unpark that comes between this check and the sleep ends the sleep at once. In a
+        // kernel: mark yourself asleep, check, then give the processor away.
         if !flag.is_waiting() {
             return ParkEnd::Unparked;
         }
@@ -203,7 +205,7 @@ impl Host for Thread {
                 Some(left) => thread::park_timeout(Duration::from_nanos(left)),
             },
         }
-        // Perhaps early: the engine looks at the flag and calls again.
+        // Perhaps too early: the engine checks the flag and calls again.
         ParkEnd::Unparked
     }
 
@@ -222,11 +224,11 @@ impl Host for Thread {
         }
     }
 
-    /// In a kernel, `cpu_relax` and no more: preemption is off, so the holder runs. These are
-    /// threads of a process, of which the holder may have lost its processor: others are let run.
-    /// Do not copy that where threads may run in real time: the yield of one lets no ordinary
-    /// thread run, and if that is the holder, it spins for good. `parking::spin` shows what to do
-    /// instead.
+    /// In a kernel, this is `cpu_relax` and no more: preemption is off, so the holder runs. Here
+    /// the threads are those of a process, and the holder may have lost its processor, so others
+    /// are let run. Do not copy that where threads may run in real time: the yield of a real-time
+    /// thread lets no ordinary thread run, and if an ordinary thread is the holder, the real-time
+    /// thread spins for ever. `parking::spin` shows what to do instead.
     fn spin(&self, _: u32) {
         thread::yield_now();
     }
@@ -237,16 +239,17 @@ impl Host for Thread {
 }
 
 impl Thread {
+    /// Makes a thread of a process, with a processor of its own.
     fn of(process: &Arc<Process>) -> Thread {
         Thread { process: Arc::clone(process), signal: Arc::default(), number: 0 }
     }
 
-    /// One for the scheduler.
+    /// Makes a thread of a process that the scheduler runs.
     fn scheduled(process: &Arc<Process>, name: char, own: u32) -> Thread {
         Thread { number: SCHEDULER.add(name, process.number, own), ..Thread::of(process) }
     }
 
-    /// Sleeps until woken: the processor is others' meanwhile. (Without deadlines, for brevity.)
+    /// Sleeps until woken; meanwhile others have the processor. (Without deadlines, for brevity.)
     fn sleep(&self, flag: &Flag) {
         SCHEDULER.give_up(self.number);
         while flag.is_waiting() {
@@ -256,7 +259,8 @@ impl Thread {
         SCHEDULER.resume(self.number);
     }
 
-    /// The thread ends: what it holds is handed on, and its number names nobody any more.
+    /// Ends the thread: the locks that it holds are handed off, and its number no longer names a
+    /// thread.
     fn exit(&self, kernel: &Engine<Thread>) {
         SCHEDULER.set_owner(self.number, Owner::Exiting);
         kernel.exit_pi(self);
@@ -264,16 +268,17 @@ impl Thread {
         SCHEDULER.give_up(self.number);
     }
 
-    /// The system call's entry.
+    /// Makes a system call: a kernel's entry.
     fn call(&self, kernel: &Engine<Thread>, number: u64, arguments: [u64; 6]) -> i64 {
         kernel.syscall(self, &Numbers::X86_64, number, arguments).unwrap_or(Errno::ENOSYS.answer())
     }
 
+    /// Makes a futex call.
     fn futex(&self, kernel: &Engine<Thread>, word: Address, operation: u32, value: u64, time: Address) -> i64 {
         self.call(kernel, Numbers::X86_64.futex, [word, u64::from(operation), value, time, 0, 0])
     }
 
-    /// What the program itself does to its memory.
+    /// Returns a word as the program itself reaches it.
     fn user(&self, address: Address) -> &AtomicU32 {
         if self.process.word(address).is_err() {
             self.fault_in(address, Access::Write).expect("a mapped address");
@@ -282,35 +287,36 @@ impl Thread {
     }
 }
 
-/// Two processes pass a turn on, each through its own address of one word.
+/// Has two processes take turns, each through its own address of one word.
 fn ping_pong(kernel: &Engine<Thread>, one: &Arc<Process>, other: &Arc<Process>) {
     thread::scope(|scope| {
         // The object is at pages 2 and 5.
-        for (me, process, phase) in [(0, one, 2 * PAGE + 8), (1, other, 5 * PAGE + 8)] {
+        for (me, process, address) in [(0, one, 2 * PAGE + 8), (1, other, 5 * PAGE + 8)] {
             scope.spawn(move || {
                 let thread = Thread::of(process);
-                let word = thread.user(phase);
+                let word = thread.user(address);
                 for round in 0..1_000 {
                     let mine = 2 * round + me;
                     loop {
-                        // Acquire: what the other did before it passed the turn on.
+                        // Acquire: what the other process did before it passed the turn on;
+                        // partner: the store below.
                         let now = word.load(Ordering::Acquire);
                         if now == mine {
                             break;
                         }
-                        thread.futex(kernel, phase, FUTEX_WAIT, u64::from(now), 0);
+                        thread.futex(kernel, address, FUTEX_WAIT, u64::from(now), 0);
                     }
-                    // Release: partner: the load above.
+                    // Release: what this process did in its turn; partner: the load above.
                     word.store(mine + 1, Ordering::Release);
-                    thread.futex(kernel, phase, FUTEX_WAKE, 1, 0);
+                    thread.futex(kernel, address, FUTEX_WAKE, 1, 0);
                 }
             });
         }
     });
-    println!("two processes passed the phase on 2000 times, by two addresses");
+    println!("two processes passed a turn on 2000 times, by two addresses");
 }
 
-/// A thread that sleeps until a signal comes.
+/// Has a thread sleep until a signal comes; returns what its call returned.
 fn interrupted(kernel: &Engine<Thread>, process: &Arc<Process>) -> i64 {
     let thread = Thread::of(process);
     let signal = Arc::clone(&thread.signal);
@@ -339,7 +345,7 @@ fn main() {
 
     let thread = Thread::of(&one);
     let private = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
-    // A time of no seconds and a million nanoseconds, relative.
+    // A relative time of no seconds and a million nanoseconds.
     let time = PAGE + 16;
     thread.user(time + 8).store(1_000_000, Ordering::Relaxed);
     let wake_op_on_read_only = [0, 5, 1, 1, 3 * PAGE, 1 << 28];

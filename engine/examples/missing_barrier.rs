@@ -1,6 +1,6 @@
-//! What goes wrong where membarrier, or the context switch, lacks a barrier: the engine's own code
-//! on the simulated machine, every schedule tried, and the first that ends badly told step by step,
-//! a column a processor.
+//! Shows what goes wrong where membarrier, or the context switch, lacks a barrier. The engine's own
+//! code runs on the simulated machine, under every schedule; the first schedule that ends badly is
+//! printed step by step, with a column for each processor.
 //!
 //! `cargo run --release -p leeward-engine --example missing_barrier [s1|s2|s3|before|after|handler|lock|forget|none] [no-memory]`
 

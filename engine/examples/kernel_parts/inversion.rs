@@ -1,5 +1,5 @@
-//! Three programs' threads on the one processor of `kernel_host`: a lock that inherits priorities
-//! ends what a plain one leaves.
+//! A priority inversion of three threads on the one processor of `kernel_host`: a lock that
+//! inherits priorities ends it, a plain lock does not.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use leeward_engine::{Address, Engine};
 use super::scheduler::SCHEDULER;
 use super::{Process, Thread};
 
-/// A program's lock: one that inherits priorities, or a plain one.
+/// Does `work` under a program's lock: one that inherits priorities, or a plain one.
 fn with_lock(thread: &Thread, kernel: &Engine<Thread>, inherits: bool, work: impl FnOnce()) {
     const LOCK: Address = 64;
     let (word, number) = (thread.user(LOCK), thread.number);
@@ -26,7 +26,7 @@ fn with_lock(thread: &Thread, kernel: &Engine<Thread>, inherits: bool, work: imp
             assert_eq!(futex(FUTEX_UNLOCK_PI, 0), 0);
         }
     } else {
-        // 1: locked; 2: and somebody waits.
+        // The word of a plain lock: 0 is free, 1 locked, 2 locked with threads waiting.
         if !exchange(0, 1) {
             while word.swap(2, Ordering::Acquire) != 0 {
                 futex(FUTEX_WAIT, 2);
@@ -39,8 +39,9 @@ fn with_lock(thread: &Thread, kernel: &Engine<Thread>, inherits: bool, work: imp
     }
 }
 
-/// The inversion: an urgent thread (U) waits for a lock that a lazy one (L) has, which does not get
-/// to run for one between (B) that wants no lock at all. Who had the processor, tick by tick.
+/// Runs the inversion: an urgent thread (U) waits for a lock that the least urgent thread (L)
+/// holds, and L does not get to run because of a thread between them (B) that wants no lock at all.
+/// Returns which thread had the processor, tick by tick.
 pub fn inversion(kernel: &Engine<Thread>, process: &Arc<Process>, inherits: bool) -> String {
     let [lazy, between, urgent] =
         [('L', 30), ('B', 20), ('U', 10)].map(|(name, own)| Thread::scheduled(process, name, own));

@@ -1,4 +1,5 @@
-//! Linux's `futex` call, decoded: for hosts that serve Linux programs.
+//! The decoder of Linux's `futex` call, and of a system call by its number, for hosts that serve
+//! Linux programs. Called by the host, calls the operations.
 
 use crate::linux::abi::{
     FUTEX_BITSET_MATCH_ANY, FUTEX_CLOCK_REALTIME, FUTEX_CMD_MASK, FUTEX_CMP_REQUEUE, FUTEX_CMP_REQUEUE_PI,
@@ -9,13 +10,16 @@ use crate::linux::user;
 use crate::ops::call::Call;
 use crate::{Address, Clock, Deadline, Engine, Errno, Host, LockPi, Node, Requeue, Scope, Wait, WaitPi, WakeOp, Word};
 
-/// A time that never comes: the kernel's clock ends here (292 years).
+/// The nanosecond at which the kernel's clock ends (292 years): a time that never comes.
 const END_OF_TIME: u64 = i64::MAX as u64;
+/// The number of nanoseconds in a second.
 const NANOS: u64 = 1_000_000_000;
 
 impl<H: Host> Engine<H> {
-    /// A system call by its number: what it returns, an error as its negative number. `None` if the
-    /// number is not one of this engine's calls.
+    /// Serves a system call by its number, with any arguments: `futex`, the futex2 calls and
+    /// membarrier. Returns what the system call returns, an error as its negative number; or `None`
+    /// if the number is not one of these calls. For the calls about robust lists, ask
+    /// [`robust_syscall`](Self::robust_syscall) first.
     pub fn syscall(&self, host: &H, numbers: &Numbers, number: u64, arguments: [u64; 6]) -> Option<i64> {
         let [first, second, third, ..] = arguments;
         let answer = if number == numbers.futex {
@@ -33,20 +37,25 @@ impl<H: Host> Engine<H> {
         })
     }
 
-    /// `futex(word, operation, value, time or second count, second word, third value)`: any
-    /// arguments.
+    /// Serves `futex(word, operation, value, time or second count, second word, third value)`, with
+    /// any arguments; returns what the system call returns.
     ///
-    /// An `EINTR` has done nothing: a host that restarts calls makes this one again, where
-    /// [`Numbers::restarts`] says so.
+    /// A call that ends with `EINTR` has done nothing: a host that restarts calls makes it again
+    /// where [`Numbers::restarts`] says so.
     ///
     /// # Errors
-    /// Linux's.
+    /// Those of Linux, which are those of the operation: [`wait`](Self::wait),
+    /// [`wake`](Self::wake), [`requeue`](Self::requeue), [`wake_op`](Self::wake_op),
+    /// [`lock_pi`](Self::lock_pi), [`unlock_pi`](Self::unlock_pi),
+    /// [`requeue_pi`](Self::requeue_pi). `ENOSYS`: an unknown operation, or a clock flag with an
+    /// operation that takes none. `EINVAL`: an invalid time, or a negative count of a requeue.
+    /// `EFAULT`: the time cannot be read.
     pub fn futex(&self, host: &H, arguments: [u64; 6]) -> Result<u32, Errno> {
         let [address, operation, value, time, second, third] = arguments;
         let (operation, value, third) = (operation as u32, value as u32, third as u32);
         let command = operation & FUTEX_CMD_MASK;
         let realtime = operation & FUTEX_CLOCK_REALTIME != 0;
-        // In this order: the time is read before anything else is looked at.
+        // As on Linux, the time is read before anything else is checked.
         let until = match command {
             FUTEX_LOCK_PI | FUTEX_LOCK_PI2 | FUTEX_WAIT_REQUEUE_PI if host.inheritance().is_none() => {
                 return Err(Errno::ENOSYS);
@@ -97,7 +106,7 @@ impl<H: Host> Engine<H> {
         }
     }
 
-    /// CMP_REQUEUE_PI, of which the wake count must be one.
+    /// Serves CMP_REQUEUE_PI, whose wake count must be one.
     fn requeue_pi_encoded(
         &self,
         host: &H,
@@ -119,7 +128,8 @@ impl<H: Host> Engine<H> {
         }
     }
 
-    /// WAKE_OP with its operation encoded: the words are looked at first.
+    /// Serves WAKE_OP with its operation encoded. As on Linux, an error of the words comes before
+    /// an unknown operation.
     fn wake_op_encoded(
         &self,
         host: &H,
@@ -138,7 +148,8 @@ impl<H: Host> Engine<H> {
         }
     }
 
-    /// A `timespec` of user memory as WAIT (relative) or WAIT_BITSET understands it.
+    /// Reads a `timespec` of user memory as a deadline: for WAIT it is relative, for the others a
+    /// point in time.
     fn deadline(&self, host: &H, command: u32, realtime: bool, time: Address) -> Result<Deadline, Errno> {
         let clock = if realtime { Clock::Realtime } else { Clock::Monotonic };
         let length = self.time(host, time)?.unwrap_or(END_OF_TIME);
@@ -149,7 +160,8 @@ impl<H: Host> Engine<H> {
         Ok(Deadline { clock, at: if at >= END_OF_TIME { u64::MAX } else { at } })
     }
 
-    /// A `timespec` of user memory in nanoseconds; `None` if it is at the end of time or later.
+    /// Reads a `timespec` of user memory in nanoseconds; `None` if it is at the end of time or
+    /// later.
     pub(crate) fn time(&self, host: &H, time: Address) -> Result<Option<u64>, Errno> {
         let mut bytes = [0_u8; 16];
         self.read_user(host, time, &mut bytes)?;
@@ -161,7 +173,7 @@ impl<H: Host> Engine<H> {
         Ok((length < END_OF_TIME).then_some(length))
     }
 
-    /// Reads what an argument points to.
+    /// Reads the user memory that an argument points to.
     pub(crate) fn read_user(&self, host: &H, address: Address, to: &mut [u8]) -> Result<(), Errno> {
         if !user::in_range(host, address, to.len()) {
             return Err(Errno::EFAULT);
@@ -170,6 +182,7 @@ impl<H: Host> Engine<H> {
     }
 }
 
+/// Returns what a system call returns for the end of a wait.
 pub(crate) fn answer(wait: Wait) -> Result<u32, Errno> {
     match wait {
         Wait::Woken => Ok(0),
@@ -179,7 +192,7 @@ pub(crate) fn answer(wait: Wait) -> Result<u32, Errno> {
     }
 }
 
-/// Counts of 0 and negative ones wake one.
+/// Returns a count of waiters to wake: 1 for a count of 0 or less, as on Linux.
 const fn at_least_one(count: u32) -> u32 {
     if (count as i32) < 1 { 1 } else { count }
 }

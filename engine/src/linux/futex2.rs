@@ -1,5 +1,6 @@
-//! The futex2 calls, decoded: `futex_waitv`, `futex_wake`, `futex_wait`, `futex_requeue`. Each word
-//! has its flags; times are points in time, on a clock that is named.
+//! The decoder of the futex2 calls: `futex_waitv`, `futex_wake`, `futex_wait`, `futex_requeue`.
+//! Each word has its flags; times are points in time, on a clock that is named. Called by
+//! `Engine::syscall` and the host, calls the operations.
 
 use crate::host::host_vec::HostVec;
 use crate::linux::abi::{
@@ -10,7 +11,7 @@ use crate::linux::futex::answer;
 use crate::linux::user;
 use crate::{Address, Clock, Deadline, Engine, Errno, Host, Node, Requeue, Scope, WaitAny, WaitEntry, Word};
 
-/// An element of the array that waitv and requeue read.
+/// An element of the array that `futex_waitv` and `futex_requeue` read, decoded.
 #[derive(Clone, Copy)]
 struct Element {
     word: Word,
@@ -18,11 +19,14 @@ struct Element {
 }
 
 impl<H: Host> Engine<H> {
-    /// The futex2 calls, by number; any arguments. `None` if it is another.
+    /// Serves the futex2 calls by number, with any arguments; returns what the system call returns,
+    /// or `None` if it is another call.
     ///
     /// # Errors
-    /// Linux's, and `EINVAL` for words with a node or a memory policy (`FUTEX2_NUMA`,
-    /// `FUTEX2_MPOL`) where the host knows no [`Nodes`](crate::Nodes), and `ENOMEM` from waitv.
+    /// Those of Linux, which are those of [`wait`](Self::wait), [`waitv`](Self::waitv),
+    /// [`wake`](Self::wake) and [`requeue`](Self::requeue). `EINVAL`: also a word with a node or a
+    /// memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`) where the host knows no
+    /// [`Nodes`](crate::Nodes). `ENOMEM`: `futex_waitv` found no memory for its waiters.
     pub fn futex2(&self, host: &H, numbers: &Numbers, number: u64, arguments: [u64; 6]) -> Option<Result<u32, Errno>> {
         let [a, b, c, d, e, f] = arguments;
         Some(if number == numbers.futex_waitv {
@@ -38,7 +42,7 @@ impl<H: Host> Engine<H> {
         })
     }
 
-    /// `futex_waitv(array, length, flags, time, clock)`.
+    /// Serves `futex_waitv(array, length, flags, time, clock)`.
     fn futex_waitv(
         &self,
         host: &H,
@@ -65,14 +69,15 @@ impl<H: Host> Engine<H> {
         }
     }
 
-    /// `futex_wake(word, mask, count, flags)`: none for a count of 0, one for a negative one.
+    /// Serves `futex_wake(word, mask, count, flags)`: a count of 0 wakes no thread, a negative
+    /// count one.
     fn futex_wake(&self, host: &H, address: Address, mask: u64, count: i32, flags: u32) -> Result<u32, Errno> {
         let word = word(host, address, flags)?;
         let count = if count < 0 { 1 } else { count as u32 };
         self.wake(host, word, count, small(mask)?)
     }
 
-    /// `futex_wait(word, value, mask, flags, time, clock)`.
+    /// Serves `futex_wait(word, value, mask, flags, time, clock)`.
     fn futex_wait(&self, host: &H, [address, value, mask, flags, time, clock]: [u64; 6]) -> Result<u32, Errno> {
         let word = word(host, address, flags as u32)?;
         let (value, mask) = (small(value)?, small(mask)?);
@@ -80,7 +85,7 @@ impl<H: Host> Engine<H> {
         answer(self.wait(host, word, value, mask, until)?)
     }
 
-    /// `futex_requeue(array of two, flags, wake, requeue)`.
+    /// Serves `futex_requeue(array of two, flags, wake, requeue)`.
     fn futex_requeue(&self, host: &H, array: Address, flags: u32, wake: i32, requeue: i32) -> Result<u32, Errno> {
         if flags != 0 || array == 0 {
             return Err(Errno::EINVAL);
@@ -95,8 +100,8 @@ impl<H: Host> Engine<H> {
         }
     }
 
-    /// An element of an array of `struct futex_waitv`: value (64 bits), address (64), flags (32),
-    /// zeroes (32).
+    /// Reads an element of an array of `struct futex_waitv`: value (64 bits), address (64), flags
+    /// (32), zeroes (32).
     fn element(&self, host: &H, array: Address, index: u64) -> Result<Element, Errno> {
         let mut bytes = [0_u8; WAITV_SIZE];
         self.read_user(host, array.wrapping_add(WAITV_SIZE as u64 * index), &mut bytes)?;
@@ -109,7 +114,7 @@ impl<H: Host> Engine<H> {
         Ok(Element { word, value: small(value)? })
     }
 
-    /// A point in time on a clock; an address of 0 is none, whatever the clock.
+    /// Reads a point in time on a clock; `None` if the address is 0, whatever the clock.
     fn point(&self, host: &H, time: Address, clock: u32) -> Result<Option<Deadline>, Errno> {
         if time == 0 {
             return Ok(None);
@@ -123,7 +128,7 @@ impl<H: Host> Engine<H> {
     }
 }
 
-/// A word with its flags: 32 bits, private or not; where the host knows nodes, with its node or a
+/// Decodes a word's flags: 32 bits, private or not; and where the host knows nodes, a node or a
 /// memory policy.
 fn word<H: Host>(host: &H, address: Address, flags: u32) -> Result<Word, Errno> {
     const PLACES: u32 = FUTEX2_NUMA | FUTEX2_MPOL;
@@ -141,7 +146,7 @@ fn word<H: Host>(host: &H, address: Address, flags: u32) -> Result<Word, Errno> 
     Ok(Word { address, scope, node })
 }
 
-/// A 64-bit argument that must fit the word.
+/// Returns a 64-bit argument as a word's value, which it must fit.
 fn small(value: u64) -> Result<u32, Errno> {
     u32::try_from(value).map_err(|_| Errno::EINVAL)
 }

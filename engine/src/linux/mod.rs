@@ -1,4 +1,5 @@
-//! Linux's system calls and numbers: what a host decodes by that serves Linux programs.
+//! Linux's system calls and numbers, for hosts that serve Linux programs: the decoders of arguments
+//! (`futex`, `futex2`), constants (`abi`), and reading user memory (`user`).
 
 pub mod abi;
 pub(crate) mod futex;
