@@ -18,8 +18,8 @@
 //!    | `read` | `copy_from_user` |
 //!    | `resolve_shared` | look up the mapping: anonymous, or object and offset |
 //!    | `task`, `park`, `unpark` | a counted reference to the thread; "sleep unless woken"; "make runnable" |
-//!    | `preempt_off`, `preempt_on` | that; with interrupts, if you wake from handlers |
-//!    | `spin` | `cpu_relax` (here the holder of a lock may have lost its processor, so others are let run: see the trap there) |
+//!    | `preempt_off`, `preempt_on` | preemption off and on; interrupts too, if you wake from handlers |
+//!    | `spin` | `cpu_relax` (here it lets others run, as the lock's holder may have lost its processor) |
 //! 4. **One line in the system call table**:
 //!    `engine.syscall(&host, &Numbers::..., number, arguments)` (`Thread::call`). On `EINTR` your
 //!    signal code returns or restarts.
@@ -224,9 +224,9 @@ impl Host for Thread {
         }
     }
 
-    /// In a kernel, this is `cpu_relax` and no more: preemption is off, so the holder runs. Here
-    /// the threads are those of a process, and the holder may have lost its processor, so others
-    /// are let run. Do not copy that where threads may run in real time: the yield of a real-time
+    /// Lets others run. In a kernel, this is `cpu_relax` and no more: preemption is off, so the
+    /// lock's holder runs. Here the holder is a thread of a process and may have lost its
+    /// processor. Do not copy that where threads may run in real time: the yield of a real-time
     /// thread lets no ordinary thread run, and if an ordinary thread is the holder, the real-time
     /// thread spins for ever. `parking::spin` shows what to do instead.
     fn spin(&self, _: u32) {

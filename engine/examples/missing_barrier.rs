@@ -2,7 +2,9 @@
 //! code runs on the simulated machine, under every schedule; the first schedule that ends badly is
 //! printed step by step, with a column for each processor.
 //!
-//! `cargo run --release -p leeward-engine --example missing_barrier [s1|s2|s3|before|after|handler|lock|forget|none] [no-memory]`
+//! `cargo run --release -p leeward-engine --example missing_barrier [CASE] [no-memory]`, where CASE
+//! is one of `s1`, `s2` (the default), `s3`, `before`, `after`, `handler`, `lock`, `forget` and
+//! `none`.
 
 use leeward_engine::simulation::{Cut, missing_barrier};
 

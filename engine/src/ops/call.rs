@@ -63,7 +63,7 @@ impl<'a, H: Host> Call<'a, H> {
                 Key::shared(self.space.number(), word.address, what)
             }
         };
-        // At most 64 nodes.
+        // The configuration has 1 to 64 nodes.
         Ok(node.map_or(key, |node| key.at(node % self.engine.config.nodes)))
     }
 

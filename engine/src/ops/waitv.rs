@@ -152,7 +152,7 @@ impl<H: Host> Group<'_, H> {
     fn park(&mut self, until: Option<Deadline>) -> Result<WaitAny, Errno> {
         loop {
             if !self.flag.is_waiting() {
-                self.settle();
+                step!(group_settle, self.settle());
             }
             if self.any_woken() {
                 return Ok(self.leave().map_or(WaitAny::Interrupted, WaitAny::Woken));
@@ -192,9 +192,6 @@ impl<H: Host> Group<'_, H> {
     /// bucket, and then decides about a node there under the same lock: so after this has locked
     /// each node's bucket once, the decision is made.
     fn settle(&self) {
-        if mutated!(group_settle) {
-            return;
-        }
         for entry in self.entries {
             let node = entry.node();
             if node.is_woken() {

@@ -46,15 +46,16 @@ impl<H: Host> Engine<H> {
     /// caller's stack.
     ///
     /// # Errors
-    /// | errno | when |
-    /// |---|---|
-    /// | `ENOSYS` | the host has no [`Inheritance`](crate::Inheritance) |
-    /// | `EDEADLK` | the thread owns the lock; its owner waits, directly or not, for the thread; or the chain has more than 1,024 owners |
-    /// | `ESRCH` | the word names no thread |
-    /// | `EPERM` | the word names a thread that may not own the lock |
-    /// | `EAGAIN` | the owner is exiting (the answer of [`await_exit`](crate::Inheritance::await_exit)); or the word changed in 10,000 attempts |
-    /// | `EINVAL` | the word is misaligned; a waiter of another kind waits there; or the word does not name the owner for which others wait |
-    /// | `EFAULT` | the word cannot be written |
+    /// - `ENOSYS`: the host has no [`Inheritance`](crate::Inheritance).
+    /// - `EDEADLK`: the thread owns the lock; its owner waits, directly or not, for the thread; or
+    ///   the chain has more than 1,024 owners.
+    /// - `ESRCH`: the word names no thread.
+    /// - `EPERM`: the word names a thread that may not own the lock.
+    /// - `EAGAIN`: the owner is exiting (the answer of
+    ///   [`await_exit`](crate::Inheritance::await_exit)); or the word changed in 10,000 attempts.
+    /// - `EINVAL`: the word is misaligned; a waiter of another kind waits there; or the word does
+    ///   not name the owner for which others wait.
+    /// - `EFAULT`: the word cannot be written.
     pub fn lock_pi(&self, host: &H, word: Word, until: Option<Deadline>) -> Result<LockPi, Errno> {
         self.acquire_pi(host, word, until, false)
     }

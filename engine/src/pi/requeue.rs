@@ -112,12 +112,11 @@ impl<H: Host> Engine<H> {
     ///
     /// # Errors
     /// Those of [`lock_pi`](Self::lock_pi) for `lock`, and:
-    ///
-    /// | errno | when |
-    /// |---|---|
-    /// | `EINVAL` | `word` and `lock` are one word, or of different scope; or a waiter is of another kind or named another lock: those before it were moved |
-    /// | `EDEADLK` | a waiter owns the lock, or would wait for itself: it stays where it is, and those before it were moved |
-    /// | `EFAULT` | `word` is not accessible, or `lock` cannot be written |
+    /// - `EINVAL`: `word` and `lock` are one word, or of different scope; or a waiter is of another
+    ///   kind or named another lock: those before it were moved.
+    /// - `EDEADLK`: a waiter owns the lock, or would wait for itself: it stays where it is, and
+    ///   those before it were moved.
+    /// - `EFAULT`: `word` is not accessible, or `lock` cannot be written.
     pub fn requeue_pi(&self, host: &H, word: Word, lock: Word, requeue: u32, expected: u32) -> Result<Requeue, Errno> {
         let inheritance = host.inheritance().ok_or(Errno::ENOSYS)?;
         if word.address == lock.address || word.scope != lock.scope {

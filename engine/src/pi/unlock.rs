@@ -22,13 +22,12 @@ impl<H: Host> Engine<H> {
     /// As [`lock_pi`](Self::lock_pi), whatever the number of waiters.
     ///
     /// # Errors
-    /// | errno | when |
-    /// |---|---|
-    /// | `ENOSYS` | the host has no [`Inheritance`] |
-    /// | `EPERM` | the word does not name the calling thread |
-    /// | `EINVAL` | the word is misaligned; a waiter of another kind waits there, or one for another owner; or the word came to name another thread meanwhile |
-    /// | `EAGAIN` | the word changed, and no thread waits; or it changed in 10,000 attempts |
-    /// | `EFAULT` | the word cannot be written |
+    /// - `ENOSYS`: the host has no [`Inheritance`].
+    /// - `EPERM`: the word does not name the calling thread.
+    /// - `EINVAL`: the word is misaligned; a waiter of another kind waits there, or one for another
+    ///   owner; or the word came to name another thread meanwhile.
+    /// - `EAGAIN`: the word changed, and no thread waits; or it changed in 10,000 attempts.
+    /// - `EFAULT`: the word cannot be written.
     pub fn unlock_pi(&self, host: &H, word: Word) -> Result<(), Errno> {
         let inheritance = host.inheritance().ok_or(Errno::ENOSYS)?;
         let call = Call::new(self, host);
