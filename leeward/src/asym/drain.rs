@@ -1,7 +1,9 @@
-//! Waiting until threads have left a lock, by their slots: pairs H and J, heavy half.
+//! Waiting until threads have left a lock, by their slots: pairs H and J, heavy half. Called by
+//! `RawRwLock::revoke` and `RawMutex::revoke`.
 //!
-//! The caller holds the ordinary lock, has closed the way in and issued a heavy fence (pairs G and I): every thread that
-//! is inside is seen, and those that come announce themselves for an instant only.
+//! The caller holds the ordinary lock, has closed the way in and issued a heavy fence (pairs G and
+//! I). So every thread that is inside is seen, and threads that come later announce themselves for
+//! an instant only.
 
 use super::slots::Slot;
 use crate::fence;
@@ -9,8 +11,8 @@ use crate::futex::{Private, Timeout, Wait};
 use crate::mutant::{check, mutated};
 use crate::raw::spin_budget::SpinBudget;
 
-/// Returns true when no slot is the lock's any more; false when `timeout` comes first. `slots` gives the same ones each
-/// time.
+/// Waits until no slot holds the lock any more. Returns true then, or false if `timeout` comes
+/// first. `slots` gives the same slots each time.
 pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: u64, timeout: Timeout) -> bool {
     if mutated!(asym_no_wait) {
         return true;
@@ -31,10 +33,11 @@ fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: u64, timeo
     for slot in slots() {
         while slot.is_held_for(id) {
             if check!(asym_ask_again, !slot.is_asked(id)) {
-                // Answered; and the thread looks once more whether it may enter. Or it came after we asked the others.
+                // The request was answered, but the thread checks once more whether it may enter;
+                // or the thread came after we asked the others.
                 ask(core::iter::once(slot), id);
             }
-            if !mutated!(asym_drain_recheck) && !slot.is_held_for(id) {
+            if check!(asym_drain_recheck, !slot.is_held_for(id)) {
                 break;
             }
             if slot.sleep(id, timeout) == Wait::TimedOut {
@@ -45,7 +48,8 @@ fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: u64, timeo
     true
 }
 
-/// Asks threads to wake us, and makes sure that they notice or are seen to have left.
+/// Asks the threads of `slots` to wake us, so that each notices the request or is seen to have
+/// left.
 fn ask<'a>(slots: impl Iterator<Item = &'a Slot>, id: u64) {
     let mut asked = false;
     for slot in slots {
@@ -53,8 +57,10 @@ fn ask<'a>(slots: impl Iterator<Item = &'a Slot>, id: u64) {
         slot.ask(id);
     }
     if check!(asym_heavy_before_sleep, asked) {
-        // Pairs H and J, heavy half: the request is before our next look at the slot. Partner: the light fence in
-        // `Slot::leave`. Either the thread sees the request and wakes us, or we see that it left.
+        // Pairs H and J, heavy half: the request is stored before our next look at the slot.
+        // Partner: the light fence in `Slot::leave`.
+        // - If the thread's store comes first, our recheck sees that it left.
+        // - If this fence comes first, the thread sees the request when it leaves, and wakes us.
         fence::heavy_or_abort();
     }
 }

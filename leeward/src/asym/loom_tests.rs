@@ -1,6 +1,7 @@
-//! Models of the asymmetric locks, as they ship, under loom: two never inside together, what was done under a lock
-//! seen by the next, and no lost wake-up (a deadlock, which loom reports). `ci/model` runs them, and demands that the
-//! mutants die that it lists. Light and heavy fences are full ones here: see `atomic.rs`.
+//! Models of the asymmetric locks, as they ship, under loom: two threads are never inside together,
+//! what was done under a lock is seen by the next holder, and no wake-up is lost (a deadlock, which
+//! loom reports). `ci/model` runs them, and demands that the mutants die that it lists. Light and
+//! heavy fences are full ones here: see `atomic.rs`.
 
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     models::explore(preemptions, set_up, model);
 }
 
-/// A time that has come as soon as others have had their chance.
+/// A deadline that has passed as soon as other threads have had their chance.
 const NOW: Deadline = Deadline::at(Duration::ZERO);
 
 struct Shared {
@@ -35,7 +36,7 @@ loom::lazy_static! {
     static ref SHARED: Shared = Shared { lock: RawRwLock::new(), mutex: RawMutex::new(), value: UnsafeCell::new(0) };
 }
 
-/// Readers use their slots from now on.
+/// Reads once by the ordinary lock, so that readers use their slots from now on.
 fn open() {
     SHARED.lock.lock_shared();
     seen();
@@ -59,7 +60,7 @@ fn write_in_time() {
 }
 
 fn written() {
-    // SAFETY: loom reports whoever is here meanwhile.
+    // SAFETY: loom reports any thread that is here meanwhile.
     SHARED.value.with_mut(|value| unsafe { *value += 1 });
     // SAFETY: locked by the caller.
     unsafe { SHARED.lock.unlock_exclusive() };
@@ -71,7 +72,7 @@ fn read() {
 }
 
 fn seen() {
-    // SAFETY: loom reports who writes meanwhile.
+    // SAFETY: loom reports any thread that writes meanwhile.
     SHARED.value.with(|value| assert!(unsafe { *value } < 10));
     // SAFETY: locked by the caller.
     unsafe { SHARED.lock.unlock_shared() };
@@ -115,7 +116,7 @@ fn rwlock_two_writers_and_a_reader() {
     });
 }
 
-/// Who opens it again hands on what the writer wrote.
+/// The reader that opens the lock again hands on what the writer wrote.
 #[test]
 fn rwlock_opened_again() {
     explore(3, || {
@@ -130,7 +131,8 @@ fn rwlock_opened_again() {
     });
 }
 
-/// The nested read goes past the writer that waits for the outer one, by slot and by the ordinary lock.
+/// The nested read passes the writer that waits for the outer one, by slot and by the ordinary
+/// lock.
 #[test]
 fn rwlock_nested() {
     explore(3, || {
@@ -158,7 +160,7 @@ fn lock() {
 }
 
 fn unlock() {
-    // SAFETY: loom reports whoever is here meanwhile.
+    // SAFETY: loom reports any thread that is here meanwhile.
     SHARED.value.with_mut(|value| unsafe { *value += 1 });
     // SAFETY: locked by the caller.
     unsafe { SHARED.mutex.unlock() };
@@ -181,7 +183,7 @@ fn lock_in_time() {
     }
 }
 
-/// The last works on the calling thread, which is the owner.
+/// Runs `works`; the last one on the calling thread, which is the owner.
 fn biased<const N: usize>(works: [fn(); N]) {
     lock();
     together(works);

@@ -1,9 +1,15 @@
-//! Locks whose common path is a store: the cost of taking one is moved to who takes it away.
+//! Locks whose common path is a store: the thread that takes such a lock away from its usual user
+//! pays the cost.
 //!
-//! | lock | its common path, free | who pays |
+//! | lock | common path, free | rare path, pays |
 //! |---|---|---|
-//! | [`RwLock`] | reading: a store into a slot of one's own thread | a writer: a heavy fence, and a look at every thread's slots |
-//! | [`Mutex`] | locking by the thread that does so nearly always: the same | another thread: a heavy fence, once; and who had it then |
+//! | [`RwLock`] | reading: a store into the thread's own slot | a writer: a heavy fence, a look at every thread's slots |
+//! | [`Mutex`] | locking by the thread that nearly always does | another thread: a heavy fence, a wait for the owner |
+//!
+//! Take them where the rare path is rare: a heavy fence interrupts the processors that run the
+//! process's threads, and takes microseconds on bare processors and up to milliseconds on some
+//! virtual machines. [The guide](crate::guide::asymmetric) has the words, the pairs of fences and
+//! the rules by which the bias comes and goes.
 //!
 //! ```
 //! use leeward::asym::RwLock;
@@ -12,33 +18,47 @@
 //! PREFIXES.write().push("10.0.0.0/8");
 //! std::thread::scope(|scope| {
 //!     for _ in 0..4 {
-//!         // No read-modify-write, no fence, no line that another thread writes.
+//!         // No read-modify-write, no fence, no cache line that another thread writes.
 //!         scope.spawn(|| assert_eq!(PREFIXES.read().len(), 1));
 //!     }
 //! });
 //! ```
 //!
 //! # Slots
-//! A thread has four slots, in a block of its own that is registered when it first needs one (which
-//! may allocate) and given back when it exits. A slot says which lock its thread is inside of.
-//! Whoever is inside of four such locks takes further ones by way of the ordinary lock in each; so
-//! does the owner of a [`Mutex`] that locks it while its first slot is another lock's, a thread
-//! past its thread-local destructors, one for whose block there is no memory, and one whose block
-//! is being made.
+//! A thread has four slots, in a block of 128 bytes that is registered when the thread first needs
+//! one (which may allocate) and given back when the thread exits. A slot says which lock its thread
+//! is inside of. A thread takes the ordinary lock in each of these locks instead
+//! - if it is inside of four such locks already;
+//! - if it owns a [`Mutex`] and its first slot is another lock's;
+//! - if its thread-local destructors have run, if there is no memory for its block, or while its
+//!   block is being made.
 //!
-//! So these locks serve inside a global allocator that may be entered again where it takes its
-//! first one: a thread's first lock or first read, before it has the lock, may allocate its block;
-//! what it locks within that allocation is locked by way of the ordinary lock. Nothing is allocated
-//! while one of them is held.
+//! A global allocator may use these locks if it may be entered again at its first one: a thread's
+//! first lock or first read may allocate the thread's block, before the thread has the lock. What
+//! the thread locks within that allocation, it locks by the ordinary lock. Nothing is allocated
+//! while one of these locks is held.
+//!
+//! Where no [heavy fence](crate::fence::heavy) is possible, these locks are never biased: they are
+//! ordinary locks, at the price of ordinary locks and a few nanoseconds.
 //!
 //! # Guards
-//! They belong to their thread (`!Send`). One that is leaked keeps its lock taken for ever, also when its thread has
-//! exited, and one slot with it; a lock that comes to lie where the other one was is not concerned.
+//! Guards belong to their thread (`!Send`). A leaked guard keeps its lock taken for ever, also when
+//! its thread has exited, and occupies one slot. Another lock that comes to lie at the same address
+//! is not concerned.
 //!
-//! # Forks and signals
-//! In the child of a fork, what other threads read by their slots is not locked any more: they are not there. Whatever else
-//! they had locked stays so, as with any lock; and what a thread read that was exiting just then, with a guard in a
-//! thread-local variable whose destructor was yet to run: its slots are taken for those of a leaked guard. Not async-signal-safe.
+//! # Fork
+//! In the child of a fork, locks that other threads read by their slots are no longer read-locked:
+//! those threads are not there. Everything else that other threads had locked stays locked, as with
+//! any lock. So does what a thread read that was exiting at the fork with a guard in a thread-local
+//! variable whose destructor was yet to run: its slots are taken for those of a leaked guard.
+//!
+//! # Signals
+//! These locks are not async-signal-safe.
+//!
+//! # Aborts
+//! A thread that would wait for itself for ever ends the process, with a sentence, where one of its
+//! slots shows that. This is not a panic: a caller that caught it within `unlocked` would have a
+//! guard without the lock.
 
 mod drain;
 #[cfg(leeward_loom)]
@@ -58,36 +78,60 @@ mod slots;
 pub use mutex::RawMutex;
 pub use rwlock::RawRwLock;
 
-/// A readers-writer lock whose readers pay what an RCU section pays.
+/// A readers-writer lock whose readers pay what an RCU section pays: a store into their own slot.
 ///
 /// # Cost
-/// Reading, free path: a store into a slot of one's own thread, a look at the lock, and on leaving a store and a look at
-/// the slot; no fence, no locked instruction, no line that is written by others. Writing: what an ordinary lock costs,
-/// and if readers came since the last write, a [`heavy`](crate::fence::heavy) fence and a look at each thread's
-/// slots. Then readers take the ordinary lock for nine times as long as the fence took (at least 10 µs, at most 100 µs), so
-/// that frequent writers pay at most a tenth more than they would without, where a fence takes up to 11 µs. Where it takes a
-/// millisecond, as on virtual machines whose interrupts are slow, they pay a fence every tenth of a millisecond.
+/// - Reading, while the lock is open to slots: a store into the thread's own slot and a look at the
+///   lock; on leaving, a store and a look at the slot. No fence, no locked instruction, no cache
+///   line that others write.
+/// - Writing: an ordinary lock. If readers have come since the last write, also a
+///   [heavy fence](crate::fence::heavy) and a look at each thread's slots. After that, readers take
+///   the ordinary lock for nine times as long as the fence took, but at least 10 µs and at most
+///   100 µs. So frequent writers pay at most a tenth more than without the bias if the fence takes
+///   up to 11 µs. If it takes a millisecond, as on virtual machines whose interrupts are slow,
+///   writers pay one fence every 100 µs: use this lock there only if writes are rare.
 ///
 /// # Fairness
-/// A writer first has the ordinary lock ([`raw::RwLock`](crate::raw::RwLock), whose fairness this one has), then closes
-/// the way in: readers that come later wait there, however many they are.
+/// A writer first takes the ordinary lock ([`raw::RwLock`](crate::raw::RwLock), whose fairness this
+/// one has), then closes the way in: readers that come later wait there, however many they are.
 ///
 /// # Nested reads
-/// A thread may read a lock that it reads already, though a writer waits: it finds the lock in its slots and counts one
-/// more guard. A thread that is inside of more locks than it has slots, so that nothing tells which they are,
-/// passes waiting writers in all of them, as [`raw::RwLock::lock_shared_recursive`](crate::raw::RwLock::lock_shared_recursive)
-/// does.
+/// A thread may read a lock that it reads already, even if a writer waits: it finds the lock in its
+/// slots and counts one more guard. A thread that holds more locks than it has slots cannot tell
+/// which they are, so it passes waiting writers in all of them, as
+/// [`raw::RwLock::lock_shared_recursive`](crate::raw::RwLock::lock_shared_recursive) does.
 ///
 /// # Memory ordering
-/// Everything done under the lock by writers before happens before what a reader does, and what readers did before what a
-/// writer does after.
+/// What a writer did under the lock happens before what later readers and writers do under it. What
+/// readers did happens before what later writers do.
 ///
 /// # Aborts
-/// Writing a lock that the calling thread reads, if a slot tells so (else it waits for ever). Not a panic: whoever caught
-/// it within `unlocked` would have a guard without the lock. Where no [heavy fence](crate::fence::heavy) is possible
-/// readers take the ordinary lock, always.
+/// Writing a lock that the calling thread reads [ends the process](crate::asym#aborts), if a slot
+/// shows it; otherwise it waits for ever. `try_write` returns `None` instead.
 ///
-/// The algorithm is BRAVO's (Dave Dice and Alex Kogan, 2019), with slots instead of a table, and an asymmetric fence.
+/// # Differences from std
+/// - No poisoning: a writer that panics unlocks, and `read` and `write` return guards.
+/// - Reads nest, as above. A nested read of std's lock may panic or deadlock.
+/// - There are timed variants (`try_read_for`, ...).
+/// - The lock has 32 bytes beside the value, and each thread that uses such locks has 128. The
+///   lock's id is given at its first slow path, so a lock that was moved stays itself.
+///
+/// # Differences from `parking_lot`
+/// The interface is the same (`lock_api`), without upgradable reads and fair unlocks.
+///
+/// # Other locks of this kind
+/// - BRAVO (Dave Dice and Alex Kogan, 2019), from which the algorithm is: its readers enter one
+///   table, which all locks share, by a compare-exchange. Here each thread has slots of its own,
+///   and a heavy fence by the writer makes the reader's store enough.
+/// - Folly's `SharedMutex` (4 bytes) keeps its readers in an area that all locks share as well, and
+///   begins to do so when it has met concurrent readers. It may be unlocked by another thread; this
+///   lock may not.
+/// - Linux' `percpu_rw_semaphore` also has no atomic instruction in the reader's path. Its writer
+///   waits for an RCU grace period, and each lock has memory for each processor.
+/// - Linux' former `brlock` was one lock a processor: readers took their processor's, writers all.
+///
+/// # Fork, signals
+/// [As the module says](crate::asym#fork).
 ///
 /// ```
 /// use leeward::asym::{RwLock, RwLockWriteGuard};
@@ -104,41 +148,75 @@ pub use rwlock::RawRwLock;
 /// ```
 #[cfg(not(leeward_loom))]
 pub type RwLock<T> = ::lock_api::RwLock<RawRwLock, T>;
-/// A [`RwLock`] open for reading.
+/// A shared reference to the value of a [`RwLock`] that the thread has locked for reading; dropping
+/// it unlocks.
+///
+/// ```
+/// use leeward::asym::{RwLock, RwLockReadGuard};
+/// let names = RwLock::new(vec!["one", "two"]);
+/// let first = RwLockReadGuard::map(names.read(), |names| &names[0]);
+/// assert_eq!(*first, "one");
+/// ```
 #[cfg(not(leeward_loom))]
 pub type RwLockReadGuard<'a, T> = ::lock_api::RwLockReadGuard<'a, RawRwLock, T>;
-/// A [`RwLock`] open for writing.
+/// An exclusive reference to the value of a [`RwLock`] that the thread has locked for writing;
+/// dropping it unlocks.
+///
+/// ```
+/// use leeward::asym::{RwLock, RwLockWriteGuard};
+/// let lock = RwLock::new(1);
+/// let mut guard: RwLockWriteGuard<'_, i32> = lock.write();
+/// *guard += 1;
+/// drop(guard);
+/// assert_eq!(*lock.read(), 2);
+/// ```
 #[cfg(not(leeward_loom))]
 pub type RwLockWriteGuard<'a, T> = ::lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
 
-/// A mutex for a lock that one thread takes nearly always.
+/// A mutex for a lock that one thread takes nearly always: that thread locks and unlocks by stores.
 ///
 /// # Bias
-/// The first thread that takes it is its owner. Its second lock and all that follow are a store into a slot of its own.
-/// Another thread that wants the lock revokes that, and it is an ordinary one ([`raw::Mutex`](crate::raw::Mutex)) until
-/// some thread has taken it 512 times more in a row without having to wait; that one is the owner then. The number
-/// doubles with each revocation, up to 65,536: a lock that threads share ends as an ordinary one, which is revoked once in
-/// 65,536 locks at most. An owner that exits leaves its bias to be revoked (or to the next thread that is given its slots).
+/// The first thread that takes the lock becomes its *owner*: its second lock and all that follow
+/// are a store into its own slot. A thread other than the owner takes the bias away, and the lock
+/// is an ordinary one ([`raw::Mutex`](crate::raw::Mutex)) until a thread has taken it 512 times in
+/// a row beyond the first, without waiting. That thread is the owner then. The number doubles with
+/// each revocation, up to 65,536: a lock that threads share ends as an ordinary one, whose bias is
+/// revoked once in 65,536 locks at most. An owner that exits leaves its bias to be revoked, or to
+/// the next thread that is given its slots.
 ///
 /// # Cost
-/// By its owner: a store into the thread's first slot and a look at the lock, and to unlock a store and a look at the slot;
-/// no fence, no locked instruction. Inside of another of these locks the owner, too, takes the ordinary one. Revoking: a
-/// [`heavy`](crate::fence::heavy) fence, and waiting for the owner to leave. Otherwise: what an ordinary lock costs and
-/// some nanoseconds more.
+/// - By the owner: a store into its first slot and a look at the lock; to unlock, a store and a
+///   look at the slot. No fence, no locked instruction. An owner that is inside of another lock of
+///   this module takes the ordinary lock.
+/// - Revoking the bias: a [heavy fence](crate::fence::heavy), and a wait until the owner has left.
+/// - Otherwise: an ordinary lock and a few nanoseconds.
 ///
 /// # Fairness
-/// Whoever revokes waits for the owner to leave once; then as [`raw::Mutex`](crate::raw::Mutex).
+/// A revoker waits for the owner to leave once; afterwards as [`raw::Mutex`](crate::raw::Mutex).
 ///
 /// # Memory ordering
-/// Everything done under the lock before happens before the return.
+/// Everything that was done under the lock before happens before the return of a call that locks.
 ///
 /// # Aborts
-/// Locking what the calling thread holds as its owner (in any other way it waits for ever). Not a panic: whoever caught it
-/// within `unlocked` would have a guard without the lock. Where no [heavy fence](crate::fence::heavy) is possible it has
-/// no owner, and is an ordinary lock.
+/// Locking a mutex that the calling thread holds as its owner [ends the
+/// process](crate::asym#aborts). A thread that holds it in any other way waits for itself for ever.
+/// `try_lock` returns `None`.
 ///
 /// # Debug
-/// Showing it locks it if that is possible at once: another thread's look takes the bias away.
+/// Formatting the mutex locks it if that is possible at once, so formatting by a thread that is not
+/// the owner takes the bias away.
+///
+/// # Differences from std
+/// - No poisoning: a thread that panics unlocks, and `lock` returns a guard.
+/// - There are timed variants (`try_lock_for`, ...).
+/// - The lock has 40 bytes beside the value, and each thread that uses such locks has 128.
+///
+/// # Differences from `parking_lot`
+/// The interface is the same (`lock_api`), without fair unlocks.
+///
+/// # Fork, signals
+/// [As the module says](crate::asym#fork). In the child of a fork, a mutex that another thread was
+/// inside of stays locked.
 ///
 /// ```
 /// use leeward::asym::Mutex;
@@ -146,11 +224,21 @@ pub type RwLockWriteGuard<'a, T> = ::lock_api::RwLockWriteGuard<'a, RawRwLock, T
 /// for entry in 0..1000 {
 ///     JOURNAL.lock().push(entry);     // stores
 /// }
-/// // Another thread now and then.
+/// // Another thread, now and then.
 /// std::thread::spawn(|| assert_eq!(JOURNAL.lock().len(), 1000)).join().unwrap();
 /// ```
 #[cfg(not(leeward_loom))]
 pub type Mutex<T> = ::lock_api::Mutex<RawMutex, T>;
-/// A locked [`Mutex`].
+/// An exclusive reference to the value of a [`Mutex`] that the thread has locked; dropping it
+/// unlocks.
+///
+/// ```
+/// use leeward::asym::{Mutex, MutexGuard};
+/// let mutex = Mutex::new(vec![1]);
+/// let mut guard: MutexGuard<'_, Vec<i32>> = mutex.lock();
+/// guard.push(2);
+/// // Unlocks while the closure runs.
+/// MutexGuard::unlocked(&mut guard, || assert_eq!(mutex.lock().len(), 2));
+/// ```
 #[cfg(not(leeward_loom))]
 pub type MutexGuard<'a, T> = ::lock_api::MutexGuard<'a, RawMutex, T>;

@@ -1,9 +1,10 @@
-//! A mutex for a lock that one thread takes nearly always: its owner locks and unlocks with plain stores, another thread
-//! takes the bias away first.
+//! A mutex for a lock that one thread takes nearly always: its owner locks and unlocks with plain
+//! stores, another thread takes the bias away first. Called through `lock_api/` and by condition
+//! variables; calls `slots` by way of `local`, `drain`, and `raw::Mutex`.
 //!
-//! After Kiyokuni Kawachiya, Akira Koseki and Tamiya Onodera, "Lock Reservation: Java Locks Can Mostly Do without Atomic
-//! Operations" (2002), and Dave Dice, Hui Huang and Mingyao Yang's asymmetric Dekker synchronization (2001), which
-//! spares the revoker from stopping the owner.
+//! After Kiyokuni Kawachiya, Akira Koseki and Tamiya Onodera, "Lock Reservation: Java Locks Can
+//! Mostly Do without Atomic Operations" (2002), and Dave Dice, Hui Huang and Mingyao Yang's
+//! asymmetric Dekker synchronization (2001), by which the revoker need not stop the owner.
 
 use core::ptr;
 
@@ -16,35 +17,49 @@ use crate::mutant::{check, mutated, step};
 use crate::no_unwind::abort;
 use crate::raw;
 
-/// After its first revocation a lock is biased again to a thread that took it so many times in a row, uncontended: some
-/// fences' worth of what that saves.
+/// How many times in a row, beyond the first and uncontended, a thread takes the lock before it is
+/// biased again after its first revocation: what that many stores save pays for some fences.
 const AGAIN: u32 = outside_model(511) + 1;
-/// The number doubles with each revocation, up to this: then a revocation costs less than a nanosecond a lock.
+/// The most that the number grows to (it doubles with each revocation): a revocation costs less
+/// than a nanosecond a lock then.
 const AGAIN_AT_MOST: u32 = AGAIN << 7;
 
-/// A mutex that is biased towards the thread that takes it nearly always; 40 bytes, nothing of it written by that thread.
+/// A mutex without data, biased towards the thread that takes it nearly always; 40 bytes, none of
+/// which that thread writes.
 ///
-/// The raw lock; [`Mutex`](super::Mutex) is the one with data, and tells the policy.
+/// [`Mutex`](super::Mutex) is the one with data, whose page says what it promises and costs, and
+/// when the bias comes and goes.
+///
+/// ```
+/// use leeward::asym::RawMutex;
+/// let lock = RawMutex::new();
+/// lock.lock();
+/// assert!(lock.is_locked());
+/// // SAFETY: this thread has locked it.
+/// unsafe { lock.unlock() };
+/// assert!(!lock.is_locked());
+/// ```
 #[repr(C)]
 pub struct RawMutex {
     id: LockId,
-    /// The slots of the thread that it is biased to; null: everybody takes the ordinary lock. Written under that lock
-    /// only. (A thread that is given the slots of one that exited has its biases too, which does no harm: nobody else
-    /// has those slots.)
+    /// The block of the owner, the thread that the lock is biased to; null: all threads take the
+    /// ordinary lock. Written under that lock only. (A thread that is given the block of one that
+    /// exited has its biases too, which does no harm: no other thread has that block.)
     owner: AtomicPtr<Block>,
-    /// Under the ordinary lock: whose thread had it last,
+    /// The block of the thread that had the ordinary lock last. Under that lock.
     last: AtomicPtr<Block>,
-    /// how many times in a row beyond the first, uncontended,
+    /// How many times in a row, beyond the first and uncontended, the `last` thread took the
+    /// ordinary lock. Under that lock.
     row: AtomicU32,
-    /// and how many it takes to be the owner.
+    /// How large `row` must be for the `last` thread to become the owner. Under the ordinary lock.
     needed: AtomicU32,
-    /// What everybody else takes; and the owner after it lost the bias.
+    /// The ordinary lock, which all but the owner take, and the owner when it has lost the bias.
     lock: raw::Mutex<Private>,
 }
 
 impl RawMutex {
     const_fn! {
-        /// An unlocked one, nobody's yet.
+        /// Returns an unlocked lock without an owner.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             RawMutex {
@@ -61,7 +76,7 @@ impl RawMutex {
     /// Locks it.
     ///
     /// # Aborts
-    /// If the calling thread holds it as its owner: it would wait for itself.
+    /// Ends the process if the calling thread holds it as its owner: it would wait for itself.
     #[inline(always)]
     pub fn lock(&self) {
         if !self.enter_at_once() {
@@ -69,20 +84,20 @@ impl RawMutex {
         }
     }
 
-    /// Locks it if nobody holds it.
+    /// Locks it if no thread holds it. Returns false otherwise.
     #[inline]
     pub fn try_lock(&self) -> bool {
         self.enter_at_once() || self.lock_slow(Timeout::Now)
     }
 
-    /// Locks it by `deadline`; whether it did.
+    /// Locks it by `deadline`. Returns false if the deadline came first.
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
         self.enter_at_once() || self.lock_slow(Timeout::At(deadline))
     }
 
-    /// Enters by the calling thread's first slot, if that is free and the thread is the owner. By no other slot: here we
-    /// see of one slot only that we are not inside already.
+    /// Enters by the calling thread's first slot, if that is free and the thread is the owner. No
+    /// other slot will do: only of this one we see here that we are not inside already.
     #[inline(always)]
     fn enter_at_once(&self) -> bool {
         let block = local::mine();
@@ -93,10 +108,13 @@ impl RawMutex {
         slot.is_free() && self.enter(block, slot)
     }
 
+    /// Enters by `slot`, which is the block's first and free, if the block's thread is the owner.
     #[inline(always)]
     fn enter(&self, block: &Block, slot: &Slot) -> bool {
-        // Pair I, light half, in `announce`: the slot is stored before the look at `owner`. Partner: the heavy fence in
-        // `revoke`. Either the revoker sees the slot and waits, or we see that we are not the owner any more.
+        // Pair I, light half, in `announce`: the slot is stored before the look at `owner`.
+        // Partner: the heavy fence in `revoke`.
+        // - If our store comes first, the revoker sees the slot and waits for us.
+        // - If the heavy fence comes first, we see that we are not the owner any more, and retreat.
         let looked_before = mutated!(asym_owner_rechecks) && self.is_owned_by(block);
         slot.announce(self.id.get());
         if looked_before || self.is_owned_by(block) {
@@ -108,8 +126,8 @@ impl RawMutex {
 
     #[inline(always)]
     fn is_owned_by(&self, block: &Block) -> bool {
-        // Relaxed: only the owner makes itself one, or a revoker that gave up, having touched nothing; what others did
-        // under the lock happened before.
+        // Relaxed: only the owner makes itself one, or a revoker that gave up and touched nothing;
+        // what others did under the lock happened before that.
         ptr::eq(self.owner.load(Ordering::Relaxed), block)
     }
 
@@ -142,9 +160,10 @@ impl RawMutex {
         !self.owner.load(Ordering::Relaxed).is_null()
     }
 
-    /// The slots of the thread that it is biased to.
+    /// Returns the owner's block, or none if the lock is not biased.
     fn owner(&self) -> Option<&'static Block> {
-        // Acquire: the slots, which may be newer than what we know; partner: the release in `set_owner`.
+        // Acquire: the owner's slots may have been made after all that we know. Partner: the
+        // release in `set_owner`.
         let owner = self.owner.load(Ordering::Acquire);
         // SAFETY: null, or what `set_owner` stored, which alone stores anything else: the address
         // of a block that lives for ever, and that had been initialised before that store, which
@@ -152,43 +171,45 @@ impl RawMutex {
         unsafe { owner.as_ref() }
     }
 
-    /// Biases it to the thread of these slots.
+    /// Biases the lock to the thread of this block.
     fn set_owner(&self, owner: &'static Block) {
-        // Release: its slots were made before, for those who look at them without the lock;
-        // partner: `owner`.
+        // Release: the block was made before; for threads that look at its slots without the lock.
+        // Partner: the acquire in `owner`.
         self.owner.store(ptr::from_ref(owner).cast_mut(), Ordering::Release);
     }
 
-    /// Takes the lock away from its owner, who is waited for. The caller has the ordinary one; if this fails, not any
-    /// more.
+    /// Takes the lock away from its owner, and waits until the owner has left. The caller has the
+    /// ordinary lock; if this returns false, the call has given it up.
     #[cold]
     #[inline(never)]
     fn revoke(&self, timeout: Timeout) -> bool {
         let id = self.id.get();
-        // Under the lock, which keeps it as it is.
+        // The ordinary lock keeps `owner` as it is.
         let Some(owner) = self.owner() else { return true };
         let slot = owner.first();
         let is_held = || slot.is_held_for(id);
-        // The owner is inside already: the fence would only confirm it.
+        // The owner is inside already; the fence would only confirm it.
         if matches!(timeout, Timeout::Now) && is_held() {
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
             return false;
         }
-        // The owner itself comes here when its first slot is another lock's.
+        // The owner itself comes here if its first slot is another lock's.
         let is_own = ptr::eq(owner, local::mine()) || mutated!(asym_foreign_owner);
         // Relaxed: ordered by the fence.
         self.owner.store(ptr::null_mut(), Ordering::Relaxed);
         if check!(asym_bias_heavy, !is_own) {
-            // Pair I, heavy half: the bias is taken away before the look at the slot. Partner: the light fence in
-            // `enter`.
+            // Pair I, heavy half: the bias is taken away before the look at the slot. Partner: the
+            // light fence in `enter`.
+            // - If the owner's store comes first, we see its slot and wait for it.
+            // - If this fence comes first, the owner sees that the bias is gone, and retreats.
             fence::heavy_or_abort();
         }
         let has_left = match timeout {
             Timeout::Now => !is_held(),
             _ => drain::wait(|| core::iter::once(slot), id, timeout),
         };
-        // The owner stayed, and the time is up: the bias is its own again.
+        // Time is up and the owner is still inside: the bias is its own again.
         if !has_left {
             step!(asym_owner_restored, self.set_owner(owner));
             // SAFETY: locked by the caller.
@@ -202,7 +223,7 @@ impl RawMutex {
         has_left
     }
 
-    /// Notes who has the ordinary lock, for the bias.
+    /// Counts the calling thread's locks in a row, for the bias. The caller has the ordinary lock.
     fn count(&self, is_contended: bool) {
         let me = ptr::from_ref(local::mine()).cast_mut();
         // Relaxed, all: under the lock.
@@ -216,7 +237,7 @@ impl RawMutex {
     /// Unlocks it.
     ///
     /// # Safety
-    /// The calling thread holds it.
+    /// The calling thread holds it, and gives it up by this call.
     #[inline(always)]
     pub unsafe fn unlock(&self) {
         let slot = local::mine().first();
@@ -234,26 +255,27 @@ impl RawMutex {
             return;
         }
         let me: &'static Block = local::mine();
-        // Relaxed, all: under the lock. The last that had it is this thread; but one that had no
-        // slots then may have some by now.
+        // Relaxed, all: under the lock. The thread that had it last is this one; but a thread that
+        // had no block then may have one by now.
         let is_last = ptr::eq(self.last.load(Ordering::Relaxed), me);
         let is_earned = is_last && self.row.load(Ordering::Relaxed) >= self.needed.load(Ordering::Relaxed);
         if is_earned && me.unused().is_some() && fence::is_possible() {
             // The bias is given with the lock, not before: its owner could enter a second time.
             self.set_owner(me);
         }
-        // SAFETY: the caller gives up a lock that no slot stands for: so it has the ordinary one.
+        // SAFETY: the caller gives up a lock that no slot stands for, so it has the ordinary one.
         unsafe { self.lock.unlock() };
     }
 
-    /// Whether anybody holds it; out of date when it is returned.
+    /// Returns true if a thread holds it. The answer may be out of date when it is returned.
     pub fn is_locked(&self) -> bool {
         let id = self.id.get();
         self.lock.is_locked() || self.owner().is_some_and(|owner| owner.first().is_held_for(id))
     }
 }
 
-// SAFETY: `lock` lets one caller in until `unlock`. (The calling thread's, as everywhere.)
+// SAFETY: `lock` lets one caller in until `unlock`, which the calling thread itself does, as
+// everywhere.
 unsafe impl raw::Lock<Private> for RawMutex {
     fn lock(&self) {
         RawMutex::lock(self);

@@ -1,9 +1,12 @@
-//! A readers-writer lock whose readers pay what an RCU section pays: a store into a slot of their own thread.
+//! A readers-writer lock whose readers pay what an RCU section pays: a store into their own slot.
+//! Called through `lock_api/` and by the models; calls `slots` by way of `local`, `drain`, and
+//! `raw::RwLock`.
 //!
-//! After Dave Dice and Alex Kogan, "BRAVO: Biased Locking for Reader-Writer Locks" (2019): readers make themselves known
-//! beside the lock while it is biased towards them, and a writer revokes the bias, waits for them, and inhibits it for
-//! a multiple of what that cost. Theirs has one table, entered by compare-exchange; here each thread has slots of its
-//! own, and the writer's heavy fence stands for the reader's.
+//! After Dave Dice and Alex Kogan, "BRAVO: Biased Locking for Reader-Writer Locks" (2019): readers
+//! announce themselves beside the lock while it is biased towards them; a writer revokes the bias,
+//! waits for them, and inhibits the bias for a multiple of what that cost. BRAVO's readers enter
+//! one table by a compare-exchange; here each thread has slots of its own, and the writer's heavy
+//! fence stands for the reader's fence.
 
 use super::slots::{Left, Slot};
 use super::{drain, local, slots};
@@ -14,35 +17,52 @@ use crate::mutant::{mutated, order, step};
 use crate::no_unwind::abort;
 use crate::raw;
 
-/// `open` of a lock whose readers take the ordinary lock. No lock's id.
+/// The value of `open` while readers take the ordinary lock; no lock's id.
 const CLOSED: u64 = 0;
-/// A writer costs at most a tenth more than it would without the bias: so many times what it paid, readers are ordinary
-/// ones.
+/// How long readers take the ordinary lock, as a multiple of what the writer's fence took: a writer
+/// costs at most a tenth more than it would without the bias.
 const INHIBIT: u64 = 9;
-/// No shorter than this, in nanoseconds, however fast the fence was: a read in the meantime does not cost more than it saves;
+/// The shortest inhibition, in nanoseconds, however fast the fence was: a slow read in the meantime
+/// must not cost more than the bias saves.
 const AT_LEAST: u64 = outside_model(10_000) as u64;
-/// and no longer, however slow it was (a writer that lost its processor).
+/// The longest inhibition, in nanoseconds, however slow the fence was (the writer may have lost its
+/// processor).
 const AT_MOST: u64 = 100_000;
 
-/// Readers share at the price of a store, a writer is alone and pays for it; 32 bytes, nothing of it written by readers.
+/// A readers-writer lock without data, biased towards its readers; 32 bytes, none of which readers
+/// write.
 ///
-/// The raw lock; [`RwLock`](super::RwLock) is the one with data. Reads on one thread nest, whatever writers do: a thread
-/// that is inside of the lock enters it again, past writers that wait.
+/// [`RwLock`](super::RwLock) is the one with data, whose page says what it promises and costs.
+/// Reads of one thread nest: a thread that is inside of the lock enters it again, past writers that
+/// wait.
+///
+/// ```
+/// use leeward::asym::RawRwLock;
+/// let lock = RawRwLock::new();
+/// lock.lock_shared();
+/// assert!(lock.is_locked() && !lock.try_lock_exclusive());
+/// // SAFETY: this thread has locked it for reading.
+/// unsafe { lock.unlock_shared() };
+/// lock.lock_exclusive();
+/// // SAFETY: this thread has locked it for writing.
+/// unsafe { lock.unlock_exclusive() };
+/// ```
 #[repr(C)]
 pub struct RawRwLock {
     id: slots::LockId,
-    /// The lock's id: open, readers enter by their slots. 0: they take the ordinary lock. Written under that lock only:
-    /// opened by who reads, closed by who writes.
+    /// The lock's id: readers enter by their slots. `CLOSED`: readers take the ordinary lock.
+    /// Written under that lock only: readers open it, writers close it.
     open: AtomicU64,
-    /// When readers may open it again, in nanoseconds of the futex's clock; 0 if no writer has closed it yet.
+    /// When readers may open it again, in nanoseconds of the futex's clock; 0 if no writer has
+    /// closed it yet.
     reopen_at: AtomicU64,
-    /// What writers take, and readers while it is closed.
+    /// The ordinary lock, which writers take, and readers while `open` is `CLOSED`.
     lock: raw::RwLock<Private>,
 }
 
 impl RawRwLock {
     const_fn! {
-        /// An unlocked one.
+        /// Returns an unlocked lock.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             RawRwLock {
@@ -54,7 +74,8 @@ impl RawRwLock {
         }
     }
 
-    /// Locks it for reading.
+    /// Locks it for reading. Waits for writers that hold it, and for those that wait for it, unless
+    /// the calling thread reads it already.
     #[inline(always)]
     pub fn lock_shared(&self) {
         if !self.enter_at_once() {
@@ -62,8 +83,9 @@ impl RawRwLock {
         }
     }
 
-    /// Locks it for reading, past waiting writers as long as any reader is inside, who may starve them. (Not needed to
-    /// nest: [`lock_shared`](Self::lock_shared) knows which locks its thread reads.)
+    /// Locks it for reading, past waiting writers as long as any reader is inside, so readers may
+    /// starve them. Nested reads do not need this: [`lock_shared`](Self::lock_shared) knows which
+    /// locks its thread reads.
     #[inline]
     pub fn lock_shared_recursive(&self) {
         if !self.enter_at_once() {
@@ -71,39 +93,44 @@ impl RawRwLock {
         }
     }
 
-    /// Locks it for reading by `deadline`; whether it did.
+    /// Locks it for reading by `deadline`. Returns false if the deadline came first.
     #[inline]
     pub fn lock_shared_until(&self, deadline: Deadline) -> bool {
         self.enter_at_once() || self.lock_shared_slow(Timeout::At(deadline), false)
     }
 
-    /// Locks it for reading if no writer holds it or waits, or the calling thread is inside already.
+    /// Locks it for reading if no writer holds it or waits, or if the calling thread reads it
+    /// already. Returns false otherwise.
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
         self.enter_at_once() || self.lock_shared_slow(Timeout::Now, false)
     }
 
-    /// The same, also if a writer waits for other readers.
+    /// Locks it for reading as [`try_lock_shared`](Self::try_lock_shared) does, and also if a
+    /// writer waits for other readers.
     #[inline]
     pub fn try_lock_shared_recursive(&self) -> bool {
         self.enter_at_once() || self.lock_shared_slow(Timeout::Now, true)
     }
 
+    /// Enters by the thread's first slot, if that is free and the lock is open.
     #[inline(always)]
     fn enter_at_once(&self) -> bool {
         let slot = local::mine().first();
         slot.is_free() && self.enter(slot)
     }
 
-    /// Enters by a slot that is free, if the lock is open.
+    /// Enters by `slot`, which is free, if the lock is open.
     #[inline(always)]
     fn enter(&self, slot: &Slot) -> bool {
         let id = self.id.get();
         // Pair G, light half, in `announce`. Partner: the heavy fence in `revoke`.
         // - If our store comes first, the writer's scan sees the slot and waits for us.
-        // - If the heavy fence comes first, we see the lock closed, retreat, and take the ordinary lock.
+        // - If the heavy fence comes first, we see the lock closed, retreat, and take the ordinary
+        //   lock.
         slot.announce(id);
-        // Acquire: partner of the release in `reopen`: what was written before that is seen.
+        // Acquire: partner of the release in `reopen`: the section sees what was written before
+        // that.
         if self.open.load(Ordering::Acquire) == id || mutated!(asym_read_rechecks) {
             return true;
         }
@@ -123,7 +150,7 @@ impl RawRwLock {
         if block.and_then(|block| block.unused()).is_some_and(|slot| self.is_open() && self.enter(slot)) {
             return true;
         }
-        // What no slot tells may be this lock.
+        // A held lock that no slot shows may be this one: pass waiting writers then.
         if !self.lock_ordinary(timeout, is_recursive || local::untracked() != 0) {
             return false;
         }
@@ -133,7 +160,7 @@ impl RawRwLock {
     }
 
     fn is_open(&self) -> bool {
-        // Relaxed: `enter` looks again.
+        // Relaxed: `enter` rechecks.
         self.open.load(Ordering::Relaxed) != CLOSED
     }
 
@@ -150,33 +177,34 @@ impl RawRwLock {
         true
     }
 
-    /// The calling thread has the ordinary lock for reading; its nested reads must know.
+    /// Notes, for nested reads, that the calling thread has the ordinary lock for reading.
     fn note_ordinary(&self, id: u64) {
         if mutated!(asym_note_ordinary) {
             return;
         }
-        // Not registered for it: that may allocate, and the allocator may take this lock.
+        // `mine`, not `registered`: registering may allocate, and the allocator may take this lock.
         if !local::mine().note_ordinary(id) {
             local::set_untracked(local::untracked() + 1);
         }
     }
 
-    /// Lets readers in by their slots again, when the time has come. The caller has the ordinary lock for reading.
+    /// Opens the lock to slots again, if its time has come. The caller has the ordinary lock for
+    /// reading.
     fn reopen(&self, id: u64) {
         // Relaxed: written by writers, under the lock.
         let at = self.reopen_at.load(Ordering::Relaxed);
         if self.is_open() || (at != 0 && !(local::is_due() && now() >= at)) || !fence::is_possible() {
             return;
         }
-        // Release: what writers wrote is seen by who enters by a slot. Partner: the acquire in `enter`. Other readers may
-        // store the same.
+        // Release: readers that enter by a slot see what writers wrote. Partner: the acquire in
+        // `enter`. Other readers may store the same value.
         self.open.store(id, order!(Release, asym_open_release));
     }
 
     /// Unlocks it for reading.
     ///
     /// # Safety
-    /// The calling thread has locked it for reading, and gives that up.
+    /// The calling thread has locked it for reading, and gives up one such lock by this call.
     #[inline(always)]
     pub unsafe fn unlock_shared(&self) {
         let slot = local::mine().first();
@@ -195,24 +223,26 @@ impl RawRwLock {
             Some(Left::Ordinary) => {}
             None => local::set_untracked(local::untracked().saturating_sub(1)),
         }
-        // SAFETY: the caller gives up a lock that no slot stands for: so it has the ordinary one.
+        // SAFETY: the caller gives up a lock that no slot stands for, so it has the ordinary one.
         unsafe { self.lock.unlock_shared() };
     }
 
     /// Locks it for writing.
     ///
     /// # Aborts
-    /// If the calling thread reads it: it would wait for itself. (Where it can tell: by a slot.)
+    /// Ends the process if one of the calling thread's slots shows that the thread reads it: it
+    /// would wait for itself.
     pub fn lock_exclusive(&self) {
         self.lock_exclusive_within(Timeout::Never);
     }
 
-    /// Locks it for writing by `deadline`; whether it did.
+    /// Locks it for writing by `deadline`. Returns false if the deadline came first.
     pub fn lock_exclusive_until(&self, deadline: Deadline) -> bool {
         self.lock_exclusive_within(Timeout::At(deadline))
     }
 
-    /// Locks it for writing if nobody is inside. Readers that come while it looks may be refused, or wait a moment.
+    /// Locks it for writing if no thread is inside. Readers that come during the call may be
+    /// refused, or wait a moment.
     pub fn try_lock_exclusive(&self) -> bool {
         self.lock_exclusive_within(Timeout::Now)
     }
@@ -232,14 +262,15 @@ impl RawRwLock {
         !self.is_open() || self.revoke(timeout)
     }
 
-    /// Takes the lock away from the readers in their slots. The caller has the ordinary one; if this fails, not any more.
+    /// Takes the lock away from the readers in their slots. The caller has the ordinary lock; if
+    /// this returns false, the call has given it up.
     #[cold]
     #[inline(never)]
     fn revoke(&self, timeout: Timeout) -> bool {
         let id = self.id.get();
         let begun = now();
         let has_left = if matches!(timeout, Timeout::Now) && self.is_read(id) {
-            // A reader is inside already: the fence would only confirm it.
+            // A reader is inside already; the fence would only confirm it.
             false
         } else {
             // Relaxed: ordered by the fence.
@@ -253,13 +284,14 @@ impl RawRwLock {
                 Timeout::Now => !self.is_read(id),
                 _ => drain::wait(every_slot, id, timeout),
             };
-            // Relaxed: under the lock. What the bias costs is the fence; readers that are inside any writer waits for.
+            // Relaxed: under the lock. Only the fence counts as the price of the bias: any writer
+            // waits for readers that are inside.
             self.reopen_at.store(now() + (INHIBIT * cost).clamp(AT_LEAST, AT_MOST), Ordering::Relaxed);
             has_left
         };
-        // Readers stayed, and the time is up: the lock is theirs again.
+        // Time is up and readers are still inside: the lock is theirs again.
         if !has_left {
-            // Release: as in `reopen`: nothing was written now, but before.
+            // Release: as in `reopen`: this writer wrote nothing, but earlier ones did.
             step!(asym_open_restored, self.open.store(id, Ordering::Release));
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock_exclusive() };
@@ -267,7 +299,7 @@ impl RawRwLock {
         has_left
     }
 
-    /// Whether a reader is inside by a slot, or looks whether it may enter.
+    /// Returns true if a reader is inside by a slot, or is about to check whether it may enter.
     fn is_read(&self, id: u64) -> bool {
         every_slot().any(|slot| slot.is_held_for(id))
     }
@@ -275,29 +307,31 @@ impl RawRwLock {
     /// Unlocks it for writing.
     ///
     /// # Safety
-    /// It is locked for writing, and the one who did so gives that up.
+    /// It is locked for writing, and the holder gives that up by this call.
     #[inline]
     pub unsafe fn unlock_exclusive(&self) {
         // SAFETY: the caller's promise.
         unsafe { self.lock.unlock_exclusive() };
     }
 
-    /// Makes the writer a reader: no other writer comes between, and readers may enter.
+    /// Makes the writer a reader. No other writer comes between, and readers may enter.
     ///
     /// # Safety
-    /// The calling thread has locked it for writing, and goes on as a reader.
+    /// The calling thread has locked it for writing, and holds it for reading from now on.
     pub unsafe fn downgrade(&self) {
         // SAFETY: the caller's promise.
         unsafe { self.lock.downgrade() };
         self.note_ordinary(self.id.give(false));
     }
 
-    /// Whether anybody holds it; out of date when it is returned.
+    /// Returns true if a thread holds it, for reading or writing. The answer may be out of date
+    /// when it is returned.
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked() || self.is_open() && self.is_read(self.id.get())
     }
 
-    /// Whether a writer holds it, or tries to; out of date when it is returned.
+    /// Returns true if a writer holds it, or waits for readers to leave. The answer may be out of
+    /// date when it is returned.
     pub fn is_locked_exclusive(&self) -> bool {
         self.lock.is_locked_exclusive()
     }
@@ -307,7 +341,7 @@ fn every_slot() -> impl Iterator<Item = &'static Slot> {
     local::blocks().slots().flat_map(|block| block.slots())
 }
 
-/// Nanoseconds of the futex's clock: 584 years of them.
+/// Returns the time in nanoseconds of the futex's clock, which lasts for 584 years.
 fn now() -> u64 {
     crate::futex::now().as_nanos() as u64
 }

@@ -1,8 +1,10 @@
-//! A thread's slots: how one thread tells all others which asymmetric locks it is inside of.
+//! A thread's slots: how one thread tells all others which asymmetric locks it is inside of. Called
+//! by `rwlock`, `mutex` and `drain`; found by way of `local`.
 //!
-//! Written by their thread with plain moves, read by whoever takes a lock away from its readers or its owner
-//! (`drain`). A slot holds the *id* of a lock, a number that no other lock ever has: a guard that was leaked keeps
-//! its own lock taken, wherever that lock was moved to, and never another one that lies at the same address later.
+//! A slot is written by its thread with plain moves, and read by threads that take a lock away from
+//! its readers or its owner (`drain`). A slot holds the *id* of a lock, a number that no other lock
+//! ever has: a guard that was leaked keeps its own lock taken, wherever that lock was moved to, and
+//! never another one that lies at the same address later.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn, outside_model};
 use crate::fence;
@@ -10,35 +12,38 @@ use crate::futex::{self, Futex, Private, Timeout, Wait};
 use crate::mutant::{check, mutated, order, step};
 use crate::registry;
 
-/// Asymmetric locks that a thread may be inside of before further ones cost what ordinary locks cost: four. (Two in a model.)
+/// How many asymmetric locks a thread may be inside of before further ones cost what ordinary locks
+/// cost: four. (Two in a model.)
 const SLOTS: usize = 2 + outside_model(2) as usize;
 
-/// A slot that is not in use.
+/// The value of `lock` in a slot that is not in use.
 const FREE: u64 = 0;
-/// The id of a lock that has none yet: announced for an instant, found to be no lock's, and taken back.
+/// The id of a lock that has none yet: announced for an instant, found to be no lock's, and taken
+/// back.
 pub(super) const NO_ID: u64 = 1;
-/// What is in the slots of threads that have none: neither free nor any lock's.
+/// The value of `lock` in the slots of a thread that has no block: neither free nor any lock's id.
 const TAKEN: u64 = 2;
 /// The least id of a lock.
 const FIRST_ID: u64 = 16;
 
 /// Bit of `lock`: leaving is more than a store.
 const SLOW: u64 = 1 << 63;
-/// Bit of `lock`: the thread is inside by way of the ordinary lock underneath, so nobody need look for it here.
+/// Bit of `lock`: the thread is inside by the ordinary lock underneath, so writers need not wait
+/// for this slot.
 const ORDINARY: u64 = 1 << 62;
-/// Bit of `lock`, from its making: the lock is a mutex's.
+/// Bit of `lock`, from the id's making: the lock is a mutex.
 const MUTEX: u64 = 1 << 61;
 
-/// `owner` of a block that nobody has.
+/// The value of `owner` in a block that no thread has.
 const NOBODY: u64 = 0;
-/// `owner` of a block whose thread exited inside of a lock.
+/// The value of `owner` in a block whose thread exited inside of a lock.
 const GONE: u64 = 1;
 
-/// Returns an id for a lock: no other lock of this process has had it.
+/// Returns an id for a lock, which no other lock of this process has had.
 fn new_id() -> u64 {
     use core::sync::atomic::AtomicU64;
     static LAST: AtomicU64 = AtomicU64::new(FIRST_ID);
-    // Relaxed: only its being unique matters.
+    // Relaxed: it only has to be unique.
     LAST.fetch_add(1, core::sync::atomic::Ordering::Relaxed)
 }
 
@@ -55,18 +60,18 @@ impl LockId {
     /// Returns the id, or `NO_ID`.
     #[inline(always)]
     pub(super) fn get(&self) -> u64 {
-        // Relaxed: given once, and what says that the lock may be entered was stored after it.
+        // Relaxed: given once, and the word that lets threads enter the lock was stored after it.
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Returns the id, given now if the lock has none.
+    /// Returns the id; gives the lock one now if it has none.
     pub(super) fn give(&self, is_mutex: bool) -> u64 {
         let known = self.get();
         if known != NO_ID {
             return known;
         }
         let new = new_id() | if is_mutex { MUTEX } else { 0 };
-        // Relaxed, both: a number.
+        // Relaxed, both: it is only a number.
         match self.0.compare_exchange(NO_ID, new, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => new,
             Err(other) => other,
@@ -74,21 +79,24 @@ impl LockId {
     }
 }
 
-/// How a guard was dropped.
+/// What the drop of a guard leaves to do.
 pub(super) enum Left {
-    /// Others of the same lock are left.
+    /// The thread has other guards of the same lock.
     Nested,
-    /// The last.
+    /// The guard was the last, and the slot is left.
     Slot,
-    /// The last, and the ordinary lock is to be unlocked.
+    /// The guard was the last, and the ordinary lock is to be unlocked.
     Ordinary,
 }
 
+/// The place in which a thread says that it is inside of a lock.
+///
 /// | field | written by | meaning |
 /// |---|---|---|
-/// | `lock` | its thread | 0: free; else the lock that the thread is inside of, or looks whether it may enter; bit 63: `SLOW`, bit 62: `ORDINARY` |
+/// | `lock` | its thread | 0: free; else the lock's id, from before the check that lets the thread enter |
+/// | | | bit 63: `SLOW`, bit 62: `ORDINARY`, bit 61, from the id: `MUTEX` |
 /// | `more` | its thread | guards beyond the first |
-/// | `waited` | a writer sets, its thread clears | not 0: a writer sleeps on this word until the slot is left; the value is its lock's (`token`) |
+/// | `waited` | a writer sets, its thread clears | not 0: a writer sleeps here until the slot is left (its `token`) |
 #[repr(C)]
 pub(super) struct Slot {
     lock: AtomicU64,
@@ -96,8 +104,8 @@ pub(super) struct Slot {
     waited: AtomicU32,
 }
 
-/// A thread's view of its own slots is plain memory: only it writes `lock` and `more`, so its loads of them are
-/// relaxed.
+/// The view of the slot's own thread. Only that thread writes `lock` and `more`, so its loads of
+/// them are relaxed.
 impl Slot {
     const_fn! {
         fn new(lock: u64) -> Slot {
@@ -107,7 +115,7 @@ impl Slot {
 
     #[inline(always)]
     fn word(&self) -> u64 {
-        // Relaxed: own word.
+        // Relaxed: the thread's own word.
         self.lock.load(Ordering::Relaxed)
     }
 
@@ -116,60 +124,67 @@ impl Slot {
         self.word() == FREE
     }
 
-    /// Whether the thread is inside of the lock by this slot, and leaving it is a store.
+    /// Returns true if the thread is inside of the lock by this slot, and leaving it is a store.
     #[inline(always)]
     pub(super) fn is_simply(&self, id: u64) -> bool {
         self.word() == id
     }
 
-    /// Whether the thread is inside of the lock by this slot.
+    /// Returns true if the thread is inside of the lock by this slot.
     fn is(&self, id: u64) -> bool {
         self.word() & !(SLOW | ORDINARY) == id
     }
 
-    /// Says that the thread is inside of the lock, if the look that follows finds that it may be.
+    /// Says that the thread is inside of the lock, provided that the check that follows lets it
+    /// enter.
     #[inline(always)]
     pub(super) fn announce(&self, id: u64) {
         self.store(id);
-        // Pairs G and I, light half. Partners: the heavy fences in `RawRwLock::revoke` and `RawMutex::revoke`.
+        // Pairs G and I, light half. Partners: the heavy fences in `RawRwLock::revoke` and
+        // `RawMutex::revoke`.
         // - If our store comes first, the revoker sees the slot and waits for us.
-        // - If the heavy fence comes first, we see that the lock is closed, or another's, and retreat.
+        // - If the heavy fence comes first, we see that the lock is closed or not ours, and
+        //   retreat.
         step!(asym_announce_light, fence::light());
     }
 
     #[inline(always)]
     fn store(&self, word: u64) {
-        // Release: whoever reads this while it looks for the lock that was here before synchronizes with the end of
-        // that one's section all the same. Partner: the acquire in `is_held_for`. (No mutant: loom's light fence in `leave`,
-        // a full one, hides it, and thread sanitizer takes a thread's next store for part of its release.)
+        // Release: a thread that reads this value while it looks for the lock that was here before
+        // still synchronizes with the end of that lock's section. Partner: the acquire in
+        // `is_held_for`. (No mutant: loom's light fence in `leave`, a full one, hides it, and
+        // thread sanitizer takes a thread's next store for part of its release.)
         self.lock.store(word, Ordering::Release);
     }
 
-    /// Notes that the thread has locked the ordinary lock under this one.
+    /// Notes that the thread has taken the ordinary lock under this one.
     fn take_ordinary(&self, id: u64) {
         self.store(id | ORDINARY | SLOW);
     }
 
-    /// One guard more.
+    /// Counts one more guard of the lock that this slot holds.
     pub(super) fn nest(&self) {
         if mutated!(asym_nested_count) {
             return;
         }
-        // Relaxed, both: own word.
+        // Relaxed, both: the thread's own words.
         self.more.store(self.more.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.store(self.word() | SLOW);
     }
 
-    /// The thread leaves the lock, or finds that it may not enter.
+    /// Leaves the lock, or takes an announcement back, and wakes a writer that sleeps on this slot.
     #[inline(always)]
     pub(super) fn leave(&self) {
-        // The compiler keeps the section's accesses before the store; the processor does because the store is a
-        // release.
+        // SeqCst (compiler): the section's accesses stay before the store. The processor keeps them
+        // there because the store is a release.
         compiler_fence(Ordering::SeqCst);
-        // Release: the section's accesses happen before the writer's. Partner: the acquire in `is_held_for`.
+        // Release: the section's accesses happen before the writer's. Partner: the acquire in
+        // `is_held_for`.
         self.lock.store(FREE, order!(Release, asym_leave_release));
-        // Pairs H and J, light half: the store above is before the look at `waited`. Partner: the heavy fence in
-        // `drain::ask`.
+        // Pairs H and J, light half: the store above is before the look at `waited`. Partner: the
+        // heavy fence in `drain::ask`.
+        // - If our store comes first, the writer's recheck sees that we left.
+        // - If the heavy fence comes first, we see the writer's request, and wake it.
         step!(asym_leave_light, fence::light());
         // Relaxed: the pair orders it, and the wake itself is a system call.
         if check!(asym_leave_checks_waited, self.waited.load(Ordering::Relaxed) != 0) {
@@ -177,16 +192,16 @@ impl Slot {
         }
     }
 
-    /// The thread may not enter.
+    /// Takes an announcement back, since the thread may not enter.
     #[cold]
     #[inline(never)]
     pub(super) fn retreat(&self) {
         self.leave();
     }
 
-    /// Drops one of several guards, or the last of one that needs more than [`leave`](Self::leave).
+    /// Drops one of several guards, or the last one if that takes more than [`leave`](Self::leave).
     fn drop_guard(&self) -> Left {
-        // Relaxed, both: own word.
+        // Relaxed, both: the thread's own words.
         let more = self.more.load(Ordering::Relaxed);
         if more != 0 {
             self.more.store(more - 1, Ordering::Relaxed);
@@ -200,31 +215,34 @@ impl Slot {
     #[cold]
     #[inline(never)]
     fn wake_writer(&self) {
-        // Relaxed: the writer looks at `lock`, not at this, to know that the thread left.
+        // Relaxed: the writer looks at `lock`, not at this word, to learn that the thread left.
         self.waited.store(0, Ordering::Relaxed);
-        // All: one that came late for another lock that was here may sleep on the same word.
+        // All: a late writer of another lock that was in this slot may sleep on the same word.
         step!(asym_leave_wake, Private::wake(&self.waited, futex::ALL));
     }
 }
 
 /// The writer's view.
 impl Slot {
-    /// Whether the thread is inside of the lock, or looks whether it may enter. Not by way of the ordinary lock, which
-    /// the caller has. (No mutant sees `ORDINARY`: while a writer has the ordinary lock, no slot says that another reads by
-    /// way of it: it is said later, and taken back before.)
+    /// Returns true if the thread is inside of the lock, or is about to check whether it may enter.
+    /// Readers by the ordinary lock do not count: the caller has that lock. (No mutant shows that
+    /// `ORDINARY` is needed: a slot gets it after its thread has the ordinary lock and loses it
+    /// before, so no slot has it while a writer has the ordinary lock.)
     #[inline]
     pub(super) fn is_held_for(&self, id: u64) -> bool {
-        // Acquire: partner of the releases in `leave`, `store`.
+        // Acquire: partner of the releases in `leave` and `store`.
         self.lock.load(order!(Acquire, asym_scan_acquire)) & !SLOW == id
     }
 
     /// Asks the thread to wake us when it leaves.
     pub(super) fn ask(&self, id: u64) {
-        // Relaxed: the heavy fence that follows (pairs H and J) orders it before our next look.
+        // Relaxed: the heavy fence that follows (pairs H and J) orders it before our next look at
+        // `lock`.
         self.waited.store(token(id), Ordering::Relaxed);
     }
 
-    /// Whether our request still stands: not if it was answered, nor if another lock's writer put its own there.
+    /// Returns true if our request still stands: it was not answered, and no other lock's writer
+    /// has put its own there.
     pub(super) fn is_asked(&self, id: u64) -> bool {
         // Relaxed: if it is read too late, the sleep returns at once.
         self.waited.load(Ordering::Relaxed) == token(id)
@@ -236,13 +254,13 @@ impl Slot {
     }
 }
 
-/// What a writer of the lock puts into `waited`; never 0. Of its own, so that one which is late for its sleep does
-/// not sleep on another's request, of which it knows nothing.
+/// Returns what a writer of the lock puts into `waited`, which is never 0. Each lock has a token of
+/// its own, so that a writer that is late for its sleep does not sleep on another lock's request.
 const fn token(id: u64) -> u32 {
     id as u32 | 1 << 31
 }
 
-/// A thread's slots. Alone on its cache lines, two because processors fetch lines in pairs.
+/// A thread's slots, alone on their cache lines (two, because processors fetch lines in pairs).
 ///
 /// | field | written by | meaning |
 /// |---|---|---|
@@ -275,13 +293,14 @@ impl Block {
     }
 
     const_fn! {
-        /// What a thread has that never registered, or no longer is: nothing is free in it, and it is inside of nothing.
+        /// Returns the block of a thread that is not registered: no slot in it is free, and none
+        /// holds a lock.
         pub(super) fn none() -> Block {
             Block { slots: all!(TAKEN), owner: AtomicU64::new(NOBODY) }
         }
     }
 
-    /// The slot that the fast paths use.
+    /// Returns the slot that the fast paths use.
     #[inline(always)]
     pub(super) fn first(&self) -> &Slot {
         &self.slots[0]
@@ -292,24 +311,25 @@ impl Block {
     }
 }
 
-/// Its thread's view.
+/// The view of the block's own thread.
 impl Block {
-    /// The slot by which the thread is inside of the lock.
+    /// Returns the slot by which the thread is inside of the lock.
     pub(super) fn find(&self, id: u64) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.is(id))
     }
 
-    /// A slot that is not in use.
+    /// Returns a slot that is not in use.
     pub(super) fn unused(&self) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.is_free())
     }
 
-    /// Notes that the thread has locked the ordinary lock; false if there is no slot for that.
+    /// Notes that the thread has taken the ordinary lock; returns false if no slot is free for
+    /// that.
     pub(super) fn note_ordinary(&self, id: u64) -> bool {
         self.unused().map(|slot| slot.take_ordinary(id)).is_some()
     }
 
-    /// Drops a guard of the lock; none if the thread is inside of it by no slot.
+    /// Drops a guard of the lock; returns none if the thread is inside of it by no slot.
     pub(super) fn drop_guard(&self, id: u64) -> Option<Left> {
         let slot = self.find(id)?;
         let left = slot.drop_guard();
@@ -319,34 +339,40 @@ impl Block {
         Some(left)
     }
 
-    /// Whether the thread is inside of nothing.
+    /// Returns true if the thread is inside of nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.slots.iter().all(|slot| matches!(slot.word(), FREE | TAKEN))
     }
 
-    /// Its thread exits inside of a lock: the block stays until the last guard is dropped (in a destructor of a
-    /// thread-local variable that is yet to run), or for ever.
+    /// Closes the block for further use, because its thread exits inside of a lock. The block stays
+    /// until the last guard is dropped (in a destructor of a thread-local variable that is yet to
+    /// run), or for ever.
     pub(super) fn outlive_thread(&self) {
         for slot in &self.slots {
             slot.store(if slot.is_free() { TAKEN } else { slot.word() | SLOW });
         }
-        // Relaxed: for its own thread, which is this one, and for the child of a fork.
+        // Relaxed: read by its own thread, which is this one, and in the child of a fork.
         self.owner.store(GONE, Ordering::Relaxed);
     }
 
-    /// Whether its thread has exited, or is about to.
+    /// Returns true if its thread has exited, or is about to, inside of a lock.
     pub(super) fn is_gone(&self) -> bool {
         // Relaxed: see `outlive_thread`.
         self.owner.load(Ordering::Relaxed) == GONE
     }
 }
 
-/// In the child of a fork, which has one thread.
+/// The view of the child of a fork, which has one thread.
 impl Block {
-    /// Whether it stays: the forking thread's, and those of threads that exited, or are about to, with guards (which nobody
-    /// will drop here, nor can tell from leaked ones). In those of other threads, readers are not there any more; but what a mutex guards may be half written, so that one stays locked.
+    /// Clears what the block of an absent thread says of readers; returns true if the block stays
+    /// in use.
+    ///
+    /// The forking thread's block stays. So do the blocks of threads that exited, or were about to,
+    /// with guards: no thread drops those here, and they cannot be told from leaked ones. In other
+    /// threads' blocks, readers are not there any more; but what a mutex guards may be half
+    /// written, so a mutex stays locked.
     pub(super) fn outlives_fork(&self, me: u64) -> bool {
-        // Relaxed, all here and below: one thread.
+        // Relaxed, all, here and below: there is one thread.
         let owner = self.owner.load(Ordering::Relaxed);
         for slot in &self.slots {
             slot.waited.store(0, Ordering::Relaxed);
@@ -385,7 +411,8 @@ impl registry::Slot for Block {
 
     fn free(&self) {
         self.slots.iter().for_each(|slot| slot.store(FREE));
-        // Release: our last stores happen before the next thread's first.
+        // Release: our last stores happen before the next thread's first. Partner: the acquire in
+        // `claim`.
         self.owner.store(NOBODY, Ordering::Release);
     }
 }

@@ -15,22 +15,22 @@ loom::thread_local! {
     static UNTRACKED: Cell<u64> = Cell::new(0);
 }
 
-/// Every thread's block.
+/// Returns the registry of every thread's block.
 pub(super) fn blocks() -> &'static Registry<Block> {
     &BLOCKS
 }
 
-/// The calling thread's block.
+/// Returns the calling thread's block.
 pub(super) fn mine() -> &'static Block {
     BLOCK.with(|block| *block)
 }
 
-/// The same.
+/// Returns the calling thread's block, which every thread of a model has.
 pub(super) fn registered() -> Option<&'static Block> {
     Some(mine())
 }
 
-/// Ordinary locks that the thread holds for reading without a slot that says so.
+/// Returns how many ordinary locks the thread holds for reading without a slot that says so.
 pub(super) fn untracked() -> u64 {
     UNTRACKED.with(Cell::get)
 }
@@ -39,12 +39,13 @@ pub(super) fn set_untracked(count: u64) {
     UNTRACKED.with(|untracked| untracked.set(count));
 }
 
-/// Each time.
+/// Returns true at each call: a model checks the clock at each slow read.
 pub(super) fn is_due() -> bool {
     true
 }
 
-/// Drops a guard of the calling thread; none if the thread is inside of the lock by no slot.
+/// Drops a guard of the calling thread; returns none if the thread is inside of the lock by no
+/// slot.
 pub(super) fn drop_guard(id: u64) -> Option<Left> {
     mine().drop_guard(id)
 }

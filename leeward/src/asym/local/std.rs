@@ -1,9 +1,10 @@
-//! The calling thread's block, in thread-local storage: registered when a lock first takes a slow path, given back
-//! when the thread exits.
+//! The calling thread's block, in thread-local storage: registered when a lock first takes a slow
+//! path, given back when the thread exits. Called by `rwlock` and `mutex`.
 //!
-//! Its address lies in a variable without a destructor, so that reading it is one load and works to the thread's last
-//! instruction. A second variable, touched at registration only, has the destructor. A thread that locks after that
-//! has run, or for which there is no memory, has no slots: its locks are the ordinary ones underneath.
+//! The block's address lies in a variable without a destructor, so that reading it is one load and
+//! works until the thread's exit. A second variable, touched at registration only, has the
+//! destructor. A thread that locks after that destructor has run, or for which there is no memory,
+//! has no slots: it takes the ordinary locks underneath.
 
 use core::cell::Cell;
 use core::ptr;
@@ -20,17 +21,18 @@ static NO_BLOCK: Block = Block::none();
 std::thread_local! {
     static BLOCK: Cell<*const Block> = const { Cell::new(&raw const NO_BLOCK) };
     static EXIT: Exit = const { Exit };
-    /// Ordinary locks that the thread holds for reading without a slot that says so.
+    /// How many ordinary locks the thread holds for reading without a slot that says so.
     static UNTRACKED: Cell<u64> = const { Cell::new(0) };
-    /// The thread's block is being made, which may allocate: an allocator that takes such a lock
-    /// comes back here.
+    /// True while the thread's block is being made, which may allocate: an allocator that takes
+    /// such a lock comes back here.
     static REGISTERING: Cell<bool> = const { Cell::new(false) };
-    /// Slow reads.
+    /// Counts the thread's slow reads, for `is_due`.
     static TICKS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The slots in the child of a fork, which has one thread. Readers that were others are not there
-/// any more; a mutex that another thread was inside of stays locked, as any mutex does.
+/// The repair of the slots in the child of a fork, which has one thread. Readers that were other
+/// threads are not there any more; a mutex that another thread was inside of stays locked, as any
+/// mutex does.
 struct SlotsInChild(Hook);
 
 static SLOTS_IN_CHILD: SlotsInChild = SlotsInChild(Hook::new());
@@ -66,21 +68,22 @@ impl Drop for Exit {
     }
 }
 
-/// Every thread's block.
+/// Returns the registry of every thread's block.
 pub(super) fn blocks() -> &'static Registry<Block> {
     &BLOCKS
 }
 
-/// The calling thread's block; `Block::none` if it has none.
+/// Returns the calling thread's block, or `NO_BLOCK` if it has none.
 #[inline(always)]
 pub(super) fn mine() -> &'static Block {
     let block = BLOCK.with(Cell::get);
-    // SAFETY: what is stored there are addresses of blocks that live for ever.
+    // SAFETY: the variable holds addresses of blocks that live for ever.
     unsafe { &*block }
 }
 
-/// The calling thread's block, registered now if it has none; nothing where that is impossible, and
-/// within itself. May allocate, so nothing may be locked by the caller.
+/// Returns the calling thread's block, and registers one if it has none. Returns none if that is
+/// impossible, and when it is called from within itself. May allocate, so the caller may hold no
+/// lock.
 pub(super) fn registered() -> Option<&'static Block> {
     let block = mine();
     if !ptr::eq(block, &NO_BLOCK) {
@@ -102,13 +105,13 @@ fn register() -> Option<&'static Block> {
     Some(block)
 }
 
-/// The thread is inside of nothing and will have no slots any more.
+/// Gives the block of a thread back that is inside of nothing; the thread has no slots from now on.
 fn give_back(block: &'static Block) {
     BLOCK.with(|mine| mine.set(&raw const NO_BLOCK));
     BLOCKS.release(block);
 }
 
-/// Ordinary locks that the thread holds for reading without a slot that says so.
+/// Returns how many ordinary locks the thread holds for reading without a slot that says so.
 pub(super) fn untracked() -> u64 {
     UNTRACKED.with(Cell::get)
 }
@@ -117,7 +120,7 @@ pub(super) fn set_untracked(count: u64) {
     UNTRACKED.with(|untracked| untracked.set(count));
 }
 
-/// True once in sixteen calls.
+/// Returns true once in sixteen calls.
 pub(super) fn is_due() -> bool {
     TICKS.with(|ticks| {
         ticks.set(ticks.get().wrapping_add(1));
@@ -125,7 +128,8 @@ pub(super) fn is_due() -> bool {
     })
 }
 
-/// Drops a guard of the calling thread; none if the thread is inside of the lock by no slot.
+/// Drops a guard of the calling thread; returns none if the thread is inside of the lock by no
+/// slot.
 pub(super) fn drop_guard(id: u64) -> Option<Left> {
     let block = mine();
     let left = block.drop_guard(id)?;

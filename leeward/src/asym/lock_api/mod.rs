@@ -1,4 +1,4 @@
-//! The asymmetric locks as `lock_api` knows them, which supplies guards and data.
+//! The traits of `lock_api` for the asymmetric locks; `lock_api` supplies guards and data.
 
 mod mutex;
 mod rwlock;

@@ -1,4 +1,4 @@
-//! The biased mutex as `lock_api` knows it.
+//! The traits of `lock_api` for the biased mutex.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -7,7 +7,8 @@ use super::super::RawMutex;
 use crate::futex::{Deadline, Private};
 use crate::raw::deadline;
 
-// SAFETY: `lock` and `try_lock` let one caller in until `unlock`; guards stay on their thread, whose slots stand for them.
+// SAFETY: `lock` and `try_lock` let one caller in until `unlock`; guards stay on their thread,
+// whose slots stand for them.
 unsafe impl lock_api::RawMutex for RawMutex {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = RawMutex::new();
@@ -34,7 +35,7 @@ unsafe impl lock_api::RawMutex for RawMutex {
     }
 }
 
-// SAFETY: they answer true only with the lock taken.
+// SAFETY: both return true only with the lock taken.
 unsafe impl lock_api::RawMutexTimed for RawMutex {
     type Duration = Duration;
     type Instant = Instant;

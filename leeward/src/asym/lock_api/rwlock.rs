@@ -1,4 +1,4 @@
-//! The asymmetric readers-writer lock as `lock_api` knows it.
+//! The traits of `lock_api` for the asymmetric readers-writer lock.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -7,8 +7,8 @@ use super::super::RawRwLock;
 use crate::futex::{Deadline, Private};
 use crate::raw::deadline;
 
-// SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`, readers share until the last `unlock_shared`; guards
-// stay on their thread, whose slots stand for them.
+// SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`, readers share until the last
+// `unlock_shared`; guards stay on their thread, whose slots stand for them.
 unsafe impl lock_api::RawRwLock for RawRwLock {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = RawRwLock::new();
@@ -53,7 +53,7 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     }
 }
 
-// SAFETY: the writer becomes a reader in one step.
+// SAFETY: the writer becomes a reader in one step, and no other writer comes between.
 unsafe impl lock_api::RawRwLockDowngrade for RawRwLock {
     unsafe fn downgrade(&self) {
         // SAFETY: the caller's promise.
@@ -61,7 +61,8 @@ unsafe impl lock_api::RawRwLockDowngrade for RawRwLock {
     }
 }
 
-// SAFETY: a thread that is inside enters whoever waits.
+// SAFETY: both lock for reading, as the calls that are not recursive do; only waiting writers are
+// passed.
 unsafe impl lock_api::RawRwLockRecursive for RawRwLock {
     #[inline]
     fn lock_shared_recursive(&self) {
@@ -74,7 +75,7 @@ unsafe impl lock_api::RawRwLockRecursive for RawRwLock {
     }
 }
 
-// SAFETY: they lock as the others do, or not at all.
+// SAFETY: each returns true only with the lock taken.
 unsafe impl lock_api::RawRwLockTimed for RawRwLock {
     type Duration = Duration;
     type Instant = Instant;
