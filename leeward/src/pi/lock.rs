@@ -1,4 +1,4 @@
-//! Data under a priority-inheriting lock.
+//! A priority-inheriting lock with data, and its guard. Calls [`raw`](super::raw).
 
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -9,9 +9,60 @@ use core::time::Duration;
 use super::{Error, RawMutex};
 use crate::futex::{Deadline, Private};
 
-/// A mutex whose owner inherits the priority of whoever waits for it.
+/// A mutex whose owner inherits the priority of the most urgent thread that waits for it.
 ///
-/// No poison: who panics under it unlocks it.
+/// # Cost
+/// - Free: a compare-exchange to lock and one to unlock, and a look at the thread's number.
+/// - Contended: a system call to lock and one to unlock. Waiters do not spin, since the owner is
+///   the thread that should run.
+///
+/// # Memory ordering
+/// Everything that was done under the lock before happens before the return of a call that locks.
+///
+/// # Fairness
+/// The kernel gives a contended lock to the waiter of the highest priority.
+///
+/// # Differences from std
+/// - Nothing is poisoned: a thread that panics unlocks. [`lock`](Self::lock) returns a `Result` for
+///   other reasons, which [`Error`] names.
+/// - A thread that would wait for itself gets [`Error::Deadlock`]; std's `lock` panics or never
+///   returns.
+/// - An owner that leaks its guard and exits makes the lock [unusable](Error::OwnerGone).
+///
+/// # Differences from `PTHREAD_PRIO_INHERIT`
+/// - Every wait that would close a circle is [`Error::Deadlock`]. POSIX demands `EDEADLK` only of
+///   an error-checking mutex that its own owner locks again.
+/// - There is no attribute object and no priority ceiling (`PTHREAD_PRIO_PROTECT`), and a lock is
+///   never both inheriting and robust.
+/// - Time limits are on the monotonic clock (Linux 5.14; [before](crate::guide::locks_small)), as
+///   `pthread_mutex_timedlock`'s are not.
+/// - This type serves one process. Locks of several are [`RawMutex<true>`](RawMutex), without data.
+///
+/// # Panics
+/// No call panics.
+///
+/// # Fork, signals
+/// [As the module says](super#fork).
+///
+/// ```
+/// use leeward::pi::{Error, Mutex};
+/// use std::time::Duration;
+/// let total = Mutex::new(0);
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| *total.lock().unwrap() += 1);
+///     }
+/// });
+/// let guard = total.lock()?;
+/// assert_eq!(*guard, 4);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         let other = total.try_lock_for(Duration::from_millis(1));
+///         assert_eq!(other.unwrap_err(), Error::TimedOut);
+///     });
+/// });
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Default)]
 pub struct Mutex<T: ?Sized> {
     lock: RawMutex,
@@ -28,28 +79,28 @@ impl Default for RawMutex {
 }
 
 impl<T> Mutex<T> {
-    /// An unlocked one.
+    /// Returns an unlocked mutex around `value`.
     pub const fn new(value: T) -> Mutex<T> {
         Mutex { lock: RawMutex::new(), value: UnsafeCell::new(value) }
     }
 
-    /// The value.
+    /// Returns the value. The mutex is not locked: this call owns it.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Locks it, waiting as long as that takes.
+    /// Locks it. Waits for as long as that takes.
     ///
     /// # Errors
-    /// [`Error`], but not `TimedOut`.
+    /// Any [`Error`] but `TimedOut`.
     #[inline]
     pub fn lock(&self) -> Result<MutexGuard<'_, T>, Error> {
         self.lock.lock().map(|()| self.guard())
     }
 
-    /// Locks it if nobody holds it.
+    /// Locks it if no thread holds it. Makes no system call.
     ///
     /// # Errors
     /// As [`RawMutex::try_lock`].
@@ -58,18 +109,18 @@ impl<T: ?Sized> Mutex<T> {
         self.lock.try_lock().map(|()| self.guard())
     }
 
-    /// Locks it within `limit`.
+    /// Locks it. Waits for `limit` at most.
     ///
     /// # Errors
-    /// [`Error`].
+    /// Any [`Error`].
     pub fn try_lock_for(&self, limit: Duration) -> Result<MutexGuard<'_, T>, Error> {
         self.try_lock_until(Deadline::after::<Private>(limit))
     }
 
-    /// Locks it by `deadline`.
+    /// Locks it. Waits until `deadline` at most.
     ///
     /// # Errors
-    /// [`Error`].
+    /// Any [`Error`].
     pub fn try_lock_until(&self, deadline: Deadline) -> Result<MutexGuard<'_, T>, Error> {
         self.lock.lock_until(deadline).map(|()| self.guard())
     }
@@ -78,7 +129,7 @@ impl<T: ?Sized> Mutex<T> {
         MutexGuard { mutex: self, is_this_threads: PhantomData }
     }
 
-    /// The value, which nobody else can have.
+    /// Returns the value without locking: the mutex is borrowed exclusively.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -93,14 +144,26 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// An open lock of a [`Mutex`]; unlocked by its own thread, as the kernel demands.
+/// An exclusive reference to the value of a [`Mutex`]; dropping it unlocks.
+///
+/// It is not `Send`: the thread that locked unlocks, as the kernel demands. If it is leaked and its
+/// thread exits, no thread gets the lock again ([`Error::OwnerGone`]).
+///
+/// ```
+/// use leeward::pi::{Mutex, MutexGuard};
+/// let mutex = Mutex::new(vec![1]);
+/// let mut guard: MutexGuard<'_, Vec<i32>> = mutex.lock().unwrap();
+/// guard.push(2);
+/// drop(guard);
+/// assert_eq!(mutex.into_inner(), [1, 2]);
+/// ```
 #[must_use = "it is unlocked at once"]
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
     is_this_threads: PhantomData<*const ()>,
 }
 
-// SAFETY: sharing a guard shares the value.
+// SAFETY: a shared guard gives shared references to the value only.
 unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
 impl<T: ?Sized> Deref for MutexGuard<'_, T> {
@@ -108,7 +171,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: locked.
+        // SAFETY: this guard's thread holds the lock.
         unsafe { &*self.mutex.value.get() }
     }
 }
@@ -116,7 +179,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: locked, and this guard is borrowed alone.
+        // SAFETY: this guard's thread holds the lock, and the guard is borrowed exclusively.
         unsafe { &mut *self.mutex.value.get() }
     }
 }
@@ -124,7 +187,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: locked by this thread, to which the guard is bound.
+        // SAFETY: this thread, from which the guard does not move, took the lock.
         unsafe { self.mutex.lock.unlock() };
     }
 }
