@@ -1,17 +1,30 @@
-//! Why a thread's robust list cannot be used.
+//! The reasons why a thread's robust list cannot be used. Made by `list`.
 
 use core::fmt;
 
-/// The calling thread has no robust list that could be joined or registered. Nothing was written to what was found.
+/// The reason why the calling thread has no robust list that could be joined or registered.
+///
+/// Nothing was written to the list that was found. The error does not go away: the thread cannot
+/// take robust locks.
+///
+/// ```
+/// use leeward::robust::{ListError, LockError, Mutex};
+/// static COUNT: Mutex<u64> = Mutex::new(0);
+/// match COUNT.lock() {
+///     Ok(mut count) => count.set(1),
+///     Err(LockError::NoList(ListError::Libc)) => println!("not on this C library"),
+///     Err(error) => panic!("{error}"),
+/// }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListError {
-    /// The C library is not glibc: musl registers a list of its own later, without looking.
+    /// The C library is not glibc. (musl registers a list of its own later, without looking.)
     Libc,
-    /// The kernel (or a sandbox) knows no robust lists.
+    /// The kernel, or a sandbox, refuses robust lists.
     Refused,
-    /// The list that is registered has its lock words elsewhere: the offset.
+    /// The registered list has its lock words elsewhere than glibc's: the value is the offset.
     Offset(isize),
-    /// The list that is registered is not linked as glibc's is, or is corrupt.
+    /// The registered list is not linked as glibc's is, or is corrupt.
     Layout,
 }
 
