@@ -4,8 +4,7 @@ use core::fmt;
 
 /// The reason why the calling thread has no robust list that could be joined or registered.
 ///
-/// Nothing was written to the list that was found. The error does not go away: the thread cannot
-/// take robust locks.
+/// Nothing was written to the list that was found.
 ///
 /// ```
 /// use leeward::robust::{ListError, LockError, Mutex};

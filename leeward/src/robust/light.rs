@@ -18,21 +18,22 @@ use super::unlock::ByStore;
 ///
 /// # Cost
 /// - Free: a compare-exchange to lock; a few plain stores and a look to unlock.
-/// - The first thread that goes to sleep after 511 unlocks in a row found no sleeper issues a heavy
-///   fence that reaches every process that uses such locks (`membarrier(GLOBAL_EXPEDITED)`, Linux
-///   4.16): some microseconds, and an interrupt to each processor that runs one of their threads.
-///   From then until 511 unlocks in a row have found no sleeper again, unlocking is an exchange.
+/// - The first thread that goes to sleep issues a heavy fence that reaches every process that uses
+///   such locks (`membarrier(GLOBAL_EXPEDITED)`, Linux 4.16): some microseconds, and an interrupt
+///   to each processor that runs one of their threads. From then on unlocking is an exchange, until
+///   511 unlocks in a row have found no sleeper; the next thread that goes to sleep issues a fence
+///   again.
 ///
 /// # What it asks for
-/// - **Registration.** A process unlocks by an exchange until it has registered to be reached, at its
-///   first unlock; for ever, if the kernel or a sandbox refuses. Registering may take milliseconds
-///   where threads run already. From then on, heavy fences that *any* process of the machine issues
-///   interrupt its threads.
+/// - **Registration.** A process unlocks by an exchange until it has registered to be reached, at
+///   its first unlock; for ever, if the kernel or a sandbox refuses. Registering may take
+///   milliseconds where threads run already. From then on, heavy fences that *any* process of the
+///   machine issues interrupt its threads.
 /// - **Naps.** A sleeper in a process that may not issue the fence naps, for 50 µs to 51 ms at a
 ///   time, and may wake that much later than the unlock.
-/// - **Killed sleepers.** A sleeper that is killed stays counted, so unlocking stays an exchange from
-///   then on: slower, and correct.
-/// - **Checkpoints.** A process that was checkpointed and restored has lost its registration without
-///   notice. Its unlocks may leave sleepers asleep until they recheck, after 30 seconds. Use `Mutex`
-///   there.
+/// - **Killed sleepers.** A sleeper that is killed stays counted, so unlocking stays an exchange
+///   from then on: slower, and correct.
+/// - **Checkpoints.** A process that was checkpointed and restored has lost its registration
+///   without notice. Its unlocks may leave sleepers asleep until they recheck, after 30 seconds.
+///   Use `Mutex` there.
 pub type LightMutex<T> = Mutex<T, ByStore>;

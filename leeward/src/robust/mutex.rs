@@ -1,4 +1,4 @@
-//! A robust mutex with its data, its guard, and what a caller is told.
+//! A robust mutex with its data, its guard, and what a locker is told. Calls [`lock`](super::lock).
 
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -13,27 +13,67 @@ use crate::futex::{Deadline, Shared, Timeout};
 
 /// A mutual exclusion lock that survives the death of its owner, for memory that processes share.
 ///
-/// The next owner gets the lock *and* the news ([`LockError::OwnerDied`]); it repairs the data and says so
-/// ([`Guard::mark_consistent`]), or lets go, and the lock is unusable for ever ([`LockError::NotRecoverable`]).
+/// The next owner gets the lock *and* the news ([`LockError::OwnerDied`]). It repairs the data and
+/// says so ([`Guard::mark_consistent`]); or it unlocks, and the lock is unusable for ever
+/// ([`LockError::NotRecoverable`]).
+///
+/// ```
+/// use leeward::robust::{LockError, Mutex};
+/// static COUNTER: Mutex<u64> = Mutex::new(0);
+/// // A thread that exits with the lock; or a process that is killed.
+/// std::thread::spawn(|| std::mem::forget(COUNTER.lock())).join().unwrap();
+/// match COUNTER.lock() {
+///     Err(LockError::OwnerDied(mut count)) => {
+///         count.set(1); // repair
+///         count.mark_consistent();
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// assert_eq!(COUNTER.lock().unwrap().get(), 1);
+/// ```
 ///
 /// # Layout
-/// `repr(C)`; zeroed memory is an unlocked mutex around a zeroed `T`. The lock word at 0 (owner's thread id in bits 0-29, bit 30
-/// "owner died", bit 31 "somebody waits"), its state at 4, zeroes at 8 (of a [`LightMutex`](super::LightMutex), who sleeps), zeroes at 16, `prev` at 24, `next` at 32, the value at 40 or the
-/// next multiple of its alignment. 64-bit systems only.
+/// `repr(C)`; zeroed memory is an unlocked mutex around a zeroed `T`. The lock word lies at 0, the
+/// value at 40 or the next multiple of its alignment; [the guide](crate::guide::robust) has the
+/// fields between them and their bits. There are robust mutexes on 64-bit systems only.
 ///
 /// # Where it may lie
-/// While it is locked it is part of its owner's list, by its address, and a guard may be forgotten. So everything takes
-/// `&'static self`: a static, a leaked box, or a place in a mapping that stays
+/// While it is locked, it is part of its owner's list by its address, and its guard may be leaked.
+/// So everything takes `&'static self`: a static, a leaked box, or a place in a mapping that stays
 /// ([`Region::leak`](crate::shared::Region::leak), [`Mutex::at`]).
 ///
 /// # Cost
-/// Free: a compare-exchange to lock, another to unlock, a dozen plain loads and stores. Contended: some looks, three
-/// yields, then the shared futex. A dying owner costs the kernel a few hundred nanoseconds a lock.
+/// - Free: a compare-exchange to lock, another to unlock, and a dozen plain loads and stores.
+///   [`LightMutex`](super::LightMutex) spares the second.
+/// - Contended: a short spin with some yields, then the shared futex.
+/// - A dying owner costs the kernel a few hundred nanoseconds a lock.
 ///
 /// # Memory ordering
-/// Locking acquires what unlocking released; after an owner's death, what it had stored.
+/// Everything that was done under the lock before, also by an owner that died, happens before the
+/// return of a call that locks.
 ///
-/// Not async-signal-safe: a handler that interrupts a lock or unlock of its own thread would take over its pending entry.
+/// # Differences from std
+/// - A panic unlocks, without poisoning. What is reported is the owner's *death*, also that of a
+///   thread which leaked its guard and ended; std's mutex stays locked then.
+/// - The value is reached through a closure ([`Guard::with`]), and any bytes must be a value of its
+///   type ([`AnyBytes`]): the owner may have died between two halves of a store.
+/// - [`lock`](Self::lock) takes `&'static self`. A thread that holds the lock already gets
+///   [`LockError::WouldDeadlock`].
+///
+/// # Differences from `pthread_mutexattr_setrobust`
+/// - `EOWNERDEAD`, `ENOTRECOVERABLE` and `pthread_mutex_consistent` are [`LockError::OwnerDied`],
+///   [`LockError::NotRecoverable`] and [`Guard::mark_consistent`]: the states are the same.
+/// - There are no attributes and no call to initialise it: each of these locks is robust and
+///   process-shared, and zeroes are a free one.
+/// - A lock that the kernel did not come to is [`LockError::OwnerLost`] instead of a wait for ever.
+/// - There is no recursive kind, and none with priority inheritance.
+/// - The data lies in the mutex.
+///
+/// # Panics
+/// Locking and unlocking do not panic. [`Guard::with`] does, in the child of a fork.
+///
+/// # Fork, signals
+/// [As the module says](super#fork).
 #[repr(C)]
 pub struct Mutex<T: AnyBytes, U: Unlock = ByExchange> {
     lock: Lock,
@@ -41,39 +81,45 @@ pub struct Mutex<T: AnyBytes, U: Unlock = ByExchange> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock lets one thread at a time at the value.
+// SAFETY: the lock lets one thread at a time have the value.
 unsafe impl<T: AnyBytes, U: Unlock> Sync for Mutex<T, U> {}
 
-// SAFETY: words, of which any bytes are one, addresses that mean something to the owner's process and are used by the owner alone, and the value;
-// `repr(C)`. In a region that is leaked: it is locked by a `'static` reference.
+// SAFETY: words, of which any bytes are one; addresses that mean something to the owner's process
+// and are used by the owner alone; and the value. `repr(C)`. In a region it is locked by a
+// `'static` reference, so the region is leaked.
 unsafe impl<T: AnyBytes, U: Unlock> AnyBytes for Mutex<T, U> {}
 
 impl<T: AnyBytes> Mutex<T> {
-    /// An unlocked one: for a static, or a box that is leaked. In a mapping, zeroes are one.
+    /// Returns an unlocked mutex around `value`, for a static or a box that is leaked. In a
+    /// mapping, zeroes are one.
     pub const fn new(value: T) -> Mutex<T> {
         Mutex::with_unlock(value)
     }
 }
 
 impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
-    /// An unlocked one that is unlocked in a way of one's choice; see [`new`](Mutex::new).
+    /// Returns an unlocked mutex around `value` that is unlocked as `U` says; see
+    /// [`new`](Mutex::new).
     pub const fn with_unlock(value: T) -> Mutex<T, U> {
         Mutex { lock: Lock::new(), unlock: PhantomData, value: UnsafeCell::new(value) }
     }
 
-    /// The one that lies at `place`, in a mapping of shared memory.
+    /// Returns the mutex that lies at `place`, in a mapping of shared memory.
     ///
     /// # Panics
     /// If `place` is null or not aligned.
     ///
     /// # Safety
-    /// - There are `size_of::<Mutex<T, U>>()` bytes, readable and writable, at first zeroed or moved there from
-    ///   [`Mutex::new`], and since then written by mutexes of this type and layout only, in every process that maps them.
-    /// - They stay mapped there as long as anything uses the mutex through the reference, as long as any thread of this process holds it
-    ///   (through a forgotten guard, too), and until every call of lock and unlock on it has returned.
-    /// - Processes that use it are of one pid namespace.
-    /// - In [`Guard::with`] the reference stays on its thread, in every process: one that is killed ends thread by thread, and another thread
-    ///   might use the reference for a moment after the lock was given on.
+    /// - At `place` are `size_of::<Mutex<T, U>>()` bytes, readable and writable; at first zeroed or
+    ///   moved there from [`Mutex::new`], and since then written by mutexes of this type and layout
+    ///   only, in every process that maps them.
+    /// - They stay mapped there as long as anything uses the mutex through the reference, as long
+    ///   as any thread of this process holds it (through a leaked guard, too), and until every call
+    ///   of lock and unlock on it has returned.
+    /// - All processes that use it are of one pid namespace.
+    /// - In [`Guard::with`] the reference stays on its thread, in every process: one that is killed
+    ///   ends thread by thread, and another thread might use the reference for a moment after the
+    ///   lock was given on.
     pub unsafe fn at(place: *mut Mutex<T, U>) -> &'static Mutex<T, U> {
         assert!(
             !place.is_null() && place.is_aligned(),
@@ -84,10 +130,11 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
         unsafe { &*place }
     }
 
-    /// Locks it, waiting as long as that takes.
+    /// Locks it. Waits for as long as that takes.
     ///
     /// # Errors
-    /// [`LockError::OwnerDied`], which holds the lock; and all others but `WouldBlock` and `TimedOut`. `OwnerLost` comes after 30 seconds.
+    /// [`LockError::OwnerDied`], which holds the lock; and all others but `WouldBlock` and
+    /// `TimedOut`. `OwnerLost` comes after 30 seconds.
     ///
     /// ```
     /// use leeward::robust::{LockError, Mutex};
@@ -107,7 +154,7 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
         self.with(Timeout::Never)
     }
 
-    /// Locks it if nobody holds it.
+    /// Locks it if no thread holds it.
     ///
     /// # Errors
     /// As [`lock`](Self::lock); [`LockError::WouldBlock`] if it is held.
@@ -116,7 +163,7 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
         self.with(Timeout::Now)
     }
 
-    /// Locks it, waiting for so long at most.
+    /// Locks it. Waits for `limit` at most.
     ///
     /// # Errors
     /// As [`try_lock_until`](Self::try_lock_until).
@@ -124,10 +171,11 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
         self.try_lock_until(Deadline::after::<Shared>(limit))
     }
 
-    /// Locks it, waiting until then at most.
+    /// Locks it. Waits until `deadline` at most.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); [`LockError::TimedOut`], or [`LockError::OwnerLost`] if the time is up and there is no such thread as the owner.
+    /// As [`lock`](Self::lock); [`LockError::TimedOut`], or [`LockError::OwnerLost`] if time is up
+    /// and there is no such thread as the owner.
     pub fn try_lock_until(&'static self, deadline: Deadline) -> Result<Guard<T, U>, LockError<T, U>> {
         self.with(Timeout::At(deadline))
     }
@@ -158,13 +206,14 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
         }
     }
 
-    /// Whether it is unusable for ever.
+    /// Returns true if it is unusable for ever.
     pub fn is_unrecoverable(&self) -> bool {
         self.lock.is_unrecoverable()
     }
 
-    /// Does what the kernel did not: the next owner is told that `owner` died. For [`LockError::OwnerLost`]. False if it was not, or is no longer,
-    /// `owner`'s.
+    /// Frees a lock that the kernel did not come to: the next owner is told that `owner` died. For
+    /// [`LockError::OwnerLost`]. Returns false, and changes nothing, if `owner` does not hold the
+    /// lock.
     ///
     /// # Errors
     /// [`ListError`]: this thread has no robust list.
@@ -183,46 +232,59 @@ impl<T: AnyBytes, U: Unlock> fmt::Debug for Mutex<T, U> {
     }
 }
 
-/// An open robust lock: its drop unlocks. It stays on its thread, by whose number the lock is held; if it is leaked, the lock is held until
-/// that thread ends, and its owner has died then.
+/// A locked robust [`Mutex`]; dropping it unlocks.
 ///
-/// In the child of a fork a copy of the parent's guard opens nothing: its drop does nothing, and to ask it for the value is a panic. It knows
-/// its process as well as its thread, so that this holds whatever number the child's thread has.
+/// It stays on its thread, by whose number the lock is held. If it is leaked, the lock is held
+/// until that thread ends, and its owner has died then.
+///
+/// In the child of a fork, a copy of the parent's guard opens nothing: its drop does nothing, and
+/// asking it for the value is a panic. The guard knows its process as well as its thread, so this
+/// holds whatever number the child's thread has.
+///
+/// ```
+/// use leeward::robust::Mutex;
+/// static PAIR: Mutex<[u32; 2]> = Mutex::new([1, 2]);
+/// let mut guard = PAIR.lock().unwrap();
+/// guard.with(|pair| pair.swap(0, 1));
+/// assert_eq!(guard.get(), [2, 1]);
+/// guard.set([0, 0]);
+/// assert!(!guard.is_inconsistent());
+/// ```
 #[must_use = "the lock is given up when the guard is dropped"]
 pub struct Guard<T: AnyBytes, U: Unlock = ByExchange> {
     mutex: &'static Mutex<T, U>,
-    /// The thread that took it, and of which process.
+    /// The thread that took the lock, with its process.
     owner: Current,
     is_inconsistent: bool,
     thread: PhantomData<*const ()>,
 }
 
 impl<T: AnyBytes, U: Unlock> Guard<T, U> {
-    /// The value, for as long as `work` takes: a reference that outlived a thread which leaked its guard and ended would be one to a lock that
-    /// somebody else holds.
+    /// Lends the value to `work`. A reference that outlived a thread which leaked its guard and
+    /// ended would be one to a lock that another thread holds; so it ends with `work`.
     ///
-    /// `work` may lend it to scoped threads, for which it waits. Not where the lock lies in memory
-    /// that *processes* share: one that is killed ends thread by thread, and a scoped thread may go
-    /// on for some instructions when the owner has ended, its death was told, and the lock is
-    /// another process's. That is what [`Mutex::at`] asks for, and
-    /// [`Region::open`](crate::shared::Region::open).
+    /// `work` may lend the value to scoped threads, for which it waits. It may not where the lock
+    /// lies in memory that *processes* share: a process that is killed ends thread by thread, so a
+    /// scoped thread may go on for some instructions after the owner has ended, its death was
+    /// reported, and the lock is another process's. [`Mutex::at`] and
+    /// [`Region::open`](crate::shared::Region::open) ask for that.
     ///
     /// # Panics
     /// In the child of a fork, if the guard was copied with it.
     #[inline]
     pub fn with<R>(&mut self, work: impl FnOnce(&mut T) -> R) -> R {
         self.must_be_ours();
-        // SAFETY: this thread holds the lock, and the guard is borrowed alone until `work` has
-        // returned. The thread holds it as long: it ends inside of `work` either alone, by a call
-        // that unwinds no frame, which is unsafe and whose caller answers for what those frames had
-        // lent; or with its process, none of whose threads then uses the reference beside the next
-        // owner but in memory of several processes, where it stays on this thread, as those
-        // promised who made the memory one of several (`at`, `Region::open`, `Region::from_raw_fd`,
-        // or a fork). Any bytes are a value.
+        // SAFETY: this thread holds the lock, and the guard is borrowed exclusively until `work`
+        // has returned. The thread holds the lock as long. It can end inside of `work` in two ways.
+        // Alone: by a call that unwinds no frame, which is unsafe and whose caller answers for what
+        // those frames had lent. Or with its process: then none of the process's threads uses the
+        // reference beside the next owner, except in memory of several processes, where it stays on
+        // this thread, as promised by those who shared the memory (`at`, `Region::open`,
+        // `Region::from_raw_fd`, or a fork). Any bytes are a value.
         work(unsafe { &mut *self.mutex.value.get() })
     }
 
-    /// The value, copied.
+    /// Returns a copy of the value.
     ///
     /// # Panics
     /// As [`with`](Self::with).
@@ -232,11 +294,11 @@ impl<T: AnyBytes, U: Unlock> Guard<T, U> {
         T: Copy,
     {
         self.must_be_ours();
-        // SAFETY: this thread, from which the guard does not go away, holds the lock.
+        // SAFETY: this thread, from which the guard does not move, holds the lock.
         unsafe { self.mutex.value.get().read() }
     }
 
-    /// Another value.
+    /// Stores another value.
     ///
     /// # Panics
     /// As [`with`](Self::with).
@@ -252,12 +314,13 @@ impl<T: AnyBytes, U: Unlock> Guard<T, U> {
         }
     }
 
-    /// The data is whole again: the lock stays usable. Without effect where no owner died.
+    /// Says that the data is whole again, so the lock stays usable. Has no effect where no owner
+    /// died.
     pub fn mark_consistent(&mut self) {
         self.is_inconsistent = false;
     }
 
-    /// Whether an owner died and nobody has said yet that the data is whole.
+    /// Returns true if an owner died and the data was not marked consistent since.
     pub fn is_inconsistent(&self) -> bool {
         self.is_inconsistent
     }
@@ -283,30 +346,43 @@ impl<T: AnyBytes, U: Unlock> fmt::Debug for Guard<T, U> {
     }
 }
 
-/// Why a lock was not simply taken.
+/// The reason why a lock was not simply taken. `OwnerDied` holds the lock; the others do not.
+///
+/// ```
+/// use leeward::robust::{LockError, Mutex};
+/// static LOCK: Mutex<u32> = Mutex::new(0);
+/// let guard = LOCK.lock().unwrap();
+/// assert!(matches!(LOCK.try_lock(), Err(LockError::WouldDeadlock)));
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| assert!(matches!(LOCK.try_lock(), Err(LockError::WouldBlock))));
+/// });
+/// ```
 #[non_exhaustive]
 pub enum LockError<T: AnyBytes, U: Unlock = ByExchange> {
-    /// It was taken, but its last owner died in it: the data may be half-written. Repair it and
-    /// [mark it consistent](Guard::mark_consistent), or drop the guard and nobody uses the lock again.
+    /// The lock was taken, but its last owner died in it: the data may be half written. Repair it
+    /// and [mark it consistent](Guard::mark_consistent), or drop the guard, and no thread gets the
+    /// lock again.
     OwnerDied(Guard<T, U>),
-    /// An owner died and the next one did not repair the data.
+    /// An owner died, and the next one did not repair the data.
     NotRecoverable,
-    /// The calling thread holds it already; or the word holds the thread's number for no good reason.
+    /// The calling thread holds the lock already. (Or the word was overwritten and holds its
+    /// number.)
     WouldDeadlock,
-    /// Somebody holds it.
+    /// Another thread holds the lock, and the call was not to wait.
     WouldBlock,
-    /// Somebody held it all the time.
+    /// Another thread held the lock until the time limit passed.
     TimedOut,
-    /// It is held by a thread of this number, and there is none: the word was overwritten, the owner lives in another pid namespace, or it
-    /// died and the kernel did not come to this lock (it walks 2,048 entries). [`Mutex::declare_owner_dead`] is the way out.
+    /// The lock is held by a thread of this number, and there is no such thread. The word was
+    /// overwritten, or the owner lives in another pid namespace, or it died and the kernel did not
+    /// come to this lock (it walks 2,048 entries). [`Mutex::declare_owner_dead`] frees the lock.
     OwnerLost(u32),
-    /// The calling thread has no robust list that could be used.
+    /// The calling thread has no robust list that can be used.
     NoList(ListError),
 }
 
 impl<T: AnyBytes, U: Unlock> LockError<T, U> {
-    /// If the owner died: has `repair` mend the data and marks it consistent. Any other error stays. If `repair` panics, the lock is
-    /// unusable from then on.
+    /// Repairs the data by `repair` and marks it consistent, if the owner died. Any other error
+    /// stays. If `repair` panics, the lock is unusable from then on.
     ///
     /// ```
     /// # use leeward::robust::Mutex;
@@ -315,7 +391,7 @@ impl<T: AnyBytes, U: Unlock> LockError<T, U> {
     /// ```
     ///
     /// # Errors
-    /// What it was, unless the owner died.
+    /// The error itself, unless it is `OwnerDied`.
     pub fn repair(self, repair: impl FnOnce(&mut T)) -> Result<Guard<T, U>, LockError<T, U>> {
         match self {
             LockError::OwnerDied(mut guard) => {
