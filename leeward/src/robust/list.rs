@@ -1,13 +1,14 @@
-//! This thread's robust list: what the kernel walks when the thread dies, joined or registered.
+//! The calling thread's robust list, which the kernel walks when the thread exits: joined where
+//! libc has registered one, else registered here. Called by [`lock`](super::lock) and `current`.
 //!
-//! A thread has one list. Where libc has registered it, it is joined, in glibc's layout (checked before anything is
-//! written); where there is none, one of our own is registered, in the same layout, so that whoever comes after us may
-//! join it. Called by [`lock`](super::lock).
+//! A thread has one list. Where libc has registered it, it is joined, in glibc's layout (checked
+//! before anything is written). Where there is none, one of our own is registered, in the same
+//! layout, so that others may join it later.
 //!
-//! Pointers in the list address an entry's `next`; `prev` is the word before it, the lock's word 32 bytes before it,
-//! and bit 0 marks a priority-inheriting lock. All stores are relaxed: the reader is the kernel, on this very thread, which
-//! sees them in program order. Keeping the compiler to that order is what the compiler fences are for, and all
-//! that is needed.
+//! Pointers in the list address an entry's `next`; `prev` is the word before it, the lock's word
+//! lies 32 bytes before it, and bit 0 marks a priority-inheriting lock. All stores are relaxed: the
+//! reader is the kernel, on this very thread, which sees them in program order. The compiler fences
+//! keep the compiler to that order, and no more is needed.
 
 use core::ffi::c_long;
 use core::ptr::NonNull;
@@ -16,23 +17,23 @@ use super::ListError;
 use crate::atomic::{AtomicPtr, Ordering, compiler_fence};
 use crate::process::Errno;
 
-/// From the word at which an entry's pointer points to its lock's word.
+/// The distance from the word that an entry's pointer addresses to its lock's word.
 pub(super) const OFFSET: isize = -32;
-/// Bit 0: a priority-inheriting lock.
+/// Bit 0 of a pointer: the entry is a priority-inheriting lock's.
 const MARK: usize = 1;
 const HEAD_LENGTH: usize = size_of::<Head>() - size_of::<usize>();
 
-/// As the kernel and glibc have it: the address of a `next`, perhaps with its mark.
+/// A pointer as the kernel and glibc have it: the address of a `next`, perhaps with its mark.
 type Pointer = *mut ();
 
-/// One lock's links.
+/// The links of one lock.
 #[repr(C)]
 pub(super) struct Entry {
     prev: AtomicPtr<()>,
     next: AtomicPtr<()>,
 }
 
-/// The list's ends; the kernel's structure begins at `next`.
+/// The list's head, with both its ends; the kernel's structure begins at `next`.
 #[repr(C)]
 struct Head {
     ends: Entry,
@@ -40,7 +41,7 @@ struct Head {
     pending: AtomicPtr<()>,
 }
 
-/// The calling thread's list.
+/// The calling thread's list, by its head.
 #[derive(Clone, Copy)]
 pub(super) struct List(NonNull<Head>);
 
@@ -59,11 +60,11 @@ impl Entry {
 }
 
 impl List {
-    /// Nobody's: what stands where nothing was looked for yet.
+    /// The value before the thread's list is looked for; no list.
     #[cfg(feature = "std")]
     pub(super) const NONE: List = List(NonNull::dangling());
 
-    /// The calling thread's.
+    /// Returns the calling thread's list: joined, or registered now.
     #[cold]
     pub(super) fn find() -> Result<List, ListError> {
         if !cfg!(target_env = "gnu") {
@@ -78,11 +79,13 @@ impl List {
     }
 
     fn head(&self) -> &Head {
-        // SAFETY: registered for the calling thread, and so alive as long as the thread is; checked by `join`.
+        // SAFETY: registered for the calling thread, and so alive as long as the thread is; checked
+        // by `join`.
         unsafe { self.0.as_ref() }
     }
 
-    /// From here on a death of this thread looks at the entry's lock too.
+    /// Names the entry as pending: from here on, a death of this thread has the kernel look at its
+    /// lock too.
     #[inline]
     pub(super) fn begin(self, entry: &'static Entry) {
         self.head().pending.store(entry.pointer(), Ordering::Relaxed);
@@ -90,15 +93,16 @@ impl List {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// No longer.
+    /// Clears the pending entry.
     #[inline]
     pub(super) fn end(self) {
-        // SeqCst (compiler): the entry is linked, or the word released and a waiter woken, before this.
+        // SeqCst (compiler): the entry is linked, or the word released and a waiter woken, before
+        // this.
         compiler_fence(Ordering::SeqCst);
         self.head().pending.store(core::ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Puts the entry of a lock that this thread has just taken in front.
+    /// Links the entry of a lock that this thread has just taken, at the front.
     #[inline]
     pub(super) fn link(self, entry: &'static Entry) {
         let ends = &self.head().ends;
@@ -107,8 +111,8 @@ impl List {
         let first = ends.next.load(Ordering::Relaxed);
         entry.next.store(first, Ordering::Relaxed);
         entry.prev.store(ends.pointer(), Ordering::Relaxed);
-        // SAFETY: the list holds entries of locks that this thread holds and that stay where they are meanwhile; the
-        // last one's `next` is the head, which has a `prev` too.
+        // SAFETY: the list holds entries of locks that this thread holds and that stay where they
+        // are meanwhile; the last one's `next` is the head, which has a `prev` too.
         let first = unsafe { &*Entry::at(first) };
         first.prev.store(entry.pointer(), Ordering::Relaxed);
         // SeqCst (compiler): the walk, which goes by `next`, meets the entry whole or not at all.
@@ -118,14 +122,15 @@ impl List {
 }
 
 impl Entry {
-    /// Takes the entry of a lock that this thread holds out of its list.
+    /// Unlinks the entry of a lock that this thread holds.
     ///
     /// # Safety
-    /// It is in the calling thread's list.
+    /// The entry is in the calling thread's list.
     #[inline]
     pub(super) unsafe fn unlink(&self) {
         let (prev, next) = (self.prev.load(Ordering::Relaxed), self.next.load(Ordering::Relaxed));
-        // SAFETY: its neighbours in the list are entries of locks that this thread holds, or the head.
+        // SAFETY: its neighbours in the list are entries of locks that this thread holds, or the
+        // head.
         let before = unsafe { &*Entry::at(prev) };
         // SAFETY: as above.
         let behind = unsafe { &*Entry::at(next) };
@@ -136,7 +141,8 @@ impl Entry {
     }
 }
 
-/// What the kernel has for the calling thread: null where nothing.
+/// Returns the head and length that the kernel has for the calling thread; the head is null if
+/// there is none.
 fn registered() -> Result<(Pointer, usize), ListError> {
     let (mut head, mut length): (Pointer, usize) = (core::ptr::null_mut(), 0);
     let errno = Errno::save();
@@ -146,11 +152,13 @@ fn registered() -> Result<(Pointer, usize), ListError> {
     if answer == 0 { Ok((head, length)) } else { Err(ListError::Refused) }
 }
 
-/// Checks that somebody else's list is what we take it for, without following a pointer that a list of another kind would not have.
+/// Checks that a list that another library registered is what we take it for, without following a
+/// pointer that a list of another kind would not have.
 fn join(list: List) -> Result<List, ListError> {
     const PAGE: usize = 4096;
     let address = list.0.as_ptr().addr();
-    // A head at a page's beginning has no word before it that is known to be there: glibc's lies in a larger structure.
+    // A head at a page's beginning has no word before it that is known to be mapped; glibc's lies
+    // in a larger structure.
     if (address + size_of::<usize>()) % PAGE == 0 || address % align_of::<Head>() != 0 {
         return Err(ListError::Layout);
     }
@@ -164,9 +172,9 @@ fn join(list: List) -> Result<List, ListError> {
     if !follows(first) || !follows(last) {
         return Err(ListError::Layout);
     }
-    // SAFETY: the kernel would follow it too; `next` of a list with this offset.
+    // SAFETY: the kernel would follow it too: it is the `next` of a list with this offset.
     let first = unsafe { &*Entry::at(first) };
-    // SAFETY: the last entry, or the head.
+    // SAFETY: the last entry of the list, or the head.
     let last = unsafe { &*Entry::at(last) };
     let points_at_head = |pointer: Pointer| Entry::at(pointer).addr() == address;
     if !points_at_head(first.prev.load(Ordering::Relaxed)) || !points_at_head(last.next.load(Ordering::Relaxed)) {
@@ -175,11 +183,12 @@ fn join(list: List) -> Result<List, ListError> {
     Ok(list)
 }
 
-/// Registers a head of our own, in a page of its own that is never given back: the kernel reads it when the thread has
-/// come to its end, and whoever made the thread may have unmapped its stack and its thread-local storage by then.
+/// Registers a head of our own, in a page of its own that is never given back. The kernel reads the
+/// head when the thread has come to its end, and the thread's stack and thread-local storage may be
+/// unmapped by then.
 fn register() -> Result<List, ListError> {
     let errno = Errno::save();
-    // SAFETY: memory that nobody has.
+    // SAFETY: a new mapping, which overlaps no other memory.
     let page = unsafe {
         libc::mmap(
             core::ptr::null_mut(),

@@ -1,9 +1,10 @@
-//! A robust lock without data: its words, and the order in which they and the list are written, so that a death
-//! between any two instructions leaves nothing locked and nobody asleep.
+//! A robust lock without data: its words, and the order in which they and the list are written, so
+//! that a death between any two instructions leaves no lock held and no wake-up lost. Called by
+//! [`mutex`](super::mutex); calls `current`, `list` and `sleepers`.
 //!
-//! The orders and what each death leaves are told in docs/robust.md. After the robust futex interface of Ingo Molnar
-//! and Ulrich Drepper (Linux 2.6.17, 2006); the waiters bit that outlives the release, and how it is taken away again, are ours.
-//! Called by [`mutex`](super::mutex).
+//! docs/robust.md has the orders, and what each death leaves. After the robust futex interface of
+//! Ingo Molnar and Ulrich Drepper (Linux 2.6.17, 2006). The waiters bit that outlives the release,
+//! and the way in which it is cleared, are ours.
 
 use core::time::Duration;
 
@@ -18,38 +19,41 @@ use crate::mutant::{mutated, step};
 use crate::process::is_a_thread;
 use crate::raw::spin_budget::SpinBudget;
 
-/// Somebody may sleep.
+/// Bit of the word: a thread may sleep.
 const WAITERS: u32 = 1 << 31;
-/// Of a free lock: its owner died, or left it inconsistent.
+/// Bit of a free lock's word: its owner died, or left it inconsistent.
 const OWNER_DIED: u32 = 1 << 30;
-/// Of a held lock, the same bit: its last owner is about to take `WAITERS` away.
+/// The same bit of a held lock's word: its last owner is about to clear `WAITERS`.
 const SETTLING: u32 = 1 << 30;
-/// The owner's thread id.
+/// The bits of the owner's thread number.
 const OWNER: u32 = OWNER_DIED - 1;
 const FREE: u32 = 0;
 
 const USABLE: u32 = 0;
 const UNRECOVERABLE: u32 = 1;
 
-/// How long to sleep before looking whether the owner is there at all: its list may not have been walked to its end.
+/// How long a waiter sleeps before it checks whether the owner exists: the kernel may not have
+/// walked the owner's list to its end.
 const LONG: Duration = Duration::from_secs(30);
 
+/// The words of a robust lock.
+///
 /// | offset | field |
 /// |---|---|
 /// | 0 | the lock word |
 /// | 4 | the state |
-/// | 8 | who sleeps, and whether the owner is leaving: 0 unless it is unlocked by a store |
-/// | 16 | nothing, 0 |
+/// | 8 | the sleepers, and whether the owner is leaving: 0 unless the lock is unlocked by a store |
+/// | 16 | unused, 0 |
 /// | 24 | `prev` |
 /// | 32 | `next`, which the kernel's and glibc's pointers address |
 #[repr(C)]
 pub(super) struct Lock {
     /// | value | meaning |
     /// |---|---|
-    /// | 0 | free, nobody sleeps |
-    /// | `WAITERS` | free, somebody may sleep |
+    /// | 0 | free, no thread sleeps |
+    /// | `WAITERS` | free, a thread may sleep |
     /// | id, id + `WAITERS` | held |
-    /// | id + `WAITERS` + `SETTLING` | held by its last owner for a moment, to find out whether anybody sleeps |
+    /// | id + `WAITERS` + `SETTLING` | held by its last owner for a moment, to find out whether a thread sleeps |
     /// | `OWNER_DIED`, with or without `WAITERS` | free; the state tells whether for ever |
     word: AtomicU32,
     /// `USABLE` or `UNRECOVERABLE`. Written by an owner before its release.
@@ -64,7 +68,7 @@ const _: () = assert!(
         == (core::mem::offset_of!(Lock, entry) + size_of::<usize>()) as isize + OFFSET
 );
 
-/// What the taker of a lock is told.
+/// What the taker of a lock learns.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
     /// The calling thread.
@@ -73,7 +77,7 @@ pub(super) struct Taken {
     pub(super) owner_died: bool,
 }
 
-/// Why it was not taken.
+/// The reason why a lock was not taken.
 pub(super) enum Refusal {
     NotRecoverable,
     WouldDeadlock,
@@ -87,7 +91,7 @@ fn is_free(word: u32) -> bool {
     word & OWNER == 0
 }
 
-/// Whether who sleeps now will be woken.
+/// Returns true if a thread that goes to sleep on this word will be woken.
 fn is_announced(word: u32) -> bool {
     word & (WAITERS | SETTLING) == WAITERS
 }
@@ -103,7 +107,7 @@ impl Lock {
         }
     }
 
-    /// Takes it. A compare-exchange and six stores, if it is free.
+    /// Takes it: a compare-exchange and six stores, if it is free.
     #[inline]
     pub(super) fn lock<U: Unlock>(&'static self, timeout: Timeout) -> Result<Taken, Refusal> {
         let me = match current() {
@@ -114,7 +118,8 @@ impl Lock {
         if mutated!(robust_link_first) {
             me.list.link(&self.entry);
         }
-        // Acquire: partner of the release in `unlock`. Relaxed on failure: the slow path looks again.
+        // Acquire: partner of the release in `unlock`. Relaxed on failure: the slow path loads the
+        // word again.
         if self.word.compare_exchange(FREE, me.id(), Ordering::Acquire, Ordering::Relaxed).is_err() {
             return self.lock_slow::<U>(me, timeout);
         }
@@ -122,7 +127,7 @@ impl Lock {
         Ok(Taken { me, owner_died: false })
     }
 
-    /// The word is this thread's: now the list.
+    /// Links the lock, whose word is this thread's now.
     #[inline]
     fn taken<U: Unlock>(&'static self, me: Current) {
         if U::STORES {
@@ -151,12 +156,13 @@ impl Lock {
         outcome
     }
 
-    /// Looks, then yields, then sleeps. `pending` names this lock throughout: whoever is killed between being woken and
-    /// taking it has the kernel wake another.
+    /// Spins, then sleeps, until it has the lock or must give up. `pending` names this lock
+    /// throughout: if this thread is killed after it was woken and before it takes the lock, the
+    /// kernel wakes another.
     fn contend<U: Unlock>(&self, me: Current, timeout: Timeout, sleeper: &mut Sleeper) -> Result<Taken, Refusal> {
         let mut budget = SpinBudget::for_lock(timeout);
         loop {
-            // Acquire: partner of the release in `unlock`: what stands in the state was written before it.
+            // Acquire: partner of the release in `unlock`: the state was written before it.
             let word = self.word.load(Ordering::Acquire);
             if is_free(word) {
                 match self.take(word, me) {
@@ -175,8 +181,8 @@ impl Lock {
             }
             let nap = if U::STORES && !sleeper.is_seen(&self.sleepers) { Some(sleeper.nap()) } else { None };
             let announced = (word | WAITERS) & !SETTLING;
-            // Relaxed, both: the sleep compares the word again; whoever releases it finds the bit in its own read-modify-write (or this is a
-            // nap).
+            // Relaxed, both: the sleep compares the word again. A release finds the bit in its own
+            // read-modify-write (or this is a nap).
             if is_announced(word)
                 || self.word.compare_exchange(word, announced, Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
@@ -186,42 +192,48 @@ impl Lock {
         }
     }
 
-    /// Takes it as it is seen, free. None if it has changed.
+    /// Takes it as it is seen, free. Returns none if the word has changed.
     fn take(&self, word: u32, me: Current) -> Option<Result<Taken, Refusal>> {
-        // Relaxed: stored before the release that the caller's load acquired; it never changes back.
+        // Relaxed: stored before the release that the caller's load acquired; it never changes
+        // back.
         if word & OWNER_DIED != 0 && self.state.load(Ordering::Relaxed) == UNRECOVERABLE {
-            // The news is for all of them, and whoever was woken may die before it passes it on.
+            // All: the news is for every waiter, and a woken one may die before it passes the news
+            // on.
             if word & WAITERS != 0 {
                 Shared::wake(&self.word, futex::ALL);
             }
             return Some(Err(Refusal::NotRecoverable));
         }
-        // The bit stays while anybody may sleep.
+        // The bit stays while a thread may sleep.
         let taken = me.id() | word & WAITERS;
-        // Acquire: as in `lock`; a dead owner's stores come before the kernel's. Relaxed on failure: looked at again.
+        // Acquire: as in `lock`; a dead owner's stores come before the kernel's. Relaxed on
+        // failure: the caller loads the word again.
         self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed).ok()?;
         Some(Ok(Taken { me, owner_died: word & OWNER_DIED != 0 }))
     }
 
-    /// Sleeps while the word, announced, is still that; for a nap only, if it may change without a wake.
+    /// Sleeps while the word, which announces the sleeper, stays as it is; for a nap only, if it
+    /// may change without a wake.
     fn sleep(&self, word: u32, timeout: Timeout, nap: Option<Duration>) -> Result<(), Refusal> {
         let until = timeout.min(Timeout::after::<Shared>(nap.unwrap_or(LONG)));
         if Shared::wait(&self.word, word, until) != Wait::TimedOut {
             return Ok(());
         }
         let owner = word & OWNER;
-        // Relaxed: the number alone. A thread that exits has given the word away before its number is free.
+        // Relaxed: only the number counts. The word of a thread that exits is given away before its
+        // number is free.
         if !is_a_thread(owner) && self.word.load(Ordering::Relaxed) & OWNER == owner {
             return Err(Refusal::OwnerLost(owner));
         }
         if until == timeout { Err(Refusal::TimedOut) } else { Ok(()) }
     }
 
-    /// Gives it up, for ever unusable if it `is_inconsistent`. Nothing happens in the child of a fork: a copied guard opens nothing, and the
-    /// entry's links mean nothing.
+    /// Gives it up; unusable for ever, if it `is_inconsistent`. Does nothing in the child of a
+    /// fork: a copied guard opens nothing, and the entry's links mean nothing there.
     ///
     /// # Safety
-    /// `me`, if it is the calling thread, has taken it by [`lock`](Self::lock), and not given it up since.
+    /// `me`, if it is the calling thread, has taken the lock by [`lock`](Self::lock), and has not
+    /// given it up since.
     #[inline]
     pub(super) unsafe fn unlock<U: Unlock>(&'static self, me: Current, is_inconsistent: bool) {
         if !me.is_here() {
@@ -239,33 +251,38 @@ impl Lock {
         me.list.end();
     }
 
-    /// Releases it, if that is all there is to do: nobody sleeps.
+    /// Releases it if no thread sleeps. Returns false if there is more to do.
     #[inline]
     fn release<U: Unlock>(&self, id: u32, is_reached: bool) -> bool {
         if U::STORES {
-            // Relaxed: only this thread stores its own number and takes it away; the mark of a sleeper is set by who is counted.
+            // Relaxed: only this thread stores its own number and takes it away. A sleeper's mark:
+            // the sleeper is counted before it sets it.
             let may = is_reached && self.sleepers.owner_leaves() && self.word.load(Ordering::Relaxed) == id;
             if may {
-                // Release: partner of the acquires in `lock` and `contend`. No mark is lost: see `sleepers`.
+                // Release: partner of the acquires in `lock` and `contend`. No mark is lost: see
+                // `sleepers`.
                 self.word.store(FREE, Ordering::Release);
             }
             return may;
         }
-        // Release: partner of the acquires in `lock` and `contend`. Relaxed on failure: looked at again.
+        // Release: partner of the acquires in `lock` and `contend`. Relaxed on failure: the slow
+        // path loads the word again.
         self.word.compare_exchange(id, FREE, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
     #[cold]
     #[inline(never)]
     fn unlock_slow<U: Unlock>(&self, me: Current, is_inconsistent: bool) {
-        // Relaxed: only this thread stores its own number, and takes it away. Overwritten, it is left as it is: somebody may have taken it.
+        // Relaxed: only this thread stores its own number, and takes it away. If the word was
+        // overwritten, it is left as it is: another thread may have taken the lock.
         if self.word.load(Ordering::Relaxed) & OWNER != me.id() {
             return me.list.end();
         }
         if is_inconsistent {
             return self.unlock_inconsistent(me);
         }
-        // Release: partner of the acquires in `lock` and `contend`. What is left is `WAITERS`, if it was there.
+        // Release: partner of the acquires in `lock` and `contend`. What is left is `WAITERS`, if
+        // it was there.
         if self.word.fetch_sub(me.id(), Ordering::Release) & WAITERS != 0 {
             self.pass_on(me);
         }
@@ -278,7 +295,8 @@ impl Lock {
         }
     }
 
-    /// Released with somebody asleep, perhaps: wakes one.
+    /// Wakes one waiter of a lock that was released while a thread may sleep. Clears the bit if
+    /// none does.
     fn pass_on(&self, me: Current) {
         if mutated!(robust_pending_before_wake) {
             me.list.end();
@@ -291,19 +309,21 @@ impl Lock {
         }
     }
 
-    /// Nobody slept: takes the bit away, if nobody has come since.
+    /// Clears `WAITERS` after a wake that found no sleeper, if no thread has come since.
     fn settle(&self, id: u32) {
         if mutated!(robust_settle_without_taking) {
             let _ = self.word.compare_exchange(WAITERS, FREE, Ordering::Relaxed, Ordering::Relaxed);
             return;
         }
         let mine = id | WAITERS | SETTLING;
-        // Acquire: taken, for a moment, like any lock. Relaxed on failure: it has another owner, who will wake.
+        // Acquire: taken, for a moment, like any lock. Relaxed on failure: it has another owner,
+        // which will wake.
         if self.word.compare_exchange(WAITERS, mine, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }
         if Shared::wake(&self.word, 1) == 0 {
-            // Nobody slept then, and nobody sleeps on this very value: who came since has changed it.
+            // No thread slept then, and none sleeps on this very value: a thread that came since
+            // has changed it.
             // Release: as in `unlock`. Relaxed on failure: nothing is read.
             if self.word.compare_exchange(mine, FREE, Ordering::Release, Ordering::Relaxed).is_ok() {
                 return;
@@ -320,7 +340,8 @@ impl Lock {
     fn unlock_inconsistent(&self, me: Current) {
         // Relaxed: the release below publishes it. A death in between leaves `OWNER_DIED` as well.
         self.state.store(UNRECOVERABLE, Ordering::Relaxed);
-        // Release: partner of the acquire in `contend`. Leaves `OWNER_DIED`, and `WAITERS` if it was there.
+        // Release: partner of the acquire in `contend`. Leaves `OWNER_DIED`, and `WAITERS` if it
+        // was there.
         let old = self.word.fetch_sub(me.id().wrapping_sub(OWNER_DIED), Ordering::Release);
         if old & WAITERS != 0 {
             Shared::wake(&self.word, futex::ALL);
@@ -328,7 +349,8 @@ impl Lock {
         me.list.end();
     }
 
-    /// Does what the kernel did not: says that `owner` is dead. False if it is not the owner.
+    /// Reports the death of `owner`, which the kernel did not. Returns false if `owner` does not
+    /// hold the lock.
     ///
     /// # Safety
     /// No thread holds the lock.
@@ -342,7 +364,8 @@ impl Lock {
                 break false;
             }
             let dead = word & WAITERS | OWNER_DIED;
-            // AcqRel: for the dead owner, whose stores this thread has seen. Relaxed on failure: tried again.
+            // AcqRel: on behalf of the dead owner, whose stores this thread has seen. Relaxed on
+            // failure: tried again.
             match self.word.compare_exchange(word, dead, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => break true,
                 Err(now) => word = now,
@@ -355,7 +378,7 @@ impl Lock {
         Ok(was_owner)
     }
 
-    /// Whether it is unusable for ever.
+    /// Returns true if it is unusable for ever.
     pub(super) fn is_unrecoverable(&self) -> bool {
         // Acquire: partner of the release in `unlock_inconsistent`.
         let word = self.word.load(Ordering::Acquire);

@@ -1,10 +1,11 @@
-//! Without thread-local storage: who the calling thread is and where its list begins is asked each time, in two system calls.
+//! The calling thread, without thread-local storage: its number and its list are asked for at each
+//! call, in two system calls.
 
 use super::ListError;
 use super::list::List;
 use crate::process::{fork_mark, thread_number};
 
-/// The calling thread.
+/// The calling thread, with its process and its robust list.
 #[derive(Clone, Copy)]
 pub(super) struct Current {
     id: u32,
@@ -12,27 +13,29 @@ pub(super) struct Current {
     pub(super) list: List,
 }
 
-/// The calling thread.
+/// Returns the calling thread.
 pub(super) fn current() -> Result<Current, ListError> {
     Ok(Current { id: thread_number(), process: fork_mark::now(), list: List::find()? })
 }
 
 impl Current {
-    /// As lock words have it.
+    /// Returns the thread's number, as lock words have it.
     pub(super) fn id(self) -> u32 {
         self.id
     }
 
-    /// Never: with two system calls an unlock, what else it costs is no matter.
+    /// Returns false: heavy fences of all processes are not asked for, because an unlock that makes
+    /// two system calls gains nothing by a store.
     pub(super) fn is_reached(self) -> bool {
         false
     }
 
-    /// Whether the caller is the thread that asked, and not one with its number in the child of a fork.
+    /// Returns true if the caller is this thread, and not one with its number in the child of a
+    /// fork.
     pub(super) fn is_here(self) -> bool {
         fork_mark::is_still(self.process) && thread_number() == self.id
     }
 
-    /// Nothing to ask for.
+    /// Does nothing: see `is_reached`.
     pub(super) fn ask_to_be_reached(self) {}
 }

@@ -1,7 +1,9 @@
-//! Who the calling thread is and where its list begins: asked once a thread and process, then kept in thread-local storage.
+//! The calling thread, in thread-local storage: its number and its list are asked for once a thread
+//! and process, and kept.
 //!
-//! The variable has no destructor, so that locks work to the thread's last breath. A thread that shares its maker's
-//! thread-local storage (raw `clone` with `CLONE_VM` and without `CLONE_SETTLS`) is no thread to Rust, and none here.
+//! The variable has no destructor, so locks work until the thread's exit. A thread that shares its
+//! maker's thread-local storage (raw `clone` with `CLONE_VM` and without `CLONE_SETTLS`) is not a
+//! thread to Rust, and none here.
 
 use core::cell::Cell;
 
@@ -11,14 +13,14 @@ use crate::fence::processes;
 use crate::mutant::mutated;
 use crate::process::{fork_mark, thread_number};
 
-/// The calling thread: two words, so that it stays in registers.
+/// The calling thread, in two words, so that it stays in registers.
 #[derive(Clone, Copy)]
 pub(super) struct Current {
     /// | bits | meaning |
     /// |---|---|
-    /// | 0-29 | its number, as lock words have it |
+    /// | 0-29 | the thread's number, as lock words have it |
     /// | 30 | heavy fences of all processes reach this one |
-    /// | 32-63 | in which process it was found |
+    /// | 32-63 | the fork mark of the process in which the thread was found |
     who: u64,
     pub(super) list: List,
 }
@@ -27,14 +29,14 @@ const NUMBER: u64 = (1 << 30) - 1;
 const REACHED: u64 = 1 << 30;
 const PROCESS_SHIFT: u32 = 32;
 
-/// No process's mark.
+/// A fork mark that no process has.
 const NEVER: u32 = u32::MAX;
 
 std::thread_local! {
     static KNOWN: Cell<Current> = const { Cell::new(Current { who: (NEVER as u64) << PROCESS_SHIFT, list: List::NONE }) };
 }
 
-/// The calling thread.
+/// Returns the calling thread.
 #[inline]
 pub(super) fn current() -> Result<Current, ListError> {
     let known = KNOWN.with(Cell::get);
@@ -42,26 +44,28 @@ pub(super) fn current() -> Result<Current, ListError> {
 }
 
 impl Current {
-    /// As lock words have it.
+    /// Returns the thread's number, as lock words have it.
     #[inline]
     pub(super) fn id(self) -> u32 {
         (self.who & NUMBER) as u32
     }
 
-    /// Whether heavy fences of all processes reach this one.
+    /// Returns true if heavy fences of all processes reach this one.
     #[inline]
     pub(super) fn is_reached(self) -> bool {
         self.who & REACHED != 0
     }
 
-    /// Whether the caller, the thread that asked or its copy in the child of a fork, is not the copy.
+    /// Returns true if the caller is in the process in which this thread was found, not in the
+    /// child of a fork.
     #[inline]
     pub(super) fn is_here(self) -> bool {
         fork_mark::is_still((self.who >> PROCESS_SHIFT) as u32)
             || mutated!(robust_fork_mark) && thread_number() == self.id()
     }
 
-    /// Has heavy fences of all processes reach this one from the thread's next lock on, if the kernel will.
+    /// Registers this process for heavy fences of all processes, if the kernel allows it. The
+    /// thread's locks know of it from the next one on.
     #[cold]
     pub(super) fn ask_to_be_reached(self) {
         if processes::join() {
