@@ -1,4 +1,4 @@
-//! The condition variable of several processes.
+//! The condition variable of several processes. Calls [`raw::Condvar`].
 
 use core::time::Duration;
 
@@ -9,10 +9,29 @@ use crate::raw::{self, Requeue, Scheme};
 
 /// A condition variable of several processes, for [`Mutex`]es that they share.
 ///
-/// Promise and cost are [`raw::Condvar`]'s. A notification wakes whom it is for: to move waiters to the mutex, the notifier must
-/// be told which it is ([`notify_all_of`](Self::notify_all_of)), since processes map it at different addresses.
+/// Every process must use the same `S`, the [`Scheme`] by which waiters are notified. A
+/// notification wakes its waiters plainly. To move them to the mutex instead, the notifier names
+/// the mutex ([`notify_all_of`](Self::notify_all_of)), since processes map it at different
+/// addresses.
 ///
-/// Every process must use the same `S`.
+/// # Cost
+/// As [`raw::Condvar`], whose promise it keeps: notifying while no thread waits is one load.
+///
+/// # Differences from std
+/// - [`wait`](Self::wait) takes the guard by `&mut`.
+/// - `notify_one` and `notify_all` say how many threads they woke.
+/// - A thread that comes to wait after a notification never takes it; std promises nothing there.
+///
+/// # Differences from `PTHREAD_PROCESS_SHARED`
+/// There are no attributes and nothing to initialise or destroy; time limits are on the monotonic
+/// clock.
+///
+/// # Panics
+/// A wait panics in the child of a fork, if its guard was copied with the fork.
+///
+/// # Fork, signals
+/// [As the module says](super#fork). A process that is killed inside of a call may keep others
+/// waiting.
 ///
 /// ```
 /// use leeward::shared::{AnyBytes, Condvar, Mutex, Region};
@@ -21,7 +40,7 @@ use crate::raw::{self, Requeue, Scheme};
 ///     letters: Mutex<u32>,
 ///     came: Condvar,
 /// }
-/// // SAFETY: its fields are.
+/// // SAFETY: its fields are such types.
 /// unsafe impl AnyBytes for Mailbox {}
 ///
 /// let mailbox = Region::<Mailbox>::create(1, |_| {})?;
@@ -43,35 +62,42 @@ pub struct Condvar<S: Scheme = Requeue> {
 }
 
 impl Condvar {
-    /// One with nobody waiting.
+    /// Returns a condition variable for which no thread waits.
     pub const fn new() -> Self {
         Condvar::with_scheme()
     }
 }
 
 impl<S: Scheme> Condvar<S> {
-    /// One that notifies as its type says.
+    /// Returns a condition variable that notifies as `S` says, for which no thread waits.
     pub const fn with_scheme() -> Self {
         Condvar { raw: raw::Condvar::new() }
     }
 
-    /// Gives up the mutex and waits for a notification; locks the mutex again. May return without one.
+    /// Unlocks the mutex and waits for a notification; has locked the mutex again when it returns.
+    /// May return without a notification.
     ///
     /// # Panics
-    /// In the child of a fork, if the guard was copied with it; so do the others.
+    /// In the child of a fork, if the guard was copied with it.
     pub fn wait<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>) {
         self.wait_until(guard, Timeout::Never);
     }
 
-    /// Waits for as long as the condition holds.
+    /// Waits for as long as `condition` returns true.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
     pub fn wait_while<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>, mut condition: impl FnMut(&mut T) -> bool) {
         while condition(guard) {
             self.wait(guard);
         }
     }
 
-    /// As [`wait`](Self::wait), for `limit` at most (and the time that it takes to lock the mutex again); false: the time was
-    /// up, and no notification came.
+    /// Waits as [`wait`](Self::wait) does, for `limit` at most and for the time that it takes to
+    /// lock the mutex again. Returns false if the time was up and no notification came.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
     pub fn wait_for<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>, limit: Duration) -> bool {
         self.wait_until(guard, Timeout::after::<Shared>(limit))
     }
@@ -79,33 +105,35 @@ impl<S: Scheme> Condvar<S> {
     fn wait_until<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>, timeout: Timeout) -> bool {
         guard.must_be_ours();
         // SAFETY: the guard, which is this process's, holds the lock, and lends it out until this
-        // returns.
+        // call returns.
         unsafe { self.raw.wait(&guard.mutex.lock, timeout) }
     }
 
-    /// Wakes one of those that wait; whether anybody did.
+    /// Wakes one of the threads that wait. Returns true if there was one.
     pub fn notify_one(&self) -> bool {
         self.raw.notify_one()
     }
 
-    /// Wakes all that wait; how many did.
+    /// Wakes all threads that wait. Returns how many there were.
     pub fn notify_all(&self) -> usize {
         self.raw.notify_all() as usize
     }
 
-    /// As [`notify_one`](Self::notify_one); if the mutex is locked, its unlock wakes the waiter.
+    /// Notifies as [`notify_one`](Self::notify_one) does; if the mutex is locked, its unlock wakes
+    /// the waiter.
     ///
     /// # Safety
-    /// All that wait do so with `mutex`.
+    /// All threads that wait on this condition variable do so with `mutex`.
     pub unsafe fn notify_one_of<T: AnyBytes>(&self, mutex: &Mutex<T>) -> bool {
         // SAFETY: the caller's promise.
         unsafe { self.raw.notify_one_of(&mutex.lock) }
     }
 
-    /// As [`notify_all`](Self::notify_all); waiters are woken one by one as the mutex is unlocked.
+    /// Notifies as [`notify_all`](Self::notify_all) does; if the mutex is locked, its unlocks wake
+    /// the waiters one by one.
     ///
     /// # Safety
-    /// All that wait do so with `mutex`.
+    /// All threads that wait on this condition variable do so with `mutex`.
     pub unsafe fn notify_all_of<T: AnyBytes>(&self, mutex: &Mutex<T>) -> usize {
         // SAFETY: the caller's promise.
         unsafe { self.raw.notify_all_of(&mutex.lock) as usize }

@@ -1,4 +1,5 @@
-//! Data of several processes under a lock.
+//! The mutex and the readers-writer lock of several processes, with their data and guards. Calls
+//! [`raw::Mutex`] and [`raw::RwLock`].
 
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -12,14 +13,71 @@ use crate::mutant::mutated;
 use crate::process::fork_mark;
 use crate::raw;
 
-/// A mutex of several processes; see [`raw::Mutex`] for what it costs and promises.
+/// A mutex of several processes, with the value that it guards.
+///
+/// ```
+/// use leeward::shared::{Mutex, Region};
+/// let total = Region::<Mutex<u64>>::create(1, |_| {})?;
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| *total.lock() += 1); // or in other processes
+///     }
+/// });
+/// assert_eq!(*total.lock(), 4);
+/// # Ok::<(), leeward::shared::RegionError>(())
+/// ```
+///
+/// # Cost
+/// As [`raw::Mutex`], which also has the bound on waiting: uncontended, a compare-exchange to lock
+/// and one to unlock. The kernel finds a sleeper by what is mapped at the address, which takes it
+/// longer than in one process. Each use of a guard compares the [fork mark](super#fork).
+///
+/// # Memory ordering
+/// Everything that was done under the lock before, in any process, happens before the return of a
+/// call that locks.
+///
+/// # Differences from std
+/// - No poisoning: a panic unlocks, and `lock` returns a guard.
+/// - The value is [`AnyBytes`], it is never dropped, and there is no `into_inner`.
+/// - Zeroed memory is an unlocked mutex around a zeroed value.
+///
+/// # Differences from `PTHREAD_PROCESS_SHARED`
+/// - There are no attributes and nothing to initialise or destroy.
+/// - The time limit is on the monotonic clock.
+/// - A holder that is killed leaves the lock held, as pthread's default (`PTHREAD_MUTEX_STALLED`)
+///   does. [`robust::Mutex`](crate::guide::robust) is the other kind.
+/// - A copy of a guard in the child of a fork unlocks nothing.
+///
+/// # Panics, fork, signals
+/// [As the module says](super#panics).
 #[repr(C)]
 pub struct Mutex<T: AnyBytes> {
     pub(super) lock: raw::Mutex<Shared>,
     value: UnsafeCell<T>,
 }
 
-/// A readers-writer lock of several processes; see [`raw::RwLock`] for what it promises.
+/// A readers-writer lock of several processes, with the value that it guards.
+///
+/// ```
+/// use leeward::shared::{Region, RwLock};
+/// let limits = Region::<RwLock<[u32; 2]>>::create(1, |_| {})?;
+/// *limits.write() = [10, 20];
+/// let (one, two) = (limits.read(), limits.read());
+/// assert_eq!(*one, *two);
+/// assert!(limits.try_write().is_none());
+/// # Ok::<(), leeward::shared::RegionError>(())
+/// ```
+///
+/// # Cost, fairness
+/// As [`raw::RwLock`]: uncontended, a compare-exchange to lock, a subtraction or compare-exchange
+/// to unlock. Readers write the lock's word too, so there is no share for reading only. Reads do
+/// not nest: a thread that reads may deadlock with a writer that waits.
+///
+/// # Differences from std and from `PTHREAD_PROCESS_SHARED`
+/// As [`Mutex`] has them.
+///
+/// # Panics, fork, signals
+/// [As the module says](super#panics).
 #[repr(C)]
 pub struct RwLock<T: AnyBytes> {
     lock: raw::RwLock<Shared>,
@@ -32,25 +90,25 @@ unsafe impl<T: AnyBytes> Sync for Mutex<T> {}
 unsafe impl<T: AnyBytes + Sync> Sync for RwLock<T> {}
 
 impl<T: AnyBytes> Mutex<T> {
-    /// An unlocked one.
+    /// Returns an unlocked mutex around `value`.
     pub const fn new(value: T) -> Mutex<T> {
         Mutex { lock: raw::Mutex::new(), value: UnsafeCell::new(value) }
     }
 
-    /// Locks it, waiting as long as that takes.
+    /// Locks it. Waits for as long as that takes.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.lock.lock();
         self.guard()
     }
 
-    /// Locks it if nobody holds it.
+    /// Locks it if no thread holds it. Returns `None` otherwise.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.lock.try_lock().then(|| self.guard())
     }
 
-    /// Locks it within `limit`.
+    /// Locks it. Waits for `limit` at most, and returns `None` then.
     pub fn try_lock_for(&self, limit: Duration) -> Option<MutexGuard<'_, T>> {
         (self.lock.try_lock() || self.lock.try_lock_until(Deadline::after::<Shared>(limit))).then(|| self.guard())
     }
@@ -61,44 +119,45 @@ impl<T: AnyBytes> Mutex<T> {
 }
 
 impl<T: AnyBytes> RwLock<T> {
-    /// An unlocked one.
+    /// Returns an unlocked lock around `value`.
     pub const fn new(value: T) -> RwLock<T> {
         RwLock { lock: raw::RwLock::new(), value: UnsafeCell::new(value) }
     }
 
-    /// Locks it for reading. With 1,048,574 readers inside it waits until one has left.
+    /// Locks it for reading. Waits until no writer holds it or waits for it; and, if 1,048,574
+    /// readers are inside, until one has left.
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         self.lock.lock_shared();
         self.reading()
     }
 
-    /// Locks it for reading if no writer holds it or waits.
+    /// Locks it for reading if no writer holds it or waits. Returns `None` otherwise.
     #[inline]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
         self.lock.try_lock_shared().then(|| self.reading())
     }
 
-    /// Locks it for reading within `limit`.
+    /// Locks it for reading. Waits for `limit` at most, and returns `None` then.
     pub fn try_read_for(&self, limit: Duration) -> Option<RwLockReadGuard<'_, T>> {
         (self.lock.try_lock_shared() || self.lock.lock_shared_until(Deadline::after::<Shared>(limit)))
             .then(|| self.reading())
     }
 
-    /// Locks it for writing.
+    /// Locks it for writing. Waits for as long as that takes.
     #[inline]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.lock.lock_exclusive();
         self.writing()
     }
 
-    /// Locks it for writing if nobody holds it.
+    /// Locks it for writing if no thread holds it. Returns `None` otherwise.
     #[inline]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
         self.lock.try_lock_exclusive().then(|| self.writing())
     }
 
-    /// Locks it for writing within `limit`.
+    /// Locks it for writing. Waits for `limit` at most, and returns `None` then.
     pub fn try_write_for(&self, limit: Duration) -> Option<RwLockWriteGuard<'_, T>> {
         (self.lock.try_lock_exclusive() || self.lock.lock_exclusive_until(Deadline::after::<Shared>(limit)))
             .then(|| self.writing())
@@ -132,20 +191,20 @@ fn not_ours() -> ! {
     panic!("this guard of a shared lock is a fork's copy: the parent holds the lock")
 }
 
-/// A guard: which lock, and how it is given up.
+/// Makes the guard `$guard` of `$lock`, whose drop calls `$unlock`.
 macro_rules! guard {
     ($(#[$meta:meta])* $guard:ident, $lock:ident, $field:ident, $unlock:ident) => {
         $(#[$meta])*
         #[must_use = "it is unlocked at once"]
         pub struct $guard<'a, T: AnyBytes> {
             pub(super) $field: &'a $lock<T>,
-            /// The process that took the lock, by its `fork_mark`: in a child of a fork this is a
-            /// copy, and opens nothing.
+            /// The process that took the lock, by its `fork_mark`. In a child of a fork this guard
+            /// is a copy, and opens nothing.
             process: u32,
             is_this_threads: PhantomData<*const ()>,
         }
 
-        // SAFETY: sharing a guard shares the value.
+        // SAFETY: a shared guard gives shared references to the value only.
         unsafe impl<T: AnyBytes + Sync> Sync for $guard<'_, T> {}
 
         impl<T: AnyBytes> $guard<'_, T> {
@@ -181,8 +240,8 @@ macro_rules! guard {
             fn drop(&mut self) {
                 if self.is_ours() {
                     // SAFETY: this process took the lock when the guard was made, and a guard is
-                    // dropped once. Its copy in the child of a fork, for which the lock was not
-                    // taken, is not this process's.
+                    // dropped once. The child of a fork, for which the lock was not taken, does not
+                    // come here with its copy.
                     unsafe { self.$field.lock.$unlock() };
                 }
             }
@@ -197,18 +256,44 @@ macro_rules! guard {
 }
 
 guard!(
-    /// An open lock of a [`Mutex`]. Its copy in the child of a fork opens nothing: its drop does
-    /// nothing, and to ask it for the value is a panic.
+    /// An exclusive reference to the value of a [`Mutex`]; dropping it unlocks. It is not `Send`.
+    ///
+    /// Its copy in the child of a fork opens nothing: its drop does nothing, and asking it for the
+    /// value is a panic.
+    ///
+    /// ```
+    /// use leeward::shared::{Mutex, MutexGuard};
+    /// let mutex = Mutex::new([1, 2]);
+    /// let mut guard: MutexGuard<'_, [u32; 2]> = mutex.lock();
+    /// guard.swap(0, 1);
+    /// assert_eq!(*guard, [2, 1]);
+    /// ```
     MutexGuard, Mutex, mutex, unlock
 );
 guard!(
-    /// A [`RwLock`] open for reading. Its copy in the child of a fork opens nothing, as that of a
-    /// [`MutexGuard`].
+    /// A shared reference to the value of a [`RwLock`]; dropping it unlocks. It is not `Send`, and
+    /// its copy in the child of a fork opens nothing, as that of a [`MutexGuard`].
+    ///
+    /// ```
+    /// use leeward::shared::{RwLock, RwLockReadGuard};
+    /// let lock = RwLock::new(1);
+    /// let guard: RwLockReadGuard<'_, u32> = lock.read();
+    /// assert_eq!(*guard, 1);
+    /// ```
     RwLockReadGuard, RwLock, rwlock, unlock_shared
 );
 guard!(
-    /// A [`RwLock`] open for writing. Its copy in the child of a fork opens nothing, as that of a
-    /// [`MutexGuard`].
+    /// An exclusive reference to the value of a [`RwLock`]; dropping it unlocks. It is not `Send`,
+    /// and its copy in the child of a fork opens nothing, as that of a [`MutexGuard`].
+    ///
+    /// ```
+    /// use leeward::shared::{RwLock, RwLockWriteGuard};
+    /// let lock = RwLock::new(1);
+    /// let mut guard: RwLockWriteGuard<'_, u32> = lock.write();
+    /// *guard += 1;
+    /// drop(guard);
+    /// assert_eq!(*lock.read(), 2);
+    /// ```
     RwLockWriteGuard, RwLock, rwlock, unlock_exclusive
 );
 
@@ -217,7 +302,7 @@ impl<T: AnyBytes> DerefMut for MutexGuard<'_, T> {
     #[track_caller]
     fn deref_mut(&mut self) -> &mut T {
         self.must_be_ours();
-        // SAFETY: as in `deref`, and this guard is borrowed alone.
+        // SAFETY: as in `deref`, and this guard is borrowed exclusively.
         unsafe { &mut *self.mutex.value.get() }
     }
 }
@@ -227,7 +312,7 @@ impl<T: AnyBytes> DerefMut for RwLockWriteGuard<'_, T> {
     #[track_caller]
     fn deref_mut(&mut self) -> &mut T {
         self.must_be_ours();
-        // SAFETY: as in `deref`, locked for writing, and this guard is borrowed alone.
+        // SAFETY: as in `deref`; locked for writing, and this guard is borrowed exclusively.
         unsafe { &mut *self.rwlock.value.get() }
     }
 }

@@ -1,4 +1,5 @@
-//! A mapping of a file's beginning, shared with whoever else maps it.
+//! A mapping of a file's beginning, shared with all other processes that map it. Called by
+//! [`region`](super::region).
 
 use core::ptr::NonNull;
 
@@ -6,20 +7,21 @@ use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Unmapped when it is dropped.
+/// A shared, writable mapping, unmapped when it is dropped.
 #[derive(Debug)]
 pub(super) struct Map {
     start: NonNull<u8>,
     length: usize,
 }
 
-// SAFETY: an address and a length, which every thread may use; what lies there is the owner's business.
+// SAFETY: an address and a length, which every thread may use; the mapping's owner answers for what
+// lies there.
 unsafe impl Send for Map {}
 // SAFETY: as above.
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps the first `length` bytes of `file`, which has as many.
+    /// Maps the first `length` bytes of `file`, which is at least as long.
     pub(super) fn new(file: BorrowedFd<'_>, length: usize) -> Result<Map, Errno> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: the kernel chooses the place, so that nothing else lies there.
@@ -35,7 +37,7 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new`, and nobody refers to it any more. It cannot fail.
+        // SAFETY: mapped by `new`, and nothing refers to it any more. It cannot fail.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
     }
 }

@@ -1,4 +1,5 @@
-//! Memory that several processes map, with a value in it that one of them has made.
+//! Memory that several processes map, with a value in it that one of them has made. Calls
+//! [`map`](super::map).
 
 use core::ffi::CStr;
 use core::fmt;
@@ -13,60 +14,71 @@ use rustix::io::Errno;
 use super::map::Map;
 use crate::bytes::AnyBytes;
 
-/// "lwrd", in the machine's byte order: that of another machine is no region of ours.
+/// "lwrd" in the machine's byte order, so a file of a machine of the other order is not a region
+/// here.
 const MAGIC: u32 = 0x6c77_7264;
-/// Of this header and of the lock words.
+/// The number of the layout of this header and of the lock words.
 const LAYOUT: u32 = 1;
 const READY: u32 = 1;
 /// The value's offset, and the most that it may be aligned to.
 const VALUE: usize = 64;
 
-/// What a region begins with; the value follows at [`VALUE`].
+/// The beginning of a region; the value follows at [`VALUE`].
 #[repr(C)]
 struct Header {
-    /// `MAGIC`, written first.
+    /// `MAGIC`; written first.
     magic: AtomicU32,
     /// `LAYOUT`.
     layout: AtomicU32,
-    /// The user's.
+    /// The version that the user gave.
     version: AtomicU32,
-    /// 1 when the value has been made; written last.
+    /// `READY` when the value has been made, else 0; written last.
     state: AtomicU32,
 }
 
 const MAGIC_AT: usize = core::mem::offset_of!(Header, magic);
 const STATE_AT: usize = core::mem::offset_of!(Header, state);
 
-/// Why there is no region.
+/// The reason why a region was not made or opened.
+///
+/// ```
+/// use leeward::shared::{Mutex, Region, RegionError};
+/// use std::os::fd::AsRawFd;
+/// let file = std::fs::File::open("/dev/null").unwrap();
+/// // SAFETY: the file is open, and no process uses it as a region.
+/// let region = unsafe { Region::<Mutex<u32>>::from_raw_fd(file.as_raw_fd(), 1) };
+/// assert_eq!(region.unwrap_err(), RegionError::NotSealed);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RegionError {
-    /// It begins with something else.
+    /// The file begins with something else than a region.
     NotARegion,
-    /// It was made for a value of another size: so many bytes in all, and so many wanted.
+    /// The region was made for a value of another size.
     WrongSize {
-        /// As it is.
+        /// The size of the region in bytes.
         found: u64,
-        /// As this program's value needs it.
+        /// The size that a region with this program's value has, in bytes.
         expected: u64,
     },
-    /// It was made by a program of another version.
+    /// The region was made by a program of another version.
     WrongVersion {
-        /// As it is.
+        /// The version of the region.
         found: u32,
-        /// This program's.
+        /// The version that this program gave.
         expected: u32,
     },
-    /// Its locks are laid out as another version of this library does it.
+    /// The locks of the region are laid out as by another version of this library.
     WrongLayout {
-        /// As it is.
+        /// The number of the region's layout.
         found: u32,
     },
-    /// Whoever made it has not finished.
+    /// The process that made the region has not finished.
     NotReady,
-    /// Somebody could make it shorter under its users, who would be killed by a signal when they touch what is gone.
+    /// The file is not sealed against shrinking: a process could make it shorter under its users,
+    /// and a signal would kill those that touch what is gone.
     NotSealed,
-    /// The system's error of this number.
+    /// The system refused; the value is the number of its error.
     System(i32),
 }
 
@@ -98,7 +110,8 @@ impl From<Errno> for RegionError {
     }
 }
 
-/// The file's lock (`flock`), given up when this is dropped. The kernel does so when the process dies.
+/// The file's lock (`flock`), released when this is dropped. The kernel releases it when the
+/// process dies.
 struct Locked<'a>(&'a OwnedFd);
 
 impl Locked<'_> {
@@ -114,53 +127,54 @@ impl Locked<'_> {
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        // Not left to the closing: a child forked by another thread meanwhile has the file open too. It cannot fail.
+        // Closing the file would not do: a child forked by another thread meanwhile has the file
+        // open too. It cannot fail.
         let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
     }
 }
 
-/// A file without a name, of which no program can be made: hardened systems (`vm.memfd_noexec`)
-/// demand that it be said.
+/// Returns a new file without a name, marked as not executable, which hardened systems
+/// (`vm.memfd_noexec`) demand.
 fn sealable() -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     match rustix::fs::memfd_create(c"leeward", flags | MemfdFlags::NOEXEC_SEAL) {
-        // Before Linux 6.3.
+        // Before Linux 6.3 the flag is unknown.
         Err(Errno::INVAL) => rustix::fs::memfd_create(c"leeward", flags),
         outcome => outcome,
     }
 }
 
-/// Makes the file so long, and has the memory for it: else whoever touched it first where there is none left would be
-/// killed by a signal.
+/// Makes the file `length` bytes long and allocates its memory. Otherwise a signal would kill the
+/// process that first touches a page for which no memory is left.
 fn allocate(file: &OwnedFd, length: u64) -> Result<(), Errno> {
     loop {
         match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length) {
             Err(Errno::INTR) => {}
-            // A file system that cannot.
+            // The file system cannot allocate: the length has to do.
             Err(Errno::OPNOTSUPP) => return rustix::fs::ftruncate(file, length),
             outcome => return outcome,
         }
     }
 }
 
-/// The same of a file of `found` bytes, which may be more; where there is no memory, the length
-/// stays.
+/// Makes a file of `found` bytes, which may be more, `length` bytes long, and allocates its memory.
+/// If there is none, the file keeps its length.
 fn resize(file: &OwnedFd, found: u64, length: u64) -> Result<(), Errno> {
     if found > length {
         rustix::fs::ftruncate(file, length)?;
     }
     allocate(file, length).inspect_err(|_| {
-        // On a full disk a file may have become longer all the same.
+        // On a full disk the file may have become longer all the same.
         let _ = rustix::fs::ftruncate(file, found);
     })
 }
 
-/// Whether a file of `found` bytes is what a maker leaves that was killed: nothing, zeroes (its
-/// memory was being allocated, which some file systems do piece by piece), or a header of ours that
+/// Returns true if a file of `found` bytes is what a killed maker leaves: nothing; zeroes (its
+/// memory was being allocated, which some file systems do piece by piece); or a header of ours that
 /// does not say that the value is ready.
 ///
-/// A file of zeroes that is longer than `length` no maker of this value has left: it may be another
-/// program's.
+/// A file of zeroes that is longer than `length` was left by no maker of this value: it may be
+/// another program's.
 fn is_unfinished(file: &OwnedFd, found: u64, length: u64) -> Result<bool, Errno> {
     let mut room = [0; 4096];
     let header = read_at(file, &mut room[..16], 0)?;
@@ -190,51 +204,80 @@ fn read_at(file: &OwnedFd, room: &mut [u8], place: u64) -> Result<usize, Errno> 
 
 /// Memory that several processes map, with a `T` in it, which is never dropped.
 ///
-/// One of them makes the value, however many begin at once, and whatever instant one is killed at: making it is under a
-/// lock of the file that the kernel releases when its holder dies (and with it children that it forked meanwhile, which
-/// hold the file open), and what a dead one left unfinished is begun anew. Nobody sees the value before that.
-///
-/// # Whom it trusts
-/// A process that has the memory is trusted as a thread of this one is: to come by way of `Region`
-/// with the same `T`, to change the value by its locks and atomics only, and, of a robust lock, to
-/// lend no reference of [`Guard::with`](crate::robust::Guard::with) to another thread. The callers
-/// of [`open`](Self::open) and [`from_raw_fd`](Self::from_raw_fd) promise it of all others; who
-/// gives the [descriptor](Self::raw_fd) away, or forks, promises it of whoever gets the memory so.
-///
-/// Of a process that does otherwise: it can write any bytes at any time, whoever holds a lock, by
-/// its mapping and by `write`, and can turn them into zeroes. It cannot make a region without a
-/// name shorter or longer, nor forbid writing it. Whoever may open a region's *file* can make that
-/// shorter, so that who touches what is gone is killed by `SIGBUS`, and can keep the file's lock,
-/// for which `open` waits. There is no share for looking only: locks are words, which their readers
-/// write.
+/// One process makes the value, however many begin at once. A process that may be killed at any
+/// instant makes it under a lock of the file that the kernel releases when the holder dies
+/// (together with the children that it forked meanwhile, which hold the file open). What a dead
+/// maker left unfinished is begun anew. No process sees the value before it is finished.
 ///
 /// ```
 /// use leeward::shared::{Mutex, Region};
-/// let count = Region::<Mutex<u64>>::create(1, |_| {})?;
-/// // ... fork; in each process:
-/// *count.lock() += 1;
-/// # assert_eq!(*count.lock(), 1);
+/// let name = format!("/dev/shm/leeward-doc-{}", std::process::id());
+/// let c_name = std::ffi::CString::new(name.as_str()).unwrap();
+/// let open = || {
+///     // SAFETY: only this program opens the file, with this type and version.
+///     unsafe { Region::<Mutex<u64>>::open(&c_name, 1, |_| {}) }
+/// };
+/// let (mine, theirs) = (open()?, open()?); // the second could be another process's
+/// *mine.lock() += 1;
+/// assert_eq!(*theirs.lock(), 1);
+/// std::fs::remove_file(name).unwrap();
 /// # Ok::<(), leeward::shared::RegionError>(())
 /// ```
+///
+/// # Whom it trusts
+/// A process that has the memory is trusted as a thread of this one is: to come by way of `Region`
+/// with the same `T`; to change the value by its locks and atomics only; and, of a robust lock, to
+/// lend no reference of [`Guard::with`](crate::robust::Guard::with) to another thread. The callers of
+/// [`open`](Self::open) and [`from_raw_fd`](Self::from_raw_fd) promise that of all other processes.
+/// A process that passes the [descriptor](Self::raw_fd) on, or forks, promises it of all that get
+/// the memory that way.
+///
+/// A process that does otherwise can write any bytes at any time, whichever process holds a lock,
+/// by its mapping and by `write`, and can turn them into zeroes. It cannot make a region without a
+/// name shorter or longer, nor forbid others to write it. A process that may open a region's *file*
+/// can make that shorter, so that touching what is gone is a `SIGBUS`, and can keep the file's
+/// lock, for which `open` waits. There is no share for reading only: locks are words, which their
+/// readers write.
+///
+/// # Cost
+/// [`create`](Self::create) is five system calls, and the memory is there when it returns. Reaching
+/// the value costs nothing: a region is a pointer.
+///
+/// # Differences from `shm_open`
+/// - `shm_open` gives a file of length zero, which each program sizes, maps and initialises by a
+///   protocol of its own. `open` does all of that, once, and [again](Self::open) if the maker was
+///   killed.
+/// - The type's size, the caller's version and the layout of the locks are checked.
+/// - The memory is allocated at once, so that a full `/dev/shm` is an error and not a `SIGBUS`.
+/// - `open` takes a path (`/dev/shm/name`), and removing the file is `shm_unlink`. `create` needs
+///   no name, so no file stays behind.
+///
+/// # Fork
+/// The child has the region, at the same address; dropping it unmaps it in one process only.
+///
+/// # Panics
+/// No call panics. `make` may: an unnamed region is gone then, and a file's value is begun anew by
+/// the next caller. `T` may be aligned to 64 bytes at most, which is checked when the program is
+/// compiled.
 #[derive(Debug)]
 pub struct Region<T: AnyBytes + Sync> {
     map: Map,
-    /// Of a region without a name: how others come to it.
+    /// The file of a region without a name, by which other processes come to it.
     file: Option<OwnedFd>,
     value: PhantomData<T>,
 }
 
 impl<T: AnyBytes + Sync> Region<T> {
-    /// All of it, in bytes.
+    /// The region's length in bytes, header and value.
     const LENGTH: usize = {
         assert!(align_of::<T>() <= VALUE, "a Region's value is aligned to 64 bytes at most");
         VALUE + size_of::<T>()
     };
 
-    /// A new one without a name, sealed so that its size stays: for children of a fork, who have it as it is, and for
-    /// who gets [`raw_fd`](Self::raw_fd).
+    /// Makes a region without a name, sealed so that its size stays: for children of a fork, which
+    /// have it as it is, and for processes that are given [`raw_fd`](Self::raw_fd).
     ///
-    /// `make` finds zeroes. Four system calls, and the memory is there when it returns.
+    /// `make` finds zeroes.
     ///
     /// # Errors
     /// [`RegionError::System`].
@@ -248,19 +291,20 @@ impl<T: AnyBytes + Sync> Region<T> {
         Ok(region)
     }
 
-    /// The one in the file of this name (`/dev/shm/...` is memory); made with rights for this user alone if it is not there.
+    /// Opens the region in the file of this name (a file in `/dev/shm` is memory). Makes the file,
+    /// for this user alone, if it is not there.
     ///
-    /// `make` finds zeroes; it is called if nobody has made the value, or finished making it,
-    /// wherever who began was killed. The file stays until somebody removes it, and whoever comes
-    /// then begins another.
+    /// `make` finds zeroes. It is called if no process has made the value and finished it, at
+    /// whatever instant a maker was killed. The file stays until it is removed; a process that
+    /// comes after that begins another.
     ///
     /// # Errors
     /// [`RegionError`].
     ///
     /// # Safety
-    /// Whoever else opens the file does so by way of `Region`, with a `T` of the same layout
-    /// whenever `version` is the same, or keeps to that layout and to the locks' protocol; and
-    /// nobody makes the file shorter. [Whom it trusts](Self#whom-it-trusts) says more.
+    /// All other processes that open the file do so by way of `Region`, with a `T` of the same
+    /// layout whenever `version` is the same, or keep to that layout and to the locks' protocol;
+    /// and none makes the file shorter. [Whom it trusts](Self#whom-it-trusts) says more.
     pub unsafe fn open(name: &CStr, version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = rustix::fs::open(name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -268,7 +312,7 @@ impl<T: AnyBytes + Sync> Region<T> {
         let (found, length) = (rustix::fs::fstat(&file)?.st_size as u64, Self::LENGTH as u64);
         let is_unfinished = is_unfinished(&file, found, length)?;
         if is_unfinished {
-            // Nobody uses it: who makes a value has the lock, and so have the children that it
+            // No process uses the value: a maker has the lock, and so have the children that it
             // forked meanwhile.
             resize(&file, found, length)?;
         }
@@ -282,18 +326,18 @@ impl<T: AnyBytes + Sync> Region<T> {
         Ok(region)
     }
 
-    /// The one that [`create`](Self::create) made, by another process that passed on its descriptor, which stays the
-    /// caller's.
+    /// Opens the region that [`create`](Self::create) made, in another process that passed its
+    /// descriptor on. The descriptor stays the caller's.
     ///
     /// # Errors
     /// [`RegionError`].
     ///
     /// # Safety
-    /// `file` is open; and as [`open`](Self::open).
+    /// `file` is open, and the caller promises what [`open`](Self::open) asks for.
     pub unsafe fn from_raw_fd(file: RawFd, version: u32) -> Result<Region<T>, RegionError> {
         // SAFETY: the caller's promise.
         let file = unsafe { BorrowedFd::borrow_raw(file) };
-        // Refused for what cannot be sealed at all.
+        // A file that cannot be sealed at all is refused too.
         if !rustix::fs::fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
             return Err(RegionError::NotSealed);
         }
@@ -302,13 +346,13 @@ impl<T: AnyBytes + Sync> Region<T> {
         Ok(region)
     }
 
-    /// The descriptor of a region without a name, open as long as this is. Whoever gets it can
-    /// write the memory: see [above](Self#whom-it-trusts).
+    /// Returns the descriptor of a region without a name, which is open as long as this is. A
+    /// process that gets it can write the memory: see [above](Self#whom-it-trusts).
     pub fn raw_fd(&self) -> Option<RawFd> {
         self.file.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// The value for as long as the process lives: the region stays mapped.
+    /// Returns the value for as long as the process lives: the region stays mapped.
     pub fn leak(self) -> &'static T {
         let this = core::mem::ManuallyDrop::new(self);
         // SAFETY: as in `deref`; and never unmapped.
@@ -334,7 +378,7 @@ impl<T: AnyBytes + Sync> Region<T> {
         self.map.start().as_ptr().wrapping_add(VALUE).cast()
     }
 
-    /// Whether the value is there, and is this program's.
+    /// Checks that the value is there, and that it is this program's.
     fn check(&self, version: u32) -> Result<(), RegionError> {
         let header = self.header();
         // Acquire: partner of the release in `make`.
@@ -355,15 +399,16 @@ impl<T: AnyBytes + Sync> Region<T> {
         Ok(())
     }
 
-    /// Makes the value, anew if somebody began to.
+    /// Makes the value, anew if another process began to.
     fn make(&mut self, version: u32, make: impl FnOnce(&mut T)) {
-        // Relaxed, all but the last: nobody looks before the state says so, or without the file's lock.
+        // Relaxed, all but the last: no process looks before the state says so, or without the
+        // file's lock.
         self.header().magic.store(MAGIC, Ordering::Relaxed);
         self.header().layout.store(LAYOUT, Ordering::Relaxed);
         self.header().version.store(version, Ordering::Relaxed);
-        // SAFETY: mapped; nobody else looks at a value that is not ready.
+        // SAFETY: mapped; no other process looks at a value that is not ready.
         unsafe { self.value().write_bytes(0, 1) };
-        // SAFETY: zeroes are a value, and nobody else has it.
+        // SAFETY: zeroes are a value, and no other reference to it exists.
         make(unsafe { &mut *self.value() });
         // Release: partner of the acquire in `check`.
         self.header().state.store(READY, Ordering::Release);
@@ -379,7 +424,7 @@ impl<T: AnyBytes + Sync> Deref for Region<T> {
         // are a value. There is no mutable reference to it: `make` had the only one, before the
         // value was ready and any other process could come to it. Since then it is written through
         // shared references, by the interior mutability of a `T` that is `Sync`, in this process
-        // and in those that keep what `open`'s and `from_raw_fd`'s callers promise of them.
+        // and in those that keep what the callers of `open` and `from_raw_fd` promise of them.
         unsafe { &*self.value() }
     }
 }
