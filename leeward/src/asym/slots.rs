@@ -265,7 +265,7 @@ const fn token(id: u64) -> u32 {
 /// | field | written by | meaning |
 /// |---|---|---|
 /// | `slots` | its thread | see [`Slot`]; the first is the one that the fast paths use |
-/// | `owner` | who registers | 0: free; 1: its thread exited inside of a lock; else the thread's id (`process/thread/`) |
+/// | `owner` | the registry, its thread | 0: free; 1: its thread exited inside of a lock; else the thread's id |
 #[repr(C, align(128))]
 pub(super) struct Block {
     slots: [Slot; SLOTS],

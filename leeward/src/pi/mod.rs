@@ -26,8 +26,7 @@
 //! that waits for it then, or later wants it, gets [`Error::OwnerGone`]. (If a later thread happens
 //! to have the owner's number, the wait goes on while that thread lives.) The kernel would give the
 //! lock to a waiter; but what the lock guards may be in use through the leaked guard, so no thread
-//! gets it again. Locks whose owner may die are the [robust](crate::guide::robust) ones; these are
-//! not.
+//! gets it again. Locks that survive their owner are the [robust ones](crate::robust); these do not.
 //!
 //! # Fork
 //! In the child of a fork, a private lock that the forking thread held is that thread's copy: its
@@ -75,7 +74,7 @@ impl core::fmt::Display for Error {
         match self {
             Error::Deadlock => f.write_str("waiting for this lock would be waiting for the caller itself"),
             Error::OwnerGone => f.write_str("the lock's owner has exited without unlocking it"),
-            Error::TimedOut => f.write_str("somebody else holds the lock"),
+            Error::TimedOut => f.write_str("another thread holds the lock"),
             Error::Refused(errno) => write!(f, "the system refuses priority-inheriting locks: error {errno}"),
         }
     }

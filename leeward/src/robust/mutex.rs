@@ -415,7 +415,7 @@ impl<T: AnyBytes, U: Unlock> fmt::Display for LockError<T, U> {
         match self {
             LockError::OwnerDied(_) => f.write_str("the lock's last owner died: its data may be half-written"),
             LockError::NotRecoverable => {
-                f.write_str("the lock is unusable: an owner died and nobody repaired its data")
+                f.write_str("the lock is unusable: an owner died and its data was not repaired")
             }
             LockError::WouldDeadlock => f.write_str("the calling thread holds the lock already"),
             LockError::WouldBlock => f.write_str("the lock is held"),
@@ -423,7 +423,7 @@ impl<T: AnyBytes, U: Unlock> fmt::Display for LockError<T, U> {
             LockError::OwnerLost(owner) => {
                 write!(
                     f,
-                    "the lock is held by thread {owner}, which does not exist: its death was not told, or the lock was overwritten"
+                    "the lock is held by thread {owner}, which does not exist: its death was not reported, or the lock was overwritten"
                 )
             }
             LockError::NoList(error) => error.fmt(f),

@@ -45,7 +45,7 @@ use crate::raw;
 /// - There are no attributes and nothing to initialise or destroy.
 /// - The time limit is on the monotonic clock.
 /// - A holder that is killed leaves the lock held, as pthread's default (`PTHREAD_MUTEX_STALLED`)
-///   does. [`robust::Mutex`](crate::guide::robust) is the other kind.
+///   does. [`robust::Mutex`](crate::robust::Mutex) is the other kind.
 /// - A copy of a guard in the child of a fork unlocks nothing.
 ///
 /// # Panics, fork, signals

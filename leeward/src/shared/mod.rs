@@ -48,7 +48,7 @@
 //! # Processes that are killed
 //! A process that is killed while it holds one of these locks leaves it held. One that is killed
 //! while it waits, or inside a call of a [`Condvar`], may keep others waiting. Use
-//! [robust locks](crate::guide::robust) where that must not be.
+//! [robust locks](crate::robust) where that must not be.
 //!
 //! # Signals
 //! [`Semaphore::release`](crate::raw::Semaphore::release), [`Event::set`](crate::raw::Event::set),

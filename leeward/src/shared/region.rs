@@ -95,7 +95,7 @@ impl fmt::Display for RegionError {
             RegionError::WrongLayout { found } => {
                 write!(f, "the region's locks are of layout {found} and this library's of layout {LAYOUT}")
             }
-            RegionError::NotReady => f.write_str("whoever made the region has not finished"),
+            RegionError::NotReady => f.write_str("the process that made the region has not finished"),
             RegionError::NotSealed => f.write_str("the region's file is not sealed against being made shorter"),
             RegionError::System(errno) => write!(f, "the system refuses the region: error {errno}"),
         }
