@@ -107,7 +107,8 @@ pub use rwlock::RawRwLock;
 ///
 /// # Aborts
 /// Writing a lock that the calling thread reads [ends the process](crate::asym#aborts), if a slot
-/// shows it; otherwise it waits for ever. `try_write` returns `None` instead.
+/// shows it; otherwise it waits for ever, as does a writer that locks it again. `try_write` and
+/// `try_read` return `None` instead.
 ///
 /// # Differences from std
 /// - No poisoning: a writer that panics unlocks, and `read` and `write` return guards.
