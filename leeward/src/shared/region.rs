@@ -204,10 +204,10 @@ fn read_at(file: &OwnedFd, room: &mut [u8], place: u64) -> Result<usize, Errno> 
 
 /// Memory that several processes map, with a `T` in it, which is never dropped.
 ///
-/// One process makes the value, however many begin at once. A process that may be killed at any
-/// instant makes it under a lock of the file that the kernel releases when the holder dies
-/// (together with the children that it forked meanwhile, which hold the file open). What a dead
-/// maker left unfinished is begun anew. No process sees the value before it is finished.
+/// One process makes the value, however many begin at once, and no process sees it before it is
+/// finished. The maker holds a lock of the file. The kernel releases the lock when the maker has
+/// died, at whatever instant, and with it the children that it forked meanwhile, which have the
+/// file open too. What a dead maker left unfinished is begun anew.
 ///
 /// ```
 /// use leeward::shared::{Mutex, Region};
@@ -227,10 +227,10 @@ fn read_at(file: &OwnedFd, room: &mut [u8], place: u64) -> Result<usize, Errno> 
 /// # Whom it trusts
 /// A process that has the memory is trusted as a thread of this one is: to come by way of `Region`
 /// with the same `T`; to change the value by its locks and atomics only; and, of a robust lock, to
-/// lend no reference of [`Guard::with`](crate::robust::Guard::with) to another thread. The callers of
-/// [`open`](Self::open) and [`from_raw_fd`](Self::from_raw_fd) promise that of all other processes.
-/// A process that passes the [descriptor](Self::raw_fd) on, or forks, promises it of all that get
-/// the memory that way.
+/// lend no reference of [`Guard::with`](crate::robust::Guard::with) to another thread. The callers
+/// of [`open`](Self::open) and [`from_raw_fd`](Self::from_raw_fd) promise that of all other
+/// processes. A process that passes the [descriptor](Self::raw_fd) on, or forks, promises it of all
+/// that get the memory that way.
 ///
 /// A process that does otherwise can write any bytes at any time, whichever process holds a lock,
 /// by its mapping and by `write`, and can turn them into zeroes. It cannot make a region without a
