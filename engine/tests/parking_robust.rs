@@ -5,12 +5,18 @@
 
 mod common;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::task::{Context, Wake, Waker};
 
 use common::until;
 use leeward_engine::abi::{FUTEX_OWNER_DIED as DIED, FUTEX_WAITERS as WAITERS, Numbers};
-use leeward_engine::parking::Process;
-use leeward_engine::{Config, Engine, Errno, Heap, ROBUST_LIST_LIMIT, RobustExit, RobustHost, Wait, WalkEnd, Word};
+use leeward_engine::parking::{Process, now};
+use leeward_engine::{
+    Clock, Config, Deadline, Engine, Errno, Heap, Host, LockPi, ROBUST_LIST_LIMIT, RobustExit, RobustHost, Wait,
+    WalkEnd, Word,
+};
 
 /// A list's head: the first entry, the offset to its lock, the pending entry.
 #[derive(Default)]
@@ -58,9 +64,14 @@ fn a_threads_locks_are_marked_at_its_end_and_another_threads_are_not() {
         });
         until(|| word.load(Ordering::SeqCst) != 0);
         let held = word.fetch_or(WAITERS, Ordering::SeqCst) | WAITERS;
-        assert_eq!(engine.wait(&process, Word::shared(at(word)), held, u32::MAX, None), Ok(Wait::Woken));
+        let woken = match engine.wait(&process, Word::shared(at(word)), held, u32::MAX, None).unwrap() {
+            Wait::Woken => 1,
+            // It compared the word once more before its sleep, between the mark and the wake.
+            Wait::Changed => 0,
+            other => panic!("{other:?}"),
+        };
         assert_eq!(word.load(Ordering::SeqCst), DIED | WAITERS);
-        assert_eq!(dying.join().unwrap(), exit(9, 1));
+        assert_eq!(dying.join().unwrap(), exit(9, woken));
         let me = process.thread_id();
         assert!(locks[0].iter().all(|lock| lock.word.load(Ordering::SeqCst) == me));
         assert_eq!(engine.exit_robust(&process, ROBUST_LIST_LIMIT), exit(9, 0));
@@ -84,4 +95,39 @@ fn whose_head_it_is_is_known_by_the_threads_id() {
     let call = [u64::from(me), at(&answer[0]), at(&answer[1]), 0, 0, 0];
     assert_eq!(engine.robust_syscall(&process, &Numbers::X86_64, 274, call), Some(0));
     assert_eq!(answer.map(AtomicU64::into_inner), [at(&head), 24]);
+}
+
+/// An executor that panics when it is told.
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("the executor panics");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_in_the_walk_keeps_no_lock_from_its_waiter() {
+    // SAFETY: as above.
+    let process = unsafe { Process::new(4, 7) };
+    let engine = Engine::new(Config::for_processors(1, 3), Heap).unwrap();
+    let (head, lock, inheriting) = (Head::default(), Lock::default(), AtomicU32::new(0));
+    let word = Word::private(at(&inheriting));
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            take(&process, &head, std::slice::from_ref(&lock));
+            assert_eq!(engine.lock_pi(&process, word, None), Ok(LockPi::Acquired));
+            let held = lock.word.fetch_or(WAITERS, Ordering::SeqCst) | WAITERS;
+            let mut future = Box::pin(engine.wait_async(&process, Word::shared(at(&lock.word)), held, u32::MAX));
+            let waker = Waker::from(Arc::new(Panics));
+            assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            until(|| engine.stats(&process).waiters + process.space().stats(&process).waiters == 2);
+            assert!(catch_unwind(AssertUnwindSafe(|| process.exit_thread(&engine))).is_err());
+            assert_eq!(lock.word.load(Ordering::SeqCst), DIED | WAITERS);
+        });
+        until(|| inheriting.load(Ordering::SeqCst) != 0);
+        let until = Deadline { clock: Clock::Monotonic, at: now(Clock::Monotonic) + 30_000_000_000 };
+        assert_eq!(engine.lock_pi(&process, word, Some(until)), Ok(LockPi::Acquired));
+        assert_eq!(engine.unlock_pi(&process, word), Ok(()));
+    });
 }

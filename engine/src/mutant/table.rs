@@ -347,6 +347,10 @@ mutants! {
     exit_over {
         parking_exits: a_thread_that_told_its_exit_owns_nothing_as_long_as_it_runs_on,
     }
+    /// Handing locks with priority inheritance on where the walk of the robust list unwound.
+    exit_pi_rest {
+        parking_robust: a_waker_that_panics_in_the_walk_keeps_no_lock_from_its_waiter,
+    }
     /// Waking who waits for an exit.
     exit_wake {
         parking_stepped: who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever if x86_64,

@@ -2,10 +2,12 @@
 //! by real-time priorities (`schedule`), which are lent where the system permits it (`lending`).
 //! The engine's PI operations call the [`Inheritance`] here; programs call the methods of the lot.
 
+use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
 
 use super::schedule::Schedule;
 use super::{ParkingLot, Process, thread};
+use crate::mutant::mutated;
 use crate::{Deadline, Engine, Errno, Inheritance, LockPi, Owner, Priority, ROBUST_LIST_LIMIT, RobustExit, Thread};
 
 /// What a process can do for its threads, and no more:
@@ -63,21 +65,42 @@ impl Process {
     /// `ESRCH` to others. Allocates a record of the exit. Not for handlers of signals.
     ///
     /// # Panics
-    /// If an executor's waker panics, whose future waits for a lock of the list: the exit counts as
-    /// told, but entries of the list that the walk did not reach are not marked, and locks with
-    /// priority inheritance are not handed on.
+    /// If an executor's waker panics, whose future waits for a lock of the list: the exit is told
+    /// and the locks with priority inheritance are handed on, but entries of the list that the walk
+    /// did not reach are not marked.
     pub fn exit_thread(&self, engine: &Engine<Process>) -> (RobustExit, u32) {
         let number = thread::current();
         let _exiting = self.exits.begin(self, number);
-        let done = (engine.exit_robust(self, ROBUST_LIST_LIMIT), engine.exit_pi(self));
-        self.lending.forget(number);
-        done
+        let handed_on = Cell::new(0);
+        let rest = Rest { process: self, engine, number, handed_on: &handed_on };
+        let walked = engine.exit_robust(self, ROBUST_LIST_LIMIT);
+        drop(rest);
+        (walked, handed_on.get())
     }
 
     /// Returns how often the system refused to let an owner run as urgently as a thread that waited
     /// for it.
     pub fn refusals(&self) -> u64 {
         self.lending.refusals()
+    }
+}
+
+/// What is left of a thread's exit after the walk of its robust list: done when dropped, so that it
+/// is done where the walk unwound.
+struct Rest<'a> {
+    process: &'a Process,
+    engine: &'a Engine<Process>,
+    number: u32,
+    handed_on: &'a Cell<u32>,
+}
+
+impl Drop for Rest<'_> {
+    fn drop(&mut self) {
+        if mutated!(exit_pi_rest) && std::thread::panicking() {
+            return;
+        }
+        self.handed_on.set(self.engine.exit_pi(self.process));
+        self.process.lending.forget(self.number);
     }
 }
 
