@@ -1,8 +1,8 @@
-//! The seam between the engine and what an atomic is: core's, or loom's when built with
-//! `--cfg leeward_loom`.
+//! The seam between the engine and the atomics that it is built on: core's, or loom's when built
+//! with `--cfg leeward_loom`.
 //!
 //! Every other module takes its atomics from here, so that the code that ships is the code that
-//! loom explores. The only place, beside the hosts and `mod` lines, where a `cfg` stands.
+//! loom explores. Beside the hosts and `mod` lines this is the only place where a `cfg` stands.
 
 #[cfg(not(leeward_loom))]
 pub use core::sync::atomic::AtomicU32;
@@ -16,9 +16,9 @@ pub use loom::sync::atomic::AtomicU32;
 
 pub(crate) use core::sync::atomic::Ordering;
 
-/// Loom changes threads before accesses only, not before fences: without an access of its own, a
-/// store and the fence behind it would be one step. Relaxed, so that it orders nothing that the
-/// fence does not.
+/// A fence in a model. Loom changes threads before accesses only, not before fences: without an
+/// access of its own, a store and the fence after it would be one step. The access is relaxed, so
+/// that it orders nothing that the fence does not.
 #[cfg(leeward_loom)]
 pub(crate) fn fence(order: Ordering) {
     loom::lazy_static! { static ref FENCES: AtomicU32 = AtomicU32::new(0); }
@@ -26,7 +26,8 @@ pub(crate) fn fence(order: Ordering) {
     loom::sync::atomic::fence(order);
 }
 
-/// A full fence behind an exchange of the calling thread's: on x86 every exchange is one.
+/// Completes an exchange that the calling thread has just made to a full fence. On x86 every
+/// exchange is one.
 #[cfg(all(not(leeward_loom), target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn fence_after_exchange() {
@@ -34,8 +35,8 @@ pub(crate) fn fence_after_exchange() {
     core::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
-/// A full fence behind an exchange of the calling thread's: elsewhere than on x86 an exchange is
-/// none.
+/// Completes an exchange that the calling thread has just made to a full fence. Elsewhere than on
+/// x86 an exchange is none.
 #[cfg(not(all(not(leeward_loom), target_arch = "x86_64")))]
 #[inline(always)]
 pub(crate) fn fence_after_exchange() {
@@ -43,9 +44,9 @@ pub(crate) fn fence_after_exchange() {
     fence(Ordering::SeqCst);
 }
 
-/// The same number, which the compiler cannot know before: what is computed from it stays behind a
-/// fence that comes before this. A fence on x86 keeps back what is read behind it and not what is
-/// computed, but waits for all that comes before.
+/// Returns `number`, which the compiler cannot know before: what is computed from it stays after a
+/// fence that comes before this. On x86 a fence holds back later loads and not later computations,
+/// but it waits for all that comes before.
 #[cfg(all(not(any(leeward_loom, miri)), target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn behind(number: u64) -> u64 {
@@ -55,14 +56,14 @@ pub(crate) fn behind(number: u64) -> u64 {
     number
 }
 
-/// The same number; elsewhere than on x86 computations pass fences anyway.
+/// Returns `number`. Elsewhere than on x86 processors compute past fences anyway.
 #[cfg(not(all(not(any(leeward_loom, miri)), target_arch = "x86_64")))]
 #[inline(always)]
 pub(crate) fn behind(number: u64) -> u64 {
     number
 }
 
-/// The line of `place` is going to be read soon.
+/// Asks the processor for the cache line of `place`, which is going to be read soon.
 #[cfg(all(not(leeward_loom), target_arch = "x86_64", target_feature = "sse"))]
 #[inline(always)]
 pub(crate) fn prefetch<T>(place: *const T) {
@@ -70,12 +71,12 @@ pub(crate) fn prefetch<T>(place: *const T) {
     unsafe { core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(place.cast()) };
 }
 
-/// The line of `place` is going to be read soon.
+/// Does nothing: this processor is not asked for lines in advance.
 #[cfg(not(all(not(leeward_loom), target_arch = "x86_64", target_feature = "sse")))]
 #[inline(always)]
 pub(crate) fn prefetch<T>(_: *const T) {}
 
-/// The lines of what lies at `place` are going to be read soon.
+/// Asks the processor for the cache lines of the value at `place`, which is going to be read soon.
 #[inline(always)]
 pub(crate) fn prefetch_all<T>(place: *const T) {
     let place = place.cast::<u8>();
@@ -87,9 +88,9 @@ pub(crate) fn prefetch_all<T>(place: *const T) {
     prefetch(place.wrapping_add(last));
 }
 
-/// What a lock guards, for loom to see: in a model each [`touch`](Self::touch) is a plain write, so
-/// that two which no lock and no ordering keeps apart are reported as the race that they are.
-/// Otherwise nothing.
+/// What a lock guards, for loom to see. In a model each [`touch`](Self::touch) is a plain write, so
+/// that two which no lock and no ordering keeps apart are reported as a race. Otherwise it is
+/// nothing.
 #[cfg(not(leeward_loom))]
 pub(crate) struct Tracked;
 
@@ -110,7 +111,7 @@ pub(crate) struct Tracked(loom::cell::UnsafeCell<()>);
 impl Tracked {
     pub(crate) fn new() -> Tracked {
         let new = Tracked(loom::cell::UnsafeCell::new(()));
-        // Who makes it touches it first.
+        // The first touch is its maker's.
         new.touch();
         new
     }
@@ -120,7 +121,8 @@ impl Tracked {
     }
 }
 
-/// What it lies in goes: whatever others did there must be over.
+/// Touches it a last time: what contains it is freed, and what other threads did there must be
+/// over.
 #[cfg(leeward_loom)]
 impl Drop for Tracked {
     fn drop(&mut self) {
@@ -128,8 +130,8 @@ impl Drop for Tracked {
     }
 }
 
-/// The queue of the threads that found a lock taken, in a model: loom would explore for ever how
-/// several of them spin. Otherwise nothing: they spin.
+/// The threads that found a lock taken, queued in a model: loom would explore for ever how several
+/// of them spin. Otherwise it is nothing, and they spin.
 #[cfg(not(leeward_loom))]
 pub(crate) struct LockQueue;
 
@@ -139,13 +141,13 @@ impl LockQueue {
         LockQueue
     }
 
-    /// Tries once: what was taken, if the lock was `free`.
+    /// Tries to take the lock once if it is `free`; returns what `take` took.
     #[inline(always)]
     pub(crate) fn try_take<T>(&self, free: impl Fn() -> bool, take: impl Fn() -> Option<T>) -> Option<T> {
         if free() { take() } else { None }
     }
 
-    /// The lock was given up.
+    /// Wakes the queued threads after the lock was given up: here there are none.
     #[inline(always)]
     pub(crate) fn released(&self) {}
 }
@@ -161,8 +163,8 @@ impl LockQueue {
 
     pub(crate) fn try_take<T>(&self, _: impl Fn() -> bool, take: impl Fn() -> Option<T>) -> Option<T> {
         self.0.lock().unwrap().push(loom::thread::current());
-        // An exchange: it sees the last value, so whoever gives the lock up later finds the thread
-        // in the list.
+        // `take` is an exchange and sees the last value: a thread that gives the lock up later
+        // finds this thread in the list.
         let taken = take();
         if taken.is_none() {
             loom::thread::park();

@@ -1,5 +1,6 @@
-//! The engine: its configuration and the global table. The operations are in files of their own,
-//! what they have at hand in `call`.
+//! The engine: its configuration and the global table. A system makes it once; `ops::call` finds
+//! the buckets in it. The operations are methods of `Engine` in `ops/`, `pi/`, `robust/` and
+//! `membarrier/`.
 
 use core::ptr::NonNull;
 
@@ -12,49 +13,74 @@ use crate::table::plan::{self, MOST_BUCKETS, Plan};
 use crate::table::resize::{self, Resize};
 use crate::{Host, Space};
 
-/// The most nodes that a machine is split into.
+/// The largest number of nodes that a machine may have: the upper limit of [`Config::nodes`].
 pub const MOST_NODES: usize = 64;
-/// How an engine is laid out.
+/// The layout of an engine: how many buckets its global table has, and which spaces use it.
+///
+/// [`for_processors`](Self::for_processors) and [`small`](Self::small) give the two usual layouts;
+/// the fields may be changed afterwards.
+///
+/// ```
+/// use leeward_engine::{Config, Engine, Heap, NoEngine, parking::Process};
+///
+/// // In earnest: a number from the system's random source.
+/// let seed = 0x1f3a_55e0_9c27_d481;
+/// // A machine of 8 processors in 2 nodes, with 2,048 buckets at each.
+/// let config = Config { nodes: 2, ..Config::for_processors(8, seed) };
+/// assert_eq!(config.buckets, 2048);
+/// let engine = Engine::<Process>::new(config, Heap).unwrap();
+/// assert_eq!(engine.config(), &config);
+///
+/// let wrong = Config { buckets: 100, ..Config::small(seed) };
+/// assert_eq!(Engine::<Process>::new(wrong, Heap).err(), Some(NoEngine::Config));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Nodes of the machine, between which the global table is split; 1 to [`MOST_NODES`].
+    /// The number of the machine's nodes, between which the global table is split: 1 to
+    /// [`MOST_NODES`].
     pub nodes: u32,
-    /// Buckets of the global table, for each node; a power of two up to [`MOST_BUCKETS`].
+    /// The number of buckets of the global table at each node: a power of two up to
+    /// [`MOST_BUCKETS`]. A bucket takes 128 bytes.
     pub buckets: usize,
-    /// To how many buckets the global table may grow, for each node, when there are more waiters
-    /// than it is for; no more than `buckets`: it does not.
+    /// The number of buckets to which the global table may grow at each node, as more than half of
+    /// its buckets have waiters. If it is not greater than `buckets`, the table does not grow.
     pub most_buckets: usize,
-    /// Spaces have tables of their own. Without, the global one serves all: for tiny systems.
+    /// True if each space with several threads gets a private table. If false, the global table
+    /// serves all spaces: for tiny systems.
     pub private_tables: bool,
-    /// A random number that users do not know: it keeps them from choosing buckets.
+    /// A random number that programs do not know. It enters the hash of each key, so that a program
+    /// that chooses addresses cannot choose buckets.
     pub seed: u64,
 }
 
 impl Config {
-    /// For a machine with so many processors, in one node.
+    /// Returns the layout for a machine with `processors` processors in one node: 256 buckets for
+    /// each processor, rounded up to a power of two, 65,536 at most at first. The global table
+    /// grows up to [`MOST_BUCKETS`], and spaces have private tables.
     pub const fn for_processors(processors: u32, seed: u64) -> Config {
         let wanted = if processors > 256 { 1 << 16 } else { 256 * processors as usize };
         let buckets = wanted.next_power_of_two();
         Config { nodes: 1, buckets, most_buckets: MOST_BUCKETS, private_tables: true, seed }
     }
 
-    /// For tiny systems: 16 buckets (2 KiB) for everybody, and never more.
+    /// Returns the layout for tiny systems: 16 buckets (2 KiB) for all spaces together. The table
+    /// never grows, and spaces have no private tables.
     pub const fn small(seed: u64) -> Config {
         Config { nodes: 1, buckets: 16, most_buckets: 16, private_tables: false, seed }
     }
 
-    /// The same, with tables for spaces of their own.
+    /// Returns this layout with private tables for spaces.
     pub const fn with_private_tables(self) -> Config {
         Config { private_tables: true, ..self }
     }
 }
 
-/// Why there is no engine.
+/// The reason why [`Engine::new`] made no engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoEngine {
-    /// The configuration's numbers are out of range.
+    /// A number of the [`Config`] is out of range.
     Config,
-    /// No memory for the global table.
+    /// The [`Memory`](crate::Memory) had no block for the global table.
     Memory,
 }
 
@@ -69,11 +95,57 @@ impl core::fmt::Display for NoEngine {
 
 impl core::error::Error for NoEngine {}
 
-/// A futex engine: what a kernel keeps of futexes, as a value. Any number of address spaces use it,
-/// and any number of engines may be.
+/// A futex engine: what a kernel keeps of futexes, as a value. One engine serves any number of
+/// address spaces, and any number of engines may exist.
+///
+/// A kernel makes one at boot and calls [`syscall`](Self::syscall) from its system call table;
+/// other systems call the operations by name. Every operation takes the [`Host`] of the calling
+/// thread.
+///
+/// ```
+/// use leeward_engine::parking::Process;
+/// use leeward_engine::{Config, Engine, Heap, Wait, Word};
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// let engine = Engine::new(Config::for_processors(4, 0x5eed), Heap).unwrap();
+/// // SAFETY: the only word that is named is aligned, and outlives the calls.
+/// let host = unsafe { Process::new(2, 0x5eed) };
+/// let ready = AtomicU32::new(0);
+/// let word = Word::private(ready.as_ptr().expose_provenance() as u64);
+///
+/// std::thread::scope(|threads| {
+///     threads.spawn(|| {
+///         ready.store(1, Ordering::Release);
+///         engine.wake(&host, word, 1, u32::MAX).unwrap();
+///     });
+///     while ready.load(Ordering::Acquire) == 0 {
+///         engine.wait(&host, word, 0, u32::MAX, None).unwrap();
+///     }
+/// });
+/// assert_eq!(engine.wait(&host, word, 0, u32::MAX, None), Ok(Wait::Changed));
+/// ```
+///
+/// # Cost
+/// An engine takes 608 bytes, and 128 bytes for each bucket of the global table. Waiting allocates
+/// nothing. A wake that finds no waiter takes no lock ([`wake`](Self::wake)).
+///
+/// # Signals
+/// Whether an operation may be called by a handler of a signal is the host's to say: a handler may
+/// meet a bucket's lock that its own thread holds. [`Host::preempt_off`] and [`Host::defer_wake`]
+/// tell what a host can do about that.
+///
+/// # Fork
+/// In a kernel a fork makes a new [`Space`] and leaves the engine alone. An engine that lies in the
+/// memory of a process which forks is copied with the locks that the parent's other threads held
+/// and with waiters on their stacks: the child makes a new engine and leaves the copy alone.
+///
+/// # Panics
+/// No argument makes an operation panic. A panic of a host's callback passes through the operation
+/// ([`Host`], "Panics").
 pub struct Engine<H: Host> {
     /// The first table of each node.
     nodes: [Option<NonNull<Table<H>>>; MOST_NODES],
+    /// The state of the global table's resizing.
     resize: Resize,
     pub(crate) config: Config,
     memory: H::Memory,
@@ -86,10 +158,11 @@ unsafe impl<H: Host> Send for Engine<H> where H::Task: Send {}
 unsafe impl<H: Host> Sync for Engine<H> where H::Task: Send {}
 
 impl<H: Host> Engine<H> {
-    /// An engine with its global table, allocated node by node.
+    /// Makes an engine with its global table, which is allocated node by node.
     ///
     /// # Errors
-    /// [`NoEngine`].
+    /// [`NoEngine::Config`] if `config` is out of range, [`NoEngine::Memory`] if `memory` has no
+    /// block for a node's table.
     pub fn new(config: Config, memory: H::Memory) -> Result<Engine<H>, NoEngine> {
         let nodes = config.nodes as usize;
         let buckets_fit = config.buckets.is_power_of_two() && config.buckets <= MOST_BUCKETS;
@@ -107,15 +180,17 @@ impl<H: Host> Engine<H> {
         Ok(engine)
     }
 
-    /// How it is laid out.
+    /// Returns the layout that the engine was made with.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// A thread of `host`'s space is about to be created, the second or a later one: the space gets
-    /// its table, or a larger one, before it is needed. Needs not be called; a wait does the same.
-    /// Waiters of the space in the global table put it off, and so does a thread that enlarges the
-    /// space's table just then.
+    /// Prepares the space of `host` for `threads` threads: makes its private table, or a larger
+    /// one, before it is needed. A system may call this when it creates the second or a later
+    /// thread of a space. It need not, since a wait does the same.
+    ///
+    /// Does nothing if the table is large enough, while waiters of the space are in the global
+    /// table, while another thread enlarges the space's table, or if there is no memory.
     pub fn reserve(&self, host: &H, threads: u32) {
         self.reserve_for(host, host.space(), threads);
     }
@@ -126,7 +201,8 @@ impl<H: Host> Engine<H> {
         }
     }
 
-    /// What the global table did. Takes each bucket's lock in turn.
+    /// Returns what the global table did, all nodes together. Takes each bucket's lock in turn: for
+    /// tests and operators.
     pub fn stats(&self, host: &H) -> Stats {
         let mut stats = Stats { refused: self.resize.refused(), ..Stats::default() };
         for node in self.tables() {
@@ -136,7 +212,8 @@ impl<H: Host> Engine<H> {
         stats
     }
 
-    /// What the global table's part at one node did; `None` if there is none with that number.
+    /// Returns what the global table's part at one node did; `None` if no node has that number.
+    /// Takes each bucket's lock in turn.
     pub fn node_stats(&self, host: &H, node: u32) -> Option<Stats> {
         let table = self.tables().nth(node as usize)?;
         let mut stats = Stats { buckets: table.len(), ..Stats::default() };
@@ -144,24 +221,24 @@ impl<H: Host> Engine<H> {
         Some(stats)
     }
 
-    /// Where its memory comes from.
+    /// Returns where the global table's memory comes from.
     pub(crate) fn memory(&self) -> &H::Memory {
         &self.memory
     }
 
-    /// Who waits for whom with priority inheritance.
+    /// Returns the graph of the threads that wait with priority inheritance.
     pub(crate) fn graph(&self) -> &Graph<H> {
         &self.graph
     }
 
-    /// The table that serves, node by node.
+    /// Iterates over the tables that serve now, one for each node.
     fn tables(&self) -> impl Iterator<Item = &Table<H>> {
         // SAFETY: freed with the engine.
         self.nodes.iter().flatten().map(|table| unsafe { table.as_ref() }.latest().newest())
     }
 
-    /// The first global table of a key's node: the one that the word names, else by the middle of
-    /// the hash.
+    /// Returns the first global table of a key's node: the node that the word names, else one
+    /// chosen by the middle of the hash.
     #[inline]
     pub(crate) fn node(&self, key: &Key, hash: u64) -> &Table<H> {
         let hashed = || (u64::from((hash >> 16) as u32) * u64::from(self.config.nodes)) >> 32;
@@ -171,8 +248,8 @@ impl<H: Host> Engine<H> {
         unsafe { table.as_ref() }
     }
 
-    /// Makes the global table of a key's node larger, where it is too small: the key's bucket
-    /// looked crowded.
+    /// Enlarges the global table of a key's node if it is too small. Called when the key's bucket
+    /// looks crowded.
     pub(crate) fn fit_global(&self, host: &H, key: &Key) {
         let hash = key.hash(self.config.seed);
         let first = self.node(key, hash);
@@ -184,7 +261,7 @@ impl<H: Host> Engine<H> {
         self.enlarge(host, first, len);
     }
 
-    /// A larger table for a node, unless it has as many buckets by now.
+    /// Replaces a node's table by one of `len` buckets, unless it has as many by now.
     pub(crate) fn enlarge(&self, host: &H, first: &Table<H>, len: usize) {
         self.resize.alone(|| {
             let old = first.latest();
@@ -206,7 +283,7 @@ impl<H: Host> Drop for Engine<H> {
         for first in self.nodes.iter_mut().filter_map(Option::take) {
             // SAFETY: freed here.
             let latest = unsafe { first.as_ref() }.latest().newest().block();
-            // SAFETY: ours, with those that it replaced; whoever used it borrowed the engine.
+            // SAFETY: ours, with those that it replaced; every use of them borrowed the engine.
             unsafe { Table::free(latest, &self.memory) };
         }
     }

@@ -1,6 +1,16 @@
-//! Error numbers, as Linux's on every architecture that this engine knows.
+//! Error numbers: those of Linux, which are the same on every architecture that this engine knows.
 
-/// An error number: what a system call answers, negated.
+/// An error number of Linux's. A system call answers it negated.
+///
+/// ```
+/// use leeward_engine::Errno;
+///
+/// assert_eq!(Errno::EAGAIN.number(), 11);
+/// assert_eq!(Errno::EAGAIN.answer(), -11);
+/// assert_eq!(Errno::EAGAIN.to_string(), "EAGAIN");
+/// // A host may answer with numbers that the engine has no name for.
+/// assert_eq!(Errno::from_number(13).name(), None);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Errno(u16);
 
@@ -9,7 +19,7 @@ macro_rules! errnos {
         impl Errno {
             $(#[doc = $what] pub const $name: Errno = Errno($number);)*
 
-            /// Its name, if it is one that the engine answers.
+            /// Returns the number's name if the engine answers that number itself.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($number => Some(stringify!($name)),)*
@@ -21,30 +31,30 @@ macro_rules! errnos {
 }
 
 errnos! {
-    EPERM = 1: "Not permitted.",
-    ESRCH = 3: "No such thread.",
-    EINTR = 4: "Interrupted by a signal; nothing has happened.",
+    EPERM = 1: "The operation is not permitted.",
+    ESRCH = 3: "There is no such thread.",
+    EINTR = 4: "A signal interrupted the operation, which has done nothing.",
     EAGAIN = 11: "The word did not hold the expected value.",
-    ENOMEM = 12: "No memory.",
-    EFAULT = 14: "An address that cannot be used so.",
-    EINVAL = 22: "Arguments that make no sense.",
-    EDEADLK = 35: "It would wait for itself.",
-    ENOSYS = 38: "No such operation.",
-    ETIMEDOUT = 110: "The time is up.",
+    ENOMEM = 12: "There is no memory.",
+    EFAULT = 14: "An address cannot be used in this way.",
+    EINVAL = 22: "The arguments make no sense.",
+    EDEADLK = 35: "The thread would wait for itself.",
+    ENOSYS = 38: "There is no such operation.",
+    ETIMEDOUT = 110: "The deadline has passed.",
 }
 
 impl Errno {
-    /// The number, positive.
+    /// Returns the number, positive.
     pub const fn number(self) -> u16 {
         self.0
     }
 
-    /// What a system call returns for it: the number, negative.
+    /// Returns what a system call answers for this error: the number, negated.
     pub const fn answer(self) -> i64 {
         -(self.0 as i64)
     }
 
-    /// One of the host's own.
+    /// Makes an error of a number of the host's own, which need not be one that the engine knows.
     pub const fn from_number(number: u16) -> Errno {
         Errno(number)
     }

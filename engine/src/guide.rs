@@ -1,11 +1,11 @@
 //! The book of the engine, page by page: how each part works, why it is right, and how to write a
 //! host.
 //!
-//! The same pages lie in the repository's `docs/engine`.
-//! This module is there in documentation only.
+//! The same pages lie in the repository's `docs/engine`. This module exists in the documentation
+//! only.
 
-/// A page. Its links to other pages lead to modules here: of two definitions of a link the first
-/// counts, and the page's own, which names the file, comes second.
+/// A page of the book. Its links to other pages lead to modules here: of two definitions of a link
+/// the first counts, and the page's own, which names the file, comes second.
 #[rustfmt::skip]
 macro_rules! page {
     ($name:ident, $file:literal) => {

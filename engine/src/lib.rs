@@ -1,11 +1,11 @@
-//! The kernel's half of futexes as a library, for whoever serves them to others: kernels, library
-//! OSes, sandboxes, emulators, wasm and green-thread runtimes.
+//! The kernel's half of futexes as a library, for authors of kernels, library OSes, sandboxes,
+//! emulators, and wasm and green-thread runtimes.
 //!
-//! `no_std`, no dependency, no global state, no thread-local storage. The system that it is built
-//! into is a [`Host`]; a value of it stands for the calling thread. An [`Engine`] has the table
-//! that all address spaces share; a [`Space`] has one of its own for private futexes. Waiters lie
-//! where they wait: on a stack ([`Engine::wait`]) or in a future ([`Engine::wait_async`]), in one
-//! queue.
+//! The crate is `no_std` with `alloc`. It has no dependency, no global state and no thread-local
+//! storage. The system that embeds it implements [`Host`]; a value of that type stands for the
+//! calling thread. An [`Engine`] has the table that all address spaces share; a [`Space`] has a
+//! table of its own for private futexes. A waiter lies where it waits, on a stack
+//! ([`Engine::wait`]) or in a future ([`Engine::wait_async`]), and both kinds are in one queue.
 //!
 //! | operation | here | decoded from |
 //! |---|---|---|
@@ -21,13 +21,14 @@
 //! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
 //!
 //! # Porting
-//! `examples/kernel_host.rs` is a whole host with its explanation: a kernel small enough to be an
-//! example, and what takes the place of each part in a real one.
+//! `examples/kernel_host.rs` is a complete host that explains itself: a kernel small enough to be
+//! an example, with what takes the place of each part in a real kernel. [`Host`] has the smallest
+//! example.
 //!
-//! A library OS in user space needs the methods of [`Host`] in this order; each step works, and can
-//! be tried before the next:
+//! A library OS in user space writes the methods of [`Host`] in this order. Each step works by
+//! itself and can be tried before the next:
 //!
-//! | step | methods | with them |
+//! | step | methods | what works with them |
 //! |---|---|---|
 //! | 1 | `space`, `threads`, `in_range`, `load`, `compare_exchange`, `read`, `fault_in`; `task`, `park`, `unpark` | private futexes, without time. Where its threads are Linux's, the sleep is `parking::park`, by `parking::Parked` |
 //! | 2 | `now` | deadlines (`parking::now`) |
@@ -38,12 +39,12 @@
 //! | 7 | `unpark_all`, `fetch_op` | wakes of many by fewer calls; WAKE_OP in one instruction |
 //! | 8 | [`RobustHost`]; [`Inheritance`]; [`Nodes`]; [`Processors`] | robust lists; priority inheritance; NUMA; membarrier |
 //!
-//! Before its step a method that the trait demands answers what ends the operation: `now` 0 (no
-//! call with a deadline is served yet), `resolve_shared` `EFAULT`.
+//! Before its step, a method that the trait demands answers what ends the operation: `now` answers
+//! 0 (no call with a deadline is served yet), `resolve_shared` answers `EFAULT`.
 //!
 //! # Features
-//! `std` (Linux): the `parking` module, a host made of a process's own threads. `simulation`: a
-//! machine to try a kernel on.
+//! `std` (Linux) adds the module `parking`, a host made of a process's own threads. `simulation`
+//! adds a simulated machine on which a kernel's context switch can be tried.
 //!
 //! # Memory
 //! On 64-bit systems, in bytes, with a task handle of one word:
@@ -51,20 +52,23 @@
 //! | what | bytes |
 //! |---|---|
 //! | a waiter | 112 on the waiting thread's stack; 168 in a future; 144 a word of waitv, in the caller's array; 344 with priority inheritance |
-//! | a space | 64, and nothing else as long as its threads are one or nobody has waited |
+//! | a space | 64, and nothing else as long as it has one thread or no wait |
 //! | a space's table | 128 and 128 a bucket: 16 buckets at first, later 4 a thread; 68 a bucket where waiters made it large, up to 262,144; all tables that it ever had are at most twice the last |
 //! | an engine | 608, and for each node a table: 256 buckets a processor, or 16 in the small configuration |
 //!
-//! On the stack an operation takes 2.4 KiB at most, of which a wait's waiter is a part (measured on
-//! x86-64 with the parking host; `tests/stack.rs` tells what each takes, a wake of one 0.4 KiB).
-//! What a host's own methods take comes on top.
+//! An operation takes at most 2.4 KiB of stack, a wait's waiter included (measured on x86-64 with
+//! the parking host). `tests/stack.rs` measures each operation; a wake of one waiter takes 0.4 KiB.
+//! What the host's own methods take comes on top.
 //!
 //! # Bad input
-//! Any argument and any contents of user memory end in an [`Errno`]: no panic, no lock left held. A
-//! bucket's lock is held for at most two passes over the waiters of that bucket, the locks of two
-//! (wake-op; requeue, with one pass more) for those over both; with priority inheritance also, for
-//! each owner in a chain of 1,024 at most, for a dozen steps in trees, each of the logarithm of all
-//! threads that wait so (and in a requeue, once for each waiter that is moved).
+//! Any argument and any contents of user memory end in an [`Errno`]: no panic, and no lock is left
+//! held.
+//!
+//! An operation on one word holds a bucket's lock for at most two passes over the waiters of that
+//! bucket. An operation on two words holds the locks of both buckets for as much over both:
+//! wake-op, and requeue with one pass more. With priority inheritance an operation also takes, for
+//! each owner in a chain of at most 1,024, a dozen steps in trees, each of the logarithm of all
+//! threads that wait so; a requeue does that once for each waiter that it moves.
 
 #![no_std]
 

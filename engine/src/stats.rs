@@ -1,29 +1,32 @@
-//! What a store did, for tests and operators: counted under the buckets' locks, so that counting
-//! costs no line of its own.
+//! What the tables of a space or of the engine did, for tests and operators. The counters lie in
+//! the buckets and change under their locks, so that counting costs no cache line of its own.
 
 use crate::table::Table;
 use crate::table::space::PrivateTable;
 use crate::{Host, Space};
 
-/// What a store (a space's own, or the engine's global one) did since it was made.
+/// What the tables of a space ([`Space::stats`]) or of an engine
+/// ([`Engine::stats`](crate::Engine::stats)) did since they were made.
+///
+/// Reading it takes each bucket's lock in turn, so the numbers are not of one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Waits that were queued in it.
+    /// How many waiters were queued. A waiter that a requeue moves is not counted again.
     pub queued: u64,
-    /// Times that one of its locks was taken.
+    /// How often a lock of a bucket was taken.
     pub locked: u64,
-    /// Waiters that are in it.
+    /// How many waiters are queued now.
     pub waiters: u64,
-    /// Buckets that serve.
+    /// How many buckets the table has that serves now.
     pub buckets: usize,
-    /// Bytes of its tables, those that were replaced included.
+    /// How many bytes the tables take, those that were replaced included.
     pub bytes: usize,
-    /// Times that there was no memory for a larger table.
+    /// How often there was no memory for a larger table.
     pub refused: u64,
 }
 
 impl Stats {
-    /// Adds what a table did, and those that it replaced.
+    /// Adds what a table and the tables that it replaced did.
     pub(crate) fn add_tables<H: Host>(&mut self, table: &Table<H>, host: &H, space: &Space<H>) {
         let mut table = Some(table);
         while let Some(current) = table {
@@ -37,7 +40,7 @@ impl Stats {
         for bucket in table.buckets() {
             let mut locked = bucket.lock(host, space);
             let list = locked.list();
-            // The look itself is not counted.
+            // This look at the list does not count.
             list.locked -= 1;
             self.queued += list.queued;
             self.locked += list.locked;
@@ -47,7 +50,8 @@ impl Stats {
 }
 
 impl<H: Host> Space<H> {
-    /// What its own table did. Takes each bucket's lock in turn.
+    /// Returns what the space's private table did; all zero but [`Stats::refused`] while it has
+    /// none. Takes each bucket's lock in turn.
     pub fn stats(&self, host: &H) -> Stats {
         let mut stats = Stats { refused: self.resize().refused(), ..Stats::default() };
         if let PrivateTable::Present(table) = self.private_table() {

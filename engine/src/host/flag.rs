@@ -3,19 +3,25 @@
 use crate::atomic::{AtomicU32, Ordering};
 use crate::mutant::{mutated, order};
 
-/// The word by which a waiter learns that it need wait no longer. It lies in the waiter, which is
-/// gone when its wait has returned: a [`Task`](crate::Host::Task) may keep its address, never a reference.
+/// The word by which a waiter learns that it need wait no longer. The engine gives it to
+/// [`Host::task`](crate::Host::task) and [`Host::park`](crate::Host::park), and wakers change it.
+///
+/// It lies in the waiter, whose memory is gone when its wait has returned: a
+/// [`Task`](crate::Host::Task) may keep its address, never a reference.
 #[repr(transparent)]
 pub struct Flag(pub(crate) AtomicU32);
 
 impl Flag {
-    /// What the word holds as long as there is reason to wait. A host that can sleep on a word
-    /// sleeps while it is this.
+    /// The word's value as long as there is reason to wait. A host that can sleep on a word sleeps
+    /// while the word is this.
     pub const WAITING: u32 = 1;
-    /// The same, and its owner is awake: who wakes it has nobody to unpark.
+    /// The word's value while there is reason to wait and the waiter's owner spins: a waker need
+    /// unpark no thread.
     pub(crate) const SPINNING: u32 = 5;
 
-    /// Whether there is reason to wait.
+    /// Returns true if there is reason to wait.
+    ///
+    /// Memory ordering: what was done before the wake happens before a return of false.
     #[inline]
     pub fn is_waiting(&self) -> bool {
         // Acquire: what was done before the wake happens before the wait's return; partner: the
@@ -23,11 +29,15 @@ impl Flag {
         matches!(self.0.load(order!(Acquire, waiting_acquire)), Flag::WAITING | Flag::SPINNING)
     }
 
-    /// Spins before the sleep: for a host whose threads do, called by the thread that parks, in
-    /// [`Host::park`](crate::Host::park). Rechecks the flag as long as there is reason to wait and
-    /// `again` says so, which is asked before each recheck and lets some time pass. A wake that
-    /// comes meanwhile unparks nobody, since no thread is asleep. Afterwards, if there is still
-    /// reason to wait, the word is [`WAITING`](Self::WAITING), and wakes unpark.
+    /// Spins before the sleep, as long as there is reason to wait and `again` returns true. The
+    /// thread that parks calls it, in [`Host::park`](crate::Host::park). `again` is called before
+    /// each recheck of the flag, and lets some time pass.
+    ///
+    /// A wake that comes meanwhile unparks no thread, since none is asleep. When this returns and
+    /// there is still reason to wait, the word is [`WAITING`](Self::WAITING), and wakes unpark,
+    /// also where `again` panics.
+    ///
+    /// # Signals
     ///
     /// A spin is time that passes between the engine's comparison of the word and the sleep. Where
     /// handlers of signals run on the thread itself, one may run meanwhile and change the word:
@@ -39,31 +49,35 @@ impl Flag {
     /// [`Host::unpark`](crate::Host::unpark).
     pub fn spin(&self, again: impl FnMut() -> bool) {
         let mut again = again;
-        // Relaxed, all of them: what is found is read again by `is_waiting`, with its acquire. One
-        // word, and every step of it an exchange: whoever wakes finds that its owner spins, which
-        // then sees that it was woken; or finds that it waits, and unparks.
+        // Relaxed, all of them: what is found is read again by `is_waiting`, with its acquire.
+        // Every step of a spin and of a wake is an exchange of this one word:
+        // - if the waker finds that the owner spins, it unparks no thread, and the owner then sees
+        //   that it was woken;
+        // - if the waker finds that the owner waits, it unparks it.
         if self.0.compare_exchange(Flag::WAITING, Flag::SPINNING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return;
         }
-        // Also where `again` panics: the wait is left then, by who waits.
+        // Its drop ends the spin also where `again` panics: the owner then leaves the wait.
         let _spinning = Spinning(self);
         while again() && self.0.load(Ordering::Relaxed) == Flag::SPINNING {}
     }
 
-    /// One for a group of waiters, which waits.
+    /// Makes the flag of a group of waiters, which waits.
     pub(crate) fn new_group() -> Flag {
         Flag(AtomicU32::new(Flag::WAITING))
     }
 
-    /// One of the group is about to be woken, under its bucket's lock.
+    /// Tells the group's owner that one of the group is about to be woken; under that waiter's
+    /// bucket's lock.
     pub(crate) fn tell_group(&self) {
-        // Release: the waiter's bucket, whose lock the group's owner takes next, is seen; partner:
+        // Release: the owner sees the waiter's bucket, whose lock it takes next; partner:
         // `is_waiting`.
         self.0.store(0, Ordering::Release);
     }
 
-    /// The word's address, to sleep on. Only the engine writes it: what it says decides whether the
-    /// waiter may go, so it is not handed out as something that safe code could store to.
+    /// Returns the word's address, to sleep on. Only the engine writes the word: it decides whether
+    /// the waiter's memory may go, so it is not handed out as something that safe code could store
+    /// to.
     ///
     /// ```compile_fail
     /// # use core::sync::atomic::Ordering;
@@ -77,7 +91,7 @@ impl Flag {
     }
 }
 
-/// Its owner spins until this goes.
+/// A spin of the flag's owner, which ends when this is dropped.
 struct Spinning<'a>(&'a Flag);
 
 impl Drop for Spinning<'_> {
@@ -87,7 +101,7 @@ impl Drop for Spinning<'_> {
             word.store(Flag::WAITING, Ordering::Relaxed);
             return;
         }
-        // Relaxed: as in `spin`. An error: it was woken meanwhile.
+        // Relaxed: as in `spin`. An error says that the owner was woken meanwhile.
         let _ = word.compare_exchange(Flag::SPINNING, Flag::WAITING, Ordering::Relaxed, Ordering::Relaxed);
     }
 }

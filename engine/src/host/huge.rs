@@ -1,15 +1,17 @@
-//! Huge pages for large tables: a key's bucket is anywhere in its table, and finding a page that no
-//! translation is kept of takes as long as the line that is read there.
+//! Huge pages for large tables, for `memory`. The bucket of a key is anywhere in its table, and
+//! finding a page of which the processor keeps no translation takes as long as the cache line that
+//! is read there.
 
 use core::ptr::NonNull;
 
-/// Asks Linux to back whole huge pages of a block by such. A hint: what it answers changes nothing.
+/// Asks Linux to back the whole huge pages of a block by huge pages. A hint: the answer changes
+/// nothing.
 #[cfg(all(feature = "std", target_os = "linux", not(leeward_loom)))]
 pub(crate) fn ask(block: NonNull<u8>, size: usize) {
     // SAFETY: the block is the caller's, and its contents are not changed.
     unsafe { libc::madvise(block.as_ptr().cast(), size, libc::MADV_HUGEPAGE) };
 }
 
-/// Nobody to ask.
+/// Does nothing: this system is not asked for huge pages.
 #[cfg(not(all(feature = "std", target_os = "linux", not(leeward_loom))))]
 pub(crate) fn ask(_: NonNull<u8>, _: usize) {}

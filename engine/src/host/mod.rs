@@ -1,9 +1,9 @@
 //! What the engine asks of the system that it is built into.
 //!
-//! A value of a [`Host`] stands for the calling thread: every operation takes one. A kernel makes
-//! it of nothing (its `current`), a sandbox of its thread and its process, a runtime of its
-//! instance. So the engine needs no thread-local storage, and one engine serves any number of
-//! address spaces.
+//! A value of a [`Host`] stands for the calling thread: every operation takes one. In a kernel it
+//! is a type without fields that asks for the current thread, in a sandbox the thread and its
+//! process, in a runtime the instance. So the engine needs no thread-local storage, and one engine
+//! serves any number of address spaces.
 
 pub(crate) mod flag;
 pub(crate) mod host_vec;
@@ -17,82 +17,100 @@ pub(crate) mod robust;
 
 use crate::{Address, Engine, Errno, Flag, Inheritance, Memory, Nodes, Processors, SharedKey, Space, Word};
 
-/// User memory is not there, or not so: the access would have to sleep, or cannot be.
+/// An access to user memory that could not be made: the page is not there, or may not be accessed
+/// so, or the access would have to sleep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault;
 
-/// What is going to be done to a word.
+/// What an operation is going to do to a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Read, or looked up only.
+    /// The word is read, or its address is only looked up.
     Read,
-    /// Written.
+    /// The word is written.
     Write,
 }
 
-/// A clock.
+/// A clock of the host's, by which deadlines are told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clock {
-    /// One that only goes forward.
+    /// A clock that only goes forward.
     Monotonic,
     /// The time of day, which may be set.
     Realtime,
 }
 
-/// A point in time.
+/// A point in time at which a wait gives up.
+///
+/// ```
+/// use leeward_engine::{Clock, Deadline, Wait, parking};
+/// use std::sync::atomic::AtomicU32;
+///
+/// let lot = parking::ParkingLot::new(2).unwrap();
+/// let at = parking::now(Clock::Monotonic) + 1_000_000;
+/// let in_a_millisecond = Deadline { clock: Clock::Monotonic, at };
+/// assert_eq!(lot.wait(&AtomicU32::new(0), 0, Some(in_a_millisecond)), Wait::TimedOut);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Deadline {
-    /// On which clock.
+    /// The clock that tells the time.
     pub clock: Clock,
-    /// Nanoseconds since the clock's beginning; `u64::MAX` never comes.
+    /// The time, in nanoseconds since the clock's beginning; `u64::MAX` never comes.
     pub at: u64,
 }
 
-/// Why [`Host::park`] returned.
+/// The reason why [`Host::park`] returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParkEnd {
-    /// Unparked; or for no reason. The engine looks at the flag.
+    /// The thread was unparked, or woke for no reason. The engine looks at the flag.
     Unparked,
-    /// The deadline has come.
+    /// The deadline has passed.
     TimedOut,
-    /// A signal is to be handled, or the thread is to die.
+    /// A signal is to be handled, or the thread is to exit.
     Interrupted,
-    /// Awake for no reason, and a handler of a signal may have run on this thread since
-    /// [`Host::task`] was asked for it, or since the last such end: the engine compares the word
-    /// again before it parks again (see [`Host::park`], "Signals").
+    /// The thread is awake, and a handler of a signal may have run on it since [`Host::task`] was
+    /// called for it, or since the last such end. The engine compares the word again before the
+    /// thread parks again (see [`Host::park`], "Signals").
     Recheck,
 }
 
-/// A waiting thread's place in the queue: lower numbers are woken first, equal ones in the order in
-/// which they came.
+/// The urgency of a waiting thread: lower numbers are woken first, equal ones in the order in which
+/// they came.
 ///
-/// Linux puts real-time threads before all others by their priority, and all others behind them as
+/// Linux puts real-time threads first, by their priority, and all other threads after them as
 /// equals.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Priority(pub u32);
 
 impl Priority {
-    /// A thread like most.
+    /// The priority of an ordinary thread, the least urgent one.
     pub const NORMAL: Priority = Priority(u32::MAX);
 }
 
-/// What is done to a word by WAKE_OP.
+/// The arithmetic by which WAKE_OP changes a word ([`WakeOp`](crate::WakeOp)).
+///
+/// ```
+/// use leeward_engine::Arithmetic;
+///
+/// assert_eq!(Arithmetic::AndNot.apply(0b1110, 0b0110), 0b1000);
+/// assert_eq!(Arithmetic::Add.apply(u32::MAX, 2), 1);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arithmetic {
-    /// The argument is stored.
+    /// Stores the argument.
     Set,
-    /// The argument is added; wraps around.
+    /// Adds the argument, and wraps around.
     Add,
-    /// The argument's bits are set.
+    /// Sets the argument's bits.
     Or,
-    /// The argument's bits are cleared.
+    /// Clears the argument's bits.
     AndNot,
-    /// The argument's bits are turned over.
+    /// Inverts the argument's bits.
     Xor,
 }
 
 impl Arithmetic {
-    /// What the word becomes.
+    /// Returns the word's new value.
     pub const fn apply(self, old: u32, argument: u32) -> u32 {
         match self {
             Arithmetic::Set => argument,
@@ -104,81 +122,176 @@ impl Arithmetic {
     }
 }
 
-/// What [`Host::unpark_all`] is given of what one call of the engine wakes.
+/// How much of what one call of the engine wakes is given to a call of [`Host::unpark_all`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
-    /// All of it.
+    /// All threads that the call wakes.
     All,
-    /// Some: more will follow.
+    /// Some of them: more will follow.
     Some,
-    /// What was left, perhaps nobody.
+    /// The last of them, perhaps none. It follows each series of `Some`.
     Rest,
 }
 
-/// How often [`Host::fetch_op`] tries, under the locks of two buckets, before it gives way.
+/// How often the default [`Host::fetch_op`] tries, under the locks of two buckets, before it gives
+/// up.
 const TRIES: u32 = 64;
 
 /// The calling thread, and the system around it.
 ///
-/// # No lock is held
-/// when [`fault_in`](Self::fault_in), [`read`](Self::read),
-/// [`resolve_shared`](Self::resolve_shared), [`park`](Self::park), [`unpark`](Self::unpark) or a
-/// [`Memory`] is called: these may sleep. The lock of a bucket (or of two) may be held, between
-/// [`preempt_off`](Self::preempt_off) and [`preempt_on`](Self::preempt_on), when
-/// [`load`](Self::load), [`compare_exchange`](Self::compare_exchange) and
-/// [`fetch_op`](Self::fetch_op) are called: these must not sleep, and must not call the engine. The
-/// same goes for most of [`Inheritance`].
+/// A host decides what memory an address is, how a thread sleeps, and what the time is; the engine
+/// decides which thread sleeps and which is woken. `examples/kernel_host.rs` is a kernel's host;
+/// the one below is the smallest that works: threads of the standard library, private words, no
+/// deadlines.
 ///
-/// A host that breaks a rule breaks its own waits; it cannot make the engine touch memory that it
-/// must not.
+/// ```
+/// use leeward_engine::{
+///     Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd,
+///     SharedKey, Space, Word,
+/// };
+/// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+/// use std::thread::{self, Thread};
+///
+/// /// A process whose user memory is two words, at the addresses 0 and 4.
+/// struct Program {
+///     space: Space<Program>,
+///     words: [AtomicU32; 2],
+/// }
+///
+/// impl Program {
+///     fn word(&self, address: Address) -> Result<&AtomicU32, Fault> {
+///         self.words.get(address as usize / 4).ok_or(Fault)
+///     }
+/// }
+///
+/// impl Host for Program {
+///     type Task = Thread;
+///     type Memory = Heap;
+///
+///     fn space(&self) -> &Space<Program> {
+///         &self.space
+///     }
+///     fn threads(&self) -> u32 {
+///         2
+///     }
+///     fn in_range(&self, address: Address) -> bool {
+///         address < 8
+///     }
+///     fn load(&self, address: Address) -> Result<u32, Fault> {
+///         Ok(self.word(address)?.load(SeqCst))
+///     }
+///     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
+///         let word = self.word(address)?;
+///         let (Ok(was) | Err(was)) = word.compare_exchange(old, new, SeqCst, SeqCst);
+///         Ok(was)
+///     }
+///     fn read(&self, _: Address, _: &mut [u8]) -> Result<(), Fault> {
+///         Err(Fault)
+///     }
+///     fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
+///         Err(Errno::EFAULT)
+///     }
+///     fn resolve_shared(&self, _: Address, _: Access) -> Result<SharedKey, Errno> {
+///         Err(Errno::EFAULT)
+///     }
+///     fn task(&self, _: &Flag) -> Thread {
+///         thread::current()
+///     }
+///     fn park(&self, flag: &Flag, _: Option<Deadline>) -> ParkEnd {
+///         // An unpark that comes before the park ends it.
+///         while flag.is_waiting() {
+///             thread::park();
+///         }
+///         ParkEnd::Unparked
+///     }
+///     fn unpark(&self, task: Thread) {
+///         task.unpark();
+///     }
+///     fn now(&self, _: Clock) -> u64 {
+///         0
+///     }
+///     fn spin(&self, _: u32) {
+///         thread::yield_now();
+///     }
+/// }
+///
+/// let engine = Engine::new(Config::small(7), Heap).unwrap();
+/// let program = Program { space: Space::new(1, 7, Heap), words: Default::default() };
+/// thread::scope(|threads| {
+///     threads.spawn(|| {
+///         program.words[1].store(1, SeqCst);
+///         engine.wake(&program, Word::private(4), 1, u32::MAX).unwrap();
+///     });
+///     while program.words[1].load(SeqCst) == 0 {
+///         engine.wait(&program, Word::private(4), 0, u32::MAX, None).unwrap();
+///     }
+/// });
+/// ```
+///
+/// # Locks
+/// No lock is held when the engine calls [`fault_in`](Self::fault_in), [`read`](Self::read),
+/// [`resolve_shared`](Self::resolve_shared), [`task`](Self::task), [`park`](Self::park),
+/// [`unpark`](Self::unpark), [`unpark_all`](Self::unpark_all) or a [`Memory`]: these may sleep.
+///
+/// The lock of one bucket, or of two, may be held when it calls [`load`](Self::load),
+/// [`compare_exchange`](Self::compare_exchange) or [`fetch_op`](Self::fetch_op), between
+/// [`preempt_off`](Self::preempt_off) and [`preempt_on`](Self::preempt_on). These methods must not
+/// sleep and must not call the engine. The same holds for most of [`Inheritance`].
+///
+/// A host that breaks a rule breaks its own waits. It cannot make the engine touch memory that the
+/// engine must not touch.
 ///
 /// # Panics
-/// A callback's panic passes through the call that it was made by. On its way the locks are given
-/// up, preemption is turned on again, the call's waiters are taken out of their lists (if a wake
-/// had chosen one by then, the wake is used up), those that it chose itself are unparked, and a
-/// bucket whose waiters are moving to a larger table is moved whole. What the call did to others
-/// stays done. Should a callback panic once more meanwhile, that is a panic within a panic, which
-/// aborts: a waiter that stayed in a list would be found there by others when its memory is gone. A
+/// A callback's panic passes through the call that made it. On its way the engine gives its locks
+/// up, turns preemption on again, takes the call's waiters out of their lists, unparks the threads
+/// that the call itself chose, and finishes the bucket whose waiters are migrating to a larger
+/// table. If a wake had chosen a waiter of the call by then, that wake is used up. What the call
+/// did to other threads stays done.
+///
+/// A callback that panics once more meanwhile aborts the process: a waiter that stayed in a list
+/// would be found there by other threads when its memory is gone. A
 /// [`preempt_off`](Self::preempt_off) that panics counts as not done, a
 /// [`preempt_on`](Self::preempt_on) as done.
 ///
-/// The same holds for an executor's waker, and where a future that waits is dropped.
+/// The same holds for an executor's waker that panics, and for a callback that panics while a
+/// waiting future is dropped.
 pub trait Host: Sized {
-    /// A handle by which a parked thread is woken. It may be used after that thread's wait has
-    /// returned, or the thread has ended: then unparking it does nothing, or ends some other park
-    /// early. An address, a number or a counted reference.
+    /// A handle by which a parked thread is unparked: an address, a number or a counted reference.
+    /// It may be used after that thread's wait has returned, and after the thread has exited: then
+    /// unparking it does nothing, or ends some other park early.
     type Task: Send + 'static;
 
-    /// Where tables come from.
+    /// The memory that tables are allocated from.
     type Memory: Memory;
 
-    /// The calling thread's address space.
+    /// Returns the calling thread's address space, the same one during a call.
     fn space(&self) -> &Space<Self>;
 
-    /// How many threads the space has; tables are sized by it. An estimate will do.
+    /// Returns how many threads the space has. Its table is sized by this; an estimate will do.
     fn threads(&self) -> u32;
 
-    /// Whether user memory can be at `address`: false for the kernel's part. Nothing is looked up.
-    /// Of what is read or written, the first and the last byte are asked for: what lies between two
-    /// addresses that can be, can be too.
+    /// Returns true if user memory can be at `address`; false for the kernel's part. Nothing is
+    /// looked up. The engine asks for the first and the last byte of what it reads or writes: what
+    /// lies between two addresses that can be user memory must be able to be user memory, too.
     fn in_range(&self, address: Address) -> bool;
 
-    /// Reads a word, in one access. Must not sleep: a page that is not there is a [`Fault`].
+    /// Reads a word, in one access. Must not sleep: a page that is not there is a [`Fault`]. Called
+    /// with a bucket's lock held and without.
     ///
     /// # Errors
     /// [`Fault`].
     fn load(&self, address: Address) -> Result<u32, Fault>;
 
-    /// Stores `new` if the word is `old`, in one step with full ordering; what it was. Must not
-    /// sleep.
+    /// Stores `new` if the word is `old`, in one step with full ordering; returns what the word
+    /// was. Must not sleep.
     ///
     /// # Errors
     /// [`Fault`], also where the page cannot be written.
     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault>;
 
-    /// Does `op` to a word in one step with full ordering; what it was, or `None` where others were
-    /// too busy with it: the engine gives up its locks and tries again, 10,000 times at most. Must
-    /// not sleep.
+    /// Does `op` to a word in one step with full ordering; returns what the word was, or `None`
+    /// where other threads changed it too often meanwhile: then the engine gives up its locks and
+    /// tries again, 10,000 times at most. Must not sleep.
     ///
     /// # Errors
     /// [`Fault`], also where the page cannot be written.
@@ -194,135 +307,143 @@ pub trait Host: Sized {
         Ok(None)
     }
 
-    /// Reads user memory, whose first and last byte are [in range](Self::in_range); may sleep.
+    /// Reads user memory, whose first and last byte are [in range](Self::in_range). May sleep.
     ///
     /// # Errors
     /// [`Fault`] if any of it is not there.
     fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault>;
 
-    /// Makes the page of a word accessible; may sleep. After a success the engine tries its access
+    /// Makes the page of a word accessible. May sleep. After a success the engine tries its access
     /// again, however often that takes.
     ///
     /// # Errors
-    /// `EFAULT` where it cannot be; whatever else ends the operation.
+    /// `EFAULT` where the page cannot be accessed; any other number ends the operation, too.
     fn fault_in(&self, address: Address, access: Access) -> Result<(), Errno>;
 
-    /// What is mapped at a shared word; may sleep.
+    /// Looks up what is mapped at a shared word. May sleep.
     ///
     /// # Errors
-    /// `EFAULT` where nothing is, and for memory of this space alone that may only be read, as on
-    /// Linux.
+    /// `EFAULT` where nothing is mapped, and for memory of this space alone that may only be read,
+    /// as on Linux.
     fn resolve_shared(&self, address: Address, access: Access) -> Result<SharedKey, Errno>;
 
-    /// The calling thread's place in a queue.
+    /// Returns the calling thread's urgency: its place among the waiters of a word.
     fn priority(&self) -> Priority {
         Priority::NORMAL
     }
 
-    /// A handle of the calling thread, which is about to [`park`](Self::park) with this flag. Asked
-    /// for before the word is compared, and of several words before the first is.
+    /// Returns a handle of the calling thread, which is about to [`park`](Self::park) with `flag`.
+    /// Called before the word is compared, and for several words before the first is.
     fn task(&self, flag: &Flag) -> Self::Task;
 
-    /// Sleeps until unparked, or until the deadline, or a signal: as long as `flag` says that there
-    /// is reason to. An [`unpark`](Self::unpark) that comes before the sleep must end it, or the
-    /// flag must be looked at after the point from which an unpark would. May end early. A deadline
-    /// that has passed ends it at once. Where wakes come soon, a spin before the sleep spares both
-    /// threads much: [`Flag::spin`].
+    /// Sleeps as long as [`Flag::is_waiting`] says that there is reason to wait, until the thread
+    /// is unparked, or the deadline comes, or a signal.
+    ///
+    /// - An [`unpark`](Self::unpark) that comes before the sleep must end it; or the flag must be
+    ///   looked at after the point from which an unpark would.
+    /// - A deadline that has passed ends the sleep at once.
+    /// - The sleep may end early: the engine looks at the flag and calls again.
+    ///
+    /// Where wakes come soon, a spin before the sleep spares both threads much: [`Flag::spin`].
     ///
     /// # Signals
     /// On Linux no handler of a signal comes between the comparison of a futex word and the sleep:
-    /// a signal that arrives after the comparison ends the call, or has it made again with a new
-    /// comparison. So a handler may change the word and wake no thread. `park` owes the same:
+    /// a signal that arrives after the comparison ends the call, or makes the kernel begin it again
+    /// with a new comparison. So a handler may change the word and wake no thread. `park` owes the
+    /// same:
     ///
-    /// - In a kernel, where handlers run on the way back to the program only, a signal that is
-    ///   pending when `park` is called, or arrives meanwhile, makes it answer
-    ///   [`ParkEnd::Interrupted`]. There is nothing else to do.
+    /// - In a kernel, handlers run on the way back to the program only. A signal that is pending
+    ///   when `park` is called, or arrives meanwhile, makes it answer [`ParkEnd::Interrupted`].
+    ///   There is nothing else to do.
     /// - Where handlers run on the thread itself (a process, a library OS), one may run at any
     ///   instruction. If one may have run since [`task`](Self::task) was called, or since the last
     ///   `Recheck`, `park` answers [`ParkEnd::Recheck`] instead of going to sleep, and the engine
-    ///   compares the word again. What a host cannot find out, it cannot answer: then such a
-    ///   handler has to wake, too. And a sleep that the system begins anew by itself when a handler
-    ///   has run (`SA_RESTART`) has to be ended all the same, since the system compares what the
-    ///   host sleeps on and not the word.
+    ///   compares the word again. What a host cannot find out it cannot answer: such a handler then
+    ///   has to wake, too. A sleep that the system begins anew by itself after a handler
+    ///   (`SA_RESTART`) has to be ended all the same, because the system compares what the host
+    ///   sleeps on and not the word.
     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd;
 
-    /// Ends a thread's [`park`](Self::park).
+    /// Ends the [`park`](Self::park) of the thread with that handle. No lock is held.
     fn unpark(&self, task: Self::Task);
 
-    /// Ends several threads' [`park`](Self::park)s, which one call of the engine woke. If they are
-    /// but [`Part::Some`] of what that call wakes, the host may put it off until the
-    /// [`Part::Rest`], which always comes. Must take all that `tasks` has: the iterator wakes
-    /// futures that are between the threads.
+    /// Ends the [`park`](Self::park)s of several threads, which one call of the engine woke. If
+    /// `part` is [`Part::Some`], the host may put the unparking off until the [`Part::Rest`], which
+    /// always comes. Must take all that `tasks` yields: the iterator wakes the futures that are
+    /// between the threads.
     fn unpark_all(&self, tasks: impl Iterator<Item = Self::Task>, _part: Part) {
         tasks.for_each(|task| self.unpark(task));
     }
 
-    /// Nanoseconds since the clock's beginning.
+    /// Returns the time in nanoseconds since the clock's beginning.
     fn now(&self, clock: Clock) -> u64;
 
-    /// A bucket's lock is about to be taken: a kernel turns preemption off (and interrupts, if it
-    /// wakes from handlers). Calls nest, as a call may hold two locks: preemption is on again with
-    /// as many [`preempt_on`](Self::preempt_on). Must not sleep, nor call the engine.
+    /// Turns preemption off, because a bucket's lock is about to be taken. A kernel also turns
+    /// interrupts off if their handlers wake. Calls nest, as an operation may hold two locks:
+    /// preemption is on again after as many [`preempt_on`](Self::preempt_on). Must not sleep, nor
+    /// call the engine.
     ///
-    /// A host made of threads may block signals here, and so may have handlers that wake, wait and
-    /// move as they like, for two system calls a lock; or it notes that the thread holds a lock,
-    /// for [`defer_wake`](Self::defer_wake). One that does neither has no handlers that call the
-    /// engine: such a call would wait for a lock that its own thread holds.
+    /// A host made of threads has three choices. If it blocks signals here, handlers may wake, wait
+    /// and requeue as they like, for two system calls a lock. If it notes here that the thread
+    /// holds a lock, handlers may wake, by [`defer_wake`](Self::defer_wake). If it does neither, no
+    /// handler may call the engine: such a call would wait for a lock that its own thread holds.
     fn preempt_off(&self) {}
 
-    /// A bucket's lock was given up. Another may still be held, until the last of as many calls.
-    /// When that is given up, the host makes the wakes that it [deferred](Self::defer_wake).
+    /// Turns preemption on again after a bucket's lock was given up, if this is the last of as many
+    /// calls as [`preempt_off`](Self::preempt_off) had. Then no lock is held, and the host makes
+    /// the wakes that it [deferred](Self::defer_wake).
     fn preempt_on(&self) {}
 
-    /// A bucket's lock was found taken so many times in a row: preemption is off, and another lock
-    /// may be held; a kernel does nothing but pause. Where [`preempt_off`](Self::preempt_off) turns
-    /// nothing off, as for the threads of a process, the lock's holder may have lost its processor:
-    /// give the own one away after some tries. Must not call the engine. (Also called, with no lock
-    /// held, where a word is fought for.)
+    /// Lets some time pass, because a bucket's lock was found taken; `tries` says how often in a
+    /// row. Preemption is off, and another lock may be held: a kernel does nothing but pause. Where
+    /// [`preempt_off`](Self::preempt_off) turns nothing off, as for the threads of a process, the
+    /// lock's holder may have lost its processor: give the own one away after some tries. Must not
+    /// call the engine. (Also called, with no lock held, where other threads keep changing a word.)
     ///
     /// # Real-time threads
-    /// Giving the processor away by a yield is a trap where threads have priorities: the yield of a
-    /// real-time thread lets no thread of a lower one run, so if that is the lock's holder, which
-    /// it preempted on the same processor, it spins until the system stops it (Linux: after 950 ms
-    /// of each second), or for ever. After some tries such a thread has to sleep: best until the
-    /// holder, which is lent its priority meanwhile, has given the lock up, else for a moment each
-    /// time. `parking::spin` does both.
+    /// A yield is a trap where threads have priorities. The yield of a real-time thread lets no
+    /// thread of a lower priority run. If that thread is the lock's holder, and was preempted on
+    /// the same processor, the real-time thread spins until the system stops it (Linux: after 950
+    /// ms of each second), or for ever. Such a thread has to sleep after some tries: best until the
+    /// holder, to which its priority is lent meanwhile, has given the lock up, else for a moment
+    /// each time. `parking::spin` does both.
     ///
     /// # Signals
     /// Where a handler of a signal runs on the thread itself and calls the engine, the lock that it
-    /// spins for may be its own thread's, and it spins for ever: nothing that is done here can end
-    /// that. It is prevented in [`preempt_off`](Self::preempt_off), by blocking signals, or for
-    /// wakes by [`defer_wake`](Self::defer_wake). A host that does neither is not
+    /// spins for may be its own thread's. It then spins for ever, and nothing that is done here can
+    /// end that. [`preempt_off`](Self::preempt_off) prevents it by blocking signals, or
+    /// [`defer_wake`](Self::defer_wake) does for wakes. A host that does neither is not
     /// async-signal-safe, not even for wakes.
     fn spin(&self, _tries: u32) {
         core::hint::spin_loop();
     }
 
-    /// Asked before a wake takes a bucket's lock: true if the host makes the wake itself, by the
-    /// same call, when the calling thread has given up the lock that it holds
-    /// ([`preempt_on`](Self::preempt_on)). For hosts whose threads are interrupted by handlers of
-    /// signals that wake, and that do not turn those off in [`preempt_off`](Self::preempt_off): a
-    /// handler that interrupted the holder of a lock would wait for its own thread. The wake
-    /// answers 0 then. `engine` is borrowed by the call that was interrupted, until that call ends,
-    /// if one engine serves the host.
+    /// Returns true if the host makes this wake itself later, by the same call, as soon as the
+    /// calling thread has given up the lock that it holds ([`preempt_on`](Self::preempt_on)).
+    /// Called before a wake takes a bucket's lock; a wake that is deferred answers 0.
+    ///
+    /// This is for hosts whose threads are interrupted by handlers of signals that wake, and that
+    /// do not block signals in [`preempt_off`](Self::preempt_off): a handler that interrupted the
+    /// holder of a lock would wait for its own thread. If one engine serves the host, `engine` is
+    /// borrowed by the call that was interrupted, until that call ends.
     fn defer_wake(&self, engine: &Engine<Self>, word: Word, count: u32, bitset: u32) -> bool {
         let _ = (engine, word, count, bitset);
         false
     }
 
-    /// The machine's nodes. Without: a space's table is wherever memory is, and words that name a
-    /// node are refused.
+    /// Returns the machine's nodes. Without them a space's table is wherever memory is, and words
+    /// that name a node are `EINVAL`.
     fn nodes(&self) -> Option<&dyn Nodes> {
         None
     }
 
-    /// The machine's processors, for membarrier. Without: `ENOSYS`.
+    /// Returns the machine's processors, for membarrier. Without them it is `ENOSYS`.
     fn processors(&self) -> Option<&dyn Processors<Self>> {
         None
     }
 
-    /// Threads and their priorities, for locks that inherit priorities. Without: `ENOSYS`, and the
-    /// compiler leaves the rest out.
+    /// Returns the threads and their priorities, for locks with priority inheritance. Without them
+    /// such operations are `ENOSYS`, and the compiler leaves their code out.
     fn inheritance(&self) -> Option<&dyn Inheritance<Self>> {
         None
     }

@@ -1,9 +1,10 @@
-//! What is done also where a callback of the host's panics: see [`Host`], "Panics".
+//! The guard of a time without preemption, which ends also where a callback of the host panics (see
+//! [`Host`], "Panics"). Held by `table::lock_word` with a bucket's lock.
 
 use crate::Host;
 
-/// Turns preemption off, and on again when it is dropped, also where a callback of the host's
-/// panics.
+/// A time without preemption: from when this is made until it is dropped, also by a panic of a
+/// callback of the host.
 pub(crate) struct PreemptionGuard<'a, H: Host>(&'a H);
 
 impl<'a, H: Host> PreemptionGuard<'a, H> {

@@ -1,34 +1,37 @@
-//! What membarrier asks of the system: its processors. Optional: a host without them has no
-//! membarrier.
+//! What membarrier asks of the system: its processors. Optional: without it membarrier is `ENOSYS`.
+//! Called by `membarrier`.
 
 use crate::{Errno, Host, Space};
 
-/// What a system can do; the rest is refused, and its bits are missing from QUERY. Never changes
-/// while the system runs.
+/// The abilities of a system, as its QUERY reports them; commands that need another are refused.
+/// They never change while the system runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Abilities {
-    /// [`Processors::grace_period`].
+    /// The system has [`Processors::grace_period`]: barriers that wait for context switches.
     pub delayed: bool,
-    /// [`Processors::send`], and the rest that an interrupt takes.
+    /// The system has [`Processors::send`], and the rest that barriers by interrupts take.
     pub expedited: bool,
-    /// [`Interrupt::Core`].
+    /// An interrupt can be an [`Interrupt::Core`].
     pub sync_core: bool,
-    /// [`Interrupt::Restart`].
+    /// An interrupt can be an [`Interrupt::Restart`].
     pub rseq: bool,
 }
 
-/// What a processor does when it is interrupted, before it acknowledges.
+/// What an interrupted processor does before it acknowledges the interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Interrupt {
     /// A full memory barrier.
     Barrier,
-    /// That, and it fetches and decodes what it executes next anew.
+    /// A full memory barrier; and the processor fetches and decodes anew what it executes next.
     Core,
-    /// That, and the thread that it runs starts its restartable sequence anew, if it is in one.
+    /// A full memory barrier; and the thread that the processor runs starts its restartable
+    /// sequence anew, if it is in one.
     Restart,
 }
 
-/// The machine's processors, as the calling thread sees them.
+/// The machine's processors, as the calling thread sees them. [`Host::processors`] answers it. The
+/// feature `simulation` implements it for a simulated machine; `examples/missing_barrier.rs` shows
+/// there what a barrier that is missing in the context switch does.
 ///
 /// # What the context switch owes
 /// Each space has a mask of the processors that may run it ([`ran_on`](Self::ran_on)): a superset,
@@ -41,69 +44,73 @@ pub enum Interrupt {
 ///   tables being the same;
 /// - the thread that a processor runs changes under that processor's run-queue lock.
 ///
-/// The feature `simulation` has a machine on which each of these can be left out, and prints what
+/// The feature `simulation` has a machine on which each of these can be left out; it prints what
 /// then goes wrong.
 pub trait Processors<H: Host> {
-    /// What the system can do.
+    /// Returns what the system can do.
     fn abilities(&self) -> Abilities;
 
-    /// Processors have numbers below this. Of a machine that names none, barriers reach none.
+    /// Returns the number of processors: each has a number below this. A machine that names none
+    /// has no processor that a barrier reaches.
     fn count(&self) -> u32;
 
-    /// Those that are online, of the processors `64 * word` to `64 * word + 63`. One that goes
-    /// offline passes through a context switch.
+    /// Returns the mask of those processors from `64 * word` to `64 * word + 63` that are online.
+    /// One that goes offline passes through a context switch.
     fn online(&self, word: u32) -> u64;
 
-    /// The calling thread is its space's only one. When in doubt, false.
+    /// Returns true if the calling thread is its space's only one; false when in doubt.
     fn alone(&self) -> bool;
 
-    /// From here on the calling thread stays on its processor, which runs no other thread; its
-    /// number. Interrupts are still delivered to it: see [`wait`](Self::wait). No memory is asked
-    /// for, nor given back, until [`unpin`](Self::unpin).
+    /// Pins the calling thread to its processor, which runs no other thread meanwhile; returns the
+    /// processor's number. Interrupts are still delivered to it: see [`wait`](Self::wait). No
+    /// memory is allocated or freed until [`unpin`](Self::unpin).
     fn pin(&self) -> u32;
 
     /// Ends [`pin`](Self::pin).
     fn unpin(&self);
 
-    /// A full memory barrier: all accesses before it, then all behind it.
+    /// Makes a full memory barrier: all accesses before it come before all accesses after it.
     fn full_barrier(&self);
 
-    /// The processors whose bits are set in the calling thread's space's mask, of `64 * word` to
-    /// `64 * word + 63`. Orders nothing.
+    /// Returns the bits of the processors from `64 * word` to `64 * word + 63` in the mask of the
+    /// calling thread's space. Orders nothing.
     fn ran_on(&self, word: u32) -> u64;
 
-    /// Takes a processor's run-queue lock, calls `see` with the space of the thread that it runs,
-    /// gives the lock up. A processor that runs nobody's thread (idle, a kernel's own) calls
-    /// nothing. `see` is short and calls nobody.
+    /// Takes a processor's run-queue lock, calls `see` with the space of the thread that the
+    /// processor runs, and gives the lock up. If the processor runs no program's thread (it is
+    /// idle, or runs a kernel's own), `see` is not called. `see` is short and calls no method of
+    /// the host.
     fn inspect(&self, processor: u32, see: &mut dyn FnMut(&Space<H>));
 
-    /// Interrupts another processor; does not wait. The calling thread is pinned, and orders
-    /// nothing by it. To one that is offline: nothing.
+    /// Interrupts another processor, and does not wait. The calling thread is pinned. The call need
+    /// order nothing. For a processor that is offline it does nothing.
     fn send(&self, processor: u32, what: Interrupt);
 
     /// Waits until a processor has done what was sent to it since the calling thread was pinned, or
-    /// is offline; it may be called where nothing was sent. Need not order anything. The calling
-    /// thread is pinned meanwhile, and its processor must take interrupts while it waits: two that
+    /// is offline. May be called where nothing was sent, and need order nothing. The calling thread
+    /// stays pinned, and its processor must take interrupts while it waits: two processors that
     /// wait for each other's acknowledgment would wait for ever.
     fn wait(&self, processor: u32);
 
-    /// Does on the calling thread's processor what an interrupt would.
+    /// Does on the calling thread's processor what an interrupt would do.
     fn here(&self, what: Interrupt);
 
-    /// Sleeps until every processor has passed through a context switch, or ran no user's thread,
-    /// since the call began, with a full barrier of each between.
+    /// Sleeps until each processor has passed through a context switch since the call began, or ran
+    /// no program's thread; each makes a full barrier in that time.
     ///
     /// # Errors
-    /// The host's own, which membarrier answers.
+    /// The host's own error, which membarrier answers.
     fn grace_period(&self) -> Result<(), Errno>;
 
-    /// The calling thread's space is being registered for `what`, or (`None`) for barriers of other
-    /// spaces' callers. Where the context switch does less for spaces that are not, which it asks
-    /// of [`Space::registrations_requested`]: the bit is set there already; waits until no
-    /// processor runs by what that said before, with a full barrier first. May sleep.
+    /// Registers the calling thread's space for `what`, or (`None`) for barriers by callers of
+    /// other spaces. The bit is set already in [`Space::registrations_requested`]. Where the
+    /// context switch does less for spaces that are not registered, which it asks of that method,
+    /// this waits until no processor runs by what it said before, with a full barrier first. May
+    /// sleep.
     ///
     /// # Errors
-    /// `ENOMEM`; the registration is not seen as complete. The bit of what was asked for stays.
+    /// `ENOMEM`, or another: the registration is not seen as complete. The bit of what was
+    /// requested stays.
     fn registered(&self, what: Option<Interrupt>) -> Result<(), Errno> {
         let _ = what;
         Ok(())

@@ -1,35 +1,41 @@
-//! What robust lists ask of a host. Optional: a host without them has no robust lists.
+//! What robust lists ask of the system. Optional: a host without it has no robust lists. Called by
+//! `robust/`.
 
 use crate::{Address, Errno, Fault, Host};
 
-/// What robust lists ask of a host, beside [`Host`].
+/// A host that serves robust lists ([`Engine::robust_syscall`](crate::Engine::robust_syscall)), and
+/// walks them when a thread exits ([`Engine::exit_robust`](crate::Engine::exit_robust)).
+///
+/// All methods are called with no lock held. `tests/common/arena.rs` has an implementation.
 pub trait RobustHost: Host {
-    /// The calling thread's id, as its own namespace knows it: what it writes into the locks that
-    /// it takes.
+    /// Returns the calling thread's id, as its own namespace knows it: the number that it writes
+    /// into the locks that it takes.
     fn thread_id(&self) -> u32;
 
-    /// Where a thread's list begins, 0 for none; thread 0 is the calling one.
+    /// Returns the address at which a thread's list begins, 0 for none. Thread 0 is the calling
+    /// one.
     ///
     /// # Errors
-    /// `ESRCH`: there is no such thread. `EPERM`: the caller may not look into it.
+    /// `ESRCH` if there is no such thread, `EPERM` if the caller may not look into it.
     fn robust_head(&self, thread: u32) -> Result<Address, Errno>;
 
-    /// Where the calling thread's list begins, from now on. A new thread has none.
+    /// Sets the address at which the calling thread's list begins. A new thread has none.
     fn set_robust_head(&self, head: Address);
 
-    /// The same for the list of a 32-bit program on a 64-bit system, which a thread has beside the
-    /// other.
+    /// Returns the address at which a thread's list of a 32-bit program begins, on a 64-bit system;
+    /// a thread has this list beside the other.
     ///
     /// # Errors
-    /// As [`robust_head`](Self::robust_head). `ENOSYS`: the host serves no such programs.
+    /// As for [`robust_head`](Self::robust_head); and `ENOSYS` if the host serves no 32-bit
+    /// programs, as the default method says.
     fn compat_robust_head(&self, _thread: u32) -> Result<Address, Errno> {
         Err(Errno::ENOSYS)
     }
 
-    /// As [`set_robust_head`](Self::set_robust_head), for that list.
+    /// Sets the address at which the calling thread's list of a 32-bit program begins.
     ///
     /// # Errors
-    /// `ENOSYS`: the host serves no such programs.
+    /// `ENOSYS` if the host serves no 32-bit programs, as the default method says.
     fn set_compat_robust_head(&self, _head: Address) -> Result<(), Errno> {
         Err(Errno::ENOSYS)
     }
@@ -40,8 +46,8 @@ pub trait RobustHost: Host {
     /// [`Fault`] if any of it cannot be written.
     fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault>;
 
-    /// Whether `FUTEX_ROBUST_UNLOCK` is served (Linux does from 7.2 on, which is said to close the
-    /// race between giving a lock up and saying so). Otherwise it is `ENOSYS`.
+    /// Returns true if `FUTEX_ROBUST_UNLOCK` is served; otherwise it is `ENOSYS`. Linux serves it
+    /// from 7.2 on, which is said to close the race between giving a lock up and saying so.
     fn serves_robust_unlock(&self) -> bool {
         false
     }
