@@ -130,9 +130,9 @@ impl core::error::Error for NoEngine {}
 /// nothing. A wake that finds no waiter takes no lock ([`wake`](Self::wake)).
 ///
 /// # Signals
-/// Whether an operation may be called by a handler of a signal is the host's to say: a handler may
-/// meet a bucket's lock that its own thread holds. [`Host::preempt_off`] and [`Host::defer_wake`]
-/// tell what a host can do about that.
+/// The host decides which operations a handler of a signal may call: a handler may meet a bucket's
+/// lock that its own thread holds. [`Host::preempt_off`] and [`Host::defer_wake`] say what a host
+/// can do about that.
 ///
 /// # Fork
 /// In a kernel a fork makes a new [`Space`] and leaves the engine alone. An engine that lies in the

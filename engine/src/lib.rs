@@ -14,10 +14,12 @@
 //! | REQUEUE, CMP_REQUEUE | [`Engine::requeue`] | [`Engine::futex`] |
 //! | WAKE_OP | [`Engine::wake_op`] | [`Engine::futex`] |
 //! | waitv, and futex2's wait, wake, requeue | [`Engine::waitv`] and the above | [`Engine::futex2`] |
-//! | LOCK_PI, LOCK_PI2, TRYLOCK_PI, UNLOCK_PI, where the host has [`Inheritance`] | [`Engine::lock_pi`], [`Engine::try_lock_pi`], [`Engine::unlock_pi`], [`Engine::exit_pi`] | [`Engine::futex`] |
+//! | LOCK_PI, LOCK_PI2, where the host has [`Inheritance`] | [`Engine::lock_pi`] | [`Engine::futex`] |
+//! | TRYLOCK_PI, UNLOCK_PI | [`Engine::try_lock_pi`], [`Engine::unlock_pi`] | [`Engine::futex`] |
+//! | a thread's exit with such locks | [`Engine::exit_pi`] | |
 //! | WAIT_REQUEUE_PI, CMP_REQUEUE_PI | [`Engine::wait_requeue_pi`], [`Engine::requeue_pi`] | [`Engine::futex`] |
 //! | robust lists, the walk at a thread's exit | [`Engine::exit_robust`] | [`Engine::robust_syscall`] |
-//! | the same of 32-bit programs | [`Engine::exit_robust_compat`] | [`Engine::compat_robust_syscall`] |
+//! | robust lists of 32-bit programs | [`Engine::exit_robust_compat`] | [`Engine::compat_robust_syscall`] |
 //! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
 //!
 //! # Porting
@@ -30,14 +32,19 @@
 //!
 //! | step | methods | what works with them |
 //! |---|---|---|
-//! | 1 | `space`, `threads`, `in_range`, `load`, `compare_exchange`, `read`, `fault_in`; `task`, `park`, `unpark` | private futexes, without time. Where its threads are Linux's, the sleep is `parking::park`, by `parking::Parked` |
-//! | 2 | `now` | deadlines (`parking::now`) |
-//! | 3 | `spin` | a lock whose holder lost its processor is not spun for in vain (`parking::spin`, also for real-time threads) |
+//! | 1 | `space`, `threads`, `in_range`, `load`, `compare_exchange`, `read`, `fault_in` | user memory |
+//! |  | `task`, `park`, `unpark` | private futexes, without time |
+//! | 2 | `now` | deadlines |
+//! | 3 | `spin` | a lock whose holder lost its processor is not spun for in vain |
 //! | 4 | `preempt_off` and `preempt_on`, with signals blocked in between or with `defer_wake` | handlers of signals that wake |
 //! | 5 | `resolve_shared` | futexes that processes share |
 //! | 6 | `priority` | real-time threads are woken first |
 //! | 7 | `unpark_all`, `fetch_op` | wakes of many by fewer calls; WAKE_OP in one instruction |
 //! | 8 | [`RobustHost`]; [`Inheritance`]; [`Nodes`]; [`Processors`] | robust lists; priority inheritance; NUMA; membarrier |
+//!
+//! A system whose threads are Linux threads takes parts of the module `parking`: `Parked` and `park`
+//! for `task`, `park` and `unpark`; `now`; `spin`, which serves real-time threads, too; and
+//! `Gathering` for `unpark_all`.
 //!
 //! Before its step, a method that the trait demands answers what ends the operation: `now` answers
 //! 0 (no call with a deadline is served yet), `resolve_shared` answers `EFAULT`.
@@ -51,9 +58,12 @@
 //!
 //! | what | bytes |
 //! |---|---|
-//! | a waiter | 112 on the waiting thread's stack; 168 in a future; 144 a word of waitv, in the caller's array; 344 with priority inheritance |
+//! | a waiter | 112 on the waiting thread's stack; 168 in a future; 344 with priority inheritance |
+//! | a word of waitv | 144, in the caller's array |
 //! | a space | 64, and nothing else as long as it has one thread or no wait |
-//! | a space's table | 128 and 128 a bucket: 16 buckets at first, later 4 a thread; 68 a bucket where waiters made it large, up to 262,144; all tables that it ever had are at most twice the last |
+//! | a space's table | 128, and 128 a bucket: 16 buckets at first, later 4 a thread |
+//! | a table that many waiters made large | 68 a bucket, up to 262,144 buckets |
+//! | all tables that a space ever had | at most twice what the last one takes |
 //! | an engine | 608, and for each node a table: 256 buckets a processor, or 16 in the small configuration |
 //!
 //! An operation takes at most 2.4 KiB of stack, a wait's waiter included (measured on x86-64 with

@@ -68,7 +68,8 @@ macro_rules! mutated {
     };
 }
 
-/// The ordering `$order`, which the mutant `$name` weakens: to relaxed, or to the ordering after the arrow.
+/// Evaluates to the ordering `$order`, which the mutant `$name` weakens: to relaxed, or to the
+/// ordering after the arrow.
 macro_rules! order {
     ($order:ident, $name:ident) => {
         $crate::mutant::order!($order, $name => Relaxed)

@@ -9,6 +9,17 @@ use crate::{Host, Space};
 /// ([`Engine::stats`](crate::Engine::stats)) did since they were made.
 ///
 /// Reading it takes each bucket's lock in turn, so the numbers are not of one moment.
+///
+/// ```
+/// use leeward_engine::parking::ParkingLot;
+/// use std::sync::atomic::AtomicU32;
+///
+/// let lot = ParkingLot::new(2).unwrap();
+/// lot.wait(&AtomicU32::new(1), 0, None);
+/// // The word had changed, so no thread was queued, and no lock was taken.
+/// let stats = lot.stats();
+/// assert_eq!((stats.queued, stats.waiters, stats.locked), (0, 0, 0));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// How many waiters were queued. A waiter that a requeue moves is not counted again.

@@ -253,7 +253,7 @@ const TRIES: u32 = 64;
 /// [`preempt_off`](Self::preempt_off) that panics counts as not done, a
 /// [`preempt_on`](Self::preempt_on) as done.
 ///
-/// The same holds for an executor's waker that panics, and for a callback that panics while a
+/// An executor's waker that panics is treated alike, and so is a callback that panics while a
 /// waiting future is dropped.
 pub trait Host: Sized {
     /// A handle by which a parked thread is unparked: an address, a number or a counted reference.

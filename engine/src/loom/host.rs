@@ -1,5 +1,4 @@
-//! What the engine's models share: words, a host whose threads are loom's, and how far a model is
-//! explored.
+//! What the models share: words, a host whose threads are loom's, and how far a model is explored.
 
 use std::sync::Arc;
 use std::vec::Vec;
@@ -14,11 +13,12 @@ use crate::{
 
 pub(crate) const ANY: u32 = u32::MAX;
 
-/// Words that threads of a model share; a wait with a deadline times out as soon as it would sleep.
+/// A host of words that the threads of a model share. A wait with a deadline times out as soon as
+/// it would sleep.
 pub(crate) struct Model {
     pub(crate) space: Space<Model>,
     pub(crate) words: Vec<AtomicU32>,
-    /// How often its threads recheck before they sleep.
+    /// How often its threads recheck the flag before they sleep.
     spins: usize,
 }
 
@@ -30,7 +30,7 @@ impl Host for Model {
         &self.space
     }
     fn threads(&self) -> u32 {
-        // Tables are made by the models themselves.
+        // The models make tables themselves.
         1
     }
     fn in_range(&self, _: Address) -> bool {
@@ -81,12 +81,13 @@ impl Host for Model {
 }
 
 #[derive(Clone)]
+/// An engine and a host, which the threads of a model share.
 pub(crate) struct Case {
     pub(crate) engine: Arc<Engine<Model>>,
     pub(crate) host: Arc<Model>,
 }
 
-/// Two words whose buckets are not the same.
+/// A word; its bucket is not [`TO`]'s where there are two.
 pub(crate) const FROM: Word = Word::shared(0);
 pub(crate) const TO: Word = Word::shared(4);
 pub(crate) const SOON: Option<Deadline> = Some(Deadline { clock: Clock::Monotonic, at: 1 });
@@ -96,9 +97,9 @@ impl Case {
         Case::that_spins(buckets, 0)
     }
 
-    /// Its threads recheck so often before they sleep.
+    /// Makes a case whose threads recheck the flag `spins` times before they sleep.
     pub(crate) fn that_spins(buckets: usize, spins: usize) -> Case {
-        // A seed with which the two words are apart.
+        // With this seed the two words have two buckets.
         let config = Config { nodes: 1, buckets, most_buckets: buckets, private_tables: true, seed: 2 };
         let words = (0..4).map(|_| AtomicU32::new(0)).collect();
         let host = Model { space: Space::new(1, 2, Heap), words, spins };
@@ -123,19 +124,22 @@ impl Case {
         thread::spawn(move || what(&case))
     }
 
-    /// The waiter was woken if the wake says so, or else found what it says; and nobody is left.
+    /// Asserts that the waiter was woken if a wake counted one, and that it ended as `otherwise`
+    /// says if not; and that no waiter is left.
     #[track_caller]
     pub(crate) fn ends_as_told(&self, waiter: thread::JoinHandle<Wait>, woken: u32, otherwise: Wait) {
         assert_eq!(waiter.join().unwrap(), if woken == 1 { Wait::Woken } else { otherwise });
         assert!(self.is_empty());
     }
 
-    /// Nobody is left in any list.
+    /// Returns true if no waiter is left in any list.
     pub(crate) fn is_empty(&self) -> bool {
         self.engine.stats(&self.host).waiters == 0 && self.host.space().stats(&self.host).waiters == 0
     }
 }
 
+/// Explores the schedules of a model with up to `preemptions` preemptions, or
+/// `LOOM_MAX_PREEMPTIONS`.
 pub(crate) fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));

@@ -1,5 +1,5 @@
-//! Locks that inherit priorities under loom: an owner that unlocks or exits, one that waits, one
-//! whose time is up as soon as it would sleep.
+//! Locks that inherit priorities, under loom: an owner that unlocks or exits, a thread that waits,
+//! and one whose deadline comes as soon as it would sleep.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -20,13 +20,13 @@ struct Shared {
     words: Vec<AtomicU32>,
     /// The number of the thread that exits.
     exiting: AtomicU32,
-    /// Who is lent something: under the engine's locks only.
+    /// The threads that are lent a priority: changed under the engine's locks only.
     lent: Mutex<Vec<u64>>,
-    /// What the lock guards.
+    /// The data that the lock guards.
     data: Tracked,
 }
 
-/// A thread by its number.
+/// A thread of the model, by its number.
 #[derive(Clone)]
 struct Member {
     shared: Arc<Shared>,
@@ -118,7 +118,7 @@ const LOCK: Word = Word::shared(0);
 const OTHER: Word = Word::shared(4);
 
 impl Member {
-    /// The first thread, which owns the lock.
+    /// Makes the first thread, which owns the lock.
     fn owner() -> Member {
         let config = Config { nodes: 1, buckets: 1, most_buckets: 1, private_tables: true, seed: 2 };
         let shared = Shared {
@@ -140,10 +140,10 @@ impl Member {
         self.engine.lock_pi(self, LOCK, until)
     }
 
-    /// The critical section, and unlocks.
+    /// Runs the critical section, and unlocks.
     fn work(&self) {
         self.shared.data.touch();
-        // The word may get its waiters bit between the look and the exchange.
+        // The word may get its waiters bit between the load and the exchange.
         while let Err(errno) = self.engine.unlock_pi(self, LOCK) {
             assert_eq!(errno, Errno::EAGAIN);
         }
@@ -200,7 +200,7 @@ fn an_owner_that_exits_and_a_time_that_is_up() {
                     member.work();
                 }
                 Ok(LockPi::TimedOut) => assert!(until.is_some()),
-                // It came when the exit had begun.
+                // The thread came when the exit had begun.
                 end => assert_eq!(end, Err(Errno::EAGAIN)),
             }
         };

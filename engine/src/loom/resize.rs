@@ -1,11 +1,12 @@
-//! Tables that grow while others wait, wake, move and leave; and what a lock word says, under loom.
+//! Tables that grow while other threads wait, wake, move and leave; and the filter of a lock word,
+//! under loom.
 
 use crate::atomic::Ordering;
 use crate::loom::host::{ANY, Case, FROM, SOON, TO, explore};
 use crate::table::key::Key;
 use crate::{Requeue, Wait, Word};
 
-/// A waiter and a wake of `word` while the table that it is in becomes another.
+/// Explores a wait and a wake of `word` while the table that it is in becomes another.
 fn a_wait_and_a_wake_while(word: Word, buckets: Option<usize>, grow: fn(&Case)) {
     explore(2, move || {
         let case = Case::new(1);
@@ -53,7 +54,7 @@ fn leaving_while_the_table_grows() {
 
 #[test]
 fn a_requeue_while_the_table_grows() {
-    // Two would take a minute.
+    // Two preemptions would take a minute.
     explore(1, || {
         let case = Case::new(1);
         case.host.space.fit(&*case.host, 1);
@@ -69,8 +70,8 @@ fn a_requeue_while_the_table_grows() {
     });
 }
 
-/// Whoever moves waiters and then looks at the word that they are moved to, and whoever changes
-/// that and wakes: one of both sees the other.
+/// One thread moves waiters and then reads the word that they are moved to; another changes that
+/// word and wakes. One of both sees the other.
 #[test]
 fn a_requeue_and_then_a_check_of_the_word() {
     explore(2, || {
@@ -84,7 +85,7 @@ fn a_requeue_and_then_a_check_of_the_word() {
         if moved == Requeue::Done(0) {
             case.store(FROM);
             case.wake(FROM, 1);
-        // Relaxed: what the requeue promises is what is tried.
+        // Relaxed: the requeue's fence orders it, which is what is tried.
         } else if case.host.words[1].load(Ordering::Relaxed) == 1 {
             case.wake(TO, 1);
         }

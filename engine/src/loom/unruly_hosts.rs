@@ -1,5 +1,5 @@
-//! What must hold whatever a host does, under loom: hosts that break the rules, and sleepers that
-//! read the flag themselves.
+//! Hosts that break the rules, and sleepers that read the flag themselves, under loom: what must
+//! hold whatever a host does.
 
 use core::future::Future;
 use core::pin::{Pin, pin};
@@ -18,8 +18,8 @@ use crate::{
     WaitAsync, Word,
 };
 
-/// A thread of one of several spaces. All words hold 0. Sleepers read their flags, and nobody tells
-/// them: what the flag orders, nothing else does.
+/// A host of one of several spaces. All words hold 0. Sleepers read their flags and are not
+/// unparked: nothing but the flag orders what they do.
 struct Twin {
     spaces: Arc<Vec<Space<Twin>>>,
     of: usize,
@@ -33,7 +33,7 @@ impl Host for Twin {
         &self.spaces[self.of]
     }
     fn threads(&self) -> u32 {
-        // Tables are made by the models themselves.
+        // The models make tables themselves.
         1
     }
     fn in_range(&self, _: Address) -> bool {
@@ -71,13 +71,13 @@ impl Host for Twin {
     fn spin(&self, _: u32) {}
 }
 
-/// An engine, and so many spaces of one number.
+/// Makes an engine and `count` spaces that have one number.
 fn twins(count: usize) -> (Arc<Engine<Twin>>, Arc<Vec<Space<Twin>>>) {
     let engine = Engine::new(Config::small(1).with_private_tables(), Heap).unwrap();
     (Arc::new(engine), Arc::new((0..count).map(|_| Space::new(1, 7, Heap)).collect()))
 }
 
-/// Polls once, by a context that tells nobody.
+/// Polls once, by a context whose waker does nothing.
 fn poll(future: Pin<&mut WaitAsync<'_, Twin>>) -> Poll<Result<Wait, Errno>> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -90,7 +90,7 @@ fn spaces_with_one_number_keep_their_waiters_apart() {
         let (engine, spaces) = twins(2);
         let host = |of| Twin { spaces: spaces.clone(), of };
         let (from, to, other) = (Word::private(0), Word::private(4), Word::private(8));
-        // Two waiters of the first space, in the global table.
+        // There are two waiters of the first space, in the global table.
         let mut futures: Vec<_> = [from, other].map(|word| (word, host(0))).into();
         let mut waiting: Vec<_> = futures
             .iter_mut()
@@ -100,8 +100,9 @@ fn spaces_with_one_number_keep_their_waiters_apart() {
                 future
             })
             .collect();
-        // One thread of the second moves the one, while another wakes the other, which takes the
-        // first thread's place in the count, and then makes a table.
+        // A thread of the second space moves the one, while another wakes the other. That wake
+        // takes the place of the first thread's call in the count; then the other thread makes a
+        // table.
         let waker = {
             let (engine, host) = (engine.clone(), host(1));
             thread::spawn(move || {
@@ -117,8 +118,8 @@ fn spaces_with_one_number_keep_their_waiters_apart() {
     });
 }
 
-/// One touches what is not the engine's, and wakes; the other is woken, as `wait` has it, and
-/// touches it too.
+/// Explores a thread that touches `data`, which is not the engine's, and wakes; the other is woken
+/// by `wait`, and touches it, too.
 fn a_wake_is_seen_with_what_came_before(wait: impl Fn(&Engine<Twin>, &Twin, Word) + Copy + Send + Sync + 'static) {
     explore(2, move || {
         let (engine, spaces) = twins(1);

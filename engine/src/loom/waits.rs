@@ -1,6 +1,4 @@
-//! The engine's own code under loom: waits, wakes, requeues, leaving, and a table that grows
-//! meanwhile. A lost wake-up is a deadlock, which loom reports; a waiter touched when it may be
-//! gone, or a list without its lock, a race.
+//! Waits, wakes, requeues and leaving, under loom.
 
 use std::rc::Rc;
 
@@ -23,7 +21,7 @@ fn the_two_words_have_two_buckets() {
     });
 }
 
-/// One waits, one stores and wakes: it ends.
+/// Explores a thread that waits and one that stores and wakes: it ends.
 fn no_wake_is_lost(word: Word, spins: usize) {
     explore(3, move || {
         let case = Case::that_spins(1, spins);
@@ -139,7 +137,7 @@ fn a_requeue_and_its_wake() {
         let case = Case::new(2);
         let waiter = case.spawn(|case| case.wait(FROM, None));
         let back = case.spawn(|case| {
-            // The other way round: two locks in two orders.
+            // The other way round: two threads want the two locks in two orders.
             case.engine.requeue(&case.host, TO, FROM, 0, 1, None).unwrap()
         });
         case.store(FROM);
@@ -157,7 +155,7 @@ fn a_requeue_that_compares_leaves_no_waiter_of_the_old_value() {
         let case = Case::new(2);
         let waiter = case.spawn(|case| case.wait(FROM, None));
         let changer = case.spawn(|case| case.store(FROM));
-        // When the word has changed, whoever waits came before, and is moved.
+        // When the word has changed, every waiter came before, and is moved.
         let moved = case.engine.requeue(&case.host, FROM, TO, 0, 1, Some(1)).unwrap();
         changer.join().unwrap();
         let left = case.wake(FROM, 1);

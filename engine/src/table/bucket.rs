@@ -1,5 +1,6 @@
-//! A bucket: some futexes' waiters (`wait_list`) behind one lock. Found by `table`, changed by the
-//! operations. Its lock is in its lock word (`lock_word`), on another cache line.
+//! A bucket: the waiters of some futexes (`wait_list`) under one lock. Found by `table`, locked by
+//! `locked`, changed by the operations. Its lock is in its bucket lock word (`lock_word`), on
+//! another cache line.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
@@ -10,14 +11,14 @@ use crate::table::lock_word::LockWord;
 use crate::table::plan::Plan;
 use crate::table::wait_list::WaitList;
 
-/// One of a table's: the list, on a cache line of its own.
+/// A bucket of a table: the wait list, on a cache line of its own, and where its lock is.
 #[repr(align(64))]
 pub(crate) struct Bucket<H: Host> {
     list: UnsafeCell<WaitList<H>>,
     tracked: Tracked,
-    /// Of the same table, whose allocation all of these are in.
+    /// The bucket's lock word, in the same table's allocation.
     lock_word: NonNull<LockWord>,
-    /// How that table is made.
+    /// The plan of the table, in the same allocation.
     plan: NonNull<Plan>,
 }
 
@@ -27,8 +28,8 @@ unsafe impl<H: Host> Send for Bucket<H> where H::Task: Send {}
 unsafe impl<H: Host> Sync for Bucket<H> where H::Task: Send {}
 
 impl<H: Host> Bucket<H> {
-    /// A bucket of a table that is made by `plan`, with its lock word there, both of which outlive
-    /// it.
+    /// Makes an empty bucket of a table that is made by `plan`. Both the plan and the lock word
+    /// outlive the bucket.
     pub(crate) fn new(plan: NonNull<Plan>, lock_word: NonNull<LockWord>) -> Bucket<H> {
         Bucket { list: UnsafeCell::new(WaitList::new()), tracked: Tracked::new(), lock_word, plan }
     }
@@ -43,7 +44,7 @@ impl<H: Host> Bucket<H> {
         unsafe { self.plan.as_ref() }
     }
 
-    /// The list, which belongs to the lock's holder.
+    /// Returns the list, which belongs to the lock's holder.
     #[inline(always)]
     pub(crate) fn list(&self) -> *mut WaitList<H> {
         self.tracked.touch();

@@ -1,4 +1,5 @@
-//! What a futex is known by. Three kinds, which never match one another.
+//! The key of a futex: the identity by which a wake finds the waiters of a word. Made by
+//! `ops::call` from a `Word`. Keys are of three kinds, which never match one another.
 
 use crate::atomic::behind;
 use crate::table::word::{Address, SharedKey};
@@ -11,19 +12,19 @@ enum Kind {
     Object,
 }
 
-/// The identity of a futex. Without gaps: it is copied and compared in whole words.
+/// The identity of a futex. The struct has no padding: it is copied and compared in whole words.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key {
-    /// Space or object.
+    /// The number of the space or of the object.
     owner: u64,
-    /// Address or offset.
+    /// The address in the space, or the offset in the object.
     place: u64,
     kind: Kind,
-    /// The node that the word names, of those that the engine has.
+    /// The node that the word names, of those that the engine has, or [`ANY_NODE`].
     node: u32,
 }
 
-/// The word names no node.
+/// The node of a key whose word names none.
 const ANY_NODE: u32 = u32::MAX;
 
 impl Key {
@@ -42,13 +43,13 @@ impl Key {
         }
     }
 
-    /// The same at a node that the word names, one of the engine's.
+    /// Returns this key at a node that the word names, one of the engine's.
     #[inline]
     pub(crate) const fn at(self, node: u32) -> Key {
         Key { node, ..self }
     }
 
-    /// The node that the word names.
+    /// Returns the node that the word names, if it names one.
     #[inline]
     pub(crate) const fn node(&self) -> Option<u32> {
         if self.node == ANY_NODE { None } else { Some(self.node) }
@@ -59,22 +60,22 @@ impl Key {
         matches!(self.kind, Kind::Private)
     }
 
-    /// Spreads keys over buckets. The seed keeps whoever chooses addresses from choosing buckets;
-    /// the kind is left out, since keys that differ in it alone are rare and are told apart by
-    /// comparison.
+    /// Returns the hash that spreads keys over buckets. The seed keeps a program that chooses
+    /// addresses from choosing buckets. The kind is left out, since keys that differ in it alone
+    /// are rare and are told apart by comparison.
     #[inline]
     pub(crate) const fn hash(&self, seed: u64) -> u64 {
         self.hash_with(Spread::new(self.owner, seed))
     }
 
-    /// The same for a key whose owner the spread is made for.
+    /// Returns the hash of a key with the spread of its owner.
     #[inline]
     pub(crate) const fn hash_with(&self, spread: Spread) -> u64 {
         spread.hash(self.place)
     }
 }
 
-/// The half of a hash that an owner's keys have in common, made once for a space.
+/// The half of a hash that the keys of one owner have in common, made once for a space.
 #[derive(Clone, Copy)]
 pub(crate) struct Spread {
     owner: u64,
@@ -88,8 +89,8 @@ impl Spread {
         Spread { owner, factor: 0xd6e8_feb8_6659_fd93 ^ seed.rotate_left(32) }
     }
 
-    /// The hash of a place, computed behind whatever comes before this in the program: a processor
-    /// computes while it waits for a fence.
+    /// Returns the hash of a place, computed after whatever comes before this in the program: a
+    /// processor computes while it waits for a fence.
     #[inline(always)]
     pub(crate) fn hash_behind(self, place: u64) -> u64 {
         self.hash(behind(place))
@@ -102,7 +103,7 @@ impl Spread {
     }
 }
 
-/// Both halves of the product of two numbers, one upon the other.
+/// Returns both halves of the product of two numbers, combined by exclusive or.
 #[inline]
 const fn fold(a: u64, b: u64) -> u64 {
     let product = a as u128 * b as u128;

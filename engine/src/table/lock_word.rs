@@ -1,11 +1,10 @@
-//! The lock word of a bucket: its lock, and a filter that says what its waiters wait for, so that a
-//! wake that finds nobody looks at nothing else.
+//! The lock word of a bucket: its lock, and the occupancy filter, by which a wake that finds no
+//! waiter reads nothing else.
 //!
 //! In a table that is as large as its threads ask, each lock word has a cache line of its own,
-//! apart from the list that the lock guards: threads that look at the lock while somebody holds it
-//! do not take the line that its holder works on. In one that grew because there are more waiters
-//! than that, lock words lie side by side: then they are so many that threads seldom meet on a
-//! line.
+//! apart from the list that the lock guards: threads that spin for the lock do not take the line
+//! that its holder works on. In a table that is larger because there are many waiters, lock words
+//! lie side by side: there are then so many of them that threads seldom meet on a line.
 
 use crate::Host;
 use crate::atomic::{AtomicU32, LockQueue, Ordering};
@@ -13,23 +12,23 @@ use crate::host::preemption::PreemptionGuard;
 use crate::mutant::{mutated, order};
 
 const TAKEN: u32 = 1;
-/// The bucket's waiters migrated into a larger table.
+/// The migrated bit: the bucket's waiters are in a larger table.
 const MIGRATED: u32 = 2;
 /// The number of filter bits.
 const FILTER_BITS: u64 = 30;
 
-/// What a lock word holds when nobody waits.
+/// The lock word of a bucket without waiters.
 const EMPTY: u32 = 0;
 
-/// The bit that a key's waiters set in the filter: one of 30, by the hash's upper half (the lower
-/// chooses the bucket).
+/// Returns the bit that a key's waiters set in the filter: one of 30, by the hash's upper half (the
+/// lower half chooses the bucket).
 #[inline]
 pub(crate) const fn filter_bit(hash: u64) -> u32 {
     1 << (2 + (((hash >> 32) * FILTER_BITS) >> 32))
 }
 
-/// A lock word without the bit of the lock: the filter and the migrated bit. The holder of the lock
-/// has it, and stores it with the unlocking.
+/// The filter and the migrated bit of a lock word. The lock's holder has it, and stores it with the
+/// unlocking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Filter(u32);
 
@@ -38,28 +37,30 @@ impl Filter {
         self.0 & MIGRATED != 0
     }
 
-    /// The filter with the bit of one more waiter.
+    /// Returns the filter with the bit of one more waiter.
     pub(crate) fn with(self, filter_bit: u32) -> Filter {
         Filter(self.0 | filter_bit)
     }
 
-    /// The filter of waiters that have these bits and no others.
+    /// Returns the filter of waiters that have these bits and no others; the migrated bit stays.
     pub(crate) fn of(self, filter_bits: u32) -> Filter {
         Filter(self.0 & MIGRATED | filter_bits)
     }
 
-    /// The filter of a bucket whose list migrated to the table's successor.
+    /// The filter of a bucket whose waiters migrated to the table's successor.
     pub(crate) const CLOSED: Filter = Filter(MIGRATED);
 }
 
+/// The lock word of a bucket.
 pub(crate) struct LockWord {
     /// | bits | meaning |
     /// |---|---|
     /// | 0 | the lock is taken |
     /// | 1 | the list migrated to the table's successor, and stays empty |
-    /// | 2-31 | filter bits of those in the list, and of the one that has the lock to get there; perhaps of some that are gone, but none when the list is empty |
+    /// | 2-31 | the occupancy filter: bits of the waiters in the list and of the thread that took the lock to queue |
     ///
-    /// Changes only by taking the lock, and by its holder.
+    /// The filter may have bits of waiters that are gone, but has none when the list is empty. The
+    /// word changes only by the taking of the lock, and by the lock's holder.
     word: AtomicU32,
     queue: LockQueue,
 }
@@ -69,16 +70,16 @@ impl LockWord {
         LockWord { word: AtomicU32::new(EMPTY), queue: LockQueue::new() }
     }
 
-    /// Whether nobody waits for a key with that filter bit, nor is about to, and none migrated: one
-    /// load, so that nothing slips between two.
+    /// Returns true if no thread waits for a key with that filter bit or is about to, and the
+    /// bucket has not migrated. It is one load, so that nothing can happen between two.
     #[inline(always)]
     pub(crate) fn is_deserted(&self, filter_bit: u32) -> bool {
         let migrated = if mutated!(migrated_bit) { 0 } else { MIGRATED };
-        // Relaxed: the fence before it orders it (pair W).
+        // Relaxed: the waker's fence before it orders it (pair W).
         self.word.load(Ordering::Relaxed) & (migrated | filter_bit) == 0
     }
 
-    /// Whether anybody waits here: an estimate.
+    /// Returns true if the bucket has waiters: an estimate.
     pub(crate) fn is_occupied(&self) -> bool {
         // Relaxed: an estimate.
         self.word.load(Ordering::Relaxed) & !(TAKEN | MIGRATED) != 0
@@ -90,8 +91,8 @@ impl LockWord {
         self.word.load(Ordering::Acquire) & MIGRATED != 0
     }
 
-    /// Takes the lock, and puts `filter_bit` there in the same step; it is gone with the lock
-    /// unless what the lock word says is changed.
+    /// Takes the lock, and sets `filter_bit` in the same exchange. The unlocking takes the bit away
+    /// again unless the holder's filter has it.
     #[inline(always)]
     pub(crate) fn lock<'a, H: Host>(&'a self, host: &'a H, filter_bit: u32) -> Held<'a, H> {
         let guard = PreemptionGuard::new(host);
@@ -101,14 +102,14 @@ impl LockWord {
 
     #[inline]
     fn try_lock(&self, filter_bit: u32) -> Option<Filter> {
-        // Acquire: what was done under the lock before; partner: `unlock`. Relaxed on failure:
-        // nothing learnt.
-        // Relaxed: a guess.
+        // Relaxed: a guess, which the exchange confirms.
         let mut free = self.word.load(Ordering::Relaxed) & !TAKEN;
         loop {
             match self.word.compare_exchange(
                 free,
                 free | TAKEN | filter_bit,
+                // Acquire: what was done under the lock before; partner: `unlock`. Relaxed on
+                // failure: nothing is learnt.
                 order!(Acquire, lock_acquire),
                 Ordering::Relaxed,
             ) {
@@ -134,7 +135,7 @@ impl LockWord {
         }
     }
 
-    /// Gives the lock up, and says this from now on.
+    /// Gives the lock up, and stores the filter.
     #[inline]
     fn unlock(&self, filter: Filter) {
         // Release: what was done under the lock; partners: `try_lock`, `has_migrated`.
@@ -143,12 +144,12 @@ impl LockWord {
     }
 }
 
-/// A lock that is held.
+/// A bucket's lock that is held; dropping this unlocks.
 pub(crate) struct Held<'a, H: Host> {
     lock_word: &'a LockWord,
-    /// What the lock word says when the lock is given up.
+    /// The filter that the unlocking stores.
     pub(crate) filter: Filter,
-    // Preemption is on again when the lock was given up.
+    // Dropped after the unlocking: preemption is on again then.
     _guard: PreemptionGuard<'a, H>,
 }
 
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_thirty_bits_beside_those_of_lock_and_mark() {
+    fn filter_bits_are_thirty_beside_those_of_lock_and_migration() {
         let all = (0..=u32::MAX).step_by(1 << 20).fold(0, |all, upper| all | filter_bit(u64::from(upper) << 32));
         assert_eq!(all, !(TAKEN | MIGRATED));
         assert_eq!(filter_bit(u64::MAX), 1 << 31);

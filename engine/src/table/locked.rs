@@ -1,5 +1,5 @@
-//! Where a key is (a bucket and its lock word), and a bucket whose lock is held: queueing, leaving,
-//! migrating. Found by `table`, used by the operations. Waking and moving are in `select`.
+//! A bucket reference, and a bucket whose lock is held: queueing, leaving, migrating. Found by
+//! `table`, used by the operations. Waking and moving are in `select`.
 
 use core::ptr::NonNull;
 
@@ -14,11 +14,11 @@ use crate::table::wait_list::WaitList;
 use crate::waiter::{Handle, Waiter};
 use crate::{Host, Space};
 
-/// A bucket with so many waiters makes the engine ask whether the table is too small.
+/// A bucket with more waiters than this makes the engine ask whether the table is too small.
 const CROWDED: usize = 2;
 
-/// A key's bucket, its lock word, which is reached without touching the bucket's line, and the bit
-/// that the key's waiters set in its filter.
+/// A reference to a key's bucket: the bucket, its lock word, which is reached without touching the
+/// bucket's line, and the bit that the key's waiters set in its filter.
 pub(crate) struct BucketRef<'a, H: Host> {
     pub(crate) bucket: &'a Bucket<H>,
     pub(crate) lock_word: &'a LockWord,
@@ -33,7 +33,7 @@ impl<H: Host> Clone for BucketRef<'_, H> {
 impl<H: Host> Copy for BucketRef<'_, H> {}
 
 impl<'a, H: Host> BucketRef<'a, H> {
-    /// In which order two buckets are locked: by the tables' ranks, then by address.
+    /// Returns the order in which two buckets are locked: by the tables' ranks, then by address.
     pub(crate) fn order(&self) -> (u32, usize) {
         (self.bucket.plan().rank, core::ptr::from_ref(self.bucket).addr())
     }
@@ -44,8 +44,8 @@ impl<'a, H: Host> BucketRef<'a, H> {
         self.lock_with(host, space, 0)
     }
 
-    /// Takes the lock, in one step with setting the key's filter bit: to queue there. The bit is
-    /// gone with the lock if nothing was queued.
+    /// Takes the lock, and in one step sets the key's filter bit: to queue there. The unlocking
+    /// takes the bit away again if nothing was queued.
     #[inline(always)]
     pub(crate) fn enter(self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
         self.lock_with(host, space, self.filter_bit)
@@ -53,14 +53,14 @@ impl<'a, H: Host> BucketRef<'a, H> {
 
     #[inline(always)]
     fn lock_with(self, host: &'a H, space: &'a Space<H>, filter_bit: u32) -> Locked<'a, H> {
-        // Both lines come at once.
+        // Both cache lines are fetched at once.
         prefetch(self.bucket);
         Locked::new(self, self.lock_word.lock(host, filter_bit), space)
     }
 }
 
 impl<H: Host> Table<H> {
-    /// Where a key with that hash is in this table, or has been.
+    /// Returns where a key with that hash is in this table, or has been.
     #[inline]
     pub(crate) fn bucket_ref(&self, hash: u64) -> BucketRef<'_, H> {
         let number = hash as usize;
@@ -71,7 +71,7 @@ impl<H: Host> Table<H> {
         }
     }
 
-    /// Where a key with that hash is: here, or in the table that took over.
+    /// Returns where a key with that hash is: here, or in the table that took over.
     #[inline]
     pub(crate) fn follow(&self, hash: u64) -> BucketRef<'_, H> {
         let migrated = self.lock_word(hash as usize).has_migrated();
@@ -83,7 +83,7 @@ impl<H: Host> Table<H> {
     #[inline(never)]
     fn successor(&self, hash: u64) -> &Table<H> {
         let mut table = self;
-        // In this order: what has migrated has somewhere to go.
+        // The bit is read before the pointer: a bucket that has migrated has a successor.
         while table.lock_word(hash as usize).has_migrated() {
             let Some(next) = table.next() else { break };
             table = next;
@@ -103,7 +103,7 @@ impl<H: Host> Bucket<H> {
     }
 }
 
-/// A bucket whose lock is held. Nothing is called meanwhile that may sleep.
+/// A bucket whose lock is held. No method of the host that may sleep is called meanwhile.
 pub(crate) struct Locked<'a, H: Host> {
     pub(super) bucket_ref: BucketRef<'a, H>,
     held: lock_word::Held<'a, H>,
@@ -111,7 +111,7 @@ pub(crate) struct Locked<'a, H: Host> {
 }
 
 impl<'a, H: Host> Locked<'a, H> {
-    /// The lock has just been taken, by the lock word.
+    /// Wraps a lock that the lock word has just taken.
     pub(crate) fn new(
         bucket_ref: BucketRef<'a, H>,
         held: lock_word::Held<'a, H>,
@@ -142,13 +142,13 @@ impl<'a, H: Host> Locked<'a, H> {
         key.is_private() && plan::is_global(self.bucket_ref.bucket.plan().rank)
     }
 
-    /// So many waiters more.
+    /// Adds `count` to the waiter count, and the bit to the filter.
     pub(super) fn enter(&mut self, filter_bit: u32, count: usize) {
         self.held.filter = self.held.filter.with(filter_bit);
         self.list().waiters += count;
     }
 
-    /// So many fewer.
+    /// Subtracts `count` from the waiter count; clears the filter at 0.
     pub(super) fn exit(&mut self, count: u32) {
         let list = self.list();
         list.waiters -= count as usize;
@@ -157,7 +157,8 @@ impl<'a, H: Host> Locked<'a, H> {
         }
     }
 
-    /// Waiters with that key went, and wait nowhere any more.
+    /// Uncounts `count` waiters with that key, which were woken or have left, here and in their
+    /// space.
     pub(super) fn discharge(&mut self, key: &Key, count: u32) {
         self.exit(count);
         if self.is_global_user(key) {
@@ -165,8 +166,8 @@ impl<'a, H: Host> Locked<'a, H> {
         }
     }
 
-    /// Rebuilds the filter from the waiters that are in the list, since a wake found none: without
-    /// the bits of those that are gone.
+    /// Rebuilds the filter from the waiters that are in the list, without the bits of those that
+    /// are gone. Called where a wake found no waiter.
     #[cold]
     #[inline(never)]
     pub(super) fn rebuild_filter(&mut self) {
@@ -182,12 +183,12 @@ impl<'a, H: Host> Locked<'a, H> {
         self.held.filter = self.held.filter.of(filter_bits);
     }
 
-    /// Queues a node whose owner entered the bucket, and is counted in the space if it is a private
-    /// one in the global table. Whether the bucket looks crowded: it has 3 waiters, 5, 9 and so on,
-    /// and not all of one word.
+    /// Queues a node whose owner entered the bucket; counts it in the space if it is a private one
+    /// in the global table. Returns true if the bucket looks crowded: it has 3 waiters, 5, 9 and so
+    /// on, and not all of one word.
     ///
     /// # Safety
-    /// It is idle, and stays where it is until it was woken or has been taken out.
+    /// The node is idle, and stays where it is until it was woken or has been taken out.
     pub(crate) unsafe fn queue(&mut self, node: &Waiter<H>, handle: Handle<H>, key: Key) -> bool {
         // SAFETY: idle: the links are its owner's, which is the caller.
         let links = unsafe { &mut *node.links() };
@@ -197,11 +198,12 @@ impl<'a, H: Host> Locked<'a, H> {
         unsafe { self.place(node, key, None) }
     }
 
-    /// [`queue`](Self::queue) for a node that keeps its handle elsewhere. `beside` is one of the
-    /// list: the node is put behind it, as one as urgent, which is no pass over the list.
+    /// Queues a node as [`queue`](Self::queue) does, but for a node that keeps its handle
+    /// elsewhere. `beside` is a node of the list: this one is put after it, with its priority,
+    /// without a pass over the list.
     ///
     /// # Safety
-    /// The same.
+    /// As for [`queue`](Self::queue).
     pub(crate) unsafe fn place(&mut self, node: &Waiter<H>, key: Key, beside: Option<NonNull<Waiter<H>>>) -> bool {
         let priority = beside.map(|beside| self.list().priority(beside));
         // SAFETY: as above.
@@ -231,18 +233,18 @@ impl<'a, H: Host> Locked<'a, H> {
         self.put_into(node);
     }
 
-    /// Puts a node into the list, behind those that are as urgent.
+    /// Puts a node into the list, after those that are as urgent.
     pub(crate) fn append(&mut self, node: NonNull<Waiter<H>>) {
         self.assign_sequence(node);
         self.list().insert(node);
         self.put_into(node);
     }
 
-    /// The same for one of several, the most urgent first: `last` is the one that was appended
-    /// before. All of them together cost one pass over the list.
-    pub(super) fn append_behind(&mut self, last: &mut Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
+    /// Puts one of several nodes into the list, the most urgent first; `last` is the one that was
+    /// appended before. All of them together take one pass over the list.
+    pub(super) fn append_after(&mut self, last: &mut Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
         self.assign_sequence(node);
-        self.list().insert_behind(*last, node);
+        self.list().insert_after(*last, node);
         *last = Some(node);
         self.put_into(node);
     }
@@ -259,12 +261,12 @@ impl<'a, H: Host> Locked<'a, H> {
         self.list().waiter(node).put_into(bucket);
     }
 
-    /// The key of a node of this list.
+    /// Returns the key of a node of this list.
     pub(crate) fn key(&mut self, node: NonNull<Waiter<H>>) -> Key {
         self.list().links(node).key
     }
 
-    /// Takes a node of this list out of it: its owner, which has decided to leave, does.
+    /// Takes a node out of this list. Called by its owner, which has decided to leave.
     pub(crate) fn remove(&mut self, node: NonNull<Waiter<H>>) {
         let list = self.list();
         list.unlink(node);
@@ -273,7 +275,7 @@ impl<'a, H: Host> Locked<'a, H> {
         self.discharge(&key, 1);
     }
 
-    /// Takes the first node out of the list, to be adopted by another before anything else is done.
+    /// Takes the first node out of the list. Another bucket adopts it before anything else is done.
     pub(crate) fn pop(&mut self) -> Option<NonNull<Waiter<H>>> {
         let list = self.list();
         let node = list.head?;
@@ -281,15 +283,16 @@ impl<'a, H: Host> Locked<'a, H> {
         Some(node)
     }
 
-    /// Puts a node that another table's bucket had into the list, its sequence number kept.
+    /// Puts a node of another table's bucket into the list; it keeps its sequence number.
     pub(crate) fn adopt(&mut self, node: NonNull<Waiter<H>>) {
         self.enter(if mutated!(adopt_filter_bit) { 0 } else { self.bucket_ref.filter_bit }, 1);
         self.list().insert(node);
         self.put_into(node);
     }
 
-    /// The list, whose waiters were all taken, stays empty from now on: its successor's buckets
-    /// serve. They, and the waiters in them, are seen by the thread that sees the migrated bit.
+    /// Closes a bucket whose waiters were all taken: it stays empty from now on, and its
+    /// successor's buckets serve. A thread that sees the migrated bit sees them, and the waiters in
+    /// them.
     pub(crate) fn close(&mut self) {
         self.list().waiters = 0;
         self.held.filter = Filter::CLOSED;

@@ -1,5 +1,5 @@
-//! How a table's waiters come into a larger one: bucket by bucket, each under its lock. `resize`
-//! says when.
+//! The migration of a table's waiters into a larger one: bucket by bucket, each under its lock.
+//! `resize` says when.
 
 use core::ptr::NonNull;
 
@@ -11,12 +11,13 @@ use crate::table::space::PrivateTable;
 use crate::{Host, Nodes, Space};
 
 impl<H: Host> Space<H> {
-    /// Sees to it that the table has at least `len` buckets, if there is memory and nobody is in
-    /// the way. Waits and wakes go on.
+    /// Makes sure that the private table has at least `len` buckets, if there is memory, no other
+    /// thread resizes it, and no waiter or call uses the global table for the space. Waits and
+    /// wakes go on meanwhile.
     pub(crate) fn fit(&self, host: &H, len: usize) {
         let enough = match self.private_table() {
             PrivateTable::Present(table) => table.len() >= len,
-            // They would be in the way: no table yet.
+            // Users of the global table keep the space there.
             PrivateTable::Absent(users) => users != 0,
         };
         if !enough {
@@ -24,7 +25,8 @@ impl<H: Host> Space<H> {
         }
     }
 
-    /// A table of `len` buckets, unless it has as many by now; lock words side by side if `dense`.
+    /// Makes a private table of `len` buckets, unless it has as many by now. Its lock words lie
+    /// side by side if `dense`.
     pub(crate) fn enlarge(&self, host: &H, len: usize, dense: bool) {
         self.resize().alone(|| match self.private_table() {
             PrivateTable::Present(table) if table.len() >= len => true,
@@ -40,7 +42,7 @@ impl<H: Host> Space<H> {
                 let plan = Plan { len, dense, node, rank: plan::PRIVATE, seed: self.seed() };
                 let new = Table::allocate(self.memory(), plan, None);
                 if let Some(new) = new.filter(|&new| !self.adopt_first(new)) {
-                    // SAFETY: ours, and nobody else has seen it.
+                    // SAFETY: ours, and no other thread has seen it.
                     unsafe { Table::free(new, self.memory()) };
                 }
                 new.is_some()
@@ -49,9 +51,8 @@ impl<H: Host> Space<H> {
     }
 }
 
-/// Makes a table that takes over from `old`; nothing if there is no memory. If there is one
-/// already, the host panicked while the waiters were on their way to it: the rest of them goes
-/// there.
+/// Makes a table that takes over from `old`; returns none if there is no memory. If there is a
+/// successor already, the host panicked while waiters migrated to it: the rest of them goes there.
 pub(crate) fn replace<H: Host>(
     host: &H,
     space: &Space<H>,
@@ -72,16 +73,17 @@ pub(crate) fn replace<H: Host>(
     Some(new)
 }
 
-/// Moves the waiters of `old` to its successor, bucket by bucket. Whoever comes meanwhile finds a
-/// bucket as it was, or closed, and then goes to the successor; so each key has one bucket at any
-/// time, and nobody waits for more than a bucket's lock.
+/// Moves the waiters of `old` to its successor, bucket by bucket. A thread that comes meanwhile
+/// finds a bucket as it was, or closed, and then goes to the successor. So each key has one bucket
+/// at any time, and no thread waits for more than a bucket's lock.
 fn migrate<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) {
     for (i, bucket) in old.buckets().enumerate() {
         let mut from = bucket.lock(host, space);
         if from.filter().has_migrated() {
             continue;
         }
-        // A wake in several steps goes on by sequence numbers: they must not go back.
+        // The cutoff of a wake that takes locks several times is a sequence number: they must not
+        // go back.
         for j in (i..new.len()).step_by(old.len()) {
             let mut to = new.bucket(j).lock(host, space);
             step!(sequence_moves, to.list().next_sequence = from.list().next_sequence);
@@ -90,8 +92,8 @@ fn migrate<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) 
     }
 }
 
-/// A bucket that is being emptied. Its waiters arrive all, also where a callback of the host's
-/// panics meanwhile: with some here and some there, a key would have two buckets.
+/// A migration of one bucket. All of its waiters arrive, also where a callback of the host panics
+/// meanwhile: with some here and some there, a key would have two buckets.
 pub(crate) struct Migration<'a, H: Host> {
     from: Locked<'a, H>,
     to: &'a Table<H>,
@@ -101,7 +103,7 @@ pub(crate) struct Migration<'a, H: Host> {
 }
 
 impl<'a, H: Host> Migration<'a, H> {
-    /// Moves the waiters of a bucket to another table, and sets its migrated bit.
+    /// Moves the waiters of a bucket to another table, and sets the migrated bit.
     pub(crate) fn run(from: Locked<'a, H>, to: &'a Table<H>, host: &'a H, space: &'a Space<H>) {
         Migration { from, to, host, space, closed: false }.finish();
     }
@@ -109,7 +111,7 @@ impl<'a, H: Host> Migration<'a, H> {
     fn finish(&mut self) {
         while let Some(key) = self.from.list().first_key() {
             let mut to = self.to.bucket_ref(key.hash(self.to.plan().seed)).lock(self.host, self.space);
-            // No callback between the two: a waiter is in one list or the other.
+            // No callback comes between the two: a waiter is in one list or the other.
             if let Some(node) = self.from.pop() {
                 to.adopt(node);
             }
@@ -123,7 +125,8 @@ impl<'a, H: Host> Migration<'a, H> {
 
 impl<H: Host> Drop for Migration<'_, H> {
     fn drop(&mut self) {
-        // Does something where the host panicked; then a second panic aborts.
+        // Does something only if a callback of the host unwound. A panic here is a double panic and
+        // aborts.
         step!(migrate_rest, self.finish());
     }
 }

@@ -1,5 +1,6 @@
-//! A table of buckets: one allocation, a power of two of them, never freed before its space or its
-//! engine is.
+//! A table of buckets: a power of two of them in one allocation, which is freed with its space or
+//! its engine and not before. Made by `engine`, `space` and `migrate`; `locked` finds a key's
+//! bucket in it.
 
 pub(crate) mod bucket;
 pub(crate) mod key;
@@ -23,21 +24,21 @@ use crate::table::lock_word::LockWord;
 use crate::table::plan::Plan;
 use crate::{Host, Memory};
 
-/// What a cache line has.
+/// The size of a cache line, in bytes.
 const LINE: usize = 64;
 
-/// Where a table's lock words are.
+/// The place of a table's lock words: all that a wake needs to find one.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     lock_words: NonNull<u8>,
-    /// The power of two of bytes from lock word to lock word.
+    /// The distance of two lock words in bytes, as a power of two.
     shift: u32,
     mask: usize,
     _table: PhantomData<&'a LockWord>,
 }
 
 impl<'a> View<'a> {
-    /// The lock word with that number, of any number.
+    /// Returns the lock word with that number, modulo the length of the table.
     #[inline(always)]
     pub(crate) fn lock_word(self, number: usize) -> &'a LockWord {
         // SAFETY: the mask keeps it within the table.
@@ -47,18 +48,18 @@ impl<'a> View<'a> {
     }
 }
 
-/// The head of a table.
+/// A table's head, at the beginning of its allocation.
 pub(crate) struct Table<H: Host> {
-    /// Itself, as it came from the memory: what it is freed by.
+    /// The table itself, as it came from the memory: the pointer by which it is freed.
     block: NonNull<Table<H>>,
     view: View<'static>,
     buckets: NonNull<Bucket<H>>,
     plan: Plan,
-    /// The larger one that takes over this one's waiters. Set once.
+    /// The larger table that takes over this one's waiters. Set once.
     next: AtomicPtr<Table<H>>,
-    /// Of a node's first table: the one that serves now; null: this.
+    /// In a node's first table: the one that serves now; null if it is this one.
     latest: AtomicPtr<Table<H>>,
-    /// The smaller one that this one replaced.
+    /// The smaller table that this one replaced.
     older: Option<NonNull<Table<H>>>,
 }
 
@@ -68,7 +69,7 @@ unsafe impl<H: Host> Send for Table<H> where H::Task: Send {}
 // SAFETY: as above.
 unsafe impl<H: Host> Sync for Table<H> where H::Task: Send {}
 
-/// Where the parts of a table are in its allocation.
+/// The layout of a table's allocation, with the offsets of its parts.
 struct Parts {
     layout: Layout,
     buckets: usize,
@@ -77,9 +78,9 @@ struct Parts {
 }
 
 impl<H: Host> Table<H> {
-    /// `None` for lengths that no memory has.
+    /// Returns the layout of a table; `None` for lengths that no memory has.
     fn parts(plan: &Plan) -> Option<Parts> {
-        // A power of two, also where a lock word is larger, in a model.
+        // A power of two, also where a lock word is larger, as in a model.
         let size = size_of::<LockWord>().next_power_of_two();
         let stride = if plan.dense { size } else { size.max(LINE) };
         let (layout, buckets) = Layout::new::<Table<H>>().extend(Layout::array::<Bucket<H>>(plan.len).ok()?).ok()?;
@@ -88,7 +89,8 @@ impl<H: Host> Table<H> {
         Some(Parts { layout, buckets, lock_words, stride })
     }
 
-    /// A table in which nobody waits.
+    /// Makes a table without waiters; `None` if there is no memory. `older` is the table that it
+    /// replaces.
     pub(crate) fn allocate(
         memory: &H::Memory,
         plan: Plan,
@@ -121,11 +123,11 @@ impl<H: Host> Table<H> {
         Some(table)
     }
 
-    /// Frees it and all that it replaced.
+    /// Frees a table and all that it replaced.
     ///
     /// # Safety
-    /// It came from `allocate` with this memory (or is the [`block`](Self::block) of such a one),
-    /// and nobody uses it.
+    /// The table came from `allocate` with this memory, or is the [`block`](Self::block) of such a
+    /// one, and no thread uses it.
     pub(crate) unsafe fn free(table: NonNull<Table<H>>, memory: &H::Memory) {
         let mut table = Some(table);
         while let Some(current) = table {
@@ -134,12 +136,12 @@ impl<H: Host> Table<H> {
             for i in 0..head.plan.len {
                 // SAFETY: one of its buckets.
                 let bucket = unsafe { head.buckets.add(i) };
-                // SAFETY: nobody uses it. Waiters that are in it still are futures that were
-                // leaked, which nobody touches.
+                // SAFETY: no thread uses it. Waiters that are in it still are futures that were
+                // leaked, which no thread touches.
                 unsafe { bucket.drop_in_place() };
                 // SAFETY: one of its lock words.
                 let lock_word = unsafe { head.view.lock_words.add(i << head.view.shift) }.cast::<LockWord>();
-                // SAFETY: nobody uses it.
+                // SAFETY: no thread uses it.
                 unsafe { lock_word.drop_in_place() };
             }
             if let Some(parts) = Self::parts(&head.plan) {
@@ -150,7 +152,7 @@ impl<H: Host> Table<H> {
         }
     }
 
-    /// Itself, as [`free`](Self::free) takes it: a pointer made of a reference would not do.
+    /// Returns the pointer that [`free`](Self::free) takes: one made of a reference would not do.
     pub(crate) fn block(&self) -> NonNull<Table<H>> {
         self.block
     }
@@ -177,13 +179,13 @@ impl<H: Host> Table<H> {
         self.view
     }
 
-    /// The lock word with that number, of any number.
+    /// Returns the lock word with that number, modulo the length of the table.
     #[inline]
     pub(crate) fn lock_word(&self, number: usize) -> &LockWord {
         self.view.lock_word(number)
     }
 
-    /// The bucket with that number, of any number.
+    /// Returns the bucket with that number, modulo the length of the table.
     #[inline]
     pub(crate) fn bucket(&self, number: usize) -> &Bucket<H> {
         // SAFETY: the mask keeps it within the table.
@@ -196,7 +198,7 @@ impl<H: Host> Table<H> {
         (0..self.len()).map(|i| self.bucket(i))
     }
 
-    /// The table that takes over this one's waiters.
+    /// Returns the table that takes over this one's waiters, if there is one.
     pub(crate) fn next(&self) -> Option<&Table<H>> {
         // Acquire: the table's contents; partner: `set_next`.
         let next = self.next.load(Ordering::Acquire);
@@ -204,7 +206,8 @@ impl<H: Host> Table<H> {
         unsafe { next.as_ref() }
     }
 
-    /// The one that takes over, also where it has not done so wholly.
+    /// Returns the table that takes over, also where waiters are still here; this table if none
+    /// does.
     pub(crate) fn newest(&self) -> &Table<H> {
         self.next().unwrap_or(self)
     }
@@ -214,7 +217,7 @@ impl<H: Host> Table<H> {
         self.next.store(next.as_ptr(), Ordering::Release);
     }
 
-    /// What serves in the place of a node's first table.
+    /// Returns the table that serves in the place of a node's first table, this one.
     #[inline]
     pub(crate) fn latest(&self) -> &Table<H> {
         // Acquire: the table's contents; partner: `set_latest`.

@@ -1,40 +1,44 @@
-//! When a table is too small. Threads that wait and wake are not stopped, and leave no trace that
-//! they read. `migrate` moves the waiters.
+//! The decision when a table is too small. Threads that wait and wake are not stopped by a resize,
+//! and share no count to say that they read. `migrate` moves the waiters.
 //!
-//! A table is crowded when more than half of its buckets have waiters: then as a rule there are 7
-//! waiters to 10 buckets, and one wake in three walks past a stranger. Nobody counts waiters where
-//! all threads would have to: a bucket that looks crowded has the lock words beside its own looked
-//! at, and if those are too, all of them, once for so many such looks that it costs each 256 lock
-//! words at most. Since as many wait at least as buckets have waiters, a table that is twice as
-//! large has fewer than four buckets for each of them, whoever chooses the words.
+//! A table is crowded when more than half of its buckets have waiters: then there are about 7
+//! waiters to 10 buckets, and one wake in three walks past a waiter for another word. No count of
+//! the waiters is kept, since all threads would have to change it. Instead the lock words beside
+//! that of a bucket that looks crowded are sampled. If more than half of those are occupied, all
+//! lock words are looked at, but only at some of such suspicions, so that each costs 256 lock words
+//! at most on average. There are at least as many waiters as occupied buckets: a table that is
+//! twice as large has fewer than four buckets for each of them, whichever words a program chooses.
 
 use crate::Host;
 use crate::atomic::{AtomicU32, Ordering};
 use crate::table::Table;
 
-/// How many lock words are looked at first.
+/// The number of lock words in a sample.
 const SAMPLE: usize = 32;
-/// The same where each is on a line of its own, which may be another processor's.
+/// The number of lock words in a sample where each is on a cache line of its own, which may be
+/// another processor's.
 const SPREAD_SAMPLE: usize = 16;
-/// How many lock words a look at all of them may cost each time that the first look says so.
+/// The number of lock words that a suspicion may cost on average. A suspicion is a sample that is
+/// crowded.
 const SHARE: usize = 256;
-/// Lock words side by side where there are so many times more than threads alone would ask for: as
-/// many lines as those at least.
+/// Lock words lie side by side in a table that is this many times larger than threads alone would
+/// ask for: they then have at least as many cache lines as in a table for the threads.
 pub(crate) const LOCK_WORDS_A_LINE: usize = 16;
-/// At most so many asks in two's powers are passed over after there was no memory.
+/// The limit of the pause after there was no memory: 2 to this power, less one, requests are passed
+/// over.
 const LONGEST_PAUSE: u32 = 10;
 
-/// What a store knows of its resizing.
+/// The state of the resizing of a private or a global table.
 pub(crate) struct Resize {
-    /// 1: somebody makes a larger table.
+    /// 1 while a thread makes a larger table, else 0.
     resizing: AtomicU32,
-    /// How often there was no memory for one.
+    /// How often there was no memory for a larger table.
     refused: AtomicU32,
-    /// How often in a row.
+    /// How often in a row there was no memory.
     in_a_row: AtomicU32,
-    /// How many asks are passed over before memory is asked for again.
+    /// How many requests are passed over before memory is asked for again.
     pause: AtomicU32,
-    /// How often the lock words beside a crowded bucket's were too.
+    /// How many samples were crowded.
     suspicions: AtomicU32,
 }
 
@@ -49,13 +53,14 @@ impl Resize {
         u64::from(self.refused.load(Ordering::Relaxed))
     }
 
-    /// Enlarges, unless somebody is at it, or there was no memory lately. `make` is false if there
-    /// is none now: then 1 ask is passed over, then 3, 7 and so on up to 1,023.
+    /// Calls `make` to enlarge the table, unless another thread does, or there was no memory
+    /// lately. `make` returns false if there is none now: then 1 request is passed over, then 3, 7
+    /// and so on up to 1,023.
     #[cold]
     #[inline(never)]
     pub(crate) fn alone(&self, make: impl FnOnce() -> bool) {
-        // Acquire: what the last one to enlarge it did; partner: `Resizing::drop`. Relaxed on
-        // failure: somebody is at it.
+        // Acquire: what the last thread that enlarged it did; partner: `Resizing::drop`. Relaxed on
+        // failure: another thread is at it.
         if self.resizing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }
@@ -74,7 +79,7 @@ impl Resize {
         }
     }
 
-    /// Whether a table is too small, of which the bucket with that number is crowded.
+    /// Returns true if a table is too small. The bucket with that number looks crowded.
     pub(crate) fn is_crowded<H: Host>(&self, table: &Table<H>, number: usize) -> bool {
         let crowded = |from: usize, count: usize| {
             let occupied = (from..from + count).filter(|&number| table.lock_word(number).is_occupied()).count();
@@ -93,12 +98,13 @@ impl Resize {
     }
 }
 
-/// The right to enlarge: given back also where the host panics.
+/// The right of one thread to enlarge the table; dropping this gives it back, also where the host
+/// panics.
 struct Resizing<'a>(&'a AtomicU32);
 
 impl Drop for Resizing<'_> {
     fn drop(&mut self) {
-        // Release: partner: the exchange in `alone`.
+        // Release: what this thread did to the table; partner: the exchange in `alone`.
         self.0.store(0, Ordering::Release);
     }
 }

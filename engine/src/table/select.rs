@@ -1,5 +1,5 @@
-//! Waiters of a locked bucket are selected by key: to be woken, or to be moved to another key. Used
-//! by the wakes and the requeues.
+//! The selection of waiters of a locked bucket by key: to be woken, or to be moved to another key.
+//! Used by the wakes and the requeues.
 
 use core::ptr::NonNull;
 
@@ -10,7 +10,7 @@ use crate::waiter::{Waiter, Woken};
 use crate::{Errno, Host};
 
 impl<H: Host> Locked<'_, H> {
-    /// [`wake`](Self::wake) for one.
+    /// Wakes the first waiter with that key and a bit of `bits`, as [`wake`](Self::wake) does.
     #[inline(always)]
     pub(crate) fn wake_one(&mut self, key: &Key, bits: u32) -> Result<Option<Woken<H>>, Errno> {
         let list = self.list();
@@ -37,9 +37,12 @@ impl<H: Host> Locked<'_, H> {
     }
 
     /// Wakes up to `most` waiters with that key, a bit of `bits`, and a sequence number below
-    /// `cutoff`, as far as there is room: `take` answers whether there is for another. One that
-    /// waits for a lock that inherits priorities is not to be woken so, and ends it: `EINVAL`.
-    /// Whoever finds nobody sees to it that the next does so by the filter.
+    /// `cutoff`. `take` gets each of them, and returns true if there is room for another. Returns
+    /// how many. If none is found, the filter is rebuilt, so that the next wake finds that out by
+    /// the filter.
+    ///
+    /// # Errors
+    /// `EINVAL` at a waiter for a lock that inherits priorities, which is not to be woken so.
     #[inline]
     pub(crate) fn wake(
         &mut self,
@@ -77,10 +80,13 @@ impl<H: Host> Locked<'_, H> {
         end.map(|_| woken)
     }
 
-    /// Gives up to `most` waiters of `from` another key, in this bucket or in that of `to`; how
-    /// many. Equal keys: counted, and left where they are. One pass over each list: both are
-    /// sorted, so the moved ones go to places ever further back. `EINVAL` as for
-    /// [`wake`](Self::wake).
+    /// Moves up to `most` waiters of `from` to another key, in this bucket or in that of `to`;
+    /// returns how many. If the keys are equal, the waiters are counted and left where they are. It
+    /// takes one pass over each list: both are sorted, so the moved waiters go to places ever
+    /// further back.
+    ///
+    /// # Errors
+    /// `EINVAL` as for [`wake`](Self::wake).
     pub(crate) fn requeue(
         &mut self,
         mut to: Option<&mut Locked<'_, H>>,
@@ -115,9 +121,9 @@ impl<H: Host> Locked<'_, H> {
         Ok(moved)
     }
 
-    /// Gives a waiter of this bucket another key, in this bucket or in that of `to`, behind those
-    /// that are there. `last` is the one that was given before, under the same locks, and no less
-    /// urgent.
+    /// Moves a waiter of this bucket to another key, in this bucket or in that of `to`, after the
+    /// waiters that are there. `last` is the waiter that was moved before, under the same locks,
+    /// and is no less urgent.
     pub(crate) fn give(
         &mut self,
         to: Option<&mut Locked<'_, H>>,
@@ -133,15 +139,15 @@ impl<H: Host> Locked<'_, H> {
         }
         list.unlink(node);
         match to {
-            // Appended behind the cutoff: a loop over the list does not meet it again as one of its
-            // old key.
+            // The waiter gets a sequence number above the cutoff: a loop over the list does not
+            // meet it again as one of its old key.
             None => {
                 self.enter(filter_bit, 0);
-                self.append_behind(last, node);
+                self.append_after(last, node);
             }
             Some(to) => {
                 to.enter(filter_bit, 1);
-                to.append_behind(last, node);
+                to.append_after(last, node);
                 self.exit(1);
             }
         }

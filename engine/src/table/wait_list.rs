@@ -1,5 +1,5 @@
-//! A bucket's list: waiters linked through their nodes, the most urgent first, oldest first among
-//! equals. Its bucket's lock guards it.
+//! A bucket's wait list: waiters linked through their nodes, the most urgent first, and the oldest
+//! first among equals. Its bucket's lock guards it; `locked` and `select` change it.
 
 use core::ptr::NonNull;
 
@@ -9,14 +9,14 @@ use crate::table::key::Key;
 use crate::waiter::{Decision, Links, Waiter, Woken};
 use crate::{Errno, Host, Priority};
 
-/// What the lock guards.
+/// The wait list of a bucket, and its counters: what the bucket's lock guards.
 pub(crate) struct WaitList<H: Host> {
     pub(crate) head: Option<NonNull<Waiter<H>>>,
     tail: Option<NonNull<Waiter<H>>>,
-    /// The sequence number that the next waiter gets. Never goes back, not even in the table that
-    /// comes after.
+    /// The sequence number that the next waiter gets. It never goes back, not even in the table
+    /// that takes over.
     pub(crate) next_sequence: u64,
-    /// Waiters in the list.
+    /// The number of waiters in the list.
     pub(crate) waiters: usize,
     /// How many waiters were queued here by a wait.
     pub(crate) queued: u64,
@@ -30,31 +30,30 @@ impl<H: Host> WaitList<H> {
     }
 }
 
-/// A waiter of a list.
+/// A waiter that was found in a list.
 pub(crate) struct Found<H: Host> {
     pub(crate) node: NonNull<Waiter<H>>,
     pub(crate) next: Option<NonNull<Waiter<H>>>,
-    /// Its claim (`pi::claim`), if it inherits priorities.
+    /// The waiter's claim (`pi::claim`), if it inherits priorities.
     pub(crate) inheriting: Option<NonNull<()>>,
 }
 
 impl<H: Host> WaitList<H> {
-    /// A node of the list, or one that is being put there.
+    /// Returns a node of the list, or one that is being put there.
     pub(crate) fn waiter(&mut self, node: NonNull<Waiter<H>>) -> &Waiter<H> {
-        // SAFETY: a node is there until it is out of the list, or was woken; and both need the
-        // lock, which is held.
+        // SAFETY: a node is there until it is out of the list, or was woken; both need the lock,
+        // which is held.
         unsafe { node.as_ref() }
     }
 
-    /// A node's links.
+    /// Returns a node's links.
     pub(crate) fn links(&mut self, node: NonNull<Waiter<H>>) -> &mut Links<H> {
         let links = self.waiter(node).links();
-        // SAFETY: they belong to the lock's holder, and this borrows the list.
+        // SAFETY: the links belong to the lock's holder, and this borrows the list.
         unsafe { &mut *links }
     }
 
-    /// The first waiter with that key from a place in the list on: itself, who is behind it, and
-    /// its claim if it inherits priorities.
+    /// Finds the first waiter with that key from a place in the list on.
     pub(crate) fn seek(&mut self, from: Option<NonNull<Waiter<H>>>, key: &Key) -> Option<Found<H>> {
         let mut cursor = from;
         while let Some(node) = cursor {
@@ -68,18 +67,18 @@ impl<H: Host> WaitList<H> {
         None
     }
 
-    /// The first node's key.
+    /// Returns the first node's key.
     pub(crate) fn first_key(&mut self) -> Option<Key> {
         let node = self.head?;
         Some(self.links(node).key)
     }
 
-    /// The first waiter with that key.
+    /// Finds the first waiter with that key.
     pub(crate) fn first(&mut self, key: &Key) -> Option<Found<H>> {
         self.seek(self.head, key)
     }
 
-    /// Whether the last one waits for `key`.
+    /// Returns true if the last waiter waits for `key`.
     pub(crate) fn ends_with(&mut self, key: &Key) -> bool {
         self.tail.is_some_and(|tail| self.links(tail).key == *key)
     }
@@ -88,7 +87,7 @@ impl<H: Host> WaitList<H> {
         self.links(node).priority
     }
 
-    /// Links a node behind the last that is as urgent. With equal priorities, that is the tail.
+    /// Links a node after the last one that is as urgent. Among equal priorities that is the tail.
     pub(crate) fn insert(&mut self, node: NonNull<Waiter<H>>) {
         let priority = self.priority(node);
         let mut previous = self.tail;
@@ -101,9 +100,9 @@ impl<H: Host> WaitList<H> {
         self.link(previous, node);
     }
 
-    /// The same, looked for from `from` on, which is of the list and no less urgent; or from the
-    /// head.
-    pub(crate) fn insert_behind(&mut self, from: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
+    /// Links a node after the last one that is as urgent. The search begins at `from`, which is of
+    /// the list and no less urgent, or at the head.
+    pub(crate) fn insert_after(&mut self, from: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
         let priority = self.priority(node);
         let mut previous = self.tail;
         if previous.is_some_and(|tail| self.priority(tail) > priority) {
@@ -119,7 +118,7 @@ impl<H: Host> WaitList<H> {
         self.link(previous, node);
     }
 
-    /// Links a node behind another, or at the head.
+    /// Links a node after another, or at the head.
     pub(crate) fn link(&mut self, previous: Option<NonNull<Waiter<H>>>, node: NonNull<Waiter<H>>) {
         let next = match previous {
             Some(previous) => self.links(previous).next.replace(node),
@@ -147,9 +146,12 @@ impl<H: Host> WaitList<H> {
         }
     }
 
-    /// The first waiter from a place in the list on that a wake with that key and those bits
-    /// chooses, of those with sequence numbers below `cutoff`; and who is behind it. `EINVAL`: one
-    /// that waits for a lock that inherits priorities, which is not to be woken so, comes before.
+    /// Finds the first waiter from a place in the list on that a wake with that key and those bits
+    /// chooses, of those with sequence numbers below `cutoff`; returns it and the node after it.
+    ///
+    /// # Errors
+    /// `EINVAL` if a waiter for a lock that inherits priorities comes before: it is not to be woken
+    /// so.
     #[inline]
     pub(crate) fn choose(
         &mut self,
@@ -170,8 +172,8 @@ impl<H: Host> WaitList<H> {
             }
             let matches = links.bitset & bits != 0 && (links.sequence < cutoff || mutated!(cutoff));
             if matches && !self.waiter(node).has_left() {
-                // Claiming this one is an exchange, which keeps back what is read behind it: the
-                // next one's memory, which is another thread's, may come meanwhile.
+                // Claiming this waiter is an exchange, which holds back later loads: the memory of
+                // the next one, which is another thread's, may come meanwhile.
                 if let Some(next) = cursor {
                     prefetch_all(next.as_ptr());
                 }
@@ -181,13 +183,13 @@ impl<H: Host> WaitList<H> {
         Ok(None)
     }
 
-    /// Takes a node out of the list and decides that it is woken; its handle, or nothing if it
+    /// Takes a node out of the list and decides that it is woken. Returns its handle, or none if it
     /// decided first that it leaves. Either way it may be gone from now on.
     pub(crate) fn claim(&mut self, node: NonNull<Waiter<H>>, bits: u32) -> Option<Woken<H>> {
         self.unlink(node);
         let links = self.links(node);
         links.woken_by = bits;
-        // Before the decision, with which the node is its owner's, and the group gone too perhaps.
+        // Before the decision: after it the node is its owner's, and the group may be gone, too.
         let handle = if mutated!(handle_late) { None } else { links.handle.take() };
         if let Some(group) = links.group().filter(|_| !mutated!(group_flag)) {
             // SAFETY: on the frame of the node's owner, which needs this bucket's lock to go,
@@ -196,12 +198,12 @@ impl<H: Host> WaitList<H> {
         }
         let decision = self.waiter(node).decide_to_wake();
         if decision != Decision::Left {
-            // A second exchange, which fails: there loom has the owner go on.
+            // A second exchange, which fails: loom lets the owner go on there.
             let late = mutated!(handle_late) && self.waiter(node).decide_to_wake() == Decision::Left;
             let handle = if late { self.links(node).handle.take() } else { handle };
             return handle.map(|handle| Woken { handle, spinning: decision == Decision::Spinning });
         }
-        // Given back, so that it is not dropped under the lock.
+        // The handle is given back, so that it is not dropped under the lock.
         self.links(node).handle = handle;
         self.waiter(node).taken_out();
         None

@@ -1,69 +1,86 @@
-//! What a caller says of a futex: the word, who uses it, and at which node it is waited for. The
-//! engine makes a `key` of it.
+//! What a caller says of a futex: the word, which spaces use it, and at which node it is waited
+//! for. `ops::call` makes a `Key` of it.
 
-/// An address of the calling thread's space, as it came: any 64 bits.
+/// An address of the calling thread's space, as the program passed it: any 64 bits.
 pub type Address = u64;
 
-/// Who uses a word.
+/// The address spaces that use a word. All operations on a word must say the same: a private wait
+/// and a shared wake do not meet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// One address space: the word is known by its address, and nothing is looked up.
+    /// One address space uses the word, which is known by its address. Nothing is looked up.
     Private,
-    /// Perhaps several: the word is known by what is mapped there, which the host looks up.
+    /// Several address spaces may use the word, which is known by what is mapped there. The host
+    /// looks that up ([`Host::resolve_shared`](crate::Host::resolve_shared)).
     Shared,
 }
 
-/// A futex word as an operation names it.
+/// A futex word as an operation names it: 32 bits, aligned to 4 bytes.
+///
+/// ```
+/// use leeward_engine::{Node, Scope, Word};
+///
+/// let word = Word::private(0x7f00_0000_1000);
+/// assert_eq!((word.scope, word.node), (Scope::Private, Node::Hashed));
+/// // A word of shared memory whose waiters are at the node that the next 32 bits name.
+/// let near = Word { node: Node::Beside, ..Word::shared(0x7f00_0000_2000) };
+/// assert_ne!(word, near);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Word {
-    /// Where the calling thread sees it.
+    /// The address at which the calling thread sees the word.
     pub address: Address,
-    /// Who uses it.
+    /// The address spaces that use the word.
     pub scope: Scope,
-    /// At which of the machine's nodes it is waited for.
+    /// The one of the machine's nodes at which the word is waited for.
     pub node: Node,
 }
 
 impl Word {
-    /// A word of one address space.
+    /// Returns a word that one address space uses.
     pub const fn private(address: Address) -> Word {
         Word { address, scope: Scope::Private, node: Node::Hashed }
     }
 
-    /// A word that several address spaces may map.
+    /// Returns a word that several address spaces may map.
     pub const fn shared(address: Address) -> Word {
         Word { address, scope: Scope::Shared, node: Node::Hashed }
     }
 }
 
-/// What is mapped at a shared word's address, as the host looked it up.
+/// What is mapped at a shared word's address: the answer of
+/// [`Host::resolve_shared`](crate::Host::resolve_shared).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SharedKey {
-    /// Memory that only this space has (anonymous, not shared): the space and the address.
+    /// Memory that only this space has (anonymous, not shared): the word is known by the space and
+    /// the address.
     Anonymous,
-    /// A file or a shared memory object: its number, which is never given to another object while
-    /// the engine lives, and the offset into it.
+    /// A file or a shared memory object, by which the word is known in every space that maps it.
     Object {
-        /// Which.
+        /// The object's number, which is never given to another object while the engine lives.
         object: u64,
-        /// Where in it, in bytes.
+        /// The word's offset in the object, in bytes.
         offset: u64,
     },
 }
 
-/// At which node a shared word's waiters are. All who use a word must say the same; private words
-/// are in their space's own table, which is near the thread that first needed it.
+/// The choice of the node at which a shared word's waiters are. All operations on a word must say
+/// the same. Private words are in their space's own table, which is near the thread that first
+/// needed it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Node {
-    /// Wherever its hash says: nothing is looked up.
+    /// The node that the hash says; nothing is looked up.
     #[default]
     Hashed,
-    /// That with the number in the 32 bits behind the word, which is aligned to 8 bytes then;
+    /// The node whose number is in the 32 bits after the word, which is then aligned to 8 bytes.
     /// [`NO_NODE`] there is replaced by the calling thread's node.
     Beside,
-    /// That which the memory policy of the word's address wants; by hash where there is none.
+    /// The node that the memory policy of the word's address wants; the one that the hash says
+    /// where there is none.
     Policy,
-    /// As `Beside`, but it is replaced by the node that the policy wants, if there is one.
+    /// The node whose number is in the 32 bits after the word, as for `Beside`. [`NO_NODE`] there
+    /// is replaced by the node that the policy wants, or by the calling thread's where there is no
+    /// policy.
     BesideOrPolicy,
 }
 
@@ -72,11 +89,11 @@ impl Node {
         matches!(self, Node::Beside | Node::BesideOrPolicy)
     }
 
-    /// The alignment of a word, less 1.
+    /// Returns the alignment of a word, less 1.
     pub(crate) const fn alignment_mask(self) -> Address {
         if self.is_beside() { 7 } else { 3 }
     }
 }
 
-/// No node yet, in the 32 bits behind a word.
+/// The value of the 32 bits after a word that name no node yet.
 pub const NO_NODE: u32 = u32::MAX;

@@ -1,4 +1,4 @@
-//! The smallest host there is, for unit tests: a few words of memory, one thread that never sleeps.
+//! A host for unit tests: a few words of memory, and one thread that never sleeps.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -12,7 +12,7 @@ use crate::{
     Priority, SharedKey, Space, Thread,
 };
 
-/// The heap, as often as it is allowed to answer.
+/// The heap, which allocates a given number of blocks and then has no memory.
 #[derive(Clone)]
 pub(crate) struct Rationed(pub(crate) Arc<AtomicI64>);
 
@@ -37,20 +37,21 @@ unsafe impl Memory for Rationed {
     }
 }
 
-/// Words at addresses 0, 4, 8...; waits end at once as `end` says.
+/// A host whose words are at the addresses 0, 4, 8 and so on, and whose waits end at once as `end`
+/// says.
 pub(crate) struct Nowhere {
     space: Space<Nowhere>,
     pub(crate) words: Vec<Cell<u32>>,
     pub(crate) end: Cell<ParkEnd>,
     pub(crate) threads: Cell<u32>,
     pub(crate) priority: Cell<u32>,
-    /// What `unpark_all` was told.
+    /// The parts that `unpark_all` was told.
     pub(crate) parts: RefCell<Vec<Part>>,
     pub(crate) processors: Option<crate::tests::membarrier::Recorder>,
     pub(crate) inherits: bool,
-    /// Where user memory ends.
+    /// The address at which user memory ends.
     pub(crate) range: Cell<Address>,
-    /// Two nodes are known.
+    /// True if the host knows two nodes.
     pub(crate) nodes: bool,
 }
 
@@ -142,7 +143,7 @@ impl Host for Nowhere {
     }
 }
 
-/// A policy for every third page.
+/// Two nodes, and a memory policy for every third page.
 impl Nodes for Nowhere {
     fn local(&self) -> u32 {
         1
@@ -155,7 +156,7 @@ impl Nodes for Nowhere {
     }
 }
 
-/// Thread 3 of a system where each number names something else.
+/// Thread 3 of a system in which the number decides what it names.
 impl Inheritance<Nowhere> for Nowhere {
     fn current(&self) -> Thread {
         Thread { id: 3, number: 3 }

@@ -1,17 +1,19 @@
-//! Whatever a program passes ends in a number: no panic, no lock left held, nobody left in a list.
+//! Hostile arguments: whatever a program passes ends in a number, without a panic, a held lock, or
+//! a waiter that is left in a list.
 
 use crate::linux::abi::Numbers;
 use crate::tests::host::{Nowhere, Rationed};
 use crate::{Config, Engine, Errno, Host};
 
-/// splitmix64.
+/// Returns the next number of splitmix64 (G. L. Steele, D. Lea and C. H. Flood, Fast splittable
+/// pseudorandom number generators, 2014).
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (z ^ z >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) ^ z >> 31
 }
 
-/// Any 64 bits; often such as mean something.
+/// Returns any 64 bits, often such that mean something.
 fn argument(state: &mut u64) -> u64 {
     let any = random(state);
     match random(state) % 8 {
@@ -25,7 +27,7 @@ fn argument(state: &mut u64) -> u64 {
     }
 }
 
-/// Memory that often means something: a time, an array of words to wait for, numbers.
+/// Fills memory, often with what means something: a time, an array of words to wait for, numbers.
 fn memory(host: &Nowhere, state: &mut u64) {
     let put = |at: usize, number: u64| {
         host.words[at].set(number as u32);
@@ -61,7 +63,7 @@ fn any_arguments_end_in_a_number() {
             }
             let call = round as usize % NUMBERS.len();
             let mut arguments: [u64; 6] = core::array::from_fn(|_| argument(&mut state));
-            // Half of them such that more than the checks is reached.
+            // Half of them are such that more than the checks is reached.
             if random(&mut state) % 2 == 0 {
                 match NUMBERS[call] {
                     202 => arguments[1] &= 0x8f,
@@ -77,10 +79,10 @@ fn any_arguments_end_in_a_number() {
             assert!((-133..=0).contains(&answer), "{answer} for {arguments:#x?}");
             answers[call].insert(answer);
         }
-        // Would hang if a lock were held.
+        // This would hang if a lock were held.
         assert_eq!(engine.stats(&host).waiters + host.space().stats(&host).waiters, 0);
     }
-    // Each call got behind its checks, as the answers say that only what comes behind them gives.
+    // Each call came past its checks, as answers show that only what comes after them gives.
     let [again, past] = [Errno::EAGAIN, Errno::ETIMEDOUT].map(Errno::answer);
     for (call, wanted) in [(0, again), (0, past), (0, 0), (1, again), (1, past), (2, 0), (3, past), (4, again), (4, 0)]
     {
@@ -88,7 +90,7 @@ fn any_arguments_end_in_a_number() {
     }
 }
 
-/// What reaches beyond the last address that can be is not read, wherever it begins.
+/// An access that reaches beyond the last address of user memory is not made, wherever it begins.
 #[test]
 fn the_last_byte_is_asked_for_too() {
     let engine = Engine::new(Config::for_processors(1, 1), Rationed::new(9)).unwrap();
@@ -107,8 +109,7 @@ fn the_last_byte_is_asked_for_too() {
     }
 }
 
-/// Memory need not end where two words would: the second one, which has the node, is asked for as
-/// well.
+/// Memory may end between two words: the second one, which has the node, is asked for as well.
 #[test]
 fn the_word_with_the_node_is_asked_for_too() {
     let engine = Engine::new(Config::for_processors(1, 1), Rationed::new(9)).unwrap();
@@ -143,7 +144,7 @@ fn any_arguments_to_locks_that_inherit_end_in_a_number() {
             assert!((-133..=0).contains(&answer), "{answer} for {arguments:#x?}");
             assert!(inherits || answer == Errno::ENOSYS.answer());
         }
-        // Would hang if a lock were held.
+        // This would hang if a lock were held.
         assert_eq!(engine.exit_pi(&host), 0);
         assert_eq!(engine.stats(&host).waiters + host.space().stats(&host).waiters, 0);
     }

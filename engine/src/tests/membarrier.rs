@@ -15,7 +15,7 @@ use crate::tests::host::{Nowhere, Rationed};
 use crate::{Abilities, Config, Engine, Errno, Host, Interrupt, Processors, Space};
 use Told::{Barrier, Grace, Here, Inspect, Pin, Registered, Send, Unpin, Wait};
 
-/// What a processor was told.
+/// A call of a method of the processors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Told {
     Pin,
@@ -29,8 +29,8 @@ pub(crate) enum Told {
     Registered(Option<Interrupt>),
 }
 
-/// 130 processors: the caller is on 1; 0, 3, 64 and 129 ran its space, 0 and 64 and 129 still do, 3
-/// runs another's.
+/// A machine of 130 processors. The caller is on processor 1. Processors 0, 3, 64 and 129 ran its
+/// space; 0, 64 and 129 still do, and 3 runs another.
 pub(crate) struct Recorder {
     told: RefCell<Vec<Told>>,
     abilities: Abilities,

@@ -1,4 +1,4 @@
-//! Unit tests that need the insides of the engine, and the host that they share. What the public
+//! Unit tests that need the engine's insides, and the host that they share. What the public
 //! interface can show is tested in `engine/tests`.
 
 pub(crate) mod host;

@@ -1,4 +1,4 @@
-//! The trees beside plain maps.
+//! The trees of the inheritance graph, beside plain maps.
 
 use std::boxed::Box;
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use crate::table::key::Key;
 use crate::tests::host::{Nowhere, Rationed};
 use crate::{Priority, Thread, Word};
 
-/// The claims of a subtree in order; its height, which is the one that its top says, and as low as
-/// it must be.
+/// Appends the claims of a subtree in order; asserts that the subtree is balanced, and that its top
+/// says its height, which is returned.
 fn check(waits: &mut Waits<'_, Nowhere>, by: usize, top: Option<ClaimPtr<Nowhere>>, into: &mut Vec<Rank>) -> u8 {
     let Some(top) = top else { return 0 };
     let Link { children: [less, more], height, .. } = *waits.link(by, top);
@@ -54,7 +54,7 @@ fn orders_are_kept_and_trees_are_low() {
                     assert!(waits.remove(place).is_some());
                 }
             }
-            // Few at first, then many, then few.
+            // There are few claims at first, then many, then few.
             None if (random >> 60) * 400 < step.min(6_000 - step) => {
                 waits.add(place, &key(lock), owner, true, &host);
                 model.insert(waits.rank(BY_LOCK, place), i);

@@ -1,4 +1,4 @@
-//! Which store serves what: shown by the counters.
+//! Which table serves which word, as the counters show, and how tables are resized.
 
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
@@ -25,7 +25,7 @@ fn host(threads: u32, blocks: i64) -> Nowhere {
     host
 }
 
-/// Waits that the global table served, and the space's own.
+/// Returns how many waits the global table served, and the space's private table.
 fn served(engine: &Engine<Nowhere>, host: &Nowhere) -> (u64, u64) {
     (engine.stats(host).queued, host.space().stats(host).queued)
 }
@@ -42,7 +42,7 @@ fn a_second_thread_gets_the_space_a_table_of_its_own() {
     host.threads.set(9);
     assert_eq!(engine.wait(&host, Word::private(0), 0, ANY, None), Ok(Wait::TimedOut));
     assert_eq!(host.space().stats(&host).buckets, 64);
-    // Shared words never are in it.
+    // Shared words are never in the private table.
     host.end.set(ParkEnd::Interrupted);
     assert_eq!(engine.wait(&host, Word::shared(0), 0, ANY, None), Ok(Wait::Interrupted));
     assert_eq!(served(&engine, &host), (2, 2));
@@ -66,7 +66,7 @@ fn without_memory_the_global_table_serves() {
     assert_eq!(engine.wait(&host, Word::private(0), 0, ANY, None), Ok(Wait::TimedOut));
     assert_eq!(served(&engine, &host), (1, 0));
     assert_eq!(host.space().stats(&host).refused, 1);
-    // Where there is some again, the space gets its table, having passed over one wait.
+    // Where there is memory again, the space gets its table, having passed over one wait.
     host.space().memory().0.store(1, std::sync::atomic::Ordering::Relaxed);
     for served_by in [(2, 0), (2, 1)] {
         assert_eq!(engine.wait(&host, Word::private(0), 0, ANY, None), Ok(Wait::TimedOut));
@@ -80,11 +80,11 @@ fn memory_that_is_not_there_is_asked_for_less_and_less_often() {
     for _ in 0..10_000 {
         assert_eq!(engine.wait(&host, Word::private(0), 0, ANY, None), Ok(Wait::TimedOut));
     }
-    // At 1, 3, 7 and so on, and each 1,024 behind the tenth.
+    // At the waits 1, 3, 7 and so on, and after the tenth at every 1,024th.
     assert_eq!(host.space().stats(&host).refused, 18);
 }
 
-/// A future for each of so many words, that waits.
+/// Returns a waiting future for each of the words.
 fn crowd<'a>(
     engine: &'a Engine<Nowhere>,
     host: &'a Nowhere,
@@ -112,7 +112,7 @@ fn a_table_grows_with_the_words_that_are_waited_for() {
             waiting.extend(crowd(&engine, &host, waiting.len() as u64..most, scope));
             let stats = if scope == crate::Scope::Private { host.space().stats(&host) } else { engine.stats(&host) };
             assert_eq!(stats.waiters, most);
-            // Two for each as a rule; fewer than four, whoever chooses the words.
+            // Two for each as a rule; fewer than four, whichever words a program chooses.
             assert!((most..4 * most).contains(&(stats.buckets as u64)), "{stats:?}");
             // With the tables that were replaced, which are as many together: 64 and 4 a bucket,
             // 128 where they are few.
@@ -146,8 +146,8 @@ fn a_wake_with_nobody_there_takes_a_lock_once_at_most_beside_waiters_of_other_wo
         engine.stats(&host).locked - before
     };
     gone.clear();
-    // Filter bits of those that are gone are there still; a look under the lock takes them away,
-    // but for those of others.
+    // Filter bits of waiters that are gone are still there; a wake that looks under the lock clears
+    // them, except those that other words' waiters have.
     wake_each();
     let rest = wake_each();
     assert!(rest <= 8, "{rest} of 32 words have a filter_bit of other waiters in their bucket");

@@ -1,4 +1,4 @@
-//! Wake queues: what a host is told of them, and what a panic leaves.
+//! Wake queues: what a host is told of the threads in them, and what a panic leaves.
 
 use std::boxed::Box;
 use std::future::Future;
@@ -14,7 +14,7 @@ use crate::{Config, Engine, Part, Word};
 const WORD: Word = Word::private(0);
 const ANY: u32 = u32::MAX;
 
-/// Counts wakes, of which one panics.
+/// A waker that counts wakes, of which one panics.
 struct Wakes {
     count: AtomicU32,
     panics_at: u32,
@@ -26,8 +26,8 @@ impl Wake for Wakes {
     }
 }
 
-/// So many futures wait, and all are woken: how many were told, what the host was told, and whether
-/// it panicked.
+/// Lets `waiters` futures wait, and wakes all. Returns how many wakers were called, what the host
+/// was told, and whether the wake panicked.
 fn woken(waiters: u32, panics_at: u32) -> (u32, Vec<Part>, bool) {
     let engine = Engine::new(Config::small(1), Rationed::new(9)).unwrap();
     let host = Nowhere::new(1, Rationed::new(9));
@@ -40,7 +40,8 @@ fn woken(waiters: u32, panics_at: u32) -> (u32, Vec<Part>, bool) {
     }
     let end = catch_unwind(AssertUnwindSafe(|| engine.wake(&host, WORD, ANY, ANY)));
     let told = (wakes.count.load(Ordering::Relaxed), host.parts.take(), end.is_err());
-    // Who was chosen and not told would be woken by the drop of who was told, at the latest.
+    // Forgotten: a future that is dropped passes its wake on, perhaps to one that was chosen and
+    // not woken.
     core::mem::forget(futures);
     told
 }

@@ -1,5 +1,6 @@
-//! A waiter: the node that a waiting thread or future places itself, on its stack or in its task.
-//! Nothing is allocated to wait. Made by `wait` and `wait_async`, linked by `bucket`.
+//! A waiter: the node that a waiting thread or future makes on its own stack or in its task, so
+//! that waiting allocates nothing. Made by `ops::wait`, `wait_async` and `waitv`, and by
+//! `pi::waiter`; linked by `table::wait_list`.
 
 pub(crate) mod wake_queue;
 
@@ -14,29 +15,30 @@ use crate::table::bucket::Bucket;
 use crate::table::key::Key;
 use crate::{Flag, Host, Priority};
 
-/// Not queued yet.
+/// The waiter is not queued yet.
 const IDLE: u32 = 0;
-/// In a bucket's list, or about to leave it.
+/// The waiter is in a bucket's list, or about to leave it.
 const QUEUED: u32 = Flag::WAITING;
-/// In a bucket's list, and its owner is awake and spins.
+/// The waiter is in a bucket's list, and its owner is awake and spins.
 const SPINNING: u32 = Flag::SPINNING;
-/// A waker chose it; never in a list.
+/// A waker chose the waiter, which is in no list.
 const WOKEN: u32 = 2;
-/// It chose to go; wakers pass it over, and it takes itself out of the list.
+/// The waiter's owner chose to go: wakers pass the waiter over, and the owner takes it out of the
+/// list.
 const LEFT: u32 = 3;
-/// A thread that exits assigned the lock to it; still in its list.
+/// A thread that exits assigned its lock to the waiter, which is still in its list.
 const ASSIGNED: u32 = 4;
 
-/// How a waiter is told.
+/// The handle by which a waiter's owner is woken.
 pub(crate) enum Handle<H: Host> {
-    /// A thread that parks.
+    /// The handle of a thread that parks.
     Task(H::Task),
-    /// A future that is polled.
+    /// The waker of the context that polled a future last.
     Waker(Waker),
 }
 
 impl<H: Host> Handle<H> {
-    /// No lock is held: this runs the host's code or the executor's.
+    /// Wakes the owner. No lock is held: this runs the host's code or the executor's.
     pub(crate) fn unpark(self, host: &H) {
         match self {
             Handle::Task(task) => host.unpark(task),
@@ -45,15 +47,16 @@ impl<H: Host> Handle<H> {
     }
 }
 
-/// How a waiter that was chosen is told.
+/// The handle of a waiter that a waker chose.
 pub(crate) struct Woken<H: Host> {
     pub(crate) handle: Handle<H>,
-    /// Its owner is awake, and sees it.
+    /// True if the owner is awake, sees that it was woken, and need not be unparked.
     pub(crate) spinning: bool,
 }
 
 impl<H: Host> Woken<H> {
-    /// No lock is held: this runs the host's code or the executor's.
+    /// Unparks the owner unless it is awake. No lock is held: this runs the host's code or the
+    /// executor's.
     pub(crate) fn unpark(self, host: &H) {
         if !self.spinning {
             self.handle.unpark(host);
@@ -61,52 +64,53 @@ impl<H: Host> Woken<H> {
     }
 }
 
-/// What came of wanting to wake a waiter.
+/// The outcome of a waker's try to wake a waiter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Decision {
-    /// It had left.
+    /// The waiter had left.
     Left,
-    /// It is woken. Its owner is awake, and sees it.
+    /// The waiter is woken. Its owner is awake, and sees it.
     Spinning,
-    /// It is woken, and its owner is to be unparked.
+    /// The waiter is woken, and its owner is to be unparked.
     Asleep,
 }
 
-/// What belongs to whoever holds the lock of the bucket that the waiter is in; before it is queued,
-/// and after it was woken or has left, to its owner.
+/// The part of a waiter that is not atomic. It belongs to the holder of the lock of the bucket that
+/// the waiter is in; before the waiter is queued, and after it was woken or has left, to its owner.
 pub(crate) struct Links<H: Host> {
     pub(crate) next: Option<NonNull<Waiter<H>>>,
     pub(crate) previous: Option<NonNull<Waiter<H>>>,
-    /// Changed by requeue.
+    /// The key that is waited for, which a requeue changes.
     pub(crate) key: Key,
-    /// Kept by requeue.
+    /// The bits that a wake must have one of, which a requeue keeps.
     pub(crate) bitset: u32,
     pub(crate) priority: Priority,
-    /// The bucket's count when it came.
+    /// The bucket's count when the waiter came: wakes have a cutoff by it.
     pub(crate) sequence: u64,
-    /// Taken by the waker that chose it.
+    /// The handle of the owner, which the waker that chooses the waiter takes.
     pub(crate) handle: Option<Handle<H>>,
-    /// The bitset of the wake that chose it.
+    /// The bitset of the wake that chose the waiter.
     pub(crate) woken_by: u32,
-    /// What it is part of, on its owner's frame too: the flag of a group (waitv), or its claim
-    /// where it inherits.
+    /// What the waiter is part of, on its owner's frame too: its claim if `inherits`, else the flag
+    /// of its group (waitv).
     part_of: Option<NonNull<()>>,
     inherits: bool,
 }
 
 impl<H: Host> Links<H> {
-    /// The flag of the group that it waits with.
+    /// Returns the flag of the group that the waiter is part of.
     pub(crate) fn group(&self) -> Option<NonNull<Flag>> {
         self.part_of.filter(|_| !self.inherits).map(NonNull::cast)
     }
 
-    /// Its claim (`pi::claim`, which knows the type), where it inherits priorities.
+    /// Returns the waiter's claim (`pi::claim` knows the type) if it inherits priorities.
     pub(crate) fn inheriting(&self) -> Option<NonNull<()>> {
         self.part_of.filter(|_| self.inherits)
     }
 }
 
-/// A node. Pinned from when it is queued until it was woken or has left.
+/// A waiter: the node of a bucket's list. Pinned from when it is queued until it was woken or has
+/// left.
 pub(crate) struct Waiter<H: Host> {
     /// | state | from | by |
     /// |---|---|---|
@@ -119,15 +123,15 @@ pub(crate) struct Waiter<H: Host> {
     /// | assigned | queued, spinning | a thread that exits, under the graph's lock |
     /// | woken | assigned | its owner, under both |
     ///
-    /// With a claim (`pi_graph`) it is woken and leaves under the lock of the bucket and of the
-    /// graph: both.
+    /// A waiter with a claim (`pi::graph`) is woken, and leaves, under two locks: its bucket's and
+    /// the graph's.
     ///
-    /// As soon as it is woken its owner may return, and the node be gone. One that has left is
-    /// still in its bucket's list, until its owner has taken it out; that owner needs the lock for
-    /// it, so whoever holds the lock may touch what it finds there.
+    /// As soon as a waiter is woken its owner may return, and the node be gone. A waiter that has
+    /// left is still in its bucket's list until its owner has taken it out, for which the owner
+    /// needs the lock: the lock's holder may touch what it finds there.
     flag: Flag,
-    /// The bucket whose list it is in; null in none. Changed under that bucket's lock only
-    /// (requeue: both buckets').
+    /// The bucket whose list the waiter is in; null if it is in none. Changed under that bucket's
+    /// lock only (a requeue holds both buckets').
     bucket: AtomicPtr<Bucket<H>>,
     links: UnsafeCell<Links<H>>,
     tracked: Tracked,
@@ -163,8 +167,8 @@ impl<H: Host> Waiter<H> {
         }
     }
 
-    /// One of several that one thread waits with, and of which any ends its wait: it parks on the
-    /// group's flag.
+    /// Makes one of several waiters with which one thread waits, and of which any ends its wait.
+    /// The thread parks on the group's flag.
     pub(crate) fn in_group(key: Key, bitset: u32, priority: Priority, group: &Flag, handle: Handle<H>) -> Waiter<H> {
         let mut node = Waiter::new(key, bitset, priority);
         let links = node.links.get_mut();
@@ -173,8 +177,8 @@ impl<H: Host> Waiter<H> {
         node
     }
 
-    /// Its owner, before it is queued: it waits for a lock that inherits priorities, or to be moved
-    /// to one. `claim` is a `Claim` of `pi::claim`.
+    /// Attaches a claim (a `Claim` of `pi::claim`): the waiter waits for a lock that inherits
+    /// priorities, or to be moved to one. Called by the owner before the waiter is queued.
     pub(crate) fn inherit(&self, claim: NonNull<()>) {
         // SAFETY: idle: the links are its owner's, which is the caller.
         let links = unsafe { &mut *self.links() };
@@ -182,70 +186,71 @@ impl<H: Host> Waiter<H> {
         links.inherits = true;
     }
 
-    /// Its owner, before it is queued.
+    /// Sets the priority. Called by the owner before the waiter is queued.
     pub(crate) fn set_priority(&self, priority: Priority) {
         // SAFETY: idle: the links are its owner's, which is the caller.
         unsafe { (*self.links()).priority = priority };
     }
 
-    /// Where its owner parks.
+    /// Returns the flag on which the owner parks.
     pub(crate) fn flag(&self) -> &Flag {
         &self.flag
     }
 
-    /// Never queued.
+    /// Returns true if the waiter was never queued.
     pub(crate) fn is_idle(&self) -> bool {
-        // Relaxed: only its owner changes that.
+        // Relaxed: only its owner, the caller, changes that.
         self.flag.0.load(Ordering::Relaxed) == IDLE
     }
 
     pub(crate) fn is_woken(&self) -> bool {
         // Acquire: as in `Flag::is_waiting`.
-        let order = if mutated!(woken_acquire) { Ordering::Relaxed } else { Ordering::Acquire };
-        self.flag.0.load(order) == WOKEN
+        self.flag.0.load(order!(Acquire, woken_acquire)) == WOKEN
     }
 
-    /// Decides that it leaves; false: it was woken.
+    /// Decides that the waiter leaves. Returns false if it was woken before.
     pub(crate) fn decide_to_leave(&self) -> bool {
-        // Relaxed on success: tells wakers to pass it over, nothing else. Acquire on failure: as in
-        // `Flag::is_waiting`.
+        // Relaxed on success: it only tells wakers to pass the waiter over. Acquire on failure: as
+        // in `Flag::is_waiting`.
         self.flag.0.compare_exchange(QUEUED, LEFT, Ordering::Relaxed, order!(Acquire, leave_acquire)).is_ok()
     }
 
-    /// Whether it decided to leave: to be passed over, which saves a decision that would fail. Out
-    /// of date at once, so `decide_to_wake` decides.
+    /// Returns true if the waiter decided to leave: a waker then passes it over, without a decision
+    /// that would fail. Out of date at once, so `decide_to_wake` decides.
     pub(crate) fn has_left(&self) -> bool {
         // Relaxed: as above.
         self.flag.0.load(Ordering::Relaxed) == LEFT
     }
 
-    /// Whether it was handed its lock by a thread that exits, and has to settle that.
+    /// Returns true if a thread that exits assigned its lock to the waiter, whose owner has to
+    /// settle that.
     pub(crate) fn is_assigned(&self) -> bool {
         // Acquire: as in `Flag::is_waiting`.
         self.flag.0.load(Ordering::Acquire) == ASSIGNED
     }
 
-    /// Assigns its lock to it: the owner exits, and cannot write the word. Under the graph's lock,
-    /// with which it can change no more by others.
+    /// Assigns the lock of a thread that exits to the waiter: that thread cannot write the lock's
+    /// word. Called under the graph's lock, with which no other thread can change the waiter's
+    /// state any more.
     pub(crate) fn assign(&self) {
         // Release: what the exiting thread did happens before the wait's return; partner:
         // `is_assigned`, `is_waiting`.
         self.flag.0.store(ASSIGNED, Ordering::Release);
     }
 
-    /// Its owner, to which the lock was assigned, is out of its list.
+    /// Ends an assignment. Called by the owner, which has taken the waiter out of its list.
     pub(crate) fn settled(&self) {
-        // Relaxed: nobody else knows the node any more.
+        // Relaxed: no other thread knows the node any more.
         self.flag.0.store(WOKEN, Ordering::Relaxed);
     }
 
-    /// Decides that it is woken; after that it may be gone.
+    /// Decides that the waiter is woken; after that it may be gone.
     pub(crate) fn decide_to_wake(&self) -> Decision {
         // Release: what the waker did, to the links too, happens before the wait's return; partner:
         // `is_woken`, `is_waiting`, `decide_to_leave`. Relaxed on failure: nothing was learnt.
         let mut state = QUEUED;
-        // Once more for each time that its owner begins or ends a spin meanwhile, which it does
-        // once or twice a park.
+        // The loop runs once more for each time that the owner begins or ends a spin meanwhile,
+        // which it does once or twice a park.
         loop {
             match self.flag.0.compare_exchange(state, WOKEN, order!(Release, wake_release), Ordering::Relaxed) {
                 Ok(QUEUED) if !mutated!(spin_unpark) => return Decision::Asleep,
@@ -256,33 +261,34 @@ impl<H: Host> Waiter<H> {
         }
     }
 
-    /// It is in `bucket`'s list from now on, whose lock the caller holds.
+    /// Notes that the waiter is in `bucket`'s list from now on. The caller holds that bucket's
+    /// lock.
     pub(crate) fn put_into(&self, bucket: &Bucket<H>) {
         // Release: a pointer that its owner follows; partner: `bucket`.
-        let order = if mutated!(put_release) { Ordering::Relaxed } else { Ordering::Release };
-        self.bucket.store(core::ptr::from_ref(bucket).cast_mut(), order);
+        self.bucket.store(core::ptr::from_ref(bucket).cast_mut(), order!(Release, put_release));
     }
 
-    /// It is in no list from now on; the caller holds the lock of the bucket that it was in, and
-    /// touches it no more.
+    /// Notes that the waiter is in no list from now on. The caller holds the lock of the bucket
+    /// that the waiter was in, and touches it no more.
     pub(crate) fn taken_out(&self) {
         // Release: the caller's last touch happens before its owner's return; partner: `bucket`.
         self.bucket.store(core::ptr::null_mut(), order!(Release, taken_release));
     }
 
-    /// Its owner queues it: before the bucket's lock is given up.
+    /// Marks the waiter as queued. Called by the owner before the bucket's lock is given up.
     pub(crate) fn queued(&self) {
         // Relaxed: wakers find it under the lock, and its owner knows.
         self.flag.0.store(QUEUED, Ordering::Relaxed);
     }
 
-    /// The bucket whose list it is in, which may change until the lock of it is held.
+    /// Returns the bucket whose list the waiter is in, which may change until that bucket's lock is
+    /// held.
     pub(crate) fn bucket(&self) -> Option<NonNull<Bucket<H>>> {
         // Acquire: partners: `put_into`, `taken_out`.
         NonNull::new(self.bucket.load(Ordering::Acquire))
     }
 
-    /// The links, to whom they belong (see [`Links`]).
+    /// Returns the links, for the thread that they belong to (see [`Links`]).
     pub(crate) fn links(&self) -> *mut Links<H> {
         self.tracked.touch();
         self.links.get()

@@ -1,23 +1,24 @@
-//! Waiters that were chosen under a bucket's lock, to be unparked behind it.
+//! Waiters that were chosen under a bucket's lock, to be unparked after unlocking. Filled by the
+//! wakes and the requeues.
 
 use core::mem::MaybeUninit;
 
-use crate::mutant::{mutated, step};
+use crate::mutant::{check, step};
 use crate::waiter::{Handle, Woken};
 use crate::{Host, Part};
 
-/// How many waiters are woken under one hold of a lock: the rest of a wake takes it again.
+/// How many waiters are woken under one hold of a lock; the rest of a wake takes the lock again.
 pub(crate) const CAPACITY: usize = 16;
 
-/// Dropped by a panic of the host's or an executor's, it unparks those that are left: they were
-/// chosen, so nobody else will.
+/// Chosen waiters in their order. If a panic of the host or of an executor drops it, it unparks
+/// those that are left: they were chosen, so no other wake will choose them.
 pub(crate) struct WakeQueue<'a, H: Host> {
     host: &'a H,
-    /// Those from `next` to `end` are there.
+    /// The waiters, of which those from `next` to `end` are there.
     chosen: [MaybeUninit<Woken<H>>; CAPACITY],
     next: usize,
     end: usize,
-    /// The host was told that others follow.
+    /// True if the host was told that more threads follow.
     more: bool,
 }
 
@@ -31,7 +32,7 @@ impl<'a, H: Host> WakeQueue<'a, H> {
         self.end == CAPACITY
     }
 
-    /// One more, if there is room; whether there is for another.
+    /// Adds a waiter, for which there must be room. Returns true if there is room for another.
     pub(crate) fn push(&mut self, woken: Woken<H>) -> bool {
         self.chosen[self.end].write(woken);
         self.end += 1;
@@ -41,12 +42,13 @@ impl<'a, H: Host> WakeQueue<'a, H> {
     fn pop(&mut self) -> Option<Woken<H>> {
         let woken = self.chosen[self.next..self.end].first()?;
         self.next += 1;
-        // SAFETY: it is there, and taken once.
+        // SAFETY: it is there, and is taken once.
         Some(unsafe { woken.assume_init_read() })
     }
 
-    /// Unparks them in order; no lock is held. Whether it was full: perhaps there are more, which
-    /// the caller wants or not. If it does, it looks, and calls again whatever it finds.
+    /// Unparks the waiters in order; no lock is held. Returns true if the queue was full: there may
+    /// be more waiters. A caller that wants them (`wanted`) looks, and calls this again whatever it
+    /// finds.
     pub(crate) fn unpark(&mut self, wanted: bool) -> bool {
         let full = self.is_full();
         if self.end == 1 && !self.more {
@@ -71,7 +73,7 @@ impl<'a, H: Host> WakeQueue<'a, H> {
         self.host.unpark_all(core::iter::from_fn(|| self.pop_task()), part);
     }
 
-    /// The next thread that is asleep; futures before it are woken.
+    /// Takes the next thread that is asleep, and wakes the futures before it.
     fn pop_task(&mut self) -> Option<H::Task> {
         loop {
             match self.pop()? {
@@ -84,17 +86,14 @@ impl<'a, H: Host> WakeQueue<'a, H> {
 
 impl<H: Host> Drop for WakeQueue<'_, H> {
     fn drop(&mut self) {
-        if mutated!(wake_queue_rest) {
-            return;
-        }
-        if self.next != self.end || self.more {
+        if check!(wake_queue_rest, self.next != self.end || self.more) {
             self.unpark_all(false);
         }
     }
 }
 
-/// A wake queue of one at most, which is unparked when this goes, also where the host panics:
-/// declared before the lock is taken.
+/// A wake queue of at most one waiter, which is unparked when this is dropped, also where the host
+/// panics. Declared before the lock is taken, so that it is dropped after unlocking.
 pub(crate) struct ChosenWaiter<'a, H: Host> {
     host: &'a H,
     woken: Option<Woken<H>>,
@@ -106,7 +105,7 @@ impl<'a, H: Host> ChosenWaiter<'a, H> {
         ChosenWaiter { host, woken: None }
     }
 
-    /// The one, if there is; how many.
+    /// Puts a waiter in, if there is one; returns how many there are.
     #[inline]
     pub(crate) fn choose(&mut self, woken: Option<Woken<H>>) -> u32 {
         // Forgotten, since none was there.
