@@ -236,7 +236,7 @@ const TRIES: u32 = 64;
 /// The lock of one bucket, or of two, may be held when it calls [`load`](Self::load),
 /// [`compare_exchange`](Self::compare_exchange) or [`fetch_op`](Self::fetch_op), between
 /// [`preempt_off`](Self::preempt_off) and [`preempt_on`](Self::preempt_on). These methods must not
-/// sleep and must not call the engine. The same holds for most of [`Inheritance`].
+/// sleep and must not call the engine; nor must `find`, `priority` and `lend` of [`Inheritance`].
 ///
 /// A host that breaks a rule breaks its own waits. It cannot make the engine touch memory that the
 /// engine must not touch.

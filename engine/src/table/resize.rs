@@ -3,8 +3,8 @@
 //!
 //! A table is crowded when more than half of its buckets have waiters: then there are about 7
 //! waiters to 10 buckets, and one wake in three walks past a waiter for another word. No count of
-//! the waiters is kept, since all threads would have to change it. Instead the lock words beside
-//! that of a bucket that looks crowded are sampled. If more than half of those are occupied, all
+//! all waiters is kept, since all threads would have to change it. Instead the lock words beside
+//! that of a bucket that looks crowded are sampled. If more than half of them are occupied, all
 //! lock words are looked at, but only at some of such suspicions, so that each costs 256 lock words
 //! at most on average. There are at least as many waiters as occupied buckets: a table that is
 //! twice as large has fewer than four buckets for each of them, whichever words a program chooses.
