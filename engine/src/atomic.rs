@@ -16,9 +16,9 @@ pub use loom::sync::atomic::AtomicU32;
 
 pub(crate) use core::sync::atomic::Ordering;
 
-/// A fence in a model. Loom changes threads before accesses only, not before fences: without an
-/// access of its own, a store and the fence after it would be one step. The access is relaxed, so
-/// that it orders nothing that the fence does not.
+/// Makes a fence in a model. Loom changes threads before accesses only, not before fences: without
+/// an access of its own, a store and the fence after it would be one step. The access is relaxed,
+/// so that it orders nothing that the fence does not.
 #[cfg(leeward_loom)]
 pub(crate) fn fence(order: Ordering) {
     loom::lazy_static! { static ref FENCES: AtomicU32 = AtomicU32::new(0); }
@@ -40,7 +40,7 @@ pub(crate) fn fence_after_exchange() {
 #[cfg(not(all(not(leeward_loom), target_arch = "x86_64")))]
 #[inline(always)]
 pub(crate) fn fence_after_exchange() {
-    // SeqCst: pair W.
+    // SeqCst: the waiter's half of pair W.
     fence(Ordering::SeqCst);
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn fence_after_exchange() {
 #[inline(always)]
 pub(crate) fn behind(number: u64) -> u64 {
     let mut number = number;
-    // SAFETY: no instruction.
+    // SAFETY: the assembly has no instruction.
     unsafe { core::arch::asm!("/* {} */", inout(reg) number, options(nostack, preserves_flags)) };
     number
 }

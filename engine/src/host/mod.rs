@@ -78,7 +78,13 @@ pub enum ParkEnd {
 /// they came.
 ///
 /// Linux puts real-time threads first, by their priority, and all other threads after them as
-/// equals.
+/// equals. A host that does the same gives ordinary threads [`NORMAL`](Self::NORMAL):
+///
+/// ```
+/// use leeward_engine::Priority;
+///
+/// assert!(Priority(3) < Priority::NORMAL);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Priority(pub u32);
 

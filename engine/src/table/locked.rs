@@ -131,7 +131,7 @@ impl<'a, H: Host> Locked<'a, H> {
         self.bucket_ref.bucket
     }
 
-    /// The filter and the migrated bit as they are stored when the lock is given up.
+    /// Returns the filter and the migrated bit as the unlocking will store them.
     pub(crate) fn filter(&self) -> Filter {
         self.held.filter
     }
@@ -192,7 +192,7 @@ impl<'a, H: Host> Locked<'a, H> {
     pub(crate) unsafe fn queue(&mut self, node: &Waiter<H>, handle: Handle<H>, key: Key) -> bool {
         // SAFETY: idle: the links are its owner's, which is the caller.
         let links = unsafe { &mut *node.links() };
-        // Forgotten, since none was there.
+        // The old handle is forgotten and not dropped: there is none.
         core::mem::forget(links.handle.replace(handle));
         // SAFETY: the caller's promise.
         unsafe { self.place(node, key, None) }

@@ -200,8 +200,8 @@ impl<H: Host> Space<H> {
     /// Uncounts `count` waiters or calls that used the global table.
     #[inline(never)]
     pub(crate) fn remove_global_users(&self, count: u32) {
-        // Saturating: wrong for spaces with one number only, which breaks their waits and nothing
-        // else, since no call asks twice (`TablePin`).
+        // Saturating: only where two spaces have one number, against the rule, would the count fall
+        // below 0. That breaks their waits and nothing else, since no call asks twice (`TablePin`).
         self.change_users(|users| users.saturating_sub(count as usize));
     }
 

@@ -198,7 +198,7 @@ impl<H: Host> WaitList<H> {
         }
         let decision = self.waiter(node).decide_to_wake();
         if decision != Decision::Left {
-            // A second exchange, which fails: loom lets the owner go on there.
+            // The mutant's second exchange, which fails: at it loom may let the owner go on.
             let late = mutated!(handle_late) && self.waiter(node).decide_to_wake() == Decision::Left;
             let handle = if late { self.links(node).handle.take() } else { handle };
             return handle.map(|handle| Woken { handle, spinning: decision == Decision::Spinning });

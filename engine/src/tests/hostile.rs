@@ -82,7 +82,7 @@ fn any_arguments_end_in_a_number() {
         // This would hang if a lock were held.
         assert_eq!(engine.stats(&host).waiters + host.space().stats(&host).waiters, 0);
     }
-    // Each call came past its checks, as answers show that only what comes after them gives.
+    // Each call came past its checks: some answers are given only after them.
     let [again, past] = [Errno::EAGAIN, Errno::ETIMEDOUT].map(Errno::answer);
     for (call, wanted) in [(0, again), (0, past), (0, 0), (1, again), (1, past), (2, 0), (3, past), (4, again), (4, 0)]
     {

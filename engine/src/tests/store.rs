@@ -112,10 +112,11 @@ fn a_table_grows_with_the_words_that_are_waited_for() {
             waiting.extend(crowd(&engine, &host, waiting.len() as u64..most, scope));
             let stats = if scope == crate::Scope::Private { host.space().stats(&host) } else { engine.stats(&host) };
             assert_eq!(stats.waiters, most);
-            // Two for each as a rule; fewer than four, whichever words a program chooses.
+            // There are two buckets for each waiter as a rule; fewer than four, whichever words a
+            // program chooses.
             assert!((most..4 * most).contains(&(stats.buckets as u64)), "{stats:?}");
-            // With the tables that were replaced, which are as many together: 64 and 4 a bucket,
-            // 128 where they are few.
+            // The tables that were replaced are counted, too, and have as many buckets together: 64
+            // and 4 bytes a bucket, 128 where they are few.
             assert!(stats.bytes as u64 <= most * 4 * 2 * 68 + 16 * 1024, "{stats:?}");
         }
         for (word, future) in waiting.iter_mut().enumerate() {

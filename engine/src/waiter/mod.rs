@@ -82,7 +82,7 @@ pub(crate) struct Links<H: Host> {
     pub(crate) previous: Option<NonNull<Waiter<H>>>,
     /// The key that is waited for, which a requeue changes.
     pub(crate) key: Key,
-    /// The bits that a wake must have one of, which a requeue keeps.
+    /// The bits of which a wake must have one; a requeue keeps them.
     pub(crate) bitset: u32,
     pub(crate) priority: Priority,
     /// The bucket's count when the waiter came: wakes have a cutoff by it.
@@ -218,7 +218,7 @@ impl<H: Host> Waiter<H> {
     /// Returns true if the waiter decided to leave: a waker then passes it over, without a decision
     /// that would fail. Out of date at once, so `decide_to_wake` decides.
     pub(crate) fn has_left(&self) -> bool {
-        // Relaxed: as above.
+        // Relaxed: an estimate.
         self.flag.0.load(Ordering::Relaxed) == LEFT
     }
 
@@ -284,7 +284,8 @@ impl<H: Host> Waiter<H> {
     /// Returns the bucket whose list the waiter is in, which may change until that bucket's lock is
     /// held.
     pub(crate) fn bucket(&self) -> Option<NonNull<Bucket<H>>> {
-        // Acquire: partners: `put_into`, `taken_out`.
+        // Acquire: the bucket, or the last touch of the thread that took the waiter out; partners:
+        // `put_into`, `taken_out`.
         NonNull::new(self.bucket.load(Ordering::Acquire))
     }
 

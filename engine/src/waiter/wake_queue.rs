@@ -108,7 +108,7 @@ impl<'a, H: Host> ChosenWaiter<'a, H> {
     /// Puts a waiter in, if there is one; returns how many there are.
     #[inline]
     pub(crate) fn choose(&mut self, woken: Option<Woken<H>>) -> u32 {
-        // Forgotten, since none was there.
+        // The old waiter is forgotten and not dropped: there is none.
         core::mem::forget(core::mem::replace(&mut self.woken, woken));
         u32::from(self.woken.is_some())
     }
