@@ -42,8 +42,8 @@
 //! | 7 | `unpark_all`, `fetch_op` | wakes of many by fewer calls; WAKE_OP in one instruction |
 //! | 8 | [`RobustHost`]; [`Inheritance`]; [`Nodes`]; [`Processors`] | robust lists; priority inheritance; NUMA; membarrier |
 //!
-//! A system whose threads are Linux threads takes parts of the module `parking`: `Parked` and `park`
-//! for `task`, `park` and `unpark`; `now`; `spin`, which serves real-time threads, too; and
+//! A system whose threads are Linux threads takes parts of the module `parking`: `Parked` and
+//! `park` for `task`, `park` and `unpark`; `now`; `spin`, which serves real-time threads, too; and
 //! `Gathering` for `unpark_all`.
 //!
 //! Before its step, a method that the trait demands answers what ends the operation: `now` answers
@@ -76,9 +76,9 @@
 //!
 //! An operation on one word holds a bucket's lock for at most two passes over the waiters of that
 //! bucket. An operation on two words holds the locks of both buckets for as much over both:
-//! wake-op, and requeue with one pass more. With priority inheritance an operation also takes, for
-//! each owner in a chain of at most 1,024, a dozen steps in trees, each of the logarithm of all
-//! threads that wait so; a requeue does that once for each waiter that it moves.
+//! wake-op, and requeue with one pass more. With priority inheritance the locks are also held, for
+//! each owner in a chain of at most 1,024, for a dozen steps in trees, each of the logarithm of all
+//! threads that wait so; in a requeue, once for each waiter that it moves.
 
 #![no_std]
 
