@@ -44,36 +44,36 @@ mutants! {
     check_outside {
         loom: loom::waits::a_wait_and_a_wake,
     }
-    /// Asking again for the waiter's bucket, when its lock is held.
+    /// The check under the lock that a leaving waiter is still in that bucket.
     leave_recheck {
         loom: loom::waits::leaving_while_being_requeued_and_woken,
         loom: loom::resize::leaving_while_the_table_grows,
     }
-    /// Who leaves asking whether it was woken before.
+    /// The leaving waiter's check that it was not woken before.
     leave_decision {
         loom: loom::waits::a_wait_that_times_out_eats_no_wake,
     }
-    /// Who left taking itself out of the list.
+    /// The unlinking of a waiter that has left.
     unlink_left {
         loom: loom::waits::a_wait_that_times_out_eats_no_wake,
     }
-    /// Asking again whether the bucket has migrated, when its lock is held.
+    /// The check under the lock that the bucket has not migrated.
     migrated_recheck {
         loom: loom::resize::a_wait_and_a_wake_while_the_table_grows,
     }
-    /// The bit in the lock word of a bucket that has migrated, as a wake without a lock sees it.
+    /// The migrated bit of a bucket lock word, as a wake that takes no lock sees it.
     migrated_bit {
         loom: loom::resize::a_wait_and_a_wake_while_the_table_grows,
     }
-    /// Holding a space in the global table as long as a waiter is there.
+    /// The count of a space's waiters in the global table, which keeps the space there.
     global_user_hold {
         loom: loom::resize::a_wait_and_a_wake_while_the_space_gets_its_table,
     }
-    /// Passing on the wake of a dropped future.
+    /// The passing on of a dropped future's wake.
     pass_on {
         loom: loom::several::a_future_that_is_dropped_passes_its_wake_on,
     }
-    /// Telling the context that polled last.
+    /// The exchange of a future's waker for that of the last poll's context.
     new_waker {
         loom: loom::several::a_future_polled_anew_tells_the_last_context,
     }
@@ -93,39 +93,39 @@ mutants! {
     wake_release {
         loom: loom::several::a_future_that_is_dropped_passes_its_wake_on,
     }
-    /// Telling the flag of a group that one of it is woken.
+    /// The store to a group's flag when one of its waiters is chosen.
     group_flag {
         loom: loom::several::a_wait_on_two_words_and_a_wake_of_one,
     }
-    /// Masking the low bit of a robust list's pointers.
+    /// The masking of the low bit of a robust list's pointers.
     entry_mask {
         robust: gvisor_the_bit_of_a_lock_that_inherits_is_no_part_of_the_pointer_and_leaves_the_wake_out,
     }
-    /// The cap of a robust list, by one.
+    /// The exact cap of a robust list's walk, which goes one entry further.
     cap_off_by_one {
         robust: a_long_list_is_cut_at_the_cap_and_the_pending_lock_marked_all_the_same,
     }
-    /// Reading the next entry before a lock is given up.
+    /// The order in which a walk reads the next entry before it marks a lock.
     next_after_death {
         robust: the_next_entry_is_read_before_the_lock_is_given_up,
     }
-    /// Asking whether the dying thread owns a lock.
+    /// The check that the dying thread owns the lock.
     death_owner {
         robust: starryos_494_a_lock_that_another_owns_is_left_alone,
     }
-    /// Keeping the waiters bit of a dead owner's lock.
+    /// The waiters bit of a dead owner's lock.
     death_waiters {
         robust: the_pending_lock_by_its_word,
     }
-    /// Waiting for the decision of the waker that told the group's flag.
+    /// The wait for the decision of the waker that stored to the group's flag.
     group_settle {
         loom: loom::several::a_wait_on_two_words_and_a_wake_of_one,
     }
-    /// Following a chain of owners to find a circle.
+    /// The walk along a chain of owners that finds a circle.
     chain_check {
         inheritance: who_would_wait_for_itself_is_told,
     }
-    /// Telling the host that a thread is lent nothing any more.
+    /// The host's call with which a thread is lent nothing any more.
     boost_undone {
         inheritance: an_owner_is_lent_what_its_most_urgent_waiter_has_as_long_as_it_waits,
     }
@@ -133,69 +133,69 @@ mutants! {
     hand_off_waiters {
         inheritance: the_most_urgent_gets_the_lock_and_of_equals_the_first,
     }
-    /// Asking whether the word names who unlocks.
+    /// The check that the word names the unlocking thread.
     unlock_owner {
         inheritance: a_strangers_unlock_and_words_that_contradict,
     }
-    /// Who leaves asking whether it was handed the lock before.
+    /// The leaving waiter's check that it was not handed the lock before.
     pi_leave_decision {
         loom: loom::pi::a_hand_off_and_a_time_that_is_up,
         inheritance: who_timed_out_when_it_had_been_handed_the_lock_owns_it,
     }
-    /// Asking whether an owner exits under the lock under which its exit looks for claims.
+    /// The look-up of an owner under the lock under which its exit looks for claims.
     find_inside {
         loom: loom::pi::an_owner_that_exits_and_a_time_that_is_up,
     }
-    /// Remembering that a lock's word does not name yet the waiter that it is assigned to.
+    /// The note that a lock's word does not name yet the waiter that it is assigned to.
     pi_unsettled {
         inheritance: a_lock_whose_owner_exited_waits_for_its_new_owner_to_run,
     }
-    /// Asking whether a waiter named the lock that it is moved to.
+    /// The check that a waiter named the lock that it is moved to.
     requeue_target {
         inheritance_requeue: a_requeue_to_a_free_lock_wakes_one_as_its_owner_and_moves_the_rest,
     }
-    /// Membarrier's barrier before its interrupts (1).
+    /// The barrier of membarrier before its interrupts (1).
     barrier_before {
         barriers: private_with_all_barriers_holds,
     }
-    /// Membarrier's barrier after its acknowledgments (6).
+    /// The barrier of membarrier after its acknowledgments (6).
     barrier_after {
         barriers: private_with_all_barriers_holds_in_the_weakest_model,
     }
-    /// Membarrier waiting for acknowledgments.
+    /// The wait of membarrier for acknowledgments.
     barrier_wait {
         barriers: private_with_all_barriers_holds,
     }
-    /// The same where it has no memory for the mask.
+    /// The wait of membarrier for each acknowledgment where it has no memory for the mask.
     barrier_singly_wait {
         barriers: private_with_all_barriers_holds_where_there_is_no_memory_for_the_mask,
     }
-    /// Using in the whole call the table that it pinned.
+    /// The use of the pinned table during the whole call.
     table_pin {
         loom: loom::unruly_hosts::spaces_with_one_number_keep_their_waiters_apart,
     }
-    /// Counting a group's node before it is queued.
+    /// The count of a group's node before it is queued.
     group_count {
         panics: a_wait_on_several_words,
     }
-    /// Going on with leaving where the host panicked.
+    /// The resumption of leaving after a panic of the host.
     leave_resumed {
         panics: a_wait_that_times_out,
     }
-    /// Taking a waiter's handle before the decision to wake it, with which it may be gone.
+    /// The order in which a waker takes a waiter's handle before its decision, after which the
+    /// waiter may be gone.
     handle_late {
         loom: loom::several::a_wait_on_two_words_and_a_wake_of_one,
     }
-    /// Unparking behind the bucket's lock.
+    /// The order in which a bucket's lock is given up before threads are unparked.
     unpark_inside {
         faults: no_lock_is_held_when_waiters_are_told,
     }
-    /// Keeping a waiter's bitset when it is moved.
+    /// The bitset of a waiter that is moved.
     requeue_bitset {
         published_bugs: asterinas_1642_a_requeue_keeps_the_bitset,
     }
-    /// The filter bit of the waiters that a requeue moved, in the lock word of the bucket where
-    /// they are.
+    /// The filter bit of moved waiters, in the lock word of the bucket where they are.
     requeue_filter_bit {
         loom: loom::waits::a_requeue_and_its_wake,
     }
@@ -203,12 +203,12 @@ mutants! {
     requeue_fence {
         loom: loom::resize::a_requeue_and_then_a_check_of_the_word,
     }
-    /// The filter bit of waiters that came with a larger table.
+    /// The filter bit of waiters that migrated to a larger table.
     adopt_filter_bit {
         loom: loom::resize::a_wait_and_a_wake_while_the_table_grows,
         loom: loom::resize::a_wait_and_a_wake_while_the_global_table_grows,
     }
-    /// Asking whether a wake's sequence numbers are still those of the table that it began in.
+    /// The check that a wake's sequence numbers are still those of the table in which it began.
     cutoff_table {
         bounds: a_wake_of_one_word,
     }
@@ -216,11 +216,11 @@ mutants! {
     cutoff {
         bounds: a_wake_of_one_word,
     }
-    /// Unparking the rest where the host panicked.
+    /// The unparking of the rest of a wake queue after a panic of the host.
     wake_queue_rest {
         panics: those_behind_one_whose_waker_panics_are_told,
     }
-    /// Migrating the rest of a bucket where the host panicked.
+    /// The migration of the rest of a bucket after a panic of the host.
     migrate_rest {
         panics: a_table_that_stopped_growing,
         panics: a_global_table_that_stopped_growing,
@@ -233,7 +233,7 @@ mutants! {
     waiting_acquire {
         loom: loom::unruly_hosts::a_wait_by_reading_the_flag,
     }
-    /// The acquire with which who leaves finds that it was woken.
+    /// The acquire with which a leaving waiter finds that it was woken.
     leave_acquire {
         loom: loom::unruly_hosts::a_wait_whose_time_is_up_just_as_it_is_woken,
     }
@@ -249,117 +249,118 @@ mutants! {
     first_release {
         loom: loom::resize::a_wait_and_a_wake_while_the_space_gets_its_table,
     }
-    /// Going on with a bucket's sequence numbers in the larger table.
+    /// The continuation of a bucket's sequence numbers in the larger table.
     sequence_moves {
         bounds: a_wake_of_one_word,
     }
-    /// Queueing the urgent ones first.
+    /// The order of a wait list by urgency.
     urgent_first {
         order: moved_waiters_are_behind_those_that_are_as_urgent,
     }
-    /// Giving a claim whose urgency changes another place among those to its lock.
+    /// The new place of a claim whose urgency changes among the claims to its lock.
     urgency_moves {
         inheritance: a_lent_priority_counts_for_the_place_among_waiters,
     }
-    /// Looking at those who wait when a bucket's filter is rebuilt.
+    /// The look at the remaining waiters when a bucket's filter is rebuilt.
     rebuild_filter {
         loom: loom::resize::a_wake_of_other_bits_hides_nobody,
     }
-    /// Asking whether a waiter with priority inheritance waits by this engine.
+    /// The check that a waiter with priority inheritance waits by this engine.
     claim_engine {
         inheritance_hosts: one_space_with_two_engines,
     }
-    /// Asking whether a lock's top waiter is in the bucket that is locked.
+    /// The check that a lock's top waiter is in the locked bucket.
     top_waiter_bucket {
         inheritance_hosts: two_spaces_with_one_number,
     }
-    /// Waking those whose locks were marked when the host panicked.
+    /// The wakes for locks that a walk had marked when the host panicked.
     walk_rest {
         robust_panics: who_waits_for_a_lock_that_was_marked_is_woken,
     }
-    /// Handing the rest of a thread's locks over when the host panicked.
+    /// The handing off of the rest of a thread's locks after a panic of the host.
     exit_rest {
         inheritance_hosts: a_callback_panics_at_a_threads_exit,
     }
-    /// Waking those that were gathered when an executor panicked.
+    /// The wake of the gathered threads after a panic of an executor.
     gathered_rest {
         parking: threads_before_an_executor_that_panics_are_woken,
     }
-    /// Who ends a spin asking whether it was woken meanwhile.
+    /// The check at the end of a spin that the thread was not woken meanwhile.
     spin_back {
         loom: loom::waits::a_wait_that_spins_and_a_wake,
     }
-    /// Unparking who does not spin.
+    /// The unparking of a thread that does not spin.
     spin_unpark {
         loom: loom::waits::a_wait_that_spins_and_a_wake,
     }
-    /// Comparing a word again before the sleep where a handler may have run.
+    /// The second comparison of a word before a sleep where a handler may have run.
     recheck {
         spinning: a_word_that_a_handler_changed_ends_the_wait,
     }
-    /// Leaving a moved waiter alone, whose first word changed.
+    /// The exemption of a moved waiter, whose first word changed, from the second comparison.
     recheck_moved {
         spinning: a_waiter_that_was_moved_does_not_recheck_its_first_word,
         inheritance_requeue: a_word_that_a_handler_changed_ends_the_wait_of_one_that_was_not_moved,
     }
-    /// Asking for the word to be compared again after a spin in vain, where interruptions are not
-    /// told.
+    /// The request for a second comparison after a spin in vain, where interruptions are not
+    /// reported.
     spin_recheck {
         interrupted: the_same_where_interruptions_are_not_told if x86_64,
     }
-    /// Sleeping only if nothing interrupted the thread since the word was compared.
+    /// The check before a sleep that nothing interrupted the thread since the comparison of the
+    /// word.
     park_recheck {
         interrupted: a_handler_that_changes_the_word_ends_the_wait if x86_64,
     }
-    /// Ending a spin whose yields take long.
+    /// The end of a spin whose yields take long.
     spin_long {
         busy: a_spin_ends_when_its_yields_took_long,
     }
-    /// Not yielding where the deadline is near.
+    /// The exemption of waits with a near deadline from yields.
     spin_near {
         busy: a_spin_ends_when_its_yields_took_long,
     }
-    /// Telling new threads that yields take long.
+    /// The note for new threads that yields take long.
     spin_busy {
         busy: a_spin_ends_when_its_yields_took_long,
     }
-    /// Not yielding in real time.
+    /// The exemption of real-time threads from yields.
     spin_real_time {
         busy: a_spin_ends_when_its_yields_took_long if real_time,
     }
-    /// Putting a handler's wake off where its thread holds a lock.
+    /// The deferral of a handler's wake where its thread holds a lock.
     defer_wake {
         interrupted: a_handlers_wake_is_made_whatever_it_interrupts if x86_64,
     }
-    /// Making the wakes that were put off.
+    /// The making of deferred wakes.
     defer_made {
         interrupted: a_handlers_wake_is_made_whatever_it_interrupts if x86_64,
     }
-    /// Making the rest of them when an executor panicked.
+    /// The making of the remaining deferred wakes after a panic of an executor.
     deferred_rest {
         interrupted: the_wakes_beside_one_whose_executor_panics_are_made if x86_64,
     }
-    /// Putting a handler's wake off where its thread holds a lock of the host's own.
+    /// The deferral of a handler's wake where its thread holds a lock of the host's own.
     short_named {
         parking_stepped: who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever if x86_64,
     }
-    /// Owning nothing when the exit was told.
+    /// The state of an exited thread in which it owns nothing.
     exit_over {
         parking_exits: a_thread_that_told_its_exit_owns_nothing_as_long_as_it_runs_on,
     }
-    /// Handing locks with priority inheritance on where the walk of the robust list unwound.
+    /// The handing off of locks with priority inheritance after a panic in the walk of a robust list.
     exit_pi_rest {
         parking_robust: a_waker_that_panics_in_the_walk_keeps_no_lock_from_its_waiter,
     }
-    /// Waking who waits for an exit.
+    /// The wake of threads that wait for an exit.
     exit_wake {
         parking_stepped: who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever if x86_64,
     }
-    /// Finding out whose the number of a dead thread is.
+    /// The look-up of the thread that now has a dead thread's number.
     exit_number {
         parking_exits: another_thread_with_the_number_owns_its_locks if chosen_thread_ids,
     }
-    /// Forgetting in the child of a fork who told its exit in the parent.
+    /// The forgetting, in the child of a fork, of threads that exited in the parent.
     exit_fork {
         parking_exits: an_exit_that_was_told_before_a_fork_is_none_in_the_child if chosen_thread_ids,
     }
@@ -367,23 +368,23 @@ mutants! {
     plain_priority {
         parking_realtime: real_time_threads_are_woken_by_their_priority_and_before_all_others if real_time,
     }
-    /// Asking again how a thread is scheduled.
+    /// The renewed question to the kernel how a thread is scheduled.
     schedule_fresh {
         parking_realtime: a_thread_that_has_waited_before_it_became_real_time_is_one if real_time,
     }
-    /// Lending a lock's holder the urgency of a real-time thread that wants it.
+    /// The lending of a real-time waiter's urgency to a lock's holder.
     holder_boost {
         parking_stepped: the_holder_of_a_buckets_lock_runs_as_urgently_as_who_wants_it if real_time && x86_64,
     }
-    /// Waiting for one holder for a short time only.
+    /// The limit of the time for which one holder is waited for.
     holder_time {
         parking_stepped: a_holder_in_a_long_handler_keeps_nobody_from_other_locks if real_time && x86_64,
     }
-    /// Sleeping where the holder is not to be found.
+    /// The sleep of a waiter that cannot find the lock's holder.
     spin_nap {
         parking_realtime: a_real_time_thread_that_spins_lets_an_ordinary_one_run if real_time,
     }
-    /// The waker's fence where it looks at its space's own table (pair W).
+    /// The waker's fence where it looks at its space's private table (pair W).
     wake_fence_own {
         loom: loom::resize::a_wait_and_a_wake_while_the_table_grows,
     }
