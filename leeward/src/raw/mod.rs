@@ -18,6 +18,7 @@ mod loom_tests;
 mod mutex;
 mod once;
 mod rwlock;
+mod rwlock_read;
 mod rwlock_state;
 mod semaphore;
 pub(crate) mod spin_budget;
