@@ -1,7 +1,9 @@
-//! A mutex whose unlock is a store: no read-modify-write while nobody waits. Sleepers pay, with a heavy fence.
+//! A mutex whose unlock is a store: no read-modify-write while no thread sleeps. A thread that goes
+//! to sleep pays for that with a heavy fence.
 //!
-//! The asymmetric Dekker synchronization of Dave Dice, Hui Huang and Mingyao Yang (2001), between the unlocking store
-//! and the look for sleepers.
+//! The asymmetric Dekker synchronization of Dave Dice, Hui Huang and Mingyao Yang (2001), between
+//! the unlocking store and the check for sleepers. Called by `lock_api/` and `lock.rs`; calls
+//! [`fence`], [`Private`] and `spin_budget.rs`.
 
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn, outside_model};
@@ -12,13 +14,14 @@ use crate::mutant::{check, mutated};
 const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
 
-/// One sleeper; pid_max is 2^22.
+/// One sleeper: the unit of the count in bits 0 to 21. Linux has no more than 2^22 threads.
 const SLEEPER: u32 = 1;
 const SLEEPERS: u32 = (1 << 22) - 1;
 const WAKING: u32 = 1 << 22;
 const QUIET_SHIFT: u32 = 23;
 const QUIET: u32 = 1 << QUIET_SHIFT;
-/// How many unlocks in a row must find nobody asleep before unlocking is a store again. (One in a model.)
+/// How many unlocks in a row must find no sleeper before unlocking is a store again. (One in a
+/// model.)
 const QUIET_UNLOCKS: u32 = outside_model(510) + 1;
 
 const fn sleepers(word: u32) -> u32 {
@@ -33,25 +36,47 @@ const fn is_raised(word: u32) -> bool {
     word >> QUIET_SHIFT != 0
 }
 
-/// A mutex for the threads of one process; 8 bytes, valid when zeroed (unlocked).
+/// A mutex whose unlock is a store, for the threads of one process; 8 bytes, valid when zeroed
+/// (unlocked).
+///
+/// For locks that are seldom contended. It is not recursive, and has no owner.
+///
+/// ```
+/// use leeward::raw::LightMutex;
+/// static LOCK: LightMutex = LightMutex::new();
+/// LOCK.lock();
+/// assert!(!LOCK.try_lock());
+/// // SAFETY: locked above.
+/// unsafe { LOCK.unlock() };
+/// ```
 ///
 /// # Cost
-/// Uncontended: one compare-exchange to lock; a store and a load to unlock. Whoever goes to sleep *raises* the second
-/// word, with a [`heavy`](fence::heavy) fence; it stays raised until 511 unlocks in a row found nobody asleep, and while
-/// it is, unlocking costs a compare-exchange more and sleeping no fence. So there is at most one heavy fence in 511
-/// unlocks, however many threads sleep.
+/// - Free: one compare-exchange to lock; a store and a load to unlock.
+/// - Contended: [spinning](super#waiting), then a [`heavy`](fence::heavy) fence and one system call
+///   to sleep. The fence *raises* the second word. It stays raised until 511 unlocks in a row found
+///   no sleeper; until then unlocking costs a compare-exchange more, and going to sleep no fence.
+///   So there is at most one heavy fence in 511 unlocks, however many threads sleep.
 ///
 /// # Fairness
-/// None: whoever takes it first has it, and a sleeper may be passed over without bound. [`Mutex`](super::Mutex) has a
-/// bound.
+/// None: the first thread that takes a free lock has it, and a sleeper may be overtaken without
+/// bound. [`Mutex`](super::Mutex) has a bound.
 ///
 /// # Lifetime
-/// Unlike `Mutex`, the unlocking thread looks at the lock after others may have it: it must live until `unlock`
-/// returns. (Safe Rust cannot do otherwise; C's habit of destroying a lock that one has just taken can.)
+/// Unlike a `Mutex` it must live until `unlock` returns, since the unlocking thread reads the lock
+/// after others may have taken it. (Safe Rust cannot do otherwise; C's habit of destroying a lock
+/// that one has just taken can.)
+///
+/// # Fork
+/// Threads that slept in the parent stay counted in the child's copy, so each unlock there costs
+/// the compare-exchange from then on.
+///
+/// # Signals
+/// Not async-signal-safe: the handler may have interrupted the holder.
 ///
 /// # Aborts
-/// Waiting for it, where a heavy fence is impossible, which [`fence::init`] tells beforehand. Not a panic: whoever caught
-/// it within `unlocked` would have a guard without the lock.
+/// Waiting where a heavy fence is impossible ends the process; [`fence::init`] reports that
+/// beforehand. It is not a panic: a caller that caught it within `unlocked` would have a guard
+/// without the lock.
 #[repr(C)]
 pub struct LightMutex {
     /// 0: unlocked; 1: locked.
@@ -59,23 +84,24 @@ pub struct LightMutex {
     /// | bits | meaning |
     /// |---|---|
     /// | 0-21 | threads that sleep or are about to |
-    /// | 22 | one of them was woken and has not looked yet: another wake is not needed |
-    /// | 23-31 | not 0: raised. How many more unlocks must find nobody asleep until it is lowered |
+    /// | 22 | one of them was woken and has not rechecked yet, so no other wake is needed |
+    /// | 23-31 | raised while not 0: how many more unlocks must find no sleeper until the word is 0 |
     ///
-    /// Where they sleep.
+    /// Threads sleep on this word.
     waiters: AtomicU32,
 }
 
 impl LightMutex {
     const_fn! {
-        /// An unlocked one.
+        /// Returns an unlocked mutex.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             LightMutex { state: AtomicU32::new(UNLOCKED), waiters: AtomicU32::new(0) }
         }
     }
 
-    /// Locks it, waiting as long as that takes. Everything done under the lock before happens before the return.
+    /// Locks the mutex, waiting as long as that takes. What was done under the lock before happens
+    /// before the return.
     #[inline]
     pub fn lock(&self) {
         if !self.try_lock() {
@@ -83,30 +109,30 @@ impl LightMutex {
         }
     }
 
-    /// Locks it if nobody holds it.
+    /// Locks the mutex if it is free; returns true if it did.
     #[inline]
     pub fn try_lock(&self) -> bool {
         // Acquire: partner of the release in `unlock`. Relaxed on failure: nothing was learnt.
         self.state.compare_exchange(UNLOCKED, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Locks it if that is possible until `deadline`; whether it did.
+    /// Locks the mutex if that is possible until `deadline`; returns true if it did.
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
         self.try_lock() || self.lock_contended(Timeout::At(deadline))
     }
 
-    /// Whether somebody holds it; out of date when it returns.
+    /// Returns true if a thread held the mutex; out of date when it returns.
     #[inline]
     pub fn is_locked(&self) -> bool {
         // Relaxed: says nothing about what the holder did.
         self.state.load(Ordering::Relaxed) != UNLOCKED
     }
 
-    /// Unlocks it.
+    /// Unlocks the mutex.
     ///
     /// # Safety
-    /// The caller holds it.
+    /// The caller holds the lock.
     #[inline]
     pub unsafe fn unlock(&self) {
         // Release: what was done under the lock happens before the next holder's acquire.
@@ -136,9 +162,11 @@ impl LightMutex {
             if mutated!(light_settle) && next == word {
                 return;
             }
-            // AcqRel: partner of the exchange in `announce`, which takes the place of the heavy fence while the word is
-            // raised. If that comes first, we see the sleeper; if ours does, the sleeper's second look sees our
-            // unlocking store. So even a word that does not change is exchanged.
+            // AcqRel: partner of the exchange in `announce`; the two take the place of the heavy
+            // fence while the word is raised.
+            // - If theirs comes first, we see the sleeper.
+            // - If ours comes first, the sleeper's recheck sees our unlocking store.
+            // So even a word that does not change is exchanged.
             match self.waiters.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => break,
                 Err(now) => word = now,
@@ -149,7 +177,7 @@ impl LightMutex {
         }
     }
 
-    /// Tries again and again, within the spin budget. Returns true if the lock was acquired.
+    /// Rechecks the lock within the spin budget. Returns true if the lock was acquired.
     fn spin(&self, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
         while budget.pause::<Private>() {
@@ -160,7 +188,7 @@ impl LightMutex {
         false
     }
 
-    /// Whether it has the lock.
+    /// Waits for the lock. Returns true if the lock was acquired, false on timeout.
     #[cold]
     #[inline(never)]
     fn lock_contended(&self, timeout: Timeout) -> bool {
@@ -185,22 +213,25 @@ impl LightMutex {
         }
     }
 
-    /// Makes the caller known to whoever unlocks; the word that it may sleep upon after one more look at the lock.
+    /// Raises the word, so that the unlock knows of the caller, and counts `more` sleepers. Returns
+    /// the word on which the caller may sleep after one more attempt to take the lock.
     fn announce(&self, more: u32) -> u32 {
         // Relaxed: the exchange decides.
         let mut word = self.waiters.load(Ordering::Relaxed);
         loop {
             let next =
                 if mutated!(light_raise) { word } else { (word + more) & SLEEPERS | QUIET_UNLOCKS << QUIET_SHIFT };
-            // AcqRel: partner of the exchange in `unlock_contended`, which tells.
+            // AcqRel: partner of the exchange in `unlock_contended`, where both cases stand.
             match self.waiters.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => {
                     if check!(light_heavy, !is_raised(word)) {
                         // Pair F, heavy half. Partner: the light fence in `unlock`.
                         // - If the unlock's store comes first, our recheck finds the lock free.
-                        // - If this fence comes first, the unlock finds the word raised and wakes a sleeper.
-                        // Those that come while this runs and sleep at once are woken by the next holder's unlock: by ours,
-                        // if our recheck takes the lock.
+                        // - If this fence comes first, the unlock finds the word raised and wakes a
+                        //   sleeper.
+                        // Threads that find the word raised while this fence runs sleep at once.
+                        // The next holder's unlock wakes them; that is ours if our recheck takes
+                        // the lock.
                         fence::heavy_or_abort();
                     }
                     return next;
@@ -210,7 +241,7 @@ impl LightMutex {
         }
     }
 
-    /// The caller sleeps no more.
+    /// Takes the caller out of the count of sleepers.
     fn leave(&self) {
         if mutated!(light_raise) {
             return;
@@ -218,10 +249,11 @@ impl LightMutex {
         // Relaxed: the exchange decides.
         let mut word = self.waiters.load(Ordering::Relaxed);
         loop {
-            // It may be the one that was woken: the next unlock wakes another.
+            // The caller may be the thread that was woken: the next unlock wakes another.
             let left = word - SLEEPER;
             let next = if mutated!(light_leave) { left } else { left & !WAKING };
-            // Release, with `announce`'s acquire: whoever counts itself after us knows of the lock what we knew.
+            // AcqRel: partner of the exchange in `announce`: a thread that counts itself after us
+            // knows of the lock what we knew.
             match self.waiters.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => word = now,

@@ -1,32 +1,61 @@
-//! What a condition variable asks of a lock: to be unlocked and locked, and where its sleepers may be moved. The locks
-//! below answer.
+//! What a condition variable asks of a lock: to be unlocked and locked, and where its waiters may
+//! be moved; and the answers of the locks of this folder. Called by `condvar.rs`.
 
 use super::{LightMutex, Mutex, RwLock};
 use crate::futex::{Futex, Private, Timeout};
 
-/// A lock that a [`Condvar`](super::Condvar) over the same futex may be used with.
+/// A lock that a [`Condvar`](super::Condvar) over the same futex may be waited on with.
+///
+/// A lock of your own only forwards two calls. Its waiters are then woken and never moved:
+/// ```
+/// use leeward::futex::Private;
+/// use leeward::raw::{Condvar, Lock, Mutex};
+///
+/// /// A mutex that counts how often it was locked.
+/// struct Counted(Mutex, std::sync::atomic::AtomicU32);
+///
+/// // SAFETY: `lock` and `unlock` are those of a mutex.
+/// unsafe impl Lock<Private> for Counted {
+///     fn lock(&self) {
+///         self.0.lock();
+///         self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+///     }
+///     unsafe fn unlock(&self) {
+///         // SAFETY: the caller's promise.
+///         unsafe { self.0.unlock() };
+///     }
+/// }
+///
+/// let (lock, condition) = (Counted(Mutex::new(), 0.into()), <Condvar>::new());
+/// lock.lock();
+/// // SAFETY: locked above.
+/// let notified = unsafe { condition.wait(&lock, leeward::futex::Timeout::Now) };
+/// assert!(!notified);
+/// assert_eq!(lock.1.into_inner(), 2);
+/// ```
 ///
 /// # Safety
-/// `lock` returns to one caller at a time until `unlock`, with acquire and release ordering. What `queue` returns lives
-/// as long as `self`, is the same each time, and whoever holds it holds `self`.
+/// `lock` returns to one caller at a time until `unlock`, with acquire and release ordering, and
+/// neither unwinds. The mutex that `queue` returns lives as long as `self` and is the same each
+/// time, and a thread that holds that mutex holds `self`.
 pub unsafe trait Lock<F: Futex> {
-    /// Locks it.
+    /// Locks it, waiting as long as that takes.
     fn lock(&self);
 
     /// Unlocks it.
     ///
     /// # Safety
-    /// The caller holds it.
+    /// The caller holds the lock.
     unsafe fn unlock(&self);
 
-    /// The mutex to whose word sleepers may be moved, to be woken by its unlock; none if this kind of lock cannot take
-    /// them: then they are woken.
+    /// Returns the mutex to whose word waiters may be moved, to be woken by its unlock. None if
+    /// this kind of lock cannot take moved waiters: then they are woken.
     fn queue(&self) -> Option<&Mutex<F>> {
         None
     }
 
-    /// Locks it for a thread that was, or may have been, moved to its queue: as contended, since others may sleep there
-    /// of whom nobody else knows.
+    /// Locks it for a thread that was, or may have been, moved to [`queue`](Self::queue): as a
+    /// contended lock, since other moved threads may sleep there and no other mark names them.
     fn lock_moved(&self) {
         self.lock();
     }

@@ -1,6 +1,51 @@
-//! Lock words without data: what [`sync`](crate::sync) and the other faces are made of, for who makes his own.
+//! Lock words without data, generic over the place to sleep: what [`sync`](crate::sync) and
+//! `shared` are made of, and the parts for callers that build their own locks.
 //!
-//! Each is generic over the place to sleep, [`Futex`](crate::futex::Futex), and constant when new.
+//! The type parameter `F` ([`Futex`](crate::futex::Futex)) says where threads sleep: by default on
+//! futexes of one process ([`Private`](crate::futex::Private)). Each `new` is a `const fn`, and
+//! zeroed memory is a valid lock of each kind. No lock has a destructor.
+//!
+//! | lock | bytes | without contention | may a waiter be overtaken? |
+//! |---|---|---|---|
+//! | [`Mutex`] | 4 | a compare-exchange each way | yes, with a bound |
+//! | [`LightMutex`] | 8 | a compare-exchange to lock, a store to unlock | yes, without bound |
+//! | [`RwLock`] | 8 | one atomic operation each way | readers: with a bound |
+//! | [`Condvar`] | 32 | a load to notify | not by threads that come after the notification |
+//! | [`Once`] | 4 | a load | all waiters go |
+//! | [`Semaphore`] | 4 | a compare-exchange each way | yes, without bound |
+//! | [`Barrier`] | 8 | a compare-exchange to arrive | all waiters go |
+//! | [`Event`] | 4 | a load to ask, a compare-exchange to set | all waiters go |
+//! | [`Latch`] | 4 | a load to ask, a compare-exchange to count down | all waiters go |
+//!
+//! ```
+//! use leeward::raw::{Barrier, LightMutex, Mutex, Once, RwLock, Semaphore};
+//! assert_eq!((size_of::<Mutex>(), size_of::<LightMutex>(), size_of::<RwLock>()), (4, 8, 8));
+//! assert_eq!((size_of::<Once>(), size_of::<Semaphore>(), size_of::<Barrier>()), (4, 4, 8));
+//! ```
+//!
+//! What follows holds for all of them, and is not repeated at each type.
+//!
+//! # Waiting
+//! A thread that must wait rechecks the word for some microseconds, first after pauses, then after
+//! yields, then it sleeps in a system call. The schedule, and where waits do not yield, is on the
+//! page [locks](crate::guide::locks). A timed call attempts at least once, also when its time is up
+//! already.
+//!
+//! # Panics and aborts
+//! Locking never unwinds, since a guard may be alive while its lock is given up and taken again. A
+//! lock that cannot be taken at all ends the process with one sentence. The types name these cases
+//! under "Aborts".
+//!
+//! # Fork
+//! The child of a fork has one thread and a copy of each word that is not shared. What the forking
+//! thread holds is held by the child's thread; what another thread held stays held, and what that
+//! thread would have done (unlock, release, arrive, set) does not come. See the page
+//! [fork](crate::guide::fork).
+//!
+//! # Signals
+//! Waiting is not async-signal-safe: the handler may have interrupted the thread that it waits for.
+//! [`Semaphore::release`], [`Event::set`], [`Event::clear`] and [`Latch::count_down`] are
+//! async-signal-safe.
 
 mod barrier;
 mod condvar;

@@ -1,7 +1,12 @@
-//! A mutex: one word. Spins, yields, sleeps; whoever is passed over for too long is handed the lock.
+//! A mutex of one word. A waiter spins, yields and sleeps; one that was overtaken for too long
+//! requests the lock, and the unlock then reserves it for threads that have slept.
 //!
-//! After Ulrich Drepper ("Futexes Are Tricky", 2004: locked, and locked with sleepers, as two values of one word); the
-//! hand-over after Waiman Long's in Linux (2016) and Go's starvation mode (Rhys Hiltner, Dmitry Vyukov, Russ Cox, 2016).
+//! After Ulrich Drepper ("Futexes Are Tricky", 2004: locked, and locked with sleepers, as two
+//! values of one word); the reservation after Waiman Long's hand-off in Linux (2016) and Go's
+//! starvation mode (Rhys Hiltner, Dmitry Vyukov, Russ Cox, 2016).
+//!
+//! Called by `lock_api/`, `lock.rs`, `condvar.rs` and `shared`; calls [`Futex`] and
+//! `spin_budget.rs`. Why it is right: the page "locks" of the book.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -16,16 +21,16 @@ const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
 const CONTENDED: u32 = 2;
 const RESERVED: u32 = 4;
-/// One that has asked.
+/// One request: the unit of the count in bits 3 to 31.
 const ASKED: u32 = 8;
-/// How many have.
+/// The bits that count requests.
 const ASKERS: u32 = !(ASKED - 1);
 
 const fn is_locked(word: u32) -> bool {
     word & LOCKED != 0
 }
 
-/// Whether one that has slept (`patient`), or one that has not, may take it.
+/// Returns true if a thread may take the lock that has slept for it (`patient`), or has not.
 const fn is_free_for(word: u32, patient: bool) -> bool {
     !is_locked(word) && (word & RESERVED == 0 || patient)
 }
@@ -38,57 +43,85 @@ const fn is_asked_for(word: u32) -> bool {
     word & ASKERS != 0
 }
 
-/// With one asker less. (None to be taken away: another process wrote to a shared one.)
+/// Returns `word` with one request less. (A word without requests stays as it is: another process
+/// may have written to a shared lock.)
 const fn without_asker(word: u32) -> u32 {
     if is_asked_for(word) { word - ASKED } else { word }
 }
 
-/// How many wake-ups a waiter may lose to threads that came later before it asks for the lock,
+/// How many wake-ups a waiter may lose to newcomers before it requests the lock.
 const LOSSES: u32 = 32;
-/// and after how long it asks when it loses one. Also how long a lock is kept for those that asked, if none of them comes.
+/// How long a waiter waits before it requests the lock when it loses a wake-up. Also how long a
+/// free lock stays reserved if no thread that has slept comes for it.
 const LONG: Duration = Duration::from_millis(1);
 
 /// A mutex of one word, over any futex; 4 bytes, valid when zeroed (unlocked).
 ///
+/// It has no owner: any thread may unlock it, and a thread that exits while it holds the lock
+/// leaves it locked (`robust` locks survive that). It is not recursive. It allocates nothing and
+/// has no thread-local data, so an allocator may use it.
+///
+/// ```
+/// use leeward::raw::Mutex;
+/// static LOCK: Mutex = Mutex::new();
+/// LOCK.lock();
+/// assert!(!LOCK.try_lock());
+/// // SAFETY: locked above.
+/// unsafe { LOCK.unlock() };
+/// assert!(!LOCK.is_locked());
+/// ```
+///
 /// # Cost
-/// Uncontended: one compare-exchange to lock, one to unlock. Contended: some 7 microseconds of looking, most of them with
-/// its processor offered to others; then one system call to sleep, and one by whoever unlocks. Whoever does not sleep
-/// causes none.
+/// - Free: one compare-exchange to lock, one to unlock.
+/// - Contended: some microseconds of [spinning](super#waiting), then one system call to sleep, and
+///   one of the thread that unlocks. Where no thread sleeps, the unlock makes no system call.
 ///
 /// # Fairness
-/// A lock that was given up goes to whoever takes it first, so that a lock is not idle while a sleeper wakes. The bound:
-/// a waiter that lost more than 32 wake-ups, or one when it has waited for a millisecond, asks for the lock. From then
-/// until it has it, the lock is given only to threads that have slept for it, which are woken in the order in which they
-/// went to sleep: no newcomer comes first, however many have asked. [`unlock_fair`](Self::unlock_fair) does the same at once.
+/// A free lock goes to the first thread that takes it, so that it is not idle while a sleeper
+/// wakes. The bound: a waiter that lost more than 32 wake-ups, or one after waiting for a
+/// millisecond, requests the lock. From then until the waiter has it, the lock is given only to
+/// threads that have slept for it, and these are woken in the order in which they went to sleep. No
+/// newcomer overtakes them, however many have requested it. [`unlock_fair`](Self::unlock_fair) does
+/// the same at once.
 ///
-/// # Forks, signals, threads that end
-/// It has no owner: whoever ends while holding it leaves it locked (see `robust` locks for those that survive). Who ended while
-/// waiting, or waited in the parent of a fork, may have asked: if nobody comes for the lock within a millisecond, all requests
-/// expire. Who waits finds that out, and for a millisecond at least: until somebody has, [`try_lock`](Self::try_lock) fails although nobody
-/// holds it. It does not in the child of a fork that is known of, as [`RwLock`](super::RwLock) tells. Not async-signal-safe: a handler may have interrupted the holder.
+/// # Lifetime
+/// A thread that has taken the lock may free it, even while the thread that unlocked it is still
+/// inside [`unlock`](Self::unlock). It must live until [`unlock_fair`](Self::unlock_fair) returns.
+///
+/// # Fork
+/// Requests may be those of a parent's threads, or of a process that was killed. If no thread comes
+/// for a reserved lock within a millisecond, a waiter takes it and all requests expire. Until a
+/// waiter has, [`try_lock`](Self::try_lock) fails although no thread holds the lock; in the child
+/// of a fork that is known of (see [`RwLock`](super::RwLock#fork)) it succeeds at once.
+///
+/// # Signals
+/// Not async-signal-safe: the handler may have interrupted the holder.
 #[repr(transparent)]
 pub struct Mutex<F: Futex = Private> {
     /// | bit | meaning |
     /// |---|---|
     /// | 0 | locked |
-    /// | 1 | somebody may sleep: whoever unlocks wakes one |
-    /// | 2 | not locked, but reserved for those that have slept |
-    /// | 3-31 | how many have asked for it: while any has, whoever unlocks reserves it. Each is waiting still: it leaves the count with the lock, or when it gives up |
+    /// | 1 | contended: a thread may sleep on the word, so the unlock wakes one |
+    /// | 2 | reserved: not locked, and only a thread that has slept may take it |
+    /// | 3-31 | requests: how many waiters have asked for the lock and still wait |
+    ///
+    /// While there are requests, an unlock leaves the word reserved. A waiter leaves the count when
+    /// it takes the lock or gives up, so a reservation has a taker.
     word: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
 
 /// What a waiter knows about itself.
 struct Waiter {
-    /// It has slept: reserved locks are for it.
+    /// The waiter has slept, so it may take a reserved lock.
     patient: bool,
-    /// It has asked.
+    /// The waiter is one of those that the word counts as requests.
     asked: bool,
-    /// It has seen the lock kept for those that asked, and none of them come.
+    /// The waiter saw the lock stay reserved for [`LONG`]: the requests have expired.
     expired: bool,
-    /// Wake-ups that it lost.
+    /// How many wake-ups the waiter lost to other threads.
     losses: u32,
-    /// When it first went to sleep.
+    /// When the waiter first went to sleep.
     since: Option<Deadline>,
 }
 
@@ -97,13 +130,13 @@ impl Waiter {
         Waiter { patient, asked: false, expired: false, losses: 0, since: None }
     }
 
-    /// It was woken, and will look at the lock.
+    /// Notes a wake-up. It counts as lost until the waiter takes the lock.
     fn woken(&mut self) {
         self.patient = true;
         self.losses = self.losses.saturating_add(1);
     }
 
-    /// It has been passed over for too long.
+    /// Returns true if the waiter was overtaken for too long, or has requested the lock already.
     fn is_starving<F: Futex>(&mut self) -> bool {
         if self.asked || self.losses == 0 {
             return self.asked;
@@ -113,8 +146,9 @@ impl Waiter {
     }
 }
 
-/// When somebody may take a lock that is kept for those that asked. They come at once, if they are there: in the child of a
-/// fork they are not, nor if their process was killed. (In a model they are.)
+/// Returns until when the caller may sleep on `word`: a reserved lock stays reserved for [`LONG`].
+/// Waiters that are there come at once. In the child of a fork they are not there, nor if their
+/// process was killed. (In a model they are, so nothing expires.)
 fn kept_until<F: Futex>(word: u32) -> Timeout {
     let expires = check!(mutex_expire, is_reserved(word) && !IS_MODEL);
     if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
@@ -122,14 +156,15 @@ fn kept_until<F: Futex>(word: u32) -> Timeout {
 
 impl<F: Futex> Mutex<F> {
     const_fn! {
-        /// An unlocked one.
+        /// Returns an unlocked mutex.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             Mutex { word: AtomicU32::new(UNLOCKED), futex: PhantomData }
         }
     }
 
-    /// Locks it, waiting as long as that takes. Everything done under the lock before happens before the return.
+    /// Locks the mutex, waiting as long as that takes. What was done under the lock before happens
+    /// before the return.
     #[inline]
     pub fn lock(&self) {
         if self.take_at_once().is_err() {
@@ -137,7 +172,7 @@ impl<F: Futex> Mutex<F> {
         }
     }
 
-    /// Locks it if nobody holds it and it is not reserved for somebody who waits.
+    /// Locks the mutex if it is neither held nor reserved for a waiter; returns true if it did.
     #[inline]
     pub fn try_lock(&self) -> bool {
         match self.take_at_once() {
@@ -152,8 +187,9 @@ impl<F: Futex> Mutex<F> {
         self.word.compare_exchange(UNLOCKED, LOCKED, Ordering::Acquire, Ordering::Relaxed)
     }
 
-    /// Takes a free lock that is reserved for threads that are not there: in the child of a fork. Those that are ask
-    /// again.
+    /// Takes a reserved lock in the child of a fork, where the requesting threads are not there;
+    /// returns true if it did. Requests of the child's own threads expire with the others; these
+    /// threads request again.
     #[cold]
     #[inline(never)]
     fn try_lock_reserved(&self, word: u32) -> bool {
@@ -161,22 +197,23 @@ impl<F: Futex> Mutex<F> {
         forked_child::<F>() && self.take(word, &expired)
     }
 
-    /// Locks it if that is possible until `deadline`; whether it did. A deadline that has passed is [`try_lock`](Self::try_lock)
-    /// with a little spinning.
+    /// Locks the mutex if that is possible until `deadline`; returns true if it did. With a
+    /// deadline that has passed this is [`try_lock`](Self::try_lock) and a little spinning.
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
         self.take_at_once().is_ok() || self.lock_contended(Timeout::At(deadline), false)
     }
 
-    /// Whether somebody holds it; out of date when it returns.
+    /// Returns true if a thread held the mutex; out of date when it returns.
     #[inline]
     pub fn is_locked(&self) -> bool {
         // Relaxed: says nothing about what the holder did.
         is_locked(self.word.load(Ordering::Relaxed))
     }
 
-    /// Takes the lock. One that was woken marks it: the unlock that woke it dropped the mark, and others may sleep still.
-    /// One that was not leaves that to whoever was.
+    /// Takes the lock, if its word is still `word`; returns true if it did. A waiter that was woken
+    /// takes it with the contended mark, since the unlock that woke it cleared the mark while other
+    /// threads may sleep. Other takers leave the mark to the thread that was woken.
     fn take(&self, word: u32, waiter: &Waiter) -> bool {
         let mark = if waiter.patient && !mutated!(mutex_contended) { CONTENDED } else { 0 };
         let others = if waiter.asked { without_asker(word) } else { word };
@@ -189,7 +226,7 @@ impl<F: Futex> Mutex<F> {
     /// Rechecks the word until the lock is free or the spin budget is spent; returns the word.
     fn spin(&self, patient: bool, budget: &mut SpinBudget) -> u32 {
         loop {
-            // Relaxed: whoever takes it acquires.
+            // Relaxed: the exchange that takes the lock acquires.
             let word = self.word.load(Ordering::Relaxed);
             if is_free_for(word, patient) || !budget.pause::<F>() {
                 return word;
@@ -197,8 +234,8 @@ impl<F: Futex> Mutex<F> {
         }
     }
 
-    /// Waits for the lock. Returns true if it was acquired, false on timeout. `patient`: the caller slept on the lock's word
-    /// already, moved there.
+    /// Waits for the lock. Returns true if it was acquired, false on timeout. `patient`: the caller
+    /// was moved to the lock's word and has slept on it already.
     #[cold]
     #[inline(never)]
     pub(super) fn lock_contended(&self, timeout: Timeout, patient: bool) -> bool {
@@ -206,19 +243,21 @@ impl<F: Futex> Mutex<F> {
         let mut budget = SpinBudget::for_lock(timeout);
         loop {
             let word = self.spin(waiter.patient, &mut budget);
-            // Free, and not reserved for others: take it, or see who did.
+            // Free, and not reserved for others: take it, or recheck if another thread did.
             if is_free_for(word, waiter.patient) {
                 if self.take(word, &waiter) {
                     return true;
                 }
                 continue;
             }
-            // Held or reserved, and the spin budget is spent. A waiter that was passed over for too long asks; one that
-            // had asked asks again where the requests have expired meanwhile.
+            // Held or reserved, and the spin budget is spent. A waiter that was overtaken for too
+            // long requests the lock; one that had done so requests it again if all requests have
+            // expired meanwhile.
             let starving = waiter.is_starving::<F>();
             let asks = starving && !(waiter.asked && is_asked_for(word));
             let marked = (word | CONTENDED).wrapping_add(if asks { ASKED } else { 0 });
-            // Tell the unlock that a thread sleeps. If the word has changed, the lock may be free: from the beginning.
+            // Tell the unlock that a thread sleeps. If the word has changed, the lock may be free:
+            // start again.
             // Relaxed, both: a mark; the kernel compares the word under its queue's lock.
             if marked != word && self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_err()
             {
@@ -228,14 +267,15 @@ impl<F: Futex> Mutex<F> {
             if waiter.since.is_none() {
                 waiter.since = Some(F::now());
             }
-            // Sleep until woken, but no longer than a lock is kept for those that asked.
+            // Sleep until woken, but no longer than a lock stays reserved.
             let until = timeout.min(kept_until::<F>(marked));
             let outcome = F::wait(&self.word, marked, until);
             waiter.expired = outcome == Wait::TimedOut && until != timeout;
             match outcome {
-                // By an unlock, or for no reason: reserved locks are for this thread from now on.
+                // Woken by an unlock, or for no reason: this thread may take reserved locks from
+                // now on.
                 Wait::Woken => waiter.woken(),
-                // The lock was kept for those that asked, and none of them came: their requests have expired.
+                // The lock was reserved and no thread came for it: the requests have expired.
                 Wait::TimedOut if waiter.expired => waiter.patient = true,
                 // The caller's time is up.
                 Wait::TimedOut => return self.give_up(&waiter),
@@ -246,7 +286,8 @@ impl<F: Futex> Mutex<F> {
         }
     }
 
-    /// The time is up: whoever has asked takes that back, or takes the lock if it was granted meanwhile.
+    /// Ends a wait whose time is up. A waiter that has requested the lock takes its request back,
+    /// or takes the lock if it was reserved meanwhile; returns true if it did the latter.
     fn give_up(&self, waiter: &Waiter) -> bool {
         if !waiter.asked {
             return false;
@@ -268,14 +309,15 @@ impl<F: Futex> Mutex<F> {
         }
     }
 
-    /// Unlocks it. The lock may be freed as soon as another thread can have it: only its address is used after that.
+    /// Unlocks the mutex. The lock may be freed as soon as another thread can have it: only its
+    /// address is used after that.
     ///
     /// # Safety
-    /// The caller holds it.
+    /// The caller holds the lock.
     #[inline]
     pub unsafe fn unlock(&self) {
-        // Release: what was done under the lock happens before the next holder's acquire. Relaxed on failure: the
-        // slow path looks again.
+        // Release: what was done under the lock happens before the next holder's acquire. Relaxed
+        // on failure: the slow path looks again.
         if self.word.compare_exchange(LOCKED, UNLOCKED, Ordering::Release, Ordering::Relaxed).is_err() {
             self.unlock_contended();
         }
@@ -289,7 +331,8 @@ impl<F: Futex> Mutex<F> {
         step!(mutex_wake, F::wake(word, 1));
     }
 
-    /// Gives it up, reserved if somebody asked for it or `fair`; what the word became.
+    /// Unlocks the word: to 0, or reserved if there are requests, or if `fair` and it is contended.
+    /// Returns the new word.
     fn release(&self, fair: bool) -> u32 {
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
@@ -304,28 +347,30 @@ impl<F: Futex> Mutex<F> {
         }
     }
 
-    /// Unlocks it, for the one that has slept longest if somebody sleeps: a newcomer does not get it before. Costs the
-    /// time until that one runs; the lock must live until this returns.
+    /// Unlocks the mutex for the thread that has slept longest, if any sleeps: no newcomer gets the
+    /// lock before. The lock is idle until that thread runs. It must live until this call returns.
     ///
     /// # Safety
-    /// The caller holds it.
+    /// The caller holds the lock.
     pub unsafe fn unlock_fair(&self) {
         let word = self.release(true);
         if word == UNLOCKED {
-            // Nobody marked it.
+            // No thread sleeps.
             return;
         }
         if F::wake(&self.word, 1) != 0 || is_asked_for(word) {
             return;
         }
-        // Nobody slept. Whoever went to sleep since did so upon the reservation: so it is taken back with a wake.
-        // Relaxed, both: it is free already, by the release above.
+        // No thread slept. A newcomer may have gone to sleep since on the reserved word, so the
+        // reservation is taken back, and then a thread is woken.
+        // Release: as in `unlock`. Relaxed on failure: a waiter has taken the lock.
         if self.word.compare_exchange(word, UNLOCKED, Ordering::Release, Ordering::Relaxed).is_ok() {
             F::wake(&self.word, 1);
         }
     }
 
-    /// Marks it so that its unlock wakes one of those that were moved here; false if nobody holds it.
+    /// Marks the mutex as contended, so that its unlock wakes a thread that was moved here. Returns
+    /// false if the mutex is free, so that no unlock would come.
     pub(super) fn mark(&self) -> bool {
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
@@ -342,12 +387,13 @@ impl<F: Futex> Mutex<F> {
         false
     }
 
-    /// The word that its waiters sleep on.
+    /// Returns the word that waiters sleep on.
     pub(super) fn word(&self) -> &AtomicU32 {
         &self.word
     }
 
-    /// Unlocks it whoever held it: in the child of a fork, where the holder may not exist.
+    /// Unlocks the mutex, whichever thread held it: in the child of a fork, where the holder may
+    /// not exist.
     pub(crate) fn reset(&self) {
         // Relaxed: the child has one thread.
         self.word.store(UNLOCKED, Ordering::Relaxed);

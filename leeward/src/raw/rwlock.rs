@@ -1,9 +1,14 @@
-//! A readers-writer lock for general use: two words, no reader and no writer is starved.
+//! A readers-writer lock for general use: two words; neither readers nor writers starve the other
+//! side. This file has the type, the writers' side and the wakes; `rwlock_read.rs` has the readers'
+//! side, `rwlock_state.rs` the state word.
 //!
-//! Phases alternate as in a phase-fair lock (Brandenburg and Anderson, "Spin-Based Reader-Writer Synchronization for
-//! Multiprocessor Real-Time Systems", 2010): readers stay out while a writer waits, and a writer's unlock lets in
-//! the readers that waited for it, past other waiting writers. The lock is not handed over but free to take, so
-//! that whoever is awake goes on; what that costs the others is bounded by counting those who were passed over.
+//! Phases alternate as in a phase-fair lock (Brandenburg and Anderson, "Spin-Based Reader-Writer
+//! Synchronization for Multiprocessor Real-Time Systems", 2010): readers stay out while a writer
+//! waits, and a writer's unlock lets in the readers that waited for it, past other waiting writers.
+//! The lock is not handed off but free to take, so that a thread that is awake goes on. What that
+//! costs readers is bounded by counting those that were bypassed.
+//!
+//! Called by `lock_api/`, `lock.rs` and `shared`. Why it is right: the page "locks" of the book.
 
 use core::marker::PhantomData;
 
@@ -17,64 +22,88 @@ use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::{mutated, order};
 
-/// Readers share, a writer is alone.
+/// A readers-writer lock over any futex: readers share it, a writer is alone; 8 bytes, valid when
+/// zeroed (unlocked).
 ///
-/// Zeroed memory is an unlocked one. Not reentrant: [`lock_shared`](Self::lock_shared) by a thread that holds it waits
-/// for a waiting writer that waits for that thread;
-/// [`lock_shared_recursive`](Self::lock_shared_recursive) does not.
+/// It is not recursive: [`lock_shared`](Self::lock_shared) by a thread that reads already may wait
+/// for a writer that waits for that thread. [`lock_shared_recursive`](Self::lock_shared_recursive)
+/// does not. A [`Condvar`](super::Condvar) may be waited on with the lock held for writing.
 ///
-/// # Fairness
-/// - A writer that sleeps is passed by the readers that are inside, and by those that a writer before it kept out; by no
-///   reader that comes later, unless the lock has been free for a millisecond and none of the writers that were woken came for it.
-/// - A reader that sleeps is let in by the next writer's unlock. If other writers take the lock before it has run, it is
-///   counted when it has, and then no writer takes the lock before it (63 readers at a time are counted). So once it has
-///   looked, it is passed by one writer at most: the one that holds the lock then. If none of those counted comes for the lock
-///   within a millisecond, a writer that waits takes it, and they are counted anew: in the child of a fork they are not there.
-/// - Among writers there is no bound: a newcomer may overtake one that was woken; those who sleep are woken in the order in
-///   which they lay down.
-///
-/// On platforms without futexes, where waiting is looking again, nobody knows who waits, and none of this is promised.
-///
-/// A [`Condvar`](super::Condvar) may be waited upon with it locked for writing.
-///
-/// # Lifetime
-/// It must live until each call on it has returned: unlocking looks at it after somebody else may have locked it.
-///
-/// # Forks
-/// What the forking thread holds, the child's one thread holds; what another thread held stays locked. Marks that the
-/// parent's waiting threads left in a free lock expire: who waits goes on after a millisecond; a `try_` call does at once,
-/// where this process or its parent had used what is told of forks before (any RCU domain, asymmetric or robust lock, a
-/// [`Condvar`](super::Condvar) that was waited upon, a guard of a [shared](crate::shared) lock).
+/// ```
+/// use leeward::raw::RwLock;
+/// static LOCK: RwLock = RwLock::new();
+/// LOCK.lock_shared();
+/// assert!(LOCK.try_lock_shared());
+/// assert!(!LOCK.try_lock_exclusive());
+/// for _ in 0..2 {
+///     // SAFETY: locked twice for reading above.
+///     unsafe { LOCK.unlock_shared() };
+/// }
+/// assert!(LOCK.try_lock_exclusive());
+/// ```
 ///
 /// # Cost
-/// Free: one compare-exchange to lock, one subtraction or compare-exchange to unlock. Otherwise a while of looking,
-/// some yields, and a futex sleep. Async-signal-safe as far as a lock can be: a handler that interrupts a holder
-/// deadlocks.
+/// - Free: one compare-exchange to lock, one subtraction (reading) or compare-exchange (writing) to
+///   unlock. Readers share the word's cache line; where they are many and writes are rare, see
+///   `asym`.
+/// - Contended: [spinning](super#waiting), then one system call to sleep, and one or two of the
+///   thread that unlocks.
+///
+/// # Fairness
+/// - **A sleeping writer** is overtaken by the readers that are inside and by those that an earlier
+///   writer kept out. No later reader overtakes it, unless the lock has been free for a millisecond
+///   and none of the writers that were woken came for it.
+/// - **A sleeping reader** is let in by the next writer's unlock. If other writers take the lock
+///   before the reader has run, it is counted as bypassed when it runs, and then no writer takes
+///   the lock before it (63 readers at a time are counted). So from its first recheck on, one
+///   writer at most precedes it: the one that holds the lock then. If no counted reader comes for
+///   the lock within a millisecond, a waiting writer takes it, and the readers are counted anew.
+/// - **Among writers** there is no bound: a newcomer may overtake a writer that was woken. Sleeping
+///   writers are woken in the order in which they went to sleep.
+///
+/// Where the platform has no futexes, waiting is polling, no lock knows its waiters, and none of
+/// these bounds holds.
+///
+/// # Lifetime
+/// The lock must live until each call on it has returned: the unlocking thread reads it after other
+/// threads may have locked it.
+///
+/// # Fork
+/// Marks that the parent's waiting threads left in a free lock expire: a waiter goes on after a
+/// millisecond. A `try_` call succeeds at once in the child of a fork that is *known of*: where
+/// this process or its parent had used, before the fork, a part that registers for forks (an RCU
+/// domain, an asymmetric or robust lock, a [`Condvar`](super::Condvar) that was waited on, a guard
+/// of a [shared](crate::shared) lock).
+///
+/// # Signals
+/// Async-signal-safe as far as a lock can be: a handler that interrupts a holder and waits for the
+/// lock waits for ever.
 #[repr(C)]
 pub struct RwLock<F: Futex = Private> {
     /// | bits | meaning |
     /// |---|---|
     /// | 0-19 | readers inside; all ones: a writer |
     /// | 20-25 | bypassed readers: no writer takes the lock while it is not 0 |
-    /// | 26-29 | phase: counts the unlocks by writers that let waiting readers in past waiting writers |
+    /// | 26-29 | phase: counts the writers' unlocks that let readers in past waiting writers |
     /// | 30 | readers may sleep, on this word |
-    /// | 31 | writers may sleep, on the other word: readers that come stay out |
+    /// | 31 | writers may sleep, on the other word: readers that arrive stay out |
     pub(super) state: AtomicU32,
-    /// Counts wakes of writers.
+    /// Counts wakes of writers, which sleep on it.
     writers: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
 
 impl<F: Futex> RwLock<F> {
     const_fn! {
-        /// An unlocked one.
+        /// Returns an unlocked lock.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             RwLock { state: AtomicU32::new(0), writers: AtomicU32::new(0), futex: PhantomData }
         }
     }
 
-    /// Locks it for writing.
+    /// Locks for writing, waiting as long as that takes. What earlier holders did happens before
+    /// the return.
     #[inline]
     pub fn lock_exclusive(&self) {
         if !self.take_at_once() {
@@ -82,13 +111,14 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
-    /// Locks it for writing by `deadline`; whether it did. Looks at least once.
+    /// Locks for writing if that is possible until `deadline`; returns true if it did. Attempts at
+    /// least once.
     #[inline]
     pub fn lock_exclusive_until(&self, deadline: Deadline) -> bool {
         self.take_at_once() || self.lock_exclusive_slow(Timeout::At(deadline))
     }
 
-    /// Locks it for writing if nobody is inside and no reader was bypassed.
+    /// Locks for writing if no thread is inside and no reader was bypassed; returns true if it did.
     #[inline]
     pub fn try_lock_exclusive(&self) -> bool {
         // Relaxed: the exchange decides.
@@ -106,8 +136,8 @@ impl<F: Futex> RwLock<F> {
 
     #[inline]
     fn take_at_once(&self) -> bool {
-        // Acquire: partner of the releases in `unlock_shared` and `unlock_exclusive`. Relaxed on failure: the slow path
-        // looks again.
+        // Acquire: partner of the releases in `unlock_shared` and `unlock_exclusive`. Relaxed on
+        // failure: the slow path looks again.
         self.state.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -115,15 +145,17 @@ impl<F: Futex> RwLock<F> {
     #[inline(never)]
     fn lock_exclusive_slow(&self, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
-        // `mark`: who has slept does not know whether others still do. `expired`: the bypassed readers for whom the lock was
-        // kept in vain; 0: none.
+        // `mark`: a writer that has slept sets the mark again, since others may still sleep.
+        // `expired`: the bypassed readers for whom the lock was kept in vain; 0: none.
         let (mut mark, mut expired) = (0, 0);
         loop {
-            // Acquire: partner of the release in `wake_writer`: whoever knows of a wake sees the unlock before it.
+            // Acquire: partner of the release in `wake_a_writer`: a writer that knows of the wake
+            // sees the unlock before it.
             let wakes = self.writers.load(Ordering::Acquire);
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
-            // Free; or free and kept for readers of whom none came while this writer slept: take it.
+            // Free; or free and kept for readers, none of which came while this writer slept: take
+            // it.
             if kept_for(state) == Some(expired) || is_free(state) {
                 let taken = after_expiry(state) | WRITER | mark;
                 // Acquire: as in `take_at_once`.
@@ -137,7 +169,7 @@ impl<F: Futex> RwLock<F> {
                 continue;
             }
             // Tell the unlock that a writer sleeps, and newcomers to stay out.
-            // Relaxed: everything that is said is in this word.
+            // Relaxed: the mark is all that is published.
             if state & WRITERS_WAIT == 0
                 && self
                     .state
@@ -147,7 +179,8 @@ impl<F: Futex> RwLock<F> {
                 continue;
             }
             mark = WRITERS_WAIT;
-            // Sleep until a wake is counted, but no longer than a free lock is kept for bypassed readers.
+            // Sleep until a wake is counted, but no longer than a free lock is kept for bypassed
+            // readers.
             let until = timeout.min(kept_until::<F>(state));
             match F::wait(&self.writers, wakes, until) {
                 // The caller's time is up: readers need not stay out for this writer any more.
@@ -155,7 +188,8 @@ impl<F: Futex> RwLock<F> {
                     self.retract();
                     return false;
                 }
-                // The readers that it was kept for did not come. If none comes before the recheck, take it from them.
+                // The readers that it was kept for did not come. If none comes before the recheck,
+                // this writer takes it.
                 Wait::TimedOut => expired = kept_for(state).unwrap_or(0),
                 // A wake: bypassed readers are waited for anew.
                 Wait::Woken | Wait::Changed => expired = 0,
@@ -163,13 +197,14 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
-    /// Unlocks it for writing.
+    /// Unlocks a lock that is held for writing.
     ///
     /// # Safety
-    /// It is locked for writing, and the one who did so gives that up.
+    /// The lock is held for writing, and its holder gives that up.
     #[inline]
     pub unsafe fn unlock_exclusive(&self) {
-        // Release: what was done under the lock happens before the next holder's. Relaxed on failure: looks again.
+        // Release: what was done under the lock happens before the next holder's. Relaxed on
+        // failure: looks again.
         if self.state.compare_exchange(WRITER, 0, Ordering::Release, Ordering::Relaxed).is_err() {
             self.unlock_exclusive_slow();
         }
@@ -179,17 +214,18 @@ impl<F: Futex> RwLock<F> {
     #[inline(never)]
     fn unlock_exclusive_slow(&self) {
         let state = self.leave_as_writer(0);
-        // Waiting readers go first, and the last of them wakes a writer. If none slept, none of them may be left.
+        // Waiting readers go first, and the last of them to leave wakes a writer. If the wake found
+        // none, no reader may come to do that, so a writer is woken here.
         let has_woken = state & READERS_WAIT != 0 && self.wake_readers();
         if !has_woken && state & WRITERS_WAIT != 0 {
             self.wake_writer();
         }
     }
 
-    /// Makes the writer a reader: no other writer comes between, and readers may enter.
+    /// Makes the writer a reader: no other writer comes between, and waiting readers are let in.
     ///
     /// # Safety
-    /// It is locked for writing, and the one who did so goes on as a reader.
+    /// The lock is held for writing, and its holder goes on as a reader.
     #[inline]
     pub unsafe fn downgrade(&self) {
         let state = self.leave_as_writer(READER);
@@ -198,7 +234,7 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
-    /// The writer's part of the state is replaced; what it was.
+    /// Replaces the writer in the state by `readers` readers; returns the state as it was.
     fn leave_as_writer(&self, readers: u32) -> u32 {
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
@@ -212,12 +248,12 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
-    /// Wakes the readers that sleep; whether there were any.
+    /// Wakes the readers that sleep; returns true if there were any.
     fn wake_readers(&self) -> bool {
         !mutated!(rwlock_wake_readers) && F::wake(&self.state, ALL) != 0
     }
 
-    /// Wakes a writer, for whom newcomers stay out meanwhile.
+    /// Wakes a writer. Newcomers stay out until it comes; if no writer sleeps, they need not.
     #[cold]
     #[inline(never)]
     pub(super) fn wake_writer(&self) {
@@ -226,6 +262,7 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
+    /// Counts a wake and wakes one sleeping writer; returns true if there was one.
     fn wake_a_writer(&self) -> bool {
         if mutated!(rwlock_wake_writer) {
             return true;
@@ -235,38 +272,40 @@ impl<F: Futex> RwLock<F> {
         F::wake(&self.writers, 1) != 0
     }
 
-    /// Readers need not stay out for a writer that there is not, or no longer. If one sleeps after all (it lay down
-    /// without marking the word, because it was marked), it is woken and marks it again.
+    /// Takes back the mark that keeps readers out, for writers that are not there, or no longer. If
+    /// a writer sleeps after all (it went to sleep without marking the word, because it was
+    /// marked), it is woken and marks the word again.
     #[cold]
     #[inline(never)]
     pub(super) fn retract(&self) {
-        // Relaxed: everything that is said is in this word.
+        // Relaxed: the mark is all that changes.
         let state = self.state.fetch_and(!WRITERS_WAIT, Ordering::Relaxed);
         if !mutated!(rwlock_retract_wakes) && self.wake_a_writer() || is_written(state) {
             return;
         }
+        // No writer sleeps or is inside: the readers that stayed out may enter.
         // Relaxed: as above.
         if self.state.fetch_and(!READERS_WAIT, Ordering::Relaxed) & READERS_WAIT != 0 {
             self.wake_readers();
         }
     }
 
-    /// Whether anybody holds it; out of date when it is returned.
+    /// Returns true if a thread held the lock; out of date when it returns.
     pub fn is_locked(&self) -> bool {
-        // Relaxed: out of date anyway.
+        // Relaxed: out of date when it returns.
         self.state.load(Ordering::Relaxed) & READERS != 0
     }
 
-    /// Whether a writer holds it; out of date when it is returned.
+    /// Returns true if a writer held the lock; out of date when it returns.
     pub fn is_locked_exclusive(&self) -> bool {
-        // Relaxed: out of date anyway.
+        // Relaxed: out of date when it returns.
         is_written(self.state.load(Ordering::Relaxed))
     }
 }
 
 impl<F: Futex> core::fmt::Debug for RwLock<F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // Relaxed: out of date anyway.
+        // Relaxed: out of date when it is printed.
         show(self.state.load(Ordering::Relaxed), f)
     }
 }

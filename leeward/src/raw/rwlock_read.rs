@@ -1,4 +1,5 @@
-//! The readers' side of [`RwLock`]: how a reader enters, waits, expires marks and leaves.
+//! The readers' side of [`RwLock`]: how a reader enters, waits, passes an expired mark, and leaves.
+//! Called by `lock_api/` and `shared`; calls `rwlock.rs` to wake writers.
 
 use super::RwLock;
 use super::forked::forked_child;
@@ -12,11 +13,12 @@ use crate::futex::{Deadline, Futex, Timeout, Wait};
 use crate::mutant::check;
 
 impl<F: Futex> RwLock<F> {
-    /// Locks it for reading.
+    /// Locks for reading, waiting as long as that takes. What earlier writers did happens before
+    /// the return.
     ///
     /// # Aborts
-    /// With 1,048,574 readers inside (leaked guards). If processes share the futex, it waits until
-    /// one has left instead.
+    /// With 1,048,574 readers inside (leaked guards) the process ends. If processes share the
+    /// futex, the call waits until a reader has left instead.
     #[inline]
     pub fn lock_shared(&self) {
         if !self.enter_at_once() {
@@ -24,8 +26,8 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
-    /// Locks it for reading, by a thread that may hold it for reading already: waiting writers are passed as long
-    /// as any reader is inside, who may starve them.
+    /// Locks for reading, on a thread that may hold the lock for reading already. The call
+    /// overtakes waiting writers while any reader is inside, so such calls may starve them.
     ///
     /// # Aborts
     /// As [`lock_shared`](Self::lock_shared).
@@ -36,7 +38,8 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
-    /// Locks it for reading by `deadline`; whether it did. Looks at least once.
+    /// Locks for reading if that is possible until `deadline`; returns true if it did. Attempts at
+    /// least once.
     ///
     /// # Aborts
     /// As [`lock_shared`](Self::lock_shared).
@@ -45,18 +48,21 @@ impl<F: Futex> RwLock<F> {
         self.enter_at_once() || self.lock_shared_slow(false, Timeout::At(deadline))
     }
 
-    /// Locks it for reading if no writer holds it or waits.
+    /// Locks for reading if no writer holds the lock or waits for it; returns true if it did.
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
         self.try_enter(&mut Waiting::new(false))
     }
 
-    /// Locks it for reading if no writer holds it, and none waits or readers are inside.
+    /// Locks for reading if no writer holds the lock, and none waits or readers are inside; returns
+    /// true if it did.
     #[inline]
     pub fn try_lock_shared_recursive(&self) -> bool {
         self.try_enter(&mut Waiting::new(true))
     }
 
+    /// Enters if that is possible at once; returns true if it was. In the child of a fork, a mark
+    /// for writers in a free lock does not count.
     fn try_enter(&self, waiting: &mut Waiting) -> bool {
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
@@ -73,33 +79,37 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
+    /// Makes one attempt to enter a lock without writers; returns true if it succeeded.
     #[inline]
     fn enter_at_once(&self) -> bool {
         // Relaxed: the exchange decides.
         let state = self.state.load(Ordering::Relaxed);
-        // Acquire: partner of the release in `unlock_exclusive`. Relaxed on failure: the slow path looks again.
+        // Acquire: partner of the release in `unlock_exclusive`. Relaxed on failure: the slow path
+        // rechecks.
         admits(state)
             && self.state.compare_exchange_weak(state, state + READER, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    /// Counts the reader in if the state is still `state`; returns the present state if it is not.
     fn enter(&self, waiting: &Waiting, state: u32) -> Result<(), u32> {
         let entered = waiting.entered(state);
         // Acquire: as in `enter_at_once`.
         self.state.compare_exchange_weak(state, entered, Ordering::Acquire, Ordering::Relaxed).map(|_| ())
     }
 
+    /// Waits until the reader may enter. Returns true if it entered, false on timeout.
     #[cold]
     #[inline(never)]
     fn lock_shared_slow(&self, is_nested: bool, timeout: Timeout) -> bool {
         let mut waiting = Waiting::new(is_nested);
-        // The reader has seen the lock free and kept for writers, of whom none came.
+        // True if the reader slept while the lock was free and kept for writers, and none came.
         let mut expired = false;
         let mut budget = SpinBudget::for_lock(timeout);
         loop {
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
-            // Processes may have written any number there: it is waited for room, and no reader
-            // that leaves wakes for that.
+            // Another process may have written any number of readers: wait for room. No reader that
+            // leaves wakes for that, so the wait is short.
             if check!(rwlock_full, F::SHARED && is_full(state)) {
                 let until = room_may_be_at::<F>(timeout);
                 if F::wait(&self.state, state, until) == Wait::TimedOut && until == timeout {
@@ -108,6 +118,7 @@ impl<F: Futex> RwLock<F> {
                 }
                 continue;
             }
+            // Free for this reader, or kept for writers in vain: enter, or recheck.
             let passes = expired && is_kept_for_writers(state);
             if waiting.may_enter(state) || passes {
                 match self.enter(&waiting, state) {
@@ -119,9 +130,10 @@ impl<F: Futex> RwLock<F> {
             if budget.pause::<F>() {
                 continue;
             }
+            // Tell the unlock that a reader sleeps, and writers that one was bypassed.
             let is_bypassed = waiting.is_bypassed(state);
             let marked = (state | READERS_WAIT) + if is_bypassed { ONE_BYPASSED } else { 0 };
-            // Relaxed: everything that is said is in this word.
+            // Relaxed: the mark and the count are all that is published.
             if marked != state
                 && self.state.compare_exchange(state, marked, Ordering::Relaxed, Ordering::Relaxed).is_err()
             {
@@ -129,6 +141,7 @@ impl<F: Futex> RwLock<F> {
             }
             waiting.is_counted |= is_bypassed;
             waiting.since.get_or_insert(state & PHASES);
+            // Sleep until woken, but no longer than a free lock is kept for writers.
             let until = timeout.min(kept_for_writers_until::<F>(marked));
             let timed_out = F::wait(&self.state, marked, until) == Wait::TimedOut;
             if timed_out && until == timeout {
@@ -139,27 +152,31 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
-    /// Takes back the mark that writers wait, which the calling reader has just passed: no writer came for the free lock.
-    /// Returns true.
+    /// Takes back the mark that writers wait, which the calling reader has just passed because no
+    /// writer came for the free lock. Returns true.
     ///
-    /// The reader is inside and the mark stands until [`retract`](Self::retract) clears it, wakes a writer, and if none
-    /// sleeps lets the other readers in. What else may happen meanwhile:
-    /// - The writer comes after all. It finds a reader inside, and either marks the word itself, or saw the mark before it
-    ///   was cleared: then the wake, counted after that, lets it not sleep.
-    /// - The thread that unlocked was slow, and its wake comes only now. It wakes another writer, or retracts in its turn.
-    /// - Another reader waited as long. It finds the lock no longer free, and sleeps until `retract` wakes it or, where a
-    ///   writer is there, until that one leaves.
-    /// - A new writer comes first. It takes the free lock with the mark, and the reader's exchange fails.
+    /// The reader is inside and the mark stands until [`retract`](Self::retract) clears it, wakes a
+    /// writer, and if none sleeps lets the other readers in. What else may happen meanwhile:
+    /// - The writer comes after all. It finds a reader inside, and either marks the word itself, or
+    ///   saw the mark before it was cleared: then the wake, counted after that, lets it not sleep.
+    /// - The thread that unlocked was slow, and its wake comes only now. It wakes another writer,
+    ///   or retracts in its turn.
+    /// - Another reader waited as long. It finds the lock no longer free, and sleeps until
+    ///   `retract` wakes it or, where a writer is there, until that one leaves.
+    /// - A new writer comes first. It takes the free lock with the mark, and the reader's exchange
+    ///   fails.
     #[cold]
     fn expire(&self) -> bool {
         self.retract();
         true
     }
 
-    /// A writer may sleep for the sake of a reader that was counted.
+    /// Ends a wait whose time is up: takes the reader out of the count of bypassed readers. A
+    /// writer may sleep because of that count, so a writer is woken if the lock is free.
     fn give_up(&self, waiting: &Waiting) {
         if waiting.is_counted {
-            // Relaxed, both: nothing was done under the lock. Refused: nobody is counted, a writer waited too long.
+            // Relaxed, both: nothing was done under the lock. The update is refused if no reader is
+            // counted, since a writer let the count expire.
             let outcome = self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, without_bypassed);
             let Ok(state) = outcome else { return };
             if state & READERS == 0 && state & WRITERS_WAIT != 0 {
@@ -168,10 +185,10 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
-    /// Unlocks it for reading.
+    /// Unlocks a lock that is held for reading.
     ///
     /// # Safety
-    /// It is locked for reading, and one who did so gives that up.
+    /// The lock is held for reading, and one of its holders gives that up.
     #[inline]
     pub unsafe fn unlock_shared(&self) {
         // Release: what was read under the lock was read before a writer writes.

@@ -1,4 +1,5 @@
-//! The state word of [`RwLock`](super::RwLock), and what a waiting reader knows of it. The table is on the field.
+//! The state word of [`RwLock`](super::RwLock) as questions and changes, and what a waiting reader
+//! knows of it. The table of the bits is on the field. Called by `rwlock.rs` and `rwlock_read.rs`.
 
 use core::time::Duration;
 
@@ -21,40 +22,44 @@ pub(super) const fn is_written(state: u32) -> bool {
     state & READERS == WRITER
 }
 
-/// Whether a writer may take it.
+/// Returns true if a writer may take the lock.
 pub(super) const fn is_free(state: u32) -> bool {
     state & (READERS | BYPASSED) == 0
 }
 
-/// How long a free lock is kept for bypassed readers, or for writers, if none of them comes.
+/// How long a free lock is kept for bypassed readers, or for writers, if none of them comes. Also
+/// how often a reader rechecks that waits for room in the count of readers.
 const LONG: Duration = Duration::from_millis(1);
 
-/// For whom it is kept, if nobody is inside.
+/// Returns the bypassed readers (the bits of `BYPASSED`) for whom a free lock is kept; none if a
+/// thread is inside.
 pub(super) const fn kept_for(state: u32) -> Option<u32> {
     if state & READERS == 0 { Some(state & BYPASSED) } else { None }
 }
 
-/// When a writer may take it although it is kept. Those that it is kept for come at once, if they are there: in the child of a fork they are
-/// not, nor if their process was killed. (In a model they are.)
+/// Returns until when a writer may sleep on `state`: a free lock is kept for bypassed readers for
+/// [`LONG`]. Readers that are there come at once. In the child of a fork they are not there, nor if
+/// their process was killed. (In a model they are, so nothing expires.)
 pub(super) fn kept_until<F: Futex>(state: u32) -> Timeout {
     let expires = check!(rwlock_expire, kept_for(state).is_some_and(|readers| readers != 0) && !IS_MODEL);
     if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
-/// Returns true if the lock is free, but marked as one that writers wait for: readers stay out until the writer that was
-/// woken has come. In the child of a fork it does not come, nor if its process was killed.
+/// Returns true if the lock is free, but marked as one that writers wait for: readers stay out
+/// until the writer that was woken has come. In the child of a fork it does not come, nor if its
+/// process was killed.
 pub(super) const fn is_kept_for_writers(state: u32) -> bool {
     state & (READERS | WRITERS_WAIT) == WRITERS_WAIT
 }
 
-/// When a reader may enter although a free lock is kept for writers. A writer that is there comes at once. (In a model it
-/// does.)
+/// Returns until when a reader may sleep on `state`: a free lock is kept for writers for [`LONG`].
+/// A writer that is there comes at once. (In a model it is, so nothing expires.)
 pub(super) fn kept_for_writers_until<F: Futex>(state: u32) -> Timeout {
     let expires = check!(rwlock_writer_expire, is_kept_for_writers(state) && !IS_MODEL);
     if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
-/// Kept for nobody.
+/// Returns the state without bypassed readers.
 pub(super) const fn after_expiry(state: u32) -> u32 {
     state & !BYPASSED
 }
@@ -64,27 +69,29 @@ pub(super) fn without_bypassed(state: u32) -> Option<u32> {
     (state & BYPASSED != 0).then(|| state - ONE_BYPASSED)
 }
 
-/// Whether another reader can be counted, and no writer is inside.
+/// Returns true if another reader can be counted and no writer is inside.
 pub(super) const fn has_room(state: u32) -> bool {
     state & READERS < WRITER - 1
 }
 
-/// Whether as many readers are inside as can be counted.
+/// Returns true if as many readers are inside as can be counted.
 pub(super) const fn is_full(state: u32) -> bool {
     state & READERS == WRITER - 1
 }
 
-/// When who waits for room among the readers looks again.
+/// Returns until when a reader that waits for room in the count of readers sleeps before it
+/// rechecks.
 pub(super) fn room_may_be_at<F: Futex>(timeout: Timeout) -> Timeout {
     timeout.min(Timeout::after::<F>(LONG))
 }
 
-/// Whether a reader that has just come may enter.
+/// Returns true if a reader that has just arrived may enter.
 pub(super) const fn admits(state: u32) -> bool {
     has_room(state) && state & WRITERS_WAIT == 0
 }
 
-/// What a writer leaves behind.
+/// Returns the state that a writer leaves: its mark for writers and the bypassed readers stay, and
+/// a new phase begins if both sides sleep.
 pub(super) const fn after_writer(state: u32) -> u32 {
     let phase = match (state & READERS_WAIT, state & WRITERS_WAIT) {
         (_, 0) => 0,
@@ -94,15 +101,15 @@ pub(super) const fn after_writer(state: u32) -> u32 {
     state & (BYPASSED | WRITERS_WAIT) | phase
 }
 
-/// A reader that waits.
+/// What a reader that waits knows about itself.
 pub(super) struct Waiting {
-    /// Enters whenever a reader is inside.
+    /// The reader may be inside already: it enters whenever a reader is inside.
     is_nested: bool,
-    /// The phase in which it first went to sleep.
+    /// The phase in which the reader first went to sleep.
     pub(super) since: Option<u32>,
-    /// A writer has unlocked since, which began another phase: it enters past waiting writers.
+    /// A writer's unlock has begun another phase since: the reader enters past waiting writers.
     is_due: bool,
-    /// It is one of those that `BYPASSED` counts.
+    /// The reader is one of those that `BYPASSED` counts.
     pub(super) is_counted: bool,
 }
 
@@ -111,13 +118,14 @@ impl Waiting {
         Waiting { is_nested, since: None, is_due: false, is_counted: false }
     }
 
+    /// Returns true if the reader may enter, and notes whether its phase has come.
     pub(super) fn may_enter(&mut self, state: u32) -> bool {
         self.is_due |= self.since.is_some_and(|phase| phase != state & PHASES);
         let is_shared = self.is_nested && state & READERS != 0;
         !is_written(state) && (state & WRITERS_WAIT == 0 || self.is_due || is_shared)
     }
 
-    /// The state with it inside.
+    /// Returns the state with the reader inside, and no longer bypassed.
     pub(super) fn entered(&self, state: u32) -> u32 {
         if !has_room(state) {
             abort!("a RwLock has more readers than it can count");
@@ -126,14 +134,15 @@ impl Waiting {
         others.unwrap_or(state) + READER
     }
 
-    /// Returns true if it is to be counted as bypassed.
+    /// Returns true if the reader is to be counted as bypassed: its phase has come and a writer is
+    /// inside all the same.
     pub(super) fn is_bypassed(&self, state: u32) -> bool {
         let is_counted = self.is_counted && state & BYPASSED != 0;
         self.is_due && !is_counted && state & BYPASSED != BYPASSED && !mutated!(rwlock_bypassed)
     }
 }
 
-/// For people.
+/// Formats the state for `Debug`.
 pub(super) fn show(state: u32, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
     let readers = if is_written(state) { 0 } else { state & READERS };
     f.debug_struct("RwLock")
