@@ -1,4 +1,5 @@
-//! A barrier that is used again and again: the last to come lets the others go.
+//! A barrier that is used again and again: the last thread to arrive lets the others go. Called
+//! through `sync` and `shared`; calls [`Futex`] and `spin_budget.rs`.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -11,88 +12,129 @@ use crate::mutant::check;
 const ARRIVED: u32 = (1 << 16) - 1;
 const ROUND: u32 = 1 << 16;
 
-/// Where so many threads wait for each other.
+/// A place where a number of threads wait for each other, round after round; 8 bytes. Zeroed memory
+/// is a barrier for a single thread, which never waits (as is one for 0).
 ///
-/// Zeroed memory is one for a single thread, which never waits (as one for 0 is). What each did before it came is seen by all when
-/// they go. Coming costs one compare-exchange; the last wakes the others, all of whom may go.
-/// Rounds are told apart by 16 bits: with more threads than its size, one that sleeps through exactly 65,536 rounds stays for
-/// another.
+/// What each thread did before it arrived happens before the return of all. Rounds are told apart
+/// by 16 bits: with more threads than the barrier's size, a thread that sleeps through exactly
+/// 65,536 rounds waits for another one.
+///
+/// ```
+/// use leeward::raw::Barrier;
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+/// static BARRIER: Barrier = Barrier::new(3);
+/// static DONE: AtomicU32 = AtomicU32::new(0);
+/// std::thread::scope(|scope| {
+///     for _ in 0..3 {
+///         scope.spawn(|| {
+///             DONE.fetch_add(1, Relaxed);
+///             BARRIER.wait();
+///             assert_eq!(DONE.load(Relaxed), 3);
+///         });
+///     }
+/// });
+/// ```
+///
+/// # Differences from std
+/// - 8 bytes instead of 40 (of Rust 1.95 on 64-bit Linux); at most 65,535 threads, and a panic
+///   beyond.
+/// - [`wait_until`](Self::wait_until) and [`wait_for`](Self::wait_for) end in time and take the
+///   arrival back.
+/// - It may be zeroed memory, and lie in memory that processes share.
+///
+/// # Cost
+/// - Free: an arrival is one compare-exchange.
+/// - A thread that is not the last [spins](super#waiting), then sleeps; the last one makes one
+///   system call, which wakes all.
+///
+/// # Fork
+/// Arrivals of the parent's threads stay counted in the child's copy, for the current round.
 #[repr(C)]
 pub struct Barrier<F: Futex = Private> {
     /// | bits | meaning |
     /// |---|---|
-    /// | 0-15 | how many have come in this round |
-    /// | 16-31 | rounds: who sleeps does so until it changes |
+    /// | 0-15 | how many threads have arrived in this round |
+    /// | 16-31 | rounds: a sleeper waits until this changes |
     word: AtomicU32,
-    /// How many there must be; never changes. (Atomic because processes that share it may write
-    /// anything.)
+    /// How many threads a round needs; never changes. (Atomic because processes that share the
+    /// barrier may write anything.)
     size: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
 
-/// What [`Barrier::wait`] says: one of the threads is the leader of the round.
+/// The result of [`Barrier::wait`]: one of the threads is the leader of the round.
+///
+/// ```
+/// use leeward::raw::Barrier;
+/// assert!(<Barrier>::new(1).wait().is_leader());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether it was the last to come; so is one in each round.
+    /// Returns true if the thread was the last to arrive, as one is in each round.
     pub fn is_leader(&self) -> bool {
         self.0
     }
 }
 
 impl<F: Futex> Barrier<F> {
-    /// For as many threads as it can be.
+    /// The greatest number of threads that a barrier can be for.
     pub const MOST: u32 = ARRIVED;
 
     const_fn! {
-        /// One for `size` threads.
+        /// Returns a barrier for `size` threads.
         ///
         /// # Panics
-        /// For more than [`MOST`](Self::MOST).
+        /// If `size` is more than [`MOST`](Self::MOST).
         pub fn new(size: u32) -> Self {
             assert!(size <= ARRIVED, "a Barrier cannot count so many threads");
             Barrier { word: AtomicU32::new(0), size: AtomicU32::new(size), futex: PhantomData }
         }
     }
 
-    /// Waits until as many have come as it is for.
+    /// Waits until as many threads have arrived as the barrier is for.
     pub fn wait(&self) -> BarrierWaitResult {
         loop {
-            // Without a deadline none passes.
-            if let Some(result) = self.come(Timeout::Never) {
+            // Without a deadline there is always a result.
+            if let Some(result) = self.arrive(Timeout::Never) {
                 return result;
             }
         }
     }
 
-    /// The same until `deadline` at most; `None`: not all had come, and this thread has not come either.
+    /// Waits as [`wait`](Self::wait) does, until `deadline` at most. Returns `None` if not all
+    /// threads had arrived by then: the arrival of this one is taken back.
     pub fn wait_until(&self, deadline: Deadline) -> Option<BarrierWaitResult> {
-        self.come(Timeout::At(deadline))
+        self.arrive(Timeout::At(deadline))
     }
 
-    /// The same for `limit` at most.
+    /// Waits as [`wait`](Self::wait) does, for `limit` at most. Returns `None` if not all threads
+    /// had arrived by then: the arrival of this one is taken back.
     pub fn wait_for(&self, limit: Duration) -> Option<BarrierWaitResult> {
-        self.come(Timeout::after::<F>(limit))
+        self.arrive(Timeout::after::<F>(limit))
     }
 
-    fn come(&self, timeout: Timeout) -> Option<BarrierWaitResult> {
-        // Whatever bytes are there: no more than can be counted.
+    /// Counts the caller as arrived, and ends the round or waits for its end. Returns `None` if the
+    /// time was up first.
+    fn arrive(&self, timeout: Timeout) -> Option<BarrierWaitResult> {
+        // Another process may have written any size: no more than can be counted.
         let size = self.size().min(ARRIVED);
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
             let is_last = (word & ARRIVED) + 1 >= size;
-            let come = if is_last { (word & !ARRIVED).wrapping_add(ROUND) } else { word + 1 };
-            // Release: partner of the acquire in `sleep`, and of the last one's. Acquire: the last sees what all have done.
-            match self.word.compare_exchange_weak(word, come, Ordering::AcqRel, Ordering::Relaxed) {
+            let arrived = if is_last { (word & !ARRIVED).wrapping_add(ROUND) } else { word + 1 };
+            // AcqRel: the release is the partner of the acquire in `sleep` and of the last
+            // thread's; by the acquire the last thread sees what all have done.
+            match self.word.compare_exchange_weak(word, arrived, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if is_last => {
                     if check!(barrier_wake, size > 1) {
                         F::wake(&self.word, ALL);
                     }
                     return Some(BarrierWaitResult(true));
                 }
-                Ok(_) => return self.sleep(come, timeout).then_some(BarrierWaitResult(false)),
+                Ok(_) => return self.sleep(arrived, timeout).then_some(BarrierWaitResult(false)),
                 Err(now) => word = now,
             }
         }
@@ -103,30 +145,32 @@ impl<F: Futex> Barrier<F> {
         self.size.load(Ordering::Relaxed)
     }
 
-    /// Waits for the end of the round; false if it gave up.
-    fn sleep(&self, come: u32, timeout: Timeout) -> bool {
+    /// Waits for the end of the round in which the word became `arrived`. Returns false if the time
+    /// was up first.
+    fn sleep(&self, arrived: u32, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_event(timeout);
         loop {
-            // Acquire: partner of the last one's release.
+            // Acquire: partner of the last thread's release in `arrive`.
             let word = self.word.load(Ordering::Acquire);
-            if word & !ARRIVED != come & !ARRIVED {
+            if word & !ARRIVED != arrived & !ARRIVED {
                 return true;
             }
             if !budget.pause::<F>()
                 && F::wait(&self.word, word, timeout) == Wait::TimedOut
-                && self.leave(come & !ARRIVED)
+                && self.leave(arrived & !ARRIVED)
             {
                 return false;
             }
         }
     }
 
-    /// As if it had not come; false if the round is over.
+    /// Takes the caller's arrival back. Returns false if the round is over.
     fn leave(&self, round: u32) -> bool {
-        // Relaxed: `sleep` looks again, or the caller has seen nothing.
+        // Relaxed: `sleep` rechecks, or the caller has seen nothing.
         let mut word = self.word.load(Ordering::Relaxed);
         while word & !ARRIVED == round {
-            // Release: who comes instead goes on with what was done before (nobody needs it, but the chain stays whole).
+            // Release: keeps the chain of releases whole, of which a thread that arrives instead is
+            // part.
             match self.word.compare_exchange_weak(word, word.wrapping_sub(1), Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(now) => word = now,
@@ -138,7 +182,7 @@ impl<F: Futex> Barrier<F> {
 
 impl<F: Futex> core::fmt::Debug for Barrier<F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // Relaxed: out of date anyway.
+        // Relaxed: out of date when it is printed.
         let arrived = self.word.load(Ordering::Relaxed) & ARRIVED;
         f.debug_struct("Barrier").field("size", &self.size()).field("arrived", &arrived).finish()
     }

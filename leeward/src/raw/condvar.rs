@@ -1,11 +1,16 @@
-//! A condition variable over any futex and any lock of this crate, with three ways to signal.
+//! A condition variable over any futex and any lock of this crate, with three ways to notify.
 //!
-//! After Ulrich Drepper's and Jakub Jelinek's for glibc (2002-2005: an inner lock, requeueing, `FUTEX_WAKE_OP`), without
-//! its defect: whoever comes after a signal cannot take it from those who came before.
+//! After Ulrich Drepper's and Jakub Jelinek's for glibc (2002-2005: an inner lock, requeueing,
+//! `FUTEX_WAKE_OP`), without its defect: a thread that comes after a notification cannot take it
+//! from those that came before.
+//!
+//! Called by `sync` and `shared`; calls [`Futex`], the inner [`Mutex`], `lock.rs`, `scheme.rs` and
+//! `spin_budget.rs`. Why it is right: the page "locks" of the book.
 
 use core::marker::PhantomData;
 use core::ptr;
 
+use super::scheme::{Requeue, Scheme};
 use super::spin_budget::SpinBudget;
 use super::{Lock, Mutex};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
@@ -14,114 +19,106 @@ use crate::mutant::{check, mutated, step};
 use crate::process::fork_mark;
 
 const WAITER: u64 = 1;
-const SIGNAL: u64 = 1 << 32;
+const NOTIFICATION: u64 = 1 << 32;
 
 const fn waiters(counts: u64) -> u32 {
     counts as u32
 }
 
-const fn signals(counts: u64) -> u32 {
+const fn notifications(counts: u64) -> u32 {
     (counts >> 32) as u32
 }
 
-/// How a notification reaches those that it is for. Waiters and notifiers must agree, so it is a type; implemented by
-/// [`Plain`], [`Requeue`] and [`WakeOp`] only.
-pub trait Scheme: sealed::Sealed + Send + Sync + 'static {
-    /// Whether waiters may be moved to the lock: they lock as contended.
-    #[doc(hidden)]
-    const MOVES: bool;
-    /// Whether the inner lock is unlocked by the wake itself.
-    #[doc(hidden)]
-    const UNLOCKS: bool;
-}
-
-/// Wakes as it is: one wake a notification. A waiter that is woken while the lock is held finds it locked and sleeps again.
-#[derive(Debug)]
-pub enum Plain {}
-
-/// While the lock is held, waiters are moved to the lock, whose unlock wakes them one by one: no herd, and nobody runs in
-/// vain. Never far from the best; twice as fast as the others where all threads share a processor. `FUTEX_CMP_REQUEUE`,
-/// Linux 2.6.7.
-#[derive(Debug)]
-pub enum Requeue {}
-
-/// The wake unlocks the condition variable's inner lock in the same system call, and wakes whoever waits for that. Nobody
-/// is moved. The fastest where a few waiters have processors of their own. `FUTEX_WAKE_OP`, Linux 2.6.14.
-#[derive(Debug)]
-pub enum WakeOp {}
-
-impl Scheme for Plain {
-    const MOVES: bool = false;
-    const UNLOCKS: bool = false;
-}
-impl Scheme for Requeue {
-    const MOVES: bool = true;
-    const UNLOCKS: bool = false;
-}
-impl Scheme for WakeOp {
-    const MOVES: bool = false;
-    const UNLOCKS: bool = true;
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Plain {}
-    impl Sealed for super::Requeue {}
-    impl Sealed for super::WakeOp {}
-}
-
-/// The inner lock's unlocking: its word becomes 0, and if it was more than locked, somebody waits for it.
+/// The unlock of the inner lock as a futex operation: its word becomes 0, and if it was more than
+/// "locked", a waiter of the inner lock is woken.
 const UNLOCK: crate::futex::WakeOp =
     match crate::futex::WakeOp::new(Operation::Set, Argument::Value(0), Comparison::Greater, 1) {
         Ok(op) => op,
         Err(_) => panic!("0 and 1 fit"),
     };
 
-/// A condition variable; valid when zeroed. On 64-bit machines 32 bytes: inner lock, sequence number, counts, where to move waiters,
-/// and in which process (these two unused and 0 with a shared futex, since processes map memory at different addresses).
+/// A condition variable over any futex, used with any [`Lock`]; 32 bytes on 64-bit machines, valid
+/// when zeroed (no waiters).
+///
+/// Its words are the inner lock, the sequence number, the counts, the mutex to which waiters are
+/// moved, and its process. With a shared futex the last two are unused and 0, since processes map
+/// memory at different addresses; there [`notify_one_of`](Self::notify_one_of) is told the lock.
+///
+/// ```
+/// use leeward::futex::Timeout;
+/// use leeward::raw::{Condvar, Mutex};
+/// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+/// static LOCK: Mutex = Mutex::new();
+/// static CHANGED: Condvar = Condvar::new();
+/// static READY: AtomicBool = AtomicBool::new(false);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         LOCK.lock();
+///         READY.store(true, Relaxed);
+///         CHANGED.notify_one();
+///         // SAFETY: locked above.
+///         unsafe { LOCK.unlock() };
+///     });
+///     LOCK.lock();
+///     while !READY.load(Relaxed) {
+///         // SAFETY: this thread holds the lock.
+///         unsafe { CHANGED.wait(&LOCK, Timeout::Never) };
+///     }
+///     // SAFETY: a wait returns with the lock.
+///     unsafe { LOCK.unlock() };
+/// });
+/// ```
 ///
 /// # Promise
-/// A notification wakes at least one (all) of the threads that wait when it is issued; one that comes to wait later does
-/// not take it from them. Who waits, and who notifies, is ordered by the lock: a notifier that changed, under the lock,
-/// what a waiter waits for finds that waiter. A wait may end without a notification: look at the condition again.
+/// A notification wakes at least one (or all) of the threads that wait when it is issued, and no
+/// thread that comes later takes it from them. The lock orders waiters and notifiers: a notifier
+/// that changed, under the lock, what a waiter waits for finds that waiter. A wait may end without
+/// a notification, so callers check their condition again.
 ///
 /// # Cost
-/// Notifying with nobody waiting is one load. Otherwise the inner lock and one system call; two if the lock was given up
-/// while its waiters were moved. Waiting takes the inner lock once, or twice if the time is up; before it sleeps, a waiter looks for a
-/// moment, most of it with its processor offered to others: who is notified then, or is about to sleep, returns without sleeping.
+/// - Free: notifying while no thread waits is one load.
+/// - Otherwise notifying takes the inner lock and one system call; two if the lock was unlocked
+///   while waiters were moved to it.
+/// - Waiting takes the inner lock once, or twice if the time is up. Before it sleeps, a waiter
+///   [spins](super#waiting); one that is notified by then returns without a sleep.
 ///
 /// # Lifetime
-/// It must live until each `wait` and `notify` has returned. Not async-signal-safe.
+/// It must live until each `wait` and `notify` has returned.
 ///
-/// # Forks
-/// In the child of a fork threads that waited are not there, nor, perhaps, their mutexes: notifications wake plainly, and may
-/// count some of them, as long as any of them is counted; if another thread was inside a call just then, the child waits
-/// for ever.
+/// # Fork
+/// In the child, threads that waited are not there, nor, perhaps, their mutexes. As long as any of
+/// them is counted, notifications wake plainly and may count absent threads. If another thread was
+/// inside a call of this condition variable at the fork, the child's next call waits for ever.
+///
+/// # Signals
+/// Not async-signal-safe: the handler may have interrupted the holder of the inner lock.
 #[repr(C)]
 pub struct Condvar<S: Scheme = Requeue, F: Futex = Private> {
-    /// The inner lock: held to come, to notify, and to leave without a notification.
+    /// The inner lock: held to enter, to notify, and to leave without a notification.
     inner: Mutex<F>,
     /// The sequence number: changes with each notification. Waiters sleep on it.
     sequence: AtomicU32,
     /// | bits | meaning |
     /// |---|---|
-    /// | 0-31 | threads inside for which no notification was issued |
-    /// | 32-63 | notifications that nobody has left with |
+    /// | 0-31 | waiters: threads inside for which no notification was issued |
+    /// | 32-63 | notifications with which no waiter has left yet |
     ///
-    /// The sum is the number of threads inside. Those notified never outnumber those that are on their way out, so where
-    /// the first is 0, everybody is.
+    /// The sum is the number of threads inside. Notifications never outnumber the threads that are
+    /// on their way out, so where there are no waiters, every thread inside is leaving.
     counts: AtomicU64,
-    /// The mutex of those inside, if that takes moved waiters and is private. Written by the first that comes,
+    /// The mutex of the threads inside, if that takes moved waiters and is private. Written by the
+    /// first that enters.
     queue: AtomicPtr<Mutex<F>>,
-    /// with its process, by its `fork_mark`. In another one, who is counted may be a thread of the parent, whose mutex lay
-    /// on a stack that is gone: there the mutex is neither looked at nor demanded to be the same, until nobody is counted.
+    /// The process that wrote `queue`, by its `fork_mark`. In another process, a counted thread may
+    /// be one of the parent's, whose mutex lay on a stack that is gone. There the mutex is neither
+    /// used nor demanded to be the same until no thread is counted.
     process: AtomicU32,
     scheme: PhantomData<fn() -> S>,
 }
 
 impl<S: Scheme, F: Futex> Condvar<S, F> {
     const_fn! {
-        /// One with nobody waiting.
+        /// Returns a condition variable without waiters.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             Condvar {
@@ -135,24 +132,25 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         }
     }
 
-    /// Unlocks `lock` and waits for a notification, until `timeout` at most; has the lock again when it returns. False:
-    /// the time is up and no notification came.
+    /// Unlocks `lock`, waits for a notification until `timeout`, and locks `lock` again. Returns
+    /// false if the time was up and no notification came.
     ///
     /// # Panics
-    /// If others wait with a mutex of another address, to which this one's waiters must not be moved. The lock is held
-    /// still then.
+    /// If other threads wait with another mutex, and the scheme might move waiters to it. The lock
+    /// is still held then.
     ///
     /// # Safety
     /// The caller holds `lock`.
     pub unsafe fn wait<L: Lock<F>>(&self, lock: &L, timeout: Timeout) -> bool {
-        // Counted under the caller's lock: a notifier that changes, under the lock, what this thread waits for finds it.
+        // Counted under the caller's lock: a notifier that changes, under the lock, what this
+        // thread waits for finds the thread.
         let sequence = self.enter(lock.queue());
         // SAFETY: the caller's promise.
         unsafe { lock.unlock() };
-        // Notified within the spin budget: no sleep, and no wake.
+        // A thread that is notified within the spin budget needs no sleep, and no wake.
         let has_slept = !self.spin(sequence, timeout) && self.sleep(sequence, timeout);
         let notified = self.leave(sequence);
-        // Whoever has not slept was not moved.
+        // A thread that has not slept was not moved.
         if check!(condvar_lock_moved, S::MOVES && has_slept) {
             lock.lock_moved();
         } else {
@@ -161,8 +159,8 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         notified
     }
 
-    /// Returns true if the sequence number changed within the spin budget: then the caller need not sleep, and its notifier
-    /// finds no waiter to move.
+    /// Returns true if the sequence number changed within the spin budget: then the caller need not
+    /// sleep, and its notifier finds no waiter to move.
     fn spin(&self, sequence: u32, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_event(timeout);
         loop {
@@ -176,19 +174,20 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         }
     }
 
-    /// Counts the caller as a waiter; returns the sequence number for whose change it waits.
+    /// Counts the caller as a waiter; returns the sequence number whose change it waits for.
     fn enter(&self, queue: Option<&Mutex<F>>) -> u32 {
         let queue = match queue {
             Some(queue) if S::MOVES && !F::SHARED => ptr::from_ref(queue).cast_mut(),
             _ => ptr::null_mut(),
         };
         self.inner.lock();
-        // Relaxed, all: under the inner lock; whoever leaves only lowers the count.
-        let nobody = self.counts.load(Ordering::Relaxed) == 0;
-        // A shared one keeps no mutex: what stands there another process wrote.
-        let same = nobody || F::SHARED || self.queue.load(Ordering::Relaxed) == queue || !self.is_this_process();
+        // Relaxed, all: under the inner lock; threads that leave without it only lower the count.
+        let is_empty = self.counts.load(Ordering::Relaxed) == 0;
+        // A shared condition variable keeps no mutex: another process may have written anything
+        // there.
+        let same = is_empty || F::SHARED || self.queue.load(Ordering::Relaxed) == queue || !self.is_this_process();
         let sequence = self.sequence.load(Ordering::Relaxed);
-        if nobody {
+        if is_empty {
             self.queue.store(queue, Ordering::Relaxed);
             let process = if S::MOVES && !F::SHARED { fork_mark::now() } else { 0 };
             self.process.store(process, Ordering::Relaxed);
@@ -201,14 +200,16 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         sequence
     }
 
-    /// Whether all who are inside, of whom there are some, came in this process, or nobody asks.
+    /// Returns true if every counted waiter belongs to this process, or the scheme does not ask
+    /// (precondition: at least one waiter is counted).
     fn is_this_process(&self) -> bool {
         // Relaxed: under the inner lock.
         let process = self.process.load(Ordering::Relaxed);
         process == 0 || fork_mark::is_still(process) || mutated!(condvar_forked)
     }
 
-    /// Sleeps until the sequence number changes or the time is up. Returns true if it was asleep, and so perhaps moved.
+    /// Sleeps until the sequence number changes or the time is up. Returns true if the caller was
+    /// asleep, and so perhaps moved.
     fn sleep(&self, sequence: u32, timeout: Timeout) -> bool {
         let mut has_slept = false;
         loop {
@@ -222,15 +223,17 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         }
     }
 
-    /// Counts the caller out; whether with a notification. Any that was issued since the caller came will do: each woke
-    /// somebody who was there, and all who come out leave.
+    /// Counts the caller out; returns true if it was notified. Any notification that was issued
+    /// since the caller entered will do: each woke a thread that was inside, and every thread that
+    /// is out of its sleep leaves.
     fn leave(&self, sequence: u32) -> bool {
         // Relaxed: as in `sleep`.
         let ended = self.sequence.load(Ordering::Relaxed) != sequence;
         if ended && self.consume() {
             return true;
         }
-        // Whoever issues a notification now counts on nobody leaving: the lock to which it moves waiters is theirs.
+        // A notifier that is at work relies on no waiter leaving, since it touches their lock. So
+        // leave under the inner lock.
         self.inner.lock();
         // Relaxed: changed under the inner lock.
         let ended = self.sequence.load(Ordering::Relaxed) != sequence;
@@ -240,7 +243,8 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
             self.counts.fetch_sub(WAITER, Ordering::Relaxed);
         }
         self.unlock_inner();
-        // Whoever was woken for somebody that came out by itself has been notified all the same.
+        // Without a notification left, but woken instead of a thread that took one: notified all
+        // the same.
         ended
     }
 
@@ -248,10 +252,10 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     fn consume(&self) -> bool {
         // Relaxed: the exchange decides.
         let mut counts = self.counts.load(Ordering::Relaxed);
-        while signals(counts) != 0 {
-            // Acquire: partner of the release in `count_signals`: what the notifier did with our lock is done before we
-            // have that, and free it perhaps.
-            match self.counts.compare_exchange(counts, counts - SIGNAL, Ordering::Acquire, Ordering::Relaxed) {
+        while notifications(counts) != 0 {
+            // Acquire: partner of the release in `count_notifications`: what the notifier did with
+            // our lock is done before we lock it, and free it perhaps.
+            match self.counts.compare_exchange(counts, counts - NOTIFICATION, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(now) => counts = now,
             }
@@ -259,78 +263,87 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         false
     }
 
-    /// Wakes one, if anybody waits; whether anybody did.
+    /// Wakes one waiter; returns true if there was one.
     #[inline]
     pub fn notify_one(&self) -> bool {
-        !self.nobody_waits() && self.notify(1, None) != 0
+        !self.has_no_waiters() && self.notify(1, None) != 0
     }
 
-    /// Wakes all that wait; how many did.
+    /// Wakes all waiters; returns how many there were.
     #[inline]
     pub fn notify_all(&self) -> u32 {
-        if self.nobody_waits() { 0 } else { self.notify(ALL, None) }
+        if self.has_no_waiters() { 0 } else { self.notify(ALL, None) }
     }
 
-    /// As [`notify_one`](Self::notify_one), and told the lock: how waiters of a shared condition variable are moved.
+    /// Wakes one waiter, or moves it to `lock`; returns true if there was one. Waiters of a shared
+    /// condition variable are moved by this call only, since the words store no pointer.
     ///
     /// # Safety
-    /// All that wait use `lock`.
+    /// All waiters use `lock`.
     #[inline]
     pub unsafe fn notify_one_of<L: Lock<F>>(&self, lock: &L) -> bool {
-        !self.nobody_waits() && self.notify(1, lock.queue()) != 0
+        !self.has_no_waiters() && self.notify(1, lock.queue()) != 0
     }
 
-    /// As [`notify_all`](Self::notify_all), and told the lock: how waiters of a shared condition variable are moved.
+    /// Wakes all waiters, or moves them to `lock`; returns how many there were. Waiters of a shared
+    /// condition variable are moved by this call only, since the words store no pointer.
     ///
     /// # Safety
-    /// All that wait use `lock`.
+    /// All waiters use `lock`.
     #[inline]
     pub unsafe fn notify_all_of<L: Lock<F>>(&self, lock: &L) -> u32 {
-        if self.nobody_waits() { 0 } else { self.notify(ALL, lock.queue()) }
+        if self.has_no_waiters() { 0 } else { self.notify(ALL, lock.queue()) }
     }
 
     #[inline]
-    fn nobody_waits(&self) -> bool {
-        // Relaxed: who waits before the notification is decided by the lock, under which they counted themselves.
+    fn has_no_waiters(&self) -> bool {
+        // Relaxed: the lock, under which waiters count themselves, decides which come before the
+        // notification.
         waiters(self.counts.load(Ordering::Relaxed)) == 0
     }
 
+    /// Notifies up to `count` waiters, whose mutex is `queue` if that is given; returns how many.
     #[cold]
     #[inline(never)]
     fn notify(&self, count: u32, queue: Option<&Mutex<F>>) -> u32 {
         self.inner.lock();
         // Relaxed, all: under the inner lock.
         let count = waiters(self.counts.load(Ordering::Relaxed)).min(count);
-        // All those inside are on their way out.
+        // Every thread inside is on its way out.
         if count == 0 {
             self.unlock_inner();
             return 0;
         }
-        // From here on no waiter of before goes to sleep, and one that comes is not this notification's.
+        // From here on no waiter that was inside goes to sleep, and one that enters is not this
+        // notification's.
         let sequence = self.sequence.load(Ordering::Relaxed).wrapping_add(1);
         step!(condvar_sequence, self.sequence.store(sequence, Ordering::Relaxed));
-        // `WakeOp`: one call wakes the waiters, unlocks the inner lock and wakes a thread that waits for that.
+        // `WakeOp`: one call wakes the waiters, unlocks the inner lock and wakes a thread that
+        // waits for that.
         if S::UNLOCKS {
-            self.count_signals(count);
+            self.count_notifications(count);
             // SAFETY: the inner lock is held, and lives as long as this call.
             unsafe { F::wake_op(&self.sequence, count, self.inner.word(), UNLOCK, 1) };
             return count;
         }
-        // Of other processes nothing is believed.
+        // A pointer that another process may have written is not followed.
         let is_believed = !F::SHARED && self.is_this_process();
         let stored = if is_believed { self.queue.load(Ordering::Relaxed) } else { ptr::null_mut() };
-        // SAFETY: null, or the lock of those inside, all of this process; at least one is, and none can leave but with the
-        // inner lock or a signal, of which there are none for the last of them until `count_signals`.
+        // SAFETY: null, or the lock of the waiters, all of this process. At least one is inside,
+        // and can leave only with the inner lock or a notification; none is there for the last of
+        // them until `count_notifications`.
         let stored = unsafe { stored.as_ref() };
         match queue.or(stored) {
-            // `Requeue`, and a waiter that is woken would find the lock held: by its holder, or by the waiter before it.
+            // `Requeue`, and a woken waiter would find the lock held: by its holder, or by the
+            // waiter before it.
             Some(queue) if S::MOVES && (count > 1 || queue.is_locked()) => {
                 self.requeue_to(queue, sequence, count);
-                self.count_signals(count);
+                self.count_notifications(count);
             }
-            // A plain wake. Counted first, so that a waiter that is woken does not need the inner lock.
+            // A plain wake. Counted first, so that a waiter that is woken does not need the inner
+            // lock.
             _ => {
-                self.count_signals(count);
+                self.count_notifications(count);
                 self.wake(count);
             }
         }
@@ -343,8 +356,9 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         step!(condvar_wake, F::wake(&self.sequence, count));
     }
 
-    /// Moves `count` waiters to the lock, whose unlock will wake the first. If the lock is free, wakes the first and moves
-    /// the others. A waiter that is woken from there locks as contended, so that its unlock wakes the next.
+    /// Moves `count` waiters to the lock, whose unlock will wake the first. If the lock is free,
+    /// wakes the first and moves the others. A waiter that is woken there locks as contended, so
+    /// that its unlock wakes the next.
     fn requeue_to(&self, queue: &Mutex<F>, sequence: u32, count: u32) {
         let woken = u32::from(!queue.is_locked());
         // SAFETY: the word is ours.
@@ -352,21 +366,22 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         match outcome {
             Ok(0) => {}
             Ok(_) if woken != 0 => {}
-            // Moved first and marked then: the holder's unlock that does not see the mark came before, and leaves the lock
-            // free. Then nobody is left to wake them but us.
+            // Moved first and marked then. A holder's unlock that does not see the mark came before
+            // it and left the lock free; then only this thread can wake them.
             Ok(_) if mutated!(condvar_mark) || queue.mark() => {}
             Ok(_) => {
                 F::wake(queue.word(), 1);
             }
-            // The sequence number changes under the inner lock only; a futex that says otherwise has moved nobody.
+            // The sequence number changes under the inner lock only; a futex that reports a change
+            // has moved no waiter.
             Err(_) => self.wake(count),
         }
     }
 
-    /// Turns `count` waiters into notifications.
-    fn count_signals(&self, count: u32) {
+    /// Turns `count` waiters into notifications in the counts.
+    fn count_notifications(&self, count: u32) {
         // Release: partner of the acquire in `consume`.
-        self.counts.fetch_add(u64::from(count) * (SIGNAL - WAITER), Ordering::Release);
+        self.counts.fetch_add(u64::from(count) * (NOTIFICATION - WAITER), Ordering::Release);
     }
 
     /// Unlocks the inner lock.

@@ -1,4 +1,5 @@
-//! Waiting for any of several events.
+//! Waiting for any of several events. Called through `sync` and `shared`; calls
+//! [`System::wait_any`] and `event.rs`.
 
 use super::Event;
 use super::event::{ONE, has_happened};
@@ -7,7 +8,18 @@ use crate::atomic::Ordering;
 use crate::futex::{Deadline, System, Timeout, WAIT_ANY_MOST, WaitAny, WrongCount};
 
 impl<const SHARED: bool> Event<System<SHARED>> {
-    /// Waits until one of the events is set; the place of the first that is, or was meanwhile.
+    /// Waits until one of the events is set; returns the index of the first that is, or was
+    /// meanwhile.
+    ///
+    /// One system call waits for all (`futex_waitv`, Linux 5.16). Where it is refused, a set of an
+    /// event other than the first may be noticed up to about 1.5 ms late.
+    ///
+    /// ```
+    /// use leeward::raw::Event;
+    /// let (stop, work) = (<Event>::new(), <Event>::new());
+    /// work.set();
+    /// assert_eq!(Event::wait_any(&[&stop, &work]), Ok(1));
+    /// ```
     ///
     /// # Errors
     /// [`WrongCount`]: no events, or more than [`WAIT_ANY_MOST`].
@@ -19,7 +31,8 @@ impl<const SHARED: bool> Event<System<SHARED>> {
         }
     }
 
-    /// The same until `deadline` at most; `None`: none was set by then.
+    /// Waits as [`wait_any`](Self::wait_any) does, until `deadline` at most. Returns `None` if no
+    /// event was set by then.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
@@ -27,12 +40,13 @@ impl<const SHARED: bool> Event<System<SHARED>> {
         Self::wait_any_by(events, Timeout::At(deadline))
     }
 
+    /// Waits until one of the events is set; returns its index, or `None` if the time was up first.
     fn wait_any_by(events: &[&Self], timeout: Timeout) -> Result<Option<usize>, WrongCount> {
         let first = events.first().ok_or(WrongCount::None)?;
         if events.len() > WAIT_ANY_MOST {
             return Err(WrongCount::TooMany(events.len()));
         }
-        // What each holds, and how often each had been set when the wait began.
+        // The word of each event, and how often each had been set when the wait began.
         let mut words = [(&first.word, 0); WAIT_ANY_MOST];
         let mut before = [0; WAIT_ANY_MOST];
         reload(events, &mut words);
@@ -40,7 +54,7 @@ impl<const SHARED: bool> Event<System<SHARED>> {
         let mut budget = SpinBudget::for_event(timeout);
         loop {
             let happened = words.iter().zip(before).position(|((_, word), before)| has_happened(*word, before));
-            // (Those behind the last event hold 0, never set, and were found so.)
+            // (The places after the last event hold 0, which is an event that was never set.)
             if let Some(place) = happened {
                 return Ok(Some(place));
             }
@@ -55,8 +69,10 @@ impl<const SHARED: bool> Event<System<SHARED>> {
     }
 }
 
+/// The events' words, each with the value that was last read.
 type Words<'a> = [(&'a crate::atomic::AtomicU32, u32); WAIT_ANY_MOST];
 
+/// Reads the word of each event.
 fn reload<'a, const SHARED: bool>(events: &[&'a Event<System<SHARED>>], words: &mut Words<'a>) {
     for (word, event) in words.iter_mut().zip(events) {
         // Acquire: partner of the release in `Event::set`.
@@ -64,7 +80,7 @@ fn reload<'a, const SHARED: bool>(events: &[&'a Event<System<SHARED>>], words: &
     }
 }
 
-/// Says of each that somebody sleeps; false if one has changed.
+/// Marks each event as contended. Returns false if one has changed meanwhile.
 fn mark<const SHARED: bool>(events: &[&Event<System<SHARED>>], words: &mut Words<'_>) -> bool {
     words.iter_mut().zip(events).all(|((_, word), event)| match event.mark(*word) {
         Some(marked) => {

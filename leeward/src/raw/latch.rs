@@ -1,4 +1,5 @@
-//! A latch: counts down to 0 once, and is open from then on.
+//! A latch: counts down to 0 once, and is open from then on. Called through `sync` and `shared`;
+//! calls [`Futex`] and `spin_budget.rs`.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -11,46 +12,69 @@ use crate::mutant::check;
 const COUNT: u32 = (1 << 31) - 1;
 const WAITERS: u32 = 1 << 31;
 
-/// So many things that are awaited, each once.
+/// A count that goes down to 0 once, and a wait for that; 4 bytes, valid when zeroed (open).
 ///
-/// Zeroed memory is an open one. What was done before counting down is seen by who is let go. Counting down costs one compare-exchange and is
-/// async-signal-safe; the last wakes those who sleep, if any, all of whom may go.
+/// What was done before counting down happens before the return of the waits for the latch.
+///
+/// ```
+/// use leeward::raw::Latch;
+/// static STARTED: Latch = Latch::new(2);
+/// std::thread::scope(|scope| {
+///     for _ in 0..2 {
+///         scope.spawn(|| STARTED.count_down(1));
+///     }
+///     STARTED.wait();
+/// });
+/// assert!(STARTED.is_open());
+/// ```
+///
+/// # Cost
+/// - Free: asking is one load, counting down one compare-exchange.
+/// - A waiter [spins](super#waiting), then sleeps. The call that reaches 0 wakes all sleepers in
+///   one system call, if there are any, since all of them may go.
+///
+/// # Fork
+/// The child's copy keeps the count: what the parent's other threads would count down does not
+/// come.
+///
+/// # Signals
+/// [`count_down`](Self::count_down) and [`is_open`](Self::is_open) are async-signal-safe.
 #[repr(C)]
 pub struct Latch<F: Futex = Private> {
     /// | bits | meaning |
     /// |---|---|
     /// | 0-30 | how many are missing; 0: open |
-    /// | 31 | somebody may sleep |
+    /// | 31 | contended: a thread may sleep on the word |
     word: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
 
 impl<F: Futex> Latch<F> {
-    /// As many as it can count.
+    /// The greatest count.
     pub const MOST: u32 = COUNT;
 
     const_fn! {
-        /// One that opens when `count` have been counted down.
+        /// Returns a latch that opens when `count` have been counted down.
         ///
         /// # Panics
-        /// With more than [`MOST`](Self::MOST).
+        /// If `count` is more than [`MOST`](Self::MOST).
         pub fn new(count: u32) -> Self {
             assert!(count <= COUNT, "a Latch cannot count so many");
             Latch { word: AtomicU32::new(count), futex: PhantomData }
         }
     }
 
-    /// `count` of those that were awaited have come.
+    /// Counts down by `count`; the call that reaches 0 opens the latch.
     ///
     /// # Panics
-    /// If fewer are missing; nothing has changed.
+    /// If fewer than `count` are missing. The latch has not changed then.
     pub fn count_down(&self, count: u32) {
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
         let left = loop {
             assert!(count <= word & COUNT, "a Latch was counted down below 0");
             let left = if word & COUNT == count { 0 } else { word - count };
-            // Release: partner of the acquires of those who look.
+            // Release: partner of the acquires in `is_open` and `wait_slow`.
             match self.word.compare_exchange_weak(word, left, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => break left,
                 Err(now) => word = now,
@@ -61,14 +85,15 @@ impl<F: Futex> Latch<F> {
         }
     }
 
-    /// Whether it is open.
+    /// Returns true if the latch is open. What was done before it was counted down happens before
+    /// the return.
     #[inline]
     pub fn is_open(&self) -> bool {
         // Acquire: partner of the releases in `count_down`.
         self.word.load(Ordering::Acquire) & COUNT == 0
     }
 
-    /// Waits until it is open.
+    /// Waits until the latch is open.
     #[inline]
     pub fn wait(&self) {
         if !self.is_open() {
@@ -76,25 +101,26 @@ impl<F: Futex> Latch<F> {
         }
     }
 
-    /// Waits until it is open, until `deadline` at most; whether it is.
+    /// Waits until the latch is open, until `deadline` at most; returns true if it is open.
     pub fn wait_until(&self, deadline: Deadline) -> bool {
         self.is_open() || self.wait_slow(Timeout::At(deadline))
     }
 
-    /// Waits until it is open, for `limit` at most; whether it is.
+    /// Waits until the latch is open, for `limit` at most; returns true if it is open.
     pub fn wait_for(&self, limit: Duration) -> bool {
         self.is_open() || self.wait_slow(Timeout::after::<F>(limit))
     }
 
-    /// Counts down by one and waits until it is open.
+    /// Counts down by one and waits until the latch is open.
     ///
     /// # Panics
-    /// If it is open already.
+    /// If the latch is open already.
     pub fn arrive_and_wait(&self) {
         self.count_down(1);
         self.wait();
     }
 
+    /// Waits until the latch is open. Returns false if the time was up first.
     #[cold]
     #[inline(never)]
     fn wait_slow(&self, timeout: Timeout) -> bool {
@@ -109,7 +135,7 @@ impl<F: Futex> Latch<F> {
                 continue;
             }
             let marked = word | WAITERS;
-            // Relaxed: everything that is said is in this word.
+            // Relaxed: the mark is all that is published.
             if marked != word && self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_err()
             {
                 continue;
@@ -123,7 +149,7 @@ impl<F: Futex> Latch<F> {
 
 impl<F: Futex> core::fmt::Debug for Latch<F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // Relaxed: out of date anyway.
+        // Relaxed: out of date when it is printed.
         f.debug_struct("Latch").field("missing", &(self.word.load(Ordering::Relaxed) & COUNT)).finish()
     }
 }

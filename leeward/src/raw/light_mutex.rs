@@ -85,7 +85,7 @@ pub struct LightMutex {
     /// |---|---|
     /// | 0-21 | threads that sleep or are about to |
     /// | 22 | one of them was woken and has not rechecked yet, so no other wake is needed |
-    /// | 23-31 | raised while not 0: how many more unlocks must find no sleeper until the word is 0 |
+    /// | 23-31 | raised while not 0: how many more unlocks must find no sleeper until it is 0 |
     ///
     /// Threads sleep on this word.
     waiters: AtomicU32,

@@ -317,7 +317,7 @@ impl<F: Futex> Mutex<F> {
     #[inline]
     pub unsafe fn unlock(&self) {
         // Release: what was done under the lock happens before the next holder's acquire. Relaxed
-        // on failure: the slow path looks again.
+        // on failure: the slow path rechecks.
         if self.word.compare_exchange(LOCKED, UNLOCKED, Ordering::Release, Ordering::Relaxed).is_err() {
             self.unlock_contended();
         }

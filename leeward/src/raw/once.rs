@@ -1,4 +1,5 @@
-//! Something that is done once.
+//! A closure that runs once. Called through `sync` and `shared`, by `sync/once.rs` for its values;
+//! calls [`Futex`] and `spin_budget.rs`.
 
 use core::marker::PhantomData;
 
@@ -7,17 +8,18 @@ use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Futex, Private, Timeout};
 use crate::mutant::{check, mutated};
 
+// The states; the table is on the field.
 const NEW: u32 = 0;
 const RUNNING: u32 = 1;
 const AWAITED: u32 = 2;
 const DONE: u32 = 3;
 const WANTED: u32 = 4;
-/// The bits that hold one of these.
+/// The bits that hold the state.
 const STATES: u32 = 7;
-/// Where the number of the thread that runs it begins.
+/// The first bit of the running thread's number.
 const THREAD_SHIFT: u32 = 3;
 
-/// The number of the thread that runs it; 0 where that is not known.
+/// Returns the number of the thread that runs the closure; 0 where that is not known.
 const fn runner(word: u32) -> u32 {
     match word & STATES {
         RUNNING | AWAITED => word >> THREAD_SHIFT,
@@ -25,21 +27,52 @@ const fn runner(word: u32) -> u32 {
     }
 }
 
-/// Does something once, whoever comes first.
+/// A flag that lets one of many callers run its closure, and the others wait for it; 4 bytes, valid
+/// when zeroed (has not run).
 ///
-/// Zeroed memory is one that has not run. There is no poison: if what is run panics, it has not run, and the next caller
-/// tries again (as `OnceLock` does; std's `Once` is poisoned instead). Afterwards a call costs one load.
+/// What the closure did happens before the return of each call. A closure that panics has not run:
+/// the waiters are woken, and the next caller tries again.
+///
+/// ```
+/// use leeward::raw::Once;
+/// static START: Once = Once::new();
+/// let mut runs = 0;
+/// for _ in 0..2 {
+///     START.call_once(|| runs += 1);
+/// }
+/// assert!(START.is_completed());
+/// assert_eq!(runs, 1);
+/// ```
+///
+/// # Differences from std
+/// - It is not poisoned by a closure that panics, so there is no `call_once_force`.
+/// - A closure that calls the same `Once` panics; std leaves it open whether that panics or waits
+///   for ever.
+///
+/// # Differences from parking_lot
+/// - It is not poisoned, so there is no `call_once_force`; no `state`, no `new_completed`.
+/// - 4 bytes instead of 1.
+///
+/// # Cost
+/// - Free: once the closure has run, a call is one load.
+/// - The caller that runs the closure pays a compare-exchange and an exchange. Others
+///   [spin](super#waiting), then sleep, and are woken together.
+///
+/// # Fork
+/// If another thread runs the closure at the fork, a call in the child waits for ever. If the
+/// forking thread runs it, the closure may finish in the child as well.
 #[repr(C)]
 pub struct Once<F: Futex = Private> {
     /// | bits | meaning |
     /// |---|---|
-    /// | 0-2 | 0: has not run. 1: runs. 2: runs, and somebody may sleep until it has. 3: has run. 4: has not run, and somebody may sleep until it has |
-    /// | 3-31 | while it runs: the [number](Futex::thread_number) of the thread that runs it, if threads have any |
+    /// | 0-2 | 0: has not run. 1: runs. 2: runs, and a thread may sleep. 3: has run. |
+    /// | | 4: has not run, and a thread may sleep (in [`wait`](Once::wait)) |
+    /// | 3-31 | while it runs: the [number](Futex::thread_number) of the running thread, or 0 |
     word: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
 
-/// Whoever runs it; when dropped, says how it ended.
+/// A run of the closure. Its drop writes how the run ended, also when the closure unwinds.
 struct Run<'a, F: Futex> {
     once: &'a Once<F>,
     end: u32,
@@ -47,7 +80,7 @@ struct Run<'a, F: Futex> {
 
 impl<F: Futex> Drop for Run<'_, F> {
     fn drop(&mut self) {
-        // Release: partner of the acquires of those who look.
+        // Release: partner of the acquires in `is_completed`, `call_slow` and `begin`.
         let before = self.once.word.swap(self.end, Ordering::Release);
         if check!(once_wake, before & STATES == AWAITED) {
             F::wake(&self.once.word, ALL);
@@ -57,27 +90,27 @@ impl<F: Futex> Drop for Run<'_, F> {
 
 impl<F: Futex> Once<F> {
     const_fn! {
-        /// One that has not run.
+        /// Returns a `Once` that has not run.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             Once { word: AtomicU32::new(NEW), futex: PhantomData }
         }
     }
 
-    /// Whether it has run; then what it did is seen.
+    /// Returns true if a closure has run. What it did happens before the return.
     #[inline]
     pub fn is_completed(&self) -> bool {
         // Acquire: partner of the release in `Run`.
         self.word.load(Ordering::Acquire) == DONE
     }
 
-    /// Runs `work` unless it has been run, and waits for whoever runs it already.
+    /// Runs `work` unless a closure has run. Waits while another thread runs one.
     ///
     /// # Panics
-    /// If `work` does; then it has not run. If it is called from within `work`, which would wait
-    /// for itself. (Where threads have no [number](Futex::thread_number), as with a
-    /// [`Shared`](crate::futex::Shared) futex, and in the child of a fork that `work` makes, it
-    /// waits for ever then.)
+    /// - If `work` does; then it has not run.
+    /// - If it is called from within `work`, which would wait for itself. (Where threads have no
+    ///   [number](Futex::thread_number), as with a [`Shared`](crate::futex::Shared) futex, and in
+    ///   the child of a fork that `work` makes, the call waits for ever instead.)
     #[inline]
     #[track_caller]
     pub fn call_once(&self, work: impl FnOnce()) {
@@ -92,10 +125,10 @@ impl<F: Futex> Once<F> {
         }
     }
 
-    /// Waits until it has run.
+    /// Waits until a closure has run, and runs none.
     ///
     /// # Panics
-    /// As [`call_once`](Self::call_once), if the calling thread runs it.
+    /// If it is called from within the closure, as [`call_once`](Self::call_once).
     #[track_caller]
     pub fn wait(&self) {
         if !self.is_completed() {
@@ -103,12 +136,12 @@ impl<F: Futex> Once<F> {
         }
     }
 
-    /// Runs it, or waits until it has run; without `work` for whoever will.
+    /// Runs `work`, or waits until a closure has run. Without `work` it only waits.
     #[cold]
     #[inline(never)]
     #[track_caller]
     fn call_slow(&self, mut work: Option<&mut dyn FnMut()>) {
-        let this = F::thread_number();
+        let current = F::thread_number();
         let mut budget = SpinBudget::for_event(Timeout::Never);
         loop {
             // Acquire: as in `is_completed`.
@@ -116,14 +149,14 @@ impl<F: Futex> Once<F> {
             match (word, &mut work) {
                 (DONE, _) => return,
                 (NEW | WANTED, Some(work)) => {
-                    if self.begin(word, this) {
+                    if self.begin(word, current) {
                         let mut run = Run { once: self, end: NEW };
                         work();
                         run.end = DONE;
                         return;
                     }
                 }
-                _ if this != 0 && runner(word) == this && !mutated!(once_itself) => {
+                _ if current != 0 && runner(word) == current && !mutated!(once_itself) => {
                     panic!("what a Once runs asks for it again: it would wait for itself for ever")
                 }
                 _ if budget.pause::<F>() => {}
@@ -132,16 +165,18 @@ impl<F: Futex> Once<F> {
         }
     }
 
-    fn begin(&self, word: u32, this: u32) -> bool {
+    /// Begins a run by the thread `current` if the word is still `word`; returns true if it did.
+    fn begin(&self, word: u32, current: u32) -> bool {
         let state = if word == NEW { RUNNING } else { AWAITED };
-        let running = state | this << THREAD_SHIFT;
-        // Acquire: what a call that panicked did is seen. Relaxed on failure: looks again.
+        let running = state | current << THREAD_SHIFT;
+        // Acquire: what a run that panicked did is seen. Relaxed on failure: the caller rechecks.
         self.word.compare_exchange(word, running, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    /// Marks the word as contended and sleeps on it, if it is still `word`.
     fn sleep(&self, word: u32) {
         let marked = if word == NEW || word == WANTED { WANTED } else { word & !STATES | AWAITED };
-        // Relaxed: everything that is said is in this word.
+        // Relaxed: the mark is all that is published.
         if word == marked || self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             F::wait(&self.word, marked, Timeout::Never);
         }

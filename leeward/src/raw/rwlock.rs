@@ -137,7 +137,7 @@ impl<F: Futex> RwLock<F> {
     #[inline]
     fn take_at_once(&self) -> bool {
         // Acquire: partner of the releases in `unlock_shared` and `unlock_exclusive`. Relaxed on
-        // failure: the slow path looks again.
+        // failure: the slow path rechecks.
         self.state.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -204,7 +204,7 @@ impl<F: Futex> RwLock<F> {
     #[inline]
     pub unsafe fn unlock_exclusive(&self) {
         // Release: what was done under the lock happens before the next holder's. Relaxed on
-        // failure: looks again.
+        // failure: the slow path rechecks.
         if self.state.compare_exchange(WRITER, 0, Ordering::Release, Ordering::Relaxed).is_err() {
             self.unlock_exclusive_slow();
         }

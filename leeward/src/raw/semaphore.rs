@@ -1,7 +1,8 @@
 //! A counting semaphore in one word (Dijkstra, 1965).
 //!
-//! A release wakes as many sleepers as it brings permits and clears the mark that somebody sleeps; whoever has slept
-//! puts it back, and, finding more than he takes, wakes the next. So nobody sleeps beside a permit.
+//! A release wakes as many sleepers as it brings permits and clears the contended mark. A thread
+//! that has slept sets the mark again, and wakes one more if permits are left. So no thread sleeps
+//! beside a free permit. Called through `sync` and `shared`; calls [`Futex`] and `spin_budget.rs`.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -14,37 +15,62 @@ use crate::mutant::{check, mutated};
 const PERMITS: u32 = (1 << 31) - 1;
 const WAITERS: u32 = 1 << 31;
 
-/// A number of permits that are taken and given back, by any thread.
+/// A number of permits that any thread may take and give back; 4 bytes, valid when zeroed (without
+/// permits).
 ///
-/// Zeroed memory is one without permits. No order among those who wait: a newcomer may take what a sleeper was woken
-/// for. Taking and giving back cost one compare-exchange each; who finds none looks a while, yields, sleeps.
-/// Giving back is async-signal-safe.
+/// What was done before a release happens before the return of the call that takes the permit.
+///
+/// ```
+/// use leeward::raw::Semaphore;
+/// static FREE: Semaphore = Semaphore::new(2);
+/// let (first, second) = (FREE.permit(), FREE.permit());
+/// assert!(FREE.try_permit().is_none());
+/// drop(first);
+/// assert_eq!(FREE.permits(), 1);
+/// second.forget();
+/// ```
+///
+/// # Cost
+/// - Free: taking and giving back are one compare-exchange each.
+/// - A thread that finds no permit [spins](super#waiting), then sleeps. A release that finds the
+///   word marked makes one system call.
+///
+/// # Fairness
+/// None: a newcomer may take the permit that a sleeper was woken for.
+///
+/// # Fork
+/// The child's copy keeps the count. Permits that the parent's other threads hold are never given
+/// back there. A [`Permit`] of the forking thread is given back once in each process.
+///
+/// # Signals
+/// [`release`](Self::release), [`try_acquire`](Self::try_acquire) and the drop of a [`Permit`] are
+/// async-signal-safe.
 #[repr(C)]
 pub struct Semaphore<F: Futex = Private> {
     /// | bits | meaning |
     /// |---|---|
     /// | 0-30 | permits |
-    /// | 31 | somebody may sleep |
+    /// | 31 | contended: a thread may sleep on the word |
     word: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
 
 impl<F: Futex> Semaphore<F> {
-    /// As many permits as there can be.
+    /// The greatest number of permits.
     pub const MOST: u32 = PERMITS;
 
     const_fn! {
-        /// One with so many permits.
+        /// Returns a semaphore with `permits` permits.
         ///
         /// # Panics
-        /// With more than [`MOST`](Self::MOST).
+        /// If `permits` is more than [`MOST`](Self::MOST).
         pub fn new(permits: u32) -> Self {
             assert!(permits <= PERMITS, "a Semaphore cannot count so many permits");
             Semaphore { word: AtomicU32::new(permits), futex: PhantomData }
         }
     }
 
-    /// Takes a permit, waiting as long as that takes. What was done before its release is seen.
+    /// Takes a permit, waiting as long as that takes.
     #[inline]
     pub fn acquire(&self) {
         if !self.try_acquire() {
@@ -52,7 +78,7 @@ impl<F: Futex> Semaphore<F> {
         }
     }
 
-    /// Takes a permit if there is one.
+    /// Takes a permit if there is one; returns true if it did.
     #[inline]
     pub fn try_acquire(&self) -> bool {
         // Relaxed: the exchange decides.
@@ -67,38 +93,41 @@ impl<F: Futex> Semaphore<F> {
         false
     }
 
-    /// Takes a permit by `deadline`; whether it did.
+    /// Takes a permit if there is one until `deadline`; returns true if it did.
     pub fn acquire_until(&self, deadline: Deadline) -> bool {
         self.try_acquire() || self.acquire_slow(Timeout::At(deadline))
     }
 
-    /// Takes a permit within `limit`; whether it did.
+    /// Takes a permit if there is one within `limit`; returns true if it did.
     pub fn acquire_for(&self, limit: Duration) -> bool {
         self.try_acquire() || self.acquire_slow(Timeout::after::<F>(limit))
     }
 
-    /// Takes a permit, which is given back when it is dropped.
+    /// Takes a permit as [`acquire`](Self::acquire) does. It is given back when the returned value
+    /// is dropped.
     #[inline]
     pub fn permit(&self) -> Permit<'_, F> {
         self.acquire();
         Permit(self)
     }
 
-    /// The same, if there is one.
+    /// Takes a permit if there is one. It is given back when the returned value is dropped.
     #[inline]
     pub fn try_permit(&self) -> Option<Permit<'_, F>> {
         self.try_acquire().then(|| Permit(self))
     }
 
+    /// Waits for a permit and takes it. Returns false on timeout.
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
-        // Who has slept does not know whether others still do.
+        // A thread that has slept sets the mark again, since others may still sleep.
         let mut mark = 0;
         loop {
             // Relaxed: the exchanges decide.
             let word = self.word.load(Ordering::Relaxed);
+            // A permit: take it, and wake another thread if there are more. Or recheck.
             if word & PERMITS != 0 {
                 let taken = (word - 1) | if mutated!(semaphore_mark) { 0 } else { mark };
                 // Acquire: partner of the release in `release`.
@@ -113,7 +142,8 @@ impl<F: Futex> Semaphore<F> {
             if budget.pause::<F>() {
                 continue;
             }
-            // Relaxed: everything that is said is in this word.
+            // No permit, and the spin budget is spent: tell the release that a thread sleeps.
+            // Relaxed: the mark is all that is published.
             if word & WAITERS == 0
                 && self.word.compare_exchange(word, WAITERS, Ordering::Relaxed, Ordering::Relaxed).is_err()
             {
@@ -126,17 +156,18 @@ impl<F: Futex> Semaphore<F> {
         }
     }
 
-    /// Gives back, or adds, `permits`.
+    /// Adds `permits` permits: gives back those that were taken, or brings new ones.
     ///
     /// # Panics
-    /// If there were more than [`MOST`](Self::MOST) then; nothing has changed.
+    /// If there would be more than [`MOST`](Self::MOST). The count has not changed then.
     #[inline]
     #[track_caller]
     pub fn release(&self, permits: u32) {
         assert!(self.give_back(permits), "a Semaphore cannot count so many permits");
     }
 
-    /// Adds `permits`; false, with nothing changed, if they are too many.
+    /// Adds `permits` permits and wakes as many sleepers. Returns false, with nothing changed, if
+    /// there would be too many.
     #[inline]
     fn give_back(&self, permits: u32) -> bool {
         // Relaxed: the exchange decides.
@@ -157,9 +188,9 @@ impl<F: Futex> Semaphore<F> {
         true
     }
 
-    /// How many permits there are; out of date when it is returned.
+    /// Returns how many permits there are; out of date when it returns.
     pub fn permits(&self) -> u32 {
-        // Relaxed: out of date anyway.
+        // Relaxed: out of date when it returns.
         self.word.load(Ordering::Relaxed) & PERMITS
     }
 }
@@ -170,14 +201,23 @@ impl<F: Futex> core::fmt::Debug for Semaphore<F> {
     }
 }
 
-/// A permit of a [`Semaphore`]: given back when it is dropped, from whichever thread. If the
-/// semaphore has as many as there can be by then, it stays so: a drop does not panic.
+/// A permit of a [`Semaphore`], given back when it is dropped, on any thread. If the semaphore is
+/// full by then, the count stays as it is: a drop does not panic.
+///
+/// ```
+/// use leeward::raw::Semaphore;
+/// let semaphore = <Semaphore>::new(1);
+/// let permit = semaphore.permit();
+/// assert_eq!(semaphore.permits(), 0);
+/// drop(permit);
+/// assert_eq!(semaphore.permits(), 1);
+/// ```
 #[derive(Debug)]
 #[must_use = "the permit is given back at once"]
 pub struct Permit<'a, F: Futex = Private>(&'a Semaphore<F>);
 
 impl<F: Futex> Permit<'_, F> {
-    /// Keeps the permit for ever: the semaphore has one less.
+    /// Keeps the permit for ever: the semaphore has one permit less.
     pub fn forget(self) {
         core::mem::forget(self);
     }

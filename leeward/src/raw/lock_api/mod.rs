@@ -1,4 +1,5 @@
-//! The raw locks as `lock_api` knows them, which supplies guards and data.
+//! The raw locks as `lock_api` knows them, which supplies guards and data. Called by the types of
+//! `sync`; each function forwards to the raw lock.
 
 mod mutex;
 mod rwlock;

@@ -1,4 +1,4 @@
-//! The raw mutexes as `lock_api` 0.4 knows them.
+//! The traits of `lock_api` 0.4 for the raw mutexes.
 
 use super::super::{LightMutex, Mutex};
 use crate::futex::Futex;
@@ -31,7 +31,7 @@ unsafe impl<F: Futex> lock_api::RawMutex for Mutex<F> {
     }
 }
 
-// SAFETY: as `unlock`.
+// SAFETY: `unlock_fair` unlocks as `unlock` does.
 unsafe impl<F: Futex> lock_api::RawMutexFair for Mutex<F> {
     unsafe fn unlock_fair(&self) {
         // SAFETY: the caller's promise.

@@ -1,9 +1,10 @@
-//! The raw readers-writer lock as `lock_api` 0.4 knows it.
+//! The traits of `lock_api` 0.4 for the raw readers-writer lock.
 
 use super::super::RwLock;
 use crate::futex::Futex;
 
-// SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`, readers share until the last `unlock_shared`.
+// SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`; readers share until the last
+// `unlock_shared`.
 unsafe impl<F: Futex> lock_api::RawRwLock for RwLock<F> {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = RwLock::<F>::new();
@@ -61,7 +62,7 @@ unsafe impl<F: Futex> lock_api::RawRwLockDowngrade for RwLock<F> {
     }
 }
 
-// SAFETY: a reader that finds another inside enters whoever waits.
+// SAFETY: a reader that finds another inside enters, also while a writer waits.
 unsafe impl<F: Futex> lock_api::RawRwLockRecursive for RwLock<F> {
     #[inline]
     fn lock_shared_recursive(&self) {

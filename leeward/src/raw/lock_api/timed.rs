@@ -1,16 +1,16 @@
-//! The timed locking of `lock_api` 0.4, whose points in time are std's.
+//! The timed traits of `lock_api` 0.4 for the raw locks, with std's `Instant`.
 
 use std::time::{Duration, Instant};
 
 use super::super::{LightMutex, Mutex, RwLock};
 use crate::futex::{Deadline, Futex, Private};
 
-/// Returns the deadline that `instant` is.
+/// Returns `instant` as a deadline on the clock of `F`.
 pub(crate) fn deadline<F: Futex>(instant: Instant) -> Deadline {
     Deadline::after::<F>(instant.saturating_duration_since(Instant::now()))
 }
 
-// SAFETY: they answer true only with the lock taken.
+// SAFETY: the calls return true only with the lock taken.
 unsafe impl<F: Futex> lock_api::RawMutexTimed for Mutex<F> {
     type Duration = Duration;
     type Instant = Instant;
@@ -24,7 +24,7 @@ unsafe impl<F: Futex> lock_api::RawMutexTimed for Mutex<F> {
     }
 }
 
-// SAFETY: they answer true only with the lock taken.
+// SAFETY: the calls return true only with the lock taken.
 unsafe impl lock_api::RawMutexTimed for LightMutex {
     type Duration = Duration;
     type Instant = Instant;
@@ -38,7 +38,7 @@ unsafe impl lock_api::RawMutexTimed for LightMutex {
     }
 }
 
-// SAFETY: they lock as the others do, or not at all.
+// SAFETY: the calls return true only with the lock taken.
 unsafe impl<F: Futex> lock_api::RawRwLockTimed for RwLock<F> {
     type Duration = Duration;
     type Instant = Instant;

@@ -1,13 +1,15 @@
-//! The raw locks as `lock_api` 0.5 knows them, whose guards are values (Rust 1.95, feature `lock_api_05`).
+//! The traits of `lock_api` 0.5 for the raw locks, whose guards are values (Rust 1.95, feature
+//! `lock_api_05`).
 //!
-//! A guard of ours says nothing but that it may be sent: the lock word has everything. (0.5 has no recursive reads.)
+//! Our guards hold nothing, since the lock word has everything, and may be sent to another thread.
+//! (0.5 has no recursive reads.)
 
 use lock_api_05::{GuardSend, RawMutex, RawMutexFair, RawRwLock, RawRwLockDowngrade};
 
 use super::super::{LightMutex, Mutex, RwLock};
 use crate::futex::Futex;
 
-/// Returns the guard of a call that locked.
+/// Returns the guard of a call that locked; none if it did not.
 #[inline]
 pub(super) fn guard(locked: bool) -> Option<GuardSend> {
     locked.then_some(GuardSend::new())
@@ -42,7 +44,7 @@ unsafe impl<F: Futex> RawMutex for Mutex<F> {
     }
 }
 
-// SAFETY: as `unlock`.
+// SAFETY: `unlock_fair` unlocks as `unlock` does.
 unsafe impl<F: Futex> RawMutexFair for Mutex<F> {
     unsafe fn unlock_fair(&self, _: GuardSend) {
         // SAFETY: the caller's promise.
@@ -79,7 +81,8 @@ unsafe impl RawMutex for LightMutex {
     }
 }
 
-// SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`, readers share until the last `unlock_shared`.
+// SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`; readers share until the last
+// `unlock_shared`.
 unsafe impl<F: Futex> RawRwLock for RwLock<F> {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = RwLock::<F>::new();

@@ -1,4 +1,4 @@
-//! The timed locking of `lock_api` 0.5.
+//! The timed traits of `lock_api` 0.5 for the raw locks, with std's `Instant`.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::deadline;
 use super::v05::guard;
 use crate::futex::{Deadline, Futex, Private};
 
-// SAFETY: they answer with a guard only with the lock taken.
+// SAFETY: the calls return a guard only with the lock taken.
 unsafe impl<F: Futex> RawMutexTimed for Mutex<F> {
     type Duration = Duration;
     type Instant = Instant;
@@ -23,7 +23,7 @@ unsafe impl<F: Futex> RawMutexTimed for Mutex<F> {
     }
 }
 
-// SAFETY: they answer with a guard only with the lock taken.
+// SAFETY: the calls return a guard only with the lock taken.
 unsafe impl RawMutexTimed for LightMutex {
     type Duration = Duration;
     type Instant = Instant;
@@ -37,7 +37,7 @@ unsafe impl RawMutexTimed for LightMutex {
     }
 }
 
-// SAFETY: they answer with a guard only with the lock taken.
+// SAFETY: the calls return a guard only with the lock taken.
 unsafe impl<F: Futex> RawRwLockTimed for RwLock<F> {
     type Duration = Duration;
     type Instant = Instant;

@@ -1,4 +1,4 @@
-//! Models of the locks.
+//! Models of the locks, for loom. `ci/model` runs them.
 
 mod mutex;
 mod small;

@@ -1,5 +1,5 @@
-//! Models: the mutexes and the condition variable, as they ship, under loom. `ci/model` runs them, and demands that the
-//! mutants die that it lists.
+//! Models of the mutexes and the condition variable, as they ship, under loom. `ci/model` runs
+//! them, and demands that the mutants that it lists die.
 //!
 //! Two holders at a time are a data race on a cell that loom watches; a lost wake-up is a deadlock.
 
@@ -23,13 +23,13 @@ fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     models::explore(preemptions, set_up, model);
 }
 
-/// A lock and what it guards.
+/// A lock and the value that it guards.
 struct Guarded<L> {
     lock: L,
     value: UnsafeCell<u32>,
 }
 
-// SAFETY: loom reports whoever looks at the value without the lock.
+// SAFETY: loom reports a thread that touches the value without the lock.
 unsafe impl<L: Sync> Sync for Guarded<L> {}
 // SAFETY: as above.
 unsafe impl<L: Send> Send for Guarded<L> {}
@@ -39,7 +39,7 @@ impl<L> Guarded<L> {
         Arc::new(Guarded { lock, value: UnsafeCell::new(0) })
     }
 
-    /// With the lock held.
+    /// Adds one to the value. The caller holds the lock.
     fn add(&self) {
         // SAFETY: loom reports a second holder.
         self.value.with_mut(|value| unsafe { *value += 1 });
@@ -52,6 +52,7 @@ impl<L> Guarded<L> {
 }
 
 impl<L: Lock<Private>> Guarded<L> {
+    /// Adds one to the value under the lock.
     fn locked(&self) {
         self.lock.lock();
         self.add();
@@ -60,6 +61,7 @@ impl<L: Lock<Private>> Guarded<L> {
     }
 }
 
+/// Has `count` threads add `rounds` times each under `lock`, and checks the sum.
 fn threads<L: Lock<Private> + Send + Sync + 'static>(lock: L, count: u32, rounds: u32) {
     let guarded = Guarded::new(lock);
     let others: Vec<_> = (1..count)
@@ -83,7 +85,7 @@ fn mutex_three_threads() {
     explore(3, || threads(Mutex::<Private>::new(), 3, 1));
 }
 
-/// Whoever gives up takes nobody's wake-up along.
+/// A waiter whose time is up takes no other waiter's wake-up along.
 fn one_gives_up<L: Lock<Private> + Send + Sync + 'static>(new: fn() -> L, try_until: fn(&L, Deadline) -> bool) {
     explore(3, move || {
         let guarded = Guarded::new(new());
@@ -157,6 +159,7 @@ impl<S: Scheme, L: Lock<Private> + Send + Sync + 'static> Tokens<S, L> {
         Arc::new(Tokens { tokens: Guarded { lock, value: UnsafeCell::new(0) }, condition: Condvar::new() })
     }
 
+    /// Takes a token, waiting for one.
     fn take(&self) {
         self.tokens.lock.lock();
         while self.tokens.get() == 0 {
@@ -169,7 +172,7 @@ impl<S: Scheme, L: Lock<Private> + Send + Sync + 'static> Tokens<S, L> {
         unsafe { self.tokens.lock.unlock() };
     }
 
-    /// Waits until the time is up, which is at once.
+    /// Waits for a notification until the time is up, which is at once.
     fn glance(&self) {
         self.tokens.lock.lock();
         // SAFETY: held; one lock.
@@ -179,6 +182,7 @@ impl<S: Scheme, L: Lock<Private> + Send + Sync + 'static> Tokens<S, L> {
         unsafe { self.tokens.lock.unlock() };
     }
 
+    /// Adds `count` tokens and notifies, with the lock `held` or after unlocking.
     fn give(&self, count: u32, held: bool, notify: impl Fn(&Condvar<S>)) {
         self.tokens.lock.lock();
         (0..count).for_each(|_| self.tokens.add());
@@ -198,7 +202,7 @@ impl<S: Scheme, L: Lock<Private> + Send + Sync + 'static> Tokens<S, L> {
     }
 }
 
-/// Two that wait; the lock held or given up when they are notified.
+/// Two threads wait and are notified together, with the lock held or after unlocking.
 fn notify_all<S: Scheme, L: Lock<Private> + Send + Sync + 'static>(lock: fn() -> L, held: bool) {
     explore(2, move || {
         let tokens = Tokens::<S, L>::new(lock());
@@ -210,7 +214,7 @@ fn notify_all<S: Scheme, L: Lock<Private> + Send + Sync + 'static>(lock: fn() ->
     });
 }
 
-/// Two that wait, one notification each.
+/// Two threads wait and get one notification each.
 fn notify_each<S: Scheme, L: Lock<Private> + Send + Sync + 'static>(lock: fn() -> L, held: bool) {
     explore(2, move || {
         let tokens = Tokens::<S, L>::new(lock());
@@ -224,8 +228,8 @@ fn notify_each<S: Scheme, L: Lock<Private> + Send + Sync + 'static>(lock: fn() -
     });
 }
 
-/// One that waits and one that gives up: the notification is for the first, unless the second took it, who then was
-/// there before it, and was all that the notifier saw.
+/// One thread waits and one gives up. The notification is for the first. The second may take it
+/// only if it was there before the notification, and was all that the notifier saw.
 fn giving_up<S: Scheme>() {
     explore(2, || {
         let tokens = Tokens::<S, _>::new(Mutex::<Private>::new());

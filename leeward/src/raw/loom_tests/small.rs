@@ -1,5 +1,6 @@
-//! Models of the locks of this folder, as they ship, under loom: two never inside together, what was done under a lock
-//! seen by the next, and no lost wake-up (a deadlock, which loom reports). What loom cannot see: `futex/backend/model.rs`.
+//! Models of the readers-writer lock and the small locks, as they ship, under loom: no two holders
+//! at a time, what was done under a lock is seen by the next holder, and no wake-up is lost (a
+//! deadlock, which loom reports). What loom cannot see: `futex/backend/model.rs`.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -19,7 +20,7 @@ fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     models::explore(preemptions, set_up, model);
 }
 
-/// A time that has come as soon as others have had their chance.
+/// A deadline that has come as soon as other threads have had their chance to run.
 const NOW: Deadline = Deadline::at(Duration::ZERO);
 
 struct Guarded {
@@ -37,7 +38,7 @@ fn write() {
 }
 
 fn written() {
-    // SAFETY: loom reports whoever is here meanwhile.
+    // SAFETY: loom reports a thread that is here meanwhile.
     GUARDED.value.with_mut(|value| unsafe { *value += 1 });
     // SAFETY: locked by the caller.
     unsafe { GUARDED.lock.unlock_exclusive() };
@@ -49,7 +50,7 @@ fn read() {
 }
 
 fn seen() {
-    // SAFETY: loom reports who writes meanwhile.
+    // SAFETY: loom reports a thread that writes meanwhile.
     GUARDED.value.with(|value| assert!(unsafe { *value } < 10));
     // SAFETY: locked by the caller.
     unsafe { GUARDED.lock.unlock_shared() };
@@ -57,14 +58,14 @@ fn seen() {
 
 fn written_and_downgraded() {
     GUARDED.lock.lock_exclusive();
-    // SAFETY: loom reports whoever is here meanwhile.
+    // SAFETY: loom reports a thread that is here meanwhile.
     let value = GUARDED.value.with_mut(|value| unsafe {
         *value += 1;
         *value
     });
     // SAFETY: locked above.
     unsafe { GUARDED.lock.downgrade() };
-    // SAFETY: loom reports who writes meanwhile.
+    // SAFETY: loom reports a thread that writes meanwhile.
     GUARDED.value.with(|seen| assert_eq!(unsafe { *seen }, value));
     seen();
 }
@@ -129,7 +130,7 @@ fn rwlock_downgrading() {
     explore(2, || together([written_and_downgraded, read, write]));
 }
 
-/// What is handed on by the small ones: written before, read after.
+/// The small locks, and values that are written before a lock is released and read after.
 struct Handed {
     semaphore: Semaphore,
     barrier: Barrier,
@@ -151,12 +152,12 @@ loom::lazy_static! {
 }
 
 fn put(place: usize) {
-    // SAFETY: loom reports whoever is here meanwhile.
+    // SAFETY: loom reports a thread that is here meanwhile.
     HANDED.values[place].with_mut(|value| unsafe { *value = 1 });
 }
 
 fn see(place: usize) {
-    // SAFETY: loom reports who writes meanwhile.
+    // SAFETY: loom reports a thread that writes meanwhile.
     HANDED.values[place].with(|value| assert_eq!(unsafe { *value }, 1));
 }
 
@@ -218,7 +219,8 @@ fn barrier_in_rounds() {
     explore(4, || together([|| rounds(0), || rounds(1)]));
 }
 
-/// Somebody comes and goes again, and two meet; if he was met, he is so once more.
+/// One thread arrives and takes its arrival back, and two others meet. If it was met, it arrives
+/// once more.
 #[test]
 fn barrier_giving_up() {
     fn waiter() {
@@ -246,14 +248,15 @@ fn event_hands_on() {
     });
 }
 
-/// Whoever slept when it was set goes, though it is clear again when he looks.
+/// A thread that slept when the event was set goes, though the event is clear again when it
+/// rechecks.
 #[test]
 fn event_set_and_cleared_at_once() {
     explore(4, || {
         let waiter = thread::spawn(|| {
             HANDED.event.wait();
         });
-        // Until somebody sleeps.
+        // Until the waiter has marked the word.
         while HANDED.event.word.load(Relaxed) == 0 {
             thread::yield_now();
         }
