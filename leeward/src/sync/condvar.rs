@@ -1,4 +1,4 @@
-//! The condition variable with guards: `raw::Condvar` for `lock_api`'s mutexes.
+//! The condition variable with guards: [`raw::Condvar`] for `lock_api`'s mutexes.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -8,34 +8,36 @@ use lock_api::{MutexGuard, RawMutex};
 use crate::futex::{Deadline, Futex, Private, Timeout};
 use crate::raw;
 
-/// Whether a timed wait ended because its time was up.
+/// The result of a timed wait: whether it ended because its time was up.
+///
+/// ```
+/// use leeward::sync::{Condvar, Mutex, WaitTimeoutResult};
+/// use std::time::Duration;
+/// let (mutex, condition) = (Mutex::new(()), Condvar::new());
+/// let result: WaitTimeoutResult = condition.wait_for(&mut mutex.lock(), Duration::ZERO);
+/// assert!(result.timed_out());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// The time was up, and no notification came.
-    ///
-    /// ```
-    /// use leeward::sync::{Condvar, Mutex};
-    /// use std::time::Duration;
-    /// let (mutex, condition) = (Mutex::new(()), Condvar::new());
-    /// assert!(condition.wait_for(&mut mutex.lock(), Duration::ZERO).timed_out());
-    /// ```
+    /// Returns true if the time was up and no notification came. After a wait with a condition: if
+    /// the condition still held then.
     pub fn timed_out(self) -> bool {
         self.0
     }
 }
 
-/// A condition variable for the threads of one process.
+/// A condition variable for the threads of one process, used with the guard of a mutex.
 ///
-/// Waits give up the mutex and have it again when they return. A notification wakes at least one of those that wait when
-/// it is issued, and nobody who comes later takes it from them; a wait may return without one, so ask for the condition
-/// again, or use [`wait_while`](Self::wait_while). Notifying while nobody waits is one load. Notified with the lock held,
-/// waiters are moved to the lock, and run one after the other as it is unlocked.
+/// A wait unlocks the mutex and locks it again before it returns. It may return without a
+/// notification, so check the condition in a loop, or use [`wait_while`](Self::wait_while). A
+/// notification wakes at least one of the threads that wait when it is issued, and no thread that
+/// comes later takes it from them.
 ///
-/// Works with each mutex of this library. `S` says how waiters are notified ([`raw::Scheme`]): the default,
-/// [`raw::Requeue`], is never far from the best, and [`raw::WakeOp`] is faster where a few waiters have processors of
-/// their own.
+/// It works with each mutex of this library. `S` says how waiters are notified ([`raw::Scheme`]):
+/// the default, [`raw::Requeue`], is never far from the best, and [`raw::WakeOp`] is faster where a
+/// few waiters have processors of their own.
 ///
 /// ```
 /// use leeward::sync::{Condvar, Mutex};
@@ -51,19 +53,35 @@ impl WaitTimeoutResult {
 ///     assert!(*ready);
 /// });
 /// ```
+///
+/// Cost, fork and signals: [`raw::Condvar`].
+///
+/// # Differences from std
+/// - Waits borrow the guard instead of consuming and returning it.
+/// - `notify_one` and `notify_all` return whether, and how many, threads were notified.
+/// - Waiters that are notified while the mutex is held are moved to it, and run one after the other
+///   as it is unlocked.
+/// - Threads that wait at the same time must use one mutex: see [`wait`](Self::wait). std panics on
+///   some platforms.
+/// - 32 bytes instead of 4.
+///
+/// # Differences from parking_lot
+/// - A wait may return without a notification.
+/// - There is no `wait_while_until`.
+/// - 32 bytes instead of 8.
 pub struct Condvar<S: raw::Scheme = raw::Requeue, F: Futex = Private> {
     raw: raw::Condvar<S, F>,
 }
 
 impl Condvar {
-    /// One with nobody waiting.
+    /// Returns a condition variable without waiters, of the default scheme.
     pub const fn new() -> Self {
         Condvar::with_scheme()
     }
 }
 
 impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
-    /// One that notifies as its type says.
+    /// Returns a condition variable that notifies as its type says.
     ///
     /// ```
     /// use leeward::{raw, sync::Condvar};
@@ -74,15 +92,17 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         Condvar { raw: raw::Condvar::new() }
     }
 
-    /// Gives up the mutex and waits for a notification; locks the mutex again.
+    /// Unlocks the mutex, waits for a notification, and locks the mutex again.
     ///
     /// # Panics
-    /// If others wait with another mutex, as all waits do.
+    /// With the scheme [`raw::Requeue`], if other threads wait with another mutex and one of the
+    /// two is a [`Mutex`](super::Mutex), which takes moved waiters. The mutex is still locked then.
+    /// This holds for all waits.
     pub fn wait<R: RawMutex + raw::Lock<F>, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>) {
         self.wait_raw(guard, Timeout::Never);
     }
 
-    /// Waits for as long as the condition holds.
+    /// Waits as [`wait`](Self::wait) does, for as long as `condition` returns true.
     pub fn wait_while<R, T, C>(&self, guard: &mut MutexGuard<'_, R, T>, mut condition: C)
     where
         R: RawMutex + raw::Lock<F>,
@@ -94,7 +114,8 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         }
     }
 
-    /// As [`wait`](Self::wait), no longer than `limit` (and the time that it takes to lock the mutex again).
+    /// Waits as [`wait`](Self::wait) does, for `limit` at most (and the time that it takes to lock
+    /// the mutex again).
     pub fn wait_for<R, T>(&self, guard: &mut MutexGuard<'_, R, T>, limit: Duration) -> WaitTimeoutResult
     where
         R: RawMutex + raw::Lock<F>,
@@ -103,7 +124,8 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         self.wait_raw(guard, Timeout::after::<F>(limit))
     }
 
-    /// As [`wait`](Self::wait), until `instant` at most (and the time that it takes to lock the mutex again).
+    /// Waits as [`wait`](Self::wait) does, until `instant` at most (and the time that it takes to
+    /// lock the mutex again).
     pub fn wait_until<R, T>(&self, guard: &mut MutexGuard<'_, R, T>, instant: Instant) -> WaitTimeoutResult
     where
         R: RawMutex + raw::Lock<F>,
@@ -112,7 +134,8 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         self.wait_raw(guard, Timeout::At(raw::deadline::<F>(instant)))
     }
 
-    /// Waits for as long as the condition holds, no longer than `limit`.
+    /// Waits as [`wait`](Self::wait) does, for as long as `condition` returns true, and for `limit`
+    /// at most. The result says that the time was up only if `condition` still returned true then.
     pub fn wait_while_for<R, T, C>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -132,6 +155,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         WaitTimeoutResult(result.timed_out() && condition(&mut **guard))
     }
 
+    /// Waits by the raw condition variable.
     fn wait_raw<R: RawMutex + raw::Lock<F>, T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -139,17 +163,17 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     ) -> WaitTimeoutResult {
         // SAFETY: the guard is not used before the mutex is locked again.
         let lock = unsafe { MutexGuard::mutex(guard).raw() };
-        // SAFETY: the guard holds the lock. A second mutex is refused where it matters: waiters of a lock that takes moved
-        // ones are moved to no other.
+        // SAFETY: the guard holds the lock. A second mutex is refused where waiters might be moved
+        // to the wrong one.
         WaitTimeoutResult(!unsafe { self.raw.wait(lock, timeout) })
     }
 
-    /// Wakes one of those that wait; whether anybody did.
+    /// Wakes one waiter; returns true if there was one.
     pub fn notify_one(&self) -> bool {
         self.raw.notify_one()
     }
 
-    /// Wakes all that wait; how many did.
+    /// Wakes all waiters; returns how many there were.
     pub fn notify_all(&self) -> usize {
         self.raw.notify_all() as usize
     }

@@ -1,4 +1,5 @@
-//! Values that are made once: std's `OnceLock` and `LazyLock` over this library's [`Once`](crate::raw::Once).
+//! Values that are initialised once: std's `OnceLock` and `LazyLock` over this library's
+//! [`Once`](crate::raw::Once).
 
 use core::cell::{Cell, UnsafeCell};
 use core::fmt;
@@ -9,41 +10,57 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use super::Once;
 
-/// A value that is stored once; std's `OnceLock`, a `use` line away.
+/// A place for a value that is stored once; std's `OnceLock`, a `use` line away.
 ///
-/// An initialiser that panics leaves it empty, for the next to try. So does one that asks for the
-/// same value, which is told so by a panic.
+/// An initialiser that panics leaves it empty, for the next caller to try. What the initialiser did
+/// happens before the return of each call that returns the value.
+///
+/// ```
+/// use leeward::sync::OnceLock;
+/// static NAME: OnceLock<String> = OnceLock::new();
+/// assert_eq!(NAME.get(), None);
+/// assert_eq!(NAME.get_or_init(|| "first".into()), "first");
+/// assert_eq!(NAME.set("second".into()), Err("second".into()));
+/// ```
+///
+/// Cost and fork: [`raw::Once`](crate::raw::Once).
+///
+/// # Differences from std
+/// - An initialiser that asks for its own value panics; std leaves it open whether that panics or
+///   waits for ever.
+/// - It is there without std, and [`wait`](Self::wait) with Rust before 1.86.
 pub struct OnceLock<T> {
     once: Once,
-    /// Initialised if `once` is completed.
+    /// The value, initialised if `once` is completed.
     value: UnsafeCell<MaybeUninit<T>>,
     owned: PhantomData<T>,
 }
 
-// SAFETY: the value may be dropped, and be made, by another thread than the one that reads it.
+// SAFETY: threads share the value (Sync), and the one that stores or drops it may be another than
+// the one that reads it (Send).
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 impl<T: RefUnwindSafe + UnwindSafe> RefUnwindSafe for OnceLock<T> {}
 impl<T: UnwindSafe> UnwindSafe for OnceLock<T> {}
 
 impl<T> OnceLock<T> {
-    /// An empty one.
+    /// Returns an empty place.
     pub const fn new() -> OnceLock<T> {
         OnceLock { once: Once::new(), value: UnsafeCell::new(MaybeUninit::uninit()), owned: PhantomData }
     }
 
-    /// The value, if it is there.
+    /// Returns the value, if it is there.
     #[inline]
     pub fn get(&self) -> Option<&T> {
         if !self.once.is_completed() {
             return None;
         }
-        // SAFETY: nobody writes it any more.
+        // SAFETY: no thread writes it any more.
         let value = unsafe { &*self.value.get() };
         // SAFETY: completed.
         Some(unsafe { value.assume_init_ref() })
     }
 
-    /// The value, if it is there.
+    /// Returns the value for writing, if it is there.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         if !self.once.is_completed() {
             return None;
@@ -52,13 +69,13 @@ impl<T> OnceLock<T> {
         Some(unsafe { self.value.get_mut().assume_init_mut() })
     }
 
-    /// Stores the value.
+    /// Stores the value. Waits while another thread initialises it.
     ///
     /// # Errors
-    /// There is one already: yours comes back.
+    /// There is a value already: `value` comes back.
     ///
     /// # Panics
-    /// Within the initialiser of this value.
+    /// If it is called within the initialiser of this value.
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
@@ -66,38 +83,39 @@ impl<T> OnceLock<T> {
         value.map_or(Ok(()), Err)
     }
 
-    /// The value; if it is not there, what `make` returns. Waits for whoever makes it already.
+    /// Returns the value; if it is not there, stores what `make` returns first. Waits while another
+    /// thread initialises it.
     ///
     /// # Panics
-    /// If `make` does; it stays empty. If it is called from within `make`, which would wait for
-    /// itself.
+    /// - If `make` does; the place stays empty.
+    /// - If it is called from within `make`, which would wait for itself.
     #[inline]
     #[track_caller]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         self.once.call_once(|| {
             let value = make();
-            // SAFETY: nobody else is here, and nobody reads it before this has returned.
+            // SAFETY: no other thread is here, and none reads the value before this has returned.
             unsafe { (*self.value.get()).write(value) };
         });
         self.get().expect("an initialiser has run")
     }
 
-    /// Waits until the value is there.
+    /// Waits until the value is there, and returns it.
     ///
     /// # Panics
-    /// Within the initialiser of this value.
+    /// If it is called within the initialiser of this value.
     #[track_caller]
     pub fn wait(&self) -> &T {
         self.once.wait();
         self.get().expect("an initialiser has run")
     }
 
-    /// Takes the value out.
+    /// Takes the value out and leaves the place empty.
     pub fn take(&mut self) -> Option<T> {
         core::mem::take(self).into_inner()
     }
 
-    /// The value.
+    /// Returns the value, if it is there.
     pub fn into_inner(self) -> Option<T> {
         if !self.once.is_completed() {
             return None;
@@ -156,31 +174,43 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     }
 }
 
-/// A value that is made when it is first needed; std's `LazyLock`, a `use` line away.
+/// A value that is initialised when it is first needed; std's `LazyLock`, a `use` line away.
 ///
-/// Poisoned if its initialiser panics, which is consumed by then: whoever needs the value from then on panics. An
-/// initialiser that needs the same value is told so by a panic.
+/// It is poisoned if its initialiser panics, which is consumed by then: each later access panics.
+///
+/// ```
+/// use leeward::sync::LazyLock;
+/// static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| "free path".split(' ').collect());
+/// assert_eq!(WORDS.len(), 2);
+/// ```
+///
+/// Cost and fork: [`raw::Once`](crate::raw::Once).
+///
+/// # Differences from std
+/// - An initialiser that needs its own value panics instead of waiting for itself.
+/// - `get`, `get_mut`, `force_mut` and `DerefMut` are not there.
+/// - It is there without std.
 pub struct LazyLock<T, F = fn() -> T> {
     value: OnceLock<T>,
-    /// Taken by the one initialiser that runs.
+    /// The initialiser, taken by the one call that runs it.
     make: Cell<Option<F>>,
 }
 
-// SAFETY: `make` is touched within `get_or_init` only, by one thread at a time, and moves to it.
+// SAFETY: `make` is touched within `get_or_init` only, by one thread at a time, to which it moves.
 unsafe impl<T: Send + Sync, F: Send> Sync for LazyLock<T, F> {}
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
-    /// One that `make` will make.
+    /// Returns a value that `make` will initialise.
     pub const fn new(make: F) -> LazyLock<T, F> {
         LazyLock { value: OnceLock::new(), make: Cell::new(Some(make)) }
     }
 
-    /// The value, made now if need be.
+    /// Returns the value, initialised now if need be.
     ///
     /// # Panics
-    /// If the initialiser does, or has done; within the initialiser.
+    /// If the initialiser panics or has panicked, and within the initialiser.
     #[inline]
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
