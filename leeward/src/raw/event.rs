@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::{check, mutated};
+use crate::mutant::check;
 
 pub(super) const SET: u32 = 1;
 const WAITERS: u32 = 2;
@@ -15,7 +15,7 @@ pub(super) const ONE: u32 = 4;
 
 /// Returns true if the event is set, or was since it had been set `before` times.
 pub(super) fn has_happened(word: u32, before: u32) -> bool {
-    word & SET != 0 || (word / ONE != before && !mutated!(event_count))
+    word & SET != 0 || check!(event_count, word / ONE != before)
 }
 
 /// An event that has happened (is set), or not; 4 bytes, valid when zeroed (clear).

@@ -2,7 +2,7 @@
 //! by the `try_` calls of `mutex.rs`, `rwlock.rs` and `rwlock_read.rs`.
 
 use crate::futex::Futex;
-use crate::mutant::mutated;
+use crate::mutant::check;
 use crate::process::{fork, fork_mark};
 
 /// Returns true if the marks of waiters in a free lock may be those of threads that a fork did not
@@ -15,5 +15,5 @@ use crate::process::{fork, fork_mark};
 /// allocators.
 #[cold]
 pub(super) fn forked_child<F: Futex>() -> bool {
-    !F::SHARED && (fork::generation() != 0 || fork_mark::is_child()) && !mutated!(lock_forked)
+    check!(lock_forked, !F::SHARED && (fork::generation() != 0 || fork_mark::is_child()))
 }

@@ -215,7 +215,7 @@ impl<F: Futex> Mutex<F> {
     /// takes it with the contended mark, since the unlock that woke it cleared the mark while other
     /// threads may sleep. Other takers leave the mark to the thread that was woken.
     fn take(&self, word: u32, waiter: &Waiter) -> bool {
-        let mark = if waiter.patient && !mutated!(mutex_contended) { CONTENDED } else { 0 };
+        let mark = if check!(mutex_contended, waiter.patient) { CONTENDED } else { 0 };
         let others = if waiter.asked { without_asker(word) } else { word };
         let forget = waiter.expired || waiter.asked && mutated!(mutex_ask_forgotten);
         let asked = if forget { 0 } else { others & ASKERS };
@@ -337,7 +337,7 @@ impl<F: Futex> Mutex<F> {
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            let reserve = (fair && word & CONTENDED != 0) || (is_asked_for(word) && !mutated!(mutex_reserve));
+            let reserve = (fair && word & CONTENDED != 0) || check!(mutex_reserve, is_asked_for(word));
             let next = if reserve { word & !LOCKED | RESERVED } else { UNLOCKED };
             // Release: as in `unlock`.
             match self.word.compare_exchange(word, next, Ordering::Release, Ordering::Relaxed) {

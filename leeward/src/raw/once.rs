@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Futex, Private, Timeout};
-use crate::mutant::{check, mutated};
+use crate::mutant::check;
 
 // The states; the table is on the field.
 const NEW: u32 = 0;
@@ -156,7 +156,7 @@ impl<F: Futex> Once<F> {
                         return;
                     }
                 }
-                _ if current != 0 && runner(word) == current && !mutated!(once_itself) => {
+                _ if check!(once_itself, current != 0 && runner(word) == current) => {
                     panic!("what a Once runs asks for it again: it would wait for itself for ever")
                 }
                 _ if budget.pause::<F>() => {}

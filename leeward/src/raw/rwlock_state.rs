@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use crate::atomic::IS_MODEL;
 use crate::futex::{Futex, Timeout};
-use crate::mutant::{check, mutated};
+use crate::mutant::check;
 use crate::no_unwind::abort;
 
 pub(super) const READER: u32 = 1;
@@ -138,7 +138,7 @@ impl Waiting {
     /// inside all the same.
     pub(super) fn is_bypassed(&self, state: u32) -> bool {
         let is_counted = self.is_counted && state & BYPASSED != 0;
-        self.is_due && !is_counted && state & BYPASSED != BYPASSED && !mutated!(rwlock_bypassed)
+        check!(rwlock_bypassed, self.is_due && !is_counted && state & BYPASSED != BYPASSED)
     }
 }
 

@@ -21,7 +21,7 @@ use core::time::Duration;
 
 use crate::atomic::{Ordering, outside_model, spin_hint};
 use crate::futex::{Deadline, Futex, Timeout};
-use crate::mutant::mutated;
+use crate::mutant::{check, mutated};
 
 /// Rounds of pauses: rechecks after 1, 2 and 4 pauses. With twice as many rounds, to 64 pauses,
 /// eight threads on two processors had half of this rate of locking.
@@ -126,7 +126,7 @@ impl SpinBudget {
         let near = self.began.saturating_add(NEAR);
         let is_near = self.timeout < Timeout::At(Deadline::at(near));
         let is_busy = !self.is_for_lock && BUSY.is_busy(self.began);
-        !(is_near && !mutated!(spin_near) || is_busy)
+        !(check!(spin_near, is_near) || is_busy)
     }
 
     /// Returns true if the yields took [`LONG`]; notes a busy machine if they took [`SLICE`].
@@ -139,7 +139,7 @@ impl SpinBudget {
         if took >= SLICE && !self.is_for_lock {
             BUSY.begin(now);
         }
-        took >= LONG && !mutated!(spin_long)
+        check!(spin_long, took >= LONG)
     }
 }
 
@@ -177,7 +177,7 @@ impl Busy {
         let left = self.until.load(Ordering::Relaxed).saturating_sub(now.as_nanos() as u64);
         // Another futex may have another clock: a time that is farther away than any span is not of
         // this clock.
-        left != 0 && left <= span(MOST_LEVEL) + LEVELS && !mutated!(spin_busy)
+        check!(spin_busy, left != 0 && left <= span(MOST_LEVEL) + LEVELS)
     }
 
     /// Begins a time without yields: those that ended `now` took long.
