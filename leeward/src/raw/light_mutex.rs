@@ -147,6 +147,7 @@ impl LightMutex {
         }
     }
 
+    /// Wakes a sleeper after the unlocking store, or counts an unlock that found none.
     #[cold]
     #[inline(never)]
     fn unlock_contended(&self) {

@@ -22,9 +22,9 @@ const LOCKED: u32 = 1;
 const CONTENDED: u32 = 2;
 const RESERVED: u32 = 4;
 /// One request: the unit of the count in bits 3 to 31.
-const ASKED: u32 = 8;
+const REQUEST: u32 = 8;
 /// The bits that count requests.
-const ASKERS: u32 = !(ASKED - 1);
+const REQUESTS: u32 = !(REQUEST - 1);
 
 const fn is_locked(word: u32) -> bool {
     word & LOCKED != 0
@@ -39,14 +39,14 @@ const fn is_reserved(word: u32) -> bool {
     word & RESERVED != 0
 }
 
-const fn is_asked_for(word: u32) -> bool {
-    word & ASKERS != 0
+const fn has_requests(word: u32) -> bool {
+    word & REQUESTS != 0
 }
 
 /// Returns `word` with one request less. (A word without requests stays as it is: another process
 /// may have written to a shared lock.)
-const fn without_asker(word: u32) -> u32 {
-    if is_asked_for(word) { word - ASKED } else { word }
+const fn without_request(word: u32) -> u32 {
+    if has_requests(word) { word - REQUEST } else { word }
 }
 
 /// How many wake-ups a waiter may lose to newcomers before it requests the lock.
@@ -116,7 +116,7 @@ struct Waiter {
     /// The waiter has slept, so it may take a reserved lock.
     patient: bool,
     /// The waiter is one of those that the word counts as requests.
-    asked: bool,
+    has_requested: bool,
     /// The waiter saw the lock stay reserved for [`LONG`]: the requests have expired.
     expired: bool,
     /// How many wake-ups the waiter lost to other threads.
@@ -127,7 +127,7 @@ struct Waiter {
 
 impl Waiter {
     const fn new(patient: bool) -> Waiter {
-        Waiter { patient, asked: false, expired: false, losses: 0, since: None }
+        Waiter { patient, has_requested: false, expired: false, losses: 0, since: None }
     }
 
     /// Notes a wake-up. It counts as lost until the waiter takes the lock.
@@ -138,8 +138,8 @@ impl Waiter {
 
     /// Returns true if the waiter was overtaken for too long, or has requested the lock already.
     fn is_starving<F: Futex>(&mut self) -> bool {
-        if self.asked || self.losses == 0 {
-            return self.asked;
+        if self.has_requested || self.losses == 0 {
+            return self.has_requested;
         }
         let since = self.since.unwrap_or(Deadline::at(Duration::MAX)).since_beginning();
         self.losses > outside_model(LOSSES) || since.saturating_add(LONG) <= F::now().since_beginning()
@@ -181,6 +181,7 @@ impl<F: Futex> Mutex<F> {
         }
     }
 
+    /// Makes one attempt to take a lock whose word is 0; returns the word if it is not.
     #[inline]
     fn take_at_once(&self) -> Result<u32, u32> {
         // Acquire: partner of the releases in `unlock`. Relaxed on failure: nothing was learnt.
@@ -216,11 +217,11 @@ impl<F: Futex> Mutex<F> {
     /// threads may sleep. Other takers leave the mark to the thread that was woken.
     fn take(&self, word: u32, waiter: &Waiter) -> bool {
         let mark = if check!(mutex_contended, waiter.patient) { CONTENDED } else { 0 };
-        let others = if waiter.asked { without_asker(word) } else { word };
-        let forget = waiter.expired || waiter.asked && mutated!(mutex_ask_forgotten);
-        let asked = if forget { 0 } else { others & ASKERS };
+        let others = if waiter.has_requested { without_request(word) } else { word };
+        let forget = waiter.expired || waiter.has_requested && mutated!(mutex_ask_forgotten);
+        let requests = if forget { 0 } else { others & REQUESTS };
         // Acquire: as in `try_lock`.
-        self.word.compare_exchange(word, LOCKED | mark | asked, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.word.compare_exchange(word, LOCKED | mark | requests, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// Rechecks the word until the lock is free or the spin budget is spent; returns the word.
@@ -254,8 +255,8 @@ impl<F: Futex> Mutex<F> {
             // long requests the lock; one that had done so requests it again if all requests have
             // expired meanwhile.
             let starving = waiter.is_starving::<F>();
-            let asks = starving && !(waiter.asked && is_asked_for(word));
-            let marked = (word | CONTENDED).wrapping_add(if asks { ASKED } else { 0 });
+            let must_request = starving && !(waiter.has_requested && has_requests(word));
+            let marked = (word | CONTENDED).wrapping_add(if must_request { REQUEST } else { 0 });
             // Tell the unlock that a thread sleeps. If the word has changed, the lock may be free:
             // start again.
             // Relaxed, both: a mark; the kernel compares the word under its queue's lock.
@@ -263,7 +264,7 @@ impl<F: Futex> Mutex<F> {
             {
                 continue;
             }
-            waiter.asked = starving;
+            waiter.has_requested = starving;
             if waiter.since.is_none() {
                 waiter.since = Some(F::now());
             }
@@ -289,7 +290,7 @@ impl<F: Futex> Mutex<F> {
     /// Ends a wait whose time is up. A waiter that has requested the lock takes its request back,
     /// or takes the lock if it was reserved meanwhile; returns true if it did the latter.
     fn give_up(&self, waiter: &Waiter) -> bool {
-        if !waiter.asked {
+        if !waiter.has_requested {
             return false;
         }
         loop {
@@ -299,10 +300,10 @@ impl<F: Futex> Mutex<F> {
                 if self.take(word, waiter) {
                     return true;
                 }
-            } else if !is_asked_for(word)
+            } else if !has_requests(word)
                 || mutated!(mutex_ask_kept)
                 // Relaxed, both: a mark.
-                || self.word.compare_exchange(word, without_asker(word), Ordering::Relaxed, Ordering::Relaxed).is_ok()
+                || self.word.compare_exchange(word, without_request(word), Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
                 return false;
             }
@@ -323,6 +324,7 @@ impl<F: Futex> Mutex<F> {
         }
     }
 
+    /// Unlocks a word that has marks, and wakes a thread that sleeps on it.
     #[cold]
     #[inline(never)]
     fn unlock_contended(&self) {
@@ -337,7 +339,7 @@ impl<F: Futex> Mutex<F> {
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            let reserve = (fair && word & CONTENDED != 0) || check!(mutex_reserve, is_asked_for(word));
+            let reserve = (fair && word & CONTENDED != 0) || check!(mutex_reserve, has_requests(word));
             let next = if reserve { word & !LOCKED | RESERVED } else { UNLOCKED };
             // Release: as in `unlock`.
             match self.word.compare_exchange(word, next, Ordering::Release, Ordering::Relaxed) {
@@ -358,7 +360,7 @@ impl<F: Futex> Mutex<F> {
             // No thread sleeps.
             return;
         }
-        if F::wake(&self.word, 1) != 0 || is_asked_for(word) {
+        if F::wake(&self.word, 1) != 0 || has_requests(word) {
             return;
         }
         // No thread slept. A newcomer may have gone to sleep since on the reserved word, so the

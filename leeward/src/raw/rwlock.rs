@@ -134,6 +134,7 @@ impl<F: Futex> RwLock<F> {
         false
     }
 
+    /// Makes one attempt to take a lock that no thread holds or waits for; returns true if it did.
     #[inline]
     fn take_at_once(&self) -> bool {
         // Acquire: partner of the releases in `unlock_shared` and `unlock_exclusive`. Relaxed on
@@ -141,6 +142,7 @@ impl<F: Futex> RwLock<F> {
         self.state.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    /// Waits until the writer has the lock. Returns true if it was acquired, false on timeout.
     #[cold]
     #[inline(never)]
     fn lock_exclusive_slow(&self, timeout: Timeout) -> bool {
@@ -210,6 +212,7 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
+    /// Unlocks for writing where threads sleep, and wakes those that come next.
     #[cold]
     #[inline(never)]
     fn unlock_exclusive_slow(&self) {

@@ -26,12 +26,12 @@ use crate::mutant::{check, mutated};
 /// Rounds of pauses: rechecks after 1, 2 and 4 pauses. With twice as many rounds, to 64 pauses,
 /// eight threads on two processors had half of this rate of locking.
 const SPINS: u32 = outside_model(3);
-/// Rounds of yields in a wait for a lock: rechecks after 1, 2, 4 and 8 yields. One yield a round,
-/// in seven rounds, gave nine tenths of this rate.
+/// Rounds of yields: rechecks after 1, 2, 4 and 8 yields. One yield a round, in seven rounds, gave
+/// nine tenths of this rate.
 const YIELDS: u32 = outside_model(4);
 
-/// Rounds of one yield in a wait for another thread's word rather than for a lock. Where the two
-/// threads share a processor, the first yield hands it over.
+/// Rounds of one yield in a wait on a condition variable. Where the waiter and its notifier share a
+/// processor, the first yield hands it over.
 const HAND_OVER_YIELDS: u32 = outside_model(4);
 
 /// The time that the yields of one wait may take together.
@@ -42,7 +42,7 @@ const SLICE: Duration = Duration::from_millis(1);
 /// A wait whose deadline is nearer than this does not yield.
 const NEAR: Duration = Duration::from_millis(100);
 
-/// How often a wait may recheck before it sleeps.
+/// The rechecks that a wait may make before it sleeps, and how many of them it has made.
 pub(crate) struct SpinBudget {
     /// How many rounds the wait has had; `u32::MAX`: the budget is spent.
     spent: u32,
