@@ -61,8 +61,8 @@ impl WaitTimeoutResult {
 /// - `notify_one` and `notify_all` return whether, and how many, threads were notified.
 /// - Waiters that are notified while the mutex is held are moved to it, and run one after the other
 ///   as it is unlocked.
-/// - Threads that wait at the same time must use one mutex: see [`wait`](Self::wait). std panics on
-///   some platforms.
+/// - Threads that wait at the same time must use one mutex: see [`wait`](Self::wait). In std
+///   that may panic or not, as the platform has it.
 /// - 32 bytes instead of 4.
 ///
 /// # Differences from parking_lot
