@@ -16,7 +16,7 @@ pub(crate) use active::{Known, Mutant};
 mod active {
     use core::sync::atomic::{AtomicU8, Ordering};
 
-    pub(crate) use super::table::Mutant;
+    pub(crate) use crate::mutant::table::Mutant;
 
     fn is(mutant: Mutant) -> bool {
         static ACTIVE: std::sync::OnceLock<std::string::String> = std::sync::OnceLock::new();

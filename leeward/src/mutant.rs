@@ -16,7 +16,7 @@ pub(crate) use active::{Mutant, is};
 mod active {
     use core::sync::atomic::{AtomicUsize, Ordering};
 
-    pub(crate) use super::table::Mutant;
+    pub(crate) use crate::mutant::table::Mutant;
 
     /// Returns true if `mutant` is the active one.
     #[inline]
