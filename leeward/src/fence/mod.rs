@@ -1,20 +1,24 @@
-//! Asymmetric fences: a pair of full fences whose frequent half costs nothing and whose rare half pays for both.
+//! Asymmetric fences: a pair of full fences whose frequent half costs nothing and whose rare half
+//! pays for both.
 //!
-//! [`light`] and [`heavy`] are the `asymmetric_thread_fence_light` and `asymmetric_thread_fence_heavy` of C++ P1202
-//! (David Goldblatt, 2018); the technique is Mathieu Desnoyers' `membarrier` (2010) and, before it, Dave Dice, Hui
-//! Huang and Mingyao Yang's asymmetric Dekker synchronization (2001).
+//! [`light`] and [`heavy`] are the `asymmetric_thread_fence_light` and
+//! `asymmetric_thread_fence_heavy` of C++ P1202 (David Goldblatt, 2018). The technique is Mathieu
+//! Desnoyers' `membarrier` (2010) and, before it, Dave Dice, Hui Huang and Mingyao Yang's
+//! asymmetric Dekker synchronization (2001). The book's page is
+//! [`guide::fences`](crate::guide::fences).
 //!
 //! # The promise
-//! Let `H` be a call of [`heavy`] and `L` a call of [`light`] by any thread of the same process. Then `H` and `L`
-//! behave towards each other as two `fence(SeqCst)` do: either every access that precedes `L` in its thread is
-//! visible to every access that follows `H`, or every access that precedes `H` is visible to every access that
-//! follows `L` (or both). Two heavy fences order each other likewise, and a heavy fence pairs with any
-//! `fence(SeqCst)`. **Two light fences promise nothing to each other**, and neither half orders anything between two
-//! processes.
+//! Let `H` be a call of [`heavy`] and `L` a call of [`light`] by any thread of the same process.
+//! Then `H` and `L` behave towards each other as two `fence(SeqCst)` do: either every access that
+//! precedes `L` in its thread is visible to every access that follows `H`, or every access that
+//! precedes `H` is visible to every access that follows `L` (or both). Two heavy fences order each
+//! other likewise, and a heavy fence pairs with any `fence(SeqCst)`. **Two light fences promise
+//! nothing to each other**, and neither half orders anything between two processes.
 //!
-//! Put otherwise: a heavy fence is a full fence in the caller, then one in every other thread of the process at some
-//! point between the call's start and its return. A thread that is not running then is at such a point already,
-//! because the context switch that took it off its processor was one.
+//! Put otherwise: a heavy fence is a full fence in the caller, then one in every other thread of
+//! the process at some point between the call's start and its return. A thread that is not running
+//! then is at such a point already, because the context switch that took it off its processor was
+//! one.
 //!
 //! ```
 //! use leeward::fence;
@@ -39,14 +43,31 @@
 //! assert!(frequent | rare.join().unwrap());
 //! ```
 //!
-//! # What the heavy half is made of
-//! See [`Strategy`]. It is picked at the first heavy fence, or by [`init`]: loading the library runs nothing. The
-//! light half is the same compiler fence whatever was picked, so it tests nothing at run time, and changing the
-//! strategy is sound at any time.
+//! # Choice of the strategy
+//! A [`Strategy`] is how the heavy half reaches the other threads. It is chosen at the first heavy
+//! fence, or by [`init`]: loading the library runs nothing. The light half is the same compiler
+//! fence whatever was chosen, so it tests nothing at run time, and changing the strategy is sound
+//! at any time.
 //!
-//! `LEEWARD_FENCE` names one ([`Strategy::name`]; empty, `auto` or not set: the first that works),
-//! as it was when the process was started: it is read from `/proc/self/environ`, so that a heavy
-//! fence allocates nothing. To choose in the program, [`force`] one.
+//! The environment variable `LEEWARD_FENCE` names a strategy ([`Strategy::name`]). If it is empty,
+//! `auto` or not set, the first that works is chosen. It is read from `/proc/self/environ`, as it
+//! was when the process was started, so that a heavy fence allocates nothing. A program chooses by
+//! [`force`].
+//!
+//! # Differences from C++'s and folly's asymmetric fences
+//! - There is no argument for the memory order: both halves are `SeqCst`.
+//! - The light half is the same for every strategy of a platform, so the strategy can be chosen at
+//!   run time and change later.
+//! - Where `membarrier` is missing or refused, heavy fences are made of signals. folly changes a
+//!   page's protection there, which is no barrier on processors that invalidate other processors'
+//!   TLB entries without an interrupt.
+//! - Sandboxes that refuse a system call or kill for it are accounted for; a process in which no
+//!   strategy works learns it from [`init`].
+//!
+//! # Fork
+//! The child of a fork goes on with its parent's strategy. The registration for `membarrier` is
+//! renewed there if the kernel asks for that. The lock of the signal strategy is free in the child,
+//! also if another thread held it at the fork.
 
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 #[path = "backend/linux/mod.rs"]
@@ -66,42 +87,88 @@ use crate::atomic::{Ordering, fence};
 use crate::no_unwind::abort;
 use strategy::no_strategy;
 
-/// The frequent half: a compiler fence on Linux, `fence(SeqCst)` elsewhere.
+/// Executes the frequent half of an asymmetric pair: a compiler fence on Linux, `fence(SeqCst)`
+/// elsewhere.
 ///
-/// Pairs with [`heavy`] only; see the [module](self) for the promise. Async-signal-safe, never fails, no instruction
-/// on Linux.
+/// It pairs with [`heavy`] only: two light fences promise nothing to each other. The
+/// [module](self#the-promise) says what the pair promises, and has an example. Async-signal-safe.
+///
+/// # Cost
+/// No instruction on Linux. The compiler moves no memory access across it.
+///
+/// ```
+/// use leeward::fence;
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+/// static INSIDE: AtomicU32 = AtomicU32::new(0);
+/// static CLOSED: AtomicU32 = AtomicU32::new(0);
+/// /// Enters, unless the writer has closed. The writer: stores to `CLOSED`, calls `fence::heavy`,
+/// /// and waits until it loads 0 from `INSIDE`.
+/// fn try_enter() -> bool {
+///     INSIDE.store(1, Relaxed);
+///     fence::light();
+///     CLOSED.load(Relaxed) == 0
+/// }
+/// assert!(try_enter());
+/// ```
 #[inline(always)]
 pub fn light() {
     backend::light();
 }
 
-/// The rare half: a full fence here and, before it returns, one in every other thread of this process.
+/// Executes the rare half of an asymmetric pair: a full fence in the caller and, before it returns,
+/// one in every other thread of this process.
+///
+/// The [module](self#the-promise) says what the pair promises.
+///
+/// ```
+/// use leeward::fence;
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+/// static INSIDE: AtomicU32 = AtomicU32::new(0);
+/// static CLOSED: AtomicU32 = AtomicU32::new(0);
+/// // The frequent side: stores 1 to `INSIDE`, calls `fence::light`, and goes in if `CLOSED` is 0.
+/// CLOSED.store(1, Relaxed);
+/// fence::heavy();
+/// // Each thread that went in is seen here; each that comes later sees that it is closed.
+/// while INSIDE.load(Relaxed) != 0 {
+///     std::thread::yield_now();
+/// }
+/// ```
+///
+/// # Differences from the membarrier call
+/// - The caller's own thread executes a full fence in any case. The kernel returns at once where a
+///   process has one thread.
+/// - Registering is part of it: at the first fence, and again where checkpoint and restore lost the
+///   registration.
+/// - A refusal is answered here, by the next strategy, and not by the caller.
 ///
 /// # Cost
-/// One system call of about a microsecond where membarrier's expedited command is there; see [`Strategy`]. It may
-/// sleep.
+/// One system call of about a microsecond where membarrier's expedited command is there and
+/// interrupts are quick; on virtual machines whose interrupts are slow it may take milliseconds.
+/// [`Strategy`] has the cost of the others. Threads that run are interrupted once (not by
+/// [`Strategy::MembarrierGlobal`]). The call may sleep. It allocates nothing, so that a lock inside
+/// the global allocator may use it.
 ///
 /// # Errors
-/// None reach the caller: a refusal (`ENOSYS`, `EPERM`, `EINVAL`, `ENOMEM`) is answered by registering again, trying
-/// again, or the next strategy.
+/// No error reaches the caller: a refusal (`ENOSYS`, `EPERM`, `EINVAL`, `ENOMEM`) is answered by
+/// registering again, trying again, or the next strategy.
 ///
 /// # Panics
-/// Where no strategy at all is possible ([`Error::NoStrategy`]): returning would break the promise. [`init`] tells
-/// beforehand. (Inside of this library's locks the process ends instead: a guard must not outlive its lock.)
+/// If no strategy is possible ([`Error::NoStrategy`]): returning would break the promise. [`init`]
+/// finds that out beforehand. (Inside this library's locks the process ends instead: a guard must
+/// not outlive its lock.)
 ///
-/// # Allocation
-/// None: a lock inside the global allocator may need it.
-///
-/// # Async-signal-safety
-/// Safe with either membarrier strategy once [`init`] returned, unless the kernel refuses it later; not with
-/// [`Strategy::Signal`], which holds a lock. errno is left as it was.
+/// # Signals
+/// Async-signal-safe with either membarrier strategy once [`init`] has returned, unless the kernel
+/// refuses the call later. Not with [`Strategy::Signal`], which holds a lock. errno is left as it
+/// was.
 pub fn heavy() {
     if let Err(error) = try_heavy() {
         panic!("leeward: {error}");
     }
 }
 
-/// [`heavy`] inside of a lock, where nothing may unwind.
+/// Does what [`heavy`] does, and ends the process where that would panic. For the inside of locks,
+/// where nothing may unwind.
 pub(crate) fn heavy_or_abort() {
     if try_heavy().is_err() {
         abort!(concat!("a lock cannot be waited for: ", no_strategy!()));
@@ -109,8 +176,8 @@ pub(crate) fn heavy_or_abort() {
 }
 
 fn try_heavy() -> Result<(), Error> {
-    // SeqCst: the caller's own half. The kernel promises as much, except to a process of one thread, where it returns
-    // at once.
+    // SeqCst: the caller's own half. The kernel promises as much, except to a process of one
+    // thread, where it returns at once.
     fence(Ordering::SeqCst);
     backend::run()?;
     // SeqCst: as above, for the accesses that follow.
@@ -118,62 +185,128 @@ fn try_heavy() -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a heavy fence is possible, as far as can be told beforehand.
+/// Returns true if a heavy fence is possible, as far as can be told beforehand.
 pub(crate) fn is_possible() -> bool {
     strategy().is_some() || backend::init() != Err(Error::NoStrategy)
 }
 
-/// Picks and prepares the strategy now, rather than at the first heavy fence, and says which.
+/// Chooses and prepares the strategy now, rather than at the first heavy fence, and returns it.
 ///
-/// Registering a process with the kernel is instant while it has one thread, and may take milliseconds later: call
-/// this early where that matters. Calling it again is cheap and answers the same.
+/// ```
+/// match leeward::fence::init() {
+///     Ok(strategy) => println!("heavy fences are served by {strategy}"),
+///     Err(error) => eprintln!("{error}"),
+/// }
+/// ```
+///
+/// # Cost
+/// Registering a process with the kernel is immediate while it has one thread, and may take
+/// milliseconds later: call this early where that matters. Where a seccomp filter is in force, a
+/// child process first finds out whether the filter kills for the calls. Further calls are cheap
+/// and return the strategy then in use.
 ///
 /// # Errors
-/// [`Error::NoStrategy`], and [`Error::UnknownName`] if the process was started with
-/// `LEEWARD_FENCE` set to something unknown.
+/// - [`Error::NoStrategy`] if no heavy fence is possible.
+/// - [`Error::UnknownName`] if the process was started with `LEEWARD_FENCE` set to an unknown name;
+///   a strategy was chosen all the same.
 pub fn init() -> Result<Strategy, Error> {
     backend::init()
 }
 
-/// The strategy in use, if one was picked yet.
+/// Returns the strategy in use, or `None` if none was chosen yet. Async-signal-safe; one load.
+///
+/// ```
+/// use leeward::fence;
+/// fence::heavy();
+/// assert!(fence::strategy().is_some());
+/// ```
 pub fn strategy() -> Option<Strategy> {
     backend::chosen()
 }
 
-/// Takes `strategy` from now on, for the whole process, after trying it once.
+/// Makes `strategy` the one in use, for the whole process, after executing one heavy fence by it.
 ///
-/// Sound at any time and from any thread: the light half is the same for all. Should the strategy be refused later,
-/// heavy fences go to the next one all the same.
+/// This is sound at any time and from any thread: the light half is the same for all strategies of
+/// a platform. If the kernel refuses the strategy later, heavy fences go to the next one all the
+/// same.
+///
+/// ```
+/// use leeward::fence::{self, Error, Strategy};
+/// match fence::force(Strategy::Signal) {
+///     Ok(()) => assert_eq!(fence::strategy(), Some(Strategy::Signal)),
+///     Err(error) => assert_eq!(error, Error::Refused(Strategy::Signal)),
+/// }
+/// fence::heavy();
+/// ```
 ///
 /// # Errors
-/// [`Error::Refused`] if it does not work here; the one in use stays.
+/// [`Error::Refused`] if the strategy does not work here; the one in use stays.
 pub fn force(strategy: Strategy) -> Result<(), Error> {
     backend::force(strategy)
 }
 
-/// How many heavy fences were issued since the process started.
+/// Returns how many heavy fences this process issued, by the strategy that served them.
+/// [`Counters`] has an example.
 pub fn counters() -> Counters {
     backend::counters()
 }
 
-/// A pair of fences, as a type: what a reader executes, and what the writer does so that it suffices.
+/// A pair of fences as a type: what a reader executes, and what the writer does so that it
+/// suffices.
 ///
-/// Implemented by [`Asymmetric`] and [`Full`] only.
+/// [`Asymmetric`] and [`Full`] implement it, and no other type can. An RCU domain names one of them
+/// ([`rcu_domain!`](crate::rcu_domain)).
+///
+/// ```
+/// use leeward::fence::{Asymmetric, Full, Pair};
+/// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+/// fn announce_and_look<P: Pair>(mine: &AtomicBool, other: &AtomicBool) -> bool {
+///     mine.store(true, Relaxed);
+///     P::light();
+///     other.load(Relaxed)
+/// }
+/// let (one, two) = (AtomicBool::new(false), AtomicBool::new(false));
+/// assert!(!announce_and_look::<Asymmetric>(&one, &two));
+/// assert!(announce_and_look::<Full>(&two, &one));
+/// ```
 pub trait Pair: sealed::Sealed + Send + Sync + 'static {
-    /// Whether the writer's half reaches other threads, and so costs a system call.
+    /// True if the writer's half reaches other threads, and so costs a system call.
     #[doc(hidden)]
     const IS_REMOTE: bool;
-    /// The reader's half.
+    /// Executes the reader's half.
     fn light();
-    /// The writer's half.
+    /// Executes the writer's half.
+    ///
+    /// # Panics
+    /// As [`heavy`] does, for [`Asymmetric`].
     fn heavy();
 }
 
-/// [`light`] and [`heavy`]: the reader pays nothing.
+/// The pair of [`light`] and [`heavy`]: the reader pays nothing, the writer makes a system call.
+///
+/// ```
+/// use leeward::fence::{Asymmetric, Pair};
+/// Asymmetric::light(); // no instruction on Linux
+/// Asymmetric::heavy();
+/// ```
 #[derive(Debug)]
 pub enum Asymmetric {}
 
-/// `fence(SeqCst)` on both sides: the reader pays for a full fence, the writer makes no system call.
+/// The pair of two `fence(SeqCst)`: the reader pays for a full fence, the writer makes no system
+/// call.
+///
+/// For domains whose writers must not call the kernel, and for machines on which a heavy fence
+/// takes milliseconds. Both halves are async-signal-safe and never fail.
+///
+/// ```
+/// leeward::rcu_domain! {
+///     /// Readers of rules that change often.
+///     struct Rules: Full;
+/// }
+/// let limit = leeward::rcu::RcuCell::<u32, Rules>::new(1);
+/// let old = limit.replace(2).synchronize(); // without a heavy fence
+/// assert_eq!(*old, 1);
+/// ```
 #[derive(Debug)]
 pub enum Full {}
 
@@ -194,11 +327,11 @@ impl Pair for Full {
 
     #[inline(always)]
     fn light() {
-        // SeqCst: the reader's half of a symmetric pair; its partner is the one below, in the writer.
+        // SeqCst: the reader's half of a symmetric pair; its partner is the fence in `heavy` below.
         fence(Ordering::SeqCst);
     }
     fn heavy() {
-        // SeqCst: partner of the one above.
+        // SeqCst: partner of the fence in `light` above.
         fence(Ordering::SeqCst);
     }
 }

@@ -1,8 +1,10 @@
-//! The strategies of the heavy fence, as users name them, and why one could not be taken.
+//! The strategies of the heavy fence, as users name them, and why one cannot be used.
+//!
+//! The backend of the platform chooses among them (`backend/linux/choice.rs`).
 
 use core::fmt;
 
-/// The sentence about a process in which no heavy fence is possible.
+/// Expands to the sentence about a process in which no heavy fence is possible.
 macro_rules! no_strategy {
     () => {
         "no heavy fence is possible here: membarrier, signals to the own threads and sched_setaffinity are all refused"
@@ -11,46 +13,67 @@ macro_rules! no_strategy {
 
 pub(super) use no_strategy;
 
-/// How the heavy fence reaches the other threads.
+/// A way in which the heavy fence reaches the other threads.
 ///
-/// The order is the order in which they are tried. Each keeps the whole promise of the [module](super); they differ in
-/// what a call costs and whom it disturbs.
+/// The order is the order in which they are tried. Each keeps the whole promise of the
+/// [module](super#the-promise); they differ in what a call costs and what it disturbs. The light
+/// half is the same for the three of Linux.
+///
+/// ```
+/// use leeward::fence::Strategy;
+/// for strategy in Strategy::ALL {
+///     assert_eq!(Strategy::from_name(strategy.name()), Some(*strategy));
+/// }
+/// ```
+///
+/// # Cost
+/// | strategy | a heavy fence | which threads notice |
+/// |---|---|---|
+/// | `MembarrierPrivate` | about 1 µs; more where interrupts are slow | those that run: an interrupt |
+/// | `MembarrierGlobal` | milliseconds | none |
+/// | `Signal` | tens of µs a thread | all: a signal handler runs |
+/// | `Symmetric` | a full fence | none, but each light fence is a full one too |
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// `membarrier(PRIVATE_EXPEDITED)`, Linux 4.14: an interrupt to each processor that runs a thread of this
-    /// process. About a microsecond. Registered with `REGISTER_PRIVATE_EXPEDITED`; registered again when a call
-    /// answers `EPERM`, since checkpoint and restore lose the registration.
-    MembarrierPrivate,
-    /// `membarrier(GLOBAL)`, Linux 4.3: waits for a grace period of the scheduler and disturbs nobody. Milliseconds.
-    /// Refused by machines that run `nohz_full`.
-    MembarrierGlobal,
-    /// A signal to each thread of the process (listed from `/proc/self/task`), answered from its
-    /// handler. Tens of microseconds a thread; relative sleeps start over (fences that follow each
-    /// other faster than a sleep's slack can prolong it without end), and system calls that ignore
-    /// `SA_RESTART` return `EINTR`. A thread that blocks the signal for longer than 10 ms is
-    /// reached by moving the caller over every processor on which it may run. That the caller has
-    /// been there is asked for (`getcpu`, and how often it was switched out): where a sandbox only
-    /// pretends, the strategy is refused. Where `/proc` is missing, the threads of the process must
-    /// be of one cpuset.
+    /// The system call `membarrier(PRIVATE_EXPEDITED)`, Linux 4.14: an interrupt to each processor
+    /// that runs a thread of this process.
     ///
-    /// The signal is `SIGURG`, or a real-time one where the program handles `SIGURG`. A thread that
-    /// calls `execve` takes what is pending along into the new program, which `SIGURG` leaves alone
-    /// and a real-time signal ends.
+    /// The process is registered with `REGISTER_PRIVATE_EXPEDITED`, and registered again when a
+    /// call answers `EPERM`, since checkpoint and restore lose the registration.
+    MembarrierPrivate,
+    /// The system call `membarrier(GLOBAL)`, Linux 4.3: waits for a grace period of the scheduler
+    /// and disturbs no thread. Refused by machines that run `nohz_full`.
+    MembarrierGlobal,
+    /// A signal to each thread of the process, answered from its handler. The threads are listed
+    /// from `/proc/self/task`.
+    ///
+    /// - *The signal* is `SIGURG`, or a real-time signal where the program handles `SIGURG`. A
+    ///   signal that is pending for a thread which calls `execve` stays pending in the new program;
+    ///   `SIGURG` does nothing there, and a real-time signal ends it.
+    /// - *What the program notices:* relative sleeps start over (fences that follow each other
+    ///   faster than a sleep's slack can prolong it without end), and system calls that ignore
+    ///   `SA_RESTART` return `EINTR`.
+    /// - *A thread that blocks the signal* for longer than 10 ms is reached by moving the caller
+    ///   over every processor on which the thread may run. The caller verifies that it has been
+    ///   there (`getcpu`, and how often it was switched out): where a sandbox only pretends, the
+    ///   strategy is refused. Where `/proc` is missing, all threads of the process must be of one
+    ///   cpuset.
     Signal,
-    /// No asymmetry: both halves are `fence(SeqCst)`. What platforms other than Linux get, at compile time.
+    /// No asymmetry: both halves are `fence(SeqCst)`. The only strategy of platforms other than
+    /// Linux, chosen at compile time.
     Symmetric,
 }
 
 impl Strategy {
-    /// Every strategy of this platform, in the order in which they are tried.
+    /// The strategies of this platform, in the order in which they are tried.
     pub const ALL: &'static [Strategy] = if cfg!(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom))) {
         &[Strategy::MembarrierPrivate, Strategy::MembarrierGlobal, Strategy::Signal]
     } else {
         &[Strategy::Symmetric]
     };
 
-    /// The name that `LEEWARD_FENCE` and the tools know it by.
+    /// Returns the name by which `LEEWARD_FENCE` and the `leeward` command know the strategy.
     pub const fn name(self) -> &'static str {
         match self {
             Strategy::MembarrierPrivate => "membarrier",
@@ -60,7 +83,7 @@ impl Strategy {
         }
     }
 
-    /// The strategy of that [`name`](Self::name), if this platform has it.
+    /// Returns the strategy whose [`name`](Self::name) is `name`, if this platform has it.
     pub fn from_name(name: &str) -> Option<Strategy> {
         Self::ALL.iter().copied().find(|known| known.name() == name)
     }
@@ -72,16 +95,23 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// Why a strategy could not be taken.
+/// The reason for which a strategy cannot be used.
+///
+/// ```
+/// use leeward::fence::{Error, Strategy};
+/// let error = Error::Refused(Strategy::MembarrierGlobal);
+/// assert!(error.to_string().contains("`membarrier-global` is refused"));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The kernel, or a sandbox around this process, refuses what this strategy needs.
     Refused(Strategy),
-    /// No strategy works here: no membarrier, and neither signals to the own threads nor moving between processors is
-    /// allowed.
+    /// No strategy works here: no membarrier, and neither signals to the process's own threads nor
+    /// moving between processors is allowed.
     NoStrategy,
-    /// `LEEWARD_FENCE` holds a name that is none of this platform's strategies. The automatic choice is in use.
+    /// `LEEWARD_FENCE` holds a name that is none of this platform's strategies. A strategy was
+    /// chosen automatically.
     UnknownName,
 }
 

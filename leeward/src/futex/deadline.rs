@@ -1,44 +1,74 @@
-//! Points in time on the clock that waits end by.
+//! Time limits of waits, on the clock of the futex.
 
 use core::time::Duration;
 
 use super::Futex;
 
-/// A point in time on the monotonic clock. Waits take one, so that a wait that is begun again ends when the first one
-/// would have.
+/// A point in time on the monotonic clock of a [`Futex`].
+///
+/// Waits take a point and not a length, so that a wait that is begun again ends when the first one
+/// would have ended.
+///
+/// ```
+/// use leeward::futex::{Deadline, Private};
+/// use std::time::Duration;
+/// let deadline = Deadline::after::<Private>(Duration::from_secs(60));
+/// assert!(!deadline.has_passed::<Private>());
+/// assert!(deadline > Deadline::at(Duration::ZERO));
+/// ```
+///
+/// # Differences from `std::time::Instant`
+/// - The clock is the futex's: [`Private`](super::Private) and [`Shared`](super::Shared) have the
+///   system's monotonic clock, an embedded engine has its host's.
+/// - A deadline is made from the clock's reading and can be converted back.
+/// - Nothing overflows: what is later than the clock can say is the end of time.
+///
+/// # Cost
+/// [`after`](Self::after) and [`has_passed`](Self::has_passed) read the clock; all else is
+/// arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Deadline(Duration);
 
 impl Deadline {
-    /// So long after the clock's beginning.
+    /// Returns the point in time that is `time` after the clock's beginning.
     pub const fn at(time: Duration) -> Deadline {
         Deadline(time)
     }
 
-    /// So long from now; the end of time, if that is later than the clock can say.
+    /// Returns the point in time that is `limit` from now; the end of time, if that is later than
+    /// the clock can say.
     pub fn after<F: Futex>(limit: Duration) -> Deadline {
         Deadline(F::now().0.saturating_add(limit))
     }
 
-    /// How long after the clock's beginning.
+    /// Returns how long after the clock's beginning the deadline is.
     pub const fn since_beginning(self) -> Duration {
         self.0
     }
 
-    /// Whether it has come.
+    /// Returns true if the deadline has come.
     pub fn has_passed<F: Futex>(self) -> bool {
         F::now() >= self
     }
 }
 
-/// How long a call may wait. Ordered: what ends earlier is less.
+/// A limit on how long a call may wait. The order is that of time: the limit that ends earlier is
+/// less.
+///
+/// ```
+/// use leeward::futex::{Private, Timeout};
+/// use std::time::Duration;
+/// let soon = Timeout::after::<Private>(Duration::from_millis(1));
+/// assert_eq!(soon.min(Timeout::Never), soon);
+/// assert!(Timeout::Now < soon && Timeout::Now.has_passed::<Private>());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Timeout {
-    /// Not at all.
+    /// The call does not wait at all.
     Now,
-    /// Until that point in time.
+    /// The call waits until that point in time.
     At(Deadline),
-    /// Without limit.
+    /// The call waits without limit.
     Never,
 }
 
@@ -48,7 +78,7 @@ impl Timeout {
         Timeout::At(Deadline::after::<F>(limit))
     }
 
-    /// Returns the deadline, as a futex call takes it; none if there is no limit.
+    /// Returns the deadline, as a futex call takes it; `None` if there is no limit.
     pub const fn deadline(self) -> Option<Deadline> {
         match self {
             Timeout::Now => Some(Deadline::at(Duration::ZERO)),

@@ -1,6 +1,8 @@
-//! Futexes of an embedded engine: [`Hosted`], for locks where the kernel's futex is not, or is not wanted.
+//! Futexes of an embedded engine: [`Hosted`], for locks where the kernel's futex is missing or not
+//! wanted.
 //!
-//! The locks of [`raw`](crate::raw) run on it as they are. [`Parking`](super::Parking) is an embedding that is ready: the engine on this process's threads.
+//! The locks of [`raw`](crate::raw) run on it as they are. [`Parking`](super::Parking) is a ready
+//! embedding: the engine on this process's threads.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -11,7 +13,9 @@ use leeward_engine::{Clock, Engine, Host, Word};
 use super::{Changed, Deadline, Futex, Timeout, Wait, WakeOp};
 use crate::atomic::AtomicU32;
 
-/// Where an engine is embedded: which engine serves, and who calls. Implemented for a marker type, which then names a place to sleep:
+/// A place where an engine is embedded: which engine serves, and which host calls it.
+///
+/// It is implemented for a marker type `E`, which then names a place to sleep:
 /// [`Hosted<E>`](Hosted).
 ///
 /// ```
@@ -19,9 +23,9 @@ use crate::atomic::AtomicU32;
 /// use leeward::raw::Mutex;
 /// use leeward_engine::Engine;
 ///
-/// /// The engine of some subsystem: here, that of the process's parking lot.
+/// /// The engine of some subsystem: here, the engine of the process's parking lot.
 /// enum Own {}
-/// // SAFETY: `Parking`'s, which keeps the promise.
+/// // SAFETY: `Parking` keeps the promise.
 /// unsafe impl Embedding for Own {
 ///     type Host = <Parking as Embedding>::Host;
 ///     unsafe fn with<R>(work: impl FnOnce(&Engine<Self::Host>, &Self::Host) -> R) -> R {
@@ -35,15 +39,18 @@ use crate::atomic::AtomicU32;
 /// ```
 ///
 /// # Safety
-/// The host takes an address of this program for what it is: its [`load`](Host::load), [`compare_exchange`](Host::compare_exchange) and
-/// [`fetch_op`](Host::fetch_op) do to the word there what they say, in one step, and its other methods nothing. All threads that use one
-/// word get the same engine, and hosts of one space (or, where it is [`SHARED`](Self::SHARED), hosts that look up the same thing): else they
-/// would not find each other.
+/// - The host takes an address of this program for what it is: its [`load`](Host::load),
+///   [`compare_exchange`](Host::compare_exchange) and [`fetch_op`](Host::fetch_op) do to the word
+///   there what they say, in one step, and its other methods do nothing to it.
+/// - All threads that use one word get the same engine, and hosts of one space (or, where it is
+///   [`SHARED`](Self::SHARED), hosts that look up the same thing): else they would not find each
+///   other.
 pub unsafe trait Embedding: Send + Sync + 'static {
     /// The system that the engine is built into.
     type Host: Host;
 
-    /// Whether words are looked up as shared ([`Scope::Shared`](leeward_engine::Scope)), and may be used by several spaces.
+    /// True if words are looked up as shared ([`Scope::Shared`](leeward_engine::Scope)), so that
+    /// several spaces may use them.
     const SHARED: bool = false;
 
     /// Calls `work` with the engine and the calling thread's host. `work` may sleep.
@@ -51,32 +58,25 @@ pub unsafe trait Embedding: Send + Sync + 'static {
     /// ```compile_fail
     /// use leeward::futex::{Embedding, Parking};
     /// use leeward_engine::Host;
-    /// // Whatever is at that address: not in safe code.
+    /// // A load from any address is not safe code.
     /// Parking::with(|_, host| host.load(64));
     /// ```
     ///
     /// # Safety
-    /// Each address that `work` gives to the engine or to the host is that of an aligned word that lives as long as the call does, and that is
-    /// accessed atomically meanwhile. (Of a word that is only woken, the address is not used.)
+    /// Each address that `work` gives to the engine or to the host is that of an aligned word that
+    /// lives as long as the call does, and that is accessed atomically meanwhile. (A word that is
+    /// only woken is not accessed, and need not live.)
     unsafe fn with<R>(work: impl FnOnce(&Engine<Self::Host>, &Self::Host) -> R) -> R;
 
     /// Lets another thread run.
     fn yield_now() {
-        // A host gives its processor away once it has looked often enough.
+        // A host yields its processor once it has spun often enough.
         // SAFETY: no word is named.
         unsafe { Self::with(|_, host| host.spin(u32::MAX)) };
     }
 }
 
-/// The futexes of an embedded engine, as a place to sleep.
-///
-/// What it costs is the engine's cost and the host's: an uncontended lock never comes here, and a wake that finds nobody takes no lock. Where the host refuses a
-/// call, waiting is looking again.
-///
-/// What a handler of a signal may do is the host's to say. Unlike the kernel's futex, a wake takes
-/// a lock where threads wait: by a host that neither blocks signals meanwhile nor puts such wakes
-/// off ([`Host::defer_wake`]), a handler that releases a lock or a semaphore may wait for its own
-/// thread. [`Parking`](super::Parking) puts them off.
+/// The futex of an embedded engine, as a place to sleep.
 ///
 /// ```
 /// use leeward::futex::{Hosted, Parking};
@@ -89,16 +89,35 @@ pub unsafe trait Embedding: Send + Sync + 'static {
 /// });
 /// assert_eq!(*TOTAL.lock(), 4);
 /// ```
+///
+/// # Differences from [`Private`](super::Private)
+/// - No system call is made but those of the host; where the host refuses a call, a waiter yields
+///   and rechecks.
+/// - A wake that finds no waiter takes no lock.
+/// - There are no [thread numbers](Futex::thread_number).
+///
+/// # Cost
+/// The engine's cost and the host's. An uncontended lock calls neither.
+///
+/// # Signals
+/// The host says what a signal handler may do. Unlike the kernel's futex, a wake takes a lock where
+/// threads wait: with a host that neither blocks signals meanwhile nor defers such wakes
+/// ([`Host::defer_wake`]), a handler that releases a lock or a semaphore may wait for its own
+/// thread. [`Parking`](super::Parking) defers them.
+///
+/// # Fork
+/// The host's matter: the waiters of the parent's other threads are not in the child.
+/// [`Parking`](super::Parking) makes a new engine there.
 pub struct Hosted<E: Embedding>(PhantomData<fn() -> E>);
 
 impl<E: Embedding> Hosted<E> {
-    /// The word as the engine knows it.
+    /// Returns the word as the engine knows it.
     fn word(word: *const AtomicU32) -> Word {
         let address = word.expose_provenance() as u64;
         if E::SHARED { Word::shared(address) } else { Word::private(address) }
     }
 
-    /// The host refused a wait: nothing is lost but the sleep.
+    /// Yields instead of sleeping, where the host refused a wait: nothing is lost but the sleep.
     #[cold]
     fn refused(timeout: Timeout) -> Wait {
         E::yield_now();
@@ -106,14 +125,14 @@ impl<E: Embedding> Hosted<E> {
     }
 }
 
-// SAFETY: the engine compares under the lock of the bucket in which it queues (pair W); it reads `from`'s word and changes `on`'s through the
-// host, whose implementer promised to do no more.
+// SAFETY: the engine compares under the lock of the bucket in which it queues (pair W); it reads
+// `from`'s word and changes `on`'s through the host, whose implementer promised to do no more.
 unsafe impl<E: Embedding> Futex for Hosted<E> {
     const SHARED: bool = E::SHARED;
 
     fn wait(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
         let until = timeout.deadline().map(in_nanos);
-        // SAFETY: borrowed.
+        // SAFETY: the word is borrowed.
         let end = unsafe { E::with(|engine, host| engine.wait(host, Self::word(word), expected, ANY, until)) };
         match end {
             Ok(leeward_engine::Wait::Woken | leeward_engine::Wait::Interrupted) => Wait::Woken,
@@ -124,9 +143,9 @@ unsafe impl<E: Embedding> Futex for Hosted<E> {
     }
 
     fn wake(word: *const AtomicU32, count: u32) -> u32 {
-        // SAFETY: only woken.
+        // SAFETY: the word is only woken.
         let woken = unsafe { E::with(|engine, host| engine.wake(host, Self::word(word), count, ANY)) };
-        // Refused where nothing can be looked up, and so nobody sleeps.
+        // Refused where nothing can be looked up, and so no thread sleeps.
         woken.unwrap_or(0)
     }
 
@@ -144,7 +163,7 @@ unsafe impl<E: Embedding> Futex for Hosted<E> {
         match done {
             Ok(leeward_engine::Requeue::Done(count)) => Ok(count),
             Ok(leeward_engine::Requeue::Changed) => Err(Changed),
-            // What is woken needs not be moved.
+            // Refused: a waiter that is woken need not be moved.
             Err(_) => Ok(Self::wake(from, wake.saturating_add(requeue))),
         }
     }
@@ -155,7 +174,7 @@ unsafe impl<E: Embedding> Futex for Hosted<E> {
             // SAFETY: the caller's promise.
             .and_then(|op| unsafe { E::with(|engine, host| engine.wake_op(host, first, wake, second, op, wake_on)) });
         answer.unwrap_or_else(|_| {
-            // Nothing has happened: in three steps.
+            // Refused, and nothing has happened: in three steps.
             // SAFETY: the caller's promise.
             let old = op.apply_to(unsafe { &*on });
             let woken = Self::wake(word, wake);
@@ -179,7 +198,7 @@ impl<E: Embedding> core::fmt::Debug for Hosted<E> {
     }
 }
 
-/// As the engine counts time; what it cannot count never comes.
+/// Converts a deadline to the engine's nanoseconds; one that the engine cannot count never comes.
 fn in_nanos(deadline: Deadline) -> leeward_engine::Deadline {
     let at = u64::try_from(deadline.since_beginning().as_nanos()).unwrap_or(u64::MAX);
     leeward_engine::Deadline { clock: Clock::Monotonic, at }

@@ -1,12 +1,19 @@
-//! How waits end.
+//! The outcomes of waits.
 
-/// As many words as one call takes.
+/// The largest number of words that one [`wait_any`](super::wait_any) takes.
 pub const MOST: usize = 128;
 
-/// How a wait ended. Whatever it says, the caller looks at its condition again.
+/// The outcome of a [wait](super::Futex::wait). Whatever it is, the caller rechecks its condition.
+///
+/// ```
+/// use leeward::futex::{Futex, Private, Timeout, Wait};
+/// let word = std::sync::atomic::AtomicU32::new(1);
+/// assert_eq!(Private::wait(&word, 0, Timeout::Never), Wait::Changed);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// Woken; or for no reason: a signal, a wake meant for the word's former use.
+    /// The caller was woken, or returned for no reason: a signal, or a wake meant for the word's
+    /// former use.
     Woken,
     /// The word did not hold the expected value: the caller did not sleep.
     Changed,
@@ -14,7 +21,13 @@ pub enum Wait {
     TimedOut,
 }
 
-/// The word did not hold the expected value: nobody was woken or moved.
+/// The error of a [requeue](super::Futex::requeue) whose word did not hold the expected value: no
+/// thread was woken or moved.
+///
+/// ```
+/// use leeward::futex::Changed;
+/// assert_eq!(Changed.to_string(), "the futex word did not hold the expected value");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Changed;
 
@@ -26,12 +39,24 @@ impl core::fmt::Display for Changed {
 
 impl core::error::Error for Changed {}
 
-/// How a wait for several words ended. Whatever it says, the caller looks at its conditions again.
+/// The outcome of a [wait for several words](super::wait_any). Whatever it is, the caller rechecks
+/// its conditions.
+///
+/// ```
+/// use leeward::futex::{Timeout, WaitAny, wait_any};
+/// let word = std::sync::atomic::AtomicU32::new(1);
+/// match wait_any(&[(&word, 0)], Timeout::Never).expect("one word is neither none nor too many") {
+///     WaitAny::Woken(Some(index)) => println!("woken through word {index}, perhaps others too"),
+///     WaitAny::Woken(None) | WaitAny::Changed => println!("look at all words"),
+///     WaitAny::TimedOut => unreachable!("there was no limit"),
+/// }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitAny {
-    /// Woken through the word of this place, perhaps through others too; `None`: by who knows which, or for no reason.
+    /// The caller was woken through the word at this index, perhaps through others too. `None`: it
+    /// is not known through which, or the caller returned for no reason.
     Woken(Option<usize>),
-    /// Some word did not hold its expected value: the caller did not sleep, or no longer.
+    /// Some word did not hold its expected value: the caller did not sleep, or stopped sleeping.
     Changed,
     /// The time is up.
     TimedOut,

@@ -1,4 +1,4 @@
-//! The embedding that is ready: one parking lot for this process, made when a thread first sleeps or wakes.
+//! The ready embedding: one parking lot for this process, made when a thread first sleeps or wakes.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -10,23 +10,47 @@ use crate::process::fork::{self, Hook, Mend};
 
 /// This process's parking lot as a place to sleep: `Hosted<Parking>`.
 ///
-/// Threads sleep on the kernel's futex, each on a word of its own; who sleeps on what is the engine's business. In the child of a fork the lot is
-/// a new and empty one: the threads that slept in the old one are not there.
+/// Threads sleep on the kernel's futex, each on a word of its own; which thread waits for which
+/// word is the engine's business. [`leeward_engine::parking`] describes the lot.
 ///
-/// A handler of a signal may wake, as with the kernel's futex, once the lot is there (call
-/// [`lot`](Parking::lot) before): the locks' releases that only wake, such as a semaphore's. It
-/// must not wait, move waiters or wake by an operation on another word
+/// ```
+/// use leeward::futex::{Hosted, Parking};
+/// static PERMITS: leeward::raw::Semaphore<Hosted<Parking>> = leeward::raw::Semaphore::new(1);
+/// PERMITS.acquire();
+/// PERMITS.release(1);
+/// ```
+///
+/// # Cost
+/// The lot is made, and memory allocated, when a thread first sleeps or wakes by it, or in
+/// [`lot`](Self::lot). It is never freed.
+///
+/// # Signals
+/// A signal handler may wake, as with the kernel's futex, once the lot is there (call
+/// [`lot`](Self::lot) before): that is, call those releases of locks that only wake, such as a
+/// semaphore's. It must not wait, move waiters or wake by an operation on another word
 /// ([`leeward_engine::parking`], "Signals").
+///
+/// # Fork
+/// In the child of a fork the lot is a new and empty one: the threads that slept in the old one are
+/// not there.
 #[derive(Debug)]
 pub enum Parking {}
 
-/// The lot; null: none yet in this process. A lot is never freed.
+/// The address of the lot; null: none yet in this process. A lot is never freed.
 static LOT: AtomicPtr<ParkingLot> = AtomicPtr::new(core::ptr::null_mut());
 
 impl Parking {
-    /// The lot itself: for futures that wait beside threads ([`ParkingLot::wait_async`]), and for what it counts.
+    /// Returns the lot itself: for futures that wait beside threads ([`ParkingLot::wait_async`]),
+    /// and for what it counts. Makes the lot if there is none yet.
     ///
-    /// Out of memory, it ends as other allocations do. Call it early to be spared that when a thread goes to sleep.
+    /// ```
+    /// let lot = leeward::futex::Parking::lot();
+    /// println!("{} waits were queued", lot.stats().queued);
+    /// ```
+    ///
+    /// # Aborts
+    /// Without memory for the lot, the process ends as it does where other allocations fail. Call
+    /// `lot` early, so that this cannot happen when a thread goes to sleep.
     #[inline]
     pub fn lot() -> &'static ParkingLot {
         // Acquire: the lot's contents; partner: the exchange in `make`.
@@ -49,12 +73,13 @@ fn make() -> &'static ParkingLot {
     let new = alloc::boxed::Box::into_raw(alloc::boxed::Box::new(lot));
     // Before a thread can sleep there.
     fork::watch(&IN_CHILD);
-    // Release: the lot's contents; partner: `lot`. Acquire on failure: the other's.
+    // Release: the lot's contents; partner: the load in `lot`. Acquire on failure: the contents of
+    // the lot that another thread made.
     match LOT.compare_exchange(core::ptr::null_mut(), new, Ordering::Release, Ordering::Acquire) {
         // SAFETY: made above, and never freed from now on.
         Ok(_) => unsafe { &*new },
         Err(other) => {
-            // SAFETY: made above, and nobody else has seen it.
+            // SAFETY: made above, and no other thread has seen it.
             drop(unsafe { alloc::boxed::Box::from_raw(new) });
             // SAFETY: as in `lot`.
             unsafe { &*other }
@@ -62,8 +87,8 @@ fn make() -> &'static ParkingLot {
     }
 }
 
-/// The lot in the child of a fork. The old one may have locks that are held by threads that are not there, and lists
-/// that lead to their stacks: it is left alone.
+/// The item that drops the lot in the child of a fork. The lot may have locks that are held by
+/// threads that are not there, and lists that lead to their stacks: it is left alone.
 struct InChild(Hook);
 
 static IN_CHILD: InChild = InChild(Hook::new());
@@ -74,7 +99,7 @@ impl Mend for InChild {
     }
 
     fn in_child(&'static self) {
-        // Relaxed: one thread.
+        // Relaxed: the child has one thread.
         LOT.store(core::ptr::null_mut(), Ordering::Relaxed);
     }
 }
@@ -90,7 +115,8 @@ unsafe impl Embedding for Parking {
     }
 
     fn yield_now() {
-        // No lock of the engine's is waited for, for which a real-time thread would sleep.
+        // The host's spin may sleep for a real-time thread, where it waits for a lock of the
+        // engine. No such lock is waited for here.
         std::thread::yield_now();
     }
 }

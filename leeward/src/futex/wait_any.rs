@@ -1,9 +1,5 @@
-//! Waiting for several words at once: Linux's `futex_waitv` (5.16, 2021), and what serves where it is refused.
-//!
-//! Where the kernel has no such call, or a sandbox refuses it, the caller sleeps on the first word alone, in naps between
-//! which it looks at all the words: 50 microseconds, twice as long each time, up to 1.5 milliseconds; then it returns
-//! [`WaitAny::Woken`] without a place, so that the caller looks at its conditions. So a wake through another word than the
-//! first comes late by a nap, at most 4 milliseconds if the word was stored back meanwhile, and is not lost.
+//! Waiting for several words at once: Linux's `futex_waitv` (5.16, 2021), and the fallback where it
+//! is refused: naps ([`System::wait_any`] says how long).
 
 use core::time::Duration;
 
@@ -11,7 +7,7 @@ use super::outcome::{MOST, Wait, WaitAny};
 use super::{Deadline, System, Timeout, backend};
 use crate::atomic::{AtomicU32, Ordering};
 
-/// The naps of the fall-back.
+/// The naps of the fallback.
 const NAPS: [Duration; 7] = [
     Duration::from_micros(50),
     Duration::from_micros(100),
@@ -22,12 +18,18 @@ const NAPS: [Duration; 7] = [
     Duration::from_micros(1_500),
 ];
 
-/// A number of words that cannot be waited for.
+/// The error of a [wait for several words](super::wait_any): a number of words that cannot be
+/// waited for.
+///
+/// ```
+/// use leeward::futex::{Timeout, WrongCount, wait_any};
+/// assert_eq!(wait_any(&[], Timeout::Never), Err(WrongCount::None));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WrongCount {
-    /// None at all: nobody could wake the caller.
+    /// There are no words: no thread could wake the caller.
     None,
-    /// So many: more than [`WAIT_ANY_MOST`](super::WAIT_ANY_MOST).
+    /// There are this many words, which is more than [`WAIT_ANY_MOST`](super::WAIT_ANY_MOST).
     TooMany(usize),
 }
 
@@ -45,11 +47,22 @@ impl core::fmt::Display for WrongCount {
 impl core::error::Error for WrongCount {}
 
 impl<const SHARED: bool> System<SHARED> {
-    /// Sleeps while each word holds the value beside it, until woken through any of them or until `timeout`. May return at
-    /// any time.
+    /// Sleeps while each word holds the value beside it, until woken through any of them or until
+    /// `timeout`. It may return at any time.
     ///
-    /// A wake through any word that begins after a store to it finds the caller, or the caller finds the store. One
-    /// system call, whose cost grows with the number of words. errno is left as it was.
+    /// A wake through any word that begins after a store to the word finds the caller, or the
+    /// caller finds the store. errno is left as it was.
+    ///
+    /// # Differences from the futex_waitv call
+    /// - One word is waited for by the plain futex call, which older kernels have too.
+    /// - Where the kernel has no such call (before Linux 5.16), or a sandbox refuses it, the caller
+    ///   sleeps on the first word alone, in naps between which it looks at all the words: 50 µs,
+    ///   twice as long each time, up to 1.5 ms. Then it returns [`WaitAny::Woken`]`(None)`, so that
+    ///   the caller rechecks its conditions. A wake through another word than the first comes late
+    ///   by a nap, by 4 ms at most if the word was stored back meanwhile, and is not lost.
+    ///
+    /// # Cost
+    /// One system call, whose cost grows with the number of words.
     ///
     /// # Errors
     /// [`WrongCount`]: no words, or more than [`WAIT_ANY_MOST`](super::WAIT_ANY_MOST).
@@ -65,7 +78,18 @@ impl<const SHARED: bool> System<SHARED> {
     }
 }
 
-/// [`System::wait_any`] for [`Private`](super::Private) words.
+/// Sleeps while each of some [`Private`](super::Private) words holds the value beside it, until
+/// woken through any of them or until `timeout`. It may return at any time.
+///
+/// [`System::wait_any`] says what holds on older kernels, and the cost. A program waits for several
+/// events by `sync::Event::wait_any`.
+///
+/// ```
+/// use leeward::futex::{Timeout, WaitAny, wait_any};
+/// use std::sync::atomic::AtomicU32;
+/// let (one, two) = (AtomicU32::new(0), AtomicU32::new(5));
+/// assert_eq!(wait_any(&[(&one, 0), (&two, 0)], Timeout::Never), Ok(WaitAny::Changed));
+/// ```
 ///
 /// # Errors
 /// [`WrongCount`]: no words, or more than [`WAIT_ANY_MOST`](super::WAIT_ANY_MOST).
@@ -81,10 +105,10 @@ fn from_one(wait: Wait) -> WaitAny {
     }
 }
 
-/// The fall-back.
+/// Waits by naps on the first word: the fallback where there is no `futex_waitv`.
 #[cold]
 fn nap<const SHARED: bool>(words: &[(&AtomicU32, u32)], timeout: Timeout) -> WaitAny {
-    // Relaxed: the caller's own look has the order.
+    // Relaxed: the caller's own check of its conditions has the order.
     let has_changed = || words.iter().any(|(word, expected)| word.load(Ordering::Relaxed) != *expected);
     let is_over = |now| timeout.deadline().is_some_and(|deadline| Deadline::at(now) >= deadline);
     for nap in NAPS {

@@ -1,43 +1,69 @@
-//! WAKE_OP's encoded operation, as a value: what happens to the second word, and when its waiters are woken too.
+//! WAKE_OP's encoded operation, as a value: what happens to the second word, and when its waiters
+//! are woken too.
 //!
-//! Built by condition variables; encoded for the kernel, carried out by whoever stands in for it (a model, another
-//! platform). After Ingo Molnar and Jakub Jelinek's `FUTEX_WAKE_OP` (Linux 2.6.14, 2005).
+//! Condition variables build it; it is encoded for the kernel, and carried out by what stands in
+//! for the kernel (a model, another platform). After Ingo Molnar and Jakub Jelinek's
+//! `FUTEX_WAKE_OP` (Linux 2.6.14, 2005).
 
 use crate::atomic::{AtomicU32, Ordering};
 
-/// What is done to the second word, in one atomic step.
+/// The operation that a [`WakeOp`] does to the second word, in one atomic step.
+///
+/// ```
+/// use leeward::futex::{Argument, Comparison, Operation, OutOfRange, WakeOp};
+/// let add = WakeOp::new(Operation::Add, Argument::Value(-1), Comparison::Equal, 1)?;
+/// assert_eq!(add.apply(1), 0);
+/// assert_eq!(add.apply(0), u32::MAX); // wraps around
+/// # Ok::<(), OutOfRange>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// The argument is stored.
+    /// Stores the argument.
     Set,
-    /// The argument is added; wraps around.
+    /// Adds the argument; the sum wraps around.
     Add,
-    /// The argument's bits are set.
+    /// Sets the argument's bits.
     Or,
-    /// The argument's bits are cleared.
+    /// Clears the argument's bits.
     AndNot,
-    /// The argument's bits are turned over.
+    /// Inverts the argument's bits.
     Xor,
 }
 
-/// How the second word's old value is compared, as a signed number.
+/// The comparison of a [`WakeOp`]: of the second word's old value, as a signed number, with a
+/// constant.
+///
+/// ```
+/// use leeward::futex::{Argument, Comparison, Operation, OutOfRange, WakeOp};
+/// let op = WakeOp::new(Operation::Set, Argument::Value(0), Comparison::Less, 0)?;
+/// assert!(op.holds(1 << 31)); // a negative number
+/// assert!(!op.holds(1));
+/// # Ok::<(), OutOfRange>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
-    /// The same.
+    /// The old value is equal to the constant.
     Equal,
-    /// Another.
+    /// The old value is not equal to the constant.
     NotEqual,
-    /// Less.
+    /// The old value is less than the constant.
     Less,
-    /// Less, or the same.
+    /// The old value is less than or equal to the constant.
     LessOrEqual,
-    /// Greater.
+    /// The old value is greater than the constant.
     Greater,
-    /// Greater, or the same.
+    /// The old value is greater than or equal to the constant.
     GreaterOrEqual,
 }
 
-/// The operation's argument.
+/// The argument of a [`WakeOp`]'s operation.
+///
+/// ```
+/// use leeward::futex::{Argument, Comparison, Operation, OutOfRange, WakeOp};
+/// let op = WakeOp::new(Operation::Or, Argument::Bit(31), Comparison::NotEqual, 0)?;
+/// assert_eq!(op.apply(1), 1 << 31 | 1);
+/// # Ok::<(), OutOfRange>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Argument {
     /// A number of 12 bits with its sign: -2048 to 2047.
@@ -46,7 +72,13 @@ pub enum Argument {
     Bit(u32),
 }
 
-/// An argument that the encoding has no room for.
+/// The error of [`WakeOp::new`]: a number that the encoding has no room for.
+///
+/// ```
+/// use leeward::futex::{Argument, Comparison, Operation, OutOfRange, WakeOp};
+/// let op = WakeOp::new(Operation::Add, Argument::Value(2048), Comparison::Equal, 0);
+/// assert_eq!(op, Err(OutOfRange::Value(2048)));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutOfRange {
     /// A value that is not within -2048 to 2047.
@@ -66,11 +98,13 @@ impl core::fmt::Display for OutOfRange {
 
 impl core::error::Error for OutOfRange {}
 
-/// An operation on a word and a question about its old value.
+/// An operation on a word, and a comparison of its old value, for [`Futex::wake_op`].
+///
+/// [`Futex::wake_op`]: super::Futex::wake_op
 ///
 /// ```
 /// use leeward::futex::{Argument, Comparison, Operation, WakeOp};
-/// // Store 0; if it was greater than 1, somebody waits there.
+/// // Store 0; if it was greater than 1, a thread waits there.
 /// const UNLOCK: WakeOp = match WakeOp::new(Operation::Set, Argument::Value(0), Comparison::Greater, 1) {
 ///     Ok(op) => op,
 ///     Err(_) => panic!("out of range"),
@@ -78,6 +112,12 @@ impl core::error::Error for OutOfRange {}
 /// assert_eq!(UNLOCK.apply(2), 0);
 /// assert!(UNLOCK.holds(2) && !UNLOCK.holds(1));
 /// assert_eq!(UNLOCK.encoded(), 0x0400_0001);
+///
+/// use leeward::futex::{Futex, Private};
+/// let (word, lock) = (std::sync::atomic::AtomicU32::new(0), std::sync::atomic::AtomicU32::new(2));
+/// // SAFETY: `lock` is alive, and ours to write.
+/// let woken = unsafe { Private::wake_op(&word, 1, &lock, UNLOCK, 1) };
+/// assert_eq!((woken, lock.into_inner()), (0, 0)); // no thread sleeps on either word
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WakeOp {
@@ -88,10 +128,12 @@ pub struct WakeOp {
 }
 
 impl WakeOp {
-    /// "Do `operation` with `argument`; the answer is whether the old value compares so with `against`."
+    /// Returns the operation that does `operation` with `argument`, and whose comparison compares
+    /// the old value with `against`.
     ///
     /// # Errors
-    /// [`OutOfRange`]: `against`, like a value, is within -2048 to 2047.
+    /// [`OutOfRange`] if a value, or `against`, is not within -2048 to 2047, or a bit not within 0
+    /// to 31.
     pub const fn new(
         operation: Operation,
         argument: Argument,
@@ -109,8 +151,14 @@ impl WakeOp {
         Ok(WakeOp { operation, argument, comparison, against })
     }
 
-    /// As the kernel takes it: bits 31-28 the operation (+ 8: the argument is a bit's number), 27-24 the comparison,
-    /// 23-12 the argument, 11-0 what is compared with.
+    /// Returns the operation as the kernel takes it.
+    ///
+    /// | bits | meaning |
+    /// |---|---|
+    /// | 31-28 | the operation; plus 8 if the argument is a bit's number |
+    /// | 27-24 | the comparison |
+    /// | 23-12 | the argument |
+    /// | 11-0 | the constant that the old value is compared with |
     pub const fn encoded(self) -> u32 {
         let operation = match self.operation {
             Operation::Set => 0,
@@ -134,7 +182,7 @@ impl WakeOp {
         (operation + shift) << 28 | comparison << 24 | (argument & 0xfff) << 12 | self.against as u32 & 0xfff
     }
 
-    /// What the word becomes.
+    /// Returns what the word becomes if it holds `old`.
     pub const fn apply(self, old: u32) -> u32 {
         let argument = match self.argument {
             Argument::Value(value) => value as u32,
@@ -149,7 +197,7 @@ impl WakeOp {
         }
     }
 
-    /// Does it to a word, in one atomic step; what it held before.
+    /// Does the operation to `word`, in one atomic step. Returns what the word held before.
     pub fn apply_to(self, word: &AtomicU32) -> u32 {
         // Relaxed: the exchange decides.
         let mut old = word.load(Ordering::Relaxed);
@@ -160,7 +208,8 @@ impl WakeOp {
         old
     }
 
-    /// Whether the second word's waiters are woken, its value having been `old`.
+    /// Returns true if the comparison holds for `old`: then the second word's waiters are woken
+    /// too.
     pub const fn holds(self, old: u32) -> bool {
         let old = old as i32;
         match self.comparison {

@@ -1,4 +1,6 @@
-//! Linux's futex. errno is put back.
+//! Linux's futex. Each function leaves errno as it was.
+//!
+//! Called by [`System`](super::System) and its `wait_any`; the system calls are in [`calls`].
 
 use core::ffi::c_long;
 use core::time::Duration;
@@ -7,19 +9,19 @@ use super::{ALL, Changed, Deadline, Timeout, Wait, WaitAny, WakeOp, calls};
 use crate::atomic::AtomicU32;
 use crate::process;
 
-/// `FUTEX_PRIVATE_FLAG` for words of one process.
+/// Returns `FUTEX_PRIVATE_FLAG` for words of one process, 0 for shared words.
 const fn flag<const SHARED: bool>() -> i32 {
     if SHARED { 0 } else { libc::FUTEX_PRIVATE_FLAG }
 }
 
-/// Sleeps while `word` is `expected`, until `timeout` at most. May return at any time.
+/// Sleeps while `word` is `expected`, until `timeout` at most. It may return at any time.
 pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
-    // A time that the kernel cannot say never comes.
+    // A time that is later than the kernel can say never comes.
     let time = timeout.deadline().and_then(calls::timespec);
     let time = time.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
-    // WAIT_BITSET takes a point in time, where WAIT takes a length.
+    // WAIT_BITSET takes a point in time; WAIT takes a length.
     let operation = libc::FUTEX_WAIT_BITSET | flag::<SHARED>();
-    // SAFETY: the word is borrowed, the time is null or ours.
+    // SAFETY: the word is borrowed; the time is null or our own.
     let outcome = unsafe {
         calls::futex(
             core::ptr::from_ref(word),
@@ -34,7 +36,7 @@ pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout:
         Ok(_) | Err(libc::EINTR) => Wait::Woken,
         Err(libc::EAGAIN) => Wait::Changed,
         Err(libc::ETIMEDOUT) => Wait::TimedOut,
-        // A sandbox that refuses futexes: nothing is lost but the sleep.
+        // A sandbox refuses futexes: nothing is lost but the sleep.
         Err(_) => {
             yield_now();
             match timeout.deadline() {
@@ -45,7 +47,7 @@ pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout:
     }
 }
 
-/// Wakes up to `count` threads that sleep on `word`.
+/// Wakes up to `count` threads that sleep on `word`. Returns how many it woke.
 pub(super) fn wake<const SHARED: bool>(word: *const AtomicU32, count: u32) -> u32 {
     // The kernel takes 0 and negative numbers for 1.
     if count == 0 {
@@ -53,13 +55,14 @@ pub(super) fn wake<const SHARED: bool>(word: *const AtomicU32, count: u32) -> u3
     }
     let count = count.min(ALL);
     let operation = libc::FUTEX_WAKE | flag::<SHARED>();
-    // SAFETY: the kernel does not touch the word, which may be gone.
+    // SAFETY: the kernel does not access the word, which may be freed.
     let outcome = unsafe { calls::futex(word, operation, count, 0, core::ptr::null(), 0) };
-    // Refused where the memory is gone, and by a sandbox, in which nobody sleeps (`wait`).
+    // Refused where the memory is unmapped, and by a sandbox, in which no thread sleeps (`wait`).
     outcome.unwrap_or(0)
 }
 
-/// Wakes and moves sleepers, if `from` is still `expected`.
+/// Wakes up to `wake` sleepers of `from` and moves up to `requeue` others to `to`, if `from` is
+/// still `expected`. Returns how many were woken or moved.
 ///
 /// # Safety
 /// `from` is alive.
@@ -72,16 +75,16 @@ pub(super) unsafe fn requeue<const SHARED: bool>(
 ) -> Result<u32, Changed> {
     let (wake, requeue) = (wake.min(ALL), requeue.min(ALL));
     let operation = libc::FUTEX_CMP_REQUEUE | flag::<SHARED>();
-    // SAFETY: the caller's promise; of `to` the address alone is used.
+    // SAFETY: the caller's promise; only the address of `to` is used.
     match unsafe { calls::futex(from, operation, wake, requeue as c_long, to, expected) } {
         Err(libc::EAGAIN) => Err(Changed),
-        // A sandbox that refuses it: what is woken needs not be moved.
+        // A sandbox refuses the call: a waiter that is woken need not be moved.
         Err(_) => Ok(self::wake::<SHARED>(from, wake.saturating_add(requeue))),
         Ok(count) => Ok(count),
     }
 }
 
-/// Does `op` to `on` and wakes.
+/// Does `op` to `on` and wakes sleepers of both words. Returns how many it woke.
 ///
 /// # Safety
 /// `on` is alive and may be written so.
@@ -102,14 +105,14 @@ pub(super) unsafe fn wake_op<const SHARED: bool>(
             return count;
         }
     }
-    // One of the counts is 0, or a sandbox refuses the call, and nothing has happened: in three steps.
-    // SAFETY: the caller's promise.
+    // One of the counts is 0, or a sandbox refuses the call and nothing has happened: in three
+    // steps. SAFETY: the caller's promise.
     let old = op.apply_to(unsafe { &*on });
     let woken = self::wake::<SHARED>(word, wake);
     woken + if op.holds(old) { self::wake::<SHARED>(on, wake_on) } else { 0 }
 }
 
-/// One word of `futex_waitv`, as the kernel takes it.
+/// A word to wait for, as `futex_waitv` takes it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Waiter {
@@ -119,10 +122,10 @@ struct Waiter {
     reserved: u32,
 }
 
-/// The kernel has no such call, or a sandbox refuses it.
+/// The answer where the kernel has no `futex_waitv`, or a sandbox refuses it.
 pub(super) struct Refused;
 
-/// Sleeps while each of `words`, of which there are at most `MOST`, holds its value, until `timeout` at most.
+/// Sleeps while each of `words` (at most `MOST`) holds its value, until `timeout` at most.
 pub(super) fn wait_any<const SHARED: bool>(words: &[(&AtomicU32, u32)], timeout: Timeout) -> Result<WaitAny, Refused> {
     const SIZE_U32: u32 = 2;
     let flags = SIZE_U32 | flag::<SHARED>() as u32;
@@ -131,13 +134,15 @@ pub(super) fn wait_any<const SHARED: bool>(words: &[(&AtomicU32, u32)], timeout:
         waiter.value = u64::from(*expected);
         waiter.address = core::ptr::from_ref(*word) as usize as u64;
     }
-    // A time that the kernel cannot say never comes. 64 bits everywhere.
+    // A time that is later than the kernel can say never comes. Both numbers have 64 bits on every
+    // architecture.
     let time = timeout.deadline().map(Deadline::since_beginning).and_then(|time| {
         let seconds = i64::try_from(time.as_secs()).ok()?;
         Some([seconds, i64::from(time.subsec_nanos())])
     });
     let time = time.as_ref().map_or(core::ptr::null(), |time| time.as_ptr());
-    // SAFETY: the words are borrowed, the array is ours and as long as is said, the time is null or ours.
+    // SAFETY: the words are borrowed; the array is our own and has as many records as is said; the
+    // time is null or our own.
     let outcome = unsafe { calls::futex_waitv(waiters.as_ptr().cast(), words.len() as u32, time) };
     match outcome {
         Ok(place) => Ok(WaitAny::Woken(Some(place as usize))),
@@ -153,19 +158,20 @@ pub(crate) fn yield_now() {
     rustix::thread::sched_yield();
 }
 
-/// Whether a yield of the calling thread lets ordinary ones run. (A sandbox that does not tell: it does.)
+/// Returns true if a yield of the calling thread lets ordinary threads run; also where a sandbox
+/// does not say how the thread is scheduled.
 pub(super) fn yields_to_all() -> bool {
     !process::is_real_time()
 }
 
-/// A clock that only goes forward.
+/// Reads the monotonic clock.
 pub(crate) fn now() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// The calling thread's number, which no other thread of the process has. (`PID_MAX_LIMIT` is
-/// 2^22.)
+/// Returns the calling thread's number, which no other thread of the process has. (`PID_MAX_LIMIT`
+/// is 2^22.)
 pub(super) fn thread_number() -> u32 {
     process::thread_number()
 }

@@ -1,10 +1,11 @@
 //! A futex made of loom's own parts, so that a lost wake-up is a deadlock that loom reports.
 //!
-//! As in the kernel, the comparison and the queueing are one step under the queue's lock, and a waker that comes
-//! later finds the sleeper or is seen by the comparison. Beyond what the kernel promises, whoever is woken has
-//! synchronized with its waker (loom's `unpark` does that): a model cannot show that some ordering is missing
-//! *behind* a sleep. Time does not pass: a deadline at the clock's beginning ends the sleep as soon as others have had
-//! their chance, any later one never comes; nobody returns unasked.
+//! As in the kernel, the comparison and the queueing are one step under the queue's lock, and a
+//! waker that comes later finds the sleeper or is seen by the comparison. Beyond what the kernel
+//! promises, a woken thread has synchronized with its waker (loom's `unpark` does that): a model
+//! cannot show that some ordering is missing *after* a sleep. Time does not pass: a deadline at the
+//! clock's beginning ends the sleep as soon as other threads have had their chance, and a later one
+//! never comes. No thread returns without being woken.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -18,18 +19,20 @@ use super::{Changed, Deadline, Timeout, Wait, WaitAny, WakeOp};
 use crate::atomic::{AtomicU32, Ordering};
 
 loom::lazy_static! {
-    /// The kernel's queue: who sleeps, in order of arrival.
+    /// The kernel's queue: the sleeping threads, in order of arrival.
     static ref QUEUE: Mutex<Vec<Sleeper>> = Mutex::new(Vec::new());
 }
 
+/// A sleeping thread, and the word that it sleeps on.
 struct Sleeper {
     word: *const AtomicU32,
     thread: Thread,
-    /// Loom need not know it: it runs one thread at a time, and switches at operations of its own only.
+    /// True once a waker has taken the sleeper out. Not loom's: loom runs one thread at a time, and
+    /// switches at its own operations only.
     woken: Rc<Cell<bool>>,
 }
 
-/// Sleeps if `word` is `expected`.
+/// Sleeps if `word` is `expected`, until woken.
 pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
     let woken = Rc::new(Cell::new(false));
     {
@@ -54,11 +57,12 @@ pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout:
     Wait::Woken
 }
 
-/// Takes up to `count` sleepers of `word` out of the queue, the oldest first.
+/// Wakes up to `count` sleepers of `word`, the oldest first. Returns how many it woke.
 pub(super) fn wake<const SHARED: bool>(word: *const AtomicU32, count: u32) -> u32 {
     take(&mut QUEUE.lock().unwrap(), word, count)
 }
 
+/// Takes up to `count` sleepers of `word` out of the queue, and unparks them. Returns how many.
 fn take(sleepers: &mut Vec<Sleeper>, word: *const AtomicU32, count: u32) -> u32 {
     let mut left = count;
     sleepers.retain(|sleeper| {
@@ -73,7 +77,8 @@ fn take(sleepers: &mut Vec<Sleeper>, word: *const AtomicU32, count: u32) -> u32 
     count - left
 }
 
-/// Wakes and moves sleepers, if `from` is still `expected`.
+/// Wakes up to `wake` sleepers of `from` and moves up to `requeue` others to `to`, if `from` is
+/// still `expected`. Returns how many were woken or moved.
 ///
 /// # Safety
 /// `from` is alive.
@@ -103,7 +108,7 @@ pub(super) unsafe fn requeue<const SHARED: bool>(
     Ok(woken + moved)
 }
 
-/// Does `op` to `on` and wakes.
+/// Does `op` to `on` and wakes sleepers of both words. Returns how many it woke.
 ///
 /// # Safety
 /// `on` is alive and may be written so.
@@ -121,10 +126,10 @@ pub(super) unsafe fn wake_op<const SHARED: bool>(
     woken + if op.holds(old) { take(&mut sleepers, on, wake_on) } else { 0 }
 }
 
-/// There is no such call here.
+/// The answer of [`wait_any`]: a model has no wait for several words.
 pub(super) struct Refused;
 
-/// Refused: the words are looked at in turn.
+/// Refuses, so that the caller looks at the words in turn.
 pub(super) fn wait_any<const SHARED: bool>(_: &[(&AtomicU32, u32)], _: Timeout) -> Result<WaitAny, Refused> {
     Err(Refused)
 }
@@ -134,17 +139,17 @@ pub(crate) fn yield_now() {
     loom::thread::yield_now();
 }
 
-/// Time does not pass in a model.
+/// Returns 0: time does not pass in a model.
 pub(crate) fn now() -> Duration {
     Duration::ZERO
 }
 
-/// Here a yield lets all threads run.
+/// Returns true: a yield lets all threads run.
 pub(super) fn yields_to_all() -> bool {
     true
 }
 
-/// Threads have no numbers here.
+/// Returns 0: threads have no numbers in a model.
 pub(super) fn thread_number() -> u32 {
     0
 }

@@ -1,17 +1,18 @@
-//! Platforms without futexes: whoever waits gives its processor away and looks again.
+//! The futex of platforms without futexes: a waiter yields its processor and rechecks the word.
 
 use core::time::Duration;
 
 use super::{Changed, Deadline, Timeout, Wait, WaitAny, WakeOp};
 use crate::atomic::{AtomicU32, Ordering};
 
-/// Looks at `word` while it is `expected`, until `timeout` at most. Without std nobody measures the time, and no
-/// deadline comes.
+/// Yields once if `word` is `expected`. Returns that it was woken, or that `timeout` has passed.
+/// Without std no clock is read, and no deadline comes.
 ///
-/// Returns after each look that others may have used to run, since a word that is stored to and stored back would
-/// hide a wake.
+/// It returns after each yield, in which others may have run, since a word that is stored to and
+/// stored back would hide a wake.
 pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
-    // Relaxed: only decides whether to look again; the caller's own look has the order.
+    // Relaxed: only decides whether to yield; the caller's own check of its condition has the
+    // order.
     if word.load(Ordering::Relaxed) != expected {
         return Wait::Changed;
     }
@@ -22,12 +23,12 @@ pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout:
     }
 }
 
-/// Nobody sleeps here.
+/// Returns 0: no thread sleeps here.
 pub(super) fn wake<const SHARED: bool>(_: *const AtomicU32, _: u32) -> u32 {
     0
 }
 
-/// Nobody sleeps here; says whether they would have been moved.
+/// Compares `from` with `expected`; no thread sleeps here that could be moved.
 ///
 /// # Safety
 /// `from` is alive.
@@ -44,7 +45,7 @@ pub(super) unsafe fn requeue<const SHARED: bool>(
     if word.load(Ordering::Relaxed) == expected { Ok(0) } else { Err(Changed) }
 }
 
-/// Does `op` to `on`.
+/// Does `op` to `on`. Returns 0: no thread sleeps here.
 ///
 /// # Safety
 /// `on` is alive and may be written so.
@@ -60,10 +61,10 @@ pub(super) unsafe fn wake_op<const SHARED: bool>(
     0
 }
 
-/// There is no such call here.
+/// The answer of [`wait_any`]: the platform has no wait for several words.
 pub(super) struct Refused;
 
-/// Refused: the words are looked at in turn.
+/// Refuses, so that the caller looks at the words in turn.
 pub(super) fn wait_any<const SHARED: bool>(_: &[(&AtomicU32, u32)], _: Timeout) -> Result<WaitAny, Refused> {
     Err(Refused)
 }
@@ -76,7 +77,7 @@ pub(crate) fn yield_now() {
     core::hint::spin_loop();
 }
 
-/// A clock that only goes forward; without std it stands still.
+/// Reads a clock that only goes forward; without std it stands still.
 pub(crate) fn now() -> Duration {
     #[cfg(feature = "std")]
     {
@@ -87,12 +88,12 @@ pub(crate) fn now() -> Duration {
     Duration::ZERO
 }
 
-/// Here a yield lets all threads run.
+/// Returns true: a yield lets all threads run.
 pub(super) fn yields_to_all() -> bool {
     true
 }
 
-/// Threads have no numbers here.
+/// Returns 0: threads have no numbers here.
 pub(super) fn thread_number() -> u32 {
     0
 }
