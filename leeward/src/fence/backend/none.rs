@@ -1,4 +1,5 @@
-//! The strategy of platforms without membarrier, and of loom: both halves are full fences. Chosen at compile time.
+//! The strategy of platforms without membarrier, and of loom: both halves are full fences. Chosen
+//! at compile time.
 
 use core::sync::atomic::AtomicU64;
 
@@ -6,14 +7,17 @@ use super::counters::Counters;
 use super::strategy::{Error, Strategy};
 use crate::atomic::{Ordering, fence};
 
+/// The number of heavy fences.
 static ISSUED: AtomicU64 = AtomicU64::new(0);
 
+/// Executes a full fence.
 #[inline(always)]
 pub(super) fn light() {
     // SeqCst: partner of the fences in `heavy`.
     fence(Ordering::SeqCst);
 }
 
+/// Counts a heavy fence; the caller executes it.
 pub(super) fn run() -> Result<(), Error> {
     // Relaxed: a count.
     ISSUED.fetch_add(1, Ordering::Relaxed);

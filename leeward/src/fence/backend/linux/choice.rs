@@ -1,4 +1,7 @@
-//! Which strategy serves the heavy fences of this process: chosen once, lazily, and never silently wrong.
+//! The choice of the strategy that serves the heavy fences of this process: made once, lazily, and
+//! never silently wrong.
+//!
+//! Called by [`fence`](crate::fence)'s functions; calls the strategies.
 
 use core::sync::atomic::AtomicU8;
 
@@ -10,27 +13,31 @@ use super::request::{Request, requested};
 use super::{membarrier, probe, signal};
 use crate::atomic::{Ordering, compiler_fence};
 
-/// 0 = not chosen yet, else an index into `Strategy::ALL` plus one. A plain word: whoever races to choose finds the same.
+/// The strategy in use: 0 = not chosen yet, else an index into `Strategy::ALL` plus one. Threads
+/// that race to choose find the same.
 static CHOSEN: AtomicU8 = AtomicU8::new(0);
 
+/// Executes a compiler fence.
 #[inline(always)]
 pub(in super::super) fn light() {
-    // SeqCst: the compiler may move nothing across; the processor's half is executed by the heavy fence.
+    // SeqCst: the compiler may move nothing across. The heavy fence executes the processor's half.
     compiler_fence(Ordering::SeqCst);
 }
 
+/// Returns the strategy in use, if one was chosen.
 pub(in super::super) fn chosen() -> Option<Strategy> {
-    // Relaxed: every strategy serves every light fence, so nothing depends on which is seen.
+    // Relaxed: every strategy serves every light fence, so nothing depends on which one is seen.
     Strategy::ALL.get(usize::from(CHOSEN.load(Ordering::Relaxed)).wrapping_sub(1)).copied()
 }
 
+/// Makes `strategy` the one in use.
 fn choose(strategy: Strategy) {
     let index = Strategy::ALL.iter().position(|known| *known == strategy).map_or(0, |i| i + 1);
     // Relaxed: as in `chosen`.
     CHOSEN.store(index as u8, Ordering::Relaxed);
 }
 
-/// One heavy fence by the strategy in use, or by the first behind it that works.
+/// Issues one heavy fence by the strategy in use, or by the first other one that works.
 pub(in super::super) fn run() -> Result<(), Error> {
     let first = match chosen() {
         Some(strategy) => strategy,
@@ -39,7 +46,7 @@ pub(in super::super) fn run() -> Result<(), Error> {
     issue(first).or_else(|errno| fall_back(first, errno))
 }
 
-/// One heavy fence by exactly this strategy, counted.
+/// Issues one heavy fence by exactly this strategy, and counts it.
 fn issue(strategy: Strategy) -> Result<(), Errno> {
     let (outcome, served) = match strategy {
         Strategy::MembarrierPrivate => (membarrier::private(), &PRIVATE),
@@ -53,8 +60,8 @@ fn issue(strategy: Strategy) -> Result<(), Errno> {
     outcome
 }
 
-/// `first` was refused: this fence is served by another. The others go on as they are unless the refusal is a lasting
-/// one.
+/// Issues one heavy fence by another strategy than `first`, which was refused. Later fences go on
+/// with `first` if there was no memory, and else with the strategy that served.
 #[cold]
 #[inline(never)]
 fn fall_back(first: Strategy, errno: Errno) -> Result<(), Error> {
@@ -70,17 +77,19 @@ fn fall_back(first: Strategy, errno: Errno) -> Result<(), Error> {
     Err(Error::NoStrategy)
 }
 
-/// Whether the strategy may be tried at all: the kernel names it in its query, and no sandbox kills for asking.
+/// Returns true if the strategy may be tried at all: the kernel names it in its query, and no
+/// sandbox kills for asking.
 fn works(strategy: Strategy) -> bool {
     match strategy {
         Strategy::MembarrierPrivate => probe::asking_is_survived() && membarrier::has_private(),
         Strategy::MembarrierGlobal => probe::asking_is_survived() && membarrier::has_global(),
-        // A process of one thread signals nobody, and would not learn it.
+        // A process of one thread signals no other, and would not learn of a refusal.
         Strategy::Signal => signal::is_allowed(),
         Strategy::Symmetric => false,
     }
 }
 
+/// Chooses a strategy unless one is chosen, and returns the one in use.
 pub(in super::super) fn init() -> Result<Strategy, Error> {
     let in_use = match chosen() {
         Some(strategy) => strategy,
@@ -92,6 +101,7 @@ pub(in super::super) fn init() -> Result<Strategy, Error> {
     }
 }
 
+/// Makes `strategy` the one in use, after issuing one heavy fence by it.
 pub(in super::super) fn force(strategy: Strategy) -> Result<(), Error> {
     if works(strategy) && issue(strategy).is_ok() {
         choose(strategy);
@@ -100,7 +110,7 @@ pub(in super::super) fn force(strategy: Strategy) -> Result<(), Error> {
     Err(Error::Refused(strategy))
 }
 
-/// What `LEEWARD_FENCE` asks for, else the first that works.
+/// Chooses the strategy that `LEEWARD_FENCE` asks for, else the first that works.
 #[cold]
 #[inline(never)]
 fn automatic() -> Result<Strategy, Error> {

@@ -1,28 +1,31 @@
-//! How many heavy fences there were, as [`Counters`] reports them. Counted where they are issued.
+//! The numbers of heavy fences, as [`Counters`] reports them. The strategies count where they issue
+//! a fence.
 
 use core::sync::atomic::AtomicU64;
 
 use super::super::counters::Counters;
 use crate::atomic::Ordering;
 
-/// Served by `membarrier(PRIVATE_EXPEDITED)`.
+/// Fences served by `membarrier(PRIVATE_EXPEDITED)`.
 pub(super) static PRIVATE: AtomicU64 = AtomicU64::new(0);
-/// Served by `membarrier(GLOBAL)`.
+/// Fences served by `membarrier(GLOBAL)`.
 pub(super) static GLOBAL: AtomicU64 = AtomicU64::new(0);
-/// Served by signals.
+/// Fences served by signals.
 pub(super) static SIGNAL: AtomicU64 = AtomicU64::new(0);
-/// Those of the signals that visited the processors.
+/// Times that a signal fence visited the processors.
 pub(super) static VISITS: AtomicU64 = AtomicU64::new(0);
 /// Calls that were refused, and tried again or handed to the next strategy.
 pub(super) static RETRIES: AtomicU64 = AtomicU64::new(0);
-/// Issued for threads of other processes.
+/// Fences issued for threads of other processes.
 pub(super) static PROCESSES: AtomicU64 = AtomicU64::new(0);
 
+/// Adds one to a counter.
 pub(super) fn count(what: &AtomicU64) {
     // Relaxed: a count.
     what.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Reads all counters.
 pub(in super::super) fn counters() -> Counters {
     // Relaxed, all: counts.
     let read = |count: &AtomicU64| count.load(Ordering::Relaxed);

@@ -1,10 +1,11 @@
-//! The environment as the process was started with it. Called by [`request`](super::request), and by the child that
-//! [`probe`](super::probe) makes.
+//! The environment with which the process was started.
+//!
+//! Called by [`request`](super::request), and by the child that [`probe`](super::probe) makes.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// Calls `see` with each byte of the environment, until that returns false, and with a 0 at the
+/// Calls `see` with each byte of the environment until `see` returns false, and with a 0 at the
 /// end.
 pub(super) fn each_byte(mut see: impl FnMut(u8) -> bool) -> Result<(), Errno> {
     let file = rustix::fs::open(c"/proc/self/environ", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;

@@ -1,14 +1,18 @@
 //! The two strategies that are a system call: what a refusal means, and what is tried again.
+//!
+//! Called by [`choice`](super::choice), and by `processes`.
 
 use rustix::io::Errno;
 use rustix::thread::{MembarrierCommand as Command, MembarrierQuery, membarrier, membarrier_query};
 
 use super::counts::{RETRIES, count};
 
-/// How often a call that the kernel had no memory for is tried again before the next strategy serves.
+/// The number of times that a call is tried for which the kernel has no memory, before the next
+/// strategy serves.
 const ENOMEM_TRIES: u32 = 4;
 
-/// One expedited barrier; registers first where the kernel says that we are not registered.
+/// Issues one expedited barrier; registers the process first if the kernel says that it is not
+/// registered.
 pub(super) fn private() -> Result<(), Errno> {
     match expedited() {
         // Never registered, or the registration was lost (checkpoint and restore).
@@ -21,26 +25,29 @@ pub(super) fn private() -> Result<(), Errno> {
     }
 }
 
+/// Issues one expedited barrier.
 fn expedited() -> Result<(), Errno> {
     persist(Command::PrivateExpedited)
 }
 
-/// One barrier over every thread of the machine.
+/// Issues one barrier over every thread of the machine.
 pub(super) fn global() -> Result<(), Errno> {
     persist(Command::Global)
 }
 
-/// Whether the kernel says that it knows the private command. False where the query itself is refused.
+/// Returns true if the kernel says that it knows the private command; false also where the query is
+/// refused.
 pub(super) fn has_private() -> bool {
     membarrier_query().contains(MembarrierQuery::PRIVATE_EXPEDITED)
 }
 
-/// The same for the global command.
+/// Returns true if the kernel says that it knows the global command; false also where the query is
+/// refused.
 pub(super) fn has_global() -> bool {
     membarrier_query().contains(MembarrierQuery::GLOBAL)
 }
 
-/// The call, again while the kernel has no memory for it.
+/// Makes the call, up to [`ENOMEM_TRIES`] times while the kernel has no memory for it.
 pub(super) fn persist(command: Command) -> Result<(), Errno> {
     for _ in 1..ENOMEM_TRIES {
         match membarrier(command) {

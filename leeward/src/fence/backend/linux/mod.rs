@@ -1,5 +1,5 @@
-//! Linux's heavy fences: chosen once, at run time ([`choice`]), among the kernel's barriers ([`membarrier`]) and
-//! signals ([`signal`]).
+//! Linux's heavy fences: chosen once, at run time ([`choice`]), among the kernel's barriers
+//! ([`membarrier`]) and signals ([`signal`]).
 
 mod choice;
 mod counts;
@@ -10,6 +10,7 @@ mod probe;
 pub(crate) mod processes;
 mod request;
 mod signal;
+mod threads;
 mod visit;
 
 pub(super) use choice::{chosen, force, init, light, run};

@@ -1,13 +1,15 @@
-//! Whether a sandbox kills for asking: found out by a child, where there is a sandbox at all.
+//! The question whether a sandbox kills for a system call: asked by a child, where there is a
+//! sandbox.
 //!
 //! A seccomp filter may answer `membarrier`, or the opening of a file, with `SECCOMP_RET_KILL`,
 //! which nothing in the process survives. So, where `prctl(PR_GET_SECCOMP)` says that a filter is
-//! in force, a child process makes the calls first and the parent looks at how it ended; if it was
-//! killed, one child for each kind of call. Without a filter, nothing is probed. The child is made
-//! by the raw `clone` call with no exit signal: no fork handler runs, no `SIGCHLD` is sent, and no
-//! `wait` of the program's can reap it. It shares no memory (a core dump of a child that shares it
-//! takes the parent along on kernels before 5.16), so it costs what a fork of this process costs,
-//! once; [`force`](crate::fence::force) of the signals avoids the question altogether.
+//! in force, a child process makes the calls first, and the parent looks at how the child ended; if
+//! it was killed, one child for each kind of call finds out which. Without a filter, nothing is
+//! probed. The child is made by the raw `clone` call with no exit signal: no fork handler runs, no
+//! `SIGCHLD` is sent, and no `wait` of the program's can reap it. It shares no memory (a core dump
+//! of a child that shares it kills the parent on kernels before 5.16), so it costs what a fork of
+//! this process costs, once. [`force`](crate::fence::force) of the signal strategy avoids the
+//! question altogether.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -16,29 +18,29 @@ use rustix::thread::MembarrierCommand as Command;
 use super::environ;
 
 const UNKNOWN: u8 = 0;
-/// The question was asked.
+/// Bit of the answer: the question was asked.
 const ASKED: u8 = 1;
-/// Opening and reading a file is survived.
+/// Bit of the answer: opening and reading a file is survived.
 const READS: u8 = 2;
-/// Calling `membarrier` is survived.
+/// Bit of the answer: calling `membarrier` is survived.
 const FENCES: u8 = 4;
 
-/// `UNKNOWN`, or `ASKED` with what is survived.
+/// The answer: `UNKNOWN`, or `ASKED` with a bit for each kind of call that is survived.
 static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// Whether membarrier may be called without being killed for it. Asked once; the answer stays.
+/// Returns true if the process is not killed for calling membarrier. Asked once; the answer stays.
 pub(super) fn asking_is_survived() -> bool {
     answer() & FENCES != 0
 }
 
-/// Whether the environment may be read without being killed for it. Asked once, together with the
-/// other.
+/// Returns true if the process is not killed for reading its environment. Asked once, together with
+/// [`asking_is_survived`]'s question.
 pub(super) fn reading_is_survived() -> bool {
     answer() & READS != 0
 }
 
 fn answer() -> u8 {
-    // Relaxed, both: whoever races finds the same answer.
+    // Relaxed, both: threads that race find the same answer.
     let mut answer = ANSWER.load(Ordering::Relaxed);
     if answer == UNKNOWN {
         answer = ask();
@@ -47,6 +49,7 @@ fn answer() -> u8 {
     answer
 }
 
+/// Finds the answer out: by children, if a filter is in force.
 fn ask() -> u8 {
     if !filtered() || child_survives(READS | FENCES) {
         return ASKED | READS | FENCES;
@@ -54,17 +57,17 @@ fn ask() -> u8 {
     [READS, FENCES].into_iter().filter(|&what| child_survives(what)).fold(ASKED, |answer, what| answer | what)
 }
 
-/// Whether a seccomp filter is in force for this thread, or may be.
+/// Returns true if a seccomp filter is, or may be, in force for this thread.
 fn filtered() -> bool {
     let errno = crate::process::Errno::save();
     // SAFETY: PR_GET_SECCOMP reads one number of the calling thread and takes no pointer.
     let mode = unsafe { libc::prctl(libc::PR_GET_SECCOMP) };
     errno.restore();
-    // Also where the question itself is refused.
+    // True also where the question itself is refused.
     mode != 0
 }
 
-/// Lets a child make the calls, and tells whether it came back by itself.
+/// Lets a child make the calls. Returns true if the child ended by itself.
 fn child_survives(what: u8) -> bool {
     let errno = crate::process::Errno::save();
     let survived = spawn_and_wait(what);
@@ -73,20 +76,20 @@ fn child_survives(what: u8) -> bool {
 }
 
 fn spawn_and_wait(what: u8) -> bool {
-    // SAFETY: no flag is set, so the child is a copy of this thread alone on memory of its own, as fork makes one; it
-    // only makes raw system calls and ends.
+    // SAFETY: no flag is set, so the child is a copy of this thread alone on memory of its own, as
+    // after a fork; it only makes raw system calls and ends.
     let child = unsafe { libc::syscall(libc::SYS_clone, 0 as libc::c_ulong, 0, 0, 0, 0) };
     match child {
         0 => ask_and_end(what),
-        // Refused: we cannot find out, so we do not ask.
+        // Refused: this cannot be found out, so the calls are not made.
         -1 => false,
         child => ended_well(child as libc::pid_t),
     }
 }
 
-/// In the child: the calls that the parent means to make.
+/// Makes the calls that the parent means to make, in the child, and ends the child.
 fn ask_and_end(what: u8) -> ! {
-    // A refusal by an error number is survived, and is the caller's to answer.
+    // A refusal by an error number is survived; the parent answers it.
     if what & READS != 0 {
         let _ = environ::each_byte(|_| true);
     }
@@ -104,6 +107,7 @@ fn ask_and_end(what: u8) -> ! {
     }
 }
 
+/// Waits for the child. Returns true if it ended by itself.
 fn ended_well(child: libc::pid_t) -> bool {
     let mut status = 0;
     loop {

@@ -1,9 +1,12 @@
-//! The heavy half that reaches other processes: `membarrier(GLOBAL_EXPEDITED)`, Linux 4.16, for words in shared memory.
+//! The heavy half that reaches other processes, for words in shared memory:
+//! `membarrier(GLOBAL_EXPEDITED)`, Linux 4.16.
 //!
-//! It executes a full fence in every thread of every process that has *registered*; a process that has not is passed over without a word.
-//! So both sides have to agree: whoever relies on a light fence towards other processes registers before, by [`join`], and does without where that
-//! is refused. A registration is the address space's: children of `fork` and raw `clone` have it, `execve` ends it (looked at on
-//! Linux 6.18). Checkpoint and restore lose it, and nobody is told. Called by robust locks.
+//! It executes a full fence in every thread of every process that has *registered*, and passes over
+//! all other processes silently. So both sides must agree: a process that relies on a light fence
+//! towards others registers before, by [`join`], and does without where that is refused. A
+//! registration belongs to the address space: children of `fork` and raw `clone` have it, `execve`
+//! ends it (observed on Linux 6.18). Checkpoint and restore lose it, and no process is told. Called
+//! by robust locks.
 
 use core::sync::atomic::AtomicU8;
 
@@ -18,20 +21,21 @@ const UNASKED: u8 = 0;
 const JOINED: u8 = 1;
 const REFUSED: u8 = 2;
 
-/// Copied by a fork, as the registration is.
+/// The outcome of [`join`]. A fork copies it, as it does the registration.
 static ASKED: AtomicU8 = AtomicU8::new(UNASKED);
 
-/// Registers this process: from now on [`heavy`] of any process reaches its threads. False where that is refused.
+/// Registers this process: from now on [`heavy`] of any process reaches its threads. Returns false
+/// if that is refused.
 ///
-/// Asks the kernel once; with other threads running that may take milliseconds.
+/// The kernel is asked once; while other threads run that may take milliseconds.
 #[cold]
 pub(crate) fn join() -> bool {
-    // Relaxed, both: whoever registers twice is registered.
+    // Relaxed, both: a process that registers twice is registered.
     match ASKED.load(Ordering::Relaxed) {
         UNASKED => {
             let answer = match try_both() {
                 Ok(()) => JOINED,
-                // There may be memory the next time.
+                // Not an answer to keep: there may be memory the next time.
                 Err(Errno::NOMEM) => return false,
                 Err(_) => REFUSED,
             };
@@ -42,7 +46,7 @@ pub(crate) fn join() -> bool {
     }
 }
 
-/// A kernel that registers but does not fence would be one that is of no use.
+/// Registers, and issues one fence: a kernel that registers and does not fence is of no use.
 fn try_both() -> Result<(), Errno> {
     if !probe::asking_is_survived() {
         return Err(Errno::NOSYS);
@@ -51,10 +55,11 @@ fn try_both() -> Result<(), Errno> {
     membarrier::persist(Command::GlobalExpedited)
 }
 
-/// A full fence here and, before it returns, one in every thread of every process that has joined. False where that is refused:
-/// then nothing is promised.
+/// Executes a full fence in the caller and, before it returns, one in every thread of every process
+/// that has joined. Returns false if that is refused: then nothing is promised.
 ///
-/// Some microseconds, and an interrupt to each processor that runs such a thread. errno is as it was.
+/// It costs some microseconds, and an interrupt to each processor that runs such a thread. errno is
+/// left as it was.
 #[cold]
 pub(crate) fn heavy() -> bool {
     // SeqCst, both: the caller's own half, as in `fence::heavy`.

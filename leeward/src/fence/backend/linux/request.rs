@@ -1,10 +1,10 @@
-//! The strategy that `LEEWARD_FENCE` asks for, as the process was started: read once, from
-//! `/proc/self/environ`.
+//! The strategy that `LEEWARD_FENCE` asks for, read once from `/proc/self/environ`, as the process
+//! was started.
 //!
-//! Not from the environment that the program has by now: std copies what it finds there to the
-//! heap, and the first heavy fence may be that of a lock inside the global allocator; the C
-//! library's `getenv` races with whoever changes the environment. What the kernel shows is what the
-//! process was started with, and nothing is allocated. Called by [`choice`](super::choice).
+//! The environment that the program has by now is not read. The standard library copies what it
+//! finds there to the heap, and the first heavy fence may be that of a lock inside the global
+//! allocator; the C library's `getenv` races with threads that change the environment. The kernel's
+//! file needs no allocation. Called by [`choice`](super::choice).
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -12,30 +12,32 @@ use super::super::strategy::Strategy;
 use super::environ::each_byte;
 use super::probe;
 
-/// What the variable says.
+/// A value of the variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Request {
-    /// It is not set, or empty, or `auto`; or nobody can tell.
+    /// The variable is not set, empty, `auto`, or cannot be read.
     None,
+    /// The variable names this strategy.
     Named(Strategy),
-    /// No strategy of this platform has that name.
+    /// The variable holds a name that no strategy of this platform has.
     Unknown,
 }
 
 const NAME: &[u8] = b"LEEWARD_FENCE=";
-/// Longer than any strategy's name.
+/// The length of the buffer for the value: longer than any strategy's name.
 const LONGEST: usize = 32;
 
 const UNREAD: u8 = 0;
 const NONE: u8 = 1;
 const UNKNOWN: u8 = 2;
-/// The strategy of index 0; further ones follow.
+/// The number of the strategy of index 0; those of the further ones follow.
 const FIRST: u8 = 3;
 
-/// The answer, by the numbers above. Whoever races to read finds the same.
+/// The answer, by the numbers above. Threads that race to read find the same.
 static ANSWER: AtomicU8 = AtomicU8::new(UNREAD);
 
-/// What was asked for. Allocates nothing and takes no lock; errno is as it was.
+/// Returns what `LEEWARD_FENCE` asks for. Allocates nothing and takes no lock; errno is left as it
+/// was.
 pub(super) fn requested() -> Request {
     // Relaxed, both: a number that stands for itself.
     let mut answer = ANSWER.load(Ordering::Relaxed);
@@ -50,6 +52,7 @@ pub(super) fn requested() -> Request {
     }
 }
 
+/// Converts a request to its number.
 fn number_of(request: Request) -> u8 {
     match request {
         Request::None => NONE,
@@ -61,6 +64,7 @@ fn number_of(request: Request) -> u8 {
     }
 }
 
+/// Reads the variable, unless a sandbox kills for that.
 fn read() -> Request {
     if !probe::reading_is_survived() {
         return Request::None;
@@ -72,12 +76,13 @@ fn read() -> Request {
     }
 }
 
-/// Where in the environment, entries that end with 0, the reading has come.
+/// The state of a search through the environment, whose entries end with 0.
 struct Search {
-    /// Bytes of this entry so far, of which each is that of `NAME`.
+    /// The number of bytes, from the entry's beginning, that agree with `NAME`.
     agreeing: usize,
-    /// This entry is another variable.
+    /// True if this entry is another variable.
     is_other: bool,
+    /// True if the variable's value is complete.
     is_found: bool,
     value: [u8; LONGEST],
     length: usize,
@@ -88,8 +93,8 @@ impl Search {
         Search { agreeing: 0, is_other: false, is_found: false, value: [0; LONGEST], length: 0 }
     }
 
-    /// Takes the next byte; false when the variable's value is known to its end. The first of
-    /// several counts.
+    /// Takes the next byte. Returns false when the variable's value is complete: of several entries
+    /// the first counts.
     fn feed(&mut self, byte: u8) -> bool {
         if byte == 0 {
             self.is_found = self.agreeing == NAME.len();
@@ -109,6 +114,7 @@ impl Search {
         !self.is_found
     }
 
+    /// Returns what the value asks for.
     fn answer(&self) -> Request {
         if !self.is_found {
             return Request::None;

@@ -1,59 +1,63 @@
-//! A heavy fence made of signals: every thread of the process runs a handler that executes a full fence and answers.
+//! A heavy fence made of signals: every thread of the process runs a handler that executes a full
+//! fence and answers.
 //!
-//! Works wherever a process may signal itself. The threads are listed from `/proc/self/task` and interrupted in
-//! batches; then they are listed again, until a listing shows nobody new: a thread that was started meanwhile by one
-//! that had not answered yet may have been missed, and one started by a thread that *had* answered begins behind its
-//! starter's fence.
+//! It works wherever a process may signal itself. The [`threads`](super::threads) are listed and
+//! interrupted in batches; then they are listed again, until a listing shows no new thread. A
+//! thread that was started meanwhile by one that had not answered yet may have been missed; one
+//! started by a thread that *had* answered begins after its starter's fence.
 //!
 //! The signal is `SIGURG`, whose default action is to do nothing. A signal that is pending for a
-//! thread which calls `execve` stays pending in the new program, and that has no handler: a
-//! real-time signal would end it. A program that handles `SIGURG` itself is given a real-time
-//! signal all the same: the first whose disposition is the default, counted down from `SIGRTMAX -
-//! 2`.
+//! thread which calls `execve` stays pending in the new program, which has no handler for it: a
+//! real-time signal would end that program. A program that handles `SIGURG` itself gets a real-time
+//! signal all the same: the first whose disposition is the default, counted down from
+//! `SIGRTMAX - 2`.
 //!
-//! The handler finds by its thread's number what answer is awaited of it. So one signal serves any
-//! number of fences: a thread whose `SIGURG` is pending is sent no second one, and answers the
+//! The handler finds by its thread's number which answer is awaited from it. So one signal serves
+//! any number of fences: a thread whose `SIGURG` is pending is sent no second one, and answers the
 //! fence that waits when it runs. A thread that blocks a real-time signal collects one for each
 //! fence, until it unblocks the signal, or until the user's limit of pending signals
 //! (`RLIMIT_SIGPENDING`) is reached and the processors are visited at once.
+//!
+//! Called by [`choice`](super::choice); calls [`visit`] where a thread does not answer.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use core::time::Duration;
 
-use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::io::Errno;
 use rustix::thread::Pid;
 
 use super::counts::{VISITS, count};
+use super::threads::{count_threads, each_thread, queue_signal};
 use super::visit;
 use crate::atomic::{Ordering, fence};
 use crate::futex::{self, Private, Timeout};
-use crate::mutant::{check, mutated, step};
+use crate::mutant::{mutated, step};
 use crate::process::fork::{self, Hook, Mend};
 use crate::raw::Mutex;
 
-/// Threads that are interrupted at a time: the places in `AWAITED` and `ANSWERED`.
+/// The number of threads that are interrupted at a time, and of places in `AWAITED` and `ANSWERED`.
 const BATCH: usize = 256;
-/// How long a batch may take before the processors are visited instead: a thread that blocks the signal never
-/// answers.
+/// The time that a batch may take before the processors are visited instead: a thread that blocks
+/// the signal never answers.
 const ANSWER_LIMIT: Duration = Duration::from_millis(10);
 
-/// One signal fence at a time.
+/// The lock under which one signal fence runs at a time.
 static LOCK: Mutex = <Mutex>::new();
 /// The signal in use; 0 = none chosen yet.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// By place: the thread of which an answer is awaited, or was in an earlier round.
+/// By place: the thread whose answer is awaited, or was in an earlier round.
 static AWAITED: [AtomicI32; BATCH] = [const { AtomicI32::new(0) }; BATCH];
-/// By place: the last [`answer_of`] a thread that found itself there.
+/// By place: the last answer ([`answer_of`]) of a thread that found itself there.
 static ANSWERED: [AtomicU64; BATCH] = [const { AtomicU64::new(0) }; BATCH];
-/// Changes with every answer; where the caller sleeps.
+/// The number of answers, which changes with each; the word on which the caller sleeps.
 static ANSWERS: AtomicU32 = AtomicU32::new(0);
-/// The round that runs.
+/// The number of the round that runs.
 static ROUND: AtomicU32 = AtomicU32::new(0);
 
-/// The lock, in the child of a fork: a thread that the child does not have may have taken it.
+/// The item that resets the lock in the child of a fork: a thread that is not in the child may have
+/// taken it.
 struct LockInChild(Hook);
 
 static LOCK_IN_CHILD: LockInChild = LockInChild(Hook::new());
@@ -68,7 +72,8 @@ impl Mend for LockInChild {
     }
 }
 
-/// Whether the own threads can be listed and signalled, or the processors be visited.
+/// Returns true if the threads of this process can be listed and signalled, or the processors
+/// visited.
 pub(super) fn is_allowed() -> bool {
     let errno = crate::process::Errno::save();
     let may_signal = queue_signal(rustix::thread::gettid().as_raw_nonzero().get(), 0).is_ok();
@@ -82,50 +87,56 @@ pub(super) fn interrupt_all() -> Result<(), Errno> {
     let errno = crate::process::Errno::save();
     fork::watch(&LOCK_IN_CHILD);
     LOCK.lock();
-    // No signal is left, or a sandbox refuses to have one handled: the other cure.
-    let outcome = number().map_or_else(|_| visit_all(), interrupt_until_nobody_is_new);
-    // SAFETY: locked above.
+    // Where no signal is left, or a sandbox refuses to have one handled, the processors are
+    // visited.
+    let outcome = number().map_or_else(|_| visit_all(), interrupt_until_none_is_new);
+    // SAFETY: this thread locked it above.
     unsafe { LOCK.unlock() };
     errno.restore();
     outcome
 }
 
-/// How often to list before the processors are visited instead: threads may come and go faster than they can be
-/// listed.
+/// The number of listings before the processors are visited instead: threads may come and go faster
+/// than they can be listed.
 const LISTINGS: u32 = 32;
 
-/// Lists and interrupts until a listing that is known to be whole holds only threads that were interrupted already.
-fn interrupt_until_nobody_is_new(signal: c_int) -> Result<(), Errno> {
+/// Lists and interrupts threads until a listing that is known to be whole holds only threads that
+/// were interrupted already.
+fn interrupt_until_none_is_new(signal: c_int) -> Result<(), Errno> {
     let mut known = Known::new();
     for _ in 0..LISTINGS {
         let before = count_threads();
         let Some(pass) = Pass::run(signal, &mut known)? else { return visit_all() };
-        // A listing skips threads when others exit meanwhile: it is whole if as many were there before and after.
+        // A listing skips threads when others exit meanwhile. It is whole if as many threads as it
+        // holds were there before and after.
         let whole = before == Some(pass.listed) && count_threads() == before;
-        if (whole && !pass.anybody_new) || mutated!(signal_second_listing) {
+        if (whole && !pass.found_new) || mutated!(signal_second_listing) {
             return Ok(());
         }
     }
     visit_all()
 }
 
-/// One listing, and what it found.
+/// A listing whose new threads were interrupted.
 struct Pass {
+    /// The number of threads in the listing.
     listed: u64,
-    anybody_new: bool,
+    /// True if one of them was new.
+    found_new: bool,
 }
 
 impl Pass {
-    /// Interrupts whoever is new and waits for the answers. None if this cannot be done with signals: nobody can be
-    /// listed, a signal was refused, or there are more threads than `Known` can tell apart.
+    /// Lists the threads, interrupts the new ones and waits for their answers. Returns `None` if
+    /// that cannot be done with signals: the threads cannot be listed, a signal was refused, or
+    /// there are more threads than `Known` can tell apart.
     fn run(signal: c_int, known: &mut Known) -> Result<Option<Pass>, Errno> {
-        let mut pass = Pass { listed: 0, anybody_new: false };
+        let mut pass = Pass { listed: 0, found_new: false };
         let mut batch = Batch::begin(signal);
         let mut outcome = Ok(());
         let listed = each_thread(&mut |thread| {
             pass.listed += 1;
             if outcome.is_ok() && known.insert(thread) {
-                pass.anybody_new = true;
+                pass.found_new = true;
                 if batch.is_full() {
                     outcome = batch.finish();
                     batch = Batch::begin(signal);
@@ -141,19 +152,14 @@ impl Pass {
     }
 }
 
-/// How many threads the process has, by the links of its folder of threads.
-fn count_threads() -> Option<u64> {
-    let folder = rustix::fs::stat(c"/proc/self/task").ok()?;
-    (folder.st_nlink as u64).checked_sub(2)
-}
-
-/// The other cure, which needs nobody's answer.
+/// Visits the processors: the fallback, which needs no thread's answer.
 fn visit_all() -> Result<(), Errno> {
     count(&VISITS);
     if visit::every_processor(|see| each_thread(see)) { Ok(()) } else { Err(Errno::PERM) }
 }
 
-/// The threads that were interrupted during this fence: a small open hash table on the stack.
+/// The set of threads that were interrupted during this fence: a small open hash table on the
+/// stack.
 struct Known {
     threads: [i32; Known::ROOM],
     count: usize,
@@ -164,13 +170,13 @@ impl Known {
     const ROOM: usize = 4096;
 
     fn new() -> Known {
-        // Oneself is fenced by the caller of this module.
+        // The calling thread is known: the caller of this module executes its fences.
         let mut known = Known { threads: [0; Self::ROOM], count: 0, overflowed: false };
         known.insert(rustix::thread::gettid());
         known
     }
 
-    /// Whether the thread is new.
+    /// Adds a thread. Returns true if it is new.
     fn insert(&mut self, thread: Pid) -> bool {
         let thread = thread.as_raw_nonzero().get();
         if self.count == Self::ROOM - 1 {
@@ -190,7 +196,7 @@ impl Known {
     }
 }
 
-/// Some threads, each with a place of its own for the answer.
+/// A batch of threads that were signalled, each with a place of its own for the answer.
 struct Batch {
     signal: c_int,
     round: u32,
@@ -198,15 +204,16 @@ struct Batch {
     len: usize,
 }
 
-/// What `thread` leaves at its place once it has executed a fence that came after the beginning of
-/// `round`. Never 0.
+/// Returns the answer that `thread` leaves at its place once it has executed a fence after the
+/// beginning of `round`. Never 0.
 const fn answer_of(thread: i32, round: u32) -> u64 {
     (round as u64) << 32 | thread as u64
 }
 
 impl Batch {
+    /// Begins a round.
     fn begin(signal: c_int) -> Batch {
-        // Relaxed: only the holder of the lock counts rounds.
+        // Relaxed: only the holder of the lock writes the round.
         let round = ROUND.load(Ordering::Relaxed).wrapping_add(1);
         // Release: partner of the acquire in `answer`. A thread that sees this round executes its
         // fence after the one that the caller of this module has executed.
@@ -218,9 +225,10 @@ impl Batch {
         self.len == BATCH
     }
 
+    /// Gives `thread` a place and signals it, unless it ended.
     fn send(&mut self, thread: Pid) -> Result<(), Errno> {
         let thread = thread.as_raw_nonzero().get();
-        // Relaxed: this round's answer comes after the signal. The store forgets an answer that the
+        // Relaxed: this round's answer comes after the signal. The store clears an answer that the
         // same thread gave here 2^32 rounds ago, in a round of the same number.
         ANSWERED[self.len].store(0, Ordering::Relaxed);
         // Release: partner of the acquire in `answer`, whose store comes after the one above.
@@ -231,13 +239,13 @@ impl Batch {
                 self.len += 1;
                 Ok(())
             }
-            // It ended: all its accesses are done.
+            // The thread ended: all its accesses are done.
             Err(Errno::SRCH) => Ok(()),
             Err(other) => Err(other),
         }
     }
 
-    /// Waits for every answer; threads that ended owe none.
+    /// Waits for the answer of every thread that has not ended.
     fn finish(&mut self) -> Result<(), Errno> {
         if mutated!(signal_answer) {
             return Ok(());
@@ -245,12 +253,13 @@ impl Batch {
         let deadline = futex::now() + ANSWER_LIMIT;
         for place in 0..self.len {
             while !self.answered(place) {
-                // Acquire: what is counted here was answered before.
+                // Acquire: partner of the release in `answer`. An answer that is counted here is
+                // seen below.
                 let seen = ANSWERS.load(Ordering::Acquire);
                 if self.answered(place) {
                     break;
                 }
-                // By the clock: signals may cut each sleep short.
+                // The clock decides, since signals may cut each sleep short.
                 let left = deadline.saturating_sub(futex::now());
                 if left.is_zero() {
                     return visit_all();
@@ -261,18 +270,21 @@ impl Batch {
         Ok(())
     }
 
+    /// Returns true if the thread at `place` has answered, or ended.
     fn answered(&self, place: usize) -> bool {
         let thread = self.threads[place];
-        // Acquire: partner of the handler's release; its thread's earlier accesses happen before ours that follow.
-        // A thread that is gone answers no more; its number may be another's by now, which the next listing shows.
+        // Acquire: partner of the handler's release: its thread's earlier accesses happen before
+        // ours that follow. A thread that ended answers no more; another thread may have its number
+        // by now, which the next listing shows.
         ANSWERED[place].load(Ordering::Acquire) == answer_of(thread, self.round)
             || queue_signal(thread, 0) == Err(Errno::SRCH)
     }
 }
 
-/// The handler: fence, answer, wake. Touches nothing that is not an atomic of ours, and leaves errno alone.
+/// Handles the signal: executes a full fence, answers, and wakes the caller of the fence. It
+/// accesses only atomics of this file, and leaves errno as it was.
 ///
-/// It does so whoever sent the signal: a fence that is over, or another process.
+/// It does the same for any signal: also that of a fence that is over, or of another process.
 extern "C" fn answer(_: c_int) {
     let errno = crate::process::Errno::save();
     // Acquire: partner of the release in `Batch::begin`: the fence below comes after that round's
@@ -282,22 +294,23 @@ extern "C" fn answer(_: c_int) {
     fence(Ordering::SeqCst);
     let thread = rustix::thread::gettid().as_raw_nonzero().get();
     // Acquire: partner of the release in `Batch::send`. The place may be this thread's from an
-    // earlier round, and another thread's a moment later: that one's answer bears another number,
-    // so this one is not taken for it. (If this one overwrites it, the fence visits the
+    // earlier round, and another thread's a moment later. That thread's answer has another number,
+    // so this answer is not taken for it. (If this answer overwrites it, the fence visits the
     // processors.)
     if let Some(place) = AWAITED.iter().position(|awaited| awaited.load(Ordering::Acquire) == thread) {
         // Release: partner of the acquire in `answered`.
         ANSWERED[place].store(answer_of(thread, round), Ordering::Release);
-        // Release: as above, for whoever counts answers.
+        // Release: as above; partner of the acquire in `finish`.
         ANSWERS.fetch_add(1, Ordering::Release);
         futex::wake(&ANSWERS, 1);
     }
     errno.restore();
 }
 
-/// The signal; chosen and installed at the first call, and again if somebody has taken it from us since.
+/// Returns the signal. It is chosen, and the handler installed, at the first call, and again if the
+/// program has replaced the handler since.
 fn number() -> Result<c_int, Errno> {
-    // Relaxed, both: written by holders of the lock only.
+    // Relaxed, both: only holders of the lock access it.
     let chosen = SIGNAL.load(Ordering::Relaxed);
     if chosen != 0 && disposition(chosen).is_some_and(|action| action.sa_sigaction == handler()) {
         return Ok(chosen);
@@ -307,22 +320,25 @@ fn number() -> Result<c_int, Errno> {
     Ok(chosen)
 }
 
+/// Returns the handler as `sigaction` takes it.
 fn handler() -> libc::sighandler_t {
     let handler: extern "C" fn(c_int) = answer;
     handler as libc::sighandler_t
 }
 
+/// Returns what the process does with `signal` now.
 fn disposition(signal: c_int) -> Option<libc::sigaction> {
     let mut current = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a null new action only reads; `current` is ours to write.
+    // SAFETY: a null new action only reads; `current` is a local variable.
     let asked = unsafe { libc::sigaction(signal, core::ptr::null(), current.as_mut_ptr()) };
-    // SAFETY: zeroed is a valid sigaction (integers and an optional function), and the call may have filled it.
+    // SAFETY: zeroed is a valid sigaction (integers and an optional function), and the call may
+    // have filled it.
     let current = unsafe { current.assume_init() };
     (asked == 0).then_some(current)
 }
 
-/// Takes the first signal that the program does not handle: `SIGURG`, then the real-time ones, from
-/// above.
+/// Installs the handler for the first signal that the program does not handle: `SIGURG`, then the
+/// real-time ones, from above.
 fn install() -> Result<c_int, Errno> {
     let urgent = (!mutated!(signal_survives_execve)).then_some(libc::SIGURG);
     for signal in urgent.into_iter().chain((libc::SIGRTMIN()..=libc::SIGRTMAX() - 2).rev()) {
@@ -338,67 +354,4 @@ fn install() -> Result<c_int, Errno> {
         }
     }
     Err(Errno::BUSY)
-}
-
-/// Whether `/proc` knows this process by the number that it has here. In a pid namespace of its own under the outer one's `/proc` (`unshare --pid`)
-/// it does not, nor its threads.
-fn numbers_are_ours() -> bool {
-    let mut room = [MaybeUninit::<u8>::uninit(); 16];
-    let Ok((digits, _)) = rustix::fs::readlinkat_raw(rustix::fs::CWD, c"/proc/self", &mut room) else { return false };
-    let number = core::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
-    number == Some(rustix::process::getpid().as_raw_nonzero().get())
-}
-
-/// Calls `see` with every thread of the process. False if they cannot be listed by the numbers that they have here.
-fn each_thread(see: &mut dyn FnMut(Pid)) -> bool {
-    if check!(signal_numbers, !numbers_are_ours()) {
-        return false;
-    }
-    let Ok(folder) =
-        rustix::fs::open(c"/proc/self/task", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-    else {
-        return false;
-    };
-    let mut room = [MaybeUninit::<u8>::uninit(); 4096];
-    let mut entries = RawDir::new(&folder, &mut room);
-    while let Some(entry) = entries.next() {
-        let Ok(entry) = entry else { return false };
-        let number = entry.file_name().to_str().ok().and_then(|name| name.parse().ok());
-        if let Some(thread) = number.and_then(Pid::from_raw) {
-            see(thread);
-        }
-    }
-    true
-}
-
-/// The head of a `siginfo_t` as `rt_tgsigqueueinfo` takes it, padded to its whole size.
-#[repr(C)]
-struct QueuedInfo {
-    signo: c_int,
-    errno: c_int,
-    code: c_int,
-    queued: Queued,
-    rest: [u64; 12],
-}
-
-#[repr(C)]
-struct Queued {
-    pid: libc::pid_t,
-    uid: libc::uid_t,
-    value: usize,
-}
-
-const _: () = assert!(size_of::<QueuedInfo>() >= size_of::<libc::siginfo_t>());
-
-/// Queues `signal` to one thread of this process; signal 0 only asks whether it is there.
-fn queue_signal(thread: i32, signal: c_int) -> Result<(), Errno> {
-    let pid = rustix::process::getpid().as_raw_nonzero().get();
-    let queued = Queued { pid, uid: rustix::process::getuid().as_raw(), value: 0 };
-    let info = QueuedInfo { signo: signal, errno: 0, code: libc::SI_QUEUE, queued, rest: [0; 12] };
-    // SAFETY: `info` is as large as the kernel's siginfo_t and outlives the call, which only reads it.
-    let sent = unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, thread, signal, &raw const info) };
-    match sent {
-        0 => Ok(()),
-        _ => Err(Errno::from_raw_os_error(crate::process::Errno::save().number())),
-    }
 }

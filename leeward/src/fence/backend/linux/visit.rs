@@ -1,18 +1,22 @@
-//! Reaching threads that take no signal: the caller moves itself over every processor on which they may run.
+//! Threads that take no signal are reached here: the caller moves itself over every processor on
+//! which they may run.
 //!
-//! Why that is a heavy fence. The scheduler puts a full barrier into every context switch. Take a thread `T` that
-//! runs on processor `k` when we start: either it is still there when we arrive, and we can only run because it was
-//! switched out; or it left before, by a switch. Either way it passed a full barrier within the call. A thread that
-//! is not running had its barrier when it was switched out, and if it is switched in before we return, on a processor
-//! that we have been on, the run queue's lock orders our switch before its. So all that is needed is to have run once
-//! on every processor that any thread of the process may use.
+//! Why that is a heavy fence. The scheduler executes a full barrier in every context switch. Take a
+//! thread `T` that runs on processor `k` when the caller starts: either it is still there when the
+//! caller arrives, which can only run because `T` was switched out; or it left before, by a switch.
+//! Either way `T` passed a full barrier within the call. A thread that is not running had its
+//! barrier when it was switched out. If it is switched in before the call returns, on a processor
+//! that the caller has visited, the run queue's lock orders the caller's switch before the
+//! thread's. So all that is needed is that the caller runs once on every processor that any thread
+//! of the process may use.
 //!
-//! That the system takes the new affinity is not believed alone. A processor counts as visited when
-//! the system says that the caller runs there and, unless it ran there before, that the caller was
+//! The system's word for the new affinity is not believed. A processor counts as visited when the
+//! system says that the caller runs there and, unless it ran there before, that the caller was
 //! switched out meanwhile: sandboxes answer `sched_setaffinity` with success and do nothing, and
-//! some emulated kernels have `getcpu` agree. Where another changes the affinity meanwhile (a
-//! cpuset that is written, a processor that goes offline), the threads are listed and everything is
-//! visited anew.
+//! some emulated kernels have `getcpu` agree. Where the affinity changes meanwhile (a cpuset is
+//! written, a processor goes offline), the threads are listed and everything is visited anew.
+//!
+//! Called by [`signal`](super::signal).
 
 use core::mem::MaybeUninit;
 
@@ -21,30 +25,31 @@ use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
 use crate::mutant::{check, mutated};
 
-/// How often everything is visited anew because processors came, went, or were taken from the
-/// process.
+/// The number of passes over all processors, if processors come, go or are taken from the process
+/// meanwhile.
 const PASSES: u32 = 4;
 
-/// What came of going to a processor.
+/// The outcome of going to a processor.
 #[derive(PartialEq, Eq)]
 enum Visit {
     /// The caller has run there.
     Done,
-    /// There is no such processor, it is offline, or it is not the caller's to use.
+    /// There is no such processor, it is offline, or the caller may not use it.
     Absent,
     /// The system says that the caller went there, and that it is not there.
     Elsewhere,
+    /// The system refuses the move.
     Refused,
 }
 
-/// Whether a thread may say where it runs: the mask that it has is set again.
+/// Returns true if a thread may set its affinity: the mask that it has is set again.
 pub(super) fn is_allowed() -> bool {
     sched_getaffinity(None).is_ok_and(|own| sched_setaffinity(None, &own).is_ok())
 }
 
-/// Visits every processor of the given threads' masks; all that exist where the threads cannot be listed (then
-/// threads that were put into another cpuset are not covered, nor can they be known). False if some processor could
-/// not be visited; then nothing is promised.
+/// Visits every processor of the given threads' masks, or all processors where the threads cannot
+/// be listed (then threads that were put into another cpuset are not covered, nor can they be
+/// known). Returns false if some processor could not be visited; then nothing is promised.
 pub(super) fn every_processor(mut threads: impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> bool {
     let Ok(own) = sched_getaffinity(None) else { return false };
     let mut outcome = pass(&mut threads);
@@ -52,7 +57,7 @@ pub(super) fn every_processor(mut threads: impl FnMut(&mut dyn FnMut(Pid)) -> bo
         if outcome.is_some() || mutated!(visit_again) {
             break;
         }
-        // The own mask is read anew too: its processors may be others by now.
+        // The caller's mask is set again, and read anew: its processors may be others by now.
         let _ = sched_setaffinity(None, &own);
         outcome = pass(&mut threads);
     }
@@ -62,7 +67,7 @@ pub(super) fn every_processor(mut threads: impl FnMut(&mut dyn FnMut(Pid)) -> bo
     outcome == Some(true)
 }
 
-/// Visits them once; whether that was possible. None if it must be done anew.
+/// Visits the processors once. Returns whether that was possible; `None` if it must be done anew.
 fn pass(threads: &mut impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> Option<bool> {
     let Ok(mut needed) = sched_getaffinity(None) else { return Some(false) };
     let mut refused = false;
@@ -76,7 +81,7 @@ fn pass(threads: &mut impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> Option<bool> {
         return Some(false);
     }
     if !listed {
-        // Nobody can be listed: every processor that the machine has.
+        // No thread can be listed: every processor that the machine has.
         (0..CpuSet::MAX_CPU).for_each(|cpu| needed.set(cpu));
     }
     for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| needed.is_set(cpu)) {
@@ -84,8 +89,8 @@ fn pass(threads: &mut impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> Option<bool> {
             Visit::Done => {}
             // No thread's mask has named it.
             Visit::Absent if !listed => {}
-            // It went offline since: who ran there was switched out, and runs on another of the
-            // masks.
+            // It went offline meanwhile: the thread that ran there was switched out, and runs on
+            // another processor of the masks.
             Visit::Absent | Visit::Elsewhere => return None,
             Visit::Refused => return Some(false),
         }
@@ -93,7 +98,7 @@ fn pass(threads: &mut impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> Option<bool> {
     Some(true)
 }
 
-/// Runs once on `cpu`.
+/// Moves the caller to `cpu`, to run there once.
 fn visit(cpu: usize) -> Visit {
     let before = switches();
     if check!(visit_checks, is_on(cpu)) {
@@ -110,32 +115,32 @@ fn visit(cpu: usize) -> Visit {
     }
 }
 
-/// Whether the calling thread runs on `cpu`. False where nobody can tell.
+/// Returns true if the calling thread runs on `cpu`; false where that cannot be found out.
 fn is_on(cpu: usize) -> bool {
     let mut here: libc::c_uint = 0;
     let nothing = core::ptr::null_mut::<libc::c_uint>();
-    // SAFETY: writes to a place of ours; the other two are null.
+    // SAFETY: writes to a local variable; the other two are null.
     let asked = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut here, nothing, nothing) };
     if asked == 0 {
         return here as usize == cpu;
     }
-    // A sandbox refuses the call; the C library may know without it.
+    // A sandbox refuses the call. The C library may know without it.
     // SAFETY: has no precondition.
     usize::try_from(unsafe { libc::sched_getcpu() }) == Ok(cpu)
 }
 
-/// Whether the calling thread was switched out since the count was `before`. True where nobody
-/// counts.
+/// Returns true if the calling thread was switched out since the count was `before`; true also
+/// where switches are not counted.
 fn has_switched(before: Option<libc::c_long>) -> bool {
     before.is_none() || switches() != before || mutated!(visit_switches)
 }
 
-/// How often the calling thread was switched out, as far as the system tells.
+/// Returns how often the calling thread was switched out; `None` where the system does not say.
 fn switches() -> Option<libc::c_long> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: writes to a place of ours.
+    // SAFETY: writes to a local variable.
     let asked = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-    // SAFETY: zeroed is a valid one (numbers), and the call may have filled it.
+    // SAFETY: zeroed is a valid rusage (numbers), and the call may have filled it.
     let usage = unsafe { usage.assume_init() };
     (asked == 0).then_some(usage.ru_nvcsw.wrapping_add(usage.ru_nivcsw))
 }
