@@ -1,5 +1,5 @@
-//! What the calling process and thread are: forks ([`fork`], [`fork_mark`]), threads' ids ([`thread`]), errno, and
-//! starting a thread.
+//! The calling process and thread: forks ([`fork`], [`fork_mark`]), threads' ids ([`thread`]),
+//! errno, and starting a thread.
 //!
 //! Called by all parts that keep something for a thread or across a fork.
 

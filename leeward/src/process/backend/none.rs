@@ -1,25 +1,25 @@
-//! What stands for [`process`](crate::process) in models and on systems other than Linux: no forks are known of, and
-//! threads have no numbers.
+//! The stand-in for [`process`](crate::process) in models and on systems other than Linux: forks
+//! are not noticed, and threads have no numbers.
 
-/// The registry of what a child of a fork has to mend: nobody forks.
+/// The registry of what the child of a fork has to repair: no process forks here.
 pub(crate) mod fork {
-    /// What a child of a fork would mend.
+    /// State that the child of a fork would repair.
     pub(crate) trait Mend: Sync + Sized + 'static {
-        /// The item's link.
+        /// Returns the item's link.
         fn hook(&self) -> &Hook;
-        /// In the parent, before the fork.
+        /// Runs in the parent, before the fork.
         fn before(&'static self) {}
-        /// In the parent, after the fork.
+        /// Runs in the parent, after the fork.
         fn in_parent(&'static self) {}
-        /// In the child.
+        /// Runs in the child.
         fn in_child(&'static self) {}
-        /// In the child, after everything was mended.
+        /// Runs in the child, after everything was repaired.
         fn resume(&'static self) {}
-        /// The calling thread ends, and has handles.
+        /// Runs when the calling thread exits and has handles.
         fn thread_ends(&'static self) {}
     }
 
-    /// An item's place in a list that there is not.
+    /// The link of an item; there is no list.
     pub(crate) struct Hook;
 
     impl Hook {
@@ -28,22 +28,22 @@ pub(crate) mod fork {
         }
     }
 
-    /// It matters to the child of a fork only.
+    /// Does nothing: a thread's exit matters to the child of a fork only.
     pub(crate) fn thread_ends() {}
 
-    /// No fork ever happened.
+    /// Returns 0: no fork ever happened.
     pub(crate) fn generation() -> u64 {
         0
     }
 
-    /// There is nothing to be told of.
+    /// Returns true: there are no forks to miss.
     pub(crate) fn is_watched<T: Mend>(_: &'static T) -> bool {
         true
     }
 
-    /// There will be no children to mend the item in.
+    /// Does nothing: there will be no children to repair the item in.
     pub(crate) fn watch<T: Mend>(item: &'static T) {
-        // Never: what mends an item is compiled, and so checked, on every system.
+        // Never true. So the item's functions are compiled, and checked, on every system.
         if generation() != 0 {
             let _ = item.hook();
             item.before();
@@ -55,19 +55,19 @@ pub(crate) mod fork {
     }
 }
 
-/// The mark that a fork changes: nobody forks.
+/// The mark that a fork changes: no process forks here.
 pub(crate) mod fork_mark {
-    /// Whether nothing was forked since `now` said so.
+    /// Returns true: this process is no child of the one that was marked.
     pub(crate) fn is_still(_: u32) -> bool {
         true
     }
 
-    /// Whether this process is the child of a fork.
+    /// Returns false: this process is not the child of a fork.
     pub(crate) fn is_child() -> bool {
         false
     }
 
-    /// This process's number; never 0.
+    /// Returns this process's number; never 0.
     pub(crate) fn now() -> u32 {
         1
     }
@@ -75,7 +75,7 @@ pub(crate) mod fork_mark {
 
 /// Ends the process; called while a panic unwinds.
 pub(crate) fn abort() -> ! {
-    // A second panic does, and core has no other way.
+    // A second panic aborts; core has no other way.
     panic!("leeward: this process ends")
 }
 
@@ -89,11 +89,12 @@ pub(crate) fn control_block() -> u64 {
     0
 }
 
-/// Runs `work` on a new detached thread, as the standard library starts one. Returns false if no thread can be had.
+/// Runs `work` on a new detached thread of the standard library's. Returns false if no thread can
+/// be started.
 #[cfg(feature = "std")]
 pub(crate) fn start(work: fn()) -> bool {
     std::thread::Builder::new().name("leeward-rcu".into()).spawn(work).is_ok()
 }
 
-/// Nothing is written here.
+/// Writes nothing.
 pub(crate) fn print_error(_: core::fmt::Arguments<'_>) {}

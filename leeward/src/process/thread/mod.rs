@@ -1,7 +1,9 @@
-//! Which thread the calling one is: its id, which slots record, and its number, which the kernel gave it.
+//! The identity of the calling thread: its id, which slots record, and its number, which the kernel
+//! gave it.
 //!
-//! An id is never used again, and stays the thread's in the child of its fork; a number is neither. The owner's word
-//! of a slot is an id from [`current`], perhaps with [`ENDED`]. Ids below [`FIRST`] have a meaning of their own in slots.
+//! An id is never used again, and stays the thread's in the child of its fork; neither holds for a
+//! number. The owner's word of a slot is an id from [`current`], perhaps with [`ENDED`]. Ids below
+//! [`FIRST`] have a meaning of their own in slots.
 
 #[cfg(leeward_loom)]
 #[path = "model.rs"]
@@ -15,12 +17,13 @@ mod backend;
 
 pub(crate) use backend::{current, give_handle, number, take_handle};
 
-/// What [`current`] returns where threads cannot be told apart: equal to no thread's id.
+/// The id that [`current`] returns where threads cannot be told apart: equal to no thread's id.
 pub(crate) const UNKNOWN: u64 = u64::MAX >> 1;
-/// The least id.
+/// The least id of a thread.
 const FIRST: u64 = 16;
 /// Bit of an owner's word: the thread has run its thread-local destructors, or all but the last of
-/// them, and may be gone. What a leaked guard of its protects is not given up in the child of a fork.
+/// them, and may have exited. What its leaked guards protect is not given up in the child of a
+/// fork.
 pub(crate) const ENDED: u64 = 1 << 63;
 
 /// Returns the id in an owner's word.

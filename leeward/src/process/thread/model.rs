@@ -4,14 +4,15 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::FIRST;
 
-/// The calling thread's number: 0, which is no thread's.
+/// Returns the calling thread's number: 0, which is no thread's.
 pub(crate) use super::super::thread_number as number;
 
-/// Returns the calling thread's id. Core's atomic: loom need not know it. (An address would be used again,
-/// or not, as the allocator likes, and loom wants every execution to do the same.)
+/// Returns the calling thread's id. The count is core's atomic: loom need not explore it. (An
+/// address would be used again, or not, as the allocator likes, and loom wants every execution to
+/// do the same.)
 pub(crate) fn current() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(FIRST);
-    // Relaxed: only its being unique matters.
+    // Relaxed: only uniqueness matters.
     loom::thread_local! { static ID: u64 = LAST.fetch_add(1, Ordering::Relaxed); }
     ID.with(|id| *id)
 }
@@ -21,5 +22,5 @@ pub(crate) fn take_handle() -> u64 {
     current()
 }
 
-/// Notes that the calling thread gives a handle up.
+/// Does nothing: the handles of a thread are not counted here.
 pub(crate) fn give_handle() {}

@@ -1,13 +1,14 @@
 //! Ids and numbers without thread-local storage.
 //!
-//! The id is the address of the thread's control block, which the child of a fork keeps, and which may be used again
-//! when the thread has gone. Only handles are recorded then, and a forgotten one may be taken for a later thread's:
-//! `synchronize` panics there instead of waiting for ever. Where no such address is known, all threads are one.
+//! The id is the address of the thread's control block, which the child of a fork keeps, and which
+//! may be used again when the thread has exited. Only handles are recorded then, and a forgotten
+//! handle may be taken for a later thread's: `synchronize` panics there instead of waiting forever.
+//! Where no such address is known, all threads are one.
 
 use super::super::control_block;
 use super::{FIRST, UNKNOWN};
 
-/// The calling thread's number, which the kernel is asked for each time.
+/// Returns the calling thread's number, for which the kernel is asked each time.
 pub(crate) use super::super::thread_number as number;
 
 /// Returns the calling thread's id.
@@ -18,10 +19,11 @@ pub(crate) fn current() -> u64 {
     }
 }
 
-/// Returns the owner's word of a handle that the calling thread takes. The thread's end is not noticed.
+/// Returns the owner's word of a handle that the calling thread takes. The thread's exit is not
+/// noticed.
 pub(crate) fn take_handle() -> u64 {
     current()
 }
 
-/// Notes that the calling thread gives a handle up.
+/// Does nothing: the handles of a thread are not counted here.
 pub(crate) fn give_handle() {}

@@ -1,11 +1,12 @@
 //! Ids and numbers in thread-local storage.
 //!
-//! The id is a count, so that no thread is ever taken for another, and a thread keeps its id in the child of its fork.
-//! (The address of the thread's control block is used again.)
+//! The id is a count, so that no thread is ever taken for another, and a thread keeps its id in the
+//! child of its fork. (The address of the thread's control block is used again.)
 //!
-//! The number is what lock words that the kernel reads hold. It is asked for once a thread. In the child of a fork the
-//! one thread has another number, so the kept one is forgotten there. Children of `vfork`, `_Fork` and the raw `clone`
-//! call forget nothing: there the number is the parent's, and such locks are not to be used.
+//! The number is what lock words that the kernel reads hold. The kernel is asked for it once a
+//! thread. In the child of a fork the one thread has another number, so the kept number is
+//! forgotten there. Children of `vfork`, `_Fork` and the raw `clone` call forget nothing: the
+//! number that they keep is the parent's, and such locks must not be used in them.
 //!
 //! The variables of both have no destructor, so nothing is allocated.
 
@@ -16,17 +17,22 @@ use super::super::fork::{self, Hook, Mend};
 use super::super::thread_number;
 use super::{ENDED, FIRST};
 
+/// The next id.
 static LAST: AtomicU64 = AtomicU64::new(FIRST);
 
 std::thread_local! {
+    /// The thread's id; 0: none yet.
     static ID: Cell<u64> = const { Cell::new(0) };
+    /// The thread's number; 0: not asked for yet.
     static NUMBER: Cell<u32> = const { Cell::new(0) };
-    /// Handles that the thread has, or has forgotten.
+    /// The number of handles that the thread has taken and not given up.
     static HANDLES: Cell<usize> = const { Cell::new(0) };
-    /// Touched when the thread first has a handle.
+    /// The variable whose destructor notices the thread's exit; used when the thread first has a
+    /// handle.
     static END: End = const { End };
 }
 
+/// A value whose drop tells the fork registry that the thread exits with handles.
 struct End;
 
 impl Drop for End {
@@ -41,8 +47,8 @@ impl Drop for End {
 pub(crate) fn current() -> u64 {
     ID.with(|id| match id.get() {
         0 => {
-            // Relaxed: only its being unique matters. A signal handler that comes first gives an id;
-            // the later one stays.
+            // Relaxed: only uniqueness matters. A signal handler that comes between sets an id too;
+            // the id that is set last stays.
             id.set(LAST.fetch_add(1, Ordering::Relaxed));
             id.get()
         }
@@ -50,7 +56,8 @@ pub(crate) fn current() -> u64 {
     })
 }
 
-/// Returns the owner's word of a handle that the calling thread takes. Allocates, the first time on a thread.
+/// Returns the owner's word of a handle that the calling thread takes. The first call of a thread
+/// allocates.
 pub(crate) fn take_handle() -> u64 {
     HANDLES.set(HANDLES.get() + 1);
     if END.try_with(|_| ()).is_ok() { current() } else { current() | ENDED }
@@ -61,7 +68,7 @@ pub(crate) fn give_handle() {
     HANDLES.set(HANDLES.get().saturating_sub(1));
 }
 
-/// The numbers that threads keep; in a child, that of its one thread.
+/// The item that forgets the kept number of a child's one thread.
 struct Kept(Hook);
 
 static KEPT: Kept = Kept(Hook::new());
@@ -76,7 +83,8 @@ impl Mend for Kept {
     }
 }
 
-/// Returns the calling thread's number. Async-signal-safe but for the first call of the process.
+/// Returns the calling thread's number. Async-signal-safe, except for the first call of the
+/// process.
 #[inline]
 pub(crate) fn number() -> u32 {
     match NUMBER.get() {
@@ -85,6 +93,7 @@ pub(crate) fn number() -> u32 {
     }
 }
 
+/// Asks the kernel for the calling thread's number, and keeps it.
 #[cold]
 #[inline(never)]
 fn ask() -> u32 {

@@ -1,46 +1,50 @@
-//! fork: the one place where everything registers that the child of a fork has to mend.
+//! The fork registry: the one place where every part registers that the child of a fork has to
+//! repair.
 //!
-//! The child has one thread, and a copy of all memory as the other threads had it at some instruction.
-//! Whatever they held, counted or were about to wake is not there. A part of this library that keeps
-//! such state implements [`Mend`] and calls [`watch`] before it changes any of it; a handler
-//! (`pthread_atfork`) then calls the part around each fork.
+//! The child has one thread, and a copy of all memory as the other threads had it at some
+//! instruction. What those threads held, counted or were about to wake is not there. A part of this
+//! library that keeps such state implements [`Mend`] and calls [`watch`] before it changes any of
+//! it; a handler (`pthread_atfork`) then calls the part around each fork.
 //!
-//! A fork may come at any instruction of the registration itself, so that takes no lock: the list is
-//! pushed to by compare-exchange, every thread that finds an item not listed lists it by itself, and
-//! the handler is there before the first item is. A child whose copy has an item half listed lists it
-//! again. Two threads that come first may both install the handler: it then runs twice, and the second
-//! time it does nothing.
+//! A fork may come at any instruction of the registration itself, so that takes no lock: items are
+//! pushed to the list by compare-exchange, every thread that finds an item not listed lists it by
+//! itself, and the handler is installed before the first item is listed. A child whose copy has an
+//! item half listed lists it again. Two threads that come first may both install the handler: it
+//! then runs twice, and does nothing the second time.
 //!
 //! Children of `vfork`, `_Fork` and the raw `clone` call run no handler. They may do what needs no
-//! other thread: read, lock what is free. (`fork_mark.rs` tells a child apart without a handler.)
+//! other thread: read, and lock what is free. (`fork_mark.rs` recognizes a child without a
+//! handler.)
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::mutant::mutated;
 
-/// What a child finds as other threads had left it, and mends. All functions run on the thread that
-/// forks; they may not fork, and wait only where they say for how long.
+/// State that a child finds as other threads left it, and has to repair. All functions run on the
+/// thread that forks; they must not fork, and wait only where they say for how long.
 pub(crate) trait Mend: Sync + Sized + 'static {
-    /// The item's link, a part of it.
+    /// Returns the item's link, which is a part of the item.
     fn hook(&self) -> &Hook;
 
-    /// In the parent, before the fork. A fork that fails, or that another handler's fork interrupts,
-    /// comes here as well: calls may be more than those of `in_parent` and `in_child` together.
+    /// Runs in the parent, before the fork. A fork that fails, or that another handler's fork
+    /// interrupts, calls it as well: it may run more often than `in_parent` and `in_child`
+    /// together.
     fn before(&'static self) {}
 
-    /// In the parent, after the fork.
+    /// Runs in the parent, after the fork.
     fn in_parent(&'static self) {}
 
-    /// In the child, on its only thread, before `fork` returns.
+    /// Runs in the child, on its only thread, before `fork` returns.
     fn in_child(&'static self) {}
 
-    /// In the child, after everything that is registered was mended: threads may be started.
+    /// Runs in the child, after everything that is registered was repaired: threads may be started.
     fn resume(&'static self) {}
 
-    /// The calling thread ends, and has handles that it did not give up.
+    /// Runs when the calling thread exits and has handles that it did not give up.
     fn thread_ends(&'static self) {}
 }
 
+/// The event that an item is told of: which function of [`Mend`] runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Event {
     Before,
@@ -50,18 +54,20 @@ enum Event {
     ThreadEnds,
 }
 
-/// An item's place in the list.
+/// The link of an item in the list.
 pub(crate) struct Hook {
-    /// The item that was listed before this one; null: none.
+    /// The link of the item that was listed before this one; null: none.
     next: AtomicPtr<Hook>,
-    /// 1: in the list, and the handler is installed.
+    /// 1: the item is in the list, and the handler is installed.
     is_listed: AtomicU32,
-    /// The item, and what passes events to it (a `fn(*const (), Event)`).
+    /// The address of the item.
     item: AtomicPtr<()>,
+    /// The function that passes events to the item (a `fn(*const (), Event)`).
     pass: AtomicPtr<()>,
 }
 
 impl Hook {
+    /// Returns the link of an item that is not listed.
     pub(crate) const fn new() -> Hook {
         Hook {
             next: AtomicPtr::new(core::ptr::null_mut()),
@@ -71,6 +77,7 @@ impl Hook {
         }
     }
 
+    /// Passes an event to the item.
     fn pass(&self, event: Event) {
         // Relaxed, both: stored before the hook was listed, which the reader of the list acquired.
         let (item, pass) = (self.item.load(Ordering::Relaxed), self.pass.load(Ordering::Relaxed));
@@ -93,18 +100,18 @@ fn pass<T: Mend>(item: *const (), event: Event) {
     }
 }
 
-/// The items, newest first.
+/// The list of the items, newest first.
 static ITEMS: AtomicPtr<Hook> = AtomicPtr::new(core::ptr::null_mut());
 /// 1: the handler is installed.
 static INSTALLED: AtomicU32 = AtomicU32::new(0);
-/// 1: a fork was begun, and this process has not mended anything since.
+/// 1: a fork was begun, and this process has not repaired anything since.
 static PENDING: AtomicU32 = AtomicU32::new(0);
-/// Forks that this process and its ancestors went through.
+/// The number of forks that this process and its ancestors went through.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// How many forks lie between the first process that watched for them and this one.
+/// Returns how many forks lie between the first process that watched for them and this one.
 pub(crate) fn generation() -> u64 {
-    // Relaxed: changes only where there is one thread.
+    // Relaxed: it changes only where there is one thread.
     GENERATION.load(Ordering::Relaxed)
 }
 
@@ -115,8 +122,9 @@ pub(crate) fn is_watched<T: Mend>(item: &'static T) -> bool {
     item.hook().is_listed.load(Ordering::Acquire) != 0
 }
 
-/// Has `item` told of every fork from now on. To be called before its state first changes. Lock-free;
-/// async-signal-safe but for the first call of the process, which may allocate.
+/// Registers `item`, so that it is told of every fork from now on. Must be called before the item's
+/// state first changes. Lock-free, and async-signal-safe except for the first call of the process,
+/// which may allocate.
 #[inline]
 pub(crate) fn watch<T: Mend>(item: &'static T) {
     if !is_watched(item) {
@@ -127,23 +135,25 @@ pub(crate) fn watch<T: Mend>(item: &'static T) {
     }
 }
 
+/// Installs the handler and pushes the item to the list, unless it is there.
 #[cold]
 #[inline(never)]
 fn list(hook: &'static Hook) {
     install();
     let this = core::ptr::from_ref(hook).cast_mut();
     loop {
-        // Acquire: read before the look at the list below. A thread that listed the hook meanwhile has
-        // either changed the link, and the exchange of it fails, or is seen in the list.
+        // Acquire: this load comes before the search of the list below. If another thread lists the
+        // hook meanwhile, it has either changed the link, and the exchange of it fails, or the
+        // search finds the hook.
         let link = hook.next.load(Ordering::Acquire);
         // Acquire: partner of the release below: the items' links.
         let head = ITEMS.load(Ordering::Acquire);
         if items(head).any(|item| core::ptr::eq(item, hook)) {
             break;
         }
-        // The link of a listed hook is not changed any more: who gets here with a head from before that
-        // fails at the list's head. AcqRel, both: as above; and what this thread does with the item
-        // comes after it is listed.
+        // The link of a listed hook is not changed any more: a thread that comes here with a head
+        // from before that fails at the list's head. AcqRel, both: as above; and what this thread
+        // does with the item comes after it is listed.
         if hook.next.compare_exchange(link, head, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             && ITEMS.compare_exchange(head, this, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         {
@@ -154,7 +164,7 @@ fn list(hook: &'static Hook) {
     hook.is_listed.store(1, Ordering::Release);
 }
 
-/// The items from `head` on.
+/// Iterates over the items from `head` on.
 fn items(head: *mut Hook) -> impl Iterator<Item = &'static Hook> {
     // SAFETY: null, or the address of a static's part, which `list` stored.
     let first = unsafe { head.as_ref() };
@@ -166,41 +176,45 @@ fn items(head: *mut Hook) -> impl Iterator<Item = &'static Hook> {
     })
 }
 
+/// Installs the handler, unless that was done.
 fn install() {
     // Acquire: partner of the release below.
     if INSTALLED.load(Ordering::Acquire) == 0 {
-        // SAFETY: handlers without arguments that live as long as the code does. It fails for lack of
-        // memory only; then children are not mended, as after `vfork`.
+        // SAFETY: handlers without arguments that live as long as the code does. The call fails for
+        // lack of memory only; then children repair nothing, as after `vfork`.
         let _ = unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
-        // Release: a thread that sees it may list an item.
+        // Release: partner of the acquire above; a thread that sees it may list an item.
         INSTALLED.store(1, Ordering::Release);
     }
 }
 
+/// Tells all items of an event, newest first.
 fn tell(event: Event) {
     // Acquire: partner of the release in `list`.
     items(ITEMS.load(Ordering::Acquire)).for_each(|item| item.pass(event));
 }
 
-/// Tells everything that is registered that the calling thread ends, so that a child tells what the
-/// thread left behind from what a thread that is alive was doing.
+/// Tells all items that the calling thread exits, so that a child distinguishes what the thread
+/// left from what a living thread was doing.
 pub(crate) fn thread_ends() {
     tell(Event::ThreadEnds);
 }
 
+/// Runs in the parent, on the thread that forks, before the fork.
 extern "C" fn before() {
-    // Relaxed: for the child, which has this thread.
+    // Relaxed: read in the child, by this same thread.
     PENDING.store(1, Ordering::Relaxed);
     tell(Event::Before);
 }
 
+/// Runs in the parent, after the fork.
 extern "C" fn in_parent() {
     tell(Event::InParent);
 }
 
-/// Runs in the child, on its only thread, before fork returns.
+/// Runs in the child, on its only thread, before `fork` returns.
 extern "C" fn in_child() {
-    // Relaxed, both: one thread. The handler may be there more than once.
+    // Relaxed, both: the child has one thread. The handler may be installed more than once.
     if PENDING.swap(0, Ordering::Relaxed) == 0 || mutated!(fork_hook) {
         return;
     }

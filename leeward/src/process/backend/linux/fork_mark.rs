@@ -1,51 +1,58 @@
-//! Whether this process is still the one that looked: a number that a fork changes, whoever made it.
+//! The fork mark: a number by which a process finds out that it was forked from the one that looked
+//! before, by whichever call.
 //!
-//! It lies in a page that the kernel wipes in every child that has memory of its own (`MADV_WIPEONFORK`, Linux 4.14), so
-//! that children of `_Fork` and raw `clone` notice as well; a fork handler wipes it too, for older kernels, and for
-//! emulators that say that they do. No process has the number of one that it was forked from. For what is kept across
-//! calls and means nothing in a child: who holds a robust lock, and where a condition variable's waiters have their mutex.
+//! The number lies in a page that the kernel wipes in every child with memory of its own
+//! (`MADV_WIPEONFORK`, Linux 4.14), so that children of `_Fork` and raw `clone` notice as well. A
+//! fork handler wipes it too, for older kernels, and for emulators that accept the call and do
+//! nothing. No process has the number of one that it was forked from. It serves what is kept across
+//! calls and means nothing in a child: which thread holds a robust lock, and where a condition
+//! variable's waiters have their mutex.
 
 use super::Errno;
 use super::fork::{self, Hook, Mend};
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// Nobody has looked in this process yet.
+/// The number of a process in which [`now`] was not called yet.
 const WIPED: u32 = 0;
 
-/// Where the number lies: at first in a word that stays `WIPED`.
+/// The address of the number: at first, of a word that stays `WIPED`.
 static PLACE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::from_ref(&NOWHERE).cast_mut());
+/// The word that stays `WIPED`.
 static NOWHERE: AtomicU32 = AtomicU32::new(WIPED);
-/// Where it lies on kernels that wipe nothing.
+/// The number's word on kernels that wipe nothing.
 static HANDLED: AtomicU32 = AtomicU32::new(WIPED);
 /// The number of a process that forks.
 static FORKING: AtomicU32 = AtomicU32::new(WIPED);
 /// The last number given, in this process or in those that it was forked from.
 static LAST: AtomicU32 = AtomicU32::new(WIPED);
-/// The number of the first process that looked; its children inherit the word.
+/// The number of the first process that called [`now`]; its children inherit the word.
 static FIRST: AtomicU32 = AtomicU32::new(WIPED);
 
+/// Returns the word that holds the number.
 #[inline]
 fn place() -> &'static AtomicU32 {
-    // Acquire: partner of the release in `now`, behind which the page is there.
+    // Acquire: partner of the release in `now`, before which the page was made.
     let place = PLACE.load(Ordering::Acquire);
     // SAFETY: a static, or a page that is never given back.
     unsafe { &*place }
 }
 
-/// Whether nothing was forked since `now` said so. A load of a pointer, and one of what it points to.
+/// Returns true if this process is the one in which [`now`] returned `number`, and not a child of
+/// it. It costs the load of a pointer, and one of what it points to.
 #[inline]
 pub(crate) fn is_still(number: u32) -> bool {
-    // Relaxed: a thread's own number, which changes where there is one thread.
+    // Relaxed: the process's own number, which changes only where there is one thread.
     place().load(Ordering::Relaxed) == number
 }
 
-/// This process's number; never 0.
+/// Returns this process's number; never 0.
 pub(crate) fn now() -> u32 {
     if core::ptr::eq(place(), &NOWHERE) {
         // Before another thread can find the place and fork.
         fork::watch(&MARK);
         let place = wiped_page().unwrap_or(core::ptr::from_ref(&HANDLED).cast_mut());
-        // AcqRel: partner of the acquire in `place`. Relaxed on failure: another thread was faster; a page is lost, once.
+        // AcqRel: partner of the acquire in `place`. Relaxed on failure: another thread was faster,
+        // and one page is lost, once.
         let nowhere = core::ptr::from_ref(&NOWHERE).cast_mut();
         let _ = PLACE.compare_exchange(nowhere, place, Ordering::AcqRel, Ordering::Relaxed);
     }
@@ -63,28 +70,29 @@ pub(crate) fn now() -> u32 {
     number
 }
 
-/// Returns true if this process was forked from one in which `now` had been called: its number is not the first one's,
-/// or it has none yet.
+/// Returns true if this process was forked from one in which `now` had been called: its number is
+/// not the first one's, or it has none yet.
 pub(crate) fn is_child() -> bool {
-    // Relaxed, both: the numbers stand for nothing but themselves, and change where there is one thread.
+    // Relaxed, both: the numbers stand for nothing but themselves, and change where there is one
+    // thread.
     let first = FIRST.load(Ordering::Relaxed);
     first != WIPED && place().load(Ordering::Relaxed) != first
 }
 
-/// A page that children find wiped.
+/// Maps a page that children find wiped; `None` if the kernel wipes nothing.
 fn wiped_page() -> Option<*mut AtomicU32> {
     const PAGE: usize = 4096;
     let errno = Errno::save();
     let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: memory that nobody has.
+    // SAFETY: maps new memory.
     let page = unsafe { libc::mmap(core::ptr::null_mut(), PAGE, access, kind, -1, 0) };
-    // SAFETY: that page, or none, which is refused.
+    // SAFETY: the page that was mapped above.
     let wiped = page != libc::MAP_FAILED && unsafe { libc::madvise(page, PAGE, libc::MADV_WIPEONFORK) } == 0;
     errno.restore();
     wiped.then_some(page.cast())
 }
 
-/// The handler's part, on kernels that wipe nothing.
+/// The item that wipes the number in the child of a fork, on kernels that wipe nothing.
 struct Mark(Hook);
 
 static MARK: Mark = Mark(Hook::new());
@@ -95,13 +103,14 @@ impl Mend for Mark {
     }
 
     fn before(&'static self) {
-        // Relaxed, both: the same whichever thread forks.
+        // Relaxed, both: all threads that fork store the same.
         FORKING.store(place().load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// If the page was wiped, an earlier handler may have given the child its number.
+    /// Wipes the number if it is still the parent's: if the page was wiped, an earlier handler may
+    /// have given the child a number of its own.
     fn in_child(&'static self) {
-        // Relaxed, all: one thread.
+        // Relaxed, all: the child has one thread.
         let forked = FORKING.load(Ordering::Relaxed);
         let _ = place().compare_exchange(forked, WIPED, Ordering::Relaxed, Ordering::Relaxed);
     }

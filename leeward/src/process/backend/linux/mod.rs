@@ -1,4 +1,5 @@
-//! Linux's part of [`process`](crate::process).
+//! Linux's part of [`process`](crate::process): small questions to the system, here, and the fork
+//! registry, the fork mark, errno and the start of a thread, in files of their own.
 
 mod errno;
 pub(crate) mod fork;
@@ -28,7 +29,8 @@ pub(crate) fn control_block() -> u64 {
     unsafe { libc::pthread_self() as u64 }
 }
 
-/// Returns true if there is a thread of that number, in any process; also where nobody can tell. errno is as it was.
+/// Returns true if there is a thread of that number, in any process; also where that cannot be
+/// found out. errno is left as it was.
 pub(crate) fn is_a_thread(number: u32) -> bool {
     let Some(thread) = i32::try_from(number).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     let errno = Errno::save();
@@ -37,38 +39,42 @@ pub(crate) fn is_a_thread(number: u32) -> bool {
     answer != Err(rustix::io::Errno::SRCH)
 }
 
-/// Returns true if there is a thread of that number in this process; also where nobody can tell. errno is as it was.
+/// Returns true if there is a thread of that number in this process; also where that cannot be
+/// found out. errno is left as it was.
 pub(crate) fn is_own_thread(number: u32) -> bool {
     let process = rustix::process::getpid().as_raw_nonzero().get();
     let errno = Errno::save();
-    // SAFETY: signal 0 is none: it is only looked whether there is such a thread.
+    // SAFETY: signal 0 is not sent; the kernel only looks whether there is such a thread.
     let outcome = unsafe { libc::syscall(libc::SYS_tgkill, process, number as libc::pid_t, 0) };
     let is_refused = outcome < 0 && Errno::save().number() == libc::ESRCH;
     errno.restore();
     !is_refused
 }
 
-/// Returns true if the calling thread runs before all ordinary ones for as long as it wants to. errno is as it was.
+/// Returns true if the calling thread runs before all ordinary threads for as long as it wants to.
+/// errno is left as it was.
 pub(crate) fn is_real_time() -> bool {
     let errno = Errno::save();
-    // SAFETY: reads nothing of ours; 0 is the calling thread. (musl's own function refuses.)
+    // SAFETY: accesses no memory of the program; 0 is the calling thread. (musl's own function
+    // refuses.)
     let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) } as libc::c_int;
     errno.restore();
     policy >= 0
         && matches!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
 }
 
-/// Writes `line` to standard error. It neither takes the standard library's lock, which another thread may hold for as
-/// long as it likes, nor minds that nobody reads the line. errno is as it was.
+/// Writes `line` to standard error. It does not take the standard library's lock, which another
+/// thread may hold for as long as it likes, and ignores errors. errno is left as it was.
 #[cfg(feature = "std")]
 pub(crate) fn print_error(line: core::fmt::Arguments<'_>) {
     let line = std::format!("{line}");
     let errno = Errno::save();
-    // SAFETY: reads the line, which outlives the call. A descriptor that was closed answers with an error.
+    // SAFETY: reads the line, which outlives the call. For a closed descriptor the call is an
+    // error.
     let _ = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
     errno.restore();
 }
 
-/// Without std nothing is written.
+/// Writes nothing: there is no standard error without std.
 #[cfg(not(feature = "std"))]
 pub(crate) fn print_error(_: core::fmt::Arguments<'_>) {}

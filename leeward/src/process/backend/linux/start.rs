@@ -1,8 +1,11 @@
-//! Starting a thread of this library's own: with the C library, not the standard one.
+//! The start of a thread of this library's own: by the C library, not the standard library.
 //!
-//! A thread of the standard library's takes a lock of its own as it begins and as it ends (the list of guard pages,
-//! for the report of a stack that overflows). A fork beside such a thread leaves that lock taken in the child for
-//! ever, and a worker of that kind would never begin there. The C library mends its own locks in children.
+//! A thread of the standard library takes a lock of that library as it begins and as it ends (the
+//! list of guard pages, for the report of a stack that overflows). A fork beside such a thread
+//! leaves that lock taken in the child forever, and a worker of that kind would never begin there.
+//! The C library repairs its own locks in children.
+//!
+//! Called by the worker of [`rcu`](crate::rcu).
 
 use core::ffi::{CStr, c_void};
 use core::mem::MaybeUninit;
@@ -12,18 +15,18 @@ use crate::mutant::mutated;
 
 /// The thread's name, as the system's tools show it.
 const NAME: &CStr = c"leeward-rcu";
-/// What the standard library gives its threads.
+/// The size of the thread's stack: that which the standard library gives its threads.
 const STACK: usize = 2 << 20;
 
-/// Runs `work` on a new detached thread that runs none of the program's signal handlers. Returns false if no thread can
-/// be had.
+/// Runs `work` on a new detached thread that runs none of the program's signal handlers. Returns
+/// false if no thread can be started.
 pub(crate) fn start(work: fn()) -> bool {
     let _blocked = BlockedSignals::new();
     if mutated!(worker_of_std) {
         return std::thread::Builder::new().spawn(work).is_ok();
     }
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
-    // SAFETY: room for them.
+    // SAFETY: initialises a local variable.
     if unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) } != 0 {
         return false;
     }
@@ -35,47 +38,52 @@ pub(crate) fn start(work: fn()) -> bool {
     is_started
 }
 
+/// Starts the thread with initialised attributes.
 fn start_with(attributes: &mut libc::pthread_attr_t, work: fn()) -> bool {
-    // SAFETY: initialised attributes. A size that the system does not take is refused, and its own stays.
+    // SAFETY: initialised attributes. If the system refuses the size, its own default stays.
     let _ = unsafe { libc::pthread_attr_setstacksize(attributes, STACK) };
-    // SAFETY: initialised attributes, and a state that there is.
+    // SAFETY: initialised attributes, and a state that exists.
     let detached = unsafe { libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED) };
     let mut thread = MaybeUninit::uninit();
-    // SAFETY: initialised attributes, room for the thread's name, and what `begin` asks for.
+    // SAFETY: initialised attributes, a local variable for the thread's id, and a `fn()` for
+    // `begin`.
     detached == 0 && unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes, begin, work as *mut c_void) } == 0
 }
 
-/// `work`: a `fn()`.
+/// Runs `work`, a `fn()`, on the new thread.
 extern "C" fn begin(work: *mut c_void) -> *mut c_void {
     // SAFETY: `start_with` passes nothing else.
     let work = unsafe { core::mem::transmute::<*mut c_void, fn()>(work) };
-    // SAFETY: a string that ends.
+    // SAFETY: a string that ends with 0.
     unsafe { libc::prctl(libc::PR_SET_NAME, NAME.as_ptr()) };
-    // A panic has been told, and goes no further. What it was made with is forgotten: dropping that may panic again.
+    // The panic hook has reported a panic, which goes no further. The payload is forgotten:
+    // dropping it may panic again.
     let _ = catch_unwind(AssertUnwindSafe(work)).map_err(core::mem::forget);
     core::ptr::null_mut()
 }
 
-/// Blocks the calling thread's asynchronous signals until dropped, so that a thread started meanwhile never runs the
-/// program's handlers. `SIGURG` and the real-time ones stay: a heavy fence may be one.
+/// A guard that blocks the calling thread's asynchronous signals until it is dropped, so that a
+/// thread started meanwhile never runs the program's handlers. `SIGURG` and the real-time signals
+/// stay: a heavy fence may use one.
 struct BlockedSignals(libc::sigset_t);
 
 impl BlockedSignals {
+    /// Blocks the signals.
     fn new() -> BlockedSignals {
         const SYNCHRONOUS: [libc::c_int; 6] =
             [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
         let stays = |signal| SYNCHRONOUS.contains(&signal) || signal == libc::SIGURG;
         let mut blocked = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: initialises the set.
+        // SAFETY: initialises a local set.
         unsafe { libc::sigemptyset(blocked.as_mut_ptr()) };
         // SAFETY: initialised just now.
         let mut blocked = unsafe { blocked.assume_init() };
         for signal in (1..32).filter(|&signal| !stays(signal)) {
-            // SAFETY: a set of ours and a number that exists.
+            // SAFETY: a local set, and a number that exists.
             unsafe { libc::sigaddset(&mut blocked, signal) };
         }
         let mut before = blocked;
-        // SAFETY: two sets of ours.
+        // SAFETY: two local sets.
         unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &blocked, &mut before) };
         BlockedSignals(before)
     }
