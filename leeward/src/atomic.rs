@@ -1,7 +1,9 @@
-//! The seam between this library and what an atomic is: core's, or loom's when built with `--cfg leeward_loom`.
+//! The seam between this library and what an atomic is: core's, or loom's when built with `--cfg
+//! leeward_loom`.
 //!
-//! Every other module takes its atomics from here, so that the code that ships is the code that loom explores. The
-//! only place, beside the backends and `mod` lines, where a `cfg` stands.
+//! Every other module takes its atomics from here, so that the code that ships is the code that
+//! loom explores. This is the only place, beside the backends and `mod` lines, where a `cfg`
+//! stands.
 
 #[cfg(not(leeward_loom))]
 pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence};
@@ -16,14 +18,17 @@ compile_error!(
     "models have no thread-local storage and no worker of their own: build leeward with --no-default-features under --cfg leeward_loom"
 );
 
-/// Loom changes threads before accesses only, not before fences: without an access of its own, a store and the fence
-/// behind it would be one step, and what happens between the two would not be explored. Relaxed, so that it orders
-/// nothing that the fence does not.
+/// Executes loom's fence, after an access of its own.
 ///
-/// Loom knows no fence that one thread executes in another either: both halves of an asymmetric pair are this one
-/// there. That over-approximates (it hides a writer that used a local fence where it needed the remote one, and
-/// whatever goes wrong between two light fences); the explicit-state model in `tests/model.rs` has a true remote
-/// fence and covers what loom cannot.
+/// Loom switches threads before accesses only, not before fences. Without the access, a store and
+/// the fence after it would be one step, and what happens between the two would not be explored.
+/// The access is relaxed, so that it orders nothing that the fence does not.
+///
+/// Loom does not know a fence that one thread executes in another either: both halves of an
+/// asymmetric pair are this fence in a model. That over-approximates: it hides a writer that used a
+/// local fence where it needed the remote one, and anything that goes wrong between two light
+/// fences. The explicit-state model in `tests/model.rs` has a true remote fence and covers what
+/// loom cannot.
 #[cfg(leeward_loom)]
 pub(crate) fn fence(order: Ordering) {
     loom::lazy_static! { static ref FENCES: AtomicUsize = AtomicUsize::new(0); }
@@ -31,11 +36,12 @@ pub(crate) fn fence(order: Ordering) {
     loom::sync::atomic::fence(order);
 }
 
-/// Loom's compiler reorders nothing.
+/// Does nothing: loom models no reordering by the compiler.
 #[cfg(leeward_loom)]
 pub(crate) fn compiler_fence(_: Ordering) {}
 
-/// A function that is `const` with core's atomics, and plain with loom's, whose constructors are not.
+/// Declares a function that is `const` with core's atomics, and not with loom's, whose constructors
+/// are not `const`.
 macro_rules! const_fn {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
         #[cfg(not(leeward_loom))] $(#[$meta])* $vis const fn $($rest)*
@@ -44,7 +50,7 @@ macro_rules! const_fn {
 }
 pub(crate) use const_fn;
 
-/// A static made of atomics.
+/// Declares a static made of atomics.
 #[cfg(not(leeward_loom))]
 #[doc(hidden)]
 #[macro_export]
@@ -54,7 +60,7 @@ macro_rules! __leeward_static {
     };
 }
 
-/// The same with loom's, which is a new one in each execution.
+/// Declares a static made of loom's atomics, which is a new one in each execution of the model.
 #[cfg(leeward_loom)]
 #[doc(hidden)]
 #[macro_export]
@@ -64,7 +70,8 @@ macro_rules! __leeward_static {
     };
 }
 
-/// How long a loop may recheck before it gives the processor away; loom must be told to run somebody else at once.
+/// Executes the pause of a loop that rechecks a word. In a model it yields: loom must be told to
+/// run another thread.
 #[inline]
 pub(crate) fn spin_hint() {
     #[cfg(not(leeward_loom))]
@@ -73,11 +80,11 @@ pub(crate) fn spin_hint() {
     loom::thread::yield_now();
 }
 
-/// True where loom explores the code.
+/// True if loom explores the code.
 pub(crate) const IS_MODEL: bool = cfg!(leeward_loom);
 
-/// Returns `count`, how often to recheck before sleeping; 0 in a model, where a second check is one more schedule and
-/// nothing new.
+/// Returns `count`, the number of rechecks before a sleep; 0 in a model, where a second check adds
+/// schedules and nothing new.
 pub(crate) const fn outside_model(count: u32) -> u32 {
     if IS_MODEL { 0 } else { count }
 }

@@ -1,5 +1,5 @@
-//! What may lie in memory that other processes write, and that they may leave at any instant: types to which any bytes are a
-//! value.
+//! The types that may lie in memory which other processes write, and may leave half-written at any
+//! instant: those of which any bytes are a value.
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -7,15 +7,17 @@ use core::sync::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
 };
 
-/// Types of which every pattern of bytes, zeroes among them, is a value.
+/// A type of which every pattern of bytes, zeroes among them, is a value.
 ///
-/// An owner may be killed between the two halves of a store, and the next one is handed what there is: it may make no
-/// sense, but it must be *some* value of its type. So no `bool`, `char`, enum, reference or non-zero number; in memory
-/// that processes share, no pointer or file descriptor either, which mean something to one of them only, and a layout that is
-/// the same in every program: `repr(C)` or `repr(transparent)`.
+/// An owner may be killed in the middle of a store, and the next one is handed what there is: it
+/// may make no sense, but it must be *some* value of its type. That excludes `bool`, `char`, enums,
+/// references and non-zero numbers. In memory that processes share it also excludes pointers and
+/// file descriptors, which mean something to one process only, and asks for a layout that is the
+/// same in every program: `repr(C)` or `repr(transparent)`.
 ///
 /// # Safety
-/// Every pattern of bytes is a valid value of the type (its padding aside), and nothing in it needs dropping.
+/// Every pattern of bytes is a valid value of the type (its padding aside), and nothing in it needs
+/// dropping.
 ///
 /// ```
 /// use leeward::shared::AnyBytes;
@@ -24,7 +26,7 @@ use core::sync::atomic::{
 ///     balance: i64,
 ///     version: u64,
 /// }
-/// // SAFETY: two numbers.
+/// // SAFETY: two numbers, of which all bytes are values.
 /// unsafe impl AnyBytes for Account {}
 /// ```
 pub unsafe trait AnyBytes: Send + Sized + 'static {}
@@ -32,7 +34,7 @@ pub unsafe trait AnyBytes: Send + Sized + 'static {}
 macro_rules! any_bytes {
     ($($type:ty)*) => {
         $(
-            // SAFETY: numbers, and atomic ones.
+            // SAFETY: a number, or an atomic number.
             unsafe impl AnyBytes for $type {}
         )*
     };
@@ -41,9 +43,9 @@ macro_rules! any_bytes {
 any_bytes! { () u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
 any_bytes! { AtomicU8 AtomicU16 AtomicU32 AtomicU64 AtomicUsize AtomicI8 AtomicI16 AtomicI32 AtomicI64 AtomicIsize }
 
-// SAFETY: no claim is made about what is in it.
+// SAFETY: it claims nothing about its bytes.
 unsafe impl<T: Send + Copy + 'static> AnyBytes for MaybeUninit<T> {}
-// SAFETY: nothing but such values.
+// SAFETY: an array of such values, and nothing else.
 unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {}
-// SAFETY: transparent.
+// SAFETY: `repr(transparent)`.
 unsafe impl<T: AnyBytes> AnyBytes for UnsafeCell<T> {}

@@ -1,10 +1,10 @@
 //! The project's book, page by page: how each part works, why it is right, and what it costs.
 //!
-//! The same pages lie in the repository's `docs`, with the engine's and the decisions beside them.
-//! This module is there in documentation only.
+//! The same pages lie in the repository's `docs`, beside the engine's pages and the decisions. This
+//! module exists in documentation only.
 
-/// A page. Its links to other pages lead to modules here: of two definitions of a link the first
-/// counts, and the page's own, which names the file, comes second.
+/// Declares a page. Its links to other pages lead to modules here: of two definitions of a link the
+/// first counts, and the page's own, which names the file, comes second.
 #[rustfmt::skip]
 macro_rules! page {
     ($name:ident, $file:literal) => {

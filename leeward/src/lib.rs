@@ -1,32 +1,110 @@
-//! Synchronization for Linux that moves its cost off the common path: asymmetric fences and userspace
-//! RCU, locks on futexes, and locks that survive their owner. A reader, the owner of a biased lock and
-//! the unlock of a light one execute no fence and no locked instruction; the rare writer, waiter or
-//! dying thread pays.
+//! **Synchronization for Linux that moves its cost off the common path**: asymmetric fences and
+//! userspace RCU, and locks on futexes. A reader, the owner of a biased lock and the unlock of a
+//! light one execute no fence and no locked instruction; the rare writer, waiter or dying thread
+//! pays. For those who write databases, proxies, DNS servers, allocators, language runtimes and
+//! kernels, in Rust.
+//!
+//! ```
+//! use leeward::rcu::{self, RcuCell};
+//!
+//! let config = RcuCell::<String>::new("listen 80".into());
+//!
+//! // A reader, on any thread: no lock, no fence, no atomic read-modify-write.
+//! let guard = rcu::read();
+//! assert_eq!(config.load(&guard), "listen 80");
+//! drop(guard);
+//!
+//! // A writer publishes; the old value is freed once no reader can hold it.
+//! config.replace("listen 81".into()).defer();
+//! let old = config.replace("listen 82".into()).synchronize(); // or have it back now
+//! assert_eq!(*old, "listen 81");
+//! ```
+//!
+//! The same behind a lock, for which only the `use` line changes:
+//!
+//! ```
+//! use leeward::asym::RwLock;
+//!
+//! static LIMIT: RwLock<u32> = RwLock::new(10);
+//!
+//! // A store into a slot of this thread; readers share no cache line.
+//! assert_eq!(*LIMIT.read(), 10);
+//! // A heavy fence, and a look at every thread's slots.
+//! *LIMIT.write() = 20;
+//! ```
 //!
 //! [`guide`] is the book: how each part works, why it is right, and what it costs.
 //!
+//! # You have, you use
+//! | you have | use |
+//! |---|---|
+//! | read-mostly data, any threads | [`rcu::read()`](rcu::read) and [`RcuCell`](rcu::RcuCell) |
+//! | an event loop that can say "I hold nothing" once a turn | [`rcu::qsbr::Reader`] |
+//! | no thread-local storage, or the last nanosecond | [`rcu::Reader`] |
+//! | several sets of data whose readers should not wait for each other | [`rcu_domain!`] |
+//! | an `RwLock` that is nearly always read | [`asym::RwLock`] |
+//! | a mutex that one thread takes nearly always | [`asym::Mutex`] |
+//! | `std::sync` or `parking_lot` locks | [`sync`]`::{Mutex, RwLock, Condvar, Once, LazyLock}` |
+//! | any of several events to wait for | [`sync::Event`]`::wait_any` |
+//! | real-time threads of several priorities | [`pi::Mutex`] |
+//! | several processes that share memory | [`shared::Region`] and the locks of [`shared`] |
+//! | the same, and processes that may be killed | [`robust::Mutex`] |
+//! | a kernel, a sandbox or a runtime without Linux underneath | the crate `leeward-engine` |
+//! | a lock of your own to write | [`fence`], [`futex`], and [`raw`] for the locks without data |
+//!
+//! # Who pays
 //! | module | common path, free | rare path, pays |
 //! |---|---|---|
 //! | [`fence`] | a reader's barrier | one `membarrier` by the writer |
 //! | [`rcu`] | a read section | a grace period |
-//! | `asym` | reading under a lock; a mutex that one thread takes nearly always | a heavy fence by the writer; by another thread |
-//! | `robust` | taking a lock that survives its owner | the walk when a thread dies |
+//! | [`asym`] | reading under a lock; a mutex that one thread takes nearly always | a heavy fence |
+//! | [`robust`] | taking a lock that survives its owner | the walk when a thread dies |
 //! | [`sync`] | an uncontended lock | a futex sleep |
-//! | `shared` | the same, in memory of several processes | the same, found by what is mapped |
+//! | [`shared`] | an uncontended lock that processes share | a futex sleep, with a look-up |
+//!
+//! A heavy fence is one `membarrier` call: some microseconds on bare processors, hundreds of
+//! microseconds to milliseconds on virtual machines whose interrupts are slow. Each interrupts the
+//! process's running threads once. `leeward doctor` measures it.
 //!
 //! # Features
-//! `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`],
-//! stall reports on standard error. Without it the crate is `no_std` with `alloc`: handles ([`rcu::Reader`],
-//! [`rcu::qsbr::Reader`]), cells, grace periods and polling, with callbacks run by `barrier` and at the limit.
-//! `engine`: `futex::Hosted`, the locks on `leeward-engine` instead of the kernel's futexes, and (with `std`) `futex::Parking`, which is that
-//! engine on this process's own threads.
+//! - `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`],
+//!   stall reports on standard error. Without it the crate is `no_std` with `alloc`: handles
+//!   ([`rcu::Reader`], [`rcu::qsbr::Reader`]), cells, grace periods and polling, with callbacks run
+//!   by `barrier` and at the limit.
+//! - `engine`: `futex::Hosted`, the locks on `leeward-engine` instead of the kernel's futexes, and
+//!   (with `std`) `futex::Parking`, which is that engine on this process's own threads.
+//! - `lock_api_05`: the raw locks implement the traits of lock_api 0.5 as well as those of 0.4.
+//!   Asks for Rust 1.95; everything else for 1.85.
 //!
 //! # Safety
-//! Everything that is safe to call is sound: in any order, from any thread, with guards leaked, in signal handlers
-//! where a function's documentation allows it, during thread exit, and in the child of a fork.
+//! Everything that is safe to call is sound: in any order, from any thread, with guards leaked, in
+//! signal handlers where a function's documentation allows it, during thread exit, and in the child
+//! of a fork.
+//!
+//! # What it does not do
+//! - A reader that never leaves its section stalls grace periods, as in every RCU; the stall is
+//!   reported with its thread.
+//! - `LightMutex`, `asym` locks and `rcu` are for reads or owners that are much more frequent than
+//!   writes.
+//! - Locks of `sync` do not poison; [`Poison<T>`](sync::Poison) marks data that a panic may have
+//!   left half-changed.
+//! - The memory models cover x86, Arm and RISC-V. POWER, which is not multi-copy atomic, is
+//!   compiled and tested under qemu, but in no model.
+//!
+//! # Platforms
+//! Linux on x86-64 is what all checks run on; aarch64 and powerpc64le run the tests under qemu.
+//! Other systems compile, with full fences on both sides. Without a call, Linux serves so:
+//!
+//! | call | since Linux | without it |
+//! |---|---|---|
+//! | `membarrier` private expedited | 4.14 | signals to the threads, or a visit to every processor |
+//! | `membarrier` global expedited | 4.16 | `robust::LightMutex` unlocks as `robust::Mutex` does |
+//! | `futex_waitv` | 5.16 | `wait_any` naps, and rechecks all words after 50 µs to 1.5 ms |
+//! | `FUTEX_LOCK_PI2` | 5.14 | time limits of `pi::Mutex` move when the clock is set |
+//! | robust lists | 2.6.17 | locking a `robust` lock is an error that says so |
 
 #![no_std]
-// What serves threads only (the worker, thread exit) has no caller there.
+// Without std, what serves threads only (the worker, thread exit) has no caller.
 #![cfg_attr(not(feature = "std"), allow(dead_code, clippy::extra_unused_type_parameters))]
 
 extern crate alloc;

@@ -1,4 +1,5 @@
-//! What the models under loom have in common: how schedules are tried, and how their threads are run.
+//! The common part of the models under loom: how schedules are tried, and how a model's threads
+//! run.
 
 use std::println;
 use std::sync::Arc;
@@ -8,9 +9,11 @@ use std::vec::Vec;
 
 use loom::thread;
 
-/// Tries every schedule of `model` with at most `preemptions` preemptions, or `LOOM_MAX_PREEMPTIONS`; `set_up` comes
-/// first in each: loom's statics are made before a second thread is there, or whoever comes second to one synchronizes
-/// with whoever made it.
+/// Tries every schedule of `model` with at most `preemptions` preemptions, or
+/// `LOOM_MAX_PREEMPTIONS`.
+///
+/// `set_up` runs first in each schedule, so that loom's statics are made before there is a second
+/// thread: else a thread that comes second to a static would synchronize with the one that made it.
 pub(crate) fn explore(preemptions: usize, set_up: fn(), model: impl Fn() + Send + Sync + 'static) {
     let begun = Instant::now();
     let executions = Arc::new(AtomicUsize::new(0));
@@ -31,7 +34,7 @@ pub(crate) fn explore(preemptions: usize, set_up: fn(), model: impl Fn() + Send 
     println!("{name}: {} executions, at most {bound} preemptions, {:.1?}", executions.load(Relaxed), begun.elapsed());
 }
 
-/// Runs them all, the last on the calling thread.
+/// Runs all of `works` at the same time, the last on the calling thread, and waits for their end.
 pub(crate) fn together<const N: usize>(works: [fn(); N]) {
     let mut works: Vec<_> = works.into_iter().collect();
     let last = works.pop().unwrap();

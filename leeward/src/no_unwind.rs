@@ -1,11 +1,11 @@
-//! Where a panic must not unwind: inside of locking.
+//! The end of the process where a panic must not unwind: inside locking.
 //!
-//! Guards may be alive whose lock is given up for a while and taken again (`lock_api`'s `unlocked`,
-//! a condition variable's wait): if the taking unwound, and somebody caught that, the guard would
-//! go on without the lock. So what cannot be locked ends the process, by a panic that nobody can
-//! catch: its hook runs, and prints one sentence; then the process aborts.
+//! There may be guards whose lock is given up for a while and taken again (`lock_api`'s `unlocked`,
+//! a condition variable's wait). If taking it again unwound, and a caller caught that, the guard
+//! would live on without the lock. So a lock that cannot be taken ends the process, by a panic that
+//! cannot be caught: its hook runs and prints one sentence, then the process aborts.
 
-/// Ends the process when it is dropped: as soon as the panic that comes after it begins to unwind.
+/// A value whose drop ends the process: as soon as a panic in its scope begins to unwind.
 pub(crate) struct End;
 
 impl Drop for End {
@@ -14,8 +14,8 @@ impl Drop for End {
     }
 }
 
-/// Ends the process, with a sentence. A literal: nothing need be allocated to tell it, since the
-/// lock may be one inside the global allocator.
+/// Ends the process, with a sentence. The sentence is a literal, so that nothing is allocated to
+/// print it: the lock may be one inside the global allocator.
 macro_rules! abort {
     ($sentence:expr) => {{
         #[cold]
