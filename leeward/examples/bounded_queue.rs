@@ -1,7 +1,9 @@
 //! A bounded queue: producers wait while it is full, consumers while it is empty.
 //!
-//! One mutex, two conditions. Each notification is issued with the lock held: a waiter is moved to the lock, and runs when
-//! that is unlocked.
+//! It is made of one mutex and two condition variables. Each notification is issued while the lock
+//! is held: the waiter is moved to the lock, and runs when that is unlocked.
+//!
+//! `cargo run --release -p leeward --example bounded_queue`
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,10 @@
-//! Explicit handles: no thread-local storage, no worker, nothing but `core` and `alloc`: how a kernel, a runtime or a C program's plugin uses RCU.
+//! RCU by explicit handles, as a kernel, a runtime or a plugin of a C program uses it: no
+//! thread-local storage, no worker, nothing but `core` and `alloc`.
 //!
-//! Everything above `main` would compile in a `no_std` crate (`ci/nostd` builds and runs such a one); `main` only brings the threads.
+//! Everything above `main` would compile in a `no_std` crate (`ci/nostd` builds and runs such a
+//! crate); `main` only brings the threads.
+//!
+//! `cargo run --release -p leeward --example handles`
 
 extern crate alloc;
 
@@ -10,31 +14,32 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use leeward::rcu::{DetachedReader, Domain, RcuCell, Reader};
 
 leeward::rcu_domain! {
-    /// What handles are registered with.
+    /// The domain that the handles are registered with.
     struct Table;
 }
 
 type Counters = RcuCell<Vec<u64>, Table>;
 
-/// A reader: its handle was registered by somebody else, and came with it.
+/// Reads until told to stop, through a handle that another thread registered.
 fn read_until(stop: &AtomicBool, counters: &Counters, handle: DetachedReader<Table>) -> u64 {
     let reader: Reader<Table> = handle.attach();
     let mut sections = 0;
     while !stop.load(Ordering::Relaxed) {
         let guard = reader.read();
         let now = counters.load(&guard);
-        // All of one version: the writer counts every element up by one.
+        // All elements are of one version: the writer counts every element up by one.
         assert!(now.windows(2).all(|pair| pair[1] == pair[0] + 1), "a torn version");
         sections += 1;
     }
     sections
 }
 
-/// A writer that waits itself: the old version comes back as a box, to be freed or used again.
+/// Counts up `rounds` times as a writer that waits: the old version comes back as a box, to be
+/// freed or used again.
 fn count_up(counters: &Counters, rounds: u64) {
     for _ in 0..rounds {
         let next = {
-            // The writer reads too, through a handle of its own.
+            // The writer reads too, through its own handle.
             let reader = Reader::<Table>::register();
             let guard = reader.read();
             counters.load(&guard).iter().map(|n| n + 1).collect()
@@ -43,7 +48,8 @@ fn count_up(counters: &Counters, rounds: u64) {
     }
 }
 
-/// A writer that may not wait: it asks, does something else, and asks again.
+/// Counts up once as a writer that must not wait: it asks, does something else, and asks again.
+/// Returns how often it asked.
 fn count_up_without_waiting(counters: &Counters) -> u64 {
     let mut retired = counters.replace((100..108).collect());
     let mut asked = 1;

@@ -1,6 +1,9 @@
-//! The raw locks, unmodified, on the embedded engine instead of the kernel's futexes. Run with `--features engine`.
+//! The raw locks, unmodified, on the embedded engine instead of the kernel's futexes.
 //!
-//! A mutex, a condition variable, a readers-writer lock and a barrier share one parking lot; at the end it tells how many waits it queued.
+//! A mutex, a condition variable, a readers-writer lock and a barrier share one parking lot; at the
+//! end the program prints how many waits the lot queued.
+//!
+//! `cargo run --release -p leeward --features engine --example hosted_locks`
 
 use leeward::futex::{Hosted, Parking};
 use leeward::raw::{self, WakeOp};
@@ -37,7 +40,7 @@ fn main() {
             queue.lock().push(Some(item));
             filled.notify_one();
         }
-        // The last ones, below all others: the end.
+        // One end mark for each worker, below all other items.
         let mut items = queue.lock();
         items.splice(0..0, (0..WORKERS).map(|_| None));
         filled.notify_all();

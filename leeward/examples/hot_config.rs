@@ -1,6 +1,8 @@
-//! A configuration that is reloaded while requests are served: each request sees one whole version, and pays nothing for it.
+//! A configuration that is reloaded while requests are served: each request sees one whole version,
+//! and pays nothing for it.
 //!
-//! `cargo run --release --example hot_config [FILE]`: `key = value` lines; without FILE it writes one of its own and keeps changing it.
+//! `cargo run --release -p leeward --example hot_config [FILE]`: FILE has `key = value` lines.
+//! Without FILE the program writes a file of its own and keeps changing it.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,11 +11,13 @@ use std::time::Duration;
 
 use leeward::rcu::{self, RcuCell};
 
-/// What the file says, and what is derived from it once, at load time rather than at each request.
+/// A version of the configuration: what the file says, and what is derived from it once, at load
+/// time rather than at each request.
 struct Config {
     version: u64,
     values: HashMap<String, String>,
-    /// Of all values: a request that saw half of one version and half of another would find it wrong.
+    /// The checksum of all values. A request that saw half of one version and half of another would
+    /// find it wrong.
     checksum: u64,
 }
 
@@ -33,7 +37,7 @@ fn checksum(values: &HashMap<String, String>) -> u64 {
 }
 
 fn write(path: &Path, version: u64) -> std::io::Result<()> {
-    // Written beside and renamed: a reader of the file never sees half of it either.
+    // Written to another file and renamed: a reader of the file never sees half of it either.
     let beside = path.with_extension("new");
     std::fs::write(
         &beside,
@@ -63,7 +67,7 @@ fn main() -> std::io::Result<()> {
             scope.spawn(|| {
                 let mut served = 0;
                 while !stop.load(Ordering::Relaxed) {
-                    // The request: everything it reads through the guard is of one version.
+                    // A request: everything that it reads through the guard is of one version.
                     let guard = rcu::read();
                     let now = config.load(&guard);
                     let whole = checksum(&now.values) == now.checksum;
@@ -77,7 +81,7 @@ fn main() -> std::io::Result<()> {
             if given.is_none() {
                 write(&path, version)?;
             }
-            // Published at once; the old version is dropped on a worker when its last request has ended.
+            // Published at once. The worker drops the old version when its last request has ended.
             config.replace(Config::load(&path, version)?).defer();
             reloads += 1;
             std::thread::sleep(Duration::from_millis(5));

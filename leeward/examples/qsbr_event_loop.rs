@@ -1,7 +1,11 @@
 //! An event loop that pays nothing at all for reading: QSBR.
 //!
-//! Handlers load shared data through the loop's own handle, with no section to enter or leave. Once a turn, when no event is being handled, the
-//! loop says so (`quiescent`); while it blocks for events it is offline. That a handler cannot keep what it loaded beyond its turn is checked by the compiler.
+//! Handlers load shared data through the loop's own handle, with no section to enter or leave. Once
+//! a turn, when no event is being handled, the loop says so (`quiescent`); while it blocks for
+//! events it is offline. The compiler checks that a handler cannot keep what it loaded beyond its
+//! turn.
+//!
+//! `cargo run --release -p leeward --example qsbr_event_loop`
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -10,7 +14,7 @@ use std::time::Duration;
 use leeward::rcu::{Domain, RcuCell, qsbr};
 
 leeward::rcu_domain! {
-    /// The data of event loops.
+    /// The domain of the data that event loops read.
     struct Loops;
 }
 
@@ -21,7 +25,7 @@ enum Event {
     Stop,
 }
 
-/// Handles one event; what it borrows lives no longer than the borrow of the loop's handle.
+/// Handles one event. What it returns lives no longer than the borrow of the loop's handle.
 fn handle<'turn>(
     names: &'turn RcuCell<Names, Loops>,
     event: u32,
@@ -33,16 +37,16 @@ fn handle<'turn>(
 fn event_loop(names: &RcuCell<Names, Loops>, events: &Receiver<Event>) -> (u64, u64) {
     let mut reader = qsbr::Reader::<Loops>::online();
     let (mut handled, mut known) = (0, 0);
-    // Blocking is done offline: grace periods do not wait for us meanwhile.
+    // Blocked while offline: grace periods do not wait for this thread meanwhile.
     while let Ok(first) = reader.offline(|| events.recv()) {
-        // Everything that has come in by now is one turn.
+        // All events that have come by now are one turn.
         for event in std::iter::once(first).chain(events.try_iter()) {
             match event {
                 Event::Request(id) => {
                     known += u64::from(handle(names, id, &reader).is_some());
                     handled += 1;
                     if handled % 64 == 0 {
-                        // A busy turn: nothing is held between two events.
+                        // A long turn: nothing is held between two events.
                         reader.quiescent();
                     }
                 }
@@ -77,7 +81,7 @@ fn main() {
             );
             std::thread::sleep(Duration::from_micros(500));
         }
-        // Behind the requests that were sent before it; those that come later are not awaited.
+        // Sent after the requests that came before it; later requests are not awaited.
         std::thread::sleep(Duration::from_millis(200));
         sender.send(Event::Stop).expect("the loop runs");
         let (handled, known) = looping.join().expect("the loop does not panic");

@@ -1,4 +1,7 @@
-//! A table that is read by everybody and written now and then: change one `use` line, and reading is a store.
+//! A table that all threads read and that is written now and then: change one `use` line, and
+//! reading is a store.
+//!
+//! `cargo run --release -p leeward --example read_mostly`
 
 use leeward::asym::RwLock; // instead of std::sync::RwLock, or parking_lot's
 use std::collections::HashMap;

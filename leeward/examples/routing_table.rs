@@ -1,9 +1,11 @@
 //! A routing table: longest-prefix match under live updates.
 //!
-//! The table is a binary trie that is never changed: an update copies the nodes on one path and shares the rest (`Arc`), and
-//! the new root is published in an `RcuCell`. Lookups walk it without a lock, a fence or a reference count.
+//! The table is a binary trie that is never changed: an update copies the nodes on one path and
+//! shares the rest (`Arc`), and the new root is published in an `RcuCell`. Lookups walk the trie
+//! without a lock, a fence or a reference count.
 //!
-//! `cargo run --release --example routing_table [FILE] [SECONDS]`: one `address/length next-hop` a line.
+//! `cargo run --release -p leeward --example routing_table [FILE] [SECONDS]`: FILE has one
+//! `address/length next-hop` a line.
 
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
@@ -14,7 +16,7 @@ use std::time::{Duration, Instant};
 use leeward::rcu::{Domain, RcuCell};
 
 leeward::rcu_domain! {
-    /// The readers of routes wait for nobody else's grace periods.
+    /// The domain of the routes: its grace periods wait for no other readers.
     struct Routes;
 }
 
@@ -31,7 +33,7 @@ struct Node {
 }
 
 impl Node {
-    /// The same trie with `hop` at the prefix: the nodes on the way are new, all others shared.
+    /// Returns this trie with `hop` at the prefix: the nodes on the way are new, all others shared.
     fn with(&self, prefix: Prefix, depth: u32, hop: Option<Arc<str>>) -> Node {
         let mut node = self.clone();
         if depth == prefix.length {
@@ -45,7 +47,7 @@ impl Node {
         node
     }
 
-    /// The hop of the longest prefix that the address matches.
+    /// Returns the hop of the longest prefix that the address matches.
     fn lookup(&self, address: u32) -> Option<&str> {
         let (mut node, mut best) = (self, self.hop.as_deref());
         for depth in 0..32 {
@@ -77,13 +79,13 @@ fn parse_line(line: &str) -> Option<(Prefix, Arc<str>)> {
     Some((Prefix { bits: address.parse::<Ipv4Addr>().ok()?.into(), length }, hop.trim().into()))
 }
 
-/// What the trie must agree with.
+/// Looks `address` up by a linear search, with which the trie must agree.
 fn naive(routes: &[(Prefix, Arc<str>)], address: u32) -> Option<&str> {
     let matches = |prefix: &Prefix| prefix.length == 0 || (prefix.bits ^ address) >> (32 - prefix.length) == 0;
     routes.iter().filter(|(prefix, _)| matches(prefix)).max_by_key(|(prefix, _)| prefix.length).map(|(_, hop)| &**hop)
 }
 
-/// splitmix64
+/// Returns the next number of the generator splitmix64.
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -119,7 +121,7 @@ fn run() -> Result<(), String> {
                 let mut state = seed;
                 let (mut looked, mut hits) = (0, 0);
                 while !stop.load(Ordering::Relaxed) {
-                    // One section for a burst of packets: all see the same table.
+                    // One section for a burst of packets, which all see the same table.
                     let guard = Routes::read();
                     let now = table.load(&guard);
                     for _ in 0..64 {
@@ -134,7 +136,8 @@ fn run() -> Result<(), String> {
         scope.spawn(|| {
             let mut state = 7;
             while !stop.load(Ordering::Relaxed) {
-                // A neighbour withdraws a route and announces it again; the old tables go after their readers have left.
+                // A neighbour withdraws a route and announces it again. The old tables are freed
+                // when their readers have left.
                 let (prefix, hop) = &routes[random(&mut state) as usize % routes.len()];
                 for hop in [None, Some(hop.clone())] {
                     table.update(|now| now.with(*prefix, 0, hop.clone())).defer();
@@ -155,7 +158,7 @@ fn run() -> Result<(), String> {
     check(&table, &routes)
 }
 
-/// After all the announcing and withdrawing the table is the file's again: it must agree with a linear search.
+/// Checks the table against a linear search: after all the updates it is the file's again.
 fn check(table: &RcuCell<Node, Routes>, routes: &[(Prefix, Arc<str>)]) -> Result<(), String> {
     let start = Instant::now();
     let mut state = 42;

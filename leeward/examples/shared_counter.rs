@@ -1,4 +1,7 @@
-//! Two processes that count in one place: a `Region` of shared memory with a mutex and a count in it.
+//! Two processes that count in one place: a `Region` of shared memory with a mutex and a count in
+//! it.
+//!
+//! `cargo run --release -p leeward --example shared_counter`
 
 use leeward::shared::{Mutex, Region};
 

@@ -1,4 +1,6 @@
-//! Waiting for any of three events: a message, a tick of the clock, the end.
+//! A wait for any of three events: a message, a tick of the clock, the end.
+//!
+//! `cargo run --release -p leeward --example wait_any`
 
 use std::thread;
 use std::time::Duration;
@@ -22,7 +24,7 @@ fn main() {
         });
         let (mut messages, mut ticks) = (0, 0);
         loop {
-            // The first that is set, in this order.
+            // Returns the first event that is set, in this order.
             match Event::wait_any(&[message, end, tick]).expect("three are not too many") {
                 0 => messages += u32::from(message.clear()),
                 1 => break,
