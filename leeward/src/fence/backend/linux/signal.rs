@@ -47,9 +47,9 @@ const ANSWER_LIMIT: Duration = Duration::from_millis(10);
 static LOCK: Mutex = <Mutex>::new();
 /// The signal in use; 0 = none chosen yet.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// By place: the thread whose answer is awaited, or was in an earlier round.
+/// The thread whose answer is awaited at each place, or was in an earlier round.
 static AWAITED: [AtomicI32; BATCH] = [const { AtomicI32::new(0) }; BATCH];
-/// By place: the last answer ([`answer_of`]) of a thread that found itself there.
+/// The last answer ([`answer_of`]) at each place, of a thread that found itself there.
 static ANSWERED: [AtomicU64; BATCH] = [const { AtomicU64::new(0) }; BATCH];
 /// The number of answers, which changes with each; the word on which the caller sleeps.
 static ANSWERS: AtomicU32 = AtomicU32::new(0);

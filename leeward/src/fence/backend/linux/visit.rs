@@ -1,5 +1,5 @@
-//! Threads that take no signal are reached here: the caller moves itself over every processor on
-//! which they may run.
+//! The visit of every processor, which reaches threads that take no signal: the caller moves itself
+//! over every processor on which they may run.
 //!
 //! Why that is a heavy fence. The scheduler executes a full barrier in every context switch. Take a
 //! thread `T` that runs on processor `k` when the caller starts: either it is still there when the
@@ -73,7 +73,7 @@ fn pass(threads: &mut impl FnMut(&mut dyn FnMut(Pid)) -> bool) -> Option<bool> {
     let mut refused = false;
     let listed = threads(&mut |thread| match sched_getaffinity(Some(thread)) {
         Ok(mask) => (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).for_each(|cpu| needed.set(cpu)),
-        // It ended.
+        // The thread ended.
         Err(Errno::SRCH) => {}
         Err(_) => refused = true,
     });
