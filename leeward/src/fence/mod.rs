@@ -98,15 +98,19 @@ use strategy::no_strategy;
 ///
 /// ```
 /// use leeward::fence;
-/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-/// static INSIDE: AtomicU32 = AtomicU32::new(0);
-/// static CLOSED: AtomicU32 = AtomicU32::new(0);
-/// /// Enters, unless the writer has closed. The writer: stores to `CLOSED`, calls `fence::heavy`,
-/// /// and waits until it loads 0 from `INSIDE`.
+/// use std::sync::atomic::{AtomicBool, Ordering::{Acquire, Relaxed, Release}};
+/// static INSIDE: AtomicBool = AtomicBool::new(false);
+/// static CLOSED: AtomicBool = AtomicBool::new(false);
+/// /// Enters, unless a writer has closed. The writer: stores to `CLOSED`, calls `fence::heavy`, and
+/// /// waits until it loads false from `INSIDE`.
 /// fn try_enter() -> bool {
-///     INSIDE.store(1, Relaxed);
+///     INSIDE.store(true, Relaxed);
 ///     fence::light();
-///     CLOSED.load(Relaxed) == 0
+///     let is_open = !CLOSED.load(Acquire);
+///     if !is_open {
+///         INSIDE.store(false, Release);
+///     }
+///     is_open
 /// }
 /// assert!(try_enter());
 /// ```
@@ -122,14 +126,14 @@ pub fn light() {
 ///
 /// ```
 /// use leeward::fence;
-/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-/// static INSIDE: AtomicU32 = AtomicU32::new(0);
-/// static CLOSED: AtomicU32 = AtomicU32::new(0);
-/// // The frequent side: stores 1 to `INSIDE`, calls `fence::light`, and goes in if `CLOSED` is 0.
-/// CLOSED.store(1, Relaxed);
+/// use std::sync::atomic::{AtomicBool, Ordering::{Acquire, Relaxed}};
+/// static INSIDE: AtomicBool = AtomicBool::new(false);
+/// static CLOSED: AtomicBool = AtomicBool::new(false);
+/// // The frequent side is `try_enter` in the example of `light`.
+/// CLOSED.store(true, Relaxed);
 /// fence::heavy();
-/// // Each thread that went in is seen here; each that comes later sees that it is closed.
-/// while INSIDE.load(Relaxed) != 0 {
+/// // If the frequent side went in before, that is seen here; if it comes later, it finds `CLOSED`.
+/// while INSIDE.load(Acquire) {
 ///     std::thread::yield_now();
 /// }
 /// ```
@@ -175,6 +179,7 @@ pub(crate) fn heavy_or_abort() {
     }
 }
 
+/// Executes a heavy fence, unless none is possible.
 fn try_heavy() -> Result<(), Error> {
     // SeqCst: the caller's own half. The kernel promises as much, except to a process of one
     // thread, where it returns at once.
@@ -209,6 +214,9 @@ pub(crate) fn is_possible() -> bool {
 /// - [`Error::NoStrategy`] if no heavy fence is possible.
 /// - [`Error::UnknownName`] if the process was started with `LEEWARD_FENCE` set to an unknown name;
 ///   a strategy was chosen all the same.
+///
+/// # Signals
+/// Not async-signal-safe: the first call may wait for a child process, and for other threads.
 pub fn init() -> Result<Strategy, Error> {
     backend::init()
 }
@@ -241,6 +249,9 @@ pub fn strategy() -> Option<Strategy> {
 ///
 /// # Errors
 /// [`Error::Refused`] if the strategy does not work here; the one in use stays.
+///
+/// # Signals
+/// Not async-signal-safe: the call may wait for a child process, and for other threads.
 pub fn force(strategy: Strategy) -> Result<(), Error> {
     backend::force(strategy)
 }
