@@ -1,4 +1,4 @@
-//! Waiting for several words at once: Linux's `futex_waitv` (5.16, 2021), and the fallback where it
+//! The wait for several words at once: Linux's `futex_waitv` (5.16, 2021), and the fallback where it
 //! is refused: naps ([`System::wait_any`] says how long).
 
 use core::time::Duration;
@@ -97,6 +97,7 @@ pub fn wait_any(words: &[(&AtomicU32, u32)], timeout: Timeout) -> Result<WaitAny
     System::<false>::wait_any(words, timeout)
 }
 
+/// Converts the outcome of a wait for one word.
 fn from_one(wait: Wait) -> WaitAny {
     match wait {
         Wait::Woken => WaitAny::Woken(Some(0)),

@@ -20,8 +20,9 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::mutant::mutated;
 
-/// State that a child finds as other threads left it, and has to repair. All functions run on the
-/// thread that forks; they must not fork, and wait only where they say for how long.
+/// State that a child finds as other threads left it, and has to repair. All functions but
+/// `thread_ends` run on the thread that forks; none may fork, and they wait only where they say for
+/// how long.
 pub(crate) trait Mend: Sync + Sized + 'static {
     /// Returns the item's link, which is a part of the item.
     fn hook(&self) -> &Hook;
