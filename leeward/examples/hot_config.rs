@@ -51,6 +51,21 @@ fn write(path: &Path, version: u64) -> std::io::Result<()> {
     std::fs::rename(beside, path)
 }
 
+/// Serves requests until told to stop. Returns how many, and counts those that saw a torn
+/// configuration.
+fn serve(config: &RcuCell<Config>, stop: &AtomicBool, torn: &AtomicU64) -> u64 {
+    let mut served = 0;
+    while !stop.load(Ordering::Relaxed) {
+        // A request: everything that it reads through the guard is of one version.
+        let guard = rcu::read();
+        let now = config.load(&guard);
+        let whole = checksum(&now.values) == now.checksum;
+        torn.fetch_add(u64::from(!whole), Ordering::Relaxed);
+        served += 1;
+    }
+    served
+}
+
 fn main() -> std::io::Result<()> {
     let given = std::env::args_os().nth(1).map(PathBuf::from);
     let path = given.clone().unwrap_or(std::env::temp_dir().join(format!("leeward-hot-config-{}", std::process::id())));
@@ -64,18 +79,7 @@ fn main() -> std::io::Result<()> {
 
     std::thread::scope(|scope| -> std::io::Result<()> {
         for _ in 0..4 {
-            scope.spawn(|| {
-                let mut served = 0;
-                while !stop.load(Ordering::Relaxed) {
-                    // A request: everything that it reads through the guard is of one version.
-                    let guard = rcu::read();
-                    let now = config.load(&guard);
-                    let whole = checksum(&now.values) == now.checksum;
-                    torn.fetch_add(u64::from(!whole), Ordering::Relaxed);
-                    served += 1;
-                }
-                requests.fetch_add(served, Ordering::Relaxed);
-            });
+            scope.spawn(|| requests.fetch_add(serve(&config, &stop, &torn), Ordering::Relaxed));
         }
         for version in 1..=200 {
             if given.is_none() {

@@ -102,6 +102,38 @@ fn main() -> ExitCode {
     }
 }
 
+/// Looks random addresses up until told to stop. Returns how many, and how many had a route.
+fn forward(table: &RcuCell<Node, Routes>, stop: &AtomicBool, seed: u64) -> (u64, u64) {
+    let mut state = seed;
+    let (mut looked, mut hits) = (0, 0);
+    while !stop.load(Ordering::Relaxed) {
+        // One section for a burst of packets, which all see the same table.
+        let guard = Routes::read();
+        let now = table.load(&guard);
+        for _ in 0..64 {
+            hits += u64::from(now.lookup(random(&mut state) as u32).is_some());
+            looked += 1;
+        }
+    }
+    (looked, hits)
+}
+
+/// Withdraws random routes and announces them again until told to stop, as a neighbour does.
+/// Returns how many updates that were. The old tables are freed when their readers have left.
+fn announce(table: &RcuCell<Node, Routes>, stop: &AtomicBool, routes: &[(Prefix, Arc<str>)]) -> u64 {
+    let mut state = 7;
+    let mut updates = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let (prefix, hop) = &routes[random(&mut state) as usize % routes.len()];
+        for hop in [None, Some(hop.clone())] {
+            table.update(|now| now.with(*prefix, 0, hop.clone())).defer();
+            updates += 1;
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    updates
+}
+
 fn run() -> Result<(), String> {
     let mut arguments = std::env::args().skip(1);
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/prefixes.txt");
@@ -118,34 +150,12 @@ fn run() -> Result<(), String> {
         for seed in 0..2 {
             let (table, stop, lookups, found) = (&table, &stop, &lookups, &found);
             scope.spawn(move || {
-                let mut state = seed;
-                let (mut looked, mut hits) = (0, 0);
-                while !stop.load(Ordering::Relaxed) {
-                    // One section for a burst of packets, which all see the same table.
-                    let guard = Routes::read();
-                    let now = table.load(&guard);
-                    for _ in 0..64 {
-                        hits += u64::from(now.lookup(random(&mut state) as u32).is_some());
-                        looked += 1;
-                    }
-                }
+                let (looked, hits) = forward(table, stop, seed);
                 lookups.fetch_add(looked, Ordering::Relaxed);
                 found.fetch_add(hits, Ordering::Relaxed);
             });
         }
-        scope.spawn(|| {
-            let mut state = 7;
-            while !stop.load(Ordering::Relaxed) {
-                // A neighbour withdraws a route and announces it again. The old tables are freed
-                // when their readers have left.
-                let (prefix, hop) = &routes[random(&mut state) as usize % routes.len()];
-                for hop in [None, Some(hop.clone())] {
-                    table.update(|now| now.with(*prefix, 0, hop.clone())).defer();
-                    updates.fetch_add(1, Ordering::Relaxed);
-                }
-                std::thread::sleep(Duration::from_micros(100));
-            }
-        });
+        scope.spawn(|| updates.fetch_add(announce(&table, &stop, &routes), Ordering::Relaxed));
         std::thread::sleep(Duration::from_secs_f64(seconds));
         stop.store(true, Ordering::Relaxed);
     });

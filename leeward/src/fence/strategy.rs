@@ -29,7 +29,7 @@ pub(super) use no_strategy;
 /// # Cost
 /// | strategy | a heavy fence | which threads notice |
 /// |---|---|---|
-/// | `MembarrierPrivate` | about 1 µs; more where interrupts are slow | those that run: an interrupt |
+/// | `MembarrierPrivate` | about 1 µs; more where interrupts are slow | those that run |
 /// | `MembarrierGlobal` | milliseconds | none |
 /// | `Signal` | tens of µs a thread | all: a signal handler runs |
 /// | `Symmetric` | a full fence | none, but each light fence is a full one too |

@@ -94,9 +94,9 @@ pub const ALL: u32 = i32::MAX as u32;
 /// its second word is `SeqCst`.
 ///
 /// # Cost
-/// With [`Private`] and [`Shared`], each of `wait`, `wake`, `requeue` and `wake_op` is a system call,
-/// also if no thread sleeps. So a lock marks its word before it sleeps, and its unlock wakes only if
-/// it finds the mark.
+/// With [`Private`] and [`Shared`], each of `wait`, `wake`, `requeue` and `wake_op` is a system
+/// call, also if no thread sleeps. So a lock marks its word before it sleeps, and its unlock wakes
+/// only if it finds the mark.
 ///
 /// # Signals
 /// A signal handler that runs may end a wait as if the thread were woken. With [`Private`] and

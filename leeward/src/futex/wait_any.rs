@@ -1,5 +1,5 @@
-//! The wait for several words at once: Linux's `futex_waitv` (5.16, 2021), and the fallback where it
-//! is refused: naps ([`System::wait_any`] says how long).
+//! The wait for several words at once: Linux's `futex_waitv` (5.16, 2021), and the fallback where
+//! it is refused: naps ([`System::wait_any`] says how long).
 
 use core::time::Duration;
 

@@ -105,7 +105,8 @@ impl core::error::Error for OutOfRange {}
 /// ```
 /// use leeward::futex::{Argument, Comparison, Operation, WakeOp};
 /// // Store 0; if it was greater than 1, a thread waits there.
-/// const UNLOCK: WakeOp = match WakeOp::new(Operation::Set, Argument::Value(0), Comparison::Greater, 1) {
+/// const TO_0: Argument = Argument::Value(0);
+/// const UNLOCK: WakeOp = match WakeOp::new(Operation::Set, TO_0, Comparison::Greater, 1) {
 ///     Ok(op) => op,
 ///     Err(_) => panic!("out of range"),
 /// };
