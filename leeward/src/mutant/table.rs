@@ -40,37 +40,37 @@ mutants! {
         model: model::pairing::every_ordering_of_one_reader_is_needed,
         loom: rcu::loom_tests::two_updaters,
     }
-    /// The full fence between the caller's unlink and its look at the tickets (pair B).
+    /// The full fence between the caller's unlink and its check of the tickets (pair B).
     caller_fence {
         // Needs three processors at once to show on hardware (the reader, the caller and the
         // leader); see litmus, updaters_that_share.
         model: model::sharing::two_pointers,
         loom: rcu::loom_tests::two_updaters,
     }
-    /// The heavy fence between raising `waited` and the second look (pair C).
+    /// The heavy fence between raising `waited` and the recheck of the slot (pair C).
     heavy_before_sleep {
         model: model::sleeping::one_reader,
         loom: rcu::loom_tests::two_sections_and_two_updates,
     }
-    /// Raising `waited` again when a sleep returned and the reader is still inside.
+    /// The second raising of `waited`, when a sleep returned and the reader is still inside.
     rearm_after_return {
         stepping: asked_in_a_handler::it_asks_again_and_is_woken,
         loom: rcu::loom_tests::two_sections_and_two_updates,
     }
-    /// The heavy fence behind that second raising (pair C).
+    /// The heavy fence after the second raising of `waited` (pair C).
     heavy_after_rearm {
         model: model::sleeping::rearming,
     }
-    /// The second look at the slot between the heavy fence and the sleep.
+    /// The recheck of the slot between the heavy fence and the sleep.
     recheck_before_sleep {
         loom: rcu::loom_tests::two_sections_and_two_updates,
     }
-    /// Waiting for readers at all.
+    /// The wait for readers.
     no_wait {
         sections: synchronize_waits_for_a_section_that_was_open,
         loom: rcu::loom_tests::two_sections_and_two_updates,
     }
-    /// Taking a reader that entered after the epoch's advance for one that need not be waited for.
+    /// The exemption from the wait of a reader that entered after the epoch's advance.
     wait_for_zero_only {
         sections: synchronize_does_not_wait_for_a_section_that_began_later,
     }
@@ -79,7 +79,7 @@ mutants! {
         sections: waking::by_every_way_of_leaving,
         loom: rcu::loom_tests::two_sections_and_two_updates,
     }
-    /// The leaving reader's look at `waited`.
+    /// The leaving reader's check of `waited`.
     leave_checks_waited {
         sections: waking::by_every_way_of_leaving,
         loom: rcu::loom_tests::two_sections_and_two_updates,
@@ -91,12 +91,12 @@ mutants! {
         model: model::pairing::mb_flavour,
         loom: rcu::loom_tests::two_updaters,
     }
-    /// The light fence between the leaving store and the look at `waited` (pair C).
+    /// The light fence between the leaving store and the check of `waited` (pair C).
     leave_light {
         model: model::sleeping::mb_flavour,
         loom: rcu::loom_tests::two_sections_and_two_updates,
     }
-    /// The light fence behind the quiescent store (pairs A and C).
+    /// The light fence after the quiescent store (pairs A and C).
     quiesce_light {
         // What x86 does anyway, for loads; and who is woken by a quiescent state only is hard to
         // arrange.
@@ -119,12 +119,12 @@ mutants! {
         loom: rcu::loom_tests::two_updaters,
         sanitizer: sections,
     }
-    /// Counting the sections beyond the first.
+    /// The count of the sections beyond the first.
     nested_count {
         sections: guards_may_be_dropped_in_any_order,
         loom: rcu::loom_tests::nested_sections,
     }
-    /// A refreshed guard's look whether it is the only one.
+    /// The check of a guard that is refreshed whether it is the only one.
     refresh_outermost {
         sections: refreshing,
     }
@@ -133,23 +133,23 @@ mutants! {
         sections: a_caller_needs_a_grace_period_that_starts_after_it_arrived,
         loom: rcu::loom_tests::two_sections_and_two_updates,
     }
-    /// The full fence between a follower's announcement and its last look (pair D).
+    /// The full fence between a follower's announcement and its recheck (pair D).
     follower_fence {
         // A locked addition stands before it: x86 has the fence already.
         model: model::following::two_callers,
         loom: rcu::loom_tests::three_callers,
     }
-    /// A follower's last look before it sleeps (pair D).
+    /// A follower's recheck before it sleeps (pair D).
     follower_recheck {
         model: model::following::two_callers,
         loom: rcu::loom_tests::three_callers,
     }
-    /// The full fence between handing the lead over and the look at who sleeps (pair D).
+    /// The full fence between handing the lead over and the check for sleepers (pair D).
     hand_over_fence {
         // A few instructions on three processors: too rare to be a test.
         loom: rcu::loom_tests::three_callers,
     }
-    /// The same where the lead is given away unused (pair D).
+    /// The full fence between giving the lead away unused and the check for sleepers (pair D).
     step_down_fence {
         loom: rcu::loom_tests::three_callers,
     }
@@ -163,7 +163,7 @@ mutants! {
         sections: sharing::sixteen_callers,
         loom: rcu::loom_tests::three_callers,
     }
-    /// The wake of a caller that takes the lead and finds itself served already.
+    /// The wake of one caller of the next grace period, where the lead is given away unused.
     step_down_wake {
         model: model::following::three_callers,
         loom: rcu::loom_tests::three_callers,
@@ -173,19 +173,19 @@ mutants! {
         model: model::following::done_never_goes_back,
         loom: rcu::loom_tests::two_updaters,
     }
-    /// A leader's look whether it is inside itself, before it sleeps on a reader.
+    /// A leader's check whether it is inside a section itself, before it sleeps on a reader.
     own_section_leads {
         sections: sentences::synchronize_in_a_section,
     }
-    /// The same of a follower, before it sleeps.
+    /// A follower's check whether it is inside a section itself, before it sleeps.
     own_section_follows {
         sections: sentences::synchronize_in_a_section_while_another_leads,
     }
-    /// Keeping the slot of a thread that exits inside a section.
+    /// The keeping of the slot of a thread that exits inside a section.
     exit_drops_live_slot {
         exit: a_leaked_guard_protects_for_ever,
     }
-    /// The child's clean-up after fork.
+    /// The child's repair after a fork.
     fork_hook {
         fork: while_another_thread_is_inside,
     }
@@ -194,43 +194,43 @@ mutants! {
         defer: callbacks_run_after_a_grace_period,
         loom: rcu::loom_tests::deferring,
     }
-    /// Waking the worker when a callback was queued.
+    /// The wake of the worker when a callback was queued.
     worker_wake {
         defer: callbacks_run_after_a_grace_period,
         loom: rcu::loom_tests::worker::no_call_is_lost,
     }
-    /// The wake behind the word that tells the worker of work.
+    /// The wake after setting the word that tells the worker of work.
     worker_call_wake {
         defer: callbacks_run_after_a_grace_period,
         loom: rcu::loom_tests::worker::no_call_is_lost,
     }
-    /// Waking the worker when somebody wants to poll.
+    /// The wake of the worker when a thread wants to poll.
     want_wake {
         defer: polling::nobody_has_to_ask_twice,
         loom: rcu::loom_tests::worker::polling,
     }
-    /// Waiting in `barrier` for the batch that is running.
+    /// The wait in `barrier` for the batch that is running.
     barrier_waits {
         defer: barriers::wait_for_everything_before,
         loom: rcu::loom_tests::deferring,
         loom: rcu::loom_tests::worker::barriers,
     }
-    /// The full fence between a waiter's announcement and its last look (pair E).
+    /// The full fence between a waiter's announcement and its recheck (pair E).
     waiting_fence {
         // A locked addition stands before it: x86 has the fence already.
         loom: rcu::loom_tests::worker::barrier_after_barrier,
         loom: rcu::loom_tests::worker::at_the_limit,
     }
-    /// A waiter's last look before it sleeps (pair E).
+    /// A waiter's recheck before it sleeps (pair E).
     waiting_recheck {
         loom: rcu::loom_tests::worker::barrier_after_barrier,
         loom: rcu::loom_tests::worker::at_the_limit,
     }
-    /// The full fence between a batch's end and the look at who waits (pair E).
+    /// The full fence between a batch's end and the check for waiters (pair E).
     batch_fence {
         loom: rcu::loom_tests::worker::barrier_after_barrier,
     }
-    /// The wake of who waits for a batch.
+    /// The wake of the callers that wait for a batch.
     batch_wake {
         defer: barriers::wait_for_everything_before,
         loom: rcu::loom_tests::worker::barrier_after_barrier,
@@ -250,11 +250,11 @@ mutants! {
         model: model::quiescing::quiescent_states,
         loom: rcu::loom_tests::scanning_past_a_quiescent_state,
     }
-    /// Waiting for the answers to the fence's signals.
+    /// The wait for the answers to the fence's signals.
     signal_answer {
         refused: signals_blocked,
     }
-    /// Listing the threads again after the first have answered.
+    /// The second listing of the threads, after the first ones have answered.
     signal_second_listing {
         refused: a_thread_that_starts_meanwhile,
     }
@@ -263,19 +263,19 @@ mutants! {
         model: model::pairing::every_ordering_of_one_reader_is_needed,
         loom: rcu::loom_tests::publishing,
     }
-    /// The end of a wait's yields when they took long.
+    /// The end of a spin whose yields took long.
     spin_long {
         yields: a_yield_that_takes_a_time_slice_is_the_last,
     }
-    /// The wait that does not yield since its deadline is near.
+    /// The rule that a wait whose deadline is near does not yield.
     spin_near {
         yields: a_wait_whose_deadline_is_near_does_not_yield,
     }
-    /// The second yield that a real-time thread does not make.
+    /// The rule that a real-time thread yields only once.
     spin_real_time {
         yields: a_thread_whose_yields_let_no_other_run_yields_once,
     }
-    /// The time in which no wait yields, since yields took a time slice.
+    /// The time in which no wait yields, after yields that took a time slice.
     spin_busy {
         yields: after_a_yield_that_took_a_time_slice_no_wait_for_an_event_yields_for_a_while,
     }
@@ -283,24 +283,24 @@ mutants! {
     mutex_wake {
         loom: raw::loom_tests::mutex::mutex_two_threads_twice,
     }
-    /// The mark that others may sleep still, when a sleeper takes the mutex.
+    /// The mark that other threads may still sleep, when a sleeper takes the mutex.
     mutex_contended {
         loom: raw::loom_tests::mutex::mutex_three_threads,
     }
-    /// The reservation of a mutex that a starving waiter has asked for.
+    /// The reservation of a mutex for a starving waiter that asked for it.
     mutex_reserve {
         mutex_fairness: a_waiter_is_passed_over_a_bounded_number_of_times,
     }
-    /// Taking the request back when the time of the one that asked is up.
+    /// The withdrawal of a waiter's request for a mutex when its time is up.
     mutex_ask_kept {
         mutex_fairness: whoever_asked_and_gives_up_leaves_no_reservation,
     }
-    /// The heavy fence between raising the light mutex's waiters word and the second look (pair F).
+    /// The heavy fence between raising the light mutex's waiters word and the recheck (pair F).
     light_heavy {
         light_mutex: heavy_fences_do_not_multiply,
         loom: raw::loom_tests::mutex::light_mutex_two_threads_twice,
     }
-    /// The second look at the light mutex before the sleep.
+    /// The recheck of the light mutex before the sleep.
     light_recheck {
         // Races of a few instructions: loom's.
         loom: raw::loom_tests::mutex::light_mutex_two_threads_twice,
@@ -309,15 +309,15 @@ mutants! {
     light_wake {
         loom: raw::loom_tests::mutex::light_mutex_two_threads_twice,
     }
-    /// Raising the light mutex's waiters word.
+    /// The raising of the light mutex's waiters word.
     light_raise {
         loom: raw::loom_tests::mutex::light_mutex_two_threads_twice,
     }
-    /// The exchange of a light mutex's raised word that stays as it is.
+    /// The exchange of a light mutex's raised waiters word where its value stays.
     light_settle {
         loom: raw::loom_tests::mutex::light_mutex_three_threads,
     }
-    /// Counting the light mutex's woken sleeper as one that will look no more, when it has locked.
+    /// The clearing of the waking mark by the light mutex's sleeper that leaves.
     light_leave {
         loom: raw::loom_tests::mutex::light_mutex_three_threads,
     }
@@ -336,11 +336,11 @@ mutants! {
     condvar_mark {
         loom: raw::loom_tests::mutex::condvar_requeue_all_held,
     }
-    /// Locking as contended after having been moved.
+    /// The contended mark when a waiter that was moved locks the mutex.
     condvar_lock_moved {
         loom: raw::loom_tests::mutex::condvar_requeue_all_held,
     }
-    /// Naming a robust lock as pending before taking it (after it instead).
+    /// The order of naming a robust lock as pending and taking it: named after it.
     robust_pending_late {
         robust_stepping: by_exchange::lock_work_unlock,
     }
@@ -356,11 +356,11 @@ mutants! {
     robust_pending_before_wake {
         robust_stepping: by_exchange::unlock_with_a_waiter,
     }
-    /// The order of taking and linking: linked first.
+    /// The order of taking and linking a robust lock: linked first.
     robust_link_first {
         robust: errors_of_the_living,
     }
-    /// The waiters bit behind a release: the woken waiter alone knows of the others.
+    /// The waiters bit after a release: only the woken waiter knows of the others then.
     robust_waiters_dropped {
         robust: woken_waiter_killed::behind_a_thief,
     }
@@ -368,7 +368,7 @@ mutants! {
     robust_wake {
         robust_stepping: by_exchange::unlock_with_a_waiter,
     }
-    /// Taking a robust lock back to clear its waiters bit.
+    /// The taking of a robust lock to clear its waiters bit.
     robust_settle_without_taking {
         // A race of four in a window of a few instructions.
         robust_model: taking_the_bit_away,
@@ -377,21 +377,20 @@ mutants! {
     rwlock_writer_expire {
         rwlock_steered: a_writer_that_was_woken_and_is_not_there,
     }
-    /// What a lock's `try_` call in the child of a fork does not heed: marks of threads that are
-    /// not there.
+    /// The disregard of absent threads' marks by a lock's `try_` call in the child of a fork.
     lock_forked {
         lock_forks: a_rwlock_that_is_kept_for_a_writer,
     }
-    /// Counting the readers that writers bypassed.
+    /// The count of the readers that writers bypassed.
     rwlock_bypassed {
         rwlock_steered: a_reader_that_was_passed_over,
     }
-    /// Waking the readers that wait for a writer's unlock.
+    /// The wake, by a writer's unlock, of the readers that wait.
     rwlock_wake_readers {
         // Lost wake-ups: loom finds them in less time than a test needs to hang.
         loom: raw::loom_tests::small::rwlock_a_writer_and_two_readers,
     }
-    /// Waking a writer.
+    /// The wake of a writer.
     rwlock_wake_writer {
         loom: raw::loom_tests::small::rwlock_two_writers_and_a_reader,
     }
@@ -399,111 +398,110 @@ mutants! {
     rwlock_wakes_release {
         loom: raw::loom_tests::small::rwlock_writers_in_turn,
     }
-    /// Waking a writer that lay down while the mark was taken back.
+    /// The wake of a writer that went to sleep while the mark was taken back.
     rwlock_retract_wakes {
         loom: raw::loom_tests::small::rwlock_a_reader_that_gives_up,
     }
-    /// Waiting for room where as many readers are inside of a shared readers-writer lock as can be
-    /// counted, or a word says so.
+    /// The wait for room in a shared readers-writer lock that has, or seems to have, as many
+    /// readers as fit.
     rwlock_full {
         shared_garbage: a_rwlock_that_is_full,
     }
-    /// A release's wake.
+    /// The wake of a semaphore's waiter by a release.
     semaphore_wake {
         loom: raw::loom_tests::small::semaphore_hands_on,
     }
-    /// The mark that a woken waiter leaves for the others.
+    /// The mark that a semaphore's woken waiter leaves for the others.
     semaphore_mark {
         loom: raw::loom_tests::small::semaphore_two_takers_and_two_releases,
     }
-    /// The wake of the next waiter by one that leaves permits.
+    /// The wake of a semaphore's next waiter by one that leaves permits.
     semaphore_next_wake {
         loom: raw::loom_tests::small::semaphore_two_takers_and_two_releases,
     }
-    /// The last one's wake of the others.
+    /// The wake of a barrier's threads by the last one.
     barrier_wake {
         loom: raw::loom_tests::small::barrier_in_rounds,
     }
-    /// The wake of those who wait for an event.
+    /// The wake of the threads that wait for an event.
     event_wake {
         loom: raw::loom_tests::small::event_hands_on,
     }
-    /// Letting go who slept when an event was set and cleared again.
+    /// The release of waiters that slept when an event was set and cleared again.
     event_count {
         loom: raw::loom_tests::small::event_set_and_cleared_at_once,
     }
-    /// The wake of those who wait for a latch.
+    /// The wake of the threads that wait for a latch.
     latch_wake {
         loom: raw::loom_tests::small::latch_hands_on,
     }
-    /// The wake of those who wait for who runs it.
+    /// The wake of the threads that wait for the one that runs a `Once`.
     once_wake {
         loom: raw::loom_tests::small::once_hands_on,
     }
-    /// Counting the slots that were given back, by which who claims another knows of one that it
-    /// passed.
+    /// The count of slots given back, by which a claiming thread knows of one that it passed.
     registry_starts_over {
         loom: registry::loom_tests::a_slot_given_back_meanwhile,
     }
-    /// The look whether it is the caller itself that runs what it would wait for.
+    /// The check whether the thread that runs a `Once` is the caller itself.
     once_itself {
         once: itself::a_once_within_itself,
     }
-    /// Refusing a priority-inheriting lock that the kernel took from an owner that exited.
+    /// The refusal of a priority-inheriting lock that the kernel took from an owner that exited.
     pi_gone {
         locks_pi: an_owner_that_goes_while_others_wait,
     }
-    /// The heavy fence between closing an asymmetric rwlock and the look at the slots (pair G).
+    /// The heavy fence between closing an asymmetric rwlock and the scan of the slots (pair G).
     asym_revoke_heavy {
         model: model::asymmetric::readers_and_a_writer,
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
     }
-    /// A reader's look whether the asymmetric rwlock is open, behind its announcement (pair G).
+    /// A reader's check whether the asymmetric rwlock is open, after its announcement (pair G).
     asym_read_rechecks {
         asym_rwlock: readers_share_and_a_writer_is_alone,
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
     }
-    /// The light fence between an announcement in a slot and the look at the lock (pairs G, I).
+    /// The light fence between an announcement in a slot and the check of the lock (pairs G, I).
     asym_announce_light {
         // No instruction, or what x86 does anyway.
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// The light fence between leaving a slot and the look at `waited` (pairs H, J).
+    /// The light fence between leaving a slot and the check of `waited` (pairs H, J).
     asym_leave_light {
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// Waiting for those who are inside of an asymmetric lock by their slots.
+    /// The wait for the threads whose slots say that they are inside an asymmetric lock.
     asym_no_wait {
         asym_rwlock: a_writer_waits_for_slots,
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// The heavy fence between asking a thread to wake us and the second look (pairs H, J).
+    /// The heavy fence between asking a thread for a wake and the recheck (pairs H, J).
     asym_heavy_before_sleep {
         model: model::asymmetric::a_writer_that_sleeps,
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// The second look at the slot before the sleep.
+    /// The recheck of an asymmetric lock's slot before the sleep.
     asym_drain_recheck {
         // The window is a few instructions wide.
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// Asking again when a sleep returned and the thread is still inside.
+    /// The second request for a wake, when a sleep returned and the thread is still inside.
     asym_ask_again {
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// The look for a sleeping writer of who leaves an asymmetric lock.
+    /// The check for a sleeping writer by a thread that leaves an asymmetric lock.
     asym_leave_checks_waited {
         asym_rwlock: a_writer_waits_for_slots,
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// The wake of a sleeping writer by who leaves an asymmetric lock.
+    /// The wake of a sleeping writer by a thread that leaves an asymmetric lock.
     asym_leave_wake {
         asym_rwlock: a_writer_waits_for_slots,
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
@@ -514,25 +512,25 @@ mutants! {
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// The acquire of the writer's look at a slot (relaxed instead).
+    /// The acquire of the writer's scan of a slot (relaxed instead).
     asym_scan_acquire {
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// Counting a thread's guards of one asymmetric rwlock.
+    /// The count of a thread's guards of one asymmetric rwlock.
     asym_nested_count {
         asym_rwlock: nested_reads_pass_a_waiting_writer,
         loom: asym::loom_tests::rwlock_nested,
     }
-    /// Noting in a slot that the thread reads by way of the ordinary lock.
+    /// The note in a slot that its thread reads by way of the ordinary lock.
     asym_note_ordinary {
         asym_rwlock: nested_reads_pass_a_waiting_writer,
     }
-    /// Keeping the slots of a thread that exits inside of an asymmetric lock.
+    /// The keeping of the slots of a thread that exits inside an asymmetric lock.
     asym_exit_drops_live_slots {
         asym_rwlock: leaked_guards,
     }
-    /// The heavy fence between taking a mutex's bias away and the look at its owner's slots (pair
+    /// The heavy fence between taking a mutex's bias away and the check of its owner's slots (pair
     /// I).
     asym_bias_heavy {
         model: model::asymmetric::an_owner_and_a_revoker,
@@ -543,62 +541,61 @@ mutants! {
         // No instruction of x86, and hidden by loom's fences.
         sanitizer: asym_rwlock,
     }
-    /// Noticing that the allocator comes back to an asymmetric lock while its thread's slots are
+    /// The check whether the allocator re-enters an asymmetric lock while its thread's slots are
     /// made.
     asym_registering {
         allocator_first_use: asymmetric_locks,
     }
-    /// The child's clean-up of slots after fork.
+    /// The child's repair of slots after a fork.
     asym_fork {
         asym_fork: what_stays_locked,
     }
-    /// The order of the owner's announcement and its look whether the biased mutex is its own:
-    /// looked first (pair I).
+    /// The order of an owner's announcement and its check of the biased mutex: check first (pair
+    /// I).
     asym_owner_rechecks {
         // The window is a few instructions wide.
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// The owner's entering a biased mutex by its first slot only: by any that is free instead.
+    /// The rule that an owner enters a biased mutex by its first slot only: by any free slot
+    /// instead.
     asym_first_slot {
         asym_mutex: its_owner_is_inside_once_whatever_slots_are_free,
     }
-    /// Whose bias it is that is revoked: taken for one's own, without fence and without price (pair
-    /// I).
+    /// The check whether a bias that is revoked is another thread's: taken for the caller's own.
     asym_foreign_owner {
         loom: asym::loom_tests::mutex_owner_and_revoker,
     }
-    /// Giving the bias back when a revoker gives up.
+    /// The return of the bias when a revoker gives up.
     asym_owner_restored {
         asym_mutex: one_at_a_time,
         loom: asym::loom_tests::mutex_trying_and_giving_up,
     }
-    /// Opening an asymmetric rwlock again when a writer gives up.
+    /// The reopening of an asymmetric rwlock when a writer gives up.
     asym_open_restored {
         asym_rwlock: a_writer_that_gives_up_lets_readers_in,
         loom: asym::loom_tests::rwlock_trying_and_giving_up,
     }
-    /// Counting only what the same thread took in a row towards a mutex's bias.
+    /// The check whether the locks in a row that earn a mutex's bias are one thread's.
     asym_row_of_one {
         asym_mutex: the_bias_is_not_earned_in_turn,
     }
-    /// The expiry of requests for a mutex for which nobody comes.
+    /// The expiry of requests for a mutex whose threads do not come.
     mutex_expire {
         mutex_fairness: who_asked_and_is_not_there,
     }
-    /// The requests of others, when one that asked for a mutex takes it.
+    /// The keeping of other waiters' requests when one that asked takes the mutex.
     mutex_ask_forgotten {
         mutex_fairness: two_that_asked,
     }
-    /// A condition variable's look whether its waiters, and so their mutex, are of this process.
+    /// A condition variable's check whether its waiters, and so their mutex, are of this process.
     condvar_forked {
         condvar_forks: a_child_notifies,
     }
-    /// A shared guard's look whether it is of this process, and not the copy of a fork.
+    /// A shared guard's check whether it is of this process, and not a fork's copy.
     shared_fork_mark {
         shared: guards_that_a_fork_copies,
     }
-    /// A robust guard's look whether it is of this process, and not of one that this was forked
-    /// from.
+    /// A robust guard's check whether it is of this process, and not a fork's copy.
     robust_fork_mark {
         robust_forks: a_child_with_the_dead_owners_number,
     }
@@ -607,7 +604,7 @@ mutants! {
         // The window is two instructions wide.
         robust_model: robust_model::light_tests::the_pair,
     }
-    /// A light robust mutex's owner saying that it is leaving (pair K).
+    /// The mark of a light robust mutex's owner that it is leaving (pair K).
     robust_light_leaving {
         robust_stepping: by_store::unlock_while_somebody_comes,
     }
@@ -621,72 +618,69 @@ mutants! {
         // watch.
         sanitizer: defer,
     }
-    /// The light fence between telling what the worker begins and its look whether the process
-    /// forks (pair L).
+    /// The light fence between telling what the worker begins and its check for a fork (pair L).
     pause_light {
         model: model::pausing::callbacks_beside_a_fork,
     }
-    /// The heavy fence between telling that the process forks and the look at what the worker runs
-    /// (pair L).
+    /// The heavy fence between telling of a fork and the check of what the worker runs (pair L).
     pause_heavy {
         model: model::pausing::callbacks_beside_a_fork,
     }
-    /// The full fence between the callers' unlink and the look whether a heavy one is needed (pair
+    /// The full fence between the callers' unlink and the check whether a heavy one is needed (pair
     /// M).
     quiet_fence {
         model: model::registering::the_first_reader,
     }
-    /// The full fence between counting a reader and all that it ever loads (pair M).
+    /// The full fence between counting a reader and all its later loads (pair M).
     register_fence {
         // A locked addition stands before it: x86 has the fence already.
         model: model::registering::the_first_reader,
     }
-    /// The acquire of the look at how many readers need a heavy fence (relaxed instead).
+    /// The acquire of the check how many readers need a heavy fence (relaxed instead).
     sections_acquire {
         model: model::registering::the_last_reader,
     }
-    /// The starter's look whether the worker that it started is still there.
+    /// The starter's check whether the worker that it started is still there.
     worker_state {
         fork_everywhere: arranged::a_worker_that_ends_before_its_starter_has_said_that_it_runs,
     }
-    /// A child's adopting the callbacks that it inherits.
+    /// The child's adoption of the callbacks that it inherits.
     fork_adopts {
         fork: a_child_adopts_callbacks_by_choice,
     }
-    /// Keeping in a child what a leaked guard of a thread that has ended protects.
+    /// The keeping, in a child, of what a leaked guard of a thread that has exited protects.
     fork_drops_leaked {
         fork: what_a_guard_protects_that_was_leaked_late,
     }
-    /// Unlocking the signal fence in a child.
+    /// The reset of the signal fence's lock in a child.
     signal_fork {
         fork_everywhere: operations::fences::beside::heavy_by_signals,
     }
-    /// Starting the worker with the C library: as a thread of the standard library's, which takes a
-    /// lock that a fork copies.
+    /// The start of the worker by the C library: by the standard library, whose lock a fork copies.
     worker_of_std {
         fork_beside_starts: the_worker_starts_in_the_child,
     }
-    /// A readers-writer lock's writer taking a lock that is kept for readers that do not come.
+    /// The end of a writer's wait for readers that do not come for the lock that is kept for them.
     rwlock_expire {
         rwlock_steered: a_reader_that_was_passed_over_and_is_slow,
     }
-    /// Taking a signal for fences that ends no program into which execve takes it along.
+    /// The choice of a signal for fences that ends no program into which `execve` takes it along.
     signal_survives_execve {
         execve: with_a_fences_signal_pending,
     }
-    /// Asking whether the caller runs on the processor that it visits.
+    /// The check whether the caller runs on the processor that it visits.
     visit_checks {
         refused: affinity_that_is_not_kept,
     }
-    /// Asking whether the caller was switched out on its way to the processor that it visits.
+    /// The check whether the caller was switched out on its way to the processor that it visits.
     visit_switches {
         refused: a_kernel_that_only_says_so,
     }
-    /// Visiting the processors anew when they have changed meanwhile.
+    /// The second visit of all processors when they have changed meanwhile.
     visit_again {
         refused: processors_that_change_meanwhile,
     }
-    /// Asking whether the threads are listed by the numbers by which they are signalled.
+    /// The check whether the threads are listed by the numbers by which they are signalled.
     signal_numbers {
         refused: another_proc,
     }
