@@ -1,5 +1,5 @@
-//! Cells: a published value that readers load in a section and a writer replaces whole. Used without a line of
-//! `unsafe`.
+//! Cells: a published value that readers load in a section and a writer replaces whole. Their users
+//! need no `unsafe`.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -12,7 +12,8 @@ use super::retired::Retired;
 use crate::atomic::{AtomicPtr, Ordering, const_fn};
 use crate::mutant::order;
 
-/// A published value that may be absent; `const`-constructible empty, so fit for a `static`.
+/// A published value that may be absent. [`none`](Self::none) is `const`, so a `static` may hold
+/// one.
 ///
 /// ```
 /// use leeward::rcu::{self, RcuOption};
@@ -24,51 +25,74 @@ use crate::mutant::order;
 /// }
 /// assert_eq!(CONFIG.load(&rcu::read()).unwrap(), "second");
 /// ```
+///
+/// # Differences from arc-swap
+/// - The cell owns a `T`, not an `Arc`. Where readers keep values beyond their sections, let `T` be
+///   an `Arc` and clone it.
+/// - A load borrows a section's guard, which the caller opens once for many loads. An open section
+///   delays the freeing of every value of its domain; arc-swap's guard delays that of its own
+///   value.
+/// - A guard is not `Send`, so it does not cross an `await` of a spawned task.
+/// - Loads acquire, and replacements acquire and release: two cells have no common order.
+///   arc-swap's `swap` is sequentially consistent.
+/// - What is replaced comes back as [`Retired`]: the domain's worker drops it, or the caller gets
+///   it after a grace period. arc-swap drops it on the thread that lets go last, perhaps a reader.
+/// - `rcu` is [`update`](Self::update).
+/// - Without `std`, the handles [`Reader`](super::Reader) and [`qsbr::Reader`](super::qsbr::Reader)
+///   serve.
+///
+/// The module describes [fork](super#fork) and [signals](super#signals).
 pub struct RcuOption<T, D: Domain = super::Global> {
     value: AtomicPtr<T>,
     /// Owns a `T`; belongs to `D`.
     owns: PhantomData<(Box<T>, fn() -> D)>,
 }
 
-// SAFETY: sends the value along.
+// SAFETY: sending the cell sends the value.
 unsafe impl<T: Send, D: Domain> Send for RcuOption<T, D> {}
-// SAFETY: readers of many threads share the value (`Sync`), and whoever replaces it takes it away (`Send`).
+// SAFETY: readers of many threads share the value (`Sync`), and the thread that replaces it takes
+// it away (`Send`).
 unsafe impl<T: Send + Sync, D: Domain> Sync for RcuOption<T, D> {}
 
 impl<T, D: Domain> RcuOption<T, D> {
     const_fn! {
-        /// Nothing.
+        /// Makes an empty cell.
         pub fn none() -> Self {
             RcuOption { value: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
         }
     }
 
-    /// Something.
+    /// Makes a cell that holds `value`, which it allocates.
     pub fn some(value: T) -> Self {
         Self::from(Box::new(value))
     }
 
-    /// The value as it is now, alive for as long as the guard (or the online reader) and the cell are borrowed.
+    /// Returns the current value, which stays alive for as long as the guard (or the online reader)
+    /// and the cell are borrowed.
     ///
     /// # Memory ordering
-    /// Acquire: everything that the publisher did to the value before is seen.
+    /// Acquire: the reader sees everything that the publisher did to the value before.
     ///
     /// # Cost
     /// One load. Wait-free, async-signal-safe.
     #[inline(always)]
     pub fn load<'g>(&'g self, guard: &'g impl Protects<D>) -> Option<&'g T> {
         let _ = guard;
-        // Acquire: partner of the release in `swap`. (The dependency would do; Rust has no ordering for it. On x86 it
-        // is the same instruction.)
+        // Acquire: partner of the release in `swap`. (The dependency would do; Rust has no ordering
+        // for it. On x86 it is the same instruction.)
         let value = self.value.load(Ordering::Acquire);
-        // SAFETY: it was published whole, and is freed after a grace period that began after it was unlinked: the
-        // guard's section keeps that from ending while `'g` lasts. Owners (`&mut self`, `drop`) exclude the
-        // borrow of the cell.
+        // SAFETY: the value was published whole, and is freed after a grace period that began after
+        // it was unlinked: the guard's section keeps that from ending while `'g` lasts. Owners
+        // (`&mut self`, `drop`) exclude the borrow of the cell.
         unsafe { value.as_ref() }
     }
 
-    /// Shows the value to `read` in a section of its own. The reference can neither be leaked nor kept across an
-    /// await.
+    /// Calls `read` with the current value, in a section of its own.
+    ///
+    /// The reference can neither be leaked nor kept across an `await`.
+    ///
+    /// # Panics
+    /// As [`Domain::read`] does.
     #[cfg(feature = "std")]
     #[inline]
     pub fn read<R>(&self, read: impl FnOnce(Option<&T>) -> R) -> R {
@@ -76,13 +100,14 @@ impl<T, D: Domain> RcuOption<T, D> {
         read(self.load(&guard))
     }
 
-    /// Publishes another value and takes the old one out of the readers' reach; it lives until they have left.
+    /// Publishes another value and returns the old one, which new readers cannot reach and which
+    /// lives until the old readers have left.
     ///
     /// # Memory ordering
-    /// Acquire and release: readers of the new value see what was done before.
+    /// Acquire and release: readers of the new value see what was done before the call.
     ///
     /// # Cost
-    /// An allocation and an atomic exchange.
+    /// An allocation and an atomic exchange. Lock-free, but for the allocator.
     pub fn replace(&self, value: Option<T>) -> Option<Retired<T, D>>
     where
         T: Send + 'static,
@@ -91,7 +116,7 @@ impl<T, D: Domain> RcuOption<T, D> {
         self.swap(new)
     }
 
-    /// [`replace`](Self::replace) with nothing.
+    /// Empties the cell, as [`replace`](Self::replace) with `None` does.
     pub fn take(&self) -> Option<Retired<T, D>>
     where
         T: Send + 'static,
@@ -103,65 +128,75 @@ impl<T, D: Domain> RcuOption<T, D> {
     where
         T: Send + 'static,
     {
-        // Release: partner of the acquire in `load`. Acquire: the old value's publisher happens before whoever frees
-        // it.
+        // Release: partner of the acquire in `load`. Acquire: what the old value's publisher did
+        // happens before the value is freed.
         let old = self.value.swap(new, order!(AcqRel, publish_release));
-        // SAFETY: it came from a box, and the exchange gave it to us alone: no later reader finds it.
+        // SAFETY: it came from a box, and the exchange gave it to us alone: no later reader finds
+        // it.
         NonNull::new(old).map(|old| unsafe { Retired::new(old) })
     }
 
-    /// Publishes what `next` makes of the current value; again if another writer was faster.
+    /// Publishes what `next` makes of the current value; tries again if another writer was faster.
     ///
-    /// Gives the retired old value back, or `None` if there was none.
+    /// Returns the old value, retired, or `None` if there was none.
+    ///
+    /// # Memory ordering
+    /// As [`replace`](Self::replace).
     ///
     /// # Cost
-    /// A section, an allocation and an atomic compare-exchange for each try. Lock-free.
+    /// A section, and an allocation and an atomic compare-exchange for each try. Lock-free, but for
+    /// the allocator.
+    ///
+    /// # Panics
+    /// As [`Domain::read`] does, and with a panic of `next`, which changes nothing.
     #[cfg(feature = "std")]
     pub fn update(&self, mut next: impl FnMut(Option<&T>) -> T) -> Option<Retired<T, D>>
     where
         T: Send + 'static,
     {
-        // Also keeps the old value's address from being used anew between the load and the exchange.
+        // The section also keeps the old value's address from being used anew between the load and
+        // the exchange.
         let guard = D::read();
         loop {
             let old = self.load(&guard);
             let new = Box::into_raw(Box::new(next(old)));
             let old = old.map_or(ptr::null_mut(), |old| ptr::from_ref(old).cast_mut());
-            // Release, Acquire: as in `swap`. Relaxed on failure: the loop loads again.
-            // The pointer that goes on is the cell's own, not the one made of the reader's reference.
+            // Release, Acquire: as in `swap`. Relaxed on failure: the loop loads again. What is
+            // retired is the cell's own pointer, not the one made of the reader's reference.
             if let Ok(old) = self.value.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed) {
                 // SAFETY: as in `swap`.
                 return NonNull::new(old).map(|old| unsafe { Retired::new(old) });
             }
-            // SAFETY: made a few lines above and published nowhere.
+            // SAFETY: `new` was made from a box above and published nowhere.
             drop(unsafe { Box::from_raw(new) });
         }
     }
 
-    /// The value, for its only owner.
+    /// Returns the value, mutably: the caller is the cell's only user.
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // Relaxed: nobody else is here.
+        // Relaxed: the caller has the cell alone.
         let value = self.value.load(Ordering::Relaxed);
-        // SAFETY: `&mut self`: no reader has a borrow of the cell, and nobody replaces.
+        // SAFETY: `&mut self`: no reader has a borrow of the cell, and no writer replaces.
         unsafe { value.as_mut() }
     }
 
-    /// The value, for its last owner.
+    /// Returns the value and ends the cell.
     pub fn into_inner(self) -> Option<Box<T>> {
-        // Relaxed, both: nobody else is here.
+        // Relaxed, both: the caller has the cell alone.
         let value = self.value.load(Ordering::Relaxed);
         self.value.store(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: it came from a box; by value, so nobody else has the cell.
+        // SAFETY: it came from a box, and `self` by value: no other thread has the cell.
         NonNull::new(value).map(|value| unsafe { Box::from_raw(value.as_ptr()) })
     }
 }
 
 impl<T, D: Domain> Drop for RcuOption<T, D> {
     fn drop(&mut self) {
-        // Relaxed: nobody else is here.
+        // Relaxed: the caller has the cell alone.
         let value = self.value.load(Ordering::Relaxed);
         if !value.is_null() {
-            // SAFETY: it came from a box; `&mut self`: every reference that was loaded borrowed the cell and is dead.
+            // SAFETY: it came from a box; `&mut self`: every reference that was loaded borrowed the
+            // cell and is dead.
             drop(unsafe { Box::from_raw(value) });
         }
     }
@@ -185,7 +220,7 @@ impl<T, D: Domain> fmt::Debug for RcuOption<T, D> {
     }
 }
 
-/// A published value that is always there.
+/// A published value that is always present.
 ///
 /// ```
 /// use leeward::rcu::{self, RcuCell};
@@ -196,25 +231,28 @@ impl<T, D: Domain> fmt::Debug for RcuOption<T, D> {
 /// assert_eq!(now, &[1, 2]);                       // still the one that was loaded
 /// assert_eq!(config.load(&guard), &[10, 20]);     // the one that is published
 /// ```
+///
+/// [`RcuOption`] lists the differences from arc-swap, and the functions' orderings and costs.
 pub struct RcuCell<T, D: Domain = super::Global>(RcuOption<T, D>);
 
 impl<T, D: Domain> RcuCell<T, D> {
-    /// A cell that holds `value`.
+    /// Makes a cell that holds `value`, which it allocates.
     pub fn new(value: T) -> Self {
         RcuCell(RcuOption::some(value))
     }
 
-    /// The value as it is now; see [`RcuOption::load`].
+    /// Returns the current value; see [`RcuOption::load`].
     #[inline(always)]
     pub fn load<'g>(&'g self, guard: &'g impl Protects<D>) -> &'g T {
         match self.0.load(guard) {
             Some(value) => value,
-            // SAFETY: `new` puts a value in, and nothing that this type offers takes it out but by putting another in.
+            // SAFETY: `new` and `from` put a value in, and no function of this type takes it out
+            // without putting another in, but by value.
             None => unsafe { core::hint::unreachable_unchecked() },
         }
     }
 
-    /// Shows the value to `read` in a section of its own; see [`RcuOption::read`].
+    /// Calls `read` with the current value, in a section of its own; see [`RcuOption::read`].
     #[cfg(feature = "std")]
     #[inline]
     pub fn read<R>(&self, read: impl FnOnce(&T) -> R) -> R {
@@ -222,7 +260,7 @@ impl<T, D: Domain> RcuCell<T, D> {
         read(self.load(&guard))
     }
 
-    /// Publishes another value; see [`RcuOption::replace`].
+    /// Publishes another value and returns the old one; see [`RcuOption::replace`].
     pub fn replace(&self, value: T) -> Retired<T, D>
     where
         T: Send + 'static,
@@ -230,7 +268,8 @@ impl<T, D: Domain> RcuCell<T, D> {
         retired(self.0.replace(Some(value)))
     }
 
-    /// Publishes what `next` makes of the current value; see [`RcuOption::update`].
+    /// Publishes what `next` makes of the current value and returns the old one; see
+    /// [`RcuOption::update`].
     #[cfg(feature = "std")]
     pub fn update(&self, mut next: impl FnMut(&T) -> T) -> Retired<T, D>
     where
@@ -243,7 +282,7 @@ impl<T, D: Domain> RcuCell<T, D> {
         }))
     }
 
-    /// The value, for its only owner.
+    /// Returns the value, mutably: the caller is the cell's only user.
     pub fn get_mut(&mut self) -> &mut T {
         match self.0.get_mut() {
             Some(value) => value,
@@ -252,7 +291,7 @@ impl<T, D: Domain> RcuCell<T, D> {
         }
     }
 
-    /// The value, for its last owner.
+    /// Returns the value and ends the cell.
     pub fn into_inner(self) -> Box<T> {
         match self.0.into_inner() {
             Some(value) => value,
@@ -262,7 +301,7 @@ impl<T, D: Domain> RcuCell<T, D> {
     }
 }
 
-/// What came out of a cell that is never empty.
+/// Unwraps what came out of a cell that is never empty.
 fn retired<T: Send + 'static, D: Domain>(old: Option<Retired<T, D>>) -> Retired<T, D> {
     match old {
         Some(old) => old,

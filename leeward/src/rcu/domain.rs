@@ -1,4 +1,6 @@
-//! Domains: sets of readers and writers that know nothing of each other's, as types.
+//! Domains: sets of readers and writers that are independent of one another, as types.
+//!
+//! Called by users; calls `automatic.rs` to read, `grace.rs` to wait and `defer/` to free.
 
 use core::time::Duration;
 
@@ -15,11 +17,20 @@ use super::no_memory::NoMemory;
 use super::stall::Stall;
 use super::stats::Stats;
 
-/// A point in a domain's time, for [`Domain::poll`].
+/// A request for a grace period, for [`Domain::poll`].
 ///
-/// Of one domain only: polling another with it does not compile.
+/// A cookie belongs to one domain: polling another domain with it does not compile.
+///
+/// ```
+/// use leeward::rcu;
+/// let cookie = rcu::start_poll();
+/// // ... do something else ...
+/// while !rcu::poll(&cookie) {
+///     std::thread::yield_now();
+/// }
+/// ```
 #[derive(Debug)]
-#[must_use = "a cookie is good for nothing but polling"]
+#[must_use = "a cookie serves for polling only"]
 pub struct Cookie<D: Domain = super::Global> {
     pub(super) ticket: u64,
     domain: core::marker::PhantomData<fn() -> D>,
@@ -32,33 +43,74 @@ impl<D: Domain> Clone for Cookie<D> {
 }
 impl<D: Domain> Copy for Cookie<D> {}
 
-/// A domain: its readers, its grace periods and its deferred callbacks, apart from every other domain's.
+/// A set of readers and writers, with its own grace periods and deferred callbacks.
 ///
-/// Made by [`rcu_domain!`](crate::rcu_domain); [`Global`](super::Global) is there already. All functions are
-/// associated ones, `Routes::read()`; the module's free functions are those of `Global`.
+/// [`rcu_domain!`](crate::rcu_domain) declares domains; [`Global`](super::Global) exists already.
+/// All functions are associated ones (`Routes::read()`); the module's free functions are those of
+/// `Global`.
+///
+/// ```
+/// use leeward::rcu::{Domain, RcuCell};
+///
+/// leeward::rcu_domain! { struct Routes; }
+///
+/// let table = RcuCell::<_, Routes>::new(vec![1, 2]);
+/// assert_eq!(table.load(&Routes::read()).len(), 2);
+/// let old = table.replace(vec![3]);       // new readers find the new table
+/// Routes::synchronize();                  // every older section has ended
+/// old.defer();
+/// Routes::barrier();                      // what was deferred has run
+/// assert_eq!(Routes::stats().callbacks_run, 1);
+/// ```
+///
+/// # Differences from crossbeam-epoch
+/// - A domain is a type, a `Collector` a value: a guard of another domain does not compile.
+/// - Writers can wait for readers ([`synchronize`](Self::synchronize)), or ask and look later
+///   ([`start_poll`](Self::start_poll)).
+/// - Callbacks run on the domain's worker, in the order of deferral, not on the threads that pin.
+/// - What is deferred is [limited](Limit), and a reader that holds it up is
+///   [reported](Self::set_stall_limit).
+/// - In the child of a fork, the slots of threads that are not there are given back; in crossbeam's
+///   they stay pinned.
+///
+/// # Differences from liburcu
+/// - The flavours memb and bp are the default, mb is a domain declared `: Full`, and qsbr is
+///   [`qsbr::Reader`](super::qsbr::Reader); a program may use all of them, and as many domains as
+///   it declares.
+/// - Without `membarrier` signals serve, and readers stay as they are; liburcu's execute fences.
+/// - [`synchronize`](Self::synchronize) inside a section panics; liburcu's waits for itself.
+/// - [`defer`](Self::defer), its `call_rcu`, has a [limit](Limit).
+/// - `fork` needs no calls; liburcu asks for `call_rcu_before_fork` and its kin.
+///
+/// The module describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
 pub trait Domain: Backing {
-    /// Enters a read section on the calling thread, registering the thread at its first.
+    /// Enters a read section on the calling thread; the first call on a thread registers it.
     ///
-    /// What is loaded through the guard stays alive until the guard is dropped. Sections nest to any depth and guards
-    /// may be dropped in any order. Wait-free, apart from the first call on a thread.
+    /// What is loaded through the guard stays alive until the guard is dropped. Sections nest to
+    /// any depth, and guards may be dropped in any order. Wait-free, apart from the first call on a
+    /// thread.
     ///
     /// # Memory ordering
-    /// A section that began before a grace period did is waited for; any other sees everything that the writer stored
-    /// before it asked for that grace period.
+    /// A grace period waits for every section that began before it did. Every other section sees
+    /// everything that the writer stored before it asked for that grace period.
     ///
     /// # Cost
-    /// Free path: two loads and a store to lines of one's own and one load of a shared line that only grace periods
-    /// write; no fence, no locked instruction (two full fences with [`Full`](crate::fence::Full)). A section within
-    /// another: two calls more. Paid path: a thread's first section takes a slot, which may allocate: a global
-    /// allocator that reads must register its threads before they first allocate, or use handles.
+    /// Common path: two loads and a store to the thread's own lines, and one load of a shared line
+    /// that only grace periods write; no fence and no locked instruction. A domain declared
+    /// `: Full` adds two full fences ([`Full`](crate::fence::Full)). A section within another costs
+    /// two calls more.
+    ///
+    /// Rare path: a thread's first section takes a slot, which may allocate. A global allocator
+    /// that reads must register its threads before they first allocate, or use handles
+    /// ([`Reader`](super::Reader)).
     ///
     /// # Panics
-    /// If there is no memory for the thread's slot; [`register`](Self::register) tells beforehand.
+    /// If there is no memory for the thread's slot; [`register`](Self::register) returns that error
+    /// beforehand.
     ///
     /// # Async-signal-safety
-    /// Safe at any instruction of any code on a thread that is registered ([`register`](Self::register), or an
-    /// earlier section) and not past its thread-local destructors, provided that the handler leaves every section
-    /// that it enters and none that it did not enter.
+    /// Safe at any instruction on a registered thread; the [module](super#signals) has the
+    /// conditions.
     #[cfg(feature = "std")]
     #[inline(always)]
     #[track_caller]
@@ -66,10 +118,13 @@ pub trait Domain: Backing {
         automatic::read::<Self>()
     }
 
-    /// Registers the calling thread now rather than at its first section. Needed before its signal handlers read.
+    /// Registers the calling thread now rather than at its first section.
+    ///
+    /// Needed before a signal handler on this thread reads. Does nothing on a thread that has run
+    /// its thread-local destructors: there each section takes a slot for itself.
     ///
     /// # Errors
-    /// [`NoMemory`].
+    /// [`NoMemory`], if there is none for the slot.
     #[cfg(feature = "std")]
     fn register() -> Result<(), NoMemory> {
         automatic::register_early::<Self>()
@@ -77,22 +132,26 @@ pub trait Domain: Backing {
 
     /// Waits until every section that was open when the call began has ended.
     ///
-    /// What was unlinked before the call can be freed after it. Callers share: however many call at once, two grace
-    /// periods serve them all.
+    /// What was unlinked before the call can be freed after it. Callers share: however many call at
+    /// once, two grace periods serve them all.
     ///
-    /// The algorithm is an epoch grace period in one phase (after Fraser, "Practical lock-freedom", 2004, and
-    /// Desnoyers et al., "User-Level Implementations of Read-Copy Update", 2012) behind one heavy fence.
+    /// The algorithm is an epoch grace period in one phase (after Fraser, "Practical lock-freedom",
+    /// 2004, and Desnoyers et al., "User-Level Implementations of Read-Copy Update", 2012) behind
+    /// one heavy fence.
     ///
     /// # Memory ordering
-    /// Everything before the call in this thread happens before every section that begins after it; everything in the
-    /// sections waited for happens before what follows the call.
+    /// Everything before the call in this thread happens before every section that begins after it.
+    /// Everything in the sections waited for happens before what follows the call.
     ///
     /// # Cost
-    /// One [heavy fence](crate::fence::heavy) and a load for each registered reader; one more heavy fence and a sleep
-    /// if a reader stays inside for long.
+    /// One [heavy fence](crate::fence::heavy) and a load for each registered reader; one more heavy
+    /// fence and a sleep if a reader stays inside for long. [`Stats::heavy_fences`] says when no
+    /// heavy fence is needed.
     ///
     /// # Panics
-    /// Inside a section of the same domain: it would wait for itself.
+    /// - Inside a section of the same domain, since the call would wait for itself.
+    /// - Where no heavy fence is possible ([`fence::heavy`](crate::fence::heavy)).
+    /// - If the handler of a [stall](Self::set_stall_limit) panics, with its panic.
     ///
     /// # Async-signal-safety
     /// None.
@@ -106,10 +165,11 @@ pub trait Domain: Backing {
         }
     }
 
-    /// Asks for a grace period without waiting for it: [`poll`](Self::poll) tells when it is over.
+    /// Asks for a grace period without waiting for it; [`poll`](Self::poll) returns true once it is
+    /// over.
     ///
     /// # Cost
-    /// A full fence; a system call if the worker sleeps.
+    /// A full fence and an atomic operation; a system call if the worker sleeps.
     fn start_poll() -> Cookie<Self> {
         watch::<Self>();
         let state = Self::state();
@@ -118,13 +178,23 @@ pub trait Domain: Backing {
         Cookie { ticket, domain: core::marker::PhantomData }
     }
 
-    /// Whether a grace period has passed since the cookie was made. Never waits.
+    /// Returns true if a grace period has passed since the cookie was made. Never waits for
+    /// readers.
     ///
-    /// True once means true for ever. Works inside sections (and stays false while the caller's own is in the way).
+    /// Once true, it stays true. The call works inside sections, and returns false while the
+    /// caller's own section is in the way.
+    ///
+    /// # Memory ordering
+    /// Once it returns true, everything in the sections waited for happens before what follows the
+    /// call.
     ///
     /// # Cost
-    /// One load. Where there is no worker (without `std`, or when no thread could be started) a call tries to run the
-    /// grace period itself, which costs a heavy fence.
+    /// One load. Where there is no worker (without `std`, or when no thread could be started), and
+    /// while the worker runs callbacks, a call tries to run the grace period itself, which costs a
+    /// heavy fence.
+    ///
+    /// # Panics
+    /// Where it runs the grace period itself and no [heavy fence](crate::fence::heavy) is possible.
     fn poll(cookie: &Cookie<Self>) -> bool {
         let state = Self::state();
         state.grace.tickets.is_served(cookie.ticket)
@@ -134,21 +204,24 @@ pub trait Domain: Backing {
 
     /// Runs `callback` after a grace period, on the domain's worker thread.
     ///
-    /// Beyond the [limit](Self::set_limit) the caller is held up once the callback is queued, as the limit's policy
-    /// says: by default it waits for a millisecond at most. Then it goes on, which is counted in
-    /// [`Stats::over_limit`], and the reader that is in the way is reported as a stall, once in the time after which stalls are. Inside a
-    /// section or a callback of the domain the caller does not wait at all. A thread with an online
-    /// [`qsbr::Reader`](super::qsbr::Reader) is always inside: its loop should look at that count, or
-    /// [`try_defer`](Self::try_defer). A panic in a callback is caught and counted. The worker's stack has 2 MiB.
+    /// The callback is always queued. At the [limit](Limit), which says more, the caller is then
+    /// held up for a millisecond at most, unless the limit's policy says otherwise, and not at all
+    /// inside a section or a callback of the domain.
     ///
-    /// Callers may hold locks that readers and callbacks take, unless the limit's policy is
-    /// [`WaitForever`](super::Policy::WaitForever) or [`Expedite`](super::Policy::Expedite), which say what they ask.
+    /// A panic in a callback is caught and counted in [`Stats::callback_panics`]. The worker's
+    /// stack has 2 MiB. Without `std` there is no worker: [`barrier`](Self::barrier), and callers
+    /// at the limit, run what is queued.
     ///
-    /// Callbacks that are queued when the process exits do not run; [`barrier`](Self::barrier) before the end of
-    /// `main` drains them.
+    /// Callbacks that are queued when the process exits do not run; [`barrier`](Self::barrier)
+    /// before the end of `main` runs them.
+    ///
+    /// # Memory ordering
+    /// Everything before the call in this thread, and everything in the sections waited for,
+    /// happens before the callback.
     ///
     /// # Cost
-    /// An allocation, an addition and a compare-exchange; a system call if the worker sleeps. No lock.
+    /// An allocation, an addition and a compare-exchange; a system call if the worker sleeps. No
+    /// lock.
     ///
     /// # Aborts
     /// Where there is no memory for the closure, as a box of it would.
@@ -156,8 +229,10 @@ pub trait Domain: Backing {
         Self::state().queue.defer::<Self, _>(callback);
     }
 
-    /// The same where waiting is out of the question: gives the callback back at the limit, or where there is no
-    /// memory for it. Threads that call at once may together go beyond the limit by one callback each.
+    /// Runs `callback` after a grace period, as [`defer`](Self::defer) does, but never waits: at
+    /// the limit, or where there is no memory for it, returns the callback.
+    ///
+    /// Threads that call at once may together go beyond the limit by one callback each.
     ///
     /// # Errors
     /// [`Full`], with the callback.
@@ -168,12 +243,13 @@ pub trait Domain: Backing {
     /// Waits until every callback that was deferred before the call, by any thread, has run.
     ///
     /// # Cost
-    /// At most the grace period that runs and one more; nothing when nothing is queued.
+    /// At most the grace period that runs and one more, and the callbacks; nothing when nothing is
+    /// queued.
     ///
     /// # Panics
-    /// Inside a callback of the same domain, and inside a section of it: it would wait for itself. And where the
-    /// callbacks cannot be run, because no [heavy fence](crate::fence::heavy) is possible or the handler of a stall
-    /// panics each time: with that panic. They are queued still.
+    /// - Inside a callback or a section of the same domain, since the call would wait for itself.
+    /// - Where the callbacks cannot be run, because no [heavy fence](crate::fence::heavy) is
+    ///   possible or the handler of a stall panics each time, with that panic. They stay queued.
     #[track_caller]
     fn barrier() {
         watch::<Self>();
@@ -194,7 +270,7 @@ pub trait Domain: Backing {
         Self::state().queue.set_limit(limit);
     }
 
-    /// The bounds in force: what [`set_limit`](Self::set_limit) said last, or the default.
+    /// Returns the limit that [`set_limit`](Self::set_limit) set last, or the default.
     ///
     /// # Cost
     /// Some loads.
@@ -202,32 +278,42 @@ pub trait Domain: Backing {
         Self::state().queue.limit()
     }
 
-    /// Whether a child of a fork runs the callbacks that it inherits. By default it does not: they are queued in the
-    /// parent, which runs them, and the child forgets its copy, whose memory it keeps.
+    /// Sets whether the child of a fork runs the callbacks that it inherits.
     ///
-    /// A child that adopts them runs its copy of each, after a grace period of its own, on a worker that is started before
-    /// `fork` returns: a program that queues callbacks, then forks and goes on as the child (a daemon), has them run. The
-    /// parent's run as well: what a callback does must be right to be done once in each process. `fork` waits for a
-    /// callback that is running at that moment, for a tenth of a second at most; one that runs for longer is lost to the
-    /// child, and counted in [`Stats::lost`].
+    /// By default it does not: the parent runs them, and the child forgets its copies, whose memory
+    /// it keeps.
+    ///
+    /// A child that adopts them runs its copy of each, after a grace period of its own, on a worker
+    /// that is started before `fork` returns. That serves a program that queues callbacks, forks,
+    /// and goes on as the child (a daemon). The parent runs its own as well: what such a callback
+    /// does must be right to be done once in each process.
+    ///
+    /// `fork` waits for a callback that is running at that moment, for 100 ms at most. One that
+    /// runs for longer is lost to the child, and counted in [`Stats::lost`].
     fn set_child_adopts(adopts: bool) {
         watch::<Self>();
         Self::state().queue.set_child_adopts(adopts);
     }
 
-    /// After how long a grace period reports the reader that it waits for, and to whom; then again after each further
-    /// such time.
+    /// Sets after how long a grace period reports the reader that it waits for, and the function
+    /// that it reports it to. It reports again after each further such time.
     ///
-    /// The default is ten seconds, to standard error. `after: None` never reports; `tell: None` is the default again.
-    /// `tell` runs on the thread that waits, in the midst of a grace period: it must not call `synchronize`, `barrier`
-    /// or `defer` of the same domain, nor take a lock that callers of these hold. If it panics, the grace period is begun
-    /// anew by the next who asks for one; callbacks stay queued. It is also called by a thread whose
-    /// [`defer`](Self::defer) went beyond the limit because of a reader, at most once in each `after`.
+    /// The default is ten seconds, to standard error. With `after: None` nothing is reported;
+    /// `tell: None` restores the report to standard error. [`Stall`] has an example.
+    ///
+    /// `tell` runs on the thread that waits, inside a grace period: it must not call `synchronize`,
+    /// `barrier` or `defer` of the same domain, nor take a lock that callers of these hold. If it
+    /// panics, the next caller that asks for a grace period begins it anew, and callbacks stay
+    /// queued. A thread whose [`defer`](Self::defer) went beyond the limit because of a reader
+    /// calls `tell` as well, at most once in each `after`.
     fn set_stall_limit(after: Option<Duration>, tell: Option<fn(&Stall)>) {
         Self::state().grace.stall.set(after, tell);
     }
 
-    /// What the domain has done so far, and what it holds.
+    /// Returns what the domain has done so far, and what it holds.
+    ///
+    /// # Cost
+    /// Some loads.
     fn stats() -> Stats {
         let state = Self::state();
         let counts = &state.grace.counts;
@@ -249,15 +335,19 @@ pub trait Domain: Backing {
 
 impl<D: Backing> Domain for D {}
 
-/// Declares domains of your own.
+/// Declares RCU domains as types that implement [`Domain`](crate::rcu::Domain).
+///
+/// A declaration takes attributes, a visibility, a name, and optionally the pair of fences:
+/// `: Full` makes readers execute full fences, so that writers need no heavy fence. A domain is a
+/// `static` and, with `std`, two thread-local variables; declaring it runs nothing.
 ///
 /// ```
 /// use leeward::rcu::{Domain, RcuCell};
 ///
 /// leeward::rcu_domain! {
-///     /// Readers of the routing table. The reader pays nothing, the writer issues heavy fences.
+///     /// Readers of the routing table. They execute no fence, and writers issue heavy fences.
 ///     pub struct Routes;
-///     /// Readers that pay for a full fence, so that writers make no system call.
+///     /// Readers that execute full fences, so that writers make no system call.
 ///     struct Rules: Full;
 /// }
 ///
@@ -287,7 +377,7 @@ macro_rules! rcu_domain {
     (@fence $fence:ident) => { $crate::fence::$fence };
 }
 
-/// The thread's own slot, where there is thread-local storage.
+/// Declares the thread's own slot, where there is thread-local storage.
 #[cfg(feature = "std")]
 #[doc(hidden)]
 #[macro_export]
@@ -309,7 +399,7 @@ macro_rules! __rcu_domain_local {
     };
 }
 
-/// Without thread-local storage there are handles only.
+/// Expands to nothing: without thread-local storage there are handles only.
 #[cfg(not(feature = "std"))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,4 +1,6 @@
-//! Guards: that a section is open, as a value.
+//! Guards: an open section, as a value.
+//!
+//! Made by `automatic.rs` and `reader.rs`; calls `slot.rs`.
 
 use core::marker::PhantomData;
 use core::panic::Location;
@@ -10,15 +12,43 @@ use crate::mutant::mutated;
 
 /// An open read section of domain `D`: what was loaded with it stays alive until it is dropped.
 ///
-/// Not `Send` and not `Sync`: it belongs to the thread that opened it. Forgetting one keeps its section open for as
-/// long as the thread (and longer, if the thread exits): memory is leaked and grace periods stall, and [report
-/// it](super::Domain::set_stall_limit), but nothing is freed under anybody.
+/// [`Domain::read`](super::Domain::read) and [`Reader::read`](super::Reader::read) make guards. A
+/// guard is neither `Send` nor `Sync`: it belongs to the thread that opened it.
+///
+/// ```
+/// use leeward::rcu::{self, RcuCell};
+/// let limits = RcuCell::<[u32; 2]>::new([10, 20]);
+/// let mut guard = rcu::read();
+/// let sum: u32 = limits.load(&guard).iter().sum();
+/// guard.refresh();                        // what was loaded before cannot be used from here on
+/// assert_eq!(sum, limits.load(&guard).iter().sum());
+/// ```
+///
+/// # Leaks
+/// A guard that is forgotten keeps its section open, even after its thread has exited; that of a
+/// [`Reader`](super::Reader) until the handle is dropped. Grace periods then stall and
+/// [report it](super::Domain::set_stall_limit), and memory is leaked, but nothing is freed that a
+/// reference still reaches.
+///
+/// # Differences from crossbeam-epoch
+/// - Opening a guard executes no fence; `pin` executes a full one.
+/// - A reference is checked against its guard and its cell, so loading needs no `unsafe`.
+/// - `repin` is [`refresh`](Self::refresh).
+/// - A guard does not collect garbage, and neither defers nor flushes: see
+///   [`Retired`](super::Retired) and [`Domain`](super::Domain).
+///
+/// # Differences from liburcu
+/// - Dropping the guard leaves the section, so the two calls always match.
+/// - A thread registers itself at its first section.
+/// - Guards may be dropped in any order.
+///
+/// The module describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
 #[must_use = "the section ends when the guard is dropped"]
 pub struct Guard<'a, D: Backing = super::Global> {
     slot: &'static Slot,
-    /// The handle that the slot belongs to; `'static` for the thread's own.
+    /// The borrow of the handle that the slot belongs to; `'static` for a thread-local slot.
     handle: PhantomData<&'a ()>,
-    /// Of this thread (not `Send`, not `Sync`) and of this domain.
+    /// Binds the guard to its thread (not `Send`, not `Sync`) and to its domain.
     domain: PhantomData<(*mut (), fn() -> D)>,
 }
 
@@ -33,7 +63,8 @@ impl<D: Backing> Guard<'_, D> {
         Guard { slot, handle: PhantomData, domain: PhantomData }
     }
 
-    /// Out of line, so that the code of an outermost section runs straight.
+    /// Opens a section within another. Out of line, so that the code of an outermost section runs
+    /// straight.
     #[cold]
     #[inline(never)]
     pub(super) fn enter_nested(slot: &'static Slot) -> Self {
@@ -41,10 +72,14 @@ impl<D: Backing> Guard<'_, D> {
         Guard { slot, handle: PhantomData, domain: PhantomData }
     }
 
-    /// Lets grace periods pass: as if the section had been left and entered again, at the cost of a store.
+    /// Lets grace periods pass, as if the section had been left and entered again.
     ///
-    /// For long walks. The borrow checker sees to it that nothing loaded before is used after. Does nothing while
-    /// another guard of the same thread (or handle) is open.
+    /// For long walks. The borrow checker ends the use of everything that was loaded before the
+    /// call. Does nothing while another guard of the same thread (or handle) is open.
+    ///
+    /// # Cost
+    /// Some loads and a store to the reader's own slot; a system call if a writer sleeps on this
+    /// reader. In a `: Full` domain one full fence more.
     #[inline]
     pub fn refresh(&mut self) {
         if self.slot.is_outermost() || mutated!(refresh_outermost) {

@@ -1,28 +1,48 @@
-//! What a domain may hold back, and what happens to a caller that goes beyond it.
+//! The limit on deferred callbacks: the users' types for it, and the words that count against it.
+//!
+//! `domain.rs` sets it, `defer/` counts and compares.
 
 use core::time::Duration;
 
 use crate::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn};
 use crate::futex::{Private, Timeout};
 
-/// What a domain may hold back, and what happens to a caller of [`Domain::defer`](super::Domain::defer) that goes
-/// beyond it.
+/// A domain's bounds on deferred callbacks, and what happens to a caller that goes beyond them.
 ///
-/// The limit is a goal, not a wall: a callback is queued first, and its caller held up afterwards. So each thread may be
-/// one callback beyond it, and a thread that may not wait, or waited as long as the policy says, goes on; that is counted
-/// in [`Stats::over_limit`](super::Stats::over_limit). Who has something better to do than to wait calls
-/// [`Domain::try_defer`](super::Domain::try_defer) or [`Retired::try_defer`](super::Retired::try_defer), whatever the
-/// policy is.
+/// ```
+/// use leeward::rcu::{Domain, Limit, Policy};
+/// leeward::rcu_domain! { struct Jobs; }
+/// Jobs::set_limit(Limit { callbacks: 1_000, policy: Policy::WaitForever, ..Limit::default() });
+/// assert_eq!(Jobs::limit().callbacks, 1_000);
+/// assert_eq!(Jobs::limit().bytes, 64 << 20);
+/// ```
 ///
-/// A single callback is never beyond the limit, however large it is.
+/// The limit is a goal, not a wall: [`Domain::defer`](super::Domain::defer) queues a callback
+/// first, and holds its caller up afterwards, as the [`Policy`] says. Each thread may thus be one
+/// callback beyond the limit. A single callback is never beyond it, however large it is.
+///
+/// A caller goes on beyond the limit if it may not wait, because it is inside a section or a
+/// callback of the domain, or if it has waited for as long as the policy says.
+/// [`Stats::over_limit`](super::Stats::over_limit) counts both. After a wait, the reader that is in
+/// the way is reported as a [`Stall`](super::Stall), once in the time after which [stalls
+/// are](super::Domain::set_stall_limit).
+///
+/// A thread with an online [`qsbr::Reader`](super::qsbr::Reader) is always inside: its loop should
+/// look at that count. A thread that should not wait at all calls
+/// [`Domain::try_defer`](super::Domain::try_defer) or
+/// [`Retired::try_defer`](super::Retired::try_defer), which wait under no policy.
+///
+/// # Differences from liburcu
+/// - `call_rcu` queues without bound.
+/// - The head that `call_rcu` takes is a part of the object; `defer` allocates its closure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limit {
-    /// Callbacks that were deferred and have not run. Default: 65,536.
+    /// The number of callbacks that may be deferred and have not run. Default: 65,536.
     pub callbacks: usize,
-    /// Bytes that they hold: the size of each value, or what [`Retired::defer_bytes`](super::Retired::defer_bytes)
-    /// says. Default: 64 MiB.
+    /// The number of bytes that these callbacks may hold: the size of each value, or what
+    /// [`Retired::defer_bytes`](super::Retired::defer_bytes) was told. Default: 64 MiB.
     pub bytes: usize,
-    /// What a caller does that goes beyond either. Default: [`Policy::DEFAULT`].
+    /// What happens to a caller that goes beyond either bound. Default: [`Policy::DEFAULT`].
     pub policy: Policy,
 }
 
@@ -36,32 +56,47 @@ impl Default for Limit {
     }
 }
 
-/// What [`Domain::defer`](super::Domain::defer) does beyond the limit.
+/// What [`Domain::defer`](super::Domain::defer) does to a caller beyond the [`Limit`].
 ///
-/// Callbacks wait for readers, and a reader may wait for what the caller of `defer` holds: a writer that defers under a
-/// mutex which readers take inside their sections would wait for ever for its own reader. So the policies that wait
-/// state a time, after which the caller goes on and the reader that is in the way is reported as a
-/// [`Stall`](super::Stall); all but one.
+/// Callbacks wait for readers, and a reader may wait for what the caller of `defer` holds: a writer
+/// that defers under a mutex which readers take inside their sections would wait forever for its
+/// own reader. Therefore all policies but [`WaitForever`](Self::WaitForever) state a time, after
+/// which the caller goes on and the reader that is in the way is reported as a
+/// [`Stall`](super::Stall).
+///
+/// ```
+/// use leeward::rcu::{Domain, Global, Limit, Policy};
+/// use std::time::Duration;
+/// let policy = Policy::Expedite(Duration::from_millis(5));
+/// Global::set_limit(Limit { policy, ..Limit::default() });
+/// assert_ne!(policy, Policy::DEFAULT);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Policy {
-    /// Waits until the callbacks are within the limit again, at most for so long. They run on the worker only, so that
-    /// they may take locks that callers of `defer` hold.
+    /// Waits until the callbacks are within the limit again, for the given time at most.
+    ///
+    /// Callbacks run on the worker only, so they may take locks that callers of `defer` hold.
     Wait(Duration),
-    /// Waits until the callbacks are within the limit again, **for as long as readers are inside their sections**. For
-    /// programs that would rather stop than grow. Whatever is held by a caller of `defer` (a mutex, an executor's
-    /// thread) must be needed by no reader inside a section, and by no callback.
+    /// Waits until the callbacks are within the limit again, **for as long as readers are inside
+    /// their sections**.
+    ///
+    /// For programs that would rather stop than grow. What a caller of `defer` holds (a mutex, an
+    /// executor's thread) must be needed by no reader inside a section, and by no callback.
     WaitForever,
-    /// Runs a grace period and the callbacks that are queued on the calling thread, and waits for readers at most for so
-    /// long. Callbacks then run wherever a thread defers, inside whatever locks are held there.
+    /// Runs a grace period and the queued callbacks on the calling thread, and waits for readers
+    /// for the given time at most.
+    ///
+    /// Callbacks then run wherever a thread defers, while it holds whatever locks it holds there:
+    /// they must take none of these.
     Expedite(Duration),
 }
 
 impl Policy {
-    /// What a domain begins with: to wait for a millisecond at most.
+    /// The policy that a domain begins with: it waits for a millisecond at most.
     pub const DEFAULT: Policy = Policy::Wait(Duration::from_millis(1));
 
-    /// How long a caller may be held up; none: for ever.
+    /// Returns how long a caller may be held up; none: forever.
     pub(super) fn bound(self) -> Option<Duration> {
         match self {
             Policy::Wait(limit) | Policy::Expedite(limit) => Some(limit),
@@ -69,13 +104,25 @@ impl Policy {
         }
     }
 
-    /// Returns until when a caller may be held up that comes now.
+    /// Returns until when a caller may be held up that arrives now.
     pub(super) fn timeout(self) -> Timeout {
         self.bound().map_or(Timeout::Never, Timeout::after::<Private>)
     }
 }
 
-/// The domain is at its limit: the callback, given back.
+/// The error of a `try_defer` at the domain's [`Limit`], or without memory, with the callback.
+///
+/// ```
+/// use leeward::rcu::{Domain, Full, Limit};
+/// leeward::rcu_domain! { struct Jobs; }
+/// Jobs::set_limit(Limit { callbacks: 1, ..Limit::default() });
+/// let guard = Jobs::read();               // keeps the first callback from running
+/// assert!(Jobs::try_defer(|| println!("first")).is_ok());
+/// if let Err(Full(callback)) = Jobs::try_defer(|| println!("second")) {
+///     callback();
+/// }
+/// # drop(guard);
+/// ```
 pub struct Full<F>(pub F);
 
 impl<F> core::fmt::Debug for Full<F> {
@@ -92,25 +139,26 @@ impl<F> core::fmt::Display for Full<F> {
 
 impl<F> core::error::Error for Full<F> {}
 
-/// What the words of [`Held`] count together.
+/// The number of bits of [`Held`] that count callbacks.
 const CALLBACKS: u32 = 28;
-/// The most that one callback counts.
+/// The greatest number of bytes that one callback counts.
 const MOST: u64 = (1 << (64 - CALLBACKS - 1)) - 1;
 
-/// How much is queued, as one word, so that a caller of `defer` counts with one addition.
+/// An amount of queued callbacks, as one word, so that a caller of `defer` counts with one
+/// addition.
 ///
 /// | bits | meaning |
 /// |---|---|
 /// | 0-27 | callbacks |
 /// | 28-63 | bytes |
 ///
-/// More than 268,435,455 callbacks carry into the bytes, and more than 64 GiB out of the word: the count is off then, and
-/// right again when they have run, since what was added is subtracted.
+/// More than 268,435,455 callbacks carry into the bytes, and more than 64 GiB out of the word. The
+/// count is wrong then, and right again when they have run, since what was added is subtracted.
 #[derive(Clone, Copy)]
 pub(super) struct Held(u64);
 
 impl Held {
-    /// One callback that counts `bytes`.
+    /// Makes the amount of one callback that counts `bytes`.
     pub(super) fn one(bytes: usize) -> Held {
         Held((bytes as u64).min(MOST) << CALLBACKS | 1)
     }
@@ -124,7 +172,7 @@ impl Held {
     }
 }
 
-/// The count of what is queued.
+/// A domain's count of what is queued.
 pub(super) struct Count(AtomicU64);
 
 impl Count {
@@ -135,11 +183,11 @@ impl Count {
     }
 
     pub(super) fn get(&self) -> Held {
-        // Relaxed, all: a count, from which no thread draws conclusions but how long to wait.
+        // Relaxed, all: a count that decides only how long callers wait.
         Held(self.0.load(Ordering::Relaxed))
     }
 
-    /// Adds one; how much there is then.
+    /// Adds the amount of one callback, and returns the sum.
     pub(super) fn add(&self, one: Held) -> Held {
         Held(self.0.fetch_add(one.0, Ordering::Relaxed).wrapping_add(one.0))
     }
@@ -148,7 +196,7 @@ impl Count {
         self.0.fetch_sub(one.0, Ordering::Relaxed);
     }
 
-    /// In the child of a fork: nothing is counted.
+    /// Resets the count to nothing, in the child of a fork.
     pub(super) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -158,12 +206,12 @@ const WAIT: u32 = 0;
 const WAIT_FOREVER: u32 = 1;
 const EXPEDITE: u32 = 2;
 
-/// A domain's [`Limit`], as words that each change on their own.
+/// A domain's [`Limit`], as words that change independently.
 pub(super) struct Bounds {
     callbacks: AtomicUsize,
     bytes: AtomicUsize,
     policy: AtomicU32,
-    /// Nanoseconds.
+    /// The policy's time, in nanoseconds.
     wait: AtomicU64,
 }
 
@@ -186,7 +234,8 @@ impl Bounds {
             Policy::Expedite(_) => EXPEDITE,
         };
         let wait = limit.policy.bound().unwrap_or_default().as_nanos();
-        // Relaxed, all: a caller that sees some of them old behaves as if it had come a moment before.
+        // Relaxed, all: a caller that sees some of them old behaves as if it had come a moment
+        // earlier.
         self.callbacks.store(limit.callbacks, Ordering::Relaxed);
         self.bytes.store(limit.bytes, Ordering::Relaxed);
         self.wait.store(wait.try_into().unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -212,7 +261,7 @@ impl Bounds {
         held.callbacks() > 1 && (held.callbacks() > callbacks as u64 || held.bytes() > bytes as u64)
     }
 
-    /// Returns true if there is room for one more that counts `bytes`.
+    /// Returns true if there is room for one callback more that counts `bytes`.
     pub(super) fn have_room(&self, held: Held, bytes: usize) -> bool {
         let one = Held::one(bytes);
         !self.are_exceeded_by(Held(held.0.wrapping_add(one.0)))

@@ -1,43 +1,87 @@
-//! Userspace RCU: readers walk shared data without locks, fences or atomic read-modify-writes; a writer publishes a
-//! new version, waits until every reader that may hold the old one has left, and frees it.
+//! Userspace RCU: readers walk shared data without locks, fences or atomic read-modify-writes; a
+//! writer publishes a new version, waits until every reader that may hold the old one has left, and
+//! frees it.
 //!
 //! ```
 //! use leeward::rcu::{self, RcuCell};
 //! let config = RcuCell::<String>::new(String::from("listen 80"));
 //!
-//! // A reader: two moves, a load, a move.
+//! // A reader.
 //! let guard = rcu::read();
 //! assert_eq!(config.load(&guard), "listen 80");
 //! drop(guard);
 //!
 //! // A writer, three ways.
-//! config.replace(String::from("listen 81")).defer();                  // freed later, on the domain's worker
-//! let old: Box<String> = config.replace(String::from("listen 82")).synchronize();   // back in hand, after a grace period
+//! config.replace(String::from("listen 81")).defer();      // freed later, on the domain's worker
+//! let old: Box<String> =                                  // returned after a grace period
+//!     config.replace(String::from("listen 82")).synchronize();
 //! assert_eq!(*old, "listen 81");
-//! config.update(|now| format!("{now}; tls")).defer();                 // computed from the current one
-//! rcu::barrier();                                                     // everything deferred has run
+//! config.update(|now| format!("{now}; tls")).defer();     // computed from the current value
+//! rcu::barrier();                                         // everything deferred has run
 //! ```
 //!
+//! The book's page [`guide::rcu`](crate::guide::rcu) describes the algorithm, and
+//! [`guide::migrating`](crate::guide::migrating) translates programs from liburcu, crossbeam-epoch
+//! and arc-swap call by call.
+//!
 //! # Choosing
-//! | a reader | how | costs | when |
-//! |---|---|---|---|
-//! | [`read`] | thread-local slot, taken at a thread's first section | two loads, a store; a store | nearly always |
-//! | [`Reader`] | a handle that you keep | the same less the look into thread-local storage | `no_std`, foreign threads, hot loops |
-//! | [`qsbr::Reader`] | a handle; no sections, [`quiescent`](qsbr::Reader::quiescent) now and then | nothing; two loads and a comparison | event loops |
-//! | a domain declared `: Full` | any of the above with a full fence in the reader | some ten nanoseconds | writers that must not call the kernel |
+//! | a reader | what it is | when |
+//! |---|---|---|
+//! | [`read`] | a slot in thread-local storage, taken at first use | nearly always |
+//! | [`Reader`] | a handle that its owner keeps | `no_std`, foreign threads, hot loops |
+//! | [`qsbr::Reader`] | a handle that announces quiescent states | event loops |
+//! | any, in a domain declared `: Full` | executes full fences | writers must make no system call |
 //!
 //! All of them share one slot type and one grace period and may be mixed in one domain. A domain
-//! ([`rcu_domain!`](crate::rcu_domain)) is a set of readers and writers; a grace period waits for the readers of its
-//! own domain only. [`Global`] is the one that this module's functions use.
+//! ([`rcu_domain!`](crate::rcu_domain)) is a set of readers and writers; a grace period waits for
+//! the readers of its own domain only. [`Global`] is the domain that this module's functions use.
 //!
 //! # Rules that the compiler keeps
-//! A guard of one domain opens no cell of another; no reference outlives its guard; guards do not travel between
-//! threads; nothing that was loaded survives [`quiescent`](qsbr::Reader::quiescent); what is retired is `Send +
-//! 'static`.
+//! - A guard of one domain opens no cell of another.
+//! - No reference outlives its guard, and guards do not travel between threads.
+//! - Nothing that was loaded survives [`quiescent`](qsbr::Reader::quiescent).
+//! - What is retired is `Send + 'static`.
 //!
 //! # Rules that it cannot keep
-//! A section must end (a stalled grace period [reports](Domain::set_stall_limit) the reader), and `synchronize`
-//! inside a section panics.
+//! - A section must end. A stalled grace period [reports](Domain::set_stall_limit) the reader.
+//! - [`synchronize`] and [`barrier`] must not be called inside a section: they panic.
+//!
+//! # Cost
+//! | call | common path | rare path |
+//! |---|---|---|
+//! | [`read`] and the guard's drop | some loads and two stores | a thread's first takes a slot |
+//! | [`Reader::read`] and the guard's drop | the same, without thread-local storage | |
+//! | [`quiescent`](qsbr::Reader::quiescent) | two loads, a comparison | a store and a full fence |
+//! | any section of a `: Full` domain | two full fences more, some ten nanoseconds | |
+//! | [`synchronize`] | a heavy fence, a load for each slot | one fence more and a sleep |
+//! | [`defer`] | an allocation and two atomic operations | a system call to wake the worker |
+//! | [`poll`] | a load | |
+//!
+//! A section executes no fence and no locked instruction. A reader that a writer sleeps for wakes
+//! it by a system call when it leaves. [`guide::performance`](crate::guide::performance) says how
+//! the costs grow with threads and processors.
+//!
+//! # Fork
+//! `fork` needs no call around it. In the child:
+//! - sections, guards and handles of the forking thread go on;
+//! - sections of other threads are over: **references that another thread's guard protected are not
+//!   protected**, and the child must not use them;
+//! - detached handles and leaked guards keep their slots;
+//! - grace periods that were running are forgotten, and the worker is started again when needed;
+//! - callbacks that were queued run in the parent alone, unless
+//!   [`set_child_adopts`](Domain::set_child_adopts) says otherwise.
+//!
+//! Children of `vfork`, `_Fork` and the raw `clone` call run no fork handler; they may only read.
+//! [`guide::fork`](crate::guide::fork) has the details.
+//!
+//! # Signals
+//! A signal handler may enter a section, load from cells, and drop the guard, at any instruction
+//! that it interrupts, if
+//! - its thread is registered ([`Domain::register`], an earlier section, or a handle) and has not
+//!   yet run its thread-local destructors, and
+//! - it leaves every section that it enters, and none that it did not enter.
+//!
+//! A handler must call nothing else of this module: other functions allocate, wait or take locks.
 
 #[cfg(feature = "std")]
 mod automatic;
@@ -84,7 +128,7 @@ pub use retired::Retired;
 pub use stall::Stall;
 pub use stats::Stats;
 
-/// What [`rcu_domain!`](crate::rcu_domain) expands to; nothing here is for anybody else.
+/// The items that [`rcu_domain!`](crate::rcu_domain) expands to. They are not for other callers.
 #[doc(hidden)]
 pub mod hidden {
     #[cfg(feature = "std")]
@@ -95,7 +139,17 @@ pub mod hidden {
 }
 
 crate::rcu_domain! {
-    /// The domain that is there already: what this module's functions work on.
+    /// The domain that this module's functions work on.
+    ///
+    /// Libraries that must not wait for their callers' readers declare a domain of their own with
+    /// [`rcu_domain!`](crate::rcu_domain).
+    ///
+    /// ```
+    /// use leeward::rcu::{self, Domain, Global};
+    /// let guard = rcu::read();            // the same as `Global::read()`
+    /// assert!(Global::stats().readers >= 1);
+    /// drop(guard);
+    /// ```
     pub struct Global;
 }
 
@@ -124,17 +178,17 @@ pub fn barrier() {
     Global::barrier();
 }
 
-/// Asks for a grace period of [`Global`]; see [`Domain::start_poll`].
+/// Asks for a grace period of [`Global`] without waiting; see [`Domain::start_poll`].
 pub fn start_poll() -> Cookie {
     Global::start_poll()
 }
 
-/// Whether it is over; see [`Domain::poll`].
+/// Returns true if the grace period that `cookie` stands for is over; see [`Domain::poll`].
 pub fn poll(cookie: &Cookie) -> bool {
     Global::poll(cookie)
 }
 
-/// What [`Global`] has done so far; see [`Domain::stats`].
+/// Returns what [`Global`] has done so far; see [`Domain::stats`].
 pub fn stats() -> Stats {
     Global::stats()
 }

@@ -1,6 +1,14 @@
 //! The error of registering a reader.
 
-/// There is no memory for one more reader's slot.
+/// The error of a registration that found no memory for one more reader's slot.
+///
+/// ```
+/// use leeward::rcu::{Global, NoMemory, Reader};
+/// fn start() -> Result<Reader<Global>, NoMemory> {
+///     Reader::try_register()
+/// }
+/// assert!(start().is_ok());       // the first 16 readers of a domain need no memory
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoMemory;
 

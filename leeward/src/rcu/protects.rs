@@ -1,20 +1,29 @@
-//! What may stand for an open section where something is loaded.
+//! The proofs of an open section that a load accepts: a guard, or an online reader.
 
 use super::domain::Domain;
 use super::guard::Guard;
 use super::qsbr;
 
-/// Something that keeps what is loaded from domain `D` alive for as long as it is borrowed: a [`Guard`], or an online
-/// [`qsbr::Reader`].
+/// A proof that the calling thread is inside a section of domain `D`: a [`Guard`], or an online
+/// [`qsbr::Reader`]. What is loaded with it stays alive for as long as it is borrowed.
+///
+/// ```
+/// use leeward::rcu::{self, Global, Protects, RcuCell};
+/// /// Reads for callers with a guard and for callers with an online reader.
+/// fn port<'g>(cell: &'g RcuCell<u16>, proof: &'g impl Protects<Global>) -> &'g u16 {
+///     cell.load(proof)
+/// }
+/// assert_eq!(*port(&RcuCell::new(80), &rcu::read()), 80);
+/// ```
 ///
 /// # Safety
-/// For this crate alone to implement: while a shared borrow of the value lives, its slot must announce a section of
-/// `D` that began before the borrow.
+/// Only this crate implements it. While a shared borrow of the value lives, its slot must announce
+/// a section of `D` that began before the borrow.
 pub unsafe trait Protects<D: Domain>: sealed::Sealed {}
 
 // SAFETY: the section is open until the guard is dropped, and `refresh` needs the guard whole.
 unsafe impl<D: Domain> Protects<D> for Guard<'_, D> {}
-// SAFETY: an online reader's slot announces; it changes in `&mut self` functions only.
+// SAFETY: an online reader's slot announces a section, which only `&mut self` functions change.
 unsafe impl<D: Domain> Protects<D> for qsbr::Reader<D> {}
 
 mod sealed {

@@ -1,8 +1,9 @@
-//! Quiescent-state-based reading: no entering and no leaving; from time to time the reader says "I hold nothing".
+//! Quiescent-state-based reading (QSBR): a reader neither enters nor leaves, but announces now and
+//! then that it holds nothing.
 //!
-//! Safe, because the borrow checker proves the quiescent state: loading borrows the handle, [`Reader::quiescent`]
-//! needs it whole, so nothing that was loaded can be alive. The slot and the grace period are those of every other
-//! reader: a domain may have both kinds.
+//! The borrow checker proves the quiescent state: a load borrows the handle, and
+//! [`Reader::quiescent`] borrows it mutably, so nothing that was loaded can be alive. The slot and
+//! the grace period are those of every other reader: a domain may have both kinds.
 //!
 //! ```
 //! use leeward::rcu::{Domain, Global, RcuCell, qsbr};
@@ -26,21 +27,47 @@ use super::slot::Slot;
 use crate::fence::Full;
 use crate::process::thread;
 
-/// A reader that is inside from its registration on, and says so anew now and then.
+/// A reader that is inside a section (online) from its registration on, and announces quiescent
+/// states.
 ///
-/// It executes a full fence where it says so, and it says so only if a grace period has begun meanwhile. So writers
-/// need no heavy fence for it: a domain whose readers are all of this kind makes no system call in its grace periods,
-/// but to sleep.
+/// ```
+/// use leeward::rcu::{Global, RcuCell, qsbr};
+/// let config = RcuCell::<_, Global>::new(7);
+/// let mut reader = qsbr::Reader::<Global>::online();
+/// let mut sum = 0;
+/// for _event in 0..3 {
+///     sum += *config.load(&reader);
+///     reader.quiescent();
+/// }
+/// assert_eq!(sum, 21);
+/// ```
 ///
-/// Grace periods wait for it to become [quiescent](Self::quiescent), go [offline](Self::offline) or be dropped: a
-/// thread that has one and blocks holds them up. Belongs to its thread.
+/// Grace periods wait for it to become [quiescent](Self::quiescent), go [offline](Self::offline) or
+/// be dropped: a thread that has one and blocks holds them up. The reader belongs to its thread.
+///
+/// A quiescent state executes a full fence, but only if a grace period has begun since the last
+/// one. So writers need no heavy fence for such readers: in a domain whose readers are all of this
+/// kind, grace periods make no system call, except to sleep.
+///
+/// A thread that has an online reader is always inside: [`Domain::synchronize`] and
+/// [`Domain::barrier`] panic there, and [`Domain::defer`] does not wait at the
+/// [limit](super::Limit).
+///
+/// # Differences from liburcu
+/// - The compiler checks that nothing is held at a quiescent state.
+/// - A domain may have readers of sections beside it; liburcu's qsbr is a flavour of its own.
+/// - `rcu_thread_offline` and `rcu_thread_online` are one call, [`offline`](Self::offline), which
+///   comes online again when its closure panics, too.
+/// - Dropping the reader unregisters it.
+///
+/// The module describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
 pub struct Reader<D: Domain = super::Global> {
     pub(super) slot: &'static Slot,
     domain: PhantomData<(*mut (), fn() -> D)>,
 }
 
 impl<D: Domain> Reader<D> {
-    /// Registers a reader of the calling thread's, online.
+    /// Registers a reader of the calling thread, which is online at once.
     ///
     /// # Panics
     /// If there is no memory for its slot; see [`try_online`](Self::try_online).
@@ -52,7 +79,8 @@ impl<D: Domain> Reader<D> {
         }
     }
 
-    /// Registers a reader of the calling thread's, online.
+    /// Registers a reader of the calling thread, which is online at once, if there is memory for
+    /// its slot.
     ///
     /// # Errors
     /// [`NoMemory`].
@@ -71,15 +99,21 @@ impl<D: Domain> Reader<D> {
         Ok(Reader { slot, domain: PhantomData })
     }
 
-    /// Announces that the thread holds nothing that it loaded through this handle.
+    /// Announces a quiescent state: the thread holds nothing that it loaded through this handle.
+    ///
+    /// # Memory ordering
+    /// Everything before the call in this thread happens before what follows a grace period that
+    /// this quiescent state ends. Loads after the call see what was unlinked before that grace
+    /// period.
     ///
     /// # Cost
-    /// Two loads and a comparison, if no grace period has begun since the last call; else also a store and a full fence,
-    /// and a system call if a writer sleeps on this reader. Wait-free.
+    /// Two loads and a comparison, if no grace period has begun since the last call. Otherwise also
+    /// a store and a full fence, and a system call if a writer sleeps on this reader. Wait-free.
     ///
     /// # Panics
-    /// In debug builds, while the thread is inside a section of the same domain ([`Domain::read`]): what the section
-    /// loaded is still held, so the state is not quiescent. (It stays protected, by the section's own announcement.)
+    /// In debug builds, while the thread is inside a section of the same domain ([`Domain::read`]):
+    /// what the section loaded is still held, so the state is not quiescent. (It stays protected,
+    /// by the section's own announcement.)
     #[inline]
     #[track_caller]
     pub fn quiescent(&mut self) {
@@ -89,16 +123,20 @@ impl<D: Domain> Reader<D> {
         self.slot.quiesce_if_changed(D::state().grace.epoch());
     }
 
-    /// Runs `blocking` while no grace period waits for this reader.
+    /// Runs `blocking`, during which no grace period waits for this reader.
+    ///
+    /// # Cost
+    /// Two stores and two full fences, and a system call if a writer sleeps on this reader.
     pub fn offline<R>(&mut self, blocking: impl FnOnce() -> R) -> R {
         let _offline = Offline::begin(self);
         blocking()
     }
 
-    /// Waits for a grace period without standing in its way.
+    /// Waits for a grace period, during which this reader is offline.
     ///
     /// # Panics
-    /// As [`Domain::synchronize`] does, inside another section of the domain.
+    /// As [`Domain::synchronize`] does, for example inside another section of the domain. The
+    /// reader is online again then.
     #[track_caller]
     pub fn synchronize(&mut self) {
         let _offline = Offline::begin(self);
@@ -106,7 +144,8 @@ impl<D: Domain> Reader<D> {
     }
 }
 
-/// That a reader is offline, until dropped: also by a panic, for the handle may be used afterwards.
+/// The time for which a reader is offline. Its drop brings the reader online again, after a panic
+/// as well, since the handle may be used afterwards.
 struct Offline<'a, D: Domain>(&'a Reader<D>);
 
 impl<'a, D: Domain> Offline<'a, D> {

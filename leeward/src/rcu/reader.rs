@@ -1,4 +1,6 @@
-//! Explicit registration: a handle that its owner keeps. No thread-local storage.
+//! Explicit registration: a handle that its owner keeps, without thread-local storage.
+//!
+//! Called by users; calls `grace.rs` for a slot and `guard.rs` to enter.
 
 use core::marker::PhantomData;
 
@@ -9,11 +11,11 @@ use super::no_memory::NoMemory;
 use super::slot::Slot;
 use crate::process::thread;
 
-/// A registered reader, as a value: for `no_std`, for foreign runtimes, and for loops that want the shortest section
-/// there is.
+/// A registered reader, as a value: for `no_std`, for foreign runtimes, and for loops that want the
+/// shortest section there is.
 ///
-/// Belongs to the thread that made it (that is how the child of a fork knows which sections go on, and a stalled
-/// grace period whom to name); [`detach`](Self::detach) lets it travel.
+/// A reader belongs to the thread that made it: so the child of a fork knows which sections go on,
+/// and a stalled grace period names the right thread. [`detach`](Self::detach) lets it travel.
 ///
 /// ```
 /// use leeward::rcu::{Global, RcuCell, Reader};
@@ -22,16 +24,23 @@ use crate::process::thread;
 /// let guard = reader.read();
 /// assert_eq!(*config.load(&guard), 7);
 /// ```
+///
+/// # Differences from crossbeam-epoch
+/// - `LocalHandle` is this type, and `pin` is [`read`](Self::read), which executes no fence.
+/// - A guard borrows its handle, so it cannot outlive it.
+/// - A handle travels between threads, by [`detach`](Self::detach).
+///
+/// The module describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
 pub struct Reader<D: Domain = super::Global> {
     slot: &'static Slot,
     domain: PhantomData<(*mut (), fn() -> D)>,
 }
 
 impl<D: Domain> Reader<D> {
-    /// Takes a slot of the domain's.
+    /// Registers a reader of the calling thread.
     ///
     /// # Panics
-    /// If there is no memory for it; see [`try_register`](Self::try_register).
+    /// If there is no memory for its slot; see [`try_register`](Self::try_register).
     pub fn register() -> Self {
         match Self::try_register() {
             Ok(reader) => reader,
@@ -39,10 +48,14 @@ impl<D: Domain> Reader<D> {
         }
     }
 
-    /// Takes a slot of the domain's.
+    /// Registers a reader of the calling thread, if there is memory for its slot.
+    ///
+    /// # Cost
+    /// A search for a free slot, some atomic operations and a full fence; an allocation where all
+    /// slots are taken. The first 16 readers of a domain need no memory.
     ///
     /// # Errors
-    /// [`NoMemory`]. The first sixteen readers of a domain need none.
+    /// [`NoMemory`].
     pub fn try_register() -> Result<Self, NoMemory> {
         let slot = claim::<D>()?;
         Ok(Reader { slot, domain: PhantomData })
@@ -51,16 +64,21 @@ impl<D: Domain> Reader<D> {
     /// Enters a read section; [`Domain::read`] says what that promises.
     ///
     /// # Cost
-    /// Two loads and a store to lines of one's own and a load of the domain's epoch. Wait-free. Async-signal-safe, if
-    /// the handler leaves what it enters.
+    /// A load and a store to the reader's own slot, and a load of the domain's epoch. Wait-free.
+    ///
+    /// # Async-signal-safety
+    /// Safe in a handler that leaves every section that it enters; the [module](super#signals) says
+    /// more.
     #[inline(always)]
     #[track_caller]
     pub fn read(&self) -> Guard<'_, D> {
         if self.slot.is_inside() { Guard::enter_nested(self.slot) } else { Guard::enter_outermost(self.slot) }
     }
 
-    /// Gives the handle up for one that may be sent to another thread. No section is open, as the borrow checker
-    /// knows.
+    /// Gives the handle up for one that may be sent to another thread.
+    ///
+    /// The borrow checker ensures that no guard of the handle is alive; sections whose guards were
+    /// forgotten end here.
     pub fn detach(self) -> DetachedReader<D> {
         let slot = self.slot;
         core::mem::forget(self);
@@ -72,7 +90,8 @@ impl<D: Domain> Reader<D> {
 }
 
 impl<D: Domain> Drop for Reader<D> {
-    /// Guards that were forgotten end here: nothing that was loaded through them outlives the handle.
+    /// Unregisters the reader. Sections whose guards were forgotten end here: nothing that was
+    /// loaded through them outlives the handle.
     fn drop(&mut self) {
         self.slot.end_all::<D::Fence>();
         D::state().grace.release(self.slot);
@@ -80,14 +99,30 @@ impl<D: Domain> Drop for Reader<D> {
     }
 }
 
-/// A registered reader on its way from one thread to another.
+/// A registered reader without a thread, made by [`Reader::detach`], which may be sent to another
+/// thread.
+///
+/// ```
+/// use leeward::rcu::{Global, RcuCell, Reader};
+/// let config = RcuCell::<_, Global>::new(7);
+/// let reader = Reader::<Global>::register().detach();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         let reader = reader.attach();
+///         assert_eq!(*config.load(&reader.read()), 7);
+///     });
+/// });
+/// ```
+///
+/// It is outside of every section, so no grace period waits for it. It keeps its slot across a
+/// [fork](super#fork), where the child may attach it.
 pub struct DetachedReader<D: Domain = super::Global> {
     slot: &'static Slot,
     domain: PhantomData<fn() -> D>,
 }
 
 impl<D: Domain> DetachedReader<D> {
-    /// Makes it the calling thread's.
+    /// Gives the reader to the calling thread.
     pub fn attach(self) -> Reader<D> {
         let slot = self.slot;
         core::mem::forget(self);
@@ -102,7 +137,7 @@ impl<D: Domain> Drop for DetachedReader<D> {
     }
 }
 
-/// A slot for a handle of the calling thread's.
+/// Takes a slot for a handle of the calling thread.
 fn claim<D: Domain>() -> Result<&'static Slot, NoMemory> {
     watch::<D>();
     let slot = D::state().grace.claim(thread::take_handle(), thread::number());

@@ -1,4 +1,6 @@
-//! A value that was replaced: out of new readers' reach, alive until the old ones have left.
+//! Retired values: new readers cannot reach them, and they live until the old readers have left.
+//!
+//! Made by `cell.rs`; calls `defer/` and `grace.rs`.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -10,52 +12,76 @@ use super::Full;
 use super::callback::{Bytes, SizeOf};
 use super::domain::{Cookie, Domain};
 
-/// What a cell gave up. Dropping it [defers](Self::defer); it never frees early and never leaks by being dropped.
+/// A value that a cell gave up. Its owner can still look at it, as can readers that loaded it
+/// before.
 ///
-/// It can still be looked at, as every reader can that had loaded it before.
+/// Dropping it [defers](Self::defer): the value is neither freed early nor leaked.
+///
+/// ```
+/// use leeward::rcu::{self, RcuCell, Retired};
+/// let name = RcuCell::<String>::new(String::from("a"));
+/// let old: Retired<String> = name.replace(String::from("b"));
+/// assert_eq!(*old, "a");
+/// let back: Box<String> = old.synchronize();      // waits for a grace period
+/// assert_eq!(*back, "a");
+/// name.replace(String::from("c")).defer();        // "b" is dropped on the domain's worker
+/// rcu::barrier();
+/// ```
+///
+/// # Differences from crossbeam-epoch
+/// - Deferring needs no `unsafe` and no guard: only a cell makes a `Retired`, which owns its value.
+/// - A value can come back to its writer, after [`synchronize`](Self::synchronize) or by
+///   [`try_into_box`](Self::try_into_box).
+///
+/// In the child of a [fork](super#fork) it is a value as before: dropping it there defers the
+/// child's copy.
 #[must_use = "dropping it defers; say `.defer()`, or `.synchronize()` to have the value back"]
 pub struct Retired<T: Send + 'static, D: Domain = super::Global> {
     value: NonNull<T>,
-    /// Asked for at the first poll.
+    /// Made at the first poll.
     cookie: Option<Cookie<D>>,
     owns: PhantomData<Box<T>>,
 }
 
-// SAFETY: it owns the value, which is `Send`; readers of other threads may share it meanwhile, so it must be `Sync`
-// as well.
+// SAFETY: it owns the value, which is `Send`; readers of other threads may share it meanwhile, so
+// it must be `Sync` as well.
 unsafe impl<T: Send + Sync, D: Domain> Send for Retired<T, D> {}
-// SAFETY: shares the value, as readers do.
+// SAFETY: a shared reference shares the value, as readers do.
 unsafe impl<T: Send + Sync, D: Domain> Sync for Retired<T, D> {}
 
 impl<T: Send, D: Domain> Retired<T, D> {
+    /// Retires a value that was unlinked.
+    ///
     /// # Safety
-    /// `value` came from a box, is the caller's alone to free, and no reader of `D` that begins from now on can find
-    /// it.
+    /// `value` came from a box, is the caller's alone to free, and no reader of `D` that begins
+    /// from now on can find it.
     pub(super) unsafe fn new(value: NonNull<T>) -> Self {
         Retired { value, cookie: None, owns: PhantomData }
     }
 
-    /// Has the value dropped after a grace period, on the domain's worker thread; see [`Domain::defer`] for what
-    /// happens at the limit.
+    /// Drops the value after a grace period, on the domain's worker thread; [`Domain::defer`] says
+    /// what happens at the limit, and what it costs.
     ///
     /// # Out of memory
-    /// Queueing takes a few words. Where there are none, the caller waits for a grace period itself, as long as the
-    /// limit's policy allows, and drops the value; where it may not wait, or waited in vain, the value is leaked, and
-    /// counted in [`Stats::lost`](super::Stats::lost).
+    /// Queueing takes a few words. Where there are none, the caller itself waits for a grace
+    /// period, for as long as the limit's policy allows, and drops the value. If the caller may not
+    /// wait, or waits in vain, the value is leaked and counted in
+    /// [`Stats::lost`](super::Stats::lost).
     pub fn defer(self) {
         drop(self);
     }
 
-    /// The same, counting it as `bytes` bytes towards the domain's [limit](super::Limit): for values that own more
-    /// than themselves.
+    /// Drops the value after a grace period, as [`defer`](Self::defer) does, and counts it as
+    /// `bytes` bytes towards the domain's [limit](super::Limit): for values that own more than
+    /// themselves.
     pub fn defer_bytes(self, bytes: usize) {
         ManuallyDrop::new(self).enqueue(bytes);
     }
 
-    /// [`defer`](Self::defer) where waiting is out of the question.
+    /// Drops the value after a grace period, as [`defer`](Self::defer) does, but never waits.
     ///
     /// # Errors
-    /// The value itself, at the limit or where there is no memory to queue it.
+    /// The retired value, at the limit or where there is no memory to queue it.
     pub fn try_defer(self) -> Result<(), Self> {
         let this = ManuallyDrop::new(self);
         let value = Value(this.value);
@@ -67,11 +93,14 @@ impl<T: Send, D: Domain> Retired<T, D> {
         }
     }
 
-    /// Waits for a grace period and gives the value back: nobody else has it any more. [`Domain::synchronize`] says
-    /// more.
+    /// Waits for a grace period and returns the value, which no reader has any more.
+    ///
+    /// # Cost
+    /// As [`Domain::synchronize`].
     ///
     /// # Panics
-    /// Inside a section of the same domain. The value is leaked then: unwinding must neither free nor wait.
+    /// As [`Domain::synchronize`] does, for example inside a section of the same domain. The value
+    /// is leaked then: unwinding must neither free nor wait.
     #[track_caller]
     pub fn synchronize(self) -> Box<T> {
         let this = ManuallyDrop::new(self);
@@ -80,10 +109,14 @@ impl<T: Send, D: Domain> Retired<T, D> {
         unsafe { Box::from_raw(this.value.as_ptr()) }
     }
 
-    /// Gives the value back if a grace period has passed since the first call; never waits.
+    /// Returns the value if a grace period has passed since the first call. Never waits for
+    /// readers.
+    ///
+    /// # Cost
+    /// The first call as [`Domain::start_poll`], and each as [`Domain::poll`].
     ///
     /// # Errors
-    /// The retired value again: not yet.
+    /// The retired value, while the grace period has not passed.
     pub fn try_into_box(mut self) -> Result<Box<T>, Self> {
         let cookie = *self.cookie.get_or_insert_with(D::start_poll);
         if !D::poll(&cookie) {
@@ -94,22 +127,23 @@ impl<T: Send, D: Domain> Retired<T, D> {
         Ok(unsafe { Box::from_raw(this.value.as_ptr()) })
     }
 
-    /// The caller gives up `self`.
+    /// Queues the value to be dropped. The caller gives up `self`.
     fn enqueue(&self, bytes: impl Bytes) {
         let value = Value(self.value);
         D::state().queue.defer_or_wait::<D, _>(move || value.free(), bytes);
     }
 }
 
-/// A value on its way to its end.
+/// A value that a callback will free.
 struct Value<T>(NonNull<T>);
 
-// SAFETY: it is freed on another thread, for which it must be `Send`.
+// SAFETY: the value is freed on another thread, for which it must be `Send`.
 unsafe impl<T: Send> Send for Value<T> {}
 
 impl<T> Value<T> {
     fn free(self) {
-        // SAFETY: from a box and the maker's alone (`Retired::new`), who gave it up; every reader has left.
+        // SAFETY: it came from a box and was its retirer's alone (`Retired::new`), which gave it
+        // up; every reader has left.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }

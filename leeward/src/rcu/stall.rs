@@ -1,4 +1,6 @@
-//! Stalls: a grace period that is older than a limit says which reader holds it up.
+//! Stalls: a grace period that has waited for longer than a limit reports the reader in its way.
+//!
+//! Called by `grace.rs`.
 
 use core::panic::Location;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -9,16 +11,28 @@ use super::stats::Counts;
 use crate::futex::{self, Deadline, Timeout};
 use crate::process;
 
-/// What is known of a reader that holds up a grace period.
+/// A report of a reader that holds up a grace period; see
+/// [`Domain::set_stall_limit`](super::Domain::set_stall_limit).
+///
+/// Its `Display` is one sentence, without a newline.
+///
+/// ```
+/// use leeward::rcu::{Domain, Global, Stall};
+/// use std::time::Duration;
+/// fn tell(stall: &Stall) {
+///     eprintln!("thread {}: {stall}", stall.thread);
+/// }
+/// Global::set_stall_limit(Some(Duration::from_secs(2)), Some(tell));
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Stall {
-    /// The thread's number, as `ps -L` and `/proc` show it; 0 where it is not known.
+    /// The reader's thread, by the number that `ps -L` and `/proc` show; 0 where it is not known.
     pub thread: u32,
     /// How long the grace period has waited by now.
     pub waited: Duration,
-    /// True if a caller of [`defer`](super::Domain::defer) reports it, which went beyond the domain's limit because the
-    /// grace period has not ended.
+    /// True if the report comes from a caller of [`defer`](super::Domain::defer) that went beyond
+    /// the domain's limit because the grace period has not ended.
     pub is_beyond_limit: bool,
     /// Where the section began. Known in debug builds only.
     pub entered_at: Option<&'static Location<'static>>,
@@ -38,12 +52,12 @@ impl core::fmt::Display for Stall {
     }
 }
 
-/// After how long the default limit reports.
+/// The default time after which a stall is reported, in milliseconds.
 const DEFAULT_MS: u64 = 10_000;
 
-/// A domain's limit, and whom to tell.
+/// A domain's time after which a stall is reported, and the function that it is reported to.
 pub(crate) struct Limit {
-    /// Milliseconds; 0: never report.
+    /// The time in milliseconds; 0: never report.
     after: AtomicU64,
     /// A `fn(&Stall)`, or null for the default.
     tell: AtomicPtr<()>,
@@ -81,11 +95,11 @@ impl Limit {
     }
 }
 
-/// One grace period's time until the next report.
+/// The time until a grace period that sleeps reports the next stall.
 pub(crate) struct Watch<'a> {
     limit: &'a Limit,
     start: Duration,
-    /// When the next report is due, since `start`.
+    /// When the next report is due, as time since `start`.
     due: Option<Duration>,
 }
 
@@ -98,12 +112,13 @@ impl<'a> Watch<'a> {
         futex::now().saturating_sub(self.start)
     }
 
-    /// When a report is due.
+    /// Returns the time at which the next report is due.
     pub(super) fn timeout(&self) -> Timeout {
         self.due.map_or(Timeout::Never, |due| Timeout::At(Deadline::at(self.start.saturating_add(due))))
     }
 
-    /// Reports the reader if one is due and it is still there. By the clock: a sleep that signals cut short counts.
+    /// Reports the reader if a report is due and the reader is still inside. Looks at the clock, so
+    /// that sleeps that signals cut short count.
     pub(super) fn report_if_due(&mut self, slot: &Slot, counts: &Counts) {
         let waited = self.waited();
         if !slot.is_inside() || self.due.is_none_or(|due| waited < due) {

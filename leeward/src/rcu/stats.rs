@@ -1,8 +1,8 @@
-//! What a domain has done so far, counted on the paths that pay anyway.
+//! Counts of what a domain has done so far, taken on the rare paths.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// A count that nobody draws conclusions from but people.
+/// A count for people to read: no code depends on it.
 pub(crate) struct Count(AtomicU64);
 
 impl Count {
@@ -36,14 +36,26 @@ macro_rules! counts {
 }
 counts!(grace_periods, heavy_fences, sleeps, stalls, leaked, callbacks_run, callback_panics, over_limit, lost);
 
-/// What a domain has done, and what it holds, at about one instant. See [`Domain::stats`](super::Domain::stats).
+/// What a domain has done, and what it holds, as [`Domain::stats`](super::Domain::stats) returns
+/// it.
+///
+/// The counts are read one after the other, so they belong to about one instant.
+///
+/// ```
+/// use leeward::rcu::{Domain, Stats};
+/// leeward::rcu_domain! { struct Routes; }
+/// Routes::synchronize();
+/// let stats: Stats = Routes::stats();
+/// assert_eq!((stats.grace_periods, stats.readers), (1, 0));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
     /// Grace periods that ended.
     pub grace_periods: u64,
-    /// Heavy fences that they issued: one each, and one more for each time that one had to sleep. None where the
-    /// readers' fences are full ones, and while no reader is registered but [`qsbr::Reader`](super::qsbr::Reader)s.
+    /// Heavy fences that grace periods issued: one each, and one more for each time that a grace
+    /// period had to sleep. No heavy fence is issued in a domain declared `: Full`, nor while only
+    /// [`qsbr::Reader`](super::qsbr::Reader)s are registered.
     pub heavy_fences: u64,
     /// Times that a grace period slept until a reader left.
     pub sleeps: u64,
@@ -51,21 +63,22 @@ pub struct Stats {
     pub stalls: u64,
     /// Slots that are registered: threads and handles that read, or did and may again.
     pub readers: u64,
-    /// Threads that exited inside a section, because a guard was leaked (or is about to be dropped by a later
-    /// thread-local destructor). While this is not zero, no grace period ends.
+    /// Threads that exited inside a section, because a guard was leaked (or is about to be dropped
+    /// by a later thread-local destructor). While this is not zero, no grace period ends.
     pub leaked: u64,
     /// Callbacks that were deferred and have not run yet.
     pub callbacks_queued: u64,
-    /// Bytes that those hold, as far as they were told.
+    /// Bytes that the queued callbacks hold; see [`Limit::bytes`](super::Limit::bytes).
     pub bytes_queued: u64,
     /// Callbacks that have run.
     pub callbacks_run: u64,
-    /// Of those, the ones that panicked.
+    /// Callbacks that have run and panicked.
     pub callback_panics: u64,
-    /// Callbacks whose callers went on beyond the limit: because they may not wait (inside a section or a callback), or
-    /// because they had waited as long as the limit's policy says.
+    /// Callbacks whose callers went on beyond the [limit](super::Limit), because they may not wait
+    /// (inside a section or a callback) or had waited for as long as the limit's policy says.
     pub over_limit: u64,
-    /// Callbacks that never run: there was no memory to queue them, and the caller could not wait; or, in a child that
-    /// [adopts](super::Domain::set_child_adopts) callbacks, another thread was running them at the fork.
+    /// Callbacks that never run: there was no memory to queue them, and the caller could not wait;
+    /// or, in a child that [adopts](super::Domain::set_child_adopts) callbacks, another thread was
+    /// running them at the fork.
     pub lost: u64,
 }
