@@ -1,19 +1,22 @@
 //! The grace period: one implementation for every flavour of reader and every pair of fences.
 //!
+//! Called by `domain.rs`, the worker and `defer/`; calls `tickets.rs`, `slot.rs` and the registry.
+//!
 //! ```text
-//! a reader's processor                          the leader's processor
-//! enter  epoch = GLOBAL                         advance  (the callers have unlinked the old value)
-//!        light                           A               heavy
-//!        load the pointer                                GLOBAL += 1
-//!        ... the section ...                    scan     load each epoch; nobody blocks: done
-//! leave  epoch = 0                              arm      waited = 1, on each slot that blocks
-//!        light                           C               heavy
-//!        load waited; if set, wake              sleep    load epoch; if it blocks still, sleep on waited
+//! a reader's processor                   the leader's processor
+//! enter  epoch = GLOBAL                  advance  (the callers have unlinked the old value)
+//!        light                     A              heavy
+//!        load the pointer                         GLOBAL += 1
+//!        ... the section ...             scan     load each epoch; if none blocks: done
+//! leave  epoch = 0                       arm      waited = 1, on each slot that blocks
+//!        light                     C              heavy
+//!        load waited; if set, wake       sleep    load epoch; if it blocks still, sleep on waited
 //! ```
-//! At A the scan sees the reader, or the reader sees the new pointer. At C the reader sees the request, or the leader
-//! sees that the reader has left. docs/orderings.md says of each lettered pair what breaks without it.
+//! At A the scan sees the reader, or the reader sees the new pointer. At C the reader sees the
+//! request, or the leader sees that the reader has left. docs/orderings.md says of each lettered
+//! pair what breaks without it.
 
-use core::time::Duration;
+mod report;
 
 use super::slot::Slot;
 use super::stall;
@@ -26,31 +29,33 @@ use crate::mutant::{check, mutated, order, step};
 use crate::process::thread;
 use crate::registry::{Full, Registry};
 
-/// How often the scan rechecks a reader before it sleeps: a few microseconds, about what the sleep and its fence
-/// would cost. Never a yield: a reader that lost its processor inside a section gets it back sooner when we sleep,
-/// and wakes us when it is outside.
+/// How often the scan rechecks a reader before it sleeps: for a few microseconds, about what the
+/// sleep and its fence would cost. It never yields: a reader that was preempted inside a section
+/// gets a processor sooner when we sleep, and wakes us when it is outside.
 const RECHECKS: u32 = 64;
 
 /// The epoch that readers copy. Only grace periods change it; alone on its lines.
 #[repr(align(128))]
 struct Epoch(AtomicU64);
 
-/// What readers and writers of one domain meet at.
+/// The state that readers and writers of one domain share.
 pub(crate) struct Grace {
     epoch: Epoch,
-    /// Slots that are registered whose readers need a heavy fence: all but those of `qsbr`.
+    /// The number of registered slots whose readers need a heavy fence: all but those of `qsbr`.
     sections: AtomicUsize,
     pub(super) registry: Registry<Slot>,
     pub(super) tickets: Tickets,
     pub(super) counts: Counts,
     pub(super) stall: stall::Limit,
-    /// When the grace period that runs went to sleep, in nanoseconds of the futex's clock; 0: it has not.
+    /// When the grace period that runs went to sleep, in nanoseconds of the futex's clock; 0: it
+    /// has not.
     asleep_since: AtomicU64,
-    /// Before when callers beyond the limit report no reader again, in nanoseconds of the futex's clock.
+    /// When callers beyond the limit may report a reader again, in nanoseconds of the futex's
+    /// clock.
     next_report: AtomicU64,
 }
 
-/// The caller is inside a section of the domain itself: waiting would never end.
+/// The error of a caller that is inside a section of the domain itself: its wait would never end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct OwnSection;
 
@@ -70,32 +75,36 @@ impl Grace {
         }
     }
 
-    /// What an entering reader copies.
+    /// Returns the epoch, which an entering reader copies.
     #[inline(always)]
     pub(super) fn epoch(&self) -> &AtomicU64 {
         &self.epoch.0
     }
 
-    /// Waits for a grace period that starts after the call; an error if the calling thread itself is in the way.
+    /// Waits for a grace period that starts after the call. Returns an error if the calling thread
+    /// itself is in the way.
     pub(crate) fn synchronize<P: Pair>(&self) -> Result<(), OwnSection> {
         self.serve::<P>(|| self.is_inside(), Timeout::Never).map(|_| ())
     }
 
-    /// The same for a caller that may not be refused; until a deadline at most. Should its thread be in the way (a
-    /// callback leaked a guard), this waits for ever, as for any other leaked guard, and reports the stall. False: the
-    /// time was up.
+    /// Waits for a grace period that starts after the call, or until `timeout`. Returns true if
+    /// there was one, false if the time was up.
+    ///
+    /// If the calling thread itself is in the way (a callback leaked a guard), the wait goes on all
+    /// the same, as for any other leaked guard, and is reported as a stall.
     pub(crate) fn wait<P: Pair>(&self, timeout: Timeout) -> bool {
         self.serve::<P>(|| false, timeout) == Ok(true)
     }
 
-    /// Ok(false): the time was up.
+    /// Waits for a grace period, as a leader or as a follower. Returns `Ok(false)` if the time was
+    /// up.
     fn serve<P: Pair>(&self, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
         let ticket = self.tickets.take();
         while !self.tickets.is_served(ticket) {
             if self.tickets.try_lead() {
                 return self.lead::<P>(ticket, is_inside, timeout);
             }
-            if !self.tickets.follow(ticket, || mutated!(own_section_follows) || !is_inside(), timeout) {
+            if !self.tickets.follow(ticket, || !check!(own_section_follows, is_inside()), timeout) {
                 return Err(OwnSection);
             }
             if timeout.has_passed::<Private>() {
@@ -105,7 +114,8 @@ impl Grace {
         Ok(true)
     }
 
-    /// Runs a grace period for all whose tickets it serves.
+    /// Runs a grace period, which serves all tickets up to its number if it ends in time, and hands
+    /// the lead over. The caller has the lead.
     fn lead<P: Pair>(&self, ticket: u64, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
         if self.tickets.is_served(ticket) {
             self.tickets.step_down();
@@ -117,7 +127,8 @@ impl Grace {
         Ok(lead.is_served)
     }
 
-    /// Runs a grace period if nobody is in the way: no other leader, and no reader that has to be waited for.
+    /// Runs a grace period if it need not wait, for another leader or for a reader. Returns true if
+    /// `ticket` is served.
     pub(crate) fn try_lead<P: Pair>(&self, ticket: u64) -> bool {
         if self.tickets.is_served(ticket) {
             return true;
@@ -131,35 +142,38 @@ impl Grace {
         lead.is_served
     }
 
-    /// The heavy fence, then the new epoch, which it returns.
+    /// Issues the heavy fence, then advances the epoch. Returns the new epoch.
     fn advance<P: Pair>(&self) -> u64 {
         // Relaxed: only leaders write it, one after the other.
         let epoch = self.epoch.0.load(Ordering::Relaxed) + 1;
         if mutated!(global_before_heavy) {
             self.epoch.0.store(epoch, Ordering::Relaxed);
         }
-        if !mutated!(heavy_before_scan) {
-            // Pair A, heavy half. Partner: the light fence in `Slot::enter_outermost` and `Slot::quiesce`.
-            // - If the reader's store comes first, the scan sees the reader inside and waits for it.
-            // - If this fence comes first, the reader sees what the callers unlinked.
-            // Pair B as well: `started` is stored before, and a caller that read the old number has its unlink covered.
-            self.heavy::<P>(|| {
-                // Acquire: the sections of a reader that unregistered are over. Partner: the release in
-                // `release`. (For one that registers pair M orders it.)
-                self.sections.load(order!(Acquire, sections_acquire)) != 0
-            });
-        }
-        // Relaxed: a reader that sees it was interrupted by the heavy fence before, and so sees what was unlinked.
+        // Acquire: the sections of a reader that unregistered are over. Partner: the release in
+        // `release`. (Pair M orders a reader that registers.)
+        let is_needed = || self.sections.load(order!(Acquire, sections_acquire)) != 0;
+        // Pair A, heavy half. Partner: the light fence in `Slot::enter_outermost` and
+        // `Slot::quiesce`.
+        // - If the reader's store comes first, the scan sees the reader inside and waits for it.
+        // - If this fence comes first, the reader sees what the callers unlinked.
+        // Pair B, heavy half. Partner: the fence in `Tickets::take`. `started` is stored before
+        // this fence, so the unlink of a caller that read the old number is covered.
+        step!(heavy_before_scan, self.heavy::<P>(is_needed));
+        // Relaxed: the heavy fence has interrupted a reader that sees the new epoch before it saw
+        // it, so that reader sees what was unlinked.
         self.epoch.0.store(epoch, Ordering::Relaxed);
         epoch
     }
 
-    /// A heavy fence; a full one where readers execute such themselves: by the type of their fences, or where
-    /// `is_needed`, asked behind the full fence, says that all of them do.
+    /// Issues a heavy fence, or only a full one where readers execute full fences themselves: in a
+    /// domain whose pair of fences says so, or where `is_needed`, called after the full fence,
+    /// returns false.
     fn heavy<P: Pair>(&self, is_needed: impl FnOnce() -> bool) {
-        // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the callers
-        // unlinked is before the look at `sections`; partner: the fence in `claim`. Either we see that a
-        // reader registers, or it sees what was unlinked, in its first section and all that follow.
+        // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the
+        // callers unlinked is before the look at `sections`. Partner: the fence in `claim`.
+        // - If the reader's count comes first, we see that it registers and issue the heavy fence.
+        // - If this fence comes first, the reader sees what was unlinked, in its first section and
+        //   in all later ones.
         step!(quiet_fence, fence(Ordering::SeqCst));
         if P::IS_REMOTE && is_needed() {
             self.counts.heavy_fences.add(1);
@@ -167,7 +181,8 @@ impl Grace {
         }
     }
 
-    /// Returns when every reader that was inside before `epoch` has left: true; or when the time is up: false.
+    /// Waits until every reader that was inside before `epoch` has left. Returns `Ok(false)` if the
+    /// time was up before.
     fn wait_for_readers<P: Pair>(
         &self,
         epoch: u64,
@@ -179,7 +194,7 @@ impl Grace {
         }
         for slot in self.registry.slots() {
             if !self.leaves_soon(slot, epoch) {
-                if !mutated!(own_section_leads) && is_inside() {
+                if check!(own_section_leads, is_inside()) {
                     return Err(OwnSection);
                 }
                 return Ok(self.sleep_until_all_left::<P>(epoch, timeout));
@@ -188,7 +203,7 @@ impl Grace {
         Ok(true)
     }
 
-    /// Spins for a while: short sections end. Returns true if the reader has left.
+    /// Spins for a moment, in which a short section ends. Returns true if the reader has left.
     fn leaves_soon(&self, slot: &Slot, epoch: u64) -> bool {
         for _ in 0..outside_model(RECHECKS) {
             if !slot.is_blocking(epoch) {
@@ -199,6 +214,8 @@ impl Grace {
         !slot.is_blocking(epoch)
     }
 
+    /// Sleeps until every reader that was inside before `epoch` has left. Returns false if the time
+    /// was up before.
     #[cold]
     #[inline(never)]
     fn sleep_until_all_left<P: Pair>(&self, epoch: u64, timeout: Timeout) -> bool {
@@ -212,7 +229,8 @@ impl Grace {
                     return false;
                 }
                 if check!(rearm_after_return, !slot.waited_is_raised()) {
-                    // It left, and came back with an old epoch: needless, but we wait, so it must wake us again.
+                    // The reader left and entered again with an old epoch. The wait for it is
+                    // needless, but we wait, so it must wake us again.
                     if mutated!(heavy_after_rearm) {
                         slot.raise_waited();
                     } else {
@@ -223,13 +241,14 @@ impl Grace {
                     self.sleep_on(slot, &mut watch, timeout);
                 }
             }
-            // Before the hand-over: a request that the next leader makes must not be withdrawn by us.
+            // Before the hand-over: we must not withdraw a request that the next leader makes.
             slot.clear_waited();
         }
         true
     }
 
-    /// Asks readers to wake us, and makes sure that they notice or are seen to have left.
+    /// Asks the readers of `slots` to wake us, and issues the fence after which each of them sees
+    /// the request or is seen to have left.
     fn arm<'a, P: Pair>(&self, slots: impl Iterator<Item = &'a Slot>) {
         let (mut asked, mut is_needed) = (false, false);
         for slot in slots {
@@ -245,84 +264,63 @@ impl Grace {
         }
     }
 
+    /// Sleeps until the reader wakes us, a report is due or the time is up, and reports what is
+    /// due.
     fn sleep_on(&self, slot: &Slot, watch: &mut stall::Watch, timeout: Timeout) {
         self.counts.sleeps.add(1);
         futex::wait(slot.waited(), 1, timeout.min(watch.timeout()));
         watch.report_if_due(slot, &self.counts);
     }
 
-    /// Reports the reader that is in the way of the grace period that runs, for a caller that waited for `least` and
-    /// whose domain holds more callbacks than it should: if that grace period has slept for as long, or (`slept`) was
-    /// the caller's own. Once in the time after which stalls are reported.
-    pub(super) fn report_beyond_limit(&self, least: Duration, slept: bool) {
-        let Some(pause) = self.stall.get() else { return };
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let now = futex::now();
-        // Relaxed, all here: for people.
-        let next = self.next_report.load(Ordering::Relaxed);
-        let since = self.asleep_since.load(Ordering::Relaxed);
-        let asleep = if since == 0 { None } else { Some(now.saturating_sub(Duration::from_nanos(since))) };
-        let Some(waited) = asleep.or(slept.then_some(least)).filter(|&waited| waited >= least && nanos(now) >= next)
-        else {
-            return;
-        };
-        let epoch = self.epoch.0.load(Ordering::Relaxed);
-        let Some(slot) = self.registry.slots().find(|slot| slot.is_blocking(epoch)) else { return };
-        let after = nanos(now.saturating_add(pause));
-        if self.next_report.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err() {
-            return;
-        }
-        let (_, thread, entered_at) = slot.holder();
-        self.counts.stalls.add(1);
-        self.stall.tell(&stall::Stall { thread, waited, entered_at, is_beyond_limit: true });
-    }
-
-    /// Registers a reader of sections, of the thread that `owner` says.
+    /// Registers a reader of sections for the thread that the owner's word `owner` names.
     pub(super) fn claim(&self, owner: u64, thread: u32) -> Result<&Slot, Full> {
         let slot = self.registry.claim(owner, thread)?;
         slot.set_fenced(false);
         // Relaxed: the fence orders it.
         self.sections.fetch_add(1, Ordering::Relaxed);
-        // SeqCst. Pair M: the count is before everything that the reader ever loads in a section. Partner:
-        // the fence in `heavy`.
+        // SeqCst. Pair M: the count is before everything that the reader ever loads in a section.
+        // Partner: the fence in `heavy`.
+        // - If our count comes first, the leader sees it and reaches us by its heavy fence.
+        // - If the leader's fence comes first, we see what was unlinked.
         step!(register_fence, fence(Ordering::SeqCst));
         Ok(slot)
     }
 
-    /// Unregisters it. Its reader is outside.
+    /// Unregisters a reader of sections, which is outside.
     pub(super) fn release(&self, slot: &Slot) {
-        // Release: the reader's sections are over for a leader that does not count it any more. Partner: the acquire
-        // in `advance`.
+        // Release: the reader's sections are over for a leader that does not count it any more.
+        // Partner: the acquire in `advance`.
         self.sections.fetch_sub(1, Ordering::Release);
         self.registry.release(slot);
     }
 
-    /// Registers a reader that executes full fences of its own.
+    /// Registers a reader that executes full fences itself.
     pub(super) fn claim_fenced(&self, owner: u64, thread: u32) -> Result<&Slot, Full> {
         let slot = self.registry.claim(owner, thread)?;
         slot.set_fenced(true);
         Ok(slot)
     }
 
-    /// Unregisters it. Its reader is outside.
+    /// Unregisters a reader that executes full fences itself, and is outside.
     pub(super) fn release_fenced(&self, slot: &Slot) {
         self.registry.release(slot);
     }
 
-    /// Whether the calling thread is inside a section of this domain, on whichever of its slots.
+    /// Returns true if the calling thread is inside a section of this domain, on any of its slots.
     pub(crate) fn is_inside(&self) -> bool {
         let me = thread::current();
         self.registry.slots().any(|slot| slot.is_held_by(me))
     }
 
-    /// The calling thread ends, and has handles.
+    /// Marks the slots of the calling thread, which ends and has handles.
     pub(crate) fn thread_ends(&self) {
         let me = thread::current();
         self.registry.slots().for_each(|slot| slot.thread_ends(me));
     }
 
-    /// In the child of a fork: keeps the slots of the forking thread, and those that protect what may be in use; drops
-    /// the others'.
+    /// Repairs the state in the child of a fork: keeps the slots of the forking thread, and those
+    /// that protect what may be in use, frees the others, and forgets the grace period that was
+    /// running.
     pub(super) fn after_fork(&self) {
         let me = thread::current();
         let (mut kept, mut sections) = (0, 0);
@@ -342,7 +340,7 @@ impl Grace {
         self.tickets.after_fork();
     }
 
-    /// In the child, once it knows its thread's number: the thread's slots have that.
+    /// Gives the slots of the calling thread its number, once the child of a fork knows it.
     pub(super) fn renumber(&self) {
         let (me, number) = (thread::current(), thread::number());
         let own = self.registry.slots().filter(|slot| thread::id(slot.holder().0) == me);
@@ -350,8 +348,9 @@ impl Grace {
     }
 }
 
-/// The lead of a grace period that has begun; given up when dropped, also by a panic (in a stall's handler, or for
-/// want of any heavy fence): then nobody is served and somebody else leads.
+/// The lead of a grace period that has begun. Its drop hands the lead over, after a panic as well
+/// (of a stall's handler, or where no heavy fence is possible): then no ticket is served, and
+/// another caller leads.
 struct Lead<'a> {
     grace: &'a Grace,
     number: u64,
@@ -364,12 +363,12 @@ impl<'a> Lead<'a> {
     }
 }
 
-/// That a grace period sleeps, for reports; until dropped.
+/// The time in which a grace period sleeps, noted for reports until this is dropped.
 struct Asleep<'a>(&'a Grace);
 
 impl<'a> Asleep<'a> {
     fn begin(grace: &'a Grace) -> Asleep<'a> {
-        // Relaxed, both: for people.
+        // Relaxed, here and in `drop`: for reports only.
         grace.asleep_since.store(futex::now().as_nanos() as u64, Ordering::Relaxed);
         Asleep(grace)
     }

@@ -1,0 +1,40 @@
+//! Reports of a grace period that sleeps, for callers that are beyond the domain's limit.
+//!
+//! Called by `defer/queueing.rs`; calls `stall.rs`. (A grace period reports its own stalls: `sleep_on`.)
+
+use core::time::Duration;
+
+use super::super::stall;
+use super::Grace;
+use crate::atomic::Ordering;
+use crate::futex;
+
+impl Grace {
+    /// Reports the reader that is in the way of the grace period that runs, for a caller that
+    /// waited for `least` and found the domain beyond its limit all the same.
+    ///
+    /// Reports only if that grace period has slept for at least as long, or (`slept`) was the
+    /// caller's own; and once in the time after which stalls are reported.
+    pub(in super::super) fn report_beyond_limit(&self, least: Duration, slept: bool) {
+        let Some(pause) = self.stall.get() else { return };
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let now = futex::now();
+        // Relaxed, all below: for reports only.
+        let next = self.next_report.load(Ordering::Relaxed);
+        let since = self.asleep_since.load(Ordering::Relaxed);
+        let asleep = if since == 0 { None } else { Some(now.saturating_sub(Duration::from_nanos(since))) };
+        let Some(waited) = asleep.or(slept.then_some(least)).filter(|&waited| waited >= least && nanos(now) >= next)
+        else {
+            return;
+        };
+        let epoch = self.epoch.0.load(Ordering::Relaxed);
+        let Some(slot) = self.registry.slots().find(|slot| slot.is_blocking(epoch)) else { return };
+        let after = nanos(now.saturating_add(pause));
+        if self.next_report.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return;
+        }
+        let (_, thread, entered_at) = slot.holder();
+        self.counts.stalls.add(1);
+        self.stall.tell(&stall::Stall { thread, waited, entered_at, is_beyond_limit: true });
+    }
+}

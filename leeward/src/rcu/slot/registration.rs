@@ -1,0 +1,124 @@
+//! Registration: whose a slot is, from its claim to its thread's exit, and across forks.
+//!
+//! Called by `registry`, `grace.rs`, `automatic.rs` and the handles. Touches the words that the
+//! reader itself does not read in a section.
+
+use super::{OUTSIDE, Slot, UNOWNED};
+use crate::atomic::Ordering;
+use crate::fence::Pair;
+use crate::mutant::check;
+use crate::process::thread;
+use crate::registry;
+
+/// `owner` of a slot whose thread exited inside a section.
+const GONE: u64 = 1;
+/// `owner` of a slot whose handle travels between threads.
+const DETACHED: u64 = 2;
+
+impl registry::Slot for Slot {
+    #[cfg(not(leeward_loom))]
+    #[allow(clippy::declare_interior_mutable_const)]
+    const NEW: Slot = Slot::new();
+
+    fn fresh() -> Slot {
+        Slot::new()
+    }
+
+    fn is_free(&self) -> bool {
+        // Relaxed: `claim` decides.
+        self.owner.load(Ordering::Relaxed) == UNOWNED
+    }
+
+    fn claim(&self, owner: u64, thread: u32) -> bool {
+        // Acquire: partner of the release in `free`: the previous reader is done with the words.
+        let taken = self.owner.compare_exchange(UNOWNED, owner, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if taken {
+            // Relaxed: for reports only.
+            self.thread.store(thread, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    fn free(&self) {
+        // Release: our last stores happen before the next reader's first.
+        self.owner.store(UNOWNED, Ordering::Release);
+    }
+}
+
+/// Threads that come and go, and forks.
+impl Slot {
+    /// Hands the slot to another thread, or to the same one under its new number.
+    pub(in super::super) fn hand_to(&self, owner: u64, thread: u32) {
+        // Relaxed, both: read by the owner itself, and for reports.
+        self.owner.store(owner, Ordering::Relaxed);
+        self.thread.store(thread, Ordering::Relaxed);
+    }
+
+    /// Keeps the slot of a thread that exits inside a section until that section ends, if it ever
+    /// does.
+    pub(in super::super) fn outlive_thread(&self) {
+        self.make_transient();
+        // Relaxed: for reports, and for comparing with a thread's own id.
+        self.owner.store(GONE, Ordering::Relaxed);
+    }
+
+    /// Takes the slot from its thread, for a handle that travels. No section is open. The slot
+    /// stays claimed in the child of a fork.
+    pub(in super::super) fn detach(&self) {
+        // Relaxed: for comparing with a thread's own id.
+        self.owner.store(DETACHED, Ordering::Relaxed);
+    }
+
+    /// Records whether the slot's reader executes full fences. The slot is the calling thread's,
+    /// and its reader is outside.
+    pub(in super::super) fn set_fenced(&self, is_fenced: bool) {
+        // Relaxed: the announcement's release orders it.
+        self.is_fenced.store(u32::from(is_fenced), Ordering::Relaxed);
+    }
+
+    /// Marks the slot with `ENDED` if it is a handle's of the calling thread `id`, which ends: a
+    /// guard of it that is still open was leaked.
+    pub(in super::super) fn thread_ends(&self, id: u64) {
+        // Relaxed, both: the thread's own slot; and for the child of a fork.
+        if self.owner.load(Ordering::Relaxed) == id {
+            self.owner.store(id | thread::ENDED, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns true if the slot stays as it is in the child of a fork that thread `me` made.
+    ///
+    /// The forking thread's slots stay, and those of detached handles. So does a slot whose thread
+    /// had ended inside a section, or was about to: a guard was leaked there, and any thread may
+    /// have a reference that it protects.
+    pub(in super::super) fn outlives_fork(&self, me: u64) -> bool {
+        // Relaxed: the child has one thread.
+        let owner = self.owner.load(Ordering::Relaxed);
+        let has_ended = owner == GONE || check!(fork_drops_leaked, owner & thread::ENDED != 0);
+        owner == DETACHED || thread::id(owner) == me || has_ended && self.is_inside()
+    }
+
+    /// Returns true if the slot's thread exited inside a section.
+    pub(in super::super) fn outlived_thread(&self) -> bool {
+        // Relaxed: written by the calling thread.
+        self.owner.load(Ordering::Relaxed) == GONE
+    }
+
+    /// Ends every section that is still open. For a handle that is dropped: no reference outlives
+    /// it, whatever became of its guards.
+    pub(in super::super) fn end_all<P: Pair>(&self) {
+        if self.is_inside() {
+            // Relaxed: own word.
+            self.extra.store(0, Ordering::Relaxed);
+            self.leave_outermost::<P>();
+        }
+    }
+
+    /// Frees the slot in the child of a fork, where its thread does not exist.
+    pub(in super::super) fn abandon(&self) {
+        // Relaxed, all: the child has one thread.
+        self.epoch.store(OUTSIDE, Ordering::Relaxed);
+        self.extra.store(0, Ordering::Relaxed);
+        self.waited.store(0, Ordering::Relaxed);
+        self.owner.store(UNOWNED, Ordering::Relaxed);
+    }
+}
