@@ -1,5 +1,7 @@
-//! Automatic registration: a thread's slot in thread-local storage, taken at its first section and given back at its
-//! exit. A thread that reads after that takes a slot for that section alone.
+//! Automatic registration: a thread's slot in thread-local storage, taken at its first section and
+//! given back at its exit. A thread that reads after that takes a slot for that section alone.
+//!
+//! Called by `domain.rs`, and at thread exit; calls `grace.rs` for slots and `guard.rs` to enter.
 
 use core::ptr;
 
@@ -24,7 +26,8 @@ pub(super) fn read<D: Backing>() -> Guard<'static, D> {
     read_again(slot)
 }
 
-/// Out of line, so that the code of an outermost section runs straight.
+/// Enters a section within another, or a thread's first section. Out of line, so that the code of
+/// an outermost section runs straight.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -35,6 +38,7 @@ fn read_again<D: Backing>(slot: &'static Slot) -> Guard<'static, D> {
     Guard::enter_nested(slot)
 }
 
+/// Registers the calling thread and enters its first section.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -45,12 +49,13 @@ fn read_first<D: Backing>() -> Guard<'static, D> {
     }
 }
 
-/// Takes a slot ahead of the first section; not on a thread that exits, where each section takes its own.
+/// Takes a slot before the first section. Takes none on a thread that exits, where each section
+/// takes its own.
 pub(super) fn register_early<D: Backing>() -> Result<(), NoMemory> {
     if D::local().arm() { register::<D>().map(drop) } else { Ok(()) }
 }
 
-/// The calling thread's slot, taken now if it has none.
+/// Returns the calling thread's slot, which it takes if it has none.
 fn register<D: Backing>() -> Result<&'static Slot, NoMemory> {
     let slot = D::local().slot();
     if !ptr::eq(slot, &UNREGISTERED) {
@@ -68,7 +73,8 @@ fn register<D: Backing>() -> Result<&'static Slot, NoMemory> {
     Ok(slot)
 }
 
-/// The calling thread exits.
+/// Gives the slot of the calling thread back, which exits; keeps it if the thread is inside a
+/// section.
 #[doc(hidden)]
 pub fn leave_thread<D: Backing>() {
     let slot = D::local().slot();
@@ -76,14 +82,15 @@ pub fn leave_thread<D: Backing>() {
         return;
     }
     if check!(exit_drops_live_slot, slot.is_inside()) {
-        // A guard was leaked, and with it references that other threads may hold; or it lies in a thread-local variable
-        // whose destructor is yet to run.
+        // A guard was leaked, and with it references that other threads may hold; or the guard lies
+        // in a thread-local variable whose destructor is yet to run.
         slot.outlive_thread();
         D::state().grace.counts.leaked.add(1);
     } else {
-        // Outside already, but for the mutant.
+        // The thread is outside already, except in the mutant.
         slot.end_all::<D::Fence>();
-        // First: a signal handler in between must not find a slot that is another thread's by then.
+        // Before the release: a signal handler in between must not find a slot that another thread
+        // has claimed.
         D::local().set(&UNREGISTERED);
         D::state().grace.release(slot);
     }

@@ -1,4 +1,6 @@
-//! Callbacks: closures that begin with a [`Head`], and are queued and called through it.
+//! Callbacks: closures behind a [`Head`], through which they are queued and called.
+//!
+//! Called by `defer/queueing.rs`.
 
 use alloc::alloc::alloc;
 use alloc::boxed::Box;
@@ -10,19 +12,19 @@ use super::backing::Backing;
 use super::head::Head;
 use super::worker;
 
-/// What a callback counts towards the limit.
+/// The bytes that a callback counts towards the limit.
 pub(super) trait Bytes: Copy {
     fn get(self) -> usize;
 }
 
-/// What was said.
+/// A number that the caller states, which is kept with the callback.
 impl Bytes for usize {
     fn get(self) -> usize {
         self
     }
 }
 
-/// As much as a `T` takes, which need not be kept with each callback.
+/// The size of a `T`, which need not be kept with each callback.
 pub(super) struct SizeOf<T>(PhantomData<fn() -> T>);
 
 impl<T> SizeOf<T> {
@@ -43,7 +45,7 @@ impl<T> Bytes for SizeOf<T> {
     }
 }
 
-/// A closure with a head.
+/// A closure with a head, which comes first.
 #[repr(C)]
 struct Callback<F, B> {
     head: Head,
@@ -51,18 +53,21 @@ struct Callback<F, B> {
     call: F,
 }
 
-/// Makes an object of a closure, which counts `bytes` towards the limit of `D`.
+/// Makes a callback of a closure, which counts `bytes` towards the limit of `D`.
 ///
 /// # Errors
-/// The closure again, where there is no memory.
+/// The closure, where there is no memory.
 pub(super) fn callback<D: Backing, F: FnOnce() + Send + 'static, B: Bytes>(
     call: F,
     bytes: B,
 ) -> Result<NonNull<Head>, F> {
+    /// Runs and frees a callback.
+    ///
     /// # Safety
-    /// `head` is that of a `Callback<F, B>` made by `callback::<D, F, B>`, for this call alone.
+    /// `head` belongs to a `Callback<F, B>` that `callback::<D, F, B>` made, and this is its only
+    /// call.
     unsafe extern "C-unwind" fn run<D: Backing, F: FnOnce(), B: Bytes>(head: NonNull<Head>) {
-        // SAFETY: the caller's promise; allocated below as a box of this type would be.
+        // SAFETY: by the caller's promise, it was allocated below, as a box of this type is.
         let boxed = unsafe { Box::from_raw(head.cast::<Callback<F, B>>().as_ptr()) };
         let Callback { bytes, call, .. } = *boxed;
         let state = D::state();
@@ -72,11 +77,11 @@ pub(super) fn callback<D: Backing, F: FnOnce() + Send + 'static, B: Bytes>(
         }
     }
     let layout = Layout::new::<Callback<F, B>>();
-    // SAFETY: the head's two words are not nothing.
+    // SAFETY: the layout is not empty: it has the head's two words.
     let memory = unsafe { alloc(layout) };
     let Some(memory) = NonNull::new(memory.cast::<Callback<F, B>>()) else { return Err(call) };
     let head = Head::new(run::<D, F, B>);
-    // SAFETY: fresh memory of this layout.
+    // SAFETY: the memory is fresh and has this layout.
     unsafe { memory.write(Callback { head, bytes, call }) };
     Ok(memory.cast())
 }

@@ -1,23 +1,26 @@
-//! fork: the child has one thread. The others' sections are not there, their grace periods are the parent's, and so are
-//! callbacks, unless the domain's children adopt them.
+//! A domain's part in `fork`: it registers itself with `process::fork`, and repairs its state in
+//! the child, which has one thread.
 //!
-//! In the child slots of other threads are given back, a grace period that another thread was running is forgotten,
-//! queued callbacks are forgotten (they run in the parent) or adopted (they run in both), and the worker is started
-//! again when it is needed (`start.rs`: by the C library).
+//! In the child, slots of other threads are given back, a grace period that another thread was
+//! running is forgotten, queued callbacks are forgotten (they run in the parent) or adopted (they
+//! run in both processes), and the worker is started again when it is needed (`start.rs`, by the C
+//! library).
 //!
-//! Some slots stay although their thread is not there: those of detached handles, and those that a leaked guard keeps
-//! (for a moment also that of a thread which was exiting with a guard in a thread-local variable): what they protect
-//! may be in use, so grace periods of the child wait for them.
+//! Some slots stay although their thread does not exist in the child: those of detached handles,
+//! and those that a leaked guard keeps (also that of a thread which was exiting with a guard in a
+//! thread-local variable). What they protect may be in use, so grace periods of the child wait for
+//! them.
 //!
-//! References that the forking thread got from a guard of *another thread that is alive* are not protected in the child:
-//! that guard is not there. (Calling fork is `unsafe` in Rust, and this is one of the things to see to.)
+//! References that the forking thread got from a guard of *another thread that is alive* are not
+//! protected in the child, which does not have that guard. (Calling `fork` is `unsafe` in Rust, and
+//! this is part of its contract.)
 
 use super::backing::{Backing, State};
 use crate::atomic::Ordering;
 use crate::fence::Pair;
 use crate::process::fork::{self, Hook, Mend};
 
-/// What a static does not know how to do.
+/// A task that needs the domain's type, which its state does not know.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Task {
     HeavyFence,
@@ -33,22 +36,24 @@ fn serve<D: Backing>(task: Task) {
     }
 }
 
-/// Has the domain mended in children from now on. To be called before its state first changes.
+/// Has the domain repaired in children from now on. Must be called before its state first changes.
 #[inline]
 pub(super) fn watch<D: Backing>() {
     let state = D::state();
     if !fork::is_watched(state) {
-        // Relaxed: ordered by the exchange that lists the hook. All threads store the same.
+        // Relaxed: ordered by the exchange that lists the hook. All threads store the same value.
         state.fork.serve.store(serve::<D> as fn(Task) as *mut (), Ordering::Relaxed);
         fork::watch(state);
     }
 }
 
 impl State {
+    /// Does `task` for the domain's type.
     fn serve(&self, task: Task) {
         // Relaxed: stored before the hook was listed.
         let serve = self.fork.serve.load(Ordering::Relaxed);
-        // SAFETY: `watch` stored a `fn(Task)` before it listed the hook by which we are called.
+        // SAFETY: `watch` stored a `fn(Task)` before it listed the hook through which we are
+        // called.
         let serve = unsafe { core::mem::transmute::<*mut (), fn(Task)>(serve) };
         serve(task);
     }

@@ -1,15 +1,16 @@
-//! The head of a callback: two words, through which it is queued and called.
+//! The head of a callback: two words, through which it is queued and called (`defer/`).
 
 use core::cell::Cell;
 use core::ptr::NonNull;
 
-/// The head of an object that waits to be called. Its own two words are all that the queue needs, so
-/// that queueing allocates nothing and touches nothing else.
+/// The head of an object that waits to be called. The queue needs nothing but these two words, so
+/// queueing allocates nothing and touches no other memory.
 #[repr(C)]
 pub(crate) struct Head {
-    /// The one that was queued before this one, or, in a batch, the one that is called after it.
+    /// The head that was queued before this one or, in a batch, the head that is called after it.
     next: Cell<*mut Head>,
-    /// Called once, with the head, after a grace period; consumes the object.
+    /// The function that is called once, with the head, after a grace period, and consumes the
+    /// object.
     call: unsafe extern "C-unwind" fn(NonNull<Head>),
 }
 
@@ -27,13 +28,15 @@ impl Head {
         self.next.set(next);
     }
 
+    /// Calls the object, which ends it.
+    ///
     /// # Safety
     /// `head` is the caller's alone, taken out of the queue and not called yet; a grace period has
     /// passed since it was queued. The object is not used afterwards.
     pub(super) unsafe fn call(head: NonNull<Head>) {
-        // SAFETY: alive, by the caller's promise.
+        // SAFETY: the object is alive, by the caller's promise.
         let call = unsafe { head.as_ref() }.call;
-        // SAFETY: the function that was stored with this head, called once.
+        // SAFETY: the function was stored with this head, and is called once.
         unsafe { call(head) };
     }
 }

@@ -1,23 +1,26 @@
 //! Where a thread finds its slot: two thread-local variables.
 //!
-//! The slot's address lies in a variable without a destructor, so that reading it is one load and works to the
-//! thread's last instruction. A second variable, touched at registration only, has the destructor.
+//! The slot's address lies in a variable without a destructor, so reading it is one load and works
+//! until the thread's last instruction. A second variable, touched at registration only, has the
+//! destructor. Called by `automatic.rs`; [`rcu_domain!`](crate::rcu_domain) declares both
+//! variables.
 
 use core::cell::Cell;
 use std::thread::LocalKey;
 
 use super::slot::Slot;
 
-/// The slot of a thread that has none: it says that its reader is inside, so that entering takes the slow path, which
-/// looks closer.
+/// The slot of every thread that is not registered. It says that its reader is inside, so that
+/// entering takes the slow path, which tells the two apart.
 pub(super) static UNREGISTERED: Slot = Slot::at(1);
 
-/// The variable without a destructor. A raw pointer, since a constant may not refer to atomics by reference.
+/// The variable without a destructor: the slot's address, as a raw pointer, since a constant may
+/// not refer to atomics by reference.
 #[doc(hidden)]
 pub struct LocalSlot(Cell<*const Slot>);
 
 impl LocalSlot {
-    /// What a thread has before its first section.
+    /// Makes the variable as a thread has it before its first section.
     #[doc(hidden)]
     #[allow(clippy::new_without_default)]
     pub const fn new() -> LocalSlot {
@@ -29,7 +32,7 @@ impl LocalSlot {
     }
 }
 
-/// The variable with one: what runs at thread exit.
+/// The variable with a destructor: the function that runs at thread exit.
 #[doc(hidden)]
 pub struct ThreadExit(fn());
 
@@ -46,7 +49,7 @@ impl Drop for ThreadExit {
     }
 }
 
-/// Where the calling thread finds both.
+/// The two variables of the calling thread.
 #[doc(hidden)]
 pub struct Local {
     slot: &'static LocalKey<LocalSlot>,
@@ -63,7 +66,7 @@ impl Local {
     #[inline(always)]
     pub(super) fn slot(&self) -> &'static Slot {
         let slot = self.slot.with(|local| local.0.get());
-        // SAFETY: `LocalSlot::new` and `set` store addresses of slots that live for ever.
+        // SAFETY: `LocalSlot::new` and `set` store addresses of slots that live forever.
         unsafe { &*slot }
     }
 
@@ -71,7 +74,7 @@ impl Local {
         self.slot.with(|local| local.set(slot));
     }
 
-    /// Has the thread's exit told. False if it is past that.
+    /// Arms the destructor that runs at the thread's exit. Returns false if that has run already.
     pub(super) fn arm(&self) -> bool {
         self.exit.try_with(|_| ()).is_ok()
     }

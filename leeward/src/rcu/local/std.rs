@@ -6,14 +6,14 @@ use super::backing::Backing;
 use super::slot::Slot;
 use super::thread_local::UNREGISTERED;
 
-/// Whether the calling thread is inside a section that it opened without a handle.
+/// Returns true if the calling thread is inside a section that it opened without a handle.
 #[inline]
 pub(super) fn is_inside<D: Backing>() -> bool {
     let slot = D::local().slot();
     !ptr::eq(slot, &UNREGISTERED) && slot.is_inside()
 }
 
-/// A slot that was kept for its last section only goes back.
+/// Gives a transient slot back, whose outermost section has ended.
 #[cold]
 #[inline(never)]
 pub(super) fn give_back<D: Backing>(slot: &'static Slot) {
