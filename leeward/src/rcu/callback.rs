@@ -1,4 +1,4 @@
-//! Callbacks: closures behind a [`Head`], through which they are queued and called.
+//! Callbacks: closures that a [`Head`] precedes, through which they are queued and called.
 //!
 //! Called by `defer/queueing.rs`.
 

@@ -33,8 +33,8 @@ impl Slot for Owned {
     }
 }
 
-/// Of five slots that are wanted, two of them for a time, never more than three at once: the fourth
-/// is never touched.
+/// Five slots are claimed, two of them only for a time. Never more than three are claimed at once,
+/// so the fourth slot is never touched.
 #[test]
 fn a_slot_given_back_meanwhile() {
     models::explore(
@@ -45,7 +45,7 @@ fn a_slot_given_back_meanwhile() {
             let place_of = |slot: &Owned| registry.slots().position(|other| core::ptr::eq(other, slot)).unwrap();
             let places: Vec<_> = (1..=3).map(|owner| place_of(registry.claim(owner, 0).unwrap())).collect();
             assert_eq!(places, [0, 1, 2]);
-            // From now on the search begins at the first.
+            // From now on the search begins at the first slot.
             registry.release(registry.slots().nth(2).unwrap());
             let other = Arc::clone(&registry);
             let gives_back = thread::spawn(move || other.release(other.slots().next().unwrap()));

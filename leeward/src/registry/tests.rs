@@ -10,7 +10,7 @@ use super::{Registry, Slot};
 /// A slot that lets the test act while it is claimed.
 struct Stepped(AtomicU64);
 
-/// What happens within the next claim, before it is decided.
+/// A step that runs within the next claim, before the claim is decided.
 static MEANWHILE: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
 impl Slot for Stepped {
@@ -38,18 +38,18 @@ impl Slot for Stepped {
 
 static REGISTRY: Registry<Stepped> = Registry::new();
 
-/// By their place in the registry.
+/// Returns the place of a slot in the registry.
 fn place_of(slot: &Stepped) -> usize {
     REGISTRY.slots().position(|other| core::ptr::eq(other, slot)).unwrap()
 }
 
-/// A slot that is given back while another is claimed is not forgotten, though the search began at
-/// the first one before and would after.
+/// A slot that is given back while another is claimed is not forgotten, though the hint says "begin
+/// at the first slot" both before and after.
 #[test]
 fn a_slot_given_back_while_another_is_claimed() {
     let slots: Vec<&'static Stepped> = (1..=6).map(|owner| REGISTRY.claim(owner, 0).unwrap()).collect();
     assert_eq!(slots.iter().map(|slot| place_of(slot)).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
-    // Now the search begins at the first.
+    // Now the search begins at the first slot.
     REGISTRY.release(slots[5]);
     let second = slots[1];
     *MEANWHILE.lock().unwrap() = Some(Box::new(move || REGISTRY.release(second)));

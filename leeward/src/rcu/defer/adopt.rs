@@ -1,4 +1,5 @@
-//! Callbacks around forks: none is running when a child is made that adopts what it inherits.
+//! Callbacks around forks: where the child adopts what it inherits, the fork waits, for a bounded
+//! time, until no callback is running. Called by `fork.rs`.
 
 use core::ptr;
 use core::time::Duration;
@@ -10,12 +11,15 @@ use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{self, Deadline, Private, Timeout};
 use crate::mutant::{check, step};
 
-/// How long a fork waits until no callback is running, so that none is lost to a child that adopts them.
+/// How long a fork waits at most for a callback to end, so that it is not lost to a child that
+/// adopts callbacks; and how long callbacks wait for a fork.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// How long a fork sleeps between two looks.
 const NAP: Duration = Duration::from_micros(50);
 
 impl Queue {
-    /// Waits until no fork is under way; for some time, since the parent's handler is not sure to come.
+    /// Waits until no fork is under way, for `LONGEST_PAUSE` at most, since the parent's handler
+    /// may never run.
     #[cold]
     pub(super) fn wait_for_forks(&self) {
         let end = Deadline::after::<Private>(LONGEST_PAUSE);
@@ -33,18 +37,20 @@ impl Queue {
         }
     }
 
-    /// Has children run what they inherit.
+    /// Sets whether the children of forks run the callbacks that they inherit.
     pub(in super::super) fn set_child_adopts(&self, adopts: bool) {
-        // Relaxed: read by the thread that forks, which was told, or comes before.
+        // Relaxed: read by the thread that forks. If that is another thread, the program has
+        // ordered the two, or does not care which comes first.
         self.child_adopts.store(u32::from(adopts), Ordering::Relaxed);
     }
 
     fn child_adopts(&self) -> bool {
-        // Relaxed: as above.
+        // Relaxed: as in `set_child_adopts`.
         self.child_adopts.load(Ordering::Relaxed) != 0
     }
 
-    /// Before a fork: sees to it, for some time, that no callback runs. `heavy` is the domain's heavy fence.
+    /// Keeps callbacks from beginning, and waits until none runs, for `LONGEST_PAUSE` at most.
+    /// Called before a fork; `heavy` is the domain's heavy fence.
     pub(in super::super) fn pause(&self, heavy: impl FnOnce()) {
         if !self.child_adopts() {
             return;
@@ -54,7 +60,9 @@ impl Queue {
         if self.stats().callbacks_queued == 0 || self.runs_here() {
             return;
         }
-        // Pair L, heavy half: the request is before the look at what runs. Partner: the light fence in `begin`.
+        // Pair L, heavy half. Partner: the light fence in `begin`.
+        // - If the worker's store comes first, we see that a callback runs and wait for its end.
+        // - If this fence comes first, the worker sees the fork and does not begin the callback.
         step!(pause_heavy, heavy());
         let end = Deadline::after::<Private>(LONGEST_PAUSE);
         // Acquire: partner of the release in `end`.
@@ -64,18 +72,21 @@ impl Queue {
         }
     }
 
-    /// After the fork, in the parent: callbacks go on.
+    /// Lets callbacks go on. Called after a fork, in the parent.
     pub(in super::super) fn go_on(&self) {
-        // Relaxed, both: a count; the wake is a system call. (There is none to be taken away where the child does not
-        // adopt, or was only said to between the handlers.)
+        // Relaxed, both: a count; the wake is a system call. (`pause` counted nothing where the
+        // child does not adopt, or was made to adopt between the two handlers.)
         let counted = self.pausing.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
         if counted.is_ok() {
             futex::wake(&self.pausing, futex::ALL);
         }
     }
 
-    /// In the child of a fork: what was queued is the parent's, and the copy here is forgotten or adopted. How many
-    /// were being run by a thread that is not here, and are lost to a child that adopts the others.
+    /// Repairs the queue in the child of a fork: what was queued belongs to the parent, and the
+    /// copy is forgotten or adopted.
+    ///
+    /// Returns the number of callbacks that are lost to a child that adopts the others, since a
+    /// thread that does not exist in the child was running them.
     pub(in super::super) fn after_fork(&self) -> u64 {
         // Relaxed, all: the child has one thread.
         let current = self.current.swap(ptr::null_mut(), Ordering::Relaxed);
@@ -90,10 +101,10 @@ impl Queue {
         self.runner.store(0, Ordering::Relaxed);
         self.incoming.held.reset();
         let adopted = if check!(fork_adopts, self.child_adopts()) {
-            // SAFETY: whole at any instruction but within `TAKING`, where what is taken is in neither list; and this
-            // thread's alone now.
+            // SAFETY: the stack is whole at any instruction (within `TAKING`, what is taken is in
+            // neither list), and now it is this thread's alone.
             let queued = unsafe { in_order(last, ptr::null_mut()) };
-            // SAFETY: as above.
+            // SAFETY: as above; the batch is whole and this thread's alone, too.
             unsafe { append(batch, queued) }
         } else {
             ptr::null_mut()
@@ -103,7 +114,7 @@ impl Queue {
         self.inherited.store(unsafe { length(adopted) }, Ordering::Relaxed);
         let taken = self.finished.load(Ordering::Relaxed) + u64::from(!adopted.is_null());
         self.taken.store(taken, Ordering::Relaxed);
-        // One that was told and is in the batch still was not begun.
+        // A head that was announced in `current` and is still in the batch was not begun.
         let is_lost = !current.is_null() && !ptr::eq(current, batch) && !runs_here;
         u64::from(is_lost && self.child_adopts())
     }
@@ -115,10 +126,10 @@ impl Queue {
     }
 }
 
-/// Two lists in order, one after the other.
+/// Appends a list of heads to another, and returns the first head.
 ///
 /// # Safety
-/// They are the caller's alone.
+/// Both lists are the caller's alone.
 unsafe fn append(first: *mut Head, second: *mut Head) -> *mut Head {
     let mut end = first;
     // SAFETY: the caller's promise.
@@ -131,8 +142,10 @@ unsafe fn append(first: *mut Head, second: *mut Head) -> *mut Head {
     if first.is_null() { second } else { first }
 }
 
+/// Returns the number of heads in a list.
+///
 /// # Safety
-/// They are the caller's alone.
+/// The list is the caller's alone.
 unsafe fn length(first: *mut Head) -> u64 {
     let (mut count, mut head) = (0, first);
     // SAFETY: the caller's promise.

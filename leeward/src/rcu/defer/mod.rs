@@ -1,10 +1,13 @@
-//! Deferred callbacks: queued by any thread, run in batches, one grace period a batch, by the domain's worker.
+//! Deferred callbacks: queued by any thread, run in batches by the domain's worker, with one grace
+//! period for each batch. Called by `domain.rs`, `retired.rs`, the worker and `fork.rs`.
 //!
-//! The queue is a stack of heads that producers push to by compare-exchange: no lock, no allocation, whole at any
-//! instruction, so that the child of a fork finds it whole. The worker (or a caller that helps) takes all of it,
-//! brings it into order, waits for a grace period and calls one after the other, and looks again; it sleeps only when
-//! it found nothing, so nothing waits for a clock. What stands on the way from queue to call is kept in the domain,
-//! not on the worker's stack: a grace period that unwinds leaves the batch where it is, and a fork's child may adopt it.
+//! The queue is a stack of heads that producers push to by compare-exchange: no lock, no
+//! allocation, and whole at any instruction, so the child of a fork finds it whole. The worker (or
+//! a caller that helps) takes all of it, brings it into order, waits for a grace period, calls one
+//! head after the other, and looks again. It sleeps only when it found nothing, so nothing waits
+//! for a clock. A batch on its way from stack to call is kept in the domain, not on the worker's
+//! stack: a grace period that unwinds leaves the batch where it is, and the child of a fork may
+//! adopt it.
 //!
 //! | file | idea |
 //! |---|---|
@@ -14,8 +17,8 @@
 //! | `reclaim` | the thread that takes a batch and runs it |
 //! | `adopt` | forks |
 //!
-//! The stack is R. K. Treiber's ("Systems Programming: Coping with Parallelism", 1986), taken whole: so nothing is
-//! popped, and no address can be mistaken for another (ABA).
+//! The stack is R. K. Treiber's ("Systems Programming: Coping with Parallelism", 1986). It is taken
+//! as a whole, never popped, so no address can be mistaken for another (ABA).
 
 mod adopt;
 mod barrier;
@@ -36,48 +39,52 @@ use crate::mutant::{check, mutated, order, step};
 use crate::process::thread;
 use crate::raw::Mutex;
 
-/// What producers write, apart from what the consumer does.
+/// The words that producers write, on lines apart from the consumer's.
 #[repr(align(128))]
 struct Incoming {
     /// The head that was queued last.
     last: AtomicPtr<Head>,
+    /// The amount that was queued and has not run.
     held: Count,
 }
 
+/// A domain's queue of deferred callbacks.
 #[repr(align(128))]
 pub(crate) struct Queue {
     incoming: Incoming,
-    /// Held by the one thread that takes batches and runs them, so that they end in order.
+    /// The lock of the one thread that takes batches and runs them, so that they end in order.
     reclaiming: Mutex,
-    /// Batches that were taken. Changed under `reclaiming`.
+    /// The number of batches that were taken. Changed under `reclaiming`.
     taken: AtomicU64,
-    /// The last batch that has run.
+    /// The number of the last batch that has run.
     finished: AtomicU64,
-    /// What is left of the batch that was taken last, in order. Changed under `reclaiming`.
+    /// The rest of the batch that was taken last, in order. Changed under `reclaiming`.
     batch: AtomicPtr<Head>,
-    /// The head that is being called, or `TAKING`; null: neither. Changed under `reclaiming`.
+    /// The head that is being called, or `TAKING` while a batch is taken; null: neither. Changed
+    /// under `reclaiming`.
     current: AtomicPtr<Head>,
-    /// What the callback that runs counted. Changed under `reclaiming`.
+    /// The bytes that the running callback counted. Changed under `reclaiming`.
     bytes: AtomicU64,
-    /// How many of the batch came from the parent of a fork: they are not in `incoming.held`.
+    /// The number of heads in the batch that came from the parent of a fork; `incoming.held` does
+    /// not count them.
     inherited: AtomicU64,
-    /// Forks under way, beside which no callback is to begin.
+    /// The number of forks under way, during which no callback begins.
     pausing: AtomicU32,
     /// The id of the thread that runs callbacks now (`thread::current`); 0: none.
     runner: AtomicU64,
-    /// Changes when a batch has run; where `barrier` and callers beyond the limit sleep.
+    /// Changes when a batch has run. `barrier` and callers beyond the limit sleep on this word.
     round: AtomicU32,
-    /// How many of those there are.
+    /// The number of threads that sleep on `round`, or are about to.
     waiting: AtomicU32,
     /// 1: the child of a fork runs what it inherited.
     child_adopts: AtomicU32,
-    /// The latest ticket that is polled for.
+    /// The greatest ticket that a thread polls for.
     pub(super) wanted: AtomicU64,
     pub(super) worker: worker::Worker,
     limit: Bounds,
 }
 
-// SAFETY: heads are of callbacks that may be called on any thread, and each is called by one.
+// SAFETY: heads belong to callbacks that may be called on any thread, and one thread calls each.
 unsafe impl Sync for Queue {}
 // SAFETY: as above.
 unsafe impl Send for Queue {}
@@ -126,15 +133,16 @@ impl Queue {
         Stats { callbacks_queued: held.callbacks() + inherited, bytes_queued: held.bytes(), ..Stats::default() }
     }
 
-    /// Pushes it; returns true if nothing was there.
+    /// Pushes `head` onto the stack. Returns true if the stack was empty.
     fn link(&self, head: NonNull<Head>) -> bool {
-        // SAFETY: the caller's own until the exchange below.
+        // SAFETY: the head is the caller's own until the exchange below.
         let this = unsafe { head.as_ref() };
         // Relaxed: the exchange decides.
         let mut last = self.incoming.last.load(Ordering::Relaxed);
         loop {
             this.set_next(last);
-            // Release: the object is whole. Partner: the acquire in `take`. Relaxed on failure: again.
+            // Release: the object is whole. Partner: the acquire in `take`. Relaxed on failure: the
+            // loop tries again.
             match self.incoming.last.compare_exchange_weak(
                 last,
                 head.as_ptr(),
@@ -151,34 +159,36 @@ impl Queue {
         self.limit.are_exceeded_by(self.incoming.held.get())
     }
 
-    /// Returns true if the calling thread is running a callback.
+    /// Returns true if the calling thread is running a callback of this queue.
     pub(super) fn runs_here(&self) -> bool {
-        // Relaxed: if it is this thread, it is its own store.
+        // Relaxed: if the runner is this thread, the store was its own.
         let runner = self.runner.load(Ordering::Relaxed);
         runner == thread::current() && runner != thread::UNKNOWN
     }
 
-    /// Returns true while callbacks are running, so that the worker runs no grace period for those who poll.
+    /// Returns true while callbacks are running, during which the worker runs no grace period for
+    /// threads that poll.
     pub(super) fn is_running_callbacks(&self) -> bool {
         // Relaxed: a hint.
         self.runner.load(Ordering::Relaxed) != 0
     }
 }
 
-/// Those who wait for callbacks.
+/// Threads that wait for callbacks.
 impl Queue {
     /// Returns true if all that was queued has run.
     fn is_idle(&self) -> bool {
-        // Acquire: nothing is queued, and all that was is among those taken. Partner: as in `barrier`.
+        // Acquire: nothing is queued, and what was queued is in a batch that `taken` counts.
+        // Partner: as in `barrier`.
         let is_empty = self.incoming.last.load(Ordering::Acquire).is_null();
         // Relaxed: ordered by the acquire above.
         let taken = self.taken.load(Ordering::Relaxed);
-        // Acquire: partner of the release in `run`.
+        // Acquire: partner of the release in `finish`.
         is_empty && self.finished.load(Ordering::Acquire) >= taken
     }
 
-    /// Sleeps until `is_so`, looking again whenever a batch has run; or until there is no worker (it could not be
-    /// started, or ended), or the time is up.
+    /// Sleeps until `is_so` returns true, which it calls again whenever a batch has run; or until
+    /// there is no worker (it could not be started, or ended), or the time is up.
     fn wait_until(&self, is_so: impl Fn() -> bool, timeout: Timeout) {
         let is_so = || is_so() || !self.worker.is_running();
         while !is_so() {
@@ -186,11 +196,14 @@ impl Queue {
             let round = self.round.load(Ordering::Relaxed);
             // Relaxed: ordered by the fence.
             self.waiting.fetch_add(1, Ordering::Relaxed);
-            // SeqCst. Pair E: our announcement is before our last look; partner: the fence in `wake_waiting`.
+            // SeqCst. Pair E: our announcement is before our last look. Partner: the fence in
+            // `wake_waiting`.
+            // - If our announcement comes first, the worker sees it and wakes us.
+            // - If the worker's stores come first, we see what it did.
             step!(waiting_fence, fence(Ordering::SeqCst));
             let is_late =
                 (mutated!(waiting_recheck) || !is_so()) && futex::wait(&self.round, round, timeout) == Wait::TimedOut;
-            // Relaxed: counted too long, it costs a wake for nothing.
+            // Relaxed: a worker that still counts us makes a needless wake.
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             if is_late {
                 return;
@@ -198,8 +211,12 @@ impl Queue {
         }
     }
 
+    /// Wakes the threads that sleep in `wait_until`.
     pub(super) fn wake_waiting(&self) {
-        // SeqCst. Pair E: what has been done is before the look at who waits; partner: the fence in `wait_until`.
+        // SeqCst. Pair E: what has been done is before the look at `waiting`. Partner: the fence in
+        // `wait_until`.
+        // - If the waiter's announcement comes first, we see it and wake the waiter.
+        // - If our stores come first, the waiter sees what was done.
         step!(batch_fence, fence(Ordering::SeqCst));
         // Relaxed: ordered by the fence.
         if check!(batch_wake, self.waiting.load(Ordering::Relaxed) != 0) {

@@ -1,4 +1,4 @@
-//! The thread that queues a callback, and what happens to it beyond the limit.
+//! Queueing a callback, and what happens to a caller beyond the limit.
 
 use core::ptr::NonNull;
 
@@ -15,7 +15,8 @@ use crate::futex::{Private, Timeout};
 use crate::mutant::{check, step};
 
 impl Queue {
-    /// Queues a closure. Beyond the limit the caller is held up, as the policy says.
+    /// Queues a closure, and holds the caller up beyond the limit, as the policy says. Aborts
+    /// without memory.
     pub(in super::super) fn defer<D: Backing, F: FnOnce() + Send + 'static>(&'static self, call: F) {
         match callback::callback::<D, _, _>(call, SizeOf::<F>::NEW) {
             Ok(head) => self.push::<D>(head, size_of::<F>()),
@@ -23,8 +24,8 @@ impl Queue {
         }
     }
 
-    /// The same for what may as well be called by the caller, after a grace period, where there is no memory to
-    /// queue it; or never.
+    /// Queues a closure that, without memory, the caller may call after a grace period, or never
+    /// call: then it is forgotten, and counted as lost.
     pub(in super::super) fn defer_or_wait<D: Backing, F: FnOnce() + Send + 'static>(
         &'static self,
         call: F,
@@ -44,7 +45,7 @@ impl Queue {
         core::mem::forget(call);
     }
 
-    /// Queues a closure, or gives it back at the limit.
+    /// Queues a closure, or returns it at the limit or without memory.
     pub(in super::super) fn try_defer<D: Backing, F: FnOnce() + Send + 'static>(
         &'static self,
         call: F,
@@ -58,7 +59,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Queues what a head stands for. Beyond the limit the caller is held up, as the policy says.
+    /// Queues the object of `head`, and holds the caller up beyond the limit, as the policy says.
     pub(in super::super) fn push<D: Backing>(&'static self, head: NonNull<Head>, bytes: usize) {
         let held = self.push_regardless::<D>(head, bytes);
         if self.limit.are_exceeded_by(held) {
@@ -66,21 +67,23 @@ impl Queue {
         }
     }
 
-    /// Queues what a head stands for; how much is queued then.
+    /// Queues the object of `head`, and returns how much is queued then.
     fn push_regardless<D: Backing>(&'static self, head: NonNull<Head>, bytes: usize) -> Held {
         watch::<D>();
-        // Counted before it can be taken, so that the count never falls below 0.
+        // Counted before the object can be taken, so that the count never falls below 0.
         let held = self.incoming.held.add(Held::one(bytes));
         let is_first = self.link(head);
-        // The worker takes all of it until it finds nothing: only the first has to wake it. If no thread
-        // can be started, `barrier` and the limit run what is queued, where waiting is expected.
+        // The worker takes all that is queued until it finds nothing, so only the first to queue
+        // has to wake it. If no thread can be started, `barrier` and callers at the limit, which
+        // are expected to wait, run what is queued.
         if check!(worker_wake, (is_first || !self.worker.is_running())) {
             self.worker.wake::<D>();
         }
         held
     }
 
-    /// What happens to a caller beyond the limit. Its callback is queued already: nothing is lost by a panic.
+    /// Holds a caller beyond the limit up, as the policy says, and counts and reports it if it goes
+    /// on beyond the limit. Its callback is queued already, so a panic loses nothing.
     #[cold]
     #[inline(never)]
     fn hold_up<D: Backing>(&'static self) {
@@ -100,6 +103,8 @@ impl Queue {
         }
     }
 
+    /// Waits until the queue is within the limit or the time is up, for the worker or by running
+    /// the callbacks.
     fn wait_for_room<D: Backing>(&'static self, policy: Policy, timeout: Timeout) {
         let expedites = matches!(policy, Policy::Expedite(_));
         while self.is_beyond_limit() && !timeout.has_passed::<Private>() {
@@ -111,14 +116,15 @@ impl Queue {
         }
     }
 
-    /// Returns true in a section or a callback of the domain's: waiting for callbacks would be waiting for oneself.
+    /// Returns true inside a section or a callback of the domain, where a caller that waited for
+    /// callbacks would wait for itself.
     fn may_not_wait<D: Backing>(&self) -> bool {
         self.runs_here() || local::is_inside::<D>() || D::state().grace.is_inside()
     }
 
     /// Asks for a grace period for a thread that polls.
     pub(in super::super) fn want<D: Backing>(&'static self, ticket: u64) {
-        // Release: partner of the worker's acquire.
+        // Release: partner of the acquire in the worker's `work`.
         self.wanted.fetch_max(ticket, Ordering::Release);
         step!(want_wake, self.worker.wake::<D>());
     }

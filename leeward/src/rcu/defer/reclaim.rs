@@ -1,4 +1,5 @@
-//! The thread that takes what is queued, waits for a grace period and runs it.
+//! Taking what is queued, waiting for a grace period, and running it. Called by the worker, and by
+//! callers that help.
 
 use core::ptr::{self, NonNull};
 
@@ -12,26 +13,26 @@ use crate::futex::Timeout;
 use crate::mutant::{mutated, order, step};
 use crate::process::{fork, thread};
 
-/// `current` while a batch is taken and brought into order. No head's address.
+/// `current` while a batch is taken and brought into order. No head has this address.
 const TAKING: *mut Head = ptr::without_provenance_mut(1);
 
-/// What became of an attempt to run callbacks.
+/// The outcome of an attempt to run callbacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Reclaimed {
     /// A batch has run.
     Batch,
-    /// There was none.
+    /// Nothing was queued.
     Nothing,
-    /// The time was up, and the batch is queued still.
+    /// The time was up, and the batch stays queued.
     TimedOut,
     /// A callback forked, and this is the child.
     Forked,
 }
 
 impl Queue {
-    /// Takes what is queued, waits for a grace period and runs it; not later than `until` begins to.
+    /// Takes what is queued, waits for a grace period until `timeout` at most, and runs the batch.
     ///
-    /// A panic (in a stall's handler, or for want of any heavy fence) leaves the batch queued.
+    /// A panic (of a stall's handler, or where no heavy fence is possible) leaves the batch queued.
     pub(in super::super) fn reclaim<D: Backing>(&'static self, timeout: Timeout) -> Reclaimed {
         let is_ours = match timeout {
             Timeout::Now => self.reclaiming.try_lock(),
@@ -50,38 +51,42 @@ impl Queue {
         if self.batch.load(Ordering::Relaxed).is_null() && !self.take::<D>() {
             return Reclaimed::Nothing;
         }
-        // Never refused: nothing may run before its grace period, whatever became of this thread's own sections.
+        // `wait`, which is never refused: nothing may run before its grace period, whatever became
+        // of this thread's own sections.
         if !mutated!(worker_grace) && !D::state().grace.wait::<D::Fence>(timeout) {
             return Reclaimed::TimedOut;
         }
         self.run::<D>(generation)
     }
 
-    /// Takes all that is queued and brings it into order. False if there is nothing.
+    /// Takes all that is queued and brings it into order. Returns false if there is nothing.
     fn take<D: Backing>(&self) -> bool {
         // Relaxed: only the holder of the lock takes.
         if self.incoming.last.load(Ordering::Relaxed).is_null() {
             return false;
         }
         self.begin::<D>(TAKING);
-        // Relaxed, both: changed under the lock. Before the exchange: who finds nothing queued finds it counted.
+        // Relaxed, both: changed under the lock. Before the exchange: a thread that finds nothing
+        // queued finds the batch counted.
         self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         // Acquire: partner of the releases in `link`. Release: partner of the acquire in `barrier`.
         let last = self.incoming.last.swap(ptr::null_mut(), order!(AcqRel, take_acquire => Release));
-        // SAFETY: taken: nobody else has them.
+        // SAFETY: the heads were taken: no other thread has them.
         self.batch.store(unsafe { in_order(last, ptr::null_mut()) }, Ordering::Relaxed);
         self.end();
         true
     }
 
-    /// Says what is begun, so that no fork comes in its middle while that can be waited for.
+    /// Announces what is begun in `current`, so that a fork waits for its end; waits first while
+    /// the process forks. Both waits are bounded.
     fn begin<D: Backing>(&self, what: *mut Head) {
         loop {
             // Relaxed: ordered by the fence.
             self.current.store(what, Ordering::Relaxed);
-            // Pair L, light half: what we begin is told before the look at `pausing`. Partner: the
-            // heavy fence in `pause`. Either the forking thread sees that something runs, and waits
-            // for its end; or we see that it forks, and do not begin.
+            // Pair L, light half. Partner: the heavy fence in `pause`.
+            // - If our store comes first, the forking thread sees that something runs and waits for
+            //   its end.
+            // - If the heavy fence comes first, we see that it forks and do not begin.
             step!(pause_light, D::Fence::light());
             // Relaxed: ordered by the fence.
             if self.pausing.load(Ordering::Relaxed) == 0 {
@@ -92,28 +97,29 @@ impl Queue {
         }
     }
 
+    /// Announces that what was begun has ended.
     fn end(&self) {
         // Release: what was begun is done, for the forking thread. Partner: the acquire in `pause`.
         self.current.store(ptr::null_mut(), Ordering::Release);
     }
 
-    /// Runs the batch.
+    /// Runs the batch, whose grace period has passed.
     fn run<D: Backing>(&self, generation: u64) -> Reclaimed {
-        // Relaxed: read by the thread itself, and as a hint by those who poll.
+        // Relaxed: read by the thread itself, and as a hint by threads that poll.
         self.runner.store(thread::current(), Ordering::Relaxed);
         // Relaxed, here and below: changed under the lock.
         while let Some(head) = NonNull::new(self.batch.load(Ordering::Relaxed)) {
             self.begin::<D>(head.as_ptr());
-            // SAFETY: in the batch, so whole, and ours.
+            // SAFETY: the head is in the batch, so it is whole, and ours.
             let next = unsafe { head.as_ref() }.next();
-            // Release: a child that finds the rest finds that this one was begun. (Its thread is not there, and its
-            // memory is a copy of some instant.)
+            // Release: the child of a fork that finds the rest of the batch also finds, in
+            // `current`, that this head was begun. (The child's memory is a copy of some instant.)
             self.batch.store(next, Ordering::Release);
             self.bytes.store(0, Ordering::Relaxed);
-            // SAFETY: ours, not in the batch any more, and its grace period has passed.
+            // SAFETY: the head is ours, not in the batch any more, and its grace period has passed.
             unsafe { Head::call(head) };
             if fork::generation() != generation {
-                // The callback forked, and this is the child: everything is as new.
+                // The callback forked, and this is the child, where the queue was reset.
                 return Reclaimed::Forked;
             }
             self.end();
@@ -123,12 +129,13 @@ impl Queue {
         Reclaimed::Batch
     }
 
-    /// What the callback that runs holds.
+    /// Notes how many bytes the running callback counted.
     pub(in super::super) fn note_bytes(&self, bytes: usize) {
         // Relaxed: changed under the lock.
         self.bytes.store(bytes as u64, Ordering::Relaxed);
     }
 
+    /// Counts one callback as run, and no longer as queued.
     fn count_one(&self, state: &State) {
         state.grace.counts.callbacks_run.add(1);
         // Relaxed, all: changed under the lock.
@@ -140,22 +147,23 @@ impl Queue {
         }
     }
 
-    /// The batch has run.
+    /// Announces that the batch has run, and wakes the threads that wait for it.
     fn finish(&self) {
         // Relaxed: as in `run`.
         self.runner.store(0, Ordering::Relaxed);
         // Relaxed: changed under the lock.
         let taken = self.taken.load(Ordering::Relaxed);
-        // Release: partner of the acquire in `barrier`: what the callbacks did.
+        // Release: what the callbacks did. Partner: the acquire in `barrier`.
         self.finished.store(taken, Ordering::Release);
         self.wake_waiting();
     }
 }
 
-/// Heads linked from the last to the first, brought into order before those of `rest`; the first.
+/// Brings heads that are linked from the last to the first into order, before those of `rest`, and
+/// returns the first.
 ///
 /// # Safety
-/// They are the caller's alone.
+/// The heads are the caller's alone.
 pub(super) unsafe fn in_order(last: *mut Head, mut rest: *mut Head) -> *mut Head {
     let mut head = last;
     // SAFETY: the caller's promise.
@@ -167,7 +175,7 @@ pub(super) unsafe fn in_order(last: *mut Head, mut rest: *mut Head) -> *mut Head
     rest
 }
 
-/// The holding of `reclaiming`; given up when dropped, also by a panic.
+/// The guard of the lock `reclaiming`. Its drop unlocks, after a panic as well.
 struct Reclaiming {
     queue: &'static Queue,
     state: &'static State,
@@ -177,10 +185,11 @@ struct Reclaiming {
 impl Drop for Reclaiming {
     fn drop(&mut self) {
         if fork::generation() != self.generation {
-            // A callback forked, and this is the child, whose lock is as new.
+            // A callback forked, and this is the child, where the lock was reset.
             return;
         }
-        // A panic may have come from a callback, where none is caught: the rest of the batch waits for another grace period.
+        // Without `std` a callback's panic is not caught and comes here. The rest of the batch then
+        // waits for another grace period.
         // Relaxed, both: as in `run`.
         self.queue.runner.store(0, Ordering::Relaxed);
         if !self.queue.current.load(Ordering::Relaxed).is_null() {

@@ -1,10 +1,11 @@
-//! Models: the grace period, the slots, the tickets, the mutex and the queue, as they ship, under loom. `ci/model`
-//! runs them, and demands that the mutants die that it lists.
+//! Models: the grace period, the slots, the tickets, the mutex and the queue, as they ship, under
+//! loom. `ci/model` runs them, and demands that the mutants which it lists die.
 //!
-//! A use after free is a data race on a cell that loom watches: readers read the object that they loaded, writers
-//! write to the one that they would free. A lost wake-up is a deadlock, which loom reports too. How many preemptions
-//! a schedule may have is said at each model, and can be raised for all with `LOOM_MAX_PREEMPTIONS`. What loom cannot
-//! see: `atomic.rs`, at `fence`, and `futex/backend/model.rs`.
+//! A use after free is a data race on a cell that loom watches: readers read the object that they
+//! loaded, writers write to the object that they would free. A lost wake-up is a deadlock, which
+//! loom reports as well. Each model states how many preemptions a schedule may have;
+//! `LOOM_MAX_PREEMPTIONS` raises that for all. `atomic.rs`, at `fence`, and
+//! `futex/backend/model.rs` say what loom cannot see.
 
 mod worker;
 
@@ -20,23 +21,24 @@ use crate::models;
 use crate::raw::Mutex;
 
 crate::rcu_domain! {
-    /// A new one in each execution.
+    /// The models' domain, which is new in each execution.
     struct Model;
 }
 
+/// Explores `model` in the schedules with up to `preemptions` preemptions.
 fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     models::explore(preemptions, set_up, model);
 }
 
-/// Whoever comes second to one of loom's statics synchronizes with whoever made it: all are made before a second
-/// thread is there.
+/// Makes all of loom's statics before there is a second thread. (The thread that uses one later
+/// synchronizes with the thread that made it, which would hide a missing order.)
 fn set_up() {
     let _ = (Model::state(), &*SHELF, &*OTHER, &*CELL);
     fence::light();
     crate::futex::wake(&AtomicU32::new(0), 1);
 }
 
-/// A published object out of a few, and all that there are.
+/// A few objects, one of which is published.
 struct Shelf {
     published: AtomicUsize,
     objects: [UnsafeCell<bool>; 3],
@@ -50,16 +52,18 @@ impl Shelf {
         Shelf { published: AtomicUsize::new(0), objects: core::array::from_fn(|_| UnsafeCell::new(true)) }
     }
 
-    /// What a reader does inside its section.
+    /// Loads the published object and reads it, as a reader does inside its section.
     fn read(&self) {
         // Acquire: partner of the release in `unlink`.
         let object = self.published.load(Ordering::Acquire);
-        // SAFETY: loom reports whoever writes meanwhile.
+        // SAFETY: loom reports a thread that writes meanwhile.
         self.objects[object].with(|alive| assert!(unsafe { *alive }, "an object was read after it was freed"));
     }
 
-    /// Publishes the next object; the one that was published before, as its updater's to free. One updater a shelf,
-    /// which publishes with a store: an exchange would hide a missing fence behind it.
+    /// Publishes the next object, and returns the previous one, which its updater frees.
+    ///
+    /// A shelf has one updater, which publishes with a store: an exchange would hide a missing
+    /// fence after it.
     fn unlink(&self) -> usize {
         // Relaxed: own store.
         let old = self.published.load(Ordering::Relaxed);
@@ -68,18 +72,21 @@ impl Shelf {
         old
     }
 
+    /// Writes to an object, as freeing it would.
     fn free(&self, object: usize) {
-        // SAFETY: loom reports whoever reads meanwhile.
+        // SAFETY: loom reports a thread that reads meanwhile.
         self.objects[object].with_mut(|alive| unsafe { *alive = false });
     }
 
+    /// Publishes the next object, waits for a grace period and frees the previous one.
     fn update(&self) {
         let old = self.unlink();
         Model::synchronize();
         self.free(old);
     }
 
-    /// Frees only if no reader is in the way: the grace period of whoever polls where there is no worker.
+    /// Publishes the next object, and frees the previous one if no reader is in the way. Without a
+    /// worker, the poll runs the grace period.
     fn try_update(&self) {
         let old = self.unlink();
         let cookie = Model::start_poll();
@@ -95,28 +102,31 @@ loom::lazy_static! {
     static ref CELL: RcuCell<UnsafeCell<bool>, Model> = RcuCell::new(UnsafeCell::new(true));
 }
 
+/// A section that reads one shelf.
 fn section(reader: &Reader<Model>) {
     let _guard = reader.read();
     SHELF.read();
 }
 
+/// A section that reads both shelves.
 fn section_of_both(reader: &Reader<Model>) {
     let _guard = reader.read();
     SHELF.read();
     OTHER.read();
 }
 
-/// A reader of another thread's, registered before it starts.
+/// Starts a thread that runs `section` with a reader, which is registered before the thread starts.
 fn spawn_reader(section: impl Fn(&Reader<Model>) + 'static) -> thread::JoinHandle<()> {
     let reader = Reader::<Model>::register().detach();
     thread::spawn(move || {
         let reader = reader.attach();
         section(&reader);
-        // Unregistering is a model of its own.
+        // Unregistering has a model of its own.
         core::mem::forget(reader);
     })
 }
 
+/// Starts a thread that updates the shelf.
 fn spawn_updater(updates: usize) -> thread::JoinHandle<()> {
     thread::spawn(move || (0..updates).for_each(|_| SHELF.update()))
 }
@@ -142,7 +152,8 @@ fn two_readers() {
     });
 }
 
-/// A reader of both shelves and an updater of the other one, beside which `update` updates the first.
+/// Explores `update`, which updates the first shelf, beside a reader of both shelves and an updater
+/// of the other shelf.
 fn explore_beside_an_updater(update: impl Fn() + Send + Sync + 'static) {
     explore(3, move || {
         let reader = spawn_reader(section_of_both);
@@ -153,7 +164,8 @@ fn explore_beside_an_updater(update: impl Fn() + Send + Sync + 'static) {
     });
 }
 
-/// Two callers of `synchronize`, each of which takes the other's grace period for its own where the ticket allows it.
+/// Two callers of `synchronize`, each of which takes the other's grace period for its own where the
+/// ticket allows it.
 #[test]
 fn two_updaters() {
     explore_beside_an_updater(|| SHELF.update());
@@ -192,32 +204,32 @@ fn quiescent_states() {
         SHELF.read();
         reader.quiescent();
         SHELF.read();
-        // Offline while it waits.
+        // The reader is offline while its thread waits.
         reader.offline(|| updater.join().unwrap());
         SHELF.read();
     });
 }
 
-/// What a cell publishes is seen whole, and is its writer's alone after a grace period.
+/// Readers see what a cell publishes whole, and it is its writer's alone after a grace period.
 #[test]
 fn publishing() {
     explore(4, || {
         let reader = spawn_reader(|reader| {
             let guard = reader.read();
-            // SAFETY: loom reports whoever writes meanwhile.
+            // SAFETY: loom reports a thread that writes meanwhile.
             CELL.load(&guard).with(|alive| assert!(unsafe { *alive }));
         });
         let new = UnsafeCell::new(false);
-        // SAFETY: loom reports whoever reads before this. (It takes no notice of `new`.)
+        // SAFETY: loom reports a thread that reads before this. (It does not notice `new`.)
         new.with_mut(|alive| unsafe { *alive = true });
         let old = CELL.replace(new).synchronize();
-        // SAFETY: loom reports whoever reads meanwhile.
+        // SAFETY: loom reports a thread that reads meanwhile.
         old.with_mut(|alive| unsafe { *alive = false });
         reader.join().unwrap();
     });
 }
 
-/// Nobody's wake-up is lost when three call at once.
+/// No wake-up is lost when three threads call at once.
 #[test]
 fn three_callers() {
     explore(3, || {
@@ -227,7 +239,8 @@ fn three_callers() {
     });
 }
 
-/// A caller and somebody who polls, and so runs the grace period himself where nobody else does.
+/// A caller of `synchronize`, and a thread that polls and so runs the grace period if no other
+/// thread does.
 #[test]
 fn polling() {
     explore_beside_an_updater(|| SHELF.try_update());
@@ -258,9 +271,9 @@ fn polling_past_quiescent_states() {
     });
 }
 
-/// The slot alone, under a writer reduced to its order of steps. Loom, which takes shortcuts where preemptions
-/// are bounded, finds the quiescent store without its release here, and misses it in the models with the whole
-/// grace period.
+/// The slot alone, under a writer reduced to its order of steps. Loom, which takes shortcuts where
+/// preemptions are bounded, finds the quiescent store without its release here, and misses it in
+/// the models with the whole grace period.
 #[test]
 fn scanning_past_a_quiescent_state() {
     explore(4, || {
@@ -277,7 +290,8 @@ fn scanning_past_a_quiescent_state() {
             }
         });
         SHELF.read();
-        // What `quiescent` does when the epoch has changed; with its comparison before it, loom tries too little.
+        // This is what `quiescent` does when the epoch has changed. With the comparison before it,
+        // loom explores too little.
         reader.slot.quiesce::<fence::Full>(Model::state().grace.epoch());
         SHELF.read();
         drop(reader);
@@ -292,7 +306,7 @@ fn mutual_exclusion() {
         loom::lazy_static! { static ref COUNTER: Counter = Counter(<Mutex>::new(), UnsafeCell::new(0)); }
         fn count() {
             COUNTER.0.lock();
-            // SAFETY: loom reports whoever is here meanwhile.
+            // SAFETY: loom reports a thread that is here meanwhile.
             COUNTER.1.with_mut(|count| unsafe { *count += 1 });
             // SAFETY: locked above.
             unsafe { COUNTER.0.unlock() };
@@ -301,13 +315,13 @@ fn mutual_exclusion() {
         count();
         count();
         others.into_iter().for_each(|other| other.join().unwrap());
-        // SAFETY: nobody else is there any more.
+        // SAFETY: the other threads have ended.
         COUNTER.1.with(|count| assert_eq!(unsafe { *count }, 4));
     });
 }
 
-/// What is deferred runs after the readers, and before `barrier` returns. (Without a worker, as in `no_std`: by
-/// whoever defers or waits.)
+/// What is deferred runs after the readers have left, and before `barrier` returns. (Without a
+/// worker, as in `no_std`, a thread that defers or waits runs it.)
 #[test]
 fn deferring() {
     explore(2, || {
@@ -326,7 +340,7 @@ fn deferring() {
     });
 }
 
-/// A callback finds what its caller did before it queued it, on whichever thread it runs, first or behind others.
+/// A callback finds what its caller did before it queued it, on any thread, first or after others.
 #[test]
 fn what_callbacks_carry() {
     fn defer_look(shelf: &'static Shelf) {

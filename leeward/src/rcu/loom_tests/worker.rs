@@ -1,5 +1,5 @@
-//! Models of the worker: who queues or waits beside it, while it works and goes to sleep. It is the code that ships,
-//! round by round, on a thread of the model's.
+//! Models of the worker: threads that queue or wait while it works and goes to sleep. It is the
+//! code that ships, round by round, on a thread of the model.
 
 use super::*;
 use crate::futex;
@@ -11,7 +11,8 @@ loom::lazy_static! {
     static ref BELLS: [Bell; 2] = [Bell::new(), Bell::new()];
 }
 
-/// What a callback tells its owner with, who asks for nothing more: no barrier, which would call the worker again.
+/// A word by which a callback tells the thread that queued it that it runs. That thread does not
+/// call `barrier`, which would call the worker again.
 struct Bell(AtomicU32);
 
 impl Bell {
@@ -33,7 +34,7 @@ impl Bell {
     }
 }
 
-/// Explores `model` beside a worker.
+/// Explores `model` beside a worker, in the schedules with up to `preemptions` preemptions.
 fn explore_with_worker(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     explore(preemptions, move || {
         let _ = (&*STOP, &*BELLS);
@@ -53,17 +54,21 @@ fn explore_with_worker(preemptions: usize, model: impl Fn() + Send + Sync + 'sta
     });
 }
 
+/// Publishes the next object, and frees the previous one in a callback.
 fn defer_free(shelf: &'static Shelf) {
     let old = shelf.unlink();
     Model::defer(move || shelf.free(old));
 }
 
+/// Asserts that the callback of `defer_free` has run.
 fn assert_freed(shelf: &Shelf) {
-    // SAFETY: loom reports a callback that runs meanwhile, or that what came before does not order.
+    // SAFETY: loom reports a callback that runs meanwhile, or that the `barrier` before does not
+    // order.
     shelf.objects[0].with(|alive| assert!(!unsafe { *alive }, "barrier() returned before the callback had run"));
 }
 
-/// Whatever is queued runs, though nobody asks again: whether the worker works, looks for the last time or sleeps.
+/// What is queued runs, though no thread asks again: whether the worker works, looks for the last
+/// time or sleeps.
 #[test]
 fn no_call_is_lost() {
     explore_with_worker(2, || {
@@ -77,7 +82,7 @@ fn no_call_is_lost() {
     });
 }
 
-/// Two who wait for what they queued.
+/// Two threads wait for what they queued.
 #[test]
 fn barriers() {
     explore_with_worker(1, || {
@@ -93,7 +98,8 @@ fn barriers() {
     });
 }
 
-/// One who waits, again and again: the end of a batch and his going to sleep meet in every way.
+/// One thread waits again and again: the end of a batch and the thread's going to sleep meet in
+/// every way.
 #[test]
 fn barrier_after_barrier() {
     explore_with_worker(2, || {
@@ -119,7 +125,7 @@ fn at_the_limit() {
     });
 }
 
-/// Raising the limit wakes them too.
+/// Callers at the limit are woken when the limit is raised.
 #[test]
 fn raising_the_limit() {
     explore_with_worker(1, || {
@@ -129,7 +135,7 @@ fn raising_the_limit() {
             let reader = reader.attach();
             let guard = reader.read();
             Model::set_limit(Limit { callbacks: 2, policy: Policy::WaitForever, ..Limit::default() });
-            // Only now may the worker run the first: the caller below must not need it.
+            // Only now may the worker run the first callback: the caller below must not need that.
             BELLS[0].hear();
             drop(guard);
             core::mem::forget(reader);
@@ -141,7 +147,7 @@ fn raising_the_limit() {
     });
 }
 
-/// The grace period that is polled for runs by itself.
+/// The worker runs the grace period that is polled for.
 #[test]
 fn polling() {
     explore_with_worker(3, || {

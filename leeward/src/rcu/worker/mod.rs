@@ -1,5 +1,6 @@
-//! The domain's worker: one thread, started when it is first needed, that runs what was deferred and the grace
-//! periods that are polled for.
+//! The domain's worker: one thread, started when it is first needed, that runs what was deferred
+//! and the grace periods that are polled for. Woken by `defer/`; calls `defer/reclaim.rs` and
+//! `grace.rs`.
 
 #[cfg(not(feature = "std"))]
 #[path = "none.rs"]
@@ -15,22 +16,27 @@ use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{self, Timeout};
 use crate::mutant::check;
 
+/// Phase: there is no worker. None was needed yet, or it ended, or none could be started.
 const NONE: u32 = 0;
+/// Phase: a thread is starting the worker.
 const STARTING: u32 = 1;
+/// Phase: the worker is running.
 pub(super) const RUNNING: u32 = 2;
+/// The bits of `state` that are the phase.
 const PHASE: u32 = 3;
-/// One start.
+/// One start, as `state` counts it.
 const START: u32 = 4;
 
+/// The state of a domain's worker.
 pub(crate) struct Worker {
     /// | bits | meaning |
     /// |---|---|
-    /// | 0-1 | 0: none: not needed yet, ended, or none could be started; 1: a thread starts it; 2: running |
-    /// | 2-31 | how often one was started, so that no thread takes a later worker for its own |
+    /// | 0-1 | the phase: `NONE`, `STARTING` or `RUNNING` |
+    /// | 2-31 | the number of starts, so that no thread takes a later worker for its own |
     state: AtomicU32,
-    /// Workers that ended: by a panic.
+    /// The number of workers that ended, which they do by a panic only.
     deaths: AtomicU32,
-    /// 1: there may be work. Where it sleeps.
+    /// 1: there may be work. The worker sleeps on this word.
     work: AtomicU32,
 }
 
@@ -41,47 +47,51 @@ impl Worker {
         }
     }
 
+    /// Returns true if there is a worker, or one is being started.
     pub(super) fn is_running(&self) -> bool {
-        // Relaxed: who takes a worker that starts, or ends, for one that runs is woken and looks again.
+        // Relaxed: a thread that takes a worker that starts, or ends, for one that runs is woken
+        // and looks again.
         self.state.load(Ordering::Relaxed) & PHASE != NONE
     }
 
-    /// Changes the phase from that of `from`; the new state. None if the state is another one by now.
+    /// Changes the phase, if the state is still `from`. Returns the new state, or `None` if the
+    /// state has changed.
     fn change(&self, from: u32, phase: u32) -> Option<u32> {
         let to = (from & !PHASE).wrapping_add(if phase == STARTING { START } else { 0 }) | phase;
         // Relaxed, both: the thread's start orders what matters.
         self.state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).ok().map(|_| to)
     }
 
-    /// In a model: a thread of its own is the worker.
+    /// Says that a thread of a model is the worker.
     #[cfg_attr(not(leeward_loom), allow(dead_code))]
     pub(super) fn is_there(&self) {
         // Relaxed: as in `change`.
         self.state.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// How many workers have ended.
+    /// Returns how many workers have ended.
     pub(super) fn deaths(&self) -> u32 {
-        // Relaxed: a hint, whose reader looks at the state too.
+        // Relaxed: a hint; its reader looks at the state, too.
         self.deaths.load(Ordering::Relaxed)
     }
 
-    /// In the child of a fork there is no worker.
+    /// Forgets the worker in the child of a fork, where it does not exist.
     pub(super) fn after_fork(&self) {
         // Relaxed, both: the child has one thread.
         self.state.store(NONE, Ordering::Relaxed);
         self.work.store(0, Ordering::Relaxed);
     }
 
-    /// Says that there is work, to a worker that may be asleep.
+    /// Announces that there is work, and wakes a worker that may be asleep.
     fn call(&self) {
-        // Release: what was queued or asked for happens before the worker's look. Partner: the acquire in `sleep`.
+        // Release: what was queued or asked for happens before the worker's look. Partner: the
+        // acquire in `sleep`.
         if check!(worker_call_wake, self.work.swap(1, Ordering::Release) == 0) {
             futex::wake(&self.work, 1);
         }
     }
 
-    /// Until somebody says that there is work.
+    /// Sleeps until work is announced, and takes the announcement back.
     fn sleep(&self) {
         // Acquire: partner of the release in `call`.
         while self.work.swap(0, Ordering::Acquire) == 0 {

@@ -1,10 +1,11 @@
-//! Without std there are no threads to start; a model may say that one of its own is the worker.
+//! The worker without `std`, where there is no thread to start. A model may say that one of its
+//! threads is the worker.
 
 use super::super::backing::Backing;
 use super::Worker;
 
 impl Worker {
-    /// Says that there is work, to a worker if there is one. False if there is none.
+    /// Announces that there is work, if there is a worker. Returns false if there is none.
     pub(in super::super) fn wake<D: Backing>(&'static self) -> bool {
         let is_there = self.is_running();
         if is_there {
@@ -14,7 +15,7 @@ impl Worker {
     }
 }
 
-/// Without std nobody catches.
+/// Runs `callback`, and returns false: without `std`, a panic is not caught.
 pub(in super::super) fn panics(callback: impl FnOnce()) -> bool {
     callback();
     false

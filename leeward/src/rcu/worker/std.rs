@@ -1,4 +1,4 @@
-//! The worker as a thread, started when it is first needed.
+//! The worker with `std`: a thread that is started when it is first needed.
 
 use super::super::backing::Backing;
 use super::{NONE, PHASE, RUNNING, STARTING, Worker};
@@ -7,12 +7,14 @@ use crate::mutant::mutated;
 use crate::process;
 
 impl Worker {
-    /// Says that there is work, to a worker that is started if need be. False if there is none.
+    /// Announces that there is work, and starts a worker if there is none. Returns false if none
+    /// could be started.
     pub(in super::super) fn wake<D: Backing>(&'static self) -> bool {
         self.call();
         self.is_running() || self.start::<D>()
     }
 
+    /// Starts a worker, unless there is one by now. Returns false if that failed.
     #[cold]
     #[inline(never)]
     fn start<D: Backing>(&'static self) -> bool {
@@ -22,7 +24,8 @@ impl Worker {
             return true;
         };
         let is_started = process::start(run::<D>);
-        // Not over the state of a worker that has ended already, nor of one that was started since.
+        // An exchange, so as not to overwrite the state of a worker that has ended already, nor of
+        // one that was started since.
         if mutated!(worker_state) {
             self.state.store(RUNNING, Ordering::Relaxed);
         } else {
@@ -35,22 +38,24 @@ impl Worker {
     }
 }
 
+/// The worker's thread.
 fn run<D: Backing>() {
     let end = End::<D>(core::marker::PhantomData);
     while D::state().queue.worker.work_once::<D>() {}
-    // A child, whose worker, if it has one by now, is another thread.
+    // This is the child of a fork, where the worker, if there is one by now, is another thread.
     core::mem::forget(end);
 }
 
-/// The worker ends: only by a panic of its own, for want of any heavy fence or in a stall's handler. The batch is
-/// queued still; the next who defers or waits for it starts another worker.
+/// The end of the worker by a panic of its own, where no heavy fence is possible or a stall's
+/// handler panics. The batch stays queued, and the next thread that defers or waits starts another
+/// worker.
 struct End<D: Backing>(core::marker::PhantomData<fn() -> D>);
 
 impl<D: Backing> Drop for End<D> {
     fn drop(&mut self) {
         let queue = &D::state().queue;
-        // Relaxed, all: who waits is woken, and looks again. Only this worker changes the state of a worker, but for
-        // its starter, who may not have said yet that it runs.
+        // Relaxed, all: threads that wait are woken, and look again. Only this worker changes the
+        // state of a worker, except for its starter, which may not have stored `RUNNING` yet.
         queue.worker.deaths.fetch_add(1, Ordering::Relaxed);
         let worker = &queue.worker.state;
         let _ = worker.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| Some(state & !PHASE | NONE));
@@ -58,7 +63,8 @@ impl<D: Backing> Drop for End<D> {
     }
 }
 
-/// Runs `callback`; whether it panicked. What it panicked with is forgotten: dropping that may panic again.
+/// Runs `callback`, and returns true if it panicked. The panic's payload is leaked, since dropping
+/// it may panic again.
 pub(in super::super) fn panics(callback: impl FnOnce()) -> bool {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(callback)).map_err(core::mem::forget).is_err()
 }

@@ -1,4 +1,5 @@
-//! What a worker does: it sleeps until there is work, and does what there is.
+//! The worker's loop: it sleeps until there is work, and does it. Called by its thread (`std.rs`),
+//! and by models.
 
 use super::super::backing::Backing;
 use super::super::defer::Reclaimed;
@@ -8,8 +9,8 @@ use crate::futex::Timeout;
 use crate::process::fork;
 
 impl Worker {
-    /// Sleeps until there is work, and does what there is. False if a callback forked: in the child this thread is no
-    /// worker.
+    /// Sleeps until there is work, and does it. Returns false if a callback forked and this is the
+    /// child, where this thread is not the worker.
     pub(in super::super) fn work_once<D: Backing>(&self) -> bool {
         let generation = fork::generation();
         self.sleep();
@@ -18,7 +19,7 @@ impl Worker {
     }
 }
 
-/// Does some of the work; whether there was any.
+/// Runs a batch or a grace period that is polled for. Returns false if there was neither.
 fn work<D: Backing>() -> bool {
     let state = D::state();
     if state.queue.reclaim::<D>(Timeout::Never) != Reclaimed::Nothing {
