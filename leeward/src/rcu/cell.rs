@@ -41,7 +41,7 @@ use crate::mutant::order;
 /// - Without `std`, the handles [`Reader`](super::Reader) and [`qsbr::Reader`](super::qsbr::Reader)
 ///   serve.
 ///
-/// The module describes [fork](super#fork) and [signals](super#signals).
+/// [`rcu`](super) describes [fork](super#fork) and [signals](super#signals).
 pub struct RcuOption<T, D: Domain = super::Global> {
     value: AtomicPtr<T>,
     /// Owns a `T`; belongs to `D`.

@@ -82,7 +82,7 @@ impl<D: Domain> Copy for Cookie<D> {}
 /// - [`defer`](Self::defer), its `call_rcu`, has a [limit](Limit).
 /// - `fork` needs no calls; liburcu asks for `call_rcu_before_fork` and its kin.
 ///
-/// The module describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
+/// [`rcu`](super) describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
 pub trait Domain: Backing {
     /// Enters a read section on the calling thread; the first call on a thread registers it.
     ///

@@ -42,7 +42,7 @@ use crate::mutant::mutated;
 /// - A thread registers itself at its first section.
 /// - Guards may be dropped in any order.
 ///
-/// The module describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
+/// [`rcu`](super) describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
 #[must_use = "the section ends when the guard is dropped"]
 pub struct Guard<'a, D: Backing = super::Global> {
     slot: &'static Slot,

@@ -210,6 +210,7 @@ const EXPEDITE: u32 = 2;
 pub(super) struct Bounds {
     callbacks: AtomicUsize,
     bytes: AtomicUsize,
+    /// `WAIT`, `WAIT_FOREVER` or `EXPEDITE`.
     policy: AtomicU32,
     /// The policy's time, in nanoseconds.
     wait: AtomicU64,

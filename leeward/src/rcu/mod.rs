@@ -77,11 +77,13 @@
 //! # Signals
 //! A signal handler may enter a section, load from cells, and drop the guard, at any instruction
 //! that it interrupts, if
-//! - its thread is registered ([`Domain::register`], an earlier section, or a handle) and has not
-//!   yet run its thread-local destructors, and
+//! - it reads through a handle of its thread ([`Reader`]), or the thread is registered
+//!   ([`Domain::register`], or an earlier [`read`]) and has not yet run its thread-local
+//!   destructors, and
 //! - it leaves every section that it enters, and none that it did not enter.
 //!
-//! A handler must call nothing else of this module: other functions allocate, wait or take locks.
+//! A handler must call nothing else of this module: other functions may allocate, wait or take
+//! locks.
 
 #[cfg(feature = "std")]
 mod automatic;

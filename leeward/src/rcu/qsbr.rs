@@ -60,7 +60,7 @@ use crate::process::thread;
 ///   comes online again when its closure panics, too.
 /// - Dropping the reader unregisters it.
 ///
-/// The module describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
+/// [`rcu`](super) describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
 pub struct Reader<D: Domain = super::Global> {
     pub(super) slot: &'static Slot,
     domain: PhantomData<(*mut (), fn() -> D)>,

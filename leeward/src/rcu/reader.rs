@@ -30,7 +30,7 @@ use crate::process::thread;
 /// - A guard borrows its handle, so it cannot outlive it.
 /// - A handle travels between threads, by [`detach`](Self::detach).
 ///
-/// The module describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
+/// [`rcu`](super) describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
 pub struct Reader<D: Domain = super::Global> {
     slot: &'static Slot,
     domain: PhantomData<(*mut (), fn() -> D)>,

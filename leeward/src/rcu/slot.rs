@@ -97,7 +97,7 @@ impl Slot {
         step!(enter_light, P::light());
     }
 
-    /// Stores `epoch`, with `order`, which is a release but in mutants: a scan that reads this
+    /// Stores `epoch`, with `order`, which is a release except in mutants: a scan that reads this
     /// announcement, and so misses the leaving store before it, still synchronizes with the end of
     /// that earlier section.
     #[inline(always)]
@@ -188,6 +188,7 @@ impl Slot {
         }
     }
 
+    /// Announces a quiescent state, with a full fence.
     #[cold]
     #[inline(never)]
     fn quiesce_fenced(&self, global: &AtomicU64) {

@@ -1,7 +1,6 @@
 //! Registration: whose a slot is, from its claim to its thread's exit, and across forks.
 //!
-//! Called by `registry`, `grace.rs`, `automatic.rs` and the handles. Touches the words that the
-//! reader itself does not read in a section.
+//! Called by `registry`, `grace.rs`, `automatic.rs` and the handles.
 
 use super::{OUTSIDE, Slot, UNOWNED};
 use crate::atomic::Ordering;
