@@ -42,7 +42,7 @@ fn private_with_all_barriers_holds_where_there_is_no_memory_for_the_mask() {
 
 #[test]
 fn private_with_all_barriers_holds_in_the_weakest_model() {
-    // The largest of those in which nobody moves, in one shape only.
+    // Only the largest case in which no thread moves, in one shape only.
     let small = |case: &Case| case.situation() != Situation::Second || case.shape() == "store buffering";
     hold("private", false, &[Model::Weak], |case| small(case) && !case.situation().moves());
 }
@@ -59,7 +59,7 @@ fn delayed_holds() {
     hold("delayed", false, &[Model::Pso], |case| case.shape() == "store buffering" && !case.situation().moves());
 }
 
-/// What is too large for every day.
+/// Explores the cases that are too large for every day.
 #[test]
 #[ignore = "minutes"]
 fn large() {
@@ -72,7 +72,7 @@ fn large() {
     hold("delayed", false, &[Model::Weak], |case| case.shape() == "store buffering" && !case.situation().moves());
 }
 
-/// Each part, and the strongest model in which its absence shows.
+/// Each part, with the strongest model in which its absence shows.
 const NEEDED: [(Cut, Model); 9] = [
     (Cut::S1, Model::Weak),
     (Cut::S2, Model::Tso),

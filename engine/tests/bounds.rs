@@ -1,6 +1,6 @@
-//! Calls in several holds of a lock, with waiters that come again as soon as they are woken: such a
-//! call ends with those who were there when it began, also where the space gets its own table,
-//! whose sequence numbers begin anew, meanwhile.
+//! Calls in several holds of a lock, with waiters that wait again as soon as they are woken: such a
+//! call ends with the waiters that were there when it began, also where the space gets its own
+//! table meanwhile, whose sequence numbers begin anew.
 
 #![allow(missing_docs)]
 
@@ -18,7 +18,7 @@ use leeward_engine::{
 struct Simple {
     space: Space<Simple>,
     threads: Cell<u32>,
-    /// How often a word was found too busy; at each try, if it is `Some`.
+    /// How often a word was found too busy; `Some` makes each try fail.
     busy: Cell<Option<u32>>,
 }
 
@@ -65,7 +65,8 @@ impl Host for Simple {
     }
 }
 
-/// Far more than wait when a call begins, fewer than sequence numbers were given before.
+/// A bound on the calls: far more than the waiters when a call begins, and fewer than the sequence
+/// numbers that were given before.
 const MOST: usize = 1_000;
 
 type Waiting = Pin<Box<WaitAsync<'static, Simple>>>;
@@ -82,7 +83,7 @@ thread_local! {
     static WAITING: RefCell<Vec<Waiting>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Waits again.
+/// A waker whose future waits again as soon as it is woken.
 struct Again;
 impl Wake for Again {
     fn wake(self: Arc<Self>) {
@@ -100,8 +101,8 @@ fn wait(case: Case) {
     WAITING.with_borrow_mut(|waiting| waiting.push(future));
 }
 
-/// `count` wait for a word, and each that is woken waits again, in a space that has so many
-/// threads, and more from when the call begins.
+/// Runs `call` while `count` futures wait for a word, each of which waits again when it is woken.
+/// `threads` is the number of threads of the space before the call begins, and afterwards.
 fn with(word: Word, count: usize, threads: [u32; 2], call: impl FnOnce(Case) -> u32) {
     let config = Config { buckets: 1, ..Config::small(1).with_private_tables() };
     let engine = Box::leak(Box::new(Engine::new(config, Heap).unwrap()));
@@ -111,7 +112,7 @@ fn with(word: Word, count: usize, threads: [u32; 2], call: impl FnOnce(Case) -> 
         busy: Cell::new(None),
     }));
     let case = Case { engine, host, word };
-    // Sequence numbers are given.
+    // Sequence numbers are given out.
     for _ in 0..2 * MOST {
         _ = engine.wait(host, word, 0, 1, None);
     }
@@ -132,7 +133,7 @@ fn with_each(count: usize, call: impl Fn(Case) -> u32) {
     }
 }
 
-/// As many as are woken under one hold, and more.
+/// Numbers of waiters: as many as are woken under one hold, and more.
 const COUNTS: [usize; 4] = [16, 17, 32, 50];
 
 #[test]

@@ -20,8 +20,8 @@ use leeward_engine::parking::{ParkingLot, now};
 use leeward_engine::{Clock, Deadline, Wait};
 use realtime::{may_run_in_real_time, me, run_at, until};
 
-/// How often a new thread yields in a wait, which is woken as soon as it sleeps, or has no time
-/// left.
+/// Returns how often a new thread yields in a wait that is woken as soon as it sleeps, or whose
+/// time `left` is over.
 fn first_wait(lot: &ParkingLot, left: Option<Duration>) -> u32 {
     wait_of(lot, left, || ())
 }
@@ -47,7 +47,8 @@ fn wait_of(lot: &ParkingLot, left: Option<Duration>, before: impl FnOnce() + Sen
 
 fn is_quiet_again(lot: &ParkingLot) {
     yields_take(Duration::ZERO);
-    // Where others take the processor it is found out by chance sooner or later that they do not.
+    // Where other threads take the processor, it is found out by chance sooner or later that they
+    // do not.
     until(|| first_wait(lot, None) >= 12);
 }
 
@@ -59,7 +60,7 @@ fn a_spin_ends_when_its_yields_took_long() {
     yields_take(Duration::from_millis(20));
     let start = Instant::now();
     assert_eq!(first_wait(&lot, None), 1);
-    // The next new thread is told.
+    // The next new thread knows it.
     let yields = first_wait(&lot, None);
     assert!(yields == 0 || start.elapsed() > Duration::from_millis(50), "{yields} yields");
     is_quiet_again(&lot);
@@ -67,7 +68,7 @@ fn a_spin_ends_when_its_yields_took_long() {
     assert_eq!(first_wait(&lot, Some(Duration::from_millis(5))), 0);
     assert_eq!(first_wait(&lot, Some(Duration::from_millis(50))), 0);
     until(|| first_wait(&lot, Some(Duration::from_secs(100))) >= 12);
-    // To an ordinary thread a real-time one gives nothing away by a yield.
+    // A real-time thread's yield gives nothing to an ordinary thread.
     if may_run_in_real_time() {
         assert_eq!(wait_of(&lot, None, || assert!(run_at(1))), 0);
     }

@@ -7,8 +7,8 @@
 //!
 //! Where Linux's own answer is unspecified, nothing is compared:
 //! - the order of waiters that were moved to a word on which others waited already: Linux leaves
-//!   them where they were if both words happen to share a bucket, and puts them behind the others
-//!   if not. So nothing is moved to a word that was waited on.
+//!   them where they were if both words happen to share a bucket, and puts them after the others if
+//!   not. So nothing is moved to a word that was waited on.
 //! - a signal, a wake and a time-out at once: any of them may come first. `differential_signals.rs`
 //!   lets each settle before the next.
 //! - times that come while a call runs: those that are compared are past, a moment away, or too far
@@ -40,11 +40,10 @@ fn ask(engine: &Engine<Guest>, guest: &Guest, arguments: [u64; 6]) -> i64 {
     engine.syscall(guest, &Numbers::X86_64, Numbers::X86_64.futex, arguments).unwrap()
 }
 
-/// Where the times are, in the writable page: seconds and nanoseconds.
+/// The times in the writable page: seconds and nanoseconds.
 const TIMES: [(i64, i64); 8] =
     [(0, 0), (0, 100_000), (1, 0), (-1, 0), (0, -1), (0, 1_000_000_000), (0, 999_999_999_999), (i64::MIN, i64::MIN)];
-/// Of these, the ones with which a relative wait ends at once or soon; points in time, all of them
-/// are past.
+/// How many of these end a relative wait at once or soon; as points in time, all of them are past.
 const SHORT: usize = 2;
 const TIMES_AT: u64 = 2048;
 
@@ -83,7 +82,7 @@ fn address(random: &mut Random, guest: &Guest) -> u64 {
 
 const COUNTS: [u64; 10] = [0, 1, 2, 3, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, u64::MAX, 1 << 32, 5];
 
-/// Any call that ends by itself, but for the operations that are not built.
+/// Returns any call that ends by itself, but for operations that the engine does not have.
 fn call(random: &mut Random, guest: &Guest) -> [u64; 6] {
     const COMMANDS: [u64; 16] = [0, 0, 1, 3, 4, 4, 5, 5, 5, 9, 9, 10, 2, 14, 99, 127];
     let command = random.pick(&COMMANDS);
@@ -113,7 +112,7 @@ fn call(random: &mut Random, guest: &Guest) -> [u64; 6] {
     [word, command | flags, value, fourth, second, third]
 }
 
-/// Where the kernel and the engine answer differently: which call, and what.
+/// Returns the first call to which the kernel and the engine answer differently, with the answers.
 fn disagreement(guest: &Guest, calls: &[[u64; 6]]) -> Option<String> {
     prepare(guest);
     let theirs: Vec<_> = calls.iter().map(|call| (kernel(*call), guest.contents())).collect();
@@ -132,7 +131,7 @@ fn disagreement(guest: &Guest, calls: &[[u64; 6]]) -> Option<String> {
     None
 }
 
-/// Calls, one after another.
+/// A script of calls, one after another.
 #[derive(Clone)]
 struct Calls(Vec<[u64; 6]>);
 

@@ -1,7 +1,7 @@
 //! The futex2 calls beside the kernel's: the same calls, made from a seed, must answer the same;
 //! and who is woken among threads that wait.
 //!
-//! How many there are is told in `differential.rs`. What is not compared:
+//! `differential.rs` says how many sequences there are. What is not compared:
 //! - words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`) on kernels before 6.17,
 //!   and on machines of several nodes, where the answers depend on the processor that a thread runs
 //!   on;
@@ -34,10 +34,11 @@ fn ours(engine: &Engine<Guest>, guest: &Guest, number: u64, arguments: [u64; 6])
     engine.syscall(guest, &Numbers::X86_64, number, arguments).unwrap()
 }
 
-/// Where arrays and times are, in the writable page.
+/// Where the array for waitv begins in the writable page.
 const ARRAY_AT: u64 = 1024;
+/// Where the times are in that page.
 const TIMES_AT: u64 = 512;
-/// All of the good ones are past.
+/// The times; all of the valid ones are past.
 const TIMES: [(u64, u64); 6] = [(0, 0), (0, 100_000), (1, 0), (u64::MAX, 0), (0, 1_000_000_000), (1 << 63, 5)];
 
 fn put_array(guest: &Guest, elements: &[Element]) -> u64 {
@@ -81,7 +82,7 @@ fn address(random: &mut Random, guest: &Guest) -> u64 {
     }
 }
 
-/// Whether words with a node can be compared.
+/// Returns true if words with a node can be compared.
 fn has_nodes(guest: &Guest) -> bool {
     let one = std::fs::read_to_string("/sys/devices/system/node/possible").is_ok_and(|nodes| nodes.trim() == "0");
     let word = guest.address(Page::Writable);
@@ -184,11 +185,11 @@ fn one_thread_gets_the_kernels_answers() {
     assert!(count < 1000 || all.iter().all(|answer| answers.contains_key(&i64::from(*answer))), "{answers:?}");
 }
 
-/// Threads in waitv, and calls one after another.
+/// A script: threads in waitv, and calls one after another.
 #[derive(Clone, Debug)]
 struct Waits {
     shared: bool,
-    /// Each thread's words.
+    /// The words of each thread.
     waits: Vec<Vec<u64>>,
     calls: Vec<Call>,
 }
@@ -200,7 +201,7 @@ enum Call {
         bits: u32,
         count: u64,
     },
-    /// To a word that nobody waits on (see `differential.rs`), which is then woken once.
+    /// Moves waiters to a word without waiters (see `differential.rs`), which is then woken once.
     Requeue {
         from: u64,
         to: u64,
@@ -209,8 +210,9 @@ enum Call {
     },
 }
 
-/// Words that are waited on, and those that waiters are moved to.
+/// How many words are waited on.
 const WORDS: u64 = 4;
+/// The words to which waiters are moved.
 const TARGETS: [u64; 2] = [4, 5];
 
 impl Script for Waits {
@@ -220,7 +222,7 @@ impl Script for Waits {
     }
 }
 
-/// One call at words with a node beside them, or a memory policy.
+/// Returns one call at words with a node beside them, or with a memory policy.
 fn step_at_a_node(random: &mut Random, guest: &Guest) -> Step {
     let mut step = step(random, guest);
     let page = random.pick(&[Page::Writable, Page::Writable, Page::Object, Page::Alias, Page::ReadOnly, Page::Missing]);
@@ -298,7 +300,7 @@ fn waits(random: &mut Random) -> Waits {
 }
 
 impl Waits {
-    /// Runs it; what is to be the same, line by line.
+    /// Runs the script; returns what must be the same, line by line.
     fn run(&self, guest: &Guest, ask: impl Fn(u64, [u64; 6]) -> i64 + Sync) -> Vec<String> {
         let (page, flag) = if self.shared { (Page::Object, 2) } else { (Page::Writable, 130_u32) };
         let at = |word: u64| guest.address(page) + 4 * word;
@@ -327,7 +329,7 @@ impl Waits {
                     lines.push(format!("  one of them: {}, {:?}", wake(to, 1, 1), states()));
                 }
             }
-            // A script that was made shorter may leave somebody.
+            // A script that was made shorter may leave waiters.
             (0..WORDS).chain(TARGETS).for_each(|word| _ = wake(word, u32::MAX, 99));
             lines
         })

@@ -23,7 +23,7 @@ use guest::{Guest, Page, gettid, kernel};
 use leeward_engine::abi::{FUTEX_OWNER_DIED, FUTEX_WAITERS};
 use pi_calls::*;
 
-/// Calls of one thread, none of which blocks: garbage in words and arguments.
+/// Returns a call of one thread that does not block, with garbage in words and arguments.
 fn call(random: &mut Random, guest: &Guest) -> [u64; 6] {
     let command =
         random.pick(&[LOCK, LOCK, UNLOCK, UNLOCK, TRYLOCK, TRYLOCK, LOCK2, WAIT_REQUEUE, CMP_REQUEUE, 1, 3, 4]);
@@ -62,7 +62,7 @@ fn call(random: &mut Random, guest: &Guest) -> [u64; 6] {
 
 #[test]
 fn one_thread_gets_the_kernels_answers() {
-    // Not the program's first one, which is to be another.
+    // Not on the program's first thread, which is the other one.
     std::thread::spawn(one_thread).join().unwrap();
 }
 

@@ -30,10 +30,10 @@ use leeward_engine::abi::{FUTEX_OWNER_DIED, FUTEX_TID_MASK, FUTEX_WAITERS, Numbe
 use pi_calls::*;
 use pi_worker::{Asker, BUSY, Worker};
 
-/// Words 0 to 2 are locks, 3 and 4 are waited on.
+/// Words 0 to 2 are locks; words 3 and 4 are waited on.
 const WORDS: u64 = 5;
 const WORKERS: usize = 4;
-/// In place of an operation: the thread's robust list.
+/// Sets the thread's robust list, in place of an operation.
 const SET_LIST: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ enum Step {
         word: u64,
         command: u64,
     },
-    /// With a time that is past.
+    /// Locks with a time that is past.
     LockPast {
         word: u64,
     },
@@ -73,14 +73,15 @@ enum Step {
         word: u64,
         to: u64,
     },
-    /// Not a call: a value by the worker's (or a dead thread's, or nobody's) number and these bits.
+    /// Stores a value instead of making a call: the number of the worker (or of a dead thread, or
+    /// of none) and these bits.
     Store {
         word: u64,
         owner: u8,
         bits: u32,
     },
     Exit,
-    /// With the lock in its robust list.
+    /// Exits with the lock in its robust list.
     ExitRobust {
         word: u64,
     },
@@ -122,7 +123,7 @@ struct Run {
     workers: Vec<Worker>,
     ask: Asker,
     at_exit: Arc<dyn Fn() + Send + Sync>,
-    /// Numbers that threads had, in the order of their births.
+    /// The numbers that threads had, in the order in which they began.
     names: Vec<u32>,
     shared: bool,
 }
@@ -132,9 +133,9 @@ impl Run {
         self.guest.address(if self.shared { Page::Object } else { Page::Writable }) + 4 * word
     }
 
-    /// Waits until nobody runs: found asleep one after the other, and then all once more, none
-    /// having run meanwhile. (A thread that is found asleep may be woken by one that is looked at
-    /// later, and is at rest by then.)
+    /// Waits until no worker runs: all were found asleep one after the other, and then all once
+    /// more, and none ran meanwhile. (A thread that was found asleep may be woken by one that is
+    /// checked later, and is at rest by then.)
     fn settle(&self) {
         let start = Instant::now();
         let mut before = None;
@@ -177,7 +178,7 @@ impl Run {
         worker
     }
 
-    /// A list with a lock that inherits priorities; where it begins.
+    /// Writes a robust list with a lock that inherits priorities; returns where it begins.
     fn robust_list(&self, who: usize, word: u64) -> u64 {
         let head = self.guest.address(Page::Writable) + 3072 + 64 * who as u64;
         let entry = head + 32;
@@ -212,8 +213,8 @@ impl Run {
         self.settle();
     }
 
-    /// What can be seen: the answers, who sleeps, the words, in names that are the same in each
-    /// run.
+    /// Returns what can be seen: the answers, which threads sleep, and the words, in names that are
+    /// the same in each run.
     fn see(&self, what: &str) -> String {
         let words: Vec<_> = (0..WORDS)
             .map(|word| {
@@ -234,7 +235,7 @@ impl Run {
         format!("{what}: {states:?} {words:?}")
     }
 
-    /// Ends every sleep: by a signal, after which a call begins again and finds other values.
+    /// Ends every sleep by a signal, after which a call is restarted and finds other values.
     fn clean_up(&self) {
         let start = Instant::now();
         while !self.workers.iter().all(Worker::is_idle) {
@@ -252,7 +253,7 @@ impl Run {
 
 extern "C" fn nothing(_: libc::c_int) {}
 
-/// A signal that ends sleeps.
+/// Installs a handler for the signal that ends sleeps.
 fn handle_signals() {
     // SAFETY: zeroes are a value of it.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -268,7 +269,7 @@ fn kernel_or_list(call: [u64; 6]) -> i64 {
     kernel(call)
 }
 
-/// The engine as a system that begins interrupted calls again.
+/// Calls the engine as a system that restarts interrupted calls.
 fn ask_again(engine: &Engine<Guest>, guest: &Guest, call: [u64; 6]) -> i64 {
     if call[1] == SET_LIST {
         let set = Numbers::X86_64.set_robust_list;
@@ -283,7 +284,7 @@ fn ask_again(engine: &Engine<Guest>, guest: &Guest, call: [u64; 6]) -> i64 {
     }
 }
 
-/// Runs a script; what is to be the same, line by line.
+/// Runs a script; returns what must be the same, line by line.
 fn run(
     guest: &Arc<Guest>,
     script: &[(usize, Step)],
@@ -317,7 +318,7 @@ fn threads_get_the_kernels_locks() {
     let answers = Mutex::new(BTreeMap::<i64, u64>::new());
     for seed in seeds {
         let mut script = steps(&mut Random(seed));
-        // Numbers come round again.
+        // Numbers are reused.
         let dead = dead();
         let compare = |script: &[(usize, Step)]| {
             let shared = seed % 2 == 0;

@@ -2,8 +2,8 @@
 //! the words that are left, and who was woken, must be the same; lists of 32-bit programs too,
 //! where the kernel serves those. Also `set_robust_list` and `get_robust_list`.
 //!
-//! Not compared: calls to which the kernel answers EINTR (see there). How many there are is told in
-//! `differential.rs`.
+//! Calls to which the kernel answers EINTR are not compared (see there). `differential.rs` says how
+//! many sequences there are.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
@@ -24,17 +24,17 @@ use leeward_engine::{Config, Engine, Heap, ROBUST_LIST_LIMIT};
 const HEAD_AT: u64 = 2048;
 const SLOTS: u64 = 12;
 
-/// A pointer in a list.
+/// A pointer in a robust list.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Pointer {
     Head,
     Slot(u64),
     Null,
-    /// Leads nowhere good: which.
+    /// Leads to one of the bad places, by index.
     Bad(usize),
 }
 
-/// Who owns a lock.
+/// The owner that a lock's word names.
 #[derive(Clone, Copy, Debug)]
 enum Owner {
     Me,
@@ -43,20 +43,21 @@ enum Owner {
     MeDead,
 }
 
-/// What a thread dies with. Entries are in slots of 64 bytes, in both writable pages; the head is
-/// in the first.
+/// The list with which a thread dies. Entries are in slots of 64 bytes, in both writable pages; the
+/// head is in the first.
 #[derive(Clone, Debug)]
 struct Death {
-    /// The list is a 32-bit program's.
+    /// True if the list is a 32-bit program's.
     compat: bool,
     offset: u64,
-    /// Each slot's lock: its owner, and the waiters bit.
+    /// The lock of each slot: its owner, and the waiters bit.
     locks: Vec<(Owner, bool)>,
-    /// Where the head leads, and whether that inherits priorities; and so on from there.
+    /// Where the head leads, and whether that lock inherits priorities; then the same for each
+    /// entry.
     list: Vec<(u64, bool)>,
     last: (Pointer, bool),
     pending: (Pointer, bool),
-    /// Slots whose locks others wait for.
+    /// The slots whose locks other threads wait for.
     waits: Vec<u64>,
 }
 
@@ -100,7 +101,7 @@ fn death(random: &mut Random, compat: bool) -> Death {
         3 => bad(random),
         _ => Pointer::Slot(slot),
     };
-    // Few of them: each is a thread.
+    // Only a few, since each is a thread.
     let waits = std::iter::once(slot).chain(slots.iter().rev().copied());
     let waits = waits.take(if random.one_in(3) { 2 } else { 1 }).collect();
     let list = slots.iter().map(|slot| (*slot, random.one_in(5))).collect();
@@ -137,7 +138,7 @@ impl Death {
             }
     }
 
-    /// Writes the list of a thread's.
+    /// Writes the list for a thread.
     fn write(&self, guest: &Guest, thread: u32) {
         for page in [Page::Writable, Page::Object] {
             (0..PAGE as u64 / 4).for_each(|i| guest.store(guest.address(page) + 4 * i, 0));
@@ -163,8 +164,8 @@ impl Death {
         self.put(guest, head + 2 * size, Death::pointer(guest, self.pending));
     }
 
-    /// What is left behind: the memory, the thread's own id shown as such; how many of each
-    /// waited-for word's waiters were left.
+    /// Lets a thread die with the list; returns what is left: the memory, with the thread's own id
+    /// shown as such, and how many waiters of each word were left.
     fn run(
         &self,
         guest: &Guest,
@@ -204,8 +205,8 @@ impl Death {
                 dying.join().unwrap();
                 let woken: Vec<_> = waiters.iter().map(Waiter::settled).collect();
                 let left: Vec<_> = words.iter().map(|word| ask(202, [*word, 1, 99, 0, 0, 0])).collect();
-                // The ids differ from run to run, and may look like halves of pointers: shown where
-                // they are owners.
+                // The ids differ from run to run, and may look like halves of pointers: they are
+                // shown where they are owners.
                 let locks: Vec<_> = (0..SLOTS)
                     .map(|slot| {
                         let word = guest.value(self.lock(guest, slot));
@@ -285,7 +286,7 @@ fn heads(compat: bool) {
         u64::MAX - 3,
         0xffff_8000_0000_0000,
     ];
-    // In threads of their own, whose head this is; it is put back before they die.
+    // Runs in threads of their own, which have this head; it is put back before they die.
     let run = |ask: &(dyn Fn(u64, [u64; 6]) -> i64 + Sync)| {
         std::thread::scope(|threads| {
             let thread = threads.spawn(|| {

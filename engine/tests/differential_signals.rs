@@ -1,10 +1,10 @@
 //! Signals beside the kernel: a thread waits, and gets signals, wakes and requeues; whether its
 //! wait ends with EINTR, is made again where it was made first, or goes on. And a signal that comes
 //! at any time of a wait, before the thread sleeps too, whose handler changes the word and wakes
-//! nobody: the wait ends.
+//! no thread: the wait ends.
 //!
 //! A host serves the engine's EINTR by its own signals' rules; that it can do as Linux does, with
-//! [`Numbers::restarts`], is shown here. How many scripts there are is told in `differential.rs`.
+//! [`Numbers::restarts`], is shown here. `differential.rs` says how many scripts there are.
 //! What is not compared, since Linux leaves it open:
 //! - a signal and a wake at once: either may come first. Each of them has settled before the next.
 
@@ -30,7 +30,7 @@ const FUTEX: u64 = 202;
 const WAITV: u64 = 449;
 const WAIT2: u64 = 455;
 const EINTR: i64 = -(libc::EINTR as i64);
-/// In the writable page.
+/// Where the time is in the writable page.
 const TIME_AT: u64 = 512;
 const ARRAY_AT: u64 = 1024;
 
@@ -45,7 +45,7 @@ enum How {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Event {
     Signal,
-    /// By the first word, or the one to which waiters are moved.
+    /// Wakes by the first word, or by the word to which waiters are moved.
     Wake(u64),
     WakeOtherBits,
     Change,
@@ -57,7 +57,7 @@ struct Signals {
     how: How,
     deadline: bool,
     realtime: bool,
-    /// The handler was installed with `SA_RESTART`.
+    /// True if the handler was installed with `SA_RESTART`.
     restart: bool,
     shared: bool,
     events: Vec<Event>,
@@ -89,7 +89,7 @@ extern "C" fn handler(_: libc::c_int) {
     HANDLED.fetch_add(1, Ordering::SeqCst);
 }
 
-/// The word that a handler changes.
+/// The address of the word that a handler changes.
 static CHANGED: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn changer(signal: libc::c_int) {
@@ -112,7 +112,7 @@ fn install_handler(signal: libc::c_int, handler: extern "C" fn(libc::c_int), fla
     assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
 }
 
-/// The count of handled signals is the program's: one test at a time.
+/// Keeps other tests from running: the count of handled signals is the program's.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -127,7 +127,7 @@ impl Signals {
         if self.shared { 0 } else { 128 }
     }
 
-    /// The call that waits, with its time and its array.
+    /// Returns the waiting call, with its time and its array.
     fn call(&self, guest: &Guest) -> (u64, [u64; 6]) {
         let clock = if self.realtime { Clock::Realtime } else { Clock::Monotonic };
         // Far enough not to come.
@@ -150,7 +150,7 @@ impl Signals {
         }
     }
 
-    /// Runs it; what is to be the same, line by line.
+    /// Runs the script; returns what must be the same, line by line.
     fn run(&self, guest: &Guest, ask: impl Fn(u64, [u64; 6]) -> i64 + Sync) -> Vec<String> {
         let word = |word| self.address(guest, word);
         (0..4).for_each(|at| guest.store(word(at), 0));
@@ -180,8 +180,8 @@ impl Signals {
         lines
     }
 
-    /// Runs a wait in which a signal comes after so many nanoseconds, whose handler changes the
-    /// word that is waited for, which is the last; whether it ended.
+    /// Runs a wait in which a signal comes after this many nanoseconds, whose handler changes the
+    /// last of the words that are waited for. Returns true if the wait ended.
     fn run_beside_a_handler(
         &self,
         guest: &Guest,
@@ -208,7 +208,7 @@ impl Signals {
         })
     }
 
-    /// A signal to a thread that sleeps, whose handler runs.
+    /// Sends a signal to a thread that sleeps, whose handler runs.
     fn signal(&self, waiter: &Waiter) -> i64 {
         if waiter.answer().is_some() {
             return 0;
@@ -222,7 +222,7 @@ impl Signals {
         let process = std::process::id();
         // SAFETY: no memory is passed.
         if unsafe { libc::syscall(libc::SYS_tgkill, process, waiter.thread(), signal) } != 0 {
-            // It ended.
+            // The thread has ended.
             return 0;
         }
         let start = Instant::now();
@@ -265,7 +265,7 @@ fn signals_end_waits_or_have_them_made_again_as_by_the_kernel() {
     assert!(count < 100 || interrupted.get() > 0);
 }
 
-/// What a host does with the engine's answers when the handler has returned.
+/// Does what a host does with the engine's answers when the handler has returned.
 fn restarting(restarts: bool, number: u64, arguments: [u64; 6], ask: impl Fn() -> i64) -> i64 {
     loop {
         let answer = ask();

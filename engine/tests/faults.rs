@@ -21,7 +21,7 @@ use leeward_engine::{
 use paged::{ME, PAGE, Page, Paged};
 
 const ANY: u32 = u32::MAX;
-/// Page 0 is there; the page that faults is 1.
+/// A word of page 0, which is there; the page that faults is 1.
 const HERE: Word = Word::private(64);
 const LATE: Word = Word::private(PAGE + 64);
 const ALSO: Word = Word::private(PAGE + 68);
@@ -63,15 +63,15 @@ impl Case {
         self.engine.wake(&self.host, word, 9, ANY).unwrap()
     }
 
-    /// A future that waits, on a word whose page is there.
+    /// Returns a future that waits, on a word whose page is there.
     fn waiter(&self, word: Word) -> Waiting<'_> {
         let mut waiter = Box::pin(self.engine.wait_async(&self.host, word, self.host.word(word.address).get(), ANY));
         assert!(poll(&mut waiter).is_pending());
         waiter
     }
 
-    /// A list of three locks that are held and waited for; the second's word, and its entry, are in
-    /// the page that faults.
+    /// Writes a list of three locks that are held and waited for; the second lock's word, and its
+    /// entry, are in the page that faults.
     fn list(&self) {
         const HEAD: u64 = 512;
         let entries = [128, PAGE + 128, 256];
@@ -160,7 +160,7 @@ fn a_page_that_comes_to_be_read_only() {
     assert_eq!(case.waitv(&[HERE, LATE]), Ok(WaitAny::TimedOut));
     case.host.set_page(1, Page::LateReadOnly);
     assert_eq!(case.requeue(LATE, HERE), Ok(Requeue::Done(0)));
-    // What is to be written is not: nobody is woken, and nobody is touched.
+    // The word cannot be written: no waiter is woken, and none is touched.
     for page in [Page::LateReadOnly, Page::ReadOnly] {
         let case = Case::new(Page::There);
         let mut waiters = [HERE, LATE].map(|word| case.waiter(word));
@@ -214,7 +214,7 @@ fn a_value_that_changes_while_the_page_is_asked_for_is_the_one_that_counts() {
     assert_eq!(case.wake_op(HERE, LATE), Ok(1));
     assert_eq!(case.host.word(LATE.address).get(), 8);
     assert!(poll(&mut waiters[0]) == WOKEN && poll(&mut waiters[1]).is_pending());
-    // A lock that goes to another while the dying thread waits for its page.
+    // A lock goes to another thread while the dying thread waits for its page.
     let case = Case::new(Page::Late(0));
     case.list();
     case.host.while_serving(|host, address| host.word(address).set(5 | WAITERS));
@@ -224,8 +224,8 @@ fn a_value_that_changes_while_the_page_is_asked_for_is_the_one_that_counts() {
 
 #[test]
 fn the_host_may_call_the_engine_while_it_serves_a_fault() {
-    // A wake of the word that is waited for finds nobody yet; and the wait sleeps, as the value is
-    // the same.
+    // A wake of the awaited word finds no waiter yet; and the wait sleeps, as the value is the
+    // same.
     let case = Case::new(Page::Late(0));
     let engine = case.engine.clone();
     case.host.while_serving(move |host, _| {
@@ -237,7 +237,7 @@ fn the_host_may_call_the_engine_while_it_serves_a_fault() {
     assert_eq!(case.wait(LATE), Ok(Wait::TimedOut));
     assert_eq!((case.host.faults.get(), case.waiting()), (2, 0));
 
-    // Of a group none is queued meanwhile.
+    // None of a group is queued meanwhile.
     let case = Case::new(Page::Late(0));
     let engine = case.engine.clone();
     case.host.while_serving(move |host, _| {
@@ -266,7 +266,7 @@ fn the_host_may_call_the_engine_while_it_serves_a_fault() {
     assert_eq!(case.wake_op(HERE, ALSO), Ok(1));
     assert_eq!(case.host.word(ALSO.address).get(), 2);
     let ends = waiters.each_mut().map(|waiter| poll(waiter) == WOKEN);
-    // The one that was moved to the second word's queue waits on: its old value was 1.
+    // The waiter that was moved to the second word's queue waits on: its old value was 1.
     assert_eq!((ends, case.waiting()), ([false, true, true], 1));
 
     // A dying thread, whose list is forgotten already.
@@ -276,7 +276,7 @@ fn the_host_may_call_the_engine_while_it_serves_a_fault() {
     let engine = case.engine.clone();
     case.host.while_serving(move |host, address| {
         assert_eq!(engine.exit_robust(host, 100), RobustExit::default());
-        // Nobody waits for the page: who waited for the lock before was woken.
+        // No waiter of the page's word is left: those that waited for the lock before were woken.
         assert_eq!(engine.wake(host, Word::shared(LOCKS[0]), 9, ANY), Ok(0));
         assert_eq!(engine.wake(host, Word::shared(address), 1, ANY), Ok(0));
     });
@@ -298,7 +298,8 @@ fn a_table_that_comes_while_a_fault_is_served_is_the_one_where_the_waiter_is_fou
     assert_eq!((case.waiting(), case.engine.stats(&case.host).queued), (0, 0));
 }
 
-/// Notices a lock that is held when it is woken, as an executor would that calls the engine.
+/// An executor's waker that notices a lock which is held when it is woken, as one that calls the
+/// engine would.
 struct Careful {
     locks: Arc<AtomicI32>,
     wakes: AtomicU32,

@@ -50,7 +50,7 @@ fn an_owner_is_lent_what_its_most_urgent_waiter_has_as_long_as_it_waits() {
     crew.end(2, End::Signal);
     assert_eq!(end(two), LockPi::Interrupted);
     assert_eq!(crew.lent(1), None);
-    // The waiters bit stays: unlocking takes a call, which finds nobody.
+    // The waiters bit stays: unlocking takes a call, which finds no waiter.
     assert_eq!(crew.get(0), 1 | WAITERS);
     assert_eq!(crew.unlock(1, 0), Ok(()));
     assert_eq!(crew.get(0), 0);
@@ -67,7 +67,7 @@ fn what_is_lent_ends_with_the_hand_off_and_passes_to_the_new_owner() {
     let (two, three, four) = (crew.wait_for(2, 0), crew.wait_for(3, 0), crew.wait_for(4, 1));
     assert_eq!(crew.lent(1), Some(10));
     crew.unlock(1, 0).unwrap();
-    // By the other lock's waiter still.
+    // Lent by the other lock's waiter still.
     assert_eq!((crew.lent(1), crew.lent(2)), (Some(30), Some(20)));
     crew.unlock(1, 1).unwrap();
     assert_eq!(crew.lent(1), None);
@@ -131,7 +131,7 @@ fn who_would_wait_for_itself_is_told() {
     let (one, two) = (crew.wait_for(1, 2), crew.wait_for(2, 3));
     assert_eq!(crew.lock(3, 1), Err(Errno::EDEADLK));
     assert_eq!(crew.lock(3, 2), Err(Errno::EDEADLK));
-    // A try waits for nobody.
+    // A try does not wait.
     assert_eq!(crew.engine.try_lock_pi(&crew.member(3), word(1)), Ok(false));
     crew.unlock(3, 3).unwrap();
     assert_eq!(end(two), LockPi::Acquired);
@@ -202,7 +202,7 @@ fn a_strangers_unlock_and_words_that_contradict() {
     crew.set(0, 1 | WAITERS);
     crew.unlock(1, 0).unwrap();
     assert_eq!(end(two), LockPi::Acquired);
-    // Whom words name.
+    // The owners that words name.
     for (number, owner, errno) in [
         (2000, Owner::Nobody, Errno::ESRCH),
         (2000, Owner::Forbidden, Errno::EPERM),
@@ -230,7 +230,7 @@ fn other_operations_on_a_lock_that_threads_wait_for_are_refused() {
     assert_eq!(crew.requeue(0, 1, 1), Err(Errno::EAGAIN).or(Ok(Requeue::Changed)));
     crew.unlock(1, 0).unwrap();
     assert_eq!(end(two), LockPi::Acquired);
-    // And one that waits otherwise keeps it from being such a lock.
+    // A thread that waits otherwise keeps the word from being such a lock.
     let plain = crew.sleeper(3, |engine, member| engine.wait(member, word(5), 0, u32::MAX, LATER));
     crew.set(20, 1);
     assert_eq!(crew.lock(4, 5), Err(Errno::EINVAL));
@@ -256,7 +256,7 @@ fn the_locks_of_a_thread_that_exits_are_handed_on() {
     assert_eq!((crew.lent(1), crew.lent(3)), (None, Some(100)));
     assert_eq!(crew.unlock(3, 0), Ok(()));
     assert_eq!((end(two), crew.get(0)), (LockPi::Acquired, 2 | WAITERS));
-    // What nobody waited for names a thread that is gone.
+    // A lock without waiters names a thread that is gone.
     assert_eq!(crew.lock(5, 2), Err(Errno::ESRCH));
 }
 
@@ -267,7 +267,8 @@ fn a_lock_whose_owner_exited_waits_for_its_new_owner_to_run() {
     let two = crew.wait_for(2, 0);
     crew.end(2, End::HeldTime);
     assert_eq!(crew.exit(1), 1);
-    // The word still names the one that is gone; the lock has an owner, for whom others may wait.
+    // The word still names the thread that is gone; the lock has an owner, for which other threads
+    // may wait.
     assert_eq!(crew.get(0), 1 | WAITERS);
     let three = crew.wait_for(3, 0);
     assert_eq!(crew.lent(2), Some(100));
@@ -330,7 +331,7 @@ fn a_host_that_panics_leaves_nobody_behind() {
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(lock)).is_err(), "{what}");
         assert_eq!((crew.waiters(), crew.lent(1)), (0, None), "{what}");
     }
-    // The new owner is told all the same, by an unlock, an exit, a requeue.
+    // The new owner gets the lock all the same, by an unlock, an exit, a requeue.
     let two = crew.wait_for(2, 0);
     crew.panic_in("lend");
     let unlock = || crew.unlock(1, 0);

@@ -1,6 +1,6 @@
 //! Locks that inherit priorities with hosts that break a rule, or panic: two spaces have one
-//! number, one has two engines. Waits may break; a waiter's memory is not touched when its wait has
-//! returned, and who waits for a lock of a thread that exits gets it.
+//! number, one space has two engines. Waits may break; but no waiter's memory is touched after its
+//! wait has returned, and a thread that waits for a lock of an exiting thread gets it.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
@@ -14,7 +14,7 @@ use leeward_engine::{Errno, LockPi, Owner, WaitPi, Word};
 const WORD: Word = Word::private(0);
 
 /// Two spaces with one number, each with a table of its own: the oldest waiter of an owner is in
-/// the other's.
+/// the other space's table.
 #[test]
 fn two_spaces_with_one_number() {
     let one = Crew::new();
@@ -32,7 +32,7 @@ fn two_spaces_with_one_number() {
     assert_eq!((one.own_waiters(), two.own_waiters()), (0, 0));
 }
 
-/// One space with two engines, each with a lock of its own over who waits for whom.
+/// One space with two engines, each with its own graph under its own lock.
 #[test]
 fn one_space_with_two_engines() {
     const LOCK: Word = Word::private(4);

@@ -66,7 +66,7 @@ fn a_word_that_a_handler_changed_ends_the_wait_of_one_that_was_not_moved() {
     assert_eq!(crew.requeue(8, 0, 0), Ok(Requeue::Done(1)));
     let waiting = crew.wait_requeue(3, 8, 0);
     crew.set(4 * 8, 1);
-    // The one that waits for the lock by now goes on.
+    // The thread that waits for the lock by now goes on.
     crew.handle(2);
     crew.end(3, End::Handled);
     assert_eq!(waiting.join().unwrap(), Ok(WaitPi::Changed));
@@ -83,7 +83,7 @@ fn a_handler_before_a_word_that_cannot_be_read_and_before_a_lock() {
     crew.take_away(4 * 8, true);
     crew.end(3, End::Handled);
     assert_eq!(waiting.join().unwrap(), Err(Errno::EFAULT));
-    // One that waits for a lock has no such word.
+    // A thread that waits for a lock has no such word.
     crew.own(1, 0);
     let locking = crew.wait_for(2, 0);
     crew.handle(2);
@@ -97,7 +97,7 @@ fn who_was_moved_leaves_the_lock_that_it_was_moved_to() {
     let crew = Crew::new();
     crew.own(1, 0);
     let waiting: Vec<_> = (2..5).map(|number| crew.wait_requeue(number, 8, 0)).collect();
-    // Not moved yet.
+    // It was not moved yet.
     crew.end(2, End::Time);
     crew.set_priority(3, 5);
     let mut waiting = waiting.into_iter();
@@ -128,7 +128,7 @@ fn a_requeue_that_would_make_a_circle_leaves_the_waiter_where_it_is() {
     assert_eq!(crew.requeue(8, 0, 9), Ok(Requeue::Done(1)));
     crew.unlock(1, 0).unwrap();
     assert_eq!(two.join().unwrap(), Ok(WaitPi::Acquired));
-    // One that owns the lock.
+    // A waiter that owns the lock.
     let two = crew.wait_requeue(2, 8, 0);
     assert_eq!(crew.requeue(8, 0, 9), Err(Errno::EDEADLK));
     crew.end(2, End::Time);
@@ -144,7 +144,7 @@ fn dragonos_wait_requeue_pi_with_any_arguments_is_a_number() {
     for a in values {
         for b in values {
             for operation in [11, 11 | 128, 11 | 256, 12, 12 | 128] {
-                // A time that cannot be: it never sleeps.
+                // An invalid time: it never sleeps.
                 let call = [a, operation, 1, 1 << 47, b, 9];
                 let answer = crew.engine.syscall(&crew.member(3), &Numbers::X86_64, 202, call).unwrap();
                 assert!([-38, -22, -14, -11].contains(&answer), "{answer} for {call:x?}");

@@ -38,10 +38,10 @@ fn lot() -> &'static ParkingLot {
     LOT.get_or_init(|| ParkingLot::new(4).unwrap())
 }
 
-/// Of so many instructions of a long call one is stepped to, so that all of it takes seconds.
+/// One in so many instructions of a long call is stepped to, so that all of it takes seconds.
 const STRIDE: usize = 7;
 
-/// As the kernel's: a handler that ran when the word had been compared ends the wait.
+/// As with the kernel's wait, a handler that ran after the word was compared ends the wait.
 #[test]
 fn a_handler_that_changes_the_word_ends_the_wait() {
     let _alone = alone();
@@ -59,8 +59,8 @@ fn a_handler_that_changes_the_word_ends_the_wait() {
             }
         }
     }
-    // Where the C library does not tell where rseq's areas are, the last instructions before the
-    // system call are those of luck.
+    // Where the C library does not say where rseq's areas are, the last instructions before the
+    // system call are left to luck.
     let most = if is_told_of_interruptions() { 0 } else { 80 / STRIDE };
     assert!(overslept.len() <= most, "before each of the instructions {overslept:?}");
 }
@@ -85,7 +85,8 @@ fn install(signal: c_int, handler: extern "C" fn(c_int), flags: c_int) {
     assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
 }
 
-/// A wait of a thread that sleeps when it gets the signal, once and again; how it ended.
+/// Makes a wait of a thread that sleeps when it gets the signal, again and again; returns how it
+/// ended.
 fn wait_with_signals(signal: c_int) -> Wait {
     let thread = AtomicU32::new(0);
     WORD.store(0, Ordering::SeqCst);
@@ -113,8 +114,8 @@ fn wait_with_signals(signal: c_int) -> Wait {
     })
 }
 
-/// Also where its handler says that calls are to be begun anew, which the system does by itself
-/// where it can: with what the host sleeps on, and not with the word.
+/// The same holds where the handler asks for calls to be restarted, which the system does by itself
+/// where it can: with the word on which the host sleeps, and not with the futex word.
 #[test]
 fn a_handler_that_runs_while_its_thread_sleeps_and_changes_the_word_ends_the_wait() {
     let _alone = alone();
@@ -123,7 +124,8 @@ fn a_handler_that_runs_while_its_thread_sleeps_and_changes_the_word_ends_the_wai
     install(libc::SIGURG, count_and_change, 0);
     assert!(matches!(wait_with_signals(libc::SIGUSR1), Wait::Changed | Wait::Interrupted));
     assert_eq!(wait_with_signals(libc::SIGURG), Wait::Interrupted);
-    // One that changes nothing ends it where the system does not say whether it ran before.
+    // A handler that changes nothing ends the wait where the system does not say whether it ran
+    // before.
     assert!(matches!(wait_with_signals(libc::SIGUSR2), Wait::Woken | Wait::Interrupted));
 }
 
@@ -137,8 +139,8 @@ fn a_spin_in_vain_has_the_word_compared_again() {
     assert_ne!(guest.rechecks.load(Ordering::SeqCst), 0);
 }
 
-/// The same in a process to whose threads the C library does not say where the kernel tells of
-/// interruptions.
+/// Repeats the tests in a process to whose threads the C library does not say where the kernel
+/// reports interruptions.
 #[test]
 fn the_same_where_interruptions_are_not_told() {
     let this = std::env::current_exe().unwrap();
@@ -148,7 +150,7 @@ fn the_same_where_interruptions_are_not_told() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// Returns true if the kernel tells threads that they were interrupted (rseq, by glibc).
+/// Returns true if the kernel reports to threads that they were interrupted (rseq, by glibc).
 fn is_told_of_interruptions() -> bool {
     // SAFETY: a name.
     let size = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()) };
@@ -156,11 +158,11 @@ fn is_told_of_interruptions() -> bool {
     !size.is_null() && unsafe { size.cast::<u32>().read() } != 0
 }
 
-/// How often a test went on.
+/// Counts the steps of a test that goes on.
 static FED: AtomicU32 = AtomicU32::new(0);
 
-/// Ends a test that hangs, which a thread that waits for itself does: one that does not go on for
-/// as long as no single call takes, however busy the machine is.
+/// Ends a test that hangs, as a thread that waits for itself does: one that has not gone on for
+/// longer than any single call takes, however busy the machine is.
 struct Watchdog {
     _alive: mpsc::Sender<()>,
 }
@@ -181,7 +183,7 @@ impl Watchdog {
         Watchdog { _alive: alive }
     }
 
-    /// The test goes on.
+    /// Says that the test goes on.
     fn feed(&self) {
         FED.fetch_add(1, Ordering::SeqCst);
     }
@@ -189,7 +191,7 @@ impl Watchdog {
 
 static OTHER: AtomicU32 = AtomicU32::new(0);
 
-/// What `sem_post` does.
+/// Does what `sem_post` does.
 fn post() {
     WORD.store(1, Ordering::SeqCst);
     lot().wake(&WORD, 1);
@@ -222,12 +224,12 @@ fn wake_many() {
     }
 }
 
-/// More than a thread remembers without a page, and than one page has room for.
+/// More words than a thread remembers without a page, and than one page has room for.
 static MANY: [AtomicU32; 60] = [const { AtomicU32::new(0) }; 60];
 
 type Waiting = std::pin::Pin<Box<dyn Future<Output = Wait>>>;
 
-/// A future that waits.
+/// Returns a future that waits.
 fn waiting(word: &'static AtomicU32) -> Waiting {
     let mut future: Waiting = Box::pin(lot().wait_async(word, 0));
     assert!(!is_woken(&mut future));
@@ -238,15 +240,15 @@ fn is_woken(future: &mut Waiting) -> bool {
     future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
-/// A call that takes the lock of a bucket where three wait, and how many of them it wakes, having
-/// moved those that it moves.
+/// A call that takes the lock of a bucket where three waiters wait, with how many of them it wakes
+/// after it moved some.
 struct Interruptible {
     name: &'static str,
     call: fn(),
     wakes: usize,
 }
 
-/// The wait that is interrupted was woken itself.
+/// 1 if the wait that is interrupted was woken itself.
 static WAS_WOKEN: AtomicU32 = AtomicU32::new(0);
 static LOCK: AtomicU32 = AtomicU32::new(0);
 
@@ -276,8 +278,8 @@ fn lock() {
     assert_eq!(lot().unlock_pi(&LOCK), Ok(()));
 }
 
-/// A wake in a handler reaches a waiter whatever the thread was about: none is lost, none waits for
-/// its own thread.
+/// A wake in a handler reaches a waiter whatever the thread was doing: no wake is lost, and none
+/// waits for its own thread.
 #[test]
 fn a_handlers_wake_is_made_whatever_it_interrupts() {
     let (_alone, watchdog) = (alone(), Watchdog::new());
@@ -300,7 +302,7 @@ fn a_handlers_wake_is_made_whatever_it_interrupts() {
     }
 }
 
-/// An executor that panics, unless a handler calls it: through that no panic may pass.
+/// An executor's waker that panics, unless a handler calls it: no panic may pass through a handler.
 struct Panicking;
 
 impl std::task::Wake for Panicking {
@@ -317,9 +319,8 @@ fn wake_many_of_whom_one_panics() {
     IN_HANDLER.store(false, Ordering::SeqCst);
 }
 
-/// One of several wakes that were put off calls an executor that panics: the panic passes through
-/// the call that was interrupted, and the other wakes are made; so are those that are put off
-/// later.
+/// One of several deferred wakes calls an executor that panics: the panic passes through the
+/// interrupted call, and the other wakes are made; so are those that are deferred later.
 #[test]
 fn the_wakes_beside_one_whose_executor_panics_are_made() {
     let (_alone, watchdog) = (alone(), Watchdog::new());

@@ -9,8 +9,8 @@ use leeward_engine::abi::Numbers;
 use leeward_engine::simulation::{Machine, Setup, Spawn, Start, Thread};
 use leeward_engine::{Config, Engine};
 
-/// Commands and flags that both sides are asked: those that the machine can do, and nonsense. (What
-/// it cannot do it refuses; the kernel might not.)
+/// Returns commands and flags that both sides are asked: those that the machine can do, and
+/// nonsense. (The simulated machine refuses what it cannot do; the kernel might not.)
 fn calls(seed: u64) -> Vec<[u64; 3]> {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut below = |n: u64| {
@@ -26,7 +26,7 @@ fn calls(seed: u64) -> Vec<[u64; 3]> {
         .collect()
 }
 
-/// What the kernel answers in a new process; `None`: it has no such call here.
+/// Returns what the kernel answers in a new process; `None`: it has no such call here.
 fn kernel(calls: &[[u64; 3]]) -> Option<Vec<i64>> {
     let mut pipe = [0; 2];
     // SAFETY: two descriptors of ours.

@@ -6,8 +6,9 @@
 use leeward_engine::parking::Process;
 use leeward_engine::{Config, Engine, Heap, Host, MOST_BUCKETS, Space, WaitAsync, WaitEntry};
 
-/// A bucket with its gate, and what a table has beside its buckets.
+/// The bytes of a bucket with its lock word.
 const BUCKET: usize = 128;
+/// What a table takes beside its buckets.
 const TABLE: usize = 128;
 
 fn process() -> Process {
@@ -41,7 +42,7 @@ fn the_global_table() {
 fn a_spaces_tables() {
     let (engine, process) = (Engine::new(Config::for_processors(1, 1), Heap).unwrap(), process());
     let bytes = || process.space().stats(&process).bytes;
-    // One thread needs none; nor does a space of which nobody waits.
+    // A space of one thread needs no table; nor does a space without waiters.
     engine.reserve(&process, 1);
     assert_eq!(bytes(), 0);
     let mut all = 0;
@@ -51,7 +52,7 @@ fn a_spaces_tables() {
             all += buckets * BUCKET + TABLE;
         }
         assert_eq!(bytes(), all, "{threads} threads");
-        // All of them together: at most twice the last.
+        // All of its tables together take at most twice what the last one takes.
         assert!(all <= 2 * (process.space().stats(&process).buckets * BUCKET + TABLE));
     }
 }

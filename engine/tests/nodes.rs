@@ -8,15 +8,15 @@ use leeward_engine::simulation::{Bank, End, Machine, Page, Setup, Spawn, Start, 
 use leeward_engine::{Clock, Config, Deadline, Engine, Errno, NO_NODE, Node, Wait, Word};
 
 const ANY: u32 = u32::MAX;
-/// A shared word that is aligned to 8, with its node behind it.
+/// A shared word that is aligned to 8 bytes, with its node after it.
 const PLACED: Word = Word { node: Node::Beside, ..Word::shared(8) };
 const NUMBER: u64 = 12;
 const READY: u64 = 16;
-/// Of the page that is a space's own.
+/// An address in the page that is a space's own.
 const OWN: u64 = 32;
 const SOON: Option<Deadline> = Some(Deadline { clock: Clock::Monotonic, at: 1 });
 
-/// Four processors, two on each node; threads that are bound to one each.
+/// Makes a machine of four processors, two on each node, with threads that are bound to one each.
 fn machine(bank: &Bank, threads: Vec<Spawn>) -> Machine {
     let mut setup = Setup::new(&[Start::Idle; 4]);
     setup.bank = bank.clone();
@@ -30,7 +30,7 @@ fn engine(bank: &Bank, config: Config) -> Arc<Engine<Thread>> {
     Arc::new(Engine::new(Config { nodes: 2, ..config }, bank.clone()).unwrap())
 }
 
-/// How many waits the nodes' tables queued.
+/// Returns how many waits the nodes' tables queued.
 fn queued(engine: &Engine<Thread>, thread: &Thread) -> [u64; 2] {
     [0, 1].map(|node| engine.node_stats(thread, node).unwrap().queued)
 }
@@ -54,7 +54,7 @@ fn a_word_without_a_node_gets_that_of_its_first_waiter_and_all_wakers_find_it_th
             leeward_engine::Host::spin(thread, 0);
         }
         assert_eq!(queued(&second, thread), [0, 2]);
-        // Whoever else waits there, from wherever.
+        // A thread of the other node waits at the word's node as well.
         assert_eq!(second.wait(thread, PLACED, 0, ANY, SOON), Ok(Wait::TimedOut));
         assert_eq!(queued(&second, thread), [0, 3]);
         thread.set(NUMBER, 0);

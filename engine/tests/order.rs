@@ -1,5 +1,5 @@
 //! Requeues of waiters of several priorities onto a word with such waiters, beside a model: the
-//! most urgent first, and behind those that are as urgent.
+//! most urgent come first, and after those that are as urgent.
 
 #![allow(missing_docs)]
 
@@ -47,20 +47,20 @@ impl Host for Ranked {
 
 type Waiting<'a> = Pin<Box<WaitAsync<'a, Ranked>>>;
 
-/// Whether it was woken.
+/// Returns true if the future was woken.
 fn is_woken(waiting: &mut Waiting<'_>) -> bool {
     let end = waiting.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(end.is_pending() || end == std::task::Poll::Ready(Ok(Wait::Woken)));
     end.is_ready()
 }
 
-/// Behind the last that is as urgent.
+/// Adds a waiter to the model's list, after the last one that is as urgent.
 fn place<'a>(list: &mut Vec<(u32, Waiting<'a>)>, priority: u32, waiting: Waiting<'a>) {
     let at = list.iter().rposition(|(other, _)| *other <= priority).map_or(0, |last| last + 1);
     list.insert(at, (priority, waiting));
 }
 
-/// Three words, waiters of which are moved about; in one bucket, or in several.
+/// Moves waiters among three words, which lie in one bucket or in several.
 fn moves(buckets: usize, seed: u64, priorities: u32) {
     let mut state = seed;
     let mut any = |below: u32| {
@@ -86,7 +86,7 @@ fn moves(buckets: usize, seed: u64, priorities: u32) {
                 let woken = wake.min(lists[from].len());
                 let moved = requeue.min(lists[from].len() - woken);
                 let done = engine.requeue(&host, word(from), word(to), wake as u32, requeue as u32, None);
-                // What the waking left over of its count is moved too.
+                // The count that the wakes did not use is moved as well.
                 let moved = (moved + wake - woken).min(lists[from].len() - woken);
                 assert_eq!(done, Ok(Requeue::Done((woken + moved) as u32)));
                 for (_, mut waiting) in lists[from].drain(..woken) {
@@ -108,7 +108,7 @@ fn moves(buckets: usize, seed: u64, priorities: u32) {
             }
         }
     }
-    // One by one, so that each one's place is seen.
+    // One by one, so that the place of each is seen.
     for (list, waiting) in lists.iter_mut().enumerate() {
         for (_, mut waiting) in waiting.drain(..) {
             assert_eq!(engine.wake(&host, Word::shared(4 * list as u64), 1, 1), Ok(1));
@@ -129,7 +129,7 @@ fn moved_waiters_are_behind_those_that_are_as_urgent() {
     }
 }
 
-/// A requeue costs one pass over both lists: with a pass for each that it moves, this would take a
+/// A requeue costs one pass over both lists: with one pass for each moved waiter, this would take a
 /// minute or more.
 #[test]
 fn many_urgent_waiters_are_moved_onto_many_ordinary_ones() {
@@ -141,8 +141,8 @@ fn many_urgent_waiters_are_moved_onto_many_ordinary_ones() {
         for (word, priority) in [(0, 5), (4, 9)] {
             host.priority.set(priority);
             for _ in 0..COUNT {
-                // In one bucket, the ordinary ones come last, so that none has to look for its
-                // place either.
+                // In one bucket, the ordinary waiters come last, so that none of them searches for
+                // its place either.
                 let mut one = Box::pin(engine.wait_async(&host, Word::shared(word), 0, 1));
                 assert!(!is_woken(&mut one));
                 waiting.push(one);

@@ -1,5 +1,5 @@
-//! A host that panics in `spin`, where one who leaves finds the lock taken: by a thread whose look
-//! at its word lasts until the other has spun.
+//! A host that panics in `spin`, where a leaving waiter finds the lock taken: by a thread whose
+//! load of its word lasts until the other one has spun.
 
 #![allow(missing_docs)]
 
@@ -65,7 +65,7 @@ fn a_lock_that_is_taken() {
     let looks = Cell::new(0);
     let holder = Slow {
         space: space.clone(),
-        // The second look is the one under the lock.
+        // The second load is the one under the lock.
         look: Box::new(move || {
             looks.set(looks.get() + 1);
             if looks.get() == 2 {

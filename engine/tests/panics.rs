@@ -1,5 +1,5 @@
 //! A host that panics, in each callback and at each of its calls in turn: the panic passes through,
-//! and behind it nobody is in a list, no lock is held, and preemption is as it was.
+//! and afterwards no waiter is in a list, no lock is held, and preemption is as it was.
 
 #![allow(missing_docs)]
 
@@ -16,7 +16,7 @@ use leeward_engine::{Arithmetic, Comparison, WaitEntry, WakeOp, Word};
 
 use panicky::{ALL, ANY, Callback, Case, quietly};
 
-/// Does `scenario` with a panic at each call of each callback; how often there was one.
+/// Runs `scenario` with a panic at each call of each callback; returns how many panics there were.
 fn at_each_call(private_tables: bool, name: &str, scenario: impl Fn(&Case)) -> u32 {
     let mut panics = 0;
     for callback in ALL {
@@ -36,7 +36,8 @@ fn at_each_call(private_tables: bool, name: &str, scenario: impl Fn(&Case)) -> u
     panics
 }
 
-/// Words of each kind: shared, private in the global table, private in the space's own.
+/// Runs `scenario` with words of each kind: shared, private in the global table, private in the
+/// space's own table.
 fn each_kind(name: &str, least: u32, scenario: impl Fn(&Case, &dyn Fn(u64) -> Word)) {
     let panics = at_each_call(false, name, |case| scenario(case, &Word::shared))
         + at_each_call(false, name, |case| scenario(case, &Word::private))
@@ -89,7 +90,7 @@ fn a_wait_on_several_words() {
             let mut entries = Box::new([8, 12, 16].map(|address| WaitEntry::new(word(address), 0)));
             case.host.missing.set(true);
             _ = case.engine.waitv(&case.host, &mut *entries, None);
-            // The second is not as expected: the first is taken out.
+            // The second word is not as expected: the first one's waiter is taken out.
             case.host.words[3].set(1);
             _ = case.engine.waitv(&case.host, &mut *entries, None);
         });
@@ -101,7 +102,7 @@ fn futures_that_are_dropped() {
     quietly(|| {
         each_kind("drop", 20, |case, word| {
             drop(case.many(word(8), 3));
-            // The wake of one that is dropped goes to the next.
+            // The wake of a future that is dropped goes to the next one.
             let mut two = case.many(word(8), 2);
             _ = case.engine.wake(&case.host, word(8), 1, ANY);
             drop(two.swap_remove(0));
@@ -145,7 +146,7 @@ fn a_table_that_grows() {
             case.host.threads.set(2);
             let waiting: Vec<_> = (0..30).map(|i| case.waiting(Word::private(4 * (i % 8)))).collect();
             case.engine.reserve(&case.host, 9);
-            // Where there was a panic, somebody goes on with it.
+            // After a panic, the next call goes on with the resize.
             case.engine.reserve(&case.host, 20);
             for i in 0..8 {
                 _ = case.engine.wake(&case.host, Word::private(4 * i), 2, ANY);
@@ -186,8 +187,7 @@ fn a_table_that_stopped_growing() {
     });
 }
 
-/// The same for the global table, which grows when one more comes to wait: the resize goes on with
-/// another one.
+/// The global table grows when one more waiter comes to wait: the resize goes on with another one.
 #[test]
 fn a_global_table_that_stopped_growing() {
     const WORDS: usize = 24;
@@ -246,7 +246,7 @@ fn those_behind_one_whose_waker_panics_are_told() {
             }
             let end = catch_unwind(AssertUnwindSafe(|| case.engine.wake(&case.host, Word::shared(8), count, ANY)));
             assert!(end.is_err());
-            // Those that were chosen with it.
+            // The waiters that were chosen with it.
             assert_eq!(told.0.load(Ordering::Relaxed), count.min(16));
             drop(waiting);
             case.nobody_is_left("waker");
@@ -259,7 +259,7 @@ fn who_was_chosen_is_told_where_giving_the_lock_up_panics() {
     quietly(|| {
         for count in [1, 2, 16] {
             let case = Case::new(false);
-            // Not the first: it does not panic.
+            // It is not the first: it does not panic.
             let told = Arc::new(Told(AtomicU32::new(1)));
             let waker = Waker::from(told.clone());
             let mut waiting: Vec<_> =
@@ -277,7 +277,7 @@ fn who_was_chosen_is_told_where_giving_the_lock_up_panics() {
     });
 }
 
-/// Counts, and panics as the first.
+/// A waker that counts; the first one panics.
 struct Told(AtomicU32);
 impl Wake for Told {
     fn wake(self: Arc<Self>) {

@@ -21,7 +21,7 @@ fn lot() -> ParkingLot {
     ParkingLot::new(4).unwrap()
 }
 
-/// How many wait in the lot.
+/// Returns how many wait in the lot.
 fn waiting(lot: &ParkingLot) -> u64 {
     lot.stats().waiters + lot.global_stats().waiters
 }
@@ -101,7 +101,7 @@ fn a_requeue_wakes_some_and_moves_others_who_are_woken_where_they_are() {
         }
         until(|| waiting(&lot) == 60);
         assert_eq!(lot.requeue(&from, 4, 1, &to, 5), Requeue::Changed);
-        // More than are woken under one hold of the lock.
+        // More waiters than are woken under one hold of the lock.
         assert_eq!(lot.requeue(&from, 3, 20, &to, 30), Requeue::Done(50));
         until(|| waiting(&lot) == 40);
         assert_eq!(lot.wake(&to, u32::MAX), 30);
@@ -166,8 +166,8 @@ fn futures_and_threads_wait_in_one_queue() {
     });
 }
 
-/// Threads, and behind them a future whose executor panics: the threads come back all the same,
-/// woken by a call each or by one for all.
+/// Threads, and after them a future whose executor panics: the threads return all the same, woken
+/// by a call each or by one for all.
 #[test]
 fn threads_before_an_executor_that_panics_are_woken() {
     struct Panicking;
@@ -263,7 +263,7 @@ fn many_futures_make_the_table_grow_and_none_is_lost() {
     }
     let stats = lot.stats();
     assert_eq!(stats.waiters, 2000);
-    // At most four buckets for a waiter, twice over for the tables before.
+    // At most four buckets for each waiter, and as many again for the tables before.
     assert!(stats.buckets >= 256 && stats.buckets <= 8192, "{stats:?}");
     assert!(stats.bytes <= 2 * 8192 * 128, "{stats:?}");
     for (word, future) in words.iter().zip(&mut futures) {

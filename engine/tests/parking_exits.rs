@@ -1,4 +1,4 @@
-//! Threads that have told their exit, and locks whose words name them still.
+//! Threads that have reported their exit, and locks whose words still name them.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
@@ -17,7 +17,7 @@ use leeward_engine::parking::{ParkingLot, now};
 use leeward_engine::{Clock, Deadline, Errno, LockPi};
 use realtime::{me, until};
 
-/// One test at a time: one of them has numbers given again.
+/// Keeps other tests from running: one of them has numbers given again.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -46,7 +46,7 @@ fn a_thread_that_told_its_exit_owns_nothing_as_long_as_it_runs_on() {
     let (lot, word) = (lot(), AtomicU32::new(0));
     std::thread::scope(|threads| {
         let told = stayer(threads, || {
-            // Nobody waits for it, and it is in no list: the exit does not know of it.
+            // No thread waits for it, and it is in no list: the exit does not know of it.
             take(&word);
             assert_eq!(lot.exit_thread(), 0);
         });
@@ -73,7 +73,7 @@ fn an_exit_that_is_told_twice_is_one() {
     });
 }
 
-/// At moments of luck; at each instruction in turn in `parking_stepped.rs`.
+/// At moments that luck chooses; `parking_stepped.rs` does it at each instruction in turn.
 #[test]
 fn who_comes_while_a_thread_exits_is_told_or_gets_the_lock() {
     let _alone = alone();
@@ -101,7 +101,7 @@ fn until_spinning(what: impl Fn() -> bool) {
     }
 }
 
-/// In the child of a fork only the thread that forked is there.
+/// In the child of a fork only the thread that forked exists.
 #[test]
 fn an_exit_that_was_told_before_a_fork_is_none_in_the_child() {
     let _alone = alone();
@@ -122,7 +122,7 @@ fn an_exit_that_was_told_before_a_fork_is_none_in_the_child() {
             // SAFETY: ends the child.
             unsafe { libc::_exit(i32::from(!is_owner)) };
         }
-        // The number is free, which in the child nothing marks.
+        // The number is free, which nothing marks in the child.
         told.let_go();
         let mut status = 1;
         // SAFETY: our child.
@@ -131,7 +131,8 @@ fn an_exit_that_was_told_before_a_fork_is_none_in_the_child() {
     });
 }
 
-/// The number is free at last, and another thread's: that owns what its number is in.
+/// The number is free at last, and given to another thread, which then owns the locks whose words
+/// have it.
 #[test]
 fn another_thread_with_the_number_owns_its_locks() {
     let _alone = alone();
@@ -146,7 +147,7 @@ fn another_thread_with_the_number_owns_its_locks() {
             told.let_go();
             number
         });
-        // Not only for the standard library.
+        // Gone for the kernel, and not only for the standard library.
         until(|| !std::fs::exists(format!("/proc/self/task/{number}")).unwrap());
         if asked_between {
             assert_eq!(lot.lock_pi(&word, within(1_000)), Err(Errno::ESRCH));

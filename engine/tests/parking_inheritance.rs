@@ -12,8 +12,8 @@ use leeward_engine::abi::{FUTEX_OWNER_DIED as DIED, FUTEX_WAITERS as WAITERS, Nu
 use leeward_engine::parking::{ParkingLot, now};
 use leeward_engine::{Clock, Deadline, Errno, Inheritance, LockPi};
 
-/// Waits until something is so, asleep: a real-time thread that looks all the time lets nobody else
-/// run.
+/// Waits until `what` holds, asleep in between: a real-time thread that checks all the time lets no
+/// other thread run.
 #[track_caller]
 fn until(what: impl Fn() -> bool) {
     let start = std::time::Instant::now();
@@ -143,7 +143,7 @@ fn a_condition_variable_of_system_calls() {
             });
         }
         until(|| waiting(&lot) == 3);
-        // None is woken: the lock has an owner.
+        // No waiter is woken: the lock has an owner.
         assert_eq!(call([at(0), requeue, 1, 9, at(1), 0]), Some(3));
         assert_eq!((get(&words[1]), waiting(&lot)), (me() | WAITERS, 3));
         assert_eq!(call([at(1), unlock, 0, 0, 0, 0]), Some(0));
@@ -151,7 +151,7 @@ fn a_condition_variable_of_system_calls() {
     assert_eq!((get(&words[1]), waiting(&lot)), (0, 0));
 }
 
-/// How a thread is scheduled: 0, or its level.
+/// Returns a thread's real-time level, or 0.
 fn level(thread: u32) -> i32 {
     let mut parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: fills ours.
@@ -159,7 +159,7 @@ fn level(thread: u32) -> i32 {
     parameters.sched_priority
 }
 
-/// The calling thread runs in real time from now on; false: it may not.
+/// Makes the calling thread run in real time from now on; returns false if it may not.
 fn run_at(level: i32) -> bool {
     let parameters = libc::sched_param { sched_priority: level };
     let policy = if level == 0 { libc::SCHED_OTHER } else { libc::SCHED_FIFO };
@@ -199,7 +199,7 @@ fn an_owner_runs_at_the_level_of_who_waits_and_of_several_the_most_urgent_comes_
         // SAFETY: the words outlive the threads.
         let (_, process) = unsafe { lot.parts() };
         assert_eq!(Inheritance::priority(process, u64::from(owner)).0, u32::MAX, "its own");
-        // One that gives up takes its level with it.
+        // A thread that gives up takes its level with it.
         let timed = threads.spawn(|| (run_at(20), lot.lock_pi(&words[0], soon())));
         assert_eq!(timed.join().unwrap(), (true, Ok(LockPi::TimedOut)));
         until(|| level(owner) == 9);
@@ -245,7 +245,7 @@ fn through_a_chain_it_is_lent_to_all() {
     assert_eq!((get(&words[0]), get(&words[1])), (0, 0));
 }
 
-/// Takes from the calling thread what lets it change priorities.
+/// Takes from the calling thread the right to change priorities.
 fn give_up_the_right() {
     let header = [0x2008_0522_u32, 0];
     let nothing = [0_u32; 6];
@@ -253,7 +253,7 @@ fn give_up_the_right() {
     assert_eq!(unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), nothing.as_ptr()) }, 0);
 }
 
-/// Whether what a thread may do hangs on that alone.
+/// Returns true if only that right decides what a thread may do.
 fn is_the_right_needed() -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: fills ours.

@@ -23,15 +23,15 @@ fn waiting(lot: &ParkingLot) -> u64 {
     lot.stats().waiters + lot.global_stats().waiters
 }
 
-/// In which order threads of these levels are woken that come one after the other, having waited
-/// and done as `first` does before.
+/// Returns the order in which threads of these levels are woken that come one after the other, each
+/// having run `first` before.
 fn order(
     levels: &[i32],
     first: impl Fn(&ParkingLot, i32) + Sync,
     wait: impl Fn(&ParkingLot, &AtomicU32) + Sync,
 ) -> Vec<i32> {
     let (lot, word, order) = (lot(), AtomicU32::new(0), Mutex::new(Vec::new()));
-    // What a thread does before may be a wait too, which does not count.
+    // What a thread runs before may be a wait too, which does not count.
     let ready = AtomicU32::new(0);
     std::thread::scope(|threads| {
         for (count, level) in (1..).zip(levels) {
@@ -52,7 +52,7 @@ fn order(
     order.into_inner().unwrap()
 }
 
-/// Later than any of it: a test that is lost ends.
+/// A deadline that is later than the whole test, so that a test that failed ends.
 fn at_last() -> Option<Deadline> {
     Some(Deadline { clock: Clock::Monotonic, at: now(Clock::Monotonic) + 60_000_000_000 })
 }
@@ -86,7 +86,7 @@ fn a_thread_that_has_waited_before_it_became_real_time_is_one() {
         let other = AtomicU32::new(1);
         assert_eq!(lot.wait(&other, 1, Some(Deadline { clock: Clock::Monotonic, at: 1 })), Wait::TimedOut);
         assert!(run_at(level));
-        // Longer than what was asked before serves.
+        // Longer than an earlier answer is used.
         std::thread::sleep(Duration::from_millis(50));
     };
     assert_eq!(order(&[0, 5, 9], wait_and_run, wait), [9, 5, 0]);
@@ -127,11 +127,11 @@ fn a_thread_that_is_lent_a_priority_waits_with_its_own() {
     assert_eq!(order.into_inner().unwrap(), ["plain", "lent"]);
 }
 
-/// How often a real-time thread has to come through.
+/// How often a real-time thread has to get the lock.
 const TIMES: u32 = 1_000;
 
-/// One processor: an ordinary thread does something in a loop, and a real-time one does it now and
-/// then, which preempts the other anywhere.
+/// Shares one processor: an ordinary thread runs `what` in a loop, and a real-time thread runs it
+/// now and then, which preempts the other one anywhere.
 fn beside_an_ordinary_one(what: impl Fn() + Sync) {
     let (count, over) = (AtomicU32::new(0), AtomicBool::new(false));
     let alone = || {
@@ -181,8 +181,8 @@ fn a_real_time_thread_gets_the_lock_of_a_bucket_whose_holder_it_preempted() {
     }
 }
 
-/// A lock of a host that does not know its holders: the thread naps, and asks seldom enough to let
-/// the other run.
+/// A lock of a host that does not know its holders: the thread naps, and checks seldom enough to
+/// let the other run.
 #[test]
 fn a_real_time_thread_that_spins_lets_an_ordinary_one_run() {
     if !may_run_in_real_time() {
@@ -210,6 +210,6 @@ fn a_real_time_thread_that_spins_lets_an_ordinary_one_run() {
         });
     };
     std::thread::scope(|threads| threads.spawn(alone).join().unwrap());
-    // Some hundred naps; without them as many looks as there is time for in most of a second.
+    // Some hundred naps; without them as many checks as there is time for in most of a second.
     assert!(spins.load(Ordering::SeqCst) < 100_000, "{spins:?} looks");
 }

@@ -18,7 +18,7 @@ use leeward_engine::{
     WalkEnd, Word,
 };
 
-/// A list's head: the first entry, the offset to its lock, the pending entry.
+/// The head of a list: the first entry, the offset to its lock, the pending entry.
 #[derive(Default)]
 #[repr(C)]
 struct Head([AtomicU64; 3]);
@@ -34,7 +34,7 @@ fn at<T>(of: &T) -> u64 {
     std::ptr::from_ref(of).expose_provenance() as u64
 }
 
-/// The calling thread takes the locks and lists them.
+/// Takes the locks, and lists them, as the calling thread.
 fn take(process: &Process, head: &Head, locks: &[Lock]) {
     let mut from = &head.0[0];
     for lock in locks {

@@ -1,5 +1,5 @@
-//! Threads of a parking lot that are held at each instruction of a call in turn, while others do
-//! what they may.
+//! Threads of a parking lot that are held at each instruction of a call in turn, while other
+//! threads run.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
@@ -26,7 +26,7 @@ fn lot() -> &'static ParkingLot {
     LOT.get_or_init(|| ParkingLot::new(4).unwrap())
 }
 
-/// How far the test is; changed by the handler too.
+/// How far the test has gone; changed by the handler too.
 static STAGE: AtomicU32 = AtomicU32::new(0);
 
 fn futex(operation: i32, value: u32) {
@@ -34,7 +34,7 @@ fn futex(operation: i32, value: u32) {
     unsafe { libc::syscall(libc::SYS_futex, STAGE.as_ptr(), operation | libc::FUTEX_PRIVATE_FLAG, value, 0, 0, 0) };
 }
 
-/// Never back.
+/// Raises the stage; never lowers it.
 fn go_to(stage: u32) {
     STAGE.fetch_max(stage, Ordering::SeqCst);
     futex(libc::FUTEX_WAKE, i32::MAX as u32);
@@ -50,24 +50,23 @@ fn await_stage(stage: u32) {
     }
 }
 
-/// The word of the lock that others want.
+/// The word of the lock that other threads want.
 static LOCK: AtomicU32 = AtomicU32::new(0);
 
-/// The handler: holds its thread until the others are where they can be. Then it wakes where they
-/// are.
+/// The handler that holds its thread until the other threads are as far as they can get. Then it
+/// wakes at the bucket where they wait.
 fn hold() {
     go_to(1);
     await_stage(2);
     // SAFETY: the word is static.
     let (engine, process) = unsafe { lot().parts() };
     let word = Word::private(LOCK.as_ptr().expose_provenance() as u64);
-    // An error: the other waits for a lock there.
+    // An error: the other thread waits for a lock there.
     _ = engine.wake(process, word, 1, u32::MAX);
 }
 
-/// A thread that wants a lock of one that is on its way out gets it, or is told that nobody owns
-/// it; also as long as that thread runs on, and where a handler on that one wakes at the same
-/// bucket.
+/// A thread that wants a lock of an exiting thread gets it, or learns that it has no owner; also as
+/// long as the exiting thread runs on, and where a handler on that thread wakes at the same bucket.
 #[test]
 fn who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever() {
     let _alone = alone();
@@ -81,7 +80,7 @@ fn who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever() {
                 assert_eq!(word.compare_exchange(0, me(), Ordering::SeqCst, Ordering::SeqCst), Ok(0));
                 let (acted, _) = stepped(at, hold, || lot().exit_thread());
                 go_to(2);
-                // It runs on.
+                // The thread runs on.
                 await_stage(3);
                 acted
             });
@@ -96,7 +95,8 @@ fn who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever() {
                 let number = number.load(Ordering::SeqCst);
                 number != 0 && sleep_in_a_wait(number as i32).is_some()
             };
-            // It may be spinning for a lock of the engine's, if the other is held with that.
+            // It may be spinning for a lock of the engine's, if the other thread is held with that
+            // lock.
             let start = std::time::Instant::now();
             until(|| coming.is_finished() || is_asleep() || start.elapsed() > Duration::from_millis(10));
             go_to(2);
@@ -105,7 +105,7 @@ fn who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever() {
             }
             let has_come = come.load(Ordering::SeqCst) == 1;
             if !has_come {
-                // The test is lost; the one that sleeps there keeps its thread.
+                // The test has failed; the thread that sleeps there is left.
                 eprintln!("before instruction {at}: it waits for a thread that told its exit");
                 std::process::abort();
             }
@@ -133,13 +133,13 @@ fn take_a_lock() {
     lot().requeue(&WORDS[0], 0, 1, &WORDS[1], 1);
 }
 
-/// The handler: the real-time threads may run from now on, and on this processor they do before
-/// this thread goes on.
+/// The handler that lets the real-time threads run: on this processor they run before this thread
+/// goes on.
 fn let_them_run() {
     go_to(1);
 }
 
-/// The calling thread's processor time.
+/// Returns the calling thread's processor time.
 fn time_used() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: fills ours.
@@ -147,9 +147,10 @@ fn time_used() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// One processor; an ordinary thread is preempted at an instruction of a call, by a thread of
-/// middling urgency that wants the processor for good, and by an urgent one that wants the same
-/// lock: where the ordinary one holds it, it runs before the middling one until it has given it up.
+/// On one processor an ordinary thread is preempted at an instruction of a call, by a thread of
+/// middling urgency that wants the processor for good, and by an urgent thread that wants the same
+/// lock. Where the ordinary thread holds the lock, it runs before the middling one until it has
+/// given the lock up.
 #[test]
 fn the_holder_of_a_buckets_lock_runs_as_urgently_as_who_wants_it() {
     if !may_run_in_real_time() {
@@ -214,15 +215,15 @@ fn stay() {
     await_stage(4);
 }
 
-/// The handler of a thread that holds the lock that is wanted: it runs until the real-time thread
-/// had time to come for it.
+/// The handler of a thread that holds the wanted lock: it runs until the real-time thread had time
+/// to come for the lock.
 fn stay_a_while() {
     go_to(2);
     await_stage(3);
 }
 
-/// Which of the holders has the lock, a real-time thread that wants it does not know: one that has
-/// another lock, and is in a handler for long, keeps it for a moment only.
+/// A real-time thread that wants a lock does not know which of the holders has it: a holder of
+/// another lock, which is in a handler for long, keeps it for a moment only.
 #[test]
 fn a_holder_in_a_long_handler_keeps_nobody_from_other_locks() {
     if !may_run_in_real_time() {
@@ -234,7 +235,7 @@ fn a_holder_in_a_long_handler_keeps_nobody_from_other_locks() {
         STAGE.store(0, Ordering::SeqCst);
         let (number, has_come) = (AtomicU32::new(0), AtomicBool::new(false));
         let acted = std::thread::scope(|threads| {
-            // First, so that its number is lower, by which holders are asked.
+            // Started first, so that its number is lower: holders are asked in that order.
             threads.spawn(|| {
                 stepped(at, stay, || other().requeue(&WORDS[0], 0, 1, &WORDS[1], 1));
                 go_to(1);
@@ -262,7 +263,7 @@ fn a_holder_in_a_long_handler_keeps_nobody_from_other_locks() {
                 std::thread::sleep(Duration::from_micros(100));
             }
             if !has_come() {
-                // The test is lost; the one that sleeps there keeps its thread.
+                // The test has failed; the thread that sleeps there is left.
                 eprintln!("before instruction {at}: it waits for a thread that has another lock");
                 std::process::abort();
             }

@@ -22,7 +22,7 @@ use leeward_engine::{
     ParkEnd, Processors, SharedKey, Space,
 };
 
-/// Memory that may sleep: it must not be asked while the thread is pinned.
+/// Memory that may sleep: the engine must not ask for it while the thread is pinned.
 #[derive(Clone, Default)]
 struct Sleepy {
     pinned: Arc<AtomicBool>,
@@ -51,13 +51,13 @@ unsafe impl Memory for Sleepy {
     }
 }
 
-/// Four processors, or none; the caller is on 0, and its space runs on all.
+/// A machine of four processors, or of none; the caller is on 0, and its space runs on all.
 struct Machine {
     space: Space<Machine>,
     memory: Sleepy,
     count: u32,
     sent: RefCell<Vec<u32>>,
-    /// What the space was registered for, complete and asked for, when the host was told.
+    /// What the space was registered for, complete and asked for, when the host learned of it.
     seen: Cell<Option<(u32, u32)>>,
     refuse: Cell<bool>,
 }
@@ -161,8 +161,8 @@ fn a_machine_that_names_no_processor_is_asked_for_nothing() {
     assert_eq!(host.sent.take(), []);
 }
 
-/// A context switch that does less for spaces that are not registered must see that this one is
-/// about to be before the host waits for those switches that did not see it.
+/// A context switch that does less for spaces that are not registered must see that this space is
+/// about to be, before the host waits for the switches that did not see it.
 #[test]
 fn a_registration_is_seen_as_asked_for_before_the_host_waits_and_as_complete_behind_it() {
     let (engine, host) = (engine(), Machine::new(4));
@@ -170,10 +170,10 @@ fn a_registration_is_seen_as_asked_for_before_the_host_waits_and_as_complete_beh
     assert_eq!(engine.membarrier(&host, register, 0, 0), Ok(0));
     assert_eq!(host.seen.take(), Some((0, register)));
     assert_eq!((host.space.registrations(), host.space.registrations_requested()), (register, register));
-    // Once.
+    // The host learns of it once.
     assert_eq!(engine.membarrier(&host, register, 0, 0), Ok(0));
     assert_eq!(host.seen.take(), None);
-    // Refused: nothing may rely on it, and switches may do as if it were.
+    // A refused registration: nothing may rely on it, and switches may do as if it were there.
     host.refuse.set(true);
     let global = MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED;
     assert_eq!(engine.membarrier(&host, global, 0, 0), Err(Errno::ENOMEM));

@@ -1,4 +1,5 @@
-//! Bugs that others published, one test each, as far as the operations that are built go.
+//! Bugs that other implementations published, one test each, for the operations that the engine
+//! has.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
@@ -31,7 +32,7 @@ impl Case {
         Word::private(self.guest.address(Page::Writable) + 4 * i)
     }
 
-    /// A waiter that is queued, on the heap.
+    /// Returns a queued waiter, on the heap.
     fn waiter(&self, word: Word, bits: u32) -> Pin<Box<WaitAsync<'_, Guest>>> {
         let mut waiter = Box::pin(self.engine.wait_async(&self.guest, word, 0, bits));
         assert!(poll(&mut waiter).is_pending());
@@ -119,7 +120,7 @@ fn gvisor_shared_futexes_are_spread_over_buckets() {
     let object = case.guest.address(Page::Object);
     let waiters: Vec<_> = (0..64).map(|i| case.waiter(Word::shared(object + 4 * i), ANY)).collect();
     let locked = case.engine.stats(&case.guest).locked;
-    // Words that nobody waits on: few share a bucket with one that is.
+    // Words without waiters: few of them share a bucket with a word that has one.
     for i in 64..1024 {
         assert_eq!(case.wake(Word::shared(object + 4 * i), 1, ANY), 0);
     }
@@ -196,7 +197,7 @@ fn wasmtime_7629_no_waiter_eats_anothers_notification() {
     assert_eq!(case.wake(case.word(0), 1, ANY), 1);
     assert!(poll(&mut second).is_pending());
     assert_eq!(poll(first.as_mut().unwrap()), WOKEN);
-    // Having said so, it passes nothing on.
+    // A future that has reported its wake passes nothing on.
     first = None;
     assert!(first.is_none() && poll(&mut second).is_pending());
     assert_eq!(case.wake(case.word(0), 1, ANY), 1);

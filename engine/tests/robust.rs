@@ -17,7 +17,8 @@ const ANY: u32 = u32::MAX;
 const ME: u32 = 77;
 const OFFSET: u64 = 8;
 
-/// Where the head is; entry i is 16 bytes from 64 on, its word 8 behind.
+/// The address of the head; entry i lies 64 + 16 * i bytes after `BASE`, and its word 8 bytes after
+/// that.
 const HEAD: u64 = BASE;
 
 fn entry(i: usize) -> u64 {
@@ -36,7 +37,7 @@ struct Case {
 type Waiting<'a> = Pin<Box<WaitAsync<'a, Arena>>>;
 
 impl Case {
-    /// A list of so many locks that the thread holds.
+    /// Makes a list of `locks` locks that the thread holds.
     fn new(locks: usize) -> Case {
         let arena = Arena::new(64 + 4 * locks);
         for i in 0..locks {
@@ -166,7 +167,7 @@ fn a_page_that_is_missing_or_read_only_in_the_middle() {
 #[test]
 fn the_pending_lock_by_its_word() {
     for waiters in [0, WAITERS] {
-        // Given up: somebody may have to be woken, and nothing is written.
+        // Given up: a waiter may have to be woken, and nothing is written.
         for died in [0, DIED] {
             let case = Case::new(0);
             case.arena.set(lock(0), waiters | died);
@@ -175,14 +176,14 @@ fn the_pending_lock_by_its_word() {
             assert_eq!(case.exit(), RobustExit { woken: 1, ..RobustExit::default() });
             assert_eq!((poll(&mut waiter), case.arena.get(lock(0))), (WOKEN, waiters | died));
         }
-        // Another's.
+        // Another thread's lock.
         let case = Case::new(0);
         case.arena.set(lock(0), waiters | 5);
         case.pending(entry(0));
         let mut waiter = case.waiter(Word::shared(lock(0)));
         assert_eq!(case.exit(), RobustExit::default());
         assert!(poll(&mut waiter).is_pending() && case.arena.get(lock(0)) == waiters | 5);
-        // The dying thread's; also where the list has it too: once.
+        // The dying thread's lock, also where the list has it too: marked once.
         for locks in [0, 1] {
             let case = Case::new(locks);
             case.arena.set(lock(0), waiters | ME);
@@ -224,7 +225,7 @@ fn gvisor_an_owner_whose_number_has_bit_7_wakes_its_shared_waiters() {
 #[test]
 fn asterinas_2515_the_walk_goes_past_the_first_entry_and_the_head_is_no_lock() {
     let case = Case::new(4);
-    // What a head taken for an entry would have for its lock: the offset's low half.
+    // What a head that is taken for an entry would have as its lock: the offset's low half.
     case.arena.put(HEAD + 8, OFFSET);
     assert_eq!(case.exit().marked, 4);
     assert_eq!(case.arena.get(HEAD + 8), OFFSET as u32);
@@ -245,7 +246,7 @@ fn starryos_494_a_lock_that_another_owns_is_left_alone() {
 #[test]
 fn the_next_entry_is_read_before_the_lock_is_given_up() {
     let case = Case::new(5);
-    // Whoever gets the lock frees its memory.
+    // The thread that gets the lock frees its memory.
     let free = |arena: &Arena, word: u64| arena.put(word - OFFSET, 0xdead_beef);
     *case.arena.after.borrow_mut() = Some(Box::new(free));
     assert_eq!(case.exit(), RobustExit { entries: 5, marked: 5, woken: 0, end: WalkEnd::Whole });
@@ -253,7 +254,7 @@ fn the_next_entry_is_read_before_the_lock_is_given_up() {
 
 #[test]
 fn words_that_change_meanwhile() {
-    // The waiters bit is set between the look and the exchange: kept, and told.
+    // The waiters bit is set between the load and the exchange: it is kept, and a waiter is woken.
     let case = Case::new(1);
     let set = |arena: &Arena, word: u64| arena.set(word, ME | WAITERS);
     *case.arena.before.borrow_mut() = Some(Box::new(set));
@@ -289,7 +290,7 @@ fn any_memory_ends_in_a_report_and_touches_no_lock_of_others() {
                 },
             );
         }
-        // One time in two something that looks like a list.
+        // Half of the cases, by chance, look like a list.
         if random() & 1 == 0 {
             case.arena.put(HEAD + 8, [OFFSET, OFFSET.wrapping_neg(), 4, 0][random() as usize & 3]);
             (0..30).for_each(|i| case.arena.put(entry(2 * i), entry(2 * (random() as usize % 31)) | random() & 1));
@@ -323,7 +324,7 @@ fn setting_and_asking_for_the_head() {
     assert_eq!(errnos, [Some(-1), Some(-3), Some(-3), Some(0)]);
     assert_eq!(call(274, [0, 8, length, 0, 0, 0]), Some(-14));
     assert_eq!(call(202, [BASE, 1, 0, 0, 0, 0]), None);
-    // No head can be too bad to be walked.
+    // No head is too bad to be walked.
     assert_eq!(case.exit().end, WalkEnd::Fault);
 }
 

@@ -17,7 +17,7 @@ use leeward_engine::{Config, Engine, Errno, Heap, RobustExit, Wait, WalkEnd, Wor
 const ME: u32 = 77;
 const HEAD: u64 = BASE;
 
-/// Entry i, whose word is 4 bytes behind.
+/// Returns the address of entry i, whose word is 4 bytes after it.
 fn entry(i: usize) -> u64 {
     BASE + 64 + 8 * i as u64
 }
@@ -32,7 +32,7 @@ struct Case {
 }
 
 impl Case {
-    /// A list of so many locks that the thread holds.
+    /// Makes a list of `locks` locks that the thread holds.
     fn new(locks: usize) -> Case {
         let arena = Arena::new(64 + 2 * locks);
         let mut from = HEAD;
@@ -64,7 +64,7 @@ fn a_list_with_an_inheriting_lock_another_ones_and_a_pending_one() {
         case.arena.set(lock(i), ME | WAITERS);
     }
     case.arena.set(lock(2), 78);
-    // The pending one is in the list too: once, and last.
+    // The pending entry is in the list too: marked once, and last.
     case.arena.set(HEAD + 8, entry(3) as u32);
     let mut waiter = pin!(case.engine.wait_async(&case.arena, Word::shared(lock(3)), ME | WAITERS, 1));
     assert!(waiter.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -72,7 +72,7 @@ fn a_list_with_an_inheriting_lock_another_ones_and_a_pending_one() {
     assert_eq!(waiter.poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(Wait::Woken)));
     let words: Vec<_> = (0..5).map(|i| case.arena.get(lock(i))).collect();
     assert_eq!(words, [DIED | WAITERS, DIED | WAITERS, 78, DIED | WAITERS, DIED]);
-    // It is forgotten.
+    // The head is forgotten.
     assert_eq!(case.exit(), RobustExit::default());
 }
 
@@ -113,7 +113,7 @@ fn setting_and_asking_for_the_head() {
     for wrong in [0, 8, 24] {
         assert_eq!(case.call(311, [BASE, wrong, 0, 0, 0, 0]), Some(Errno::EINVAL.answer()));
     }
-    // Upper halves mean nothing.
+    // The upper halves of arguments are ignored.
     let high = 7 << 32;
     assert_eq!(case.call(311, [0x5000 | high, 12 | high, 0, 0, 0, 0]), Some(0));
     let (head, length) = (BASE + 32, BASE + 40);
@@ -126,7 +126,7 @@ fn setting_and_asking_for_the_head() {
     assert_eq!(errnos, [Errno::EPERM, Errno::ESRCH, Errno::ESRCH].map(|errno| Some(errno.answer())));
     assert_eq!(case.call(312, [0, 8, length, 0, 0, 0]), Some(Errno::EFAULT.answer()));
     assert_eq!(case.call(422, [0; 6]), None);
-    // A host that serves no such programs.
+    // A host that serves no 32-bit programs.
     case.arena.compat_head.set(None);
     assert_eq!(case.call(311, [BASE, 12, 0, 0, 0, 0]), Some(Errno::ENOSYS.answer()));
     assert_eq!(case.call(312, [0, head, length, 0, 0, 0]), Some(Errno::ENOSYS.answer()));

@@ -1,4 +1,4 @@
-//! The walk of a robust list where a callback panics: who waits for a lock that was marked is
+//! The walk of a robust list where a callback panics: the waiters of locks that were marked are
 //! woken.
 
 #![cfg(target_os = "linux")]
@@ -19,7 +19,7 @@ use arena::{Arena, BASE};
 use leeward_engine::abi::{FUTEX_OWNER_DIED as DIED, FUTEX_WAITERS as WAITERS};
 use leeward_engine::{Config, Engine, Heap, ROBUST_LIST_LIMIT, Word};
 
-/// More than are woken at a time.
+/// More locks than are woken at a time.
 const LOCKS: u64 = 20;
 const OFFSET: u64 = 16;
 
@@ -27,7 +27,7 @@ fn entry(i: u64) -> u64 {
     BASE + 256 + 32 * i
 }
 
-/// Counts; one of them panics.
+/// A waker that counts; one of them panics.
 struct Told {
     count: AtomicU32,
     panics: bool,
@@ -42,8 +42,8 @@ impl Wake for Told {
     }
 }
 
-/// Thread 77 ends with locks for each of which a future waits. The exchange with that number
-/// panics, or the waker.
+/// Ends thread 77 with locks for each of which a future waits. The exchange with the number
+/// `exchange` panics, or the waker with the number `waker`.
 fn dies_with(exchange: Option<u32>, waker: Option<u64>) {
     let engine = Engine::new(Config::for_processors(1, 3), Heap).unwrap();
     let host = Arena::new(1024);

@@ -19,7 +19,7 @@ use leeward_engine::{
     Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, SharedKey, Space, Word,
 };
 
-/// Locks can be taken so often.
+/// A host whose locks can be taken a limited number of times.
 struct Worn {
     space: Space<Worn>,
     locks: Cell<u32>,
@@ -49,7 +49,7 @@ impl Host for Worn {
     }
 }
 
-/// Runs `what` in a child of this test, which must be aborted by it.
+/// Runs `what` in a child of this test; the child must abort.
 fn aborts(test: &str, what: impl FnOnce(&Engine<Worn>, &Worn)) {
     const CHILD: &str = "LEEWARD_SECOND_PANIC";
     if std::env::var_os(CHILD).is_some() {

@@ -7,15 +7,16 @@ use leeward_engine::simulation::{Bank, End, Machine, Page, Setup, Spawn, Start, 
 use leeward_engine::{Access, Config, Deadline, Engine, Errno, Host, Wait, Word};
 
 const ANY: u32 = u32::MAX;
-/// A word of the page that two spaces share.
+/// The address of a word in the page that two spaces share.
 const LOCK: u64 = 0;
 const COUNT: u64 = 4;
-/// Of the page that is a space's own, and of one that may not be written.
+/// An address in the page that is a space's own.
 const OWN: u64 = 32;
+/// An address in a page that may not be written.
 const FIXED: u64 = 64;
 const MISSING: u64 = 96;
 
-/// An access that asks for the page where it is not there.
+/// Makes an access, and asks for the page where it is missing.
 fn patient<T>(thread: &Thread, address: u64, access: impl Fn() -> Result<T, leeward_engine::Fault>) -> T {
     loop {
         match access() {
@@ -29,7 +30,7 @@ fn exchange(thread: &Thread, address: u64, old: u32, new: u32) -> u32 {
     patient(thread, address, || thread.compare_exchange(address, old, new))
 }
 
-/// Three-state lock: 0 free, 1 taken, 2 taken and perhaps waited for.
+/// Takes a three-state lock: 0 free, 1 taken, 2 taken and perhaps waited for.
 fn lock(engine: &Engine<Thread>, thread: &Thread, word: Word) {
     let mut was = exchange(thread, word.address, 0, 1);
     while was != 0 {
@@ -47,7 +48,8 @@ fn unlock(engine: &Engine<Thread>, thread: &Thread, word: Word) {
     }
 }
 
-/// Five threads of two spaces on three processors of two nodes; each adds 3 under a shared lock.
+/// Makes a machine on which five threads of two spaces, on three processors of two nodes, each add
+/// 3 under a shared lock.
 fn contended(wake: bool) -> Machine {
     let mut setup = Setup::new(&[Start::Runs(0), Start::Lazy(1), Start::Idle]);
     setup.bank = Bank::new(2);
@@ -104,7 +106,7 @@ fn a_seed_is_a_schedule_and_a_schedule_can_be_replayed() {
     assert_eq!((again.results, again.schedule), (first.results, first.schedule));
 }
 
-/// One thread that does this.
+/// Runs one thread that does this.
 fn alone(program: impl Fn(&Engine<Thread>, &Thread) -> u64 + Send + Sync + 'static) -> (Machine, Bank) {
     let mut setup = Setup::new(&[Start::Runs(0)]);
     setup.bank = Bank::new(3);

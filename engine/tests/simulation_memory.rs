@@ -19,7 +19,7 @@ enum Op {
 }
 use Op::{Fence, Get, Set};
 
-/// What was loaded, one hexadecimal digit each, behind a 1.
+/// Returns what was loaded, one hexadecimal digit each, after a 1.
 fn run(thread: &Thread, ops: &[Op]) -> u64 {
     ops.iter().fold(1, |sum, op| match *op {
         Get(word) => sum << 4 | u64::from(thread.get(word)),
@@ -34,7 +34,8 @@ fn run(thread: &Thread, ops: &[Op]) -> u64 {
     })
 }
 
-/// The models under which the threads may load that, and the words hold that in the end.
+/// Returns the models under which the threads may load `loads` while the words hold `end` in the
+/// end.
 fn seen(threads: &[&[Op]], loads: &[u64], end: &[(u64, u32)]) -> Vec<Model> {
     let shows = |model: &Model| {
         let start: Vec<Start> = (0..threads.len() as u8).map(Start::Runs).collect();

@@ -1,5 +1,5 @@
-//! Threads that spin before they sleep: one that is woken while it spins is told by its flag, and
-//! not unparked. And threads on which a handler of a signal ran before they slept, which compare
+//! Threads that spin before they sleep: one that is woken while it spins sees it by its flag, and
+//! is not unparked. And threads on which a handler of a signal ran before they slept, which compare
 //! their words again.
 
 #![allow(missing_docs)]
@@ -20,8 +20,8 @@ const ANY: u32 = u32::MAX;
 const HERE: Word = Word::private(64);
 const THERE: Word = Word::private(128);
 
-/// A wait in whose sleep, or spin, `others` happens each time; how it ended, and how many were
-/// unparked.
+/// Runs a wait in whose sleep, or spin, `others` happens each time; returns how it ended, and how
+/// many were unparked.
 fn wait(spins: bool, others: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Result<Wait, Errno>, u32) {
     let (engine, host) = case(spins, others);
     let end = engine.wait(&host, HERE, 0, ANY, None);
@@ -47,7 +47,7 @@ fn a_wake_of_who_spins_unparks_nobody() {
 
 #[test]
 fn a_wake_of_many_unparks_those_who_sleep() {
-    // Two wait in each other's sleep, and spin: the inner one is chosen last.
+    // Two wait in each other's sleep, and spin: the inner wait is chosen last.
     for (spins, unparked) in [(true, 0), (false, 2)] {
         let inner = move |engine: &Engine<Paged>, host: &Paged| {
             let same: *const Engine<Paged> = engine;
@@ -90,8 +90,8 @@ fn of_several_words_one_is_woken() {
     assert_eq!(engine.stats(&host).waiters, 0);
 }
 
-/// A wait in whose first sleep a handler of a signal runs, after which the host asks for the word
-/// to be compared again; how it ended.
+/// Runs a wait in whose first sleep a handler of a signal runs, after which the host asks for the
+/// word to be compared again; returns how it ended.
 fn interrupted(handler: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Rc<Engine<Paged>>, Paged) {
     let (engine, host) = case(false, handler);
     host.ends.borrow_mut().push_back(ParkEnd::Recheck);
@@ -138,7 +138,7 @@ fn a_wake_of_the_handlers_counts_before_the_change() {
     assert_eq!(waiters(&engine, &host), 0);
 }
 
-/// A requeue counted it: it may not be gone when the word that it was moved to is woken.
+/// A requeue counted the waiter: it must not be gone when the word that it was moved to is woken.
 #[test]
 fn a_waiter_that_was_moved_does_not_recheck_its_first_word() {
     let change_and_move = |engine: &Engine<Paged>, host: &Paged| {
@@ -170,7 +170,7 @@ fn a_word_that_cannot_be_read_any_more_ends_the_wait() {
 #[test]
 fn who_spun_in_vain_may_go_and_may_be_unparked() {
     assert_eq!(wait(true, |_, _| {}), (Ok(Wait::TimedOut), 0));
-    // The spin is over, by a panic: the wait is left, and nobody is woken.
+    // The spin ends by a panic: the wait is left, and no waiter is woken.
     let (engine, host) = case(true, |_, _| panic!("host: a spin that panics"));
     let panicked = catch_unwind(AssertUnwindSafe(|| engine.wait(&host, HERE, 0, ANY, None)));
     assert!(panicked.is_err());

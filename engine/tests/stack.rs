@@ -18,12 +18,12 @@ use leeward_engine::{
     Arithmetic, Clock, Comparison, Deadline, LockPi, MOST_WORDS, Wait, WaitAny, WaitEntry, WakeOp, Word,
 };
 
-/// What the documentation says, in bytes.
+/// How many bytes the documentation states.
 const SAID: usize = 2400;
-/// An operation's frames in a build that is not optimized as much.
+/// A bound for an operation's frames in a build that is not optimized as much.
 const MOST: usize = 2 * SAID;
 
-/// A thread's stack, painted.
+/// The size of a painted stack.
 const STACK: usize = 256 << 10;
 const PAINT: u64 = 0x5ca1_ab1e_0ddb_a11d;
 
@@ -39,7 +39,7 @@ extern "C" fn start(operation: *mut c_void) -> *mut c_void {
     null_mut()
 }
 
-/// How many bytes below its caller's frame an operation writes.
+/// Returns how many bytes below its caller's frame an operation writes.
 fn depth(operation: fn()) -> usize {
     let mut stack = vec![PAINT; STACK / 8];
     let mut attributes = MaybeUninit::uninit();
@@ -57,7 +57,7 @@ fn depth(operation: fn()) -> usize {
     let thread = unsafe { thread.assume_init() };
     // SAFETY: not joined yet.
     assert_eq!(unsafe { libc::pthread_join(thread, null_mut()) }, 0);
-    // What the thread did to it the compiler does not know.
+    // The compiler does not know what the thread did to it.
     let bottom = std::hint::black_box(&stack).iter().position(|word| *word != PAINT).unwrap();
     TOP.load(Ordering::SeqCst) - (stack.as_ptr().addr() + 8 * bottom)
 }

@@ -13,7 +13,7 @@ fn in_microseconds(length: u64) -> Option<Deadline> {
     Some(Deadline { clock: Clock::Monotonic, at: now(Clock::Monotonic) + 1000 * length })
 }
 
-/// The textbook's: 0 free, 1 taken, 2 taken and somebody may wait.
+/// The textbook lock: 0 free, 1 taken, 2 taken and a thread may wait.
 struct Lock<'a>(&'a ParkingLot, AtomicU32);
 
 impl Lock<'_> {
@@ -46,7 +46,7 @@ fn a_lock_excludes_while_waiters_time_out_and_the_table_grows() {
             threads.spawn(move || {
                 for round in 0..ROUNDS {
                     let (lock, count) = &locks[round % locks.len()];
-                    // Some wait for as long as it takes.
+                    // Some threads wait without a limit.
                     lock.lock([0, 1, 50][i % 3]);
                     let seen = count.load(Ordering::Relaxed);
                     if round % 64 == 0 {
@@ -64,7 +64,7 @@ fn a_lock_excludes_while_waiters_time_out_and_the_table_grows() {
                 std::thread::yield_now();
                 engine.reserve(process, threads);
             }
-            // Put off by who is at it already.
+            // Deferred to the thread that is resizing already.
             while lot.stats().buckets < 16384 {
                 engine.reserve(process, 4096);
                 std::thread::yield_now();
@@ -92,7 +92,7 @@ fn a_condition_whose_waiters_are_moved_to_the_lock_loses_none() {
                     while phase.load(Ordering::Relaxed) < round {
                         let seen = condition.load(Ordering::Relaxed);
                         lock.unlock();
-                        // Some give up, perhaps when they were moved.
+                        // Some waiters give up, perhaps after they were moved.
                         let until = if round % 3 == 0 { in_microseconds(20) } else { None };
                         lot.wait(&condition, seen, until);
                         lock.lock_moved(0);
@@ -106,7 +106,7 @@ fn a_condition_whose_waiters_are_moved_to_the_lock_loses_none() {
             lock.lock(0);
             phase.store(round, Ordering::Relaxed);
             let value = condition.fetch_add(1, Ordering::Relaxed) + 1;
-            // The moved are woken by the unlock.
+            // The unlock wakes the moved waiters.
             lock.1.store(2, Ordering::Relaxed);
             assert!(matches!(lot.requeue(&condition, value, 1, &lock.1, u32::MAX >> 1), Requeue::Done(_)));
             lock.unlock();

@@ -1,7 +1,7 @@
-//! The engine beside the kernel, with threads that wait: who is woken by each call, what the call
-//! and the waits answer.
+//! The engine beside the kernel, with threads that wait: which of them each call wakes, and what the
+//! call and the waits answer.
 //!
-//! How many there are, and what Linux leaves unspecified, is told in `differential.rs`.
+//! `differential.rs` says how many scripts there are, and what Linux leaves unspecified.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
@@ -21,10 +21,10 @@ const WORDS: u64 = 4;
 const CALLS: usize = 5;
 const PRIVATE: u64 = 128;
 
-/// A script: who waits where, then what is called.
+/// A script: which threads wait where, then what is called.
 #[derive(Clone, Debug)]
 struct Waits {
-    /// Word and bitset.
+    /// The word and the bitset of each wait.
     waits: Vec<(u64, u32)>,
     calls: Vec<Call>,
     shared: bool,
@@ -95,7 +95,7 @@ impl Waits {
         guest.address(if self.shared { Page::Object } else { Page::Writable }) + 4 * word
     }
 
-    /// Runs it; what is to be the same, line by line.
+    /// Runs the script; returns what must be the same, line by line.
     fn run(&self, guest: &Guest, ask: impl Fn([u64; 6]) -> i64 + Sync) -> Vec<String> {
         let mut lines = Vec::new();
         for word in 0..WORDS {
@@ -104,7 +104,7 @@ impl Waits {
         let waiters: Vec<_> = self.waits.iter().map(|_| Waiter::default()).collect();
         std::thread::scope(|threads| {
             for (waiter, (word, bits)) in waiters.iter().zip(&self.waits) {
-                // Waiters of objects come by the other mapping.
+                // Waiters of objects use the other mapping.
                 let page = if self.shared { Page::Alias } else { Page::Writable };
                 let flag = if self.shared { 0 } else { PRIVATE };
                 let wait = [guest.address(page) + 4 * word, 9 | flag, 0, 0, 0, u64::from(*bits)];
@@ -128,7 +128,7 @@ impl Waits {
     }
 }
 
-/// Who still waits, when everybody has settled.
+/// Returns the waiters that still wait, when all have settled.
 fn left(waiters: &[Waiter]) -> Vec<usize> {
     (0..waiters.len()).filter(|&i| waiters[i].settled().is_none()).collect()
 }

@@ -116,8 +116,8 @@ fn wakes_and_waits_count_the_same() {
             let (case, told, running) = (&case, &told, &running);
             threads.spawn(move || {
                 for round in 0..1500 {
-                    // One word each that nobody wakes, and the one that is woken once for each
-                    // waiter.
+                    // One word for each waiter that is never woken, and the one that is woken once
+                    // for each of them.
                     let ended = if i == 0 {
                         case.engine.wait(&case.guest, case.word(0), 0, ANY, soon(round % 7)) == Ok(Wait::Woken)
                     } else {

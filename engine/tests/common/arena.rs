@@ -1,5 +1,5 @@
-//! A host whose memory is a vector of words at made-up addresses: large lists, pages that are
-//! missing, others that meddle.
+//! A host whose memory is a vector of words at made-up addresses: large lists, missing pages, and
+//! other threads that meddle.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -21,12 +21,12 @@ pub struct Arena {
     words: Vec<AtomicU32>,
     pub thread: Cell<u32>,
     pub head: Cell<Address>,
-    /// Nothing: no 32-bit programs are served.
+    /// The head of the 32-bit list; `None`: no 32-bit programs are served.
     pub compat_head: Cell<Option<Address>>,
-    /// Pages (addresses / 4096) that are not there, and that may only be read.
+    /// Pages (addresses / 4096) that are missing, and pages that may only be read.
     pub missing: RefCell<HashSet<u64>>,
     pub read_only: RefCell<HashSet<u64>>,
-    /// What others do when a word was exchanged, or is about to be.
+    /// What other threads do when a word was exchanged, or is about to be.
     pub after: RefCell<Option<Meddler>>,
     pub before: RefCell<Option<Meddler>>,
     pub unlock: Cell<bool>,
@@ -66,7 +66,7 @@ impl Arena {
         self.word(address, Access::Read).unwrap().store(value, Ordering::Relaxed);
     }
 
-    /// A number of 64 bits.
+    /// Stores a number of 64 bits.
     pub fn put(&self, address: Address, value: u64) {
         self.set(address, value as u32);
         self.set(address + 4, (value >> 32) as u32);

@@ -1,5 +1,5 @@
-//! A busy machine without the luck of one: this program's `sched_yield` takes as long as a test
-//! says, and counts. The standard library calls it instead of libc's.
+//! A busy machine without its luck: this program's `sched_yield`, which the standard library calls
+//! instead of libc's, takes as long as a test says, and counts its calls.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -9,11 +9,11 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Nanoseconds that a yield takes.
+/// How many nanoseconds a yield takes.
 static LENGTH: AtomicU64 = AtomicU64::new(0);
 
 std::thread_local! {
-    /// The calling thread's yields.
+    /// How often the calling thread has yielded.
     static YIELDS: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -28,13 +28,13 @@ extern "C" fn sched_yield() -> c_int {
     0
 }
 
-/// From now on others have the processor for this long whenever a thread yields; zero: nobody else
-/// wants it.
+/// Makes every yield take `length` from now on, as if other threads had the processor that long;
+/// zero: no other thread wants it.
 pub fn yields_take(length: Duration) {
     LENGTH.store(length.as_nanos() as u64, Ordering::Relaxed);
 }
 
-/// How often the calling thread yields in `body`.
+/// Returns how often the calling thread yields in `body`.
 pub fn yields_of(body: impl FnOnce()) -> u32 {
     let before = YIELDS.get();
     body();

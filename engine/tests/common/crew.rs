@@ -1,5 +1,5 @@
-//! Threads with priorities on made-up memory: who sleeps, who is lent what, and when a time is up
-//! is the test's to see and to say.
+//! Threads with priorities on made-up memory: the test sees which thread sleeps and what each is
+//! lent, and says when a time is up.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -15,12 +15,12 @@ use leeward_engine::{
     Priority, SharedKey, Space, Thread,
 };
 
-/// A time that comes when the test says so.
+/// A deadline that comes when the test says so.
 pub const LATER: Option<Deadline> = Some(Deadline { clock: Clock::Monotonic, at: 1 });
 /// How long a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How a thread's sleep is to end.
+/// The ways in which a test ends a thread's sleep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     Time,
@@ -48,16 +48,17 @@ pub struct World {
     space: Space<Member>,
     words: Vec<AtomicU32>,
     states: Mutex<States>,
-    /// Something to see for the test; something to see for a thread.
+    /// Signalled when there is something for the test to see.
     changed: Condvar,
+    /// Signalled, for each thread, when there is something for it to see.
     told: Vec<Condvar>,
 }
 
-/// A thread's host: any thread may speak for it.
+/// The host of one thread; any thread may speak for it.
 pub struct Member {
     world: Arc<World>,
     number: u32,
-    /// Locks of the engine that it holds.
+    /// How many locks of the engine it holds.
     locks: AtomicI32,
 }
 
@@ -77,12 +78,13 @@ impl Crew {
         Crew { world: Arc::new(world), engine: Arc::new(engine) }
     }
 
-    /// Another world with the same engine, whose space breaks a rule: it has the same number.
+    /// Returns another world with the same engine, whose space breaks a rule: it has the same
+    /// number.
     pub fn with_another_space(&self) -> Crew {
         Crew { engine: self.engine.clone(), ..Crew::new() }
     }
 
-    /// The same world with another engine, which breaks a rule: its space is the same.
+    /// Returns the same world with another engine, which breaks a rule: its space is the same.
     pub fn with_another_engine(&self) -> Crew {
         Crew { world: self.world.clone(), ..Crew::new() }
     }
@@ -95,7 +97,7 @@ impl Crew {
         self.world.states.lock().unwrap()
     }
 
-    /// Runs something as a thread, which is to fall asleep; returns when it does.
+    /// Runs `what` as a thread that falls asleep; returns when it sleeps.
     pub fn sleeper<T: Send + 'static>(
         &self,
         number: u32,
@@ -108,7 +110,7 @@ impl Crew {
         thread
     }
 
-    /// A thread's call that need not sleep: if it does, its time is up.
+    /// Makes a thread's call that need not sleep: if it does, its time is up.
     pub fn at_once<T>(&self, number: u32, what: impl FnOnce(&Engine<Member>, &Member) -> T) -> T {
         self.states().ends.insert(number, End::Time);
         let answer = what(&self.engine, &self.member(number));
@@ -116,7 +118,7 @@ impl Crew {
         answer
     }
 
-    /// Waits until something is so.
+    /// Waits until `what` holds.
     fn until(&self, what: impl Fn(&States) -> bool) {
         let states = self.states();
         let (_states, late) = self.world.changed.wait_timeout_while(states, PATIENCE, |states| !what(states)).unwrap();
@@ -135,7 +137,7 @@ impl Crew {
         }
     }
 
-    /// A handler ran on a thread, which sleeps again.
+    /// Lets a handler run on a thread, which sleeps again afterwards.
     pub fn handle(&self, number: u32) {
         self.end(number, End::Handled);
         self.until(|states| !states.ends.contains_key(&number) && states.parked.contains(&number));
@@ -150,17 +152,17 @@ impl Crew {
         self.states().own.insert(number, priority);
     }
 
-    /// What a thread is lent.
+    /// Returns what a thread is lent.
     pub fn lent(&self, number: u32) -> Option<u32> {
         self.states().lent.get(&number).copied()
     }
 
-    /// The next time that a thread calls this, it panics.
+    /// Makes the next call of the method `what` panic.
     pub fn panic_in(&self, what: &'static str) {
         self.states().panics = Some(what);
     }
 
-    /// What a number names from now on.
+    /// Sets what a number names from now on.
     pub fn set_owner(&self, number: u32, owner: Owner) {
         self.states().owners.insert(number, owner);
     }
@@ -173,7 +175,7 @@ impl Crew {
         self.world.words[address as usize / 4].store(value, Ordering::SeqCst);
     }
 
-    /// The word's page is not there until it is asked for; or never again.
+    /// Takes the word's page away until it is asked for, or for ever.
     pub fn take_away(&self, address: Address, for_ever: bool) {
         let mut states = self.states();
         states.missing.insert(address);
@@ -186,7 +188,7 @@ impl Crew {
         self.states().missing.contains(&address)
     }
 
-    /// Those in the space's own table.
+    /// Counts the waiters in the space's own table.
     pub fn own_waiters(&self) -> u64 {
         self.world.space.stats(&self.member(1)).waiters
     }
@@ -202,7 +204,7 @@ impl Member {
         self.world.states.lock().unwrap()
     }
 
-    /// What may sleep is called with no lock held.
+    /// Asserts that no lock is held, where the host may sleep.
     fn may_sleep(&self) {
         assert_eq!(self.locks.load(Ordering::SeqCst), 0, "a lock is held");
     }

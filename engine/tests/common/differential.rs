@@ -1,6 +1,5 @@
-//! What the tests beside the kernel have in common: choices from a seed, how many scripts there
-//! are, how one that does not agree is made short and printed, and threads of which it is known
-//! whether they sleep.
+//! What the tests beside the kernel have in common: choices from a seed, the number of scripts,
+//! shortening and printing a script that does not agree, and threads that are known to sleep.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -10,7 +9,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-/// splitmix64.
+/// A generator of random numbers: splitmix64.
 pub struct Random(pub u64);
 
 impl Random {
@@ -43,24 +42,25 @@ fn setting(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-/// The scripts' seeds: `LEEWARD_SEQUENCES` of them (`usual` without), from `LEEWARD_SEED` (1) on.
+/// Returns the scripts' seeds: `LEEWARD_SEQUENCES` of them (`usual` without), from `LEEWARD_SEED`
+/// (1) on.
 pub fn seeds(usual: u64) -> std::ops::Range<u64> {
     let first = setting("LEEWARD_SEED", 1);
     first..first + setting("LEEWARD_SEQUENCES", usual)
 }
 
-/// Tells what agreed; also where the tests' output is kept back.
+/// Prints what agreed, also where the tests' output is kept back.
 pub fn summary(line: &str) {
     _ = writeln!(std::io::stderr(), "  beside the kernel: {line}");
 }
 
-/// What is run on the kernel and on the engine.
+/// A script that is run on the kernel and on the engine.
 pub trait Script: Clone + Debug {
-    /// The same with something left out, each in turn.
+    /// Returns the scripts that are this one with one part left out, each in turn.
     fn shorter(&self) -> Vec<Self>;
 }
 
-/// A list's parts, one left out each time.
+/// Returns the lists that are this one with one element left out, each in turn.
 pub fn without_one<T: Clone>(list: &[T]) -> impl Iterator<Item = Vec<T>> + '_ {
     (0..list.len()).map(|i| {
         let mut fewer = list.to_vec();
@@ -86,7 +86,7 @@ pub fn agree<S: Script>(seed: u64, script: &S, differs: impl Fn(&S) -> Option<St
     panic!("seed {seed}: {why}\nby this script:\n{script:x?}");
 }
 
-/// Two runs, line by line: where they differ.
+/// Returns the first difference of two runs, line by line.
 pub fn difference(theirs: &[String], ours: &[String]) -> Option<String> {
     let lines = || {
         theirs.iter().zip(ours).map(|(theirs, ours)| {
@@ -96,14 +96,14 @@ pub fn difference(theirs: &[String], ours: &[String]) -> Option<String> {
     (theirs != ours).then(|| format!("the answers differ\n{}", lines().collect::<Vec<_>>().join("\n")))
 }
 
-/// A sleep of a thread's, by how often the thread had gone to sleep: if two looks find the same, it
-/// has not run between them.
+/// One sleep of a thread, identified by how often the thread had gone to sleep: if two checks find
+/// the same number, it has not run between them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sleep(u64);
 
-/// The thread's sleep, if it sleeps in a wait of a test's, or in a host's park. Not so if it sleeps
-/// in the kernel on the way there (for its memory map: that sleep is not interruptible), or in a
-/// lock of the allocator or of std (a futex that holds 2).
+/// Returns the thread's sleep, if it sleeps in a wait of a test's, or in a host's park. `None` if
+/// it sleeps in the kernel on the way there (for its memory map: that sleep is not interruptible),
+/// or in a lock of the allocator or of std (a futex that holds 2).
 pub fn sleep_in_a_wait(thread: i32) -> Option<Sleep> {
     let look = |file| std::fs::read_to_string(format!("/proc/self/task/{thread}/{file}")).unwrap_or_default();
     let sleeps = || {
@@ -125,9 +125,9 @@ pub fn sleep_in_a_wait(thread: i32) -> Option<Sleep> {
 }
 
 /// Returns true if a thread of this process sleeps in a futex call without a time after which it
-/// would look again soon.
+/// would soon check again.
 pub fn sleeps_for_good(thread: i32) -> bool {
-    // What the call's argument leads to is the time only as long as it is the same sleep.
+    // The call's argument leads to the time only as long as it is the same sleep.
     let before = sleep_in_a_wait(thread);
     before.is_some() && has_no_time(thread) && sleep_in_a_wait(thread) == before
 }
@@ -145,7 +145,7 @@ fn has_no_time(thread: i32) -> bool {
 }
 
 const NONE: i64 = i64::MIN;
-/// Calls in which a thread sleeps: futex, and futex2's waits.
+/// The calls in which a thread sleeps: futex, and futex2's waits.
 const SLEEPS: [i64; 3] = [libc::SYS_futex, 449, 455];
 
 /// A thread that waits, and its answer.
@@ -161,24 +161,24 @@ impl Default for Waiter {
 }
 
 impl Waiter {
-    /// On its own thread.
+    /// Makes the wait on this thread.
     pub fn run(&self, wait: impl FnOnce() -> i64) {
         // SAFETY: no arguments.
         self.thread.store(unsafe { libc::gettid() }, Ordering::SeqCst);
         self.answer.store(wait(), Ordering::SeqCst);
     }
 
-    /// Its thread's id, once it runs.
+    /// Returns the id of the waiter's thread, once it runs.
     pub fn thread(&self) -> i32 {
         self.thread.load(Ordering::SeqCst)
     }
 
-    /// Its answer, if it has one.
+    /// Returns the answer, if there is one.
     pub fn answer(&self) -> Option<i64> {
         Some(self.answer.load(Ordering::SeqCst)).filter(|answer| *answer != NONE)
     }
 
-    /// Its answer, or nothing if it sleeps; waits for either.
+    /// Waits until there is an answer or the thread sleeps; returns the answer, or `None`.
     #[track_caller]
     pub fn settled(&self) -> Option<i64> {
         let start = Instant::now();
@@ -187,7 +187,7 @@ impl Waiter {
                 return Some(answer);
             }
             let sleep = sleep_in_a_wait(self.thread());
-            // Between the two looks it may have got its answer, and sleep at its end.
+            // Between the two checks it may have got its answer, and sleep at its end.
             if sleep.is_some() && self.answer().is_none() {
                 return None;
             }

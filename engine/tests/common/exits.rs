@@ -1,4 +1,4 @@
-//! Threads that tell their exit and stay, and threads with a number of the test's choice.
+//! Threads that report their exit and run on, and threads with a number of the test's choice.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -8,7 +8,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use crate::realtime::me;
 
-/// A thread that has done something and stays until it is let go.
+/// A thread that has done something and stays until the test lets it go.
 pub struct Stayer<'scope> {
     pub number: u32,
     leave: mpsc::Sender<()>,
@@ -16,14 +16,14 @@ pub struct Stayer<'scope> {
 }
 
 impl Stayer<'_> {
-    /// Lets it end; it has when this returns, as far as the standard library knows.
+    /// Lets the thread end; it has ended when this returns, as far as the standard library knows.
     pub fn let_go(self) {
         drop(self.leave);
         self.thread.join().unwrap();
     }
 }
 
-/// Runs `first` on a new thread, which stays.
+/// Runs `first` on a new thread, which stays afterwards.
 pub fn stayer<'scope>(threads: &'scope Scope<'scope, '_>, first: impl FnOnce() + Send + 'scope) -> Stayer<'scope> {
     let (ready, is_ready) = mpsc::channel();
     let (leave, left) = mpsc::channel();
@@ -38,8 +38,8 @@ pub fn stayer<'scope>(threads: &'scope Scope<'scope, '_>, first: impl FnOnce() +
 
 const LAST_NUMBER: &str = "/proc/sys/kernel/ns_last_pid";
 
-/// The system's numbers begin anew behind one, until this goes: for as short as can be, since other
-/// programs get theirs there too.
+/// The system's thread numbers, rewound to begin after one, until this is dropped: for as short a
+/// time as possible, since other programs get their numbers there too.
 struct Rewound(String);
 
 impl Rewound {
@@ -56,9 +56,9 @@ impl Drop for Rewound {
     }
 }
 
-/// Runs something on a thread with that number, which is another's no more. `None`: this process
-/// may not choose numbers, which is said. No other test of the program should run beside it: the
-/// numbers of threads that ended a moment ago may be given again.
+/// Runs `what` on a thread with that number, which no other thread has any more. `None`: this
+/// process may not choose numbers, which is printed. No other test of the program should run beside
+/// it, since numbers of threads that ended a moment ago may be given again.
 pub fn with_number<T: Send>(number: u32, what: impl Fn() -> T + Sync) -> Option<T> {
     let start = std::time::Instant::now();
     while start.elapsed() < std::time::Duration::from_secs(10) {

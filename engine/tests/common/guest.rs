@@ -1,5 +1,5 @@
-//! A host with memory of which parts are missing, read-only, or mapped twice: the process's own
-//! pages, at their own addresses, so that the kernel can be asked the same.
+//! A host whose memory has missing, read-only and doubly mapped parts: the process's own pages at
+//! their own addresses, so that the kernel can be asked the same questions.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -16,17 +16,17 @@ use leeward_engine::{
 
 pub const PAGE: usize = 4096;
 
-/// A page of the arena, in their order.
+/// The pages of the arena, in their order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Page {
-    /// Anonymous.
+    /// An anonymous writable page.
     Writable,
-    /// Anonymous.
+    /// An anonymous read-only page.
     ReadOnly,
     Missing,
-    /// A shared memory object's first page,
+    /// The first page of a shared memory object.
     Object,
-    /// and the same once more.
+    /// The same page of that object, mapped once more.
     Alias,
 }
 
@@ -45,7 +45,7 @@ impl Guest {
         Guest::mapped(0)
     }
 
-    /// One whose addresses have 32 bits.
+    /// Makes a guest whose addresses have 32 bits.
     #[cfg(target_arch = "x86_64")]
     pub fn low() -> Guest {
         Guest::mapped(libc::MAP_32BIT)
@@ -69,7 +69,7 @@ impl Guest {
         assert_eq!(unsafe { libc::ftruncate(object, PAGE as libc::off_t) }, 0);
         for page in [Page::Object, Page::Alias] {
             let place = std::ptr::with_exposed_provenance_mut(guest.address(page) as usize);
-            // SAFETY: over a part of our mapping that nobody uses yet.
+            // SAFETY: over a part of our mapping that is not in use yet.
             let there = unsafe { libc::mmap(place, PAGE, both, libc::MAP_SHARED | libc::MAP_FIXED, object, 0) };
             assert_eq!(there, place);
         }
@@ -93,7 +93,7 @@ impl Guest {
 
     fn word(&self, address: Address) -> &AtomicU32 {
         let word = std::ptr::with_exposed_provenance_mut(address as usize);
-        // SAFETY: the callers have looked: a word of our pages, aligned.
+        // SAFETY: the callers have checked: a word of our pages, aligned.
         unsafe { AtomicU32::from_ptr(word) }
     }
 
@@ -104,27 +104,27 @@ impl Guest {
         }
     }
 
-    /// What a test writes into a writable word.
+    /// Writes a value into a writable word, as the test.
     pub fn store(&self, address: Address, value: u32) {
         self.word(address).store(value, Ordering::SeqCst);
     }
 
-    /// What a word that can be read holds.
+    /// Returns what a readable word holds.
     pub fn value(&self, address: Address) -> u32 {
         self.word(address).load(Ordering::SeqCst)
     }
 
-    /// The calling thread has begun; its number may have been another's.
+    /// Says that the calling thread has begun; its number may have been another thread's.
     pub fn begins(&self) {
         self.exiting.lock().unwrap().remove(&gettid());
     }
 
-    /// The calling thread is about to exit.
+    /// Says that the calling thread is about to exit.
     pub fn exits(&self) {
         self.exiting.lock().unwrap().insert(gettid());
     }
 
-    /// All of the memory that can be read.
+    /// Returns all of the memory that can be read.
     pub fn contents(&self) -> Vec<u32> {
         let pages = [Page::Writable, Page::ReadOnly, Page::Object];
         let words = |page| (0..PAGE as u64 / 4).map(move |i| self.address(page) + 4 * i);
@@ -139,7 +139,7 @@ impl Drop for Guest {
     }
 }
 
-/// A machine of one node.
+/// The answers of a machine with one node.
 impl Nodes for Guest {
     fn local(&self) -> u32 {
         0
@@ -194,8 +194,8 @@ impl Host for Guest {
         Parked::with(flag)
     }
     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
-        // A sleep with a deadline is ended by every signal, whatever its handler: without, the
-        // kernel would begin it again by itself.
+        // A sleep with a deadline is ended by every signal, whatever its handler is: without a
+        // deadline, the kernel would restart it by itself.
         let far = || Deadline { clock: Clock::Monotonic, at: parking::now(Clock::Monotonic) + (1 << 60) };
         let end = parking::park(flag, Some(until.unwrap_or_else(far)));
         self.rechecks.fetch_add(u32::from(end == ParkEnd::Recheck), Ordering::SeqCst);
@@ -218,13 +218,13 @@ impl Host for Guest {
     }
 }
 
-/// The calling thread's number.
+/// Returns the calling thread's number.
 pub fn gettid() -> u32 {
     // SAFETY: no arguments.
     unsafe { libc::gettid() as u32 }
 }
 
-/// Threads of this machine; nobody's priority is another's.
+/// The threads of this machine, all of one priority.
 impl Inheritance<Guest> for Guest {
     fn current(&self) -> Thread {
         Thread { id: u64::from(gettid()), number: gettid() }
@@ -250,12 +250,12 @@ impl Inheritance<Guest> for Guest {
     fn lend(&self, _: u64, _: Option<Priority>) {}
 }
 
-/// The kernel's answer to `futex`.
+/// Returns the kernel's answer to `futex`.
 pub fn kernel(arguments: [u64; 6]) -> i64 {
     system(libc::SYS_futex as u64, arguments)
 }
 
-/// The kernel's answer to a call by number.
+/// Returns the kernel's answer to a call by number.
 pub fn system(number: u64, arguments: [u64; 6]) -> i64 {
     let [a, b, c, d, e, f] = arguments;
     // SAFETY: futex calls, which write into our pages at most, where a word that is written is in
@@ -267,7 +267,7 @@ pub fn system(number: u64, arguments: [u64; 6]) -> i64 {
     -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap())
 }
 
-/// The kernel's answer to a call of a 32-bit program's, with three arguments.
+/// Returns the kernel's answer to a call of a 32-bit program with three arguments.
 #[cfg(target_arch = "x86_64")]
 pub fn compat_system(number: u64, [first, second, third, ..]: [u64; 6]) -> i64 {
     let answer: i32;
@@ -281,7 +281,7 @@ pub fn compat_system(number: u64, [first, second, third, ..]: [u64; 6]) -> i64 {
     i64::from(answer)
 }
 
-/// Whether the kernel serves 32-bit programs: a child tries, which dies of it if not.
+/// Returns true if the kernel serves 32-bit programs: a child makes a call, and dies of it if not.
 #[cfg(target_arch = "x86_64")]
 pub fn serves_compat() -> bool {
     // SAFETY: the child makes one call and ends.

@@ -1,4 +1,4 @@
-//! What a crew's members do to locks that inherit priorities.
+//! What the members of a crew do to locks with priority inheritance.
 
 // Each test program uses its part.
 #![allow(dead_code)]

@@ -1,4 +1,4 @@
-//! What several test programs need.
+//! Parts that several test programs use.
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,5 @@
-//! A host of one thread whose pages come when they are asked for, or not; that notices a lock where
-//! it may sleep; and in which others do something while a fault is served, or while the thread
-//! sleeps.
+//! A host of one thread whose pages come when they are asked for, or not. It notices a lock that is
+//! held where it may sleep, and runs something else while it serves a fault or sleeps.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -16,13 +15,13 @@ use leeward_engine::{
 
 pub const PAGE: Address = 4096;
 
-/// A page's state; its first words are there in any case, for the test.
+/// The states of a page; its first words are there in any case, for the test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Page {
     There,
-    /// Comes when it is asked for, and goes so many times more before it stays.
+    /// The page comes when it is asked for, and goes away this many times more before it stays.
     Late(u32),
-    /// Comes when it is asked for, to be read.
+    /// The page comes when it is asked for, to be read only.
     LateReadOnly,
     ReadOnly,
     Never,
@@ -35,19 +34,19 @@ type Others = Box<dyn FnMut(&Paged, Address)>;
 pub struct Paged {
     space: Space<Paged>,
     pages: Vec<(Cell<Page>, Vec<Cell<u32>>)>,
-    /// Locks that are held.
+    /// How many locks are held.
     pub locks: Arc<AtomicI32>,
-    /// Faults that were served, or not.
+    /// How many faults the host was asked to serve.
     pub faults: Cell<u32>,
-    /// Happens while the next fault is served, once.
+    /// What happens while the next fault is served, once.
     pub serving: RefCell<Option<Others>>,
-    /// Happens in the next sleep, once.
+    /// What happens in the next sleep, once.
     pub sleep: RefCell<Option<Others>>,
-    /// How the next sleeps end, the first one first; then by time.
+    /// How the next sleeps end, the first one first; later ones end by time.
     pub ends: RefCell<VecDeque<ParkEnd>>,
-    /// That sleep is none: the thread spins.
+    /// True if the thread spins instead of sleeping.
     pub spins: Cell<bool>,
-    /// Sleeps that were ended.
+    /// How many sleeps were ended.
     pub unparked: Cell<u32>,
     pub threads: Cell<u32>,
     pub head: Cell<Address>,
@@ -77,7 +76,7 @@ impl Paged {
         self.pages[number as usize].0.set(page);
     }
 
-    /// What others do while the next fault is served.
+    /// Sets what other threads do while the next fault is served.
     pub fn while_serving(&self, others: impl FnMut(&Paged, Address) + 'static) {
         *self.serving.borrow_mut() = Some(Box::new(others));
     }
@@ -86,7 +85,7 @@ impl Paged {
         self.pages.get(usize::try_from(address / PAGE).ok()?)
     }
 
-    /// A word, whatever its page's state.
+    /// Returns a word, whatever its page's state.
     pub fn word(&self, address: Address) -> &Cell<u32> {
         &self.page(address).unwrap().1[(address % PAGE / 4) as usize]
     }
@@ -132,7 +131,7 @@ impl Host for Paged {
         Ok(if word.get() == old { word.replace(new) } else { word.get() })
     }
     fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault> {
-        // Serves its faults itself, as it may sleep.
+        // The host serves its faults itself, since it may sleep.
         self.may_sleep();
         for (i, byte) in to.iter_mut().enumerate() {
             let place = address.checked_add(i as u64).ok_or(Fault)?;
@@ -151,7 +150,7 @@ impl Host for Paged {
         let (page, _) = self.page(address).ok_or(Errno::EFAULT)?;
         match (page.get(), access) {
             (Page::Never, _) | (Page::ReadOnly | Page::LateReadOnly, Access::Write) => return Err(Errno::EFAULT),
-            // It was taken away again.
+            // The page was taken away again.
             (Page::Late(more @ 1..), _) => page.set(Page::Late(more - 1)),
             (Page::LateReadOnly, _) => page.set(Page::ReadOnly),
             (Page::Late(0), _) => page.set(Page::There),

@@ -1,4 +1,4 @@
-//! A host that panics when it is told to: in a callback, at its n-th call.
+//! A host that panics when the test says so: in one callback, at its n-th call.
 
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -15,7 +15,7 @@ use leeward_engine::{
 };
 
 pub const ANY: u32 = u32::MAX;
-/// Looks at a lock that is never given up.
+/// How many rechecks of a lock mean that it is never given up.
 const FOR_EVER: u32 = 1_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,7 +53,7 @@ pub const ALL: [Callback; 14] = [
     Callback::Wake,
 ];
 
-/// Panics at the n-th call of one callback; disarmed by that.
+/// Panics at the n-th call of one callback, and is disarmed by that.
 #[derive(Clone, Default)]
 pub struct Fuse(Arc<(AtomicU32, AtomicI64)>);
 
@@ -63,7 +63,7 @@ impl Fuse {
         self.0.1.store(calls, Ordering::Relaxed);
     }
 
-    /// Whether it had not burnt down.
+    /// Disarms the fuse; returns true if it had not panicked.
     pub fn put_out(&self) -> bool {
         self.0.1.swap(0, Ordering::Relaxed) > 0
     }
@@ -76,7 +76,7 @@ impl Fuse {
     }
 }
 
-/// The heap.
+/// The heap as the engine's memory, with a fuse.
 #[derive(Clone)]
 pub struct Blocks(Fuse);
 
@@ -100,7 +100,7 @@ pub struct Panicky {
     pub missing: Cell<bool>,
     pub threads: Cell<u32>,
     pub priority: Cell<u32>,
-    /// How far preemption is off.
+    /// How deep preemption is turned off.
     pub off: Cell<i32>,
     /// What happens while a thread sleeps.
     pub meanwhile: RefCell<Option<Box<dyn FnOnce()>>>,
@@ -198,7 +198,7 @@ impl Host for Panicky {
     }
 }
 
-/// Tells a future's executor, which may panic too.
+/// A waker that may panic too, as a future's executor.
 struct Tell(Fuse);
 impl std::task::Wake for Tell {
     fn wake(self: Arc<Self>) {
@@ -220,14 +220,14 @@ impl Case {
         Case { engine: Engine::new(config, Blocks(fuse.clone())).unwrap(), host: Panicky::new(&fuse) }
     }
 
-    /// One whose global table has 4 buckets at first, and may grow.
+    /// Makes a case whose global table has 4 buckets at first, and may grow.
     pub fn growing() -> Case {
         let fuse = Fuse::default();
         let config = Config { buckets: 4, most_buckets: 64, ..Config::small(1) };
         Case { engine: Engine::new(config, Blocks(fuse.clone())).unwrap(), host: Panicky::new(&fuse) }
     }
 
-    /// A future that waits.
+    /// Returns a future that waits.
     pub fn waiting(&self, word: Word) -> Waiting<'_> {
         let waker = Waker::from(Arc::new(Tell(self.host.fuse.clone())));
         let mut future = Box::pin(self.engine.wait_async(&self.host, word, 0, ANY));
@@ -243,7 +243,7 @@ impl Case {
     pub fn nobody_is_left(&self, what: &str) {
         let (host, engine) = (&self.host, &self.engine);
         assert_eq!(host.off.get(), 0, "{what}: preemption");
-        // Would say so if a lock were held.
+        // This would panic if a lock were held.
         assert_eq!(engine.stats(host).waiters + host.space.stats(host).waiters, 0, "{what}: waiters");
         for word in (0..32).flat_map(|i| [Word::private(4 * i), Word::shared(4 * i)]) {
             assert_eq!(engine.wake(host, word, u32::MAX, ANY), Ok(0), "{what}: {word:?}");
@@ -251,7 +251,7 @@ impl Case {
     }
 }
 
-/// The panics that are meant are not printed.
+/// Runs `what` without printing the panics that are meant.
 pub fn quietly<R>(what: impl FnOnce() -> R) -> R {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

@@ -1,4 +1,4 @@
-//! The calls of priority inheritance, and what they find in memory.
+//! The calls with priority inheritance, and what they find in memory.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -43,7 +43,7 @@ pub fn prepare(guest: &Guest, words: &[u32]) {
     }
 }
 
-/// A thread that is gone altogether.
+/// Returns the number of a thread that is gone altogether.
 pub fn dead() -> u32 {
     let number = std::thread::spawn(gettid).join().unwrap();
     while std::fs::exists(format!("/proc/self/task/{number}")).unwrap() {

@@ -1,4 +1,4 @@
-//! A thread that makes calls which may block, and is seen at rest.
+//! A thread that makes calls which may block, and that is observed at rest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -8,10 +8,10 @@ use crate::differential::{Sleep, sleep_in_a_wait};
 use crate::guest::{Guest, gettid};
 use crate::pi_calls::PRIVATE;
 
-/// In place of an answer.
+/// What stands in place of an answer while there is none.
 pub const BUSY: i64 = i64::MIN;
 
-/// A thread that makes calls when it is told to.
+/// A thread that makes calls when the test says so.
 pub struct Worker {
     pub number: u32,
     calls: Option<Sender<[u64; 6]>>,
@@ -20,16 +20,17 @@ pub struct Worker {
 }
 
 pub struct State {
-    /// Has taken its call, which may block.
+    /// True when it has taken its call, which may block.
     started: AtomicBool,
     pub answer: AtomicI64,
 }
 
-/// What a worker was found at that does not run.
+/// The ways in which a worker does not run.
 #[derive(PartialEq)]
 pub enum Rest {
     Idle,
-    /// Or at its end, having got its answer meanwhile, which the next look shows.
+    /// It sleeps in its call, or at its end with an answer that came meanwhile, which the next
+    /// check shows.
     Asleep(Sleep),
 }
 
@@ -47,7 +48,7 @@ impl Worker {
             for call in inbox {
                 there.started.store(true, Ordering::SeqCst);
                 let answer = ask(call);
-                // The signal that cleans up interrupts no others.
+                // The signal of `clean_up` interrupts no other calls.
                 assert!(answer != -i64::from(libc::EINTR) || call[1] & !PRIVATE == 0, "{call:x?}");
                 there.answer.store(answer, Ordering::SeqCst);
             }
@@ -66,7 +67,7 @@ impl Worker {
         self.calls.as_ref().unwrap().send(call).unwrap();
     }
 
-    /// It has its answer, or sleeps in its call; else nothing.
+    /// Returns how the worker rests: it has its answer, or sleeps in its call; `None` if it runs.
     pub fn rest(&self) -> Option<Rest> {
         if self.is_idle() {
             return Some(Rest::Idle);

@@ -6,14 +6,14 @@
 
 use std::time::{Duration, Instant};
 
-/// The calling thread's number.
+/// Returns the calling thread's number.
 pub fn me() -> u32 {
     // SAFETY: no arguments.
     unsafe { libc::gettid() as u32 }
 }
 
-/// Waits until something is so, asleep: a real-time thread that looks all the time lets nobody else
-/// run.
+/// Waits until `what` holds, asleep in between: a real-time thread that checks all the time lets no
+/// other thread run.
 #[track_caller]
 pub fn until(what: impl Fn() -> bool) {
     let start = Instant::now();
@@ -23,7 +23,7 @@ pub fn until(what: impl Fn() -> bool) {
     }
 }
 
-/// How a thread is scheduled: 0, or its level.
+/// Returns a thread's real-time level, or 0.
 pub fn level(thread: u32) -> i32 {
     let mut parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: fills ours.
@@ -31,8 +31,8 @@ pub fn level(thread: u32) -> i32 {
     parameters.sched_priority
 }
 
-/// The calling thread runs in real time from now on, first in first out; with 0 as most threads do.
-/// False: it may not.
+/// Makes the calling thread run in real time from now on, first in first out; at level 0, as
+/// ordinary threads do. Returns false if it may not.
 pub fn run_at(level: i32) -> bool {
     let parameters = libc::sched_param { sched_priority: level };
     let policy = if level == 0 { libc::SCHED_OTHER } else { libc::SCHED_FIFO };
@@ -40,7 +40,7 @@ pub fn run_at(level: i32) -> bool {
     unsafe { libc::sched_setscheduler(0, policy, &parameters) == 0 }
 }
 
-/// Returns true if this process may have real-time threads; says so if not.
+/// Returns true if this process may have real-time threads; prints that it may not.
 pub fn may_run_in_real_time() -> bool {
     let may = std::thread::spawn(|| run_at(1)).join().unwrap();
     if !may {
@@ -49,8 +49,8 @@ pub fn may_run_in_real_time() -> bool {
     may
 }
 
-/// The calling thread, and those that it starts from now on, run on one processor, the same for all
-/// in this process.
+/// Makes the calling thread, and those that it starts from now on, run on one processor, the same
+/// for all in this process.
 pub fn share_a_processor() {
     // SAFETY: zeroes are an empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };

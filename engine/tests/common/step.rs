@@ -1,6 +1,6 @@
 //! A signal at every instruction, one after the other: a thread is single-stepped by the
-//! processor's trap flag, and the handler of the trap does at one of the instructions what a
-//! program's handler may do. Nothing here is luck.
+//! processor's trap flag, and at one of the instructions the handler of the trap does what a
+//! program's handler may do. Nothing here is left to luck.
 
 // Each test program uses its part.
 #![allow(dead_code)]
@@ -12,11 +12,13 @@ use std::time::{Duration, Instant};
 
 use crate::differential::{sleep_in_a_wait, sleeps_for_good};
 
-/// The handler and its counts are the process's: one test at a time steps.
+/// Held by a test that steps: the handler and its counts are the process's, so one test steps at a
+/// time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Instructions so far, and the one before which to act.
+/// How many instructions have run.
 static STEPS: AtomicU64 = AtomicU64::new(0);
+/// The instruction before which to act.
 static AT: AtomicU64 = AtomicU64::new(0);
 static ACT: AtomicUsize = AtomicUsize::new(0);
 static ACTED: AtomicBool = AtomicBool::new(false);
@@ -48,7 +50,7 @@ fn install() {
     assert_eq!(unsafe { libc::sigaction(libc::SIGTRAP, &action, std::ptr::null_mut()) }, 0);
 }
 
-/// Keeps other tests from stepping.
+/// Keeps other tests from stepping as long as the guard lives.
 pub fn alone() -> MutexGuard<'static, ()> {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(install);
@@ -56,7 +58,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// Runs `body` on the calling thread, instruction by instruction up to the one before which `act`
-/// is to come; the caller holds [`alone`]. Returns whether it came.
+/// runs; the caller holds [`alone`]. Returns whether that instruction came.
 pub fn stepped<T>(at: u64, act: fn(), body: impl FnOnce() -> T) -> (bool, T) {
     ACTED.store(false, Ordering::SeqCst);
     STEPS.store(0, Ordering::SeqCst);
@@ -74,16 +76,16 @@ pub fn stepped<T>(at: u64, act: fn(), body: impl FnOnce() -> T) -> (bool, T) {
 /// How a stepped call that may sleep ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// By itself.
+    /// The call ended by itself.
     ByItself,
-    /// It slept though the handler had run.
+    /// The call slept though the handler had run.
     Overslept,
-    /// It slept before it came to that instruction.
+    /// The call slept before it came to that instruction.
     Unreached,
 }
 
-/// [`stepped`] for a body that may sleep, without a deadline, on a thread of its own: how it ended,
-/// and its answer. `rouse` ends its sleep.
+/// Does what [`stepped`] does, for a body that may sleep without a deadline, on a thread of its
+/// own. Returns how it ended, and its answer. `rouse` ends its sleep.
 pub fn stepped_or_asleep<T: Send>(at: u64, act: fn(), body: impl FnOnce() -> T + Send, rouse: impl Fn()) -> (Ended, T) {
     let (thread, ended) = (AtomicI32::new(0), AtomicBool::new(false));
     std::thread::scope(|threads| {
@@ -100,12 +102,12 @@ pub fn stepped_or_asleep<T: Send>(at: u64, act: fn(), body: impl FnOnce() -> T +
                 break Ended::ByItself;
             }
             let number = thread.load(Ordering::SeqCst);
-            // In this order: it is to sleep for good when the handler had run.
+            // Loaded in this order: it sleeps for good after the handler had run.
             let acted = ACTED.load(Ordering::SeqCst);
             if number != 0 && sleep_in_a_wait(number).is_some() && !ended.load(Ordering::SeqCst) {
                 match acted {
                     true if sleeps_for_good(number) => break Ended::Overslept,
-                    // It looks again soon.
+                    // It checks again soon.
                     true => {}
                     false => break Ended::Unreached,
                 }

@@ -1,7 +1,8 @@
 //! The part of a host whose words all hold 0 and cannot be written: for tests of what a host does
-//! beside that.
+//! besides.
 
-/// The methods of `leeward_engine::Host` that such a host need not think about; its `Task` is `()`.
+/// Writes the methods of `leeward_engine::Host` that such a host need not think about; its `Task`
+/// is `()`.
 macro_rules! zeros {
     () => {
         fn in_range(&self, _: Address) -> bool {
