@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 
 use leeward::sync::{LightMutex, Mutex};
 
-/// What the locks guard: calls and bytes, which must add up.
+/// What the locks guard: counts of calls and bytes, which must add up.
 #[derive(Clone, Copy)]
 struct Books {
     calls: u64,
@@ -69,7 +69,7 @@ fn locks_in_the_allocator() {
         }
     });
     let after = *ALLOCATOR.books.lock();
-    // Each vector is a call in and a call out.
+    // Each vector is one allocation and one release.
     assert!(after.calls - before.calls >= 2 * THREADS * EACH, "{} calls", after.calls - before.calls);
     assert!(*ALLOCATOR.light.lock() - light >= 2 * THREADS * EACH);
     // Everything was given back, but for what the test harness and the threads keep.

@@ -25,7 +25,7 @@ use leeward::{asym, sync};
 #[global_allocator]
 static ALLOCATOR: Calling = Calling;
 
-/// A contended `LightMutex` issues the process's first heavy fence, which picks the strategy, and
+/// A contended `LightMutex` issues the process's first heavy fence, which chooses the strategy;
 /// `LEEWARD_FENCE` names one.
 #[test]
 fn the_first_heavy_fence_allocates_nothing() {
@@ -60,15 +60,15 @@ fn first_fence() {
     assert_eq!(nested(), 0, "something was allocated within the allocator");
 }
 
-/// Locks that need nothing of the heap.
+/// Tries locks that need nothing of the heap.
 #[test]
 fn ordinary_locks() {
     passes("ordinary_mutex");
     passes("ordinary_rwlock");
 }
 
-/// A thread's first use of an asymmetric lock makes slots for it, and memory for those of the
-/// seventeenth: the allocator comes back to the lock from within.
+/// A thread's first use of an asymmetric lock makes slots for it, and from the seventeenth thread
+/// on memory for them: the allocator calls the lock again from within.
 #[test]
 fn asymmetric_locks() {
     passes("asym_mutex");
@@ -78,9 +78,10 @@ fn asymmetric_locks() {
 /// More threads than have slots without the heap.
 const THREADS: usize = 40;
 
-/// Threads whose allocator calls `lock`, which counts in `counted`; each to its very end.
+/// Runs threads whose allocator calls `lock`, which counts in `counted`; each calls it to its very
+/// end.
 fn in_many_threads(lock: fn(), counted: fn() -> u64) {
-    // What a mutant's name is read by allocates, too.
+    // Reading a mutant's name allocates, too.
     drop(asym::RwLock::new(()).read());
     let together = Barrier::new(THREADS);
     thread::scope(|scope| {
@@ -89,7 +90,7 @@ fn in_many_threads(lock: fn(), counted: fn() -> u64) {
             scope.spawn(move || {
                 calls_back(lock);
                 let first = std::hint::black_box(Box::new(thread));
-                // All have slots at a time.
+                // All threads have slots at the same time.
                 together.wait();
                 for size in 1..500 {
                     drop(std::hint::black_box(vec![*first; size % 50]));
@@ -103,15 +104,15 @@ fn in_many_threads(lock: fn(), counted: fn() -> u64) {
 
 static ORDINARY: (sync::Mutex<u64>, sync::RwLock<u64>) = (sync::Mutex::new(0), sync::RwLock::new(0));
 static BIASED: (asym::Mutex<u64>, asym::RwLock<u64>) = (asym::Mutex::new(0), asym::RwLock::new(0));
-/// Reads, which cannot count under their lock.
+/// Counts the reads, which cannot count under their lock.
 static READS: AtomicU64 = AtomicU64::new(0);
 
 fn reads_once(value: u64) {
-    // Nothing is ever so large: the value is looked at.
+    // No value is ever so large: this only uses the value.
     READS.fetch_add(1 + value / u64::MAX, Ordering::SeqCst);
 }
 
-/// The other side: what the process does that was started for a case.
+/// Runs, in a process that was started for a case, that case.
 #[test]
 #[ignore = "started by the other tests"]
 fn case() {

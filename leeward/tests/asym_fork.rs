@@ -19,9 +19,9 @@ use leeward::asym::{Mutex, RwLock, RwLockReadGuard};
 
 const SHORT: Duration = Duration::from_millis(2);
 
-/// Whether `work` is true in a child.
+/// Returns true if `work` returns true in a child.
 fn in_child(work: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child uses nothing but this library and what glibc mends in children.
+    // SAFETY: the child uses nothing but this library and what glibc repairs in children.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: ends a child that hangs.
@@ -36,8 +36,8 @@ fn in_child(work: impl FnOnce() -> bool) -> bool {
     status == 0
 }
 
-/// Of what other threads hold, what they read by their slots is free in the child; a mutex is not; nor what threads leaked that
-/// are gone, nor what the forking thread holds.
+/// What other threads read by their slots is free in the child; a mutex that they hold is not, nor
+/// what exited threads leaked, nor what the forking thread holds.
 #[test]
 fn what_stays_locked() {
     let _dog = Watchdog::new("what_stays_locked");
@@ -88,7 +88,7 @@ fn what_stays_locked() {
     assert!(READ.try_write().is_some() && LOCKED.try_lock().is_some());
 }
 
-/// A guard whose thread is past its slots' destructor, and waits there until told.
+/// A guard whose thread is past its slots' destructor, and waits there for a message.
 struct Late(RefCell<Option<(RwLockReadGuard<'static, u32>, Sender<()>, Receiver<()>)>>);
 
 impl Drop for Late {
@@ -100,7 +100,8 @@ impl Drop for Late {
     }
 }
 
-/// What a thread reads that is exiting, with the guard's destructor yet to run: the child cannot tell it from a leaked guard.
+/// A thread that is exiting, with the guard's destructor yet to run, keeps its read: the child
+/// cannot tell it from a leaked guard.
 #[test]
 fn what_an_exiting_thread_reads() {
     let _dog = Watchdog::new("what_an_exiting_thread_reads");

@@ -1,9 +1,10 @@
-//! The store-buffer litmus on asymmetric locks (`common/litmus.rs` tells how): whoever's announcement is still in the store
-//! buffer when the other looks at the slots is inside beside it, where a heavy fence is missing (pairs G and I).
+//! The store-buffer litmus on asymmetric locks, as `common/litmus.rs` describes it: where a heavy
+//! fence is missing, a thread whose announcement is still in the store buffer when the other side
+//! scans the slots is inside together with it (pairs G and I).
 //!
-//! A witness, not a proof: a processor whose interrupts are slow hides its store buffers, and the test then finds
-//! nothing even where a fence is missing. What must be found is found by `tests/model.rs` and loom.
-//! `LEEWARD_TEST_SECONDS` makes each run longer.
+//! A witness, not a proof: a processor whose interrupts are slow hides its store buffers, and the
+//! test then finds nothing even where a fence is missing. `tests/model.rs` and loom find what must
+//! be found. `LEEWARD_TEST_SECONDS` makes each run longer.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -22,13 +23,13 @@ use std::time::Instant;
 use leeward::asym;
 use leeward::fence::{self, Strategy};
 
-/// Each needs the processors for itself, and forces the strategy.
+/// Held by each test: it needs the processors for itself, and forces the strategy.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// What both sides see.
 struct Stage {
     arena: Arena,
-    /// The side that pays is inside.
+    /// True while the side that pays is inside.
     is_taken: AtomicBool,
     violations: AtomicU64,
 }
@@ -38,7 +39,8 @@ impl Stage {
         Stage { arena: Arena::new(), is_taken: AtomicBool::new(false), violations: AtomicU64::new(0) }
     }
 
-    /// The free side, with its announcement behind stores that are slow: nobody may be inside beside it.
+    /// Runs the free side, with its announcement after stores that are slow: no other thread may be
+    /// inside with it.
     #[inline(always)]
     fn stay(&self, turns: u64) {
         compute(turns);
@@ -47,7 +49,7 @@ impl Stage {
         }
     }
 
-    /// The side that pays, long enough to be met.
+    /// Runs the side that pays, long enough to be met.
     fn take(&self) {
         self.is_taken.store(true, Ordering::Relaxed);
         compute(2_000);
@@ -76,7 +78,7 @@ fn under_each(name: &'static str, test: impl Fn(&Stage, (usize, usize), Instant)
     let _ = fence::force(Strategy::ALL[0]);
 }
 
-/// Pair G.
+/// Tries pair G.
 #[test]
 fn readers_and_a_writer() {
     under_each("readers_and_a_writer", |stage, (reader_on, writer_on), end| {
@@ -99,7 +101,7 @@ fn readers_and_a_writer() {
                 pin(writer_on);
                 let (mut rng, mut writes) = (Rng::new(2), 0);
                 while Instant::now() < end || writes == 0 {
-                    // Until it is open again.
+                    // Until the lock is open again.
                     compute(10_000 + rng.below(20_000));
                     (0..32).for_each(|_| drop(lock.read()));
                     stage.arena.jam(writes);
@@ -114,7 +116,7 @@ fn readers_and_a_writer() {
     });
 }
 
-/// Pair I. Each round has a lock of its own, whose owner is the thread that comes first.
+/// Tries pair I. Each round has a lock of its own, whose owner is the thread that comes first.
 #[test]
 fn an_owner_and_a_revoker() {
     const LOCKS: usize = 512;
@@ -162,7 +164,8 @@ fn an_owner_and_a_revoker() {
     });
 }
 
-/// Pairs H and J: a writer that sleeps on a slot is woken, though the reader leaves just then.
+/// Tries pairs H and J: a writer that sleeps on a slot is woken, though the reader leaves at that
+/// moment.
 #[test]
 fn no_wake_up_is_lost() {
     let _alone = alone(&ALONE);
@@ -177,16 +180,16 @@ fn no_wake_up_is_lost() {
             pin(reader_on);
             let (mut rng, mut mine) = (Rng::new(5), 0);
             while !stop.load(Ordering::Relaxed) {
-                // Until it is open again.
+                // Until the lock is open again.
                 (0..64).for_each(|_| drop(lock.read()));
                 let guard = lock.read();
                 mine += 1;
                 round.store(mine, Ordering::Relaxed);
-                // About as long as the writer looks before it sleeps.
+                // About as long as the writer rechecks before it sleeps.
                 compute(rng.below(20_000));
                 arena.jam(mine);
                 drop(guard);
-                // Touching the slot no more until the writer was served.
+                // The slot is not touched until the writer was served.
                 while done.load(Ordering::Relaxed) < mine && !stop.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }

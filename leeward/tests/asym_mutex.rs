@@ -17,7 +17,7 @@ use leeward::sync::Condvar;
 
 const SHORT: Duration = Duration::from_millis(2);
 
-/// A mutex whose owner is the calling thread.
+/// Makes a mutex whose owner is the calling thread.
 fn mine<T>(value: T) -> Mutex<T> {
     let mutex = Mutex::new(value);
     drop(mutex.lock());
@@ -58,7 +58,7 @@ fn one_at_a_time() {
     assert_eq!(mutex.into_inner(), 3);
 }
 
-/// The owner inside is waited for, and wakes who sleeps on its slot.
+/// A revoker waits for the owner that is inside, which wakes the thread that sleeps on its slot.
 #[test]
 fn a_revoker_waits_for_the_owner() {
     let _dog = Watchdog::new("a_revoker_waits_for_the_owner");
@@ -77,7 +77,8 @@ fn a_revoker_waits_for_the_owner() {
     }
 }
 
-/// Whoever takes it often enough in a row is the owner again; each revocation doubles what is enough.
+/// A thread that takes the lock often enough in a row is the owner again; each revocation doubles
+/// that number.
 #[test]
 fn the_bias_is_earned() {
     let _dog = Watchdog::new("the_bias_is_earned");
@@ -106,7 +107,7 @@ fn the_bias_is_earned() {
     assert!(takes_until_biased() < 70_000, "there is an upper bound");
 }
 
-/// Two that take it in turn more often than one of them would have to: nobody's.
+/// Of two threads that take the lock alternately, however often, neither becomes the owner.
 #[test]
 fn the_bias_is_not_earned_in_turn() {
     let _dog = Watchdog::new("the_bias_is_not_earned_in_turn");
@@ -133,7 +134,7 @@ fn the_bias_is_not_earned_in_turn() {
         }
     });
     assert_eq!(*mutex.lock(), 2 * ENOUGH);
-    // By one of them alone it is.
+    // One of them alone earns it.
     (0..ENOUGH).for_each(|_| drop(mutex.lock()));
     assert!(is_biased(&mutex));
 }
@@ -145,7 +146,7 @@ fn exclusion_under_load() {
     let (counted, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         let _stop = Raise(&stop);
-        // One that takes it nearly always, and others that come now and then.
+        // One thread takes it nearly always, and others come now and then.
         for seed in 0..4 {
             let (mutex, counted, stop) = (&mutex, &counted, &stop);
             scope.spawn(move || {
@@ -175,7 +176,7 @@ fn exclusion_under_load() {
     assert_eq!(*mutex.lock(), (counted, counted));
 }
 
-/// With all slots in use the owner takes the ordinary lock, and nobody is inside beside it.
+/// With all slots in use the owner takes the ordinary lock, and no other thread is inside with it.
 #[test]
 fn no_slot_is_free() {
     let _dog = Watchdog::new("no_slot_is_free");
@@ -184,13 +185,14 @@ fn no_slot_is_free() {
     let mut held: Vec<_> = locks.iter().map(RwLock::read).collect();
     let mut guard = mutex.lock();
     *guard += 1;
-    // By now its owner has slots again, and must not enter a second time.
+    // By now the owner has free slots again, and must not enter a second time.
     held.clear();
     assert!(mutex.try_lock().is_none() && elsewhere(|| mutex.try_lock().is_none()));
     drop(guard);
     assert!(is_biased(&mutex));
     *mutex.lock() += 1;
-    // Its first slot alone: the ordinary lock again, and the bias comes back with the unlock.
+    // Only its first slot is in use: the owner takes the ordinary lock again, and the bias comes
+    // back with the unlock.
     let reads = locks[0].read();
     let guard = mutex.lock();
     drop(reads);
@@ -228,7 +230,7 @@ fn panics_unlock() {
     assert_eq!((text.as_str(), *mutex.try_lock().unwrap()), ("locked", 2));
 }
 
-/// An owner that exits leaves the lock to who comes, with a guard that it leaked or without.
+/// An owner that exits leaves the lock to the next thread, with a guard that it leaked or without.
 #[test]
 fn owners_that_exit() {
     let _dog = Watchdog::new("owners_that_exit");
@@ -257,7 +259,7 @@ fn owners_that_exit() {
     assert_eq!((*mutex.lock(), leaked.into_inner()), (11, 0));
 }
 
-/// A guard in a thread-local variable, dropped when the thread's slots are given up already.
+/// A guard in a thread-local variable is dropped after the thread's slots were given up.
 #[test]
 fn a_guard_that_outlives_its_threads_slots() {
     let _dog = Watchdog::new("a_guard_that_outlives_its_threads_slots");
@@ -291,7 +293,8 @@ fn it_is_small_and_constant() {
     assert!(size_of::<RawMutex>() <= 40);
 }
 
-/// The fast path looks at the first slot only: it must not let the owner in again who is inside by another one.
+/// The fast path checks the first slot only: it must not let an owner in again that is inside by
+/// another slot.
 #[test]
 fn its_owner_is_inside_once_whatever_slots_are_free() {
     let (mutex, other) = (Mutex::new(0), RwLock::new(()));

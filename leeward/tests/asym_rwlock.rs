@@ -17,10 +17,10 @@ use leeward::asym::{RawRwLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use leeward::sync::{Poison, Poisoned};
 
 const SHORT: Duration = Duration::from_millis(2);
-/// A thread has fewer slots.
+/// More than the slots of a thread.
 const MANY: usize = 9;
 
-/// A lock whose readers use their slots.
+/// Makes a lock whose readers use their slots.
 fn open<T>(value: T) -> RwLock<T> {
     let lock = RwLock::new(value);
     drop(lock.read());
@@ -32,7 +32,7 @@ fn is_open<T>(lock: &RwLock<T>) -> bool {
     shows(lock, "is_open: true")
 }
 
-/// A lock whose readers take the ordinary one, for a while at least.
+/// Makes a lock whose readers take the ordinary one, for a while at least.
 fn closed<T>(value: T) -> RwLock<T> {
     let lock = open(value);
     drop(lock.write());
@@ -44,12 +44,13 @@ fn shows<T>(lock: &RwLock<T>, what: &str) -> bool {
     format!("{:?}", unsafe { lock.raw() }).contains(what)
 }
 
-/// A writer has the ordinary lock underneath, or waits for it.
+/// Returns true if a writer has the ordinary lock underneath, or waits for it.
 fn has_writer<T>(lock: &RwLock<T>) -> bool {
     shows(lock, "is_written: true") || shows(lock, "writers_wait: true")
 }
 
-/// Runs `inside` while another thread sleeps until it may write, which comes to pass when what that returns is dropped.
+/// Runs `inside` while another thread sleeps until it may write, which it may when the returned
+/// value is dropped.
 fn beside_a_writer<T: Send + Sync, G>(lock: &RwLock<T>, inside: impl FnOnce() -> G) {
     let (written, writer) = (AtomicBool::new(false), AtomicI32::new(0));
     thread::scope(|scope| {
@@ -59,7 +60,7 @@ fn beside_a_writer<T: Send + Sync, G>(lock: &RwLock<T>, inside: impl FnOnce() ->
             let _writer = lock.write();
             written.store(true, Ordering::Relaxed);
         });
-        // Asleep, and not only on its way there: what wakes it is not optional then.
+        // Asleep, and not only on its way there: it needs the wake then.
         eventually("a writer sleeps", || {
             written.load(Ordering::Relaxed) || has_writer(lock) && is_asleep(writer.load(Ordering::Relaxed))
         });
@@ -100,7 +101,8 @@ fn readers_share_and_a_writer_is_alone() {
     }
 }
 
-/// A reader inside by its slot is waited for, and wakes the writer that sleeps on it.
+/// A writer waits for a reader that is inside by its slot, which wakes the writer that sleeps on
+/// it.
 #[test]
 fn a_writer_waits_for_slots() {
     let _dog = Watchdog::new("a_writer_waits_for_slots");
@@ -112,7 +114,8 @@ fn a_writer_waits_for_slots() {
     }
 }
 
-/// Nested reads go past a writer that waits for the outer one: by a slot, by the ordinary lock, and by one that no slot tells of.
+/// Nested reads pass a writer that waits for the outer one: by a slot, by the ordinary lock, and by
+/// an ordinary lock that no slot names.
 #[test]
 fn nested_reads_pass_a_waiting_writer() {
     let _dog = Watchdog::new("nested_reads_pass_a_waiting_writer");
@@ -135,7 +138,7 @@ fn nested_reads_pass_a_waiting_writer() {
     }
 }
 
-/// Guards of more locks than there are slots, dropped in another order.
+/// Guards of more locks than there are slots are dropped in another order.
 #[test]
 fn many_locks_at_once() {
     let _dog = Watchdog::new("many_locks_at_once");
@@ -171,7 +174,7 @@ fn a_writer_that_gives_up_lets_readers_in() {
     let _stays = lock.read();
     thread::scope(|scope| {
         let writer = scope.spawn(|| lock.try_write_for(Duration::from_millis(30)).is_none());
-        // On a busy machine it may have given up before anybody looked.
+        // On a busy machine it may have given up before this thread checks.
         eventually("the writer waits", || has_writer(&lock) || writer.is_finished());
         scope.spawn(|| drop(lock.read()));
         assert!(writer.join().unwrap());
@@ -179,7 +182,8 @@ fn a_writer_that_gives_up_lets_readers_in() {
     assert!(is_open(&lock));
 }
 
-/// Readers that overlap without end do not keep a writer out; writers do not keep a reader out; and nobody sees half of a write.
+/// Readers that overlap without end do not keep a writer out; writers do not keep a reader out; and
+/// no reader sees half of a write.
 #[test]
 fn exclusion_under_load() {
     let _dog = Watchdog::new("exclusion_under_load");
@@ -248,7 +252,7 @@ fn it_opens_again() {
     assert!(!is_open(&lock));
 }
 
-/// What orders these threads is the lock alone: a stage is no more than a hint. For thread sanitizer.
+/// Only the lock orders these threads: a stage is no more than a hint. For ThreadSanitizer.
 #[test]
 fn who_enters_by_a_slot_sees_what_was_written() {
     let _dog = Watchdog::new("who_enters_by_a_slot_sees_what_was_written");
@@ -294,7 +298,8 @@ fn panics_unlock() {
     assert!(!lock.is_locked());
 }
 
-/// A leaked guard keeps its own lock, wherever that is moved, also when its thread has exited; and no other.
+/// A leaked guard keeps its own lock, wherever that lock is moved, also after its thread has
+/// exited; and no other lock.
 #[test]
 fn leaked_guards() {
     let _dog = Watchdog::new("leaked_guards");
@@ -302,18 +307,19 @@ fn leaked_guards() {
     thread::scope(|scope| scope.spawn(|| std::mem::forget(lock.read())).join().unwrap());
     assert!(lock.is_locked() && lock.try_write().is_none());
     assert_eq!(*lock.read(), 1);
-    // At the same place, another one.
+    // Another lock lies at the same place.
     let moved = std::mem::replace(&mut *lock, open(2));
     assert!(moved.is_locked() && moved.try_write().is_none());
     assert!(!lock.is_locked());
     assert_eq!(*lock.write(), 2);
-    // Leaked on this thread: it may be read here, and is nobody's to write.
+    // Leaked on this thread: the lock may be read here, and no thread may write it.
     std::mem::forget(moved.read());
     assert_eq!(*moved.read(), 1);
     assert!(moved.try_write_for(SHORT).is_none());
 }
 
-/// Guards in thread-local variables, dropped before and after the thread's slots are given up; and locking in such destructors.
+/// Guards in thread-local variables are dropped before and after the thread's slots are given up;
+/// and such destructors lock.
 #[test]
 fn guards_that_outlive_their_threads_slots() {
     let _dog = Watchdog::new("guards_that_outlive_their_threads_slots");

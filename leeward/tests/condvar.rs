@@ -1,5 +1,5 @@
-//! The condition variable: each scheme with each lock, no lost wake-up, time-outs, two processes. (Stolen ones, and system
-//! calls: condvar_order.rs.)
+//! The condition variable: each scheme with each lock, no lost wake-up, time-outs, two processes.
+//! (Stolen wake-ups, and system calls: condvar_order.rs.)
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -21,7 +21,8 @@ use lock_api::RawMutex;
 
 type Mutex<F, T> = lock_api::Mutex<raw::Mutex<F>, T>;
 
-/// Tokens that are given and taken, each with one notification: each must be taken, or somebody sleeps for ever.
+/// Threads give and take tokens, each with one notification: each token must be taken, or a thread
+/// sleeps for ever.
 fn tokens<S: Scheme, F: Futex, R: RawMutex + Lock<F> + Sync>(held: bool)
 where
     R::GuardMarker: Sync,
@@ -132,14 +133,15 @@ on_every_futex! {
     time_is_up;
 }
 
-/// Where the words are one process's.
+/// Two mutexes are refused where the words are one process's.
 #[test]
 fn two_mutexes_are_refused() {
     refuses_two_mutexes::<Private>();
     refuses_two_mutexes::<Hosted<Parking>>();
 }
 
-/// `notify_all` with the lock held by the notifier, with waiters that are all there, and what it returns.
+/// `notify_all` with the lock held by the notifier and with waiters that are all there; and what it
+/// returns.
 fn everybody<S: Scheme, F: Futex>() {
     const WAITERS: usize = 8;
     let _dog = Watchdog::new("everybody");
@@ -174,10 +176,10 @@ fn time_is_up<F: Futex>() {
     assert!(condition.wait_until(&mut guard, Instant::now() + Duration::from_millis(2)).timed_out());
     assert!(condition.wait_while_for(&mut guard, |_| true, Duration::from_millis(2)).timed_out());
     assert!(!condition.wait_while_for(&mut guard, |_| false, Duration::ZERO).timed_out());
-    // It has the lock, and is counted no more.
+    // It has the lock, and is not counted any more.
     assert!(mutex.try_lock().is_none());
     assert!(!condition.notify_one());
-    // Notified long before the time is up.
+    // It is notified long before its time is up.
     std::thread::scope(|scope| {
         scope.spawn(|| {
             *mutex.lock() = 1;
@@ -187,7 +189,8 @@ fn time_is_up<F: Futex>() {
     });
 }
 
-/// A waiter whose time runs out while it is moved to the lock has been notified, and takes no wake-up along.
+/// A waiter whose time runs out while it is moved to the lock has been notified, and takes no
+/// wake-up with it.
 fn moved_and_out_of_time<S: Scheme, F: Futex>() {
     let _dog = Watchdog::new("moved_and_out_of_time");
     for _ in 0..20 {
@@ -232,11 +235,12 @@ fn refuses_two_mutexes<F: Futex>() {
         assert!(second.try_lock().is_some(), "the panic unlocked it");
         assert_eq!(condition.notify_all(), 1);
     });
-    // One after the other is fine.
+    // Two mutexes one after the other are allowed.
     assert!(condition.wait_for(&mut second.lock(), Duration::ZERO).timed_out());
 }
 
-/// Two processes, a shared condition variable and lock in zeroed memory: each waits for the other's turn.
+/// Two processes use a shared condition variable and lock in zeroed memory: each waits for the
+/// other's turn.
 fn two_processes<S: Scheme>() {
     const TURNS: u32 = 500;
     let _dog = Watchdog::new("two_processes");
@@ -292,7 +296,7 @@ fn two_processes<S: Scheme>() {
     assert_eq!((status, page.turn.load(Ordering::Relaxed)), (0, 2 * TURNS));
 }
 
-/// The layout that processes share.
+/// Shows the layout that processes share.
 #[test]
 fn layout() {
     assert_eq!(size_of::<raw::Condvar<Requeue, Shared>>(), 32);

@@ -21,10 +21,10 @@ use leeward::sync::{Condvar, Mutex};
 static CHANGED: Condvar = Condvar::new();
 static OVER: AtomicU32 = AtomicU32::new(0);
 
-/// A mutex in memory that children do not get, as a stack is gone that libc gives back.
+/// Returns a mutex in memory that children do not get, as a stack that libc gave back.
 fn mutex_without_heirs() -> &'static Mutex<()> {
     let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: memory that nobody has.
+    // SAFETY: a new mapping.
     let place = unsafe { libc::mmap(std::ptr::null_mut(), 4096, access, kind, -1, 0) };
     assert_ne!(place, libc::MAP_FAILED, "mmap");
     // SAFETY: that memory.
@@ -36,7 +36,7 @@ fn mutex_without_heirs() -> &'static Mutex<()> {
     unsafe { &*place }
 }
 
-/// Waits until told that it is over; how many threads wait is what the condition variable says.
+/// Waits until `over` says that it is over; the condition variable says how many threads wait.
 fn wait_for_the_end(mutex: &Mutex<()>, over: &AtomicU32) {
     CHANGED.wait_while(&mut mutex.lock(), |()| over.load(Ordering::SeqCst) == 0);
 }
@@ -45,7 +45,8 @@ fn waiters() -> String {
     format!("{CHANGED:?}")
 }
 
-/// In the child: notifications for the parent's threads, then threads of its own with another mutex, until all have gone.
+/// Runs in the child: notifications for the parent's threads, then threads of its own with another
+/// mutex, until all have gone.
 fn in_child() -> bool {
     static OWN: Mutex<u32> = Mutex::new(0);
     let notified = (CHANGED.notify_one(), CHANGED.notify_all(), CHANGED.notify_one());
@@ -60,7 +61,7 @@ fn in_child() -> bool {
         while finished.load(Ordering::SeqCst) != 3 {
             let mut now = OWN.lock();
             *now += 1;
-            // With the lock held: were they of this process, they would be moved.
+            // With the lock held: waiters of this process would be moved.
             if *now % 2 == 0 {
                 CHANGED.notify_all();
             } else {
@@ -82,11 +83,11 @@ fn a_child_notifies() {
             scope.spawn(|| wait_for_the_end(mutex, &OVER));
         }
         eventually("both wait", || waiters() == "Condvar { waiters: 2, .. }");
-        // The lock and the condition variable are nobody's just now: they wait.
+        // No thread holds the lock or the condition variable just now: all wait.
         drop(mutex.lock());
         thread::sleep(GLANCE);
         let status = status_of(child(in_child));
-        // The parent's threads are told of the parent's notifications.
+        // The parent's threads get the parent's notifications.
         OVER.store(1, Ordering::SeqCst);
         drop(mutex.lock());
         CHANGED.notify_all();

@@ -37,7 +37,8 @@ schemes! {
     wake_op: WakeOp;
 }
 
-/// A futex whose wakes find the one that came *last*, as the kernel's do when that has the higher priority.
+/// A futex whose wakes find the thread that came *last*, as the kernel's do when that thread has
+/// the higher priority.
 struct Newest;
 
 struct Sleeper {
@@ -48,7 +49,7 @@ struct Sleeper {
 
 static SLEEPERS: std::sync::Mutex<Vec<Sleeper>> = std::sync::Mutex::new(Vec::new());
 
-/// Threads named so wait here before they sleep: on their way.
+/// The gate at which threads named [`SLOW`] wait, on their way to sleep.
 static GATE: AtomicBool = AtomicBool::new(false);
 static AT_THE_GATE: AtomicUsize = AtomicUsize::new(0);
 const SLOW: &str = "slow";
@@ -140,7 +141,7 @@ unsafe impl Futex for Newest {
     }
 }
 
-/// The queue and the gate are everybody's.
+/// Held by each test: the queue and the gate are the program's.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 struct Room<S: Scheme> {
@@ -160,7 +161,7 @@ impl<S: Scheme> Room<S> {
         }
     }
 
-    /// Waits once, and says so when it comes out.
+    /// Waits once, and notes that it returned.
     fn wait(&self, me: usize) {
         self.mutex.lock();
         self.inside.fetch_add(1, Ordering::Relaxed);
@@ -175,7 +176,7 @@ impl<S: Scheme> Room<S> {
         self.out[me].load(Ordering::Acquire)
     }
 
-    /// So many have counted themselves and given up the lock.
+    /// Returns when `count` waiters have counted themselves and given up the lock.
     fn are_inside(&self, count: usize) {
         eventually("the waiters are inside", || {
             self.mutex.lock();
@@ -195,15 +196,15 @@ impl<S: Scheme> Room<S> {
     }
 }
 
-/// glibc's bug 25847: a waiter that comes after a signal must not take it from one that was there, who then sleeps on.
-/// Here wakes find whoever came last.
+/// glibc's bug 25847: a waiter that comes after a signal must not take it from one that was there
+/// and then sleeps on. Here wakes find the thread that came last.
 fn a_later_waiter_takes_no_signal<S: Scheme>() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::new("a_later_waiter_takes_no_signal");
     for _ in 0..100 {
         let room = Room::<S>::new();
         std::thread::scope(|scope| {
-            // Two early ones, one signal each; late ones come in between and after.
+            // Two early waiters, with one signal each; late ones come in between and after.
             scope.spawn(|| room.wait(0));
             scope.spawn(|| room.wait(1));
             room.are_inside(2);
@@ -213,7 +214,8 @@ fn a_later_waiter_takes_no_signal<S: Scheme>() {
             room.are_inside(3);
             eventually("the signal wakes one of the early ones", || room.is_out(0) || room.is_out(1));
             assert!(!room.is_out(2), "the late one took the signal");
-            // Two more wait now; each has its signal. (Who does not sleep yet when another's comes may return with that one.)
+            // Two more wait now; each has its signal. (A waiter that does not sleep yet when
+            // another's signal comes may return with that one.)
             room.sleep(2);
             assert!(room.condition.notify_one());
             assert!(room.condition.notify_one());
@@ -223,7 +225,8 @@ fn a_later_waiter_takes_no_signal<S: Scheme>() {
     }
 }
 
-/// The same with an early waiter that has given up the lock and does not sleep yet when the signal comes.
+/// An early waiter has given up the lock and does not sleep yet when the signal comes: a later one
+/// must not take the signal.
 fn a_waiter_on_its_way_to_sleep<S: Scheme>() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::new("a_waiter_on_its_way_to_sleep");
@@ -235,7 +238,7 @@ fn a_waiter_on_its_way_to_sleep<S: Scheme>() {
         early.spawn_scoped(scope, || room.wait(0)).unwrap();
         eventually("the early one is on its way", || AT_THE_GATE.load(Ordering::Relaxed) == 1);
         assert!(room.condition.notify_one());
-        // Late ones sleep before the early one does.
+        // The late waiters sleep before the early one does.
         scope.spawn(|| room.wait(1));
         scope.spawn(|| room.wait(2));
         room.are_inside(3);
@@ -299,7 +302,8 @@ unsafe impl Futex for Counted {
     }
 }
 
-/// Nobody waits: no call. Somebody does, the lock is held: one call, which wakes nobody, and one as it is unlocked.
+/// Without waiters: no call. With waiters and the lock held: one call, which wakes none, and one at
+/// the unlock.
 #[test]
 fn system_calls() {
     let _dog = Watchdog::new("system_calls");

@@ -20,7 +20,7 @@ macro_rules! domain {
     };
 }
 
-/// A flag, and a callback that sets it.
+/// Returns a flag, and a callback that sets it.
 fn flag() -> (Arc<AtomicBool>, impl FnOnce() + Send + 'static) {
     let flag = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&flag);
@@ -37,7 +37,7 @@ fn callbacks_run_after_a_grace_period() {
         D::defer(callback);
         never("a callback ran under a section that was open", || ran.load(Ordering::SeqCst));
         drop(guard);
-        // Nobody asks again.
+        // No further call asks for it.
         eventually("the callback runs", || ran.load(Ordering::SeqCst));
     }
 }
@@ -58,14 +58,14 @@ fn callbacks_run_in_order() {
     assert!(order.lock().unwrap().iter().copied().eq(0..10_000));
 }
 
-/// A batch costs one grace period, however many it holds.
+/// A batch costs one grace period, however many callbacks it holds.
 #[test]
 fn a_batch_is_one_grace_period() {
     domain!();
     let _dog = Watchdog::new("a_batch_is_one_grace_period");
     let guard = D::read();
     D::defer(|| {});
-    // The worker has taken that one, and waits for us.
+    // The worker has taken that callback, and waits for this thread.
     eventually("the worker sleeps", || D::stats().sleeps > 0);
     for _ in 0..5_000 {
         D::defer(|| {});
@@ -139,7 +139,8 @@ mod barriers {
         assert_eq!(D::stats().grace_periods, before.grace_periods);
     }
 
-    /// No clock anywhere: a callback and its barrier take some grace periods, not some milliseconds.
+    /// No clock is involved: a callback and its barrier take some grace periods, not some
+    /// milliseconds.
     #[test]
     fn are_prompt() {
         domain!();
@@ -150,7 +151,8 @@ mod barriers {
             D::barrier();
             start.elapsed()
         });
-        // The shortest: a clock would hold up each, since each begins when the one before has ended; a busy machine does not.
+        // The shortest time: a clock would delay each, since each begins when the one before has
+        // ended; a busy machine does not.
         let shortest = times.min().unwrap();
         assert!(shortest < Duration::from_millis(8), "every barrier took longer than {shortest:?}");
         let before = D::stats().grace_periods;
@@ -171,7 +173,7 @@ fn a_panic_is_counted_and_the_queue_goes_on() {
             panic!("again");
         }
     }
-    // Those that are meant are not printed.
+    // The panics that are meant are not printed.
     let loudly = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let meant = |text: &&str| text.starts_with("a panic in a callback") || *text == "again";
@@ -213,7 +215,7 @@ mod polling {
         for _ in 0..20 {
             let before = D::stats().grace_periods;
             let cookie = D::start_poll();
-            // Not even by polling.
+            // It does so without polling.
             eventually("the grace period runs by itself", || D::stats().grace_periods > before);
             eventually("the cookie is ready", is_ready(cookie));
             assert!(D::stats().grace_periods - before <= 3);
@@ -229,7 +231,7 @@ mod polling {
         never("a cookie was ready under a section that was open", is_ready(cookie));
         drop(guard);
         eventually("the cookie is ready", is_ready(cookie));
-        // An old one is ready, whoever waits for whom now.
+        // An old cookie is ready, whatever else waits now.
         let _guard = D::read();
         assert!(D::poll(&cookie));
     }
@@ -256,7 +258,7 @@ mod retired;
 #[path = "defer/unwinding.rs"]
 mod unwinding;
 
-/// One domain's callbacks may defer to, and wait for, another's.
+/// One domain's callbacks may defer to another domain, and wait for it.
 #[test]
 fn across_domains() {
     leeward::rcu_domain! { struct One; struct Other; }
@@ -270,8 +272,8 @@ fn across_domains() {
     assert!(ran.load(Ordering::SeqCst));
 }
 
-/// A callback finds what its caller did before it queued it, also where nothing but the queue tells the worker of it.
-/// (Under thread sanitizer; elsewhere this says little.)
+/// A callback sees what its caller did before queueing it, also where only the queue carries it to
+/// the worker. (Under ThreadSanitizer; elsewhere this says little.)
 #[test]
 fn what_callbacks_carry() {
     domain!();
@@ -279,7 +281,7 @@ fn what_callbacks_carry() {
     static IS_IN: AtomicBool = AtomicBool::new(false);
     static LEAVE: AtomicBool = AtomicBool::new(false);
     D::defer(|| {
-        // Relaxed, all here: nothing that would order what is queued meanwhile.
+        // Relaxed: nothing here may order what is queued meanwhile.
         IS_IN.store(true, Ordering::Relaxed);
         while !LEAVE.load(Ordering::Relaxed) {
             thread::yield_now();

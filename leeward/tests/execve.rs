@@ -1,5 +1,5 @@
-//! A thread that executes another program while heavy fences signal it: what is queued to it goes
-//! along into that program, where it must do no harm.
+//! A thread that executes another program while heavy fences signal it: a signal that is queued to
+//! it stays pending in that program, where it must do no harm.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
@@ -21,7 +21,7 @@ use std::thread;
 
 use leeward::fence::{self, Strategy};
 
-/// Becomes another program.
+/// Replaces this program by another one.
 fn execute(program: &CStr, arguments: &[&CStr]) -> bool {
     let mut list: Vec<*const c_char> = [program].iter().chain(arguments).map(|argument| argument.as_ptr()).collect();
     list.push(std::ptr::null());
@@ -30,8 +30,8 @@ fn execute(program: &CStr, arguments: &[&CStr]) -> bool {
     false
 }
 
-/// Every third program or so was ended by a real-time signal that a fence of the one before it had
-/// queued.
+/// With real-time signals, one that a fence of the program before it had queued ended about every
+/// third program.
 #[test]
 fn beside_heavy_fences() {
     let _dog = Watchdog::new("beside_heavy_fences");
@@ -52,8 +52,8 @@ fn beside_heavy_fences() {
     }
 }
 
-/// A thread that blocks every signal, as many servers' do, and then executes another program: what
-/// is pending there is looked at.
+/// A thread that blocks every signal, as those of many servers do, and then executes another
+/// program: the test reads what is pending there.
 #[test]
 fn with_a_fences_signal_pending() {
     let output = cases::command("pending").output().unwrap();
@@ -74,12 +74,12 @@ fn pending() {
     })
     .join()
     .unwrap();
-    // The mask and what is pending are the thread's own, and go along.
+    // The mask and what is pending are the thread's own, and stay with it.
     let status = CString::new("/proc/thread-self/status").unwrap();
     execute(c"/bin/cat", &[&status]);
 }
 
-/// The other side: what the process does that was started for a case.
+/// Runs, in a process that was started for a case, that case.
 #[test]
 #[ignore = "started by the other tests"]
 fn case() {

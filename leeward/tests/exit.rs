@@ -15,7 +15,8 @@ use leeward::rcu::{Domain, Guard, RcuCell, Reader, qsbr};
 
 const ALIVE: u64 = 0xA11E;
 
-/// Says when it is dropped; the word lies elsewhere, so that to look is no access to freed memory.
+/// A value that notes its drop in a word elsewhere, so that reading the word is no access to freed
+/// memory.
 struct Canary(&'static AtomicU64);
 
 impl Canary {
@@ -30,7 +31,7 @@ impl Drop for Canary {
     }
 }
 
-/// A cell for ever, and the guard, and so the reference too.
+/// Leaks a guard of a cell that lives for ever, and so the reference too.
 fn leak_a_reference<D: Domain>(cell: &'static RcuCell<Canary, D>) -> &'static Canary {
     let guard: &'static Guard<'static, D> = Box::leak(Box::new(D::read()));
     cell.load(guard)
@@ -40,7 +41,7 @@ fn forever<D: Domain>() -> &'static RcuCell<Canary, D> {
     Box::leak(Box::new(RcuCell::new(Canary::new())))
 }
 
-/// The first thread leaks its guard, sends the reference away and ends.
+/// The first thread leaks its guard, sends the reference away and ends; the reference stays valid.
 #[test]
 fn a_leaked_guard_protects_for_ever() {
     leeward::rcu_domain! { struct D; }
@@ -55,11 +56,11 @@ fn a_leaked_guard_protects_for_ever() {
         D::poll(&cookie) || word.load(Ordering::SeqCst) != ALIVE
     });
     assert_eq!(D::stats().leaked, 1);
-    // Others read on as ever.
+    // Other threads go on reading.
     assert_eq!(cell.read(|now| now.0.load(Ordering::SeqCst)), ALIVE);
 }
 
-/// The same with further sections open or come and gone.
+/// Guards are leaked with further sections open, or with some that have come and gone.
 #[test]
 fn forgotten_guards() {
     leeward::rcu_domain! { struct D; }
@@ -75,7 +76,8 @@ fn forgotten_guards() {
     assert_eq!(D::stats().leaked, 1);
     let cookie = D::start_poll();
     never("a grace period ended in spite of a forgotten guard", || D::poll(&cookie));
-    // A new thread in the old one's place is not taken for it: it reads and leaves, and may not end the other's section.
+    // A new thread in the place of the old one is not taken for it: it reads and leaves, and may
+    // not end the other's section.
     for _ in 0..5 {
         thread::spawn(|| drop(D::read())).join().unwrap();
     }
@@ -83,8 +85,8 @@ fn forgotten_guards() {
     assert_eq!(D::stats().leaked, 1);
 }
 
-/// The worker itself may sit where the leaking thread sat (its control block is used again), and must not take the other's section for its own, nor go
-/// on without a grace period.
+/// The worker itself may run where the leaking thread ran (its control block is used again). It
+/// must not take the other's section for its own, nor go on without a grace period.
 #[test]
 fn a_leaked_handle_protects_from_a_worker_in_its_threads_place() {
     leeward::rcu_domain! { struct D; }
@@ -98,14 +100,14 @@ fn a_leaked_handle_protects_from_a_worker_in_its_threads_place() {
     .join()
     .unwrap();
     let word = seen.0;
-    // The first of the domain's deferrals: it starts the worker.
+    // The first of the domain's deferrals, which starts the worker.
     cell.replace(Canary::new()).defer();
     never("a value was dropped under a reference that a leaked handle protects", || {
         word.load(Ordering::SeqCst) != ALIVE
     });
 }
 
-/// The same, online and forgotten.
+/// A reader that is forgotten while it is online protects what it loaded.
 #[test]
 fn a_forgotten_online_reader_protects() {
     leeward::rcu_domain! { struct D; }
@@ -122,7 +124,7 @@ fn a_forgotten_online_reader_protects() {
     never("a value was dropped under a forgotten online reader", || word.load(Ordering::SeqCst) != ALIVE);
 }
 
-/// A callback is anybody's code: it may leak a guard as well, on the worker.
+/// A callback is any program's code: it may leak a guard as well, on the worker.
 #[test]
 fn a_guard_leaked_by_a_callback_protects() {
     leeward::rcu_domain! { struct D; }
@@ -160,7 +162,7 @@ fn ten_thousand_threads_come_and_go() {
                 D::synchronize();
             }
         });
-        // So many that the slots in the domain itself do not suffice.
+        // As many as do not fit in the slots of the domain itself.
         for _ in 0..500 {
             thread::scope(|few| {
                 for _ in 0..20 {
@@ -176,12 +178,14 @@ fn ten_thousand_threads_come_and_go() {
     D::barrier();
     let most = most.load(Ordering::Relaxed);
     assert!(most <= 32, "{most} slots for 20 threads at a time");
-    // `thread::scope` returns when the closures have ended; the threads' own destructors may be at work yet.
+    // `thread::scope` returns when the closures have ended; the threads' own destructors may still
+    // run.
     eventually("all slots are back", || D::stats().readers == 0);
     assert_eq!(D::stats().leaked, 0);
 }
 
-/// More readers at once than any first block holds, then none, then as many again in the same slots.
+/// More readers at once than any first block holds, then none, then as many again in the same
+/// slots.
 #[test]
 fn slots_are_used_again() {
     leeward::rcu_domain! { struct D; }
@@ -214,7 +218,7 @@ mod handles {
         drop(reader);
         eventually("the grace period ends", || D::poll(&cookie));
         assert_eq!((D::stats().readers, D::stats().leaked), (0, 0));
-        // The slot is as new.
+        // The slot is as good as new.
         let reader = Reader::<D>::register();
         let guard = reader.read();
         let cookie = D::start_poll();
@@ -234,7 +238,7 @@ mod handles {
                 let guard = reader.read();
                 let cookie = D::start_poll();
                 never("a grace period ended under a guard of a handle that travelled", || D::poll(&cookie));
-                // It is this thread's now.
+                // The handle is this thread's now.
                 assert!(panic_of(D::synchronize).contains("inside a read section"));
                 drop(guard);
                 eventually("the grace period ends", || D::poll(&cookie));
@@ -262,7 +266,7 @@ mod handles {
         assert_eq!(D::stats().readers, 0);
     }
 
-    /// A handle and the thread's own slot know nothing of each other.
+    /// A handle and the thread's own slot are independent of each other.
     #[test]
     fn beside_the_threads_own() {
         leeward::rcu_domain! { struct D; }
@@ -281,7 +285,8 @@ mod handles {
     }
 }
 
-/// Leaving a section that another thread's grace period sleeps on, as the last thing that a thread does.
+/// The last thing that a thread does is leaving a section that another thread's grace period sleeps
+/// on.
 #[test]
 fn the_last_section_wakes_whoever_waits() {
     leeward::rcu_domain! { struct D; }

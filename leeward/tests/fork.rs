@@ -18,7 +18,8 @@ use std::thread;
 use leeward::fence::{self, Strategy};
 use leeward::rcu::{Domain, Guard, RcuCell, Reader, qsbr};
 
-/// One fork at a time: a child copies what the other tests' threads hold, and the strategy is the process's.
+/// Held by each test, for one fork at a time: a child copies what the other tests' threads hold,
+/// and the strategy is the process's.
 static ALONE: Mutex<()> = Mutex::new(());
 
 const FINE: i32 = 0;
@@ -27,7 +28,7 @@ const PANICKED: i32 = 2;
 
 /// Forks; `in_child` says in the child whether all is well. Returns the child's number.
 fn spawn_child(in_child: impl FnOnce() -> bool) -> libc::pid_t {
-    // SAFETY: the child uses nothing but this library, atomics, and what glibc mends in children.
+    // SAFETY: the child uses nothing but this library, atomics, and what glibc repairs in children.
     match unsafe { libc::fork() } {
         -1 => panic!("fork failed"),
         0 => {
@@ -64,7 +65,7 @@ fn in_child(work: impl FnOnce() -> bool) {
     must_end_well(spawn_child(work));
 }
 
-/// A thread that is inside until told.
+/// Starts a thread that is inside a section until it gets a message.
 fn inside<D: Domain>() -> (std::sync::mpsc::Sender<()>, thread::JoinHandle<()>) {
     let (leave, told) = channel();
     let (entered, is_inside) = channel();
@@ -78,8 +79,8 @@ fn inside<D: Domain>() -> (std::sync::mpsc::Sender<()>, thread::JoinHandle<()>) 
     (leave, thread)
 }
 
-/// The same in a child: a thread that the standard library does not know of. How to have it leave, and what tells whether it has
-/// ended well.
+/// Starts a thread, in a child, that is inside a section and that the standard library does not
+/// know. Returns a function that makes it leave, and one that returns true if it has ended well.
 fn inside_bare<D: Domain>() -> (impl FnOnce(), impl FnOnce() -> bool) {
     static STATE: AtomicI32 = AtomicI32::new(0);
     extern "C" fn stay<D: Domain>(_: *mut libc::c_void) -> *mut libc::c_void {
@@ -104,7 +105,7 @@ fn inside_bare<D: Domain>() -> (impl FnOnce(), impl FnOnce() -> bool) {
     (|| STATE.store(2, Ordering::SeqCst), join)
 }
 
-/// Everything that a domain offers, in a child.
+/// Tries everything that a domain offers, in a child.
 fn works<D: Domain>() -> bool {
     static RAN: AtomicU64 = AtomicU64::new(0);
     D::synchronize();
@@ -138,7 +139,7 @@ fn while_another_thread_is_inside() {
     let _dog = Watchdog::new("while_another_thread_is_inside");
     let (leave, thread) = inside::<D>();
     in_child(works::<D>);
-    // And a child's child.
+    // Tries a child of the child, too.
     in_child(|| {
         in_child(works::<D>);
         works::<D>()
@@ -170,7 +171,8 @@ fn while_another_thread_holds_handles() {
     assert!(works::<D>());
 }
 
-/// The lead is taken, followers sleep, the worker is in the midst of a grace period: none of them is in the child.
+/// The lead is taken, followers sleep, the worker is in the middle of a grace period: none of them
+/// exists in the child.
 #[test]
 fn while_grace_periods_are_blocked() {
     leeward::rcu_domain! { struct D; }
@@ -190,7 +192,7 @@ fn while_grace_periods_are_blocked() {
     assert!(works::<D>());
 }
 
-/// Forks at any moment of a domain that is hard at work.
+/// Forks come at any moment of a domain that is hard at work.
 #[test]
 fn at_any_moment() {
     leeward::rcu_domain! { struct D; }
@@ -221,7 +223,7 @@ fn callbacks_are_the_parents() {
     leeward::rcu_domain! { struct D; }
     let _alone = alone(&ALONE);
     let _dog = Watchdog::new("callbacks_are_the_parents");
-    /// Where a callback ran, told to the test through a pipe.
+    /// The pipe through which a callback reports in which process it ran.
     static PIPE: AtomicI32 = AtomicI32::new(-1);
     let mut ends = [0; 2];
     // SAFETY: room for two descriptors.
@@ -234,7 +236,7 @@ fn callbacks_are_the_parents() {
         unsafe { libc::write(PIPE.load(Ordering::Relaxed), (&raw const me).cast(), size_of_val(&me)) };
     }
     let (leave, thread) = inside::<D>();
-    // One batch is taken and waits, the other is being filled.
+    // One batch is taken and waits; the other is being filled.
     D::defer(tell);
     let sleeps = D::stats().sleeps;
     eventually("the worker sleeps", || D::stats().sleeps > sleeps || D::stats().sleeps > 0);
@@ -305,7 +307,7 @@ fn by_a_thread_that_is_inside() {
     assert!(works::<D>());
 }
 
-/// A callback forks: its child is no worker any more, the rest of the batch is the parent's.
+/// A callback forks: its child is no worker any more, and the rest of the batch is the parent's.
 #[test]
 fn by_a_callback() {
     leeward::rcu_domain! { struct D; }
@@ -349,7 +351,7 @@ fn with_every_strategy() {
             continue;
         }
         let (leave, thread) = inside::<D>();
-        // Another thread in the midst of a fence, whose lock the child must not wait for.
+        // Another thread is in the middle of a fence, for whose lock the child must not wait.
         let stop = std::sync::atomic::AtomicBool::new(false);
         thread::scope(|scope| {
             let _stop = Raise(&stop);
@@ -384,8 +386,8 @@ fn the_child_has_one_reader() {
     }
 }
 
-/// A child that was told to adopts the callbacks that it inherits: those of a batch that waits for readers, and those that
-/// are queued behind it. They run in the parent as well.
+/// A child that was asked to adopts the callbacks that it inherits: those of a batch that waits for
+/// readers, and those that are queued after it. They run in the parent as well.
 #[test]
 fn a_child_adopts_callbacks_by_choice() {
     leeward::rcu_domain! { struct D; }
@@ -401,7 +403,7 @@ fn a_child_adopts_callbacks_by_choice() {
     eventually("the worker sleeps", || D::stats().sleeps > 0);
     (0..3).for_each(|_| D::defer(count));
     in_child(|| {
-        // Nobody asks for anything: the worker is there.
+        // No call asks for it: the worker is there.
         eventually("they run", || RAN.load(Ordering::SeqCst) == 4);
         D::barrier();
         let stats = D::stats();
@@ -409,7 +411,7 @@ fn a_child_adopts_callbacks_by_choice() {
             && (stats.callbacks_queued, stats.bytes_queued, stats.lost) == (0, 0, 0)
             && works::<D>()
     });
-    // A child may be told otherwise before it is made, and its children adopt again.
+    // The choice may be changed before a child is made, and the child's children adopt again.
     D::set_child_adopts(false);
     in_child(|| {
         D::set_child_adopts(true);
@@ -454,7 +456,8 @@ fn a_child_finds_no_callback_half_done() {
         in_child(|| {
             D::barrier();
             let words = [0, 1].map(|word| WORDS[word].load(Ordering::Relaxed));
-            // On a machine so busy that the fork's patience ended some may be lost, and that is told.
+            // On a machine so busy that the fork waited in vain some may be lost, and the count
+            // says so.
             D::stats().lost != 0 || words == [deferred; 2]
         });
     }
@@ -462,7 +465,7 @@ fn a_child_finds_no_callback_half_done() {
     assert_eq!(WORDS[1].load(Ordering::Relaxed), deferred);
 }
 
-/// Leaked in a thread-local destructor that runs after the domain's own.
+/// A guard is leaked in a thread-local destructor that runs after the domain's own.
 #[test]
 fn what_a_guard_protects_that_was_leaked_late() {
     leeward::rcu_domain! { struct D; }
@@ -476,7 +479,7 @@ fn what_a_guard_protects_that_was_leaked_late() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::new("what_a_guard_protects_that_was_leaked_late");
     thread::spawn(|| {
-        // First, so that it ends last.
+        // Registered first, so that it ends last.
         LATE.with(|_| ());
         drop(D::read());
     })
@@ -485,7 +488,7 @@ fn what_a_guard_protects_that_was_leaked_late() {
     stays_protected::<D>();
 }
 
-/// Leaked together with its handle.
+/// A guard is leaked together with its handle.
 #[test]
 fn what_a_guard_protects_whose_handle_was_leaked() {
     leeward::rcu_domain! { struct D; struct Online; }
@@ -502,7 +505,7 @@ fn what_a_guard_protects_whose_handle_was_leaked() {
     stays_protected::<Online>();
 }
 
-/// In this process, in its child and in the child's child no grace period ends.
+/// Asserts that in this process, in its child and in the child's child no grace period ends.
 fn stays_protected<D: Domain>() {
     fn check<D: Domain>() -> bool {
         let cookie = D::start_poll();
@@ -516,7 +519,8 @@ fn stays_protected<D: Domain>() {
     });
 }
 
-/// The reports of a child name its one thread by the number that it has there, whatever was registered first.
+/// The reports of a child name its one thread by the number that it has there, whatever was
+/// registered first.
 #[test]
 fn a_child_names_its_own_thread() {
     leeward::rcu_domain! { struct First; struct Second; }

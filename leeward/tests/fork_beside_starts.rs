@@ -1,6 +1,8 @@
-//! fork while another thread begins or ends: the standard library and the C library hold locks of their own then, which in the child nobody gives up.
+//! fork while another thread begins or ends: the standard library and the C library hold locks of
+//! their own then, which no thread gives up in the child.
 //!
-//! Steered, not left to luck: the threads stop at each allocation that they make outside of their closures, and there the process forks.
+//! Nothing is left to luck: the threads stop at each allocation that they make outside of their
+//! closures, and there the process forks.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -18,10 +20,11 @@ use leeward::rcu::Domain;
 
 leeward::rcu_domain! { struct D; }
 
-/// Threads that do not say that they are at work stop at allocations.
+/// True while threads stop at allocations, unless they say that they are at work.
 static STOPPING: AtomicBool = AtomicBool::new(false);
-/// Stops, and those of them that are over.
+/// Counts the stops.
 static STOPPED: AtomicU32 = AtomicU32::new(0);
+/// Counts the stops that are over.
 static RESUMED: AtomicU32 = AtomicU32::new(0);
 
 thread_local! { static AT_WORK: Cell<bool> = const { Cell::new(false) }; }
@@ -59,7 +62,8 @@ unsafe impl GlobalAlloc for Stopping {
 #[global_allocator]
 static ALLOCATOR: Stopping = Stopping;
 
-/// Stops nobody any more when it is dropped: a thread that is stopped holds up all that end, and so a test that failed.
+/// Ends all stops when it is dropped: a stopped thread holds up all threads that end, and so a test
+/// that failed.
 struct Go;
 
 impl Drop for Go {
@@ -69,9 +73,9 @@ impl Drop for Go {
     }
 }
 
-/// Whether the worker, which the child has to start, does its work.
+/// Returns true if the worker, which the child has to start, does its work.
 fn worker_works_in_child() {
-    // SAFETY: the child uses this library, atomics, and what the C library mends in children.
+    // SAFETY: the child uses this library, atomics, and what the C library repairs in children.
     let child = unsafe { libc::fork() };
     assert_ne!(child, -1, "fork failed");
     if child == 0 {
@@ -93,11 +97,11 @@ fn worker_works_in_child() {
     assert_eq!(status, 0, "the child's worker did not run what was deferred (14: it hung)");
 }
 
-/// Forks at every stop until `is_over`; how often.
+/// Forks at every stop until `is_over`; returns how often.
 fn fork_at_stops(is_over: impl Fn() -> bool) -> u64 {
     let mut forks = 0;
     eventually("the thread is over it", || {
-        // In this order: a stop that is seen not to be there is not there.
+        // Loaded in this order: a stop that is not seen afterwards is not there.
         let over = is_over();
         let resumed = RESUMED.load(Ordering::SeqCst);
         if STOPPED.load(Ordering::SeqCst) == resumed {
@@ -111,7 +115,7 @@ fn fork_at_stops(is_over: impl Fn() -> bool) -> u64 {
     forks
 }
 
-/// A thread that waits in its closure until told.
+/// A thread that waits in its closure until it is let go.
 struct Stayer {
     number: AtomicI32,
     leaves: AtomicBool,
@@ -140,7 +144,7 @@ impl Stayer {
 
 #[test]
 fn the_worker_starts_in_the_child() {
-    /// So many that whatever the standard library keeps by thread has to grow.
+    /// As many threads as make anything that the standard library keeps by thread grow.
     const THREADS: usize = 16;
     AT_WORK.set(true);
     let go = Go;

@@ -37,7 +37,8 @@ mod waiting;
 #[path = "fork_everywhere/walk.rs"]
 mod walk;
 
-/// Forks beside the operation of this name, in a process of its own; `fence`: by which fences.
+/// Forks beside the operation of this name, in a process of its own; `fence` names the strategy of
+/// its fences.
 #[track_caller]
 fn beside(operation: &str, fence: Option<&str>) {
     let mut command = cases::command(operation);
@@ -45,7 +46,7 @@ fn beside(operation: &str, fence: Option<&str>) {
     walk::walk(operation, command);
 }
 
-/// The same beside some of a group's, with heavy fences that are made of signals.
+/// Forks beside some operations of a group, with heavy fences that are made of signals.
 #[track_caller]
 fn with_signals(group: &str, operations: &[&str]) {
     operations.iter().for_each(|operation| beside(&format!("{group}::{operation}"), Some("signal")));

@@ -46,7 +46,7 @@ fn arguments() -> impl Iterator<Item = Argument> {
     EDGES.into_iter().map(Argument::Value).chain(BITS.into_iter().map(Argument::Bit))
 }
 
-/// What the word becomes, in 64 bits and by arithmetic: not as the library does it.
+/// Computes what the word becomes, in 64 bits and by arithmetic, unlike the library.
 fn expected(operation: Operation, argument: Argument, old: u32) -> u32 {
     let argument = match argument {
         Argument::Value(value) => i64::from(value).rem_euclid(1 << 32) as u64,
@@ -76,7 +76,7 @@ fn compares(comparison: Comparison, old: u32, against: i32) -> bool {
     }
 }
 
-/// Straight to the kernel: what it returned, or its error.
+/// Makes the kernel's call; returns its result, or its error.
 fn raw_wake_op(word: &AtomicU32, on: &AtomicU32, encoded: u32) -> i64 {
     let operation = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: two words of ours.
@@ -84,7 +84,8 @@ fn raw_wake_op(word: &AtomicU32, on: &AtomicU32, encoded: u32) -> i64 {
     if outcome < 0 { -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap()) } else { outcome }
 }
 
-/// Each operation, kind of argument, comparison and edge value: the kernel does to the word what we say that it does.
+/// For each operation, kind of argument, comparison and edge value, the kernel does to the word
+/// what the library says.
 #[test]
 fn the_kernel_stores_what_we_say() {
     let (word, on) = (AtomicU32::new(0), AtomicU32::new(0));
@@ -110,7 +111,7 @@ fn the_kernel_stores_what_we_say() {
     assert_eq!(tried, 5 * 11 * 6 * 7 * 12);
 }
 
-/// A thread that sleeps on a word until told to end; counts how often it was woken.
+/// A thread that sleeps on a word until it is told to end, and counts how often it was woken.
 struct Sleeper {
     word: Arc<AtomicU32>,
     woken: Arc<AtomicUsize>,
@@ -162,7 +163,8 @@ impl Drop for Sleeper {
     }
 }
 
-/// Each comparison wakes the second word's sleeper exactly when it holds, as the number that the call returns says.
+/// Each comparison wakes the second word's sleeper exactly when it holds, as the number that the
+/// call returns says.
 #[test]
 fn the_kernel_wakes_when_it_holds() {
     let _dog = Watchdog::new("the_kernel_wakes_when_it_holds");
@@ -175,7 +177,7 @@ fn the_kernel_wakes_when_it_holds() {
                 let op = WakeOp::new(Operation::Or, Argument::Value(0), comparison, against).unwrap();
                 sleeper.word.store(old as u32, Ordering::Relaxed);
                 Private::wake(Arc::as_ptr(&sleeper.word), 1);
-                // It was woken, or was awake: if it sleeps now, then upon this value.
+                // It was woken, or was awake: if it sleeps now, then on this value.
                 sleeper.sleeps();
                 let before = sleeper.count();
                 // SAFETY: the word is alive.
@@ -266,7 +268,7 @@ fn deadlines<F: Futex>() {
     assert!(!Deadline::after::<F>(Duration::from_secs(3600)).has_passed::<F>());
     while F::wait(&word, 0, Timeout::At(soon)) != Wait::TimedOut {}
     assert!(soon.has_passed::<F>());
-    // Times that no clock reaches, some of which the kernel could not say: as good as none.
+    // Times that no clock reaches, some of which the kernel cannot express, are as good as none.
     for absurd in [Duration::MAX, Duration::from_secs(i64::MAX as u64), Duration::from_secs(i64::MAX as u64 + 1)] {
         for deadline in [Deadline::at(absurd), Deadline::after::<F>(absurd)] {
             assert_eq!(F::wait(&word, 1, Timeout::At(deadline)), Wait::Changed);
@@ -286,7 +288,7 @@ fn deadlines<F: Futex>() {
     }
 }
 
-/// A sleeper, and calls that are to wake nobody.
+/// Calls that wake no thread beside a sleeper return 0.
 fn counts_of_nothing<F: Futex>() {
     let _dog = Watchdog::new("counts_of_nothing");
     let (word, other, done) = (AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false));
@@ -337,7 +339,7 @@ fn a_word_that_is_gone<F: Futex>() {
         )
     };
     assert_ne!(page, libc::MAP_FAILED);
-    // SAFETY: our page, which nobody uses.
+    // SAFETY: our page, which is not in use.
     unsafe { libc::munmap(page, 4096) };
     assert_eq!(F::wake(page.cast(), ALL), 0);
 }

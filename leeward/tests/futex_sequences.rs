@@ -1,8 +1,10 @@
-//! The place to sleep against the kernel: random sequences of sleeps, wakes, moves and WAKE_OPs over a few words, beside a
-//! model that knows how many sleep on each word, and on which words each thread may be.
+//! The place to sleep against the kernel: random sequences of sleeps, wakes, moves and WAKE_OPs
+//! over a few words, beside a model that knows how many sleep on each word, and on which words each
+//! thread may be.
 //!
-//! Who of several sleepers is woken or moved first is not asked: two words whose hash puts them into one of the kernel's
-//! queues keep the order of arrival where others have the order of moves, and a process has as few as 16 queues.
+//! The test does not ask which of several sleepers is woken or moved first: two words whose hash
+//! puts them into one of the kernel's queues keep the order of arrival where others have the order
+//! of moves, and a process has as few as 16 queues.
 
 #![cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -43,7 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// A set of words, a bit each.
 type Places = u8;
 
-/// Who sleeps where, as far as that is certain.
+/// Which threads sleep where, as far as that is certain.
 #[derive(Default)]
 struct Model {
     /// How many sleep on each word.
@@ -58,14 +60,14 @@ impl Model {
         self.counts[word] += 1;
     }
 
-    /// As many are taken out of the queue of `word`.
+    /// Takes up to `count` sleepers out of the queue of `word`; returns how many.
     fn take(&mut self, word: usize, count: u32) -> u32 {
         let taken = self.counts[word].min(count);
         self.counts[word] -= taken;
         taken
     }
 
-    /// As many are moved, any of those that may be there.
+    /// Moves up to `count` sleepers, any of those that may be there; returns how many.
     fn move_some(&mut self, from: usize, to: usize, count: u32) -> u32 {
         let moved = self.take(from, count);
         self.counts[to] += moved;
@@ -75,7 +77,8 @@ impl Model {
         moved
     }
 
-    /// These woke up, so many through each of the words: whether that may be.
+    /// Notes that these threads woke up, the given numbers of them through each of the words.
+    /// Returns true if that is possible.
     fn woke(&mut self, threads: &[usize], through: &[(usize, u32)]) -> bool {
         let all: u32 = through.iter().map(|(_, count)| count).sum();
         let set = |word: usize| 1 << word;
@@ -92,7 +95,7 @@ impl Model {
     }
 }
 
-/// A crew of threads, each of which sleeps when told where, and says when it was woken.
+/// Threads each of which sleeps where it is told to, and reports that it was woken.
 struct Crew {
     orders: Vec<std::sync::mpsc::Sender<usize>>,
     ids: Vec<libc::pid_t>,
@@ -128,11 +131,12 @@ impl Crew {
         self.woken[thread].store(false, Ordering::Relaxed);
         let before = switches(self.ids[thread]);
         self.orders[thread].send(word).unwrap();
-        // It leaves its channel's sleep, which takes a switch, and comes to rest again.
+        // It leaves its channel's sleep, which takes a context switch, and comes to rest again.
         eventually("the thread sleeps", || switches(self.ids[thread]) > before && is_asleep(self.ids[thread]));
     }
 
-    /// Those that woke up since they were told to sleep: `count`, and no more.
+    /// Returns the threads that woke up since they were told to sleep; asserts that they are
+    /// `count`.
     fn woke(&self, model: &Model, count: u32) -> Vec<usize> {
         let woke = || {
             let sleepers = (0..THREADS).filter(|&thread| model.places[thread] != 0);
@@ -143,7 +147,7 @@ impl Crew {
     }
 }
 
-/// How often a thread has gone to sleep.
+/// Returns how often a thread has gone to sleep.
 fn switches(id: libc::pid_t) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/self/task/{id}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
@@ -168,7 +172,7 @@ fn run<F: Futex>(crew: &Crew, steps: &[Step]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What the call returned; how many it should have woken through each word, and moved.
+/// What the call returned; how many it should have woken through each word; how many it moved.
 type Outcome = (u32, Vec<(usize, u32)>, u32);
 
 fn take_step<F: Futex>(crew: &Crew, model: &mut Model, step: Step) -> Result<Outcome, TestCaseError> {
@@ -182,7 +186,7 @@ fn take_step<F: Futex>(crew: &Crew, model: &mut Model, step: Step) -> Result<Out
             (0, vec![], 0)
         }
         Step::Wake(word, count) => (F::wake(&words[word], count), vec![(word, model.take(word, count))], 0),
-        // Nobody is moved to where he is.
+        // No thread is moved to where it is.
         Step::Move(from, _, to, ..) if from == to => (0, vec![], 0),
         Step::Move(from, wake, to, count, true) => {
             // SAFETY: words of ours.
@@ -208,11 +212,11 @@ fn take_step<F: Futex>(crew: &Crew, model: &mut Model, step: Step) -> Result<Out
     })
 }
 
-/// Who is woken, how many are moved and what the calls return is what the model says.
+/// Which threads are woken, how many are moved and what the calls return is what the model says.
 fn sequences<F: Futex>() {
     let _dog = Watchdog::within("sequences", 10 * patience());
     let crew = Crew::new::<F>();
-    // A sequence that failed leaves sleepers behind: nothing can be tried again.
+    // A sequence that failed leaves sleepers: it cannot be tried again.
     let config =
         ProptestConfig { cases: 300, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);

@@ -32,12 +32,12 @@ fn a_wait_ends_as_the_kernels_does() {
     assert_eq!(unsafe { Lot::requeue(&word, 0, 1, &word, 1) }, Err(Changed));
 }
 
-/// Threads that wait until a word is not 0, in order of their coming.
+/// Runs `work` beside threads that wait until a word is not 0, in the order of their coming.
 fn with_waiters(count: usize, word: &AtomicU32, work: impl FnOnce()) {
     std::thread::scope(|scope| {
         for _ in 0..count {
             scope.spawn(|| {
-                // Until woken: the deadline is for a failure to end.
+                // Until woken: the deadline only ends a failed test.
                 let end = Timeout::after::<Lot>(patience());
                 assert_eq!(Lot::wait(word, 0, end), Wait::Woken);
             });
@@ -46,7 +46,7 @@ fn with_waiters(count: usize, word: &AtomicU32, work: impl FnOnce()) {
     });
 }
 
-/// Wakes until so many were.
+/// Wakes until `count` were woken.
 fn wake_in_all(word: &AtomicU32, count: u32) {
     let mut woken = 0;
     eventually("they wait", || {
@@ -117,7 +117,7 @@ fn a_child_has_a_lot_of_its_own() {
     with_waiters(1, &word, || {
         let waiters = || Parking::lot().stats().waiters + Parking::lot().global_stats().waiters;
         eventually("it waits", || waiters() != 0);
-        // SAFETY: the child looks at the lot, waits and exits.
+        // SAFETY: the child reads the lot, waits and exits.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let empty = Lot::wake(&word, ALL) == 0;
@@ -189,7 +189,8 @@ unsafe impl Embedding for Refusing {
     }
 }
 
-/// As in a sandbox that refuses futexes: waiting is looking again, and what is to happen to words happens.
+/// As in a sandbox that refuses futexes: waiting is rechecking, and what is to happen to words
+/// happens.
 #[test]
 fn refused_locks_still_exclude() {
     type Refused = Hosted<Refusing>;

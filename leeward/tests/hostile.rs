@@ -1,5 +1,5 @@
-//! What a hostile reader of the `unsafe` code once broke, a test each. Everything here is safe code, and none of it may free
-//! under a reference or hang.
+//! What a hostile reading of the `unsafe` code once broke, a test each. All of it is safe code, and
+//! none of it may free memory under a reference, or hang.
 #![allow(missing_docs)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use leeward::rcu::{Domain, Guard, RcuCell, Reader};
 
-/// Says when it is dropped.
+/// Notes that it was dropped.
 struct Tracked(&'static AtomicBool);
 
 impl Drop for Tracked {
@@ -18,10 +18,10 @@ impl Drop for Tracked {
     }
 }
 
-/// Long enough for a wrong grace period to end: it takes microseconds.
+/// Long enough for a wrong grace period to end: that takes microseconds.
 const WHILE: Duration = Duration::from_millis(200);
 
-/// Whether `done` becomes true before a time that only a hang needs.
+/// Returns true if `done` does so before a time that only a hang needs.
 fn soon(done: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     while !done() {
@@ -77,7 +77,7 @@ fn a_follower_that_is_in_its_own_way_panics() {
         let _guard = reader.read();
         inside.send(()).unwrap();
         may_go.recv().unwrap();
-        // The other thread leads by now, and sleeps until we leave.
+        // The other thread leads by now, and sleeps until this one leaves.
         assert!(soon(|| Own::stats().sleeps > 0));
         Own::synchronize();
     });
@@ -180,7 +180,7 @@ fn threads_that_exit_while_others_register_share_no_slot() {
             });
         }
         let (mut round, start) = (0, Instant::now());
-        // A fence takes milliseconds where only the slowest is to be had.
+        // A fence takes milliseconds where only the slowest strategy works.
         while round < 2000 && start.elapsed() < Duration::from_secs(2) || READS.load(Ordering::Relaxed) < 1000 {
             drop(cell.replace(round).synchronize());
             round += 1;

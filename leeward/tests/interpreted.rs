@@ -15,7 +15,7 @@ use std::time::Duration;
 use leeward::raw::{self, Barrier, Event, Latch, Once, Semaphore};
 use leeward::sync::{LazyLock, LightMutex, Mutex, MutexGuard, OnceLock, Poison, RwLock, RwLockWriteGuard};
 
-/// Of each of two threads.
+/// How many turns each of two threads takes.
 const TURNS: u64 = 12;
 
 fn twice(work: impl Fn(u64) + Sync) {
@@ -66,7 +66,7 @@ fn rwlocks() {
 
 #[test]
 fn conditions() {
-    // One that moves nobody: the other asks Linux which process this is.
+    // A condition variable that moves no waiter: one that moves asks Linux which process this is.
     let (queue, came) = (Mutex::new(Vec::new()), leeward::sync::Condvar::<raw::Plain>::with_scheme());
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -121,7 +121,7 @@ fn small_ones() {
     assert_eq!(poison.access(|values| values.pop()), Ok(Some(1)));
 }
 
-/// What makes system calls on Linux that an interpreter has not.
+/// What makes system calls on Linux that an interpreter does not have.
 #[cfg(any(not(miri), not(target_os = "linux")))]
 mod where_threads_are_known {
     use super::*;
@@ -168,7 +168,7 @@ mod where_threads_are_known {
         assert!(table.try_write().is_none(), "a leaked guard keeps it");
     }
 
-    /// Counts itself while it is there.
+    /// Counts itself while it exists.
     struct Counted(Arc<AtomicU32>);
 
     impl Counted {

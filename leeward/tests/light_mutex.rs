@@ -17,7 +17,7 @@ use leeward::fence;
 use leeward::raw;
 use leeward::sync::LightMutex;
 
-/// Heavy fences are counted for the whole process.
+/// Held by each test: heavy fences are counted for the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -33,7 +33,7 @@ fn sleeping_light_mutex() {
     hand_to_hand::<raw::LightMutex>(1_000);
 }
 
-/// At most one heavy fence in 511 unlocks, and none while nobody sleeps.
+/// There is at most one heavy fence in 511 unlocks, and none while no thread sleeps.
 #[test]
 fn heavy_fences_do_not_multiply() {
     let _alone = alone(&ALONE);
@@ -54,7 +54,7 @@ fn heavy_fences_do_not_multiply() {
                 for _ in 0..500 {
                     let mut guard = mutex.lock();
                     *guard += 1;
-                    // Whoever waits goes to sleep.
+                    // The waiting threads go to sleep.
                     std::thread::sleep(Duration::from_micros(100));
                 }
             });
@@ -66,7 +66,7 @@ fn heavy_fences_do_not_multiply() {
     assert!(issued >= 1, "somebody slept");
     assert!(issued <= 1 + unlocks / 511, "{issued} heavy fences in {unlocks} unlocks");
 
-    // Lowered after so many quiet unlocks; the next sleeper raises it again.
+    // The word is lowered after that many quiet unlocks; the next sleeper raises it again.
     for _ in 0..511 {
         drop(mutex.lock());
     }

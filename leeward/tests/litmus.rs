@@ -1,8 +1,9 @@
-//! The store-buffer litmus on the real code (`common/litmus.rs` tells how), for every flavour and strategy.
+//! The store-buffer litmus on the real code, as `common/litmus.rs` describes it, for every flavour
+//! and strategy.
 //!
-//! A witness, not a proof: a processor whose interrupts are slow hides its store buffers, and the test then finds
-//! nothing even where a fence is missing. What must be found is found by `tests/model.rs` and loom.
-//! `LEEWARD_TEST_SECONDS` makes each run longer.
+//! A witness, not a proof: a processor whose interrupts are slow hides its store buffers, and the
+//! test then finds nothing even where a fence is missing. `tests/model.rs` and loom find what must
+//! be found. `LEEWARD_TEST_SECONDS` makes each run longer.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -32,7 +33,7 @@ leeward::rcu_domain! {
     struct LeavingFenced: Full;
 }
 
-/// Each needs the processors for itself, and some force the strategy.
+/// Held by each test: it needs the processors for itself, and may force the strategy.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn under<D: Domain, F: Flavour>(strategy: Strategy, name: &str) {
@@ -73,7 +74,7 @@ flavours! {
     quiescent: Free, Quiescent<Free>;
 }
 
-/// With full fences on both sides the strategy is not asked.
+/// With full fences on both sides the strategy does not matter.
 #[test]
 fn full() {
     under::<Fenced, Automatic<Fenced>>(Strategy::ALL[0], "full, automatic");
@@ -81,7 +82,8 @@ fn full() {
     under::<Fenced, Quiescent<Fenced>>(Strategy::ALL[0], "full, quiescent");
 }
 
-/// The writer is a cell's `replace`. The boxes are kept until the readers are gone, so that a violation is a defined read here too.
+/// The writer is a cell's `replace`. The boxes are kept until the readers are gone, so that a
+/// violation is a defined read here too.
 #[test]
 fn cell() {
     let _alone = alone(&ALONE);
@@ -112,7 +114,7 @@ fn cell() {
     found.must_be_sound("cell");
 }
 
-/// Runs on one processor, then wherever it ran before.
+/// Runs `work` on one processor, then lets the thread run wherever it ran before.
 fn pin_for<R: Send>(cpu: usize, work: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let run = scope.spawn(|| {
@@ -123,8 +125,10 @@ fn pin_for<R: Send>(cpu: usize, work: impl FnOnce() -> R + Send) -> R {
     })
 }
 
-/// Three updaters of a pointer each, with release stores: they share grace periods by tickets, and the unlink of one must be covered by the heavy fence of
-/// another. (Without the full fence before the look at the tickets this takes three processors to show: `tests/model/sharing.rs`.)
+/// Three updaters, of a pointer each, publish with release stores: they share grace periods by
+/// tickets, and the unlink of one must be covered by the heavy fence of another. (Without the full
+/// fence before the load of the tickets it takes three processors to show that:
+/// `tests/model/sharing.rs`.)
 #[test]
 fn updaters_that_share() {
     let _alone = alone(&ALONE);
@@ -204,7 +208,7 @@ mod signals {
         assert_eq!(outcome, 0);
     }
 
-    /// Signals that land anywhere in the reader, from a writer on another processor.
+    /// Signals land anywhere in the reader, sent by a writer on another processor.
     #[test]
     fn anywhere() {
         let _alone = alone(&ALONE);
@@ -254,12 +258,13 @@ mod signals {
     }
 }
 
-/// The other pair of fences: a reader that leaves with a full store buffer, and a writer that goes to sleep upon it. A wake-up that is lost shows as a stall
-/// of a reader that has left.
+/// The other pair of fences: a reader that leaves with a full store buffer, and a writer that goes
+/// to sleep on its slot. A lost wake-up shows as a stall of a reader that has left.
 mod lost_wake_up {
     use super::*;
 
-    /// How long a grace period sleeps before it looks by itself. (A machine that gives a thread no processor for so long would show here as well.)
+    /// Returns how long a grace period sleeps before it rechecks by itself. (A machine that gives a
+    /// thread no processor for so long would show here as well.)
     fn patience_of_a_stall() -> Duration {
         patience() / 4
     }
@@ -268,7 +273,8 @@ mod lost_wake_up {
         println!("{stall}");
     }
 
-    /// `make` makes, on the reader's thread, what is inside for the first call and outside for the second.
+    /// Runs the test; `make` makes, on the reader's thread, what is inside for the first call and
+    /// outside for the second.
     fn run<D: Domain, S: FnMut(&dyn Fn(), &dyn Fn())>(name: &str, make: impl FnOnce() -> S + Send) {
         let _alone = alone(&ALONE);
         let _dog = Watchdog::new("lost_wake_up");
@@ -283,7 +289,8 @@ mod lost_wake_up {
                 let mut stay = make();
                 let mut rng = Rng::new(8);
                 let mut mine = 0;
-                // How long to stay is learnt: it is to leave just when the writer goes to sleep.
+                // The time to stay is learnt: the reader is to leave just when the writer goes to
+                // sleep.
                 let (mut about, mut sleeps) = (4_000, D::stats().sleeps);
                 while !stop.load(Ordering::Relaxed) {
                     mine += 1;
@@ -294,7 +301,7 @@ mod lost_wake_up {
                         compute(turns);
                         arena.jam(mine);
                     };
-                    // Touching the slot no more, until the writer was served.
+                    // The slot is not touched until the writer was served.
                     let outside = || {
                         while done.load(Ordering::Relaxed) < mine && !stop.load(Ordering::Relaxed) {
                             std::hint::spin_loop();
@@ -344,7 +351,7 @@ mod lost_wake_up {
         leaving::<Leaving>("leaving");
     }
 
-    /// The reader's own full fence stands between its leaving and its look at who waits.
+    /// The reader's own full fence stands between its leaving store and its load of `waited`.
     #[test]
     fn full_sections() {
         leaving::<LeavingFenced>("leaving, full");

@@ -15,7 +15,7 @@ static FAIR: Mutex<raw::Mutex, u64> = Mutex::new(0);
 static LIGHT: Mutex<raw::LightMutex, u64> = Mutex::new(0);
 static SHARED: RwLock<raw::RwLock, u64> = RwLock::new(0);
 
-/// One at a time; a lock that is held is not had in time, and is when it is free.
+/// One thread at a time has the lock; a held lock is not taken in time, and a free one is.
 fn excludes<R: RawMutexTimed<Duration = Duration, Instant = Instant> + Sync>(mutex: &Mutex<R, u64>) {
     thread::scope(|scope| {
         for _ in 0..4 {

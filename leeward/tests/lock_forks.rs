@@ -1,5 +1,5 @@
-//! Locks in the child of a fork that came between a wake and the woken thread's coming: the marks that are left in the
-//! free lock are those of threads that are not there.
+//! Locks in the child of a fork that came between a wake and the woken thread's coming: the marks
+//! that are left in the free lock are those of threads that do not exist there.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -22,13 +22,13 @@ use std::time::Duration;
 use leeward::futex::{Changed, Deadline, Futex, Private, Timeout, Wait, WakeOp};
 use leeward::raw::{Mutex, RwLock};
 
-/// From here on forks are known of: a condition variable was waited upon.
+/// Makes forks known from here on: a thread waits on a condition variable.
 fn know_of_forks() {
     let (mutex, condvar) = (leeward::sync::Mutex::new(()), leeward::sync::Condvar::new());
     assert!(condvar.wait_for(&mut mutex.lock(), Duration::ZERO).timed_out());
 }
 
-/// `work` is fine in a child.
+/// Asserts that `work` returns well in a child.
 fn forked(work: impl FnOnce() -> bool) {
     assert_eq!(status_of(child(work)), 0, "the child found something wrong");
 }
@@ -37,7 +37,8 @@ fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// A woken writer has not run; what does not wait finds the lock free in the child, and kept in the parent.
+/// A woken writer has not run; calls that do not wait find the lock free in the child, and kept in
+/// the parent.
 #[test]
 fn a_rwlock_that_is_kept_for_a_writer() {
     know_of_forks();
@@ -58,19 +59,20 @@ fn a_rwlock_that_is_kept_for_a_writer() {
     assert!(all_slept());
 }
 
-/// A reader was passed over, and is counted: no writer takes the lock before it.
+/// A reader was bypassed, and is counted: no writer takes the lock before it.
 #[test]
 fn a_rwlock_that_is_kept_for_a_reader() {
     know_of_forks();
     let lock = leak(RwLock::<Steered>::new());
     lock.lock_exclusive();
     sleeps([
-        // The reader sleeps; a writer comes as well,
+        // The reader sleeps, and a writer comes as well.
         Box::new(move || {
             assert!(!lock.lock_exclusive_until(Deadline::at(Duration::ZERO)));
             Wait::Woken
         }),
-        // and while that sleeps, the first leaves, which is the reader's turn, and another is quicker.
+        // While the writer sleeps, the first one leaves, which begins the reader's phase, and
+        // another is quicker.
         Box::new(move || {
             // SAFETY: locked at the beginning.
             unsafe { lock.unlock_exclusive() };
@@ -78,9 +80,9 @@ fn a_rwlock_that_is_kept_for_a_reader() {
             Wait::Woken
         }),
         Box::new(|| Wait::TimedOut),
-        // The reader has looked, is counted, and sleeps again.
+        // The reader has rechecked, is counted, and sleeps again.
         Box::new(move || {
-            // SAFETY: by the one that was quicker.
+            // SAFETY: locked by the quicker writer.
             unsafe { lock.unlock_exclusive() };
             forked(|| lock.try_lock_exclusive() && !lock.try_lock_shared());
             assert!(!lock.try_lock_exclusive(), "the parent's reader comes still");
@@ -110,7 +112,8 @@ fn a_mutex_that_is_reserved() {
     assert!(all_slept());
 }
 
-/// The kernel's futex, but that a thread which is `HELD` sleeps until the gate is open, and runs no sooner.
+/// The kernel's futex, except that a thread which is `HELD` sleeps until the gate is open, and runs
+/// no sooner.
 #[derive(Debug)]
 enum Gated {}
 
@@ -120,7 +123,7 @@ thread_local! {
 static ASLEEP_AT: AtomicPtr<AtomicU32> = AtomicPtr::new(std::ptr::null_mut());
 static GATE: AtomicBool = AtomicBool::new(false);
 
-// SAFETY: the kernel's, and of the one thread that is held a sleep that may end at any time.
+// SAFETY: the kernel's futex, and for the one thread that is held a sleep that may end at any time.
 unsafe impl Futex for Gated {
     const SHARED: bool = false;
 
@@ -166,7 +169,7 @@ unsafe impl Futex for Gated {
     }
 }
 
-/// Readers that wait, in the child of a fork beside a writer that was woken and has not run.
+/// Readers that wait, in the child of a fork, beside a writer that was woken and has not run.
 #[test]
 fn who_waits_for_a_writer_that_is_not_there() {
     static LOCK: RwLock<Gated> = RwLock::new();
@@ -185,7 +188,7 @@ fn who_waits_for_a_writer_that_is_not_there() {
         forked(|| {
             LOCK.lock_shared();
             LOCK.lock_shared_recursive();
-            // The mark is gone, and with it all waiting.
+            // The mark is gone, and no reader waits any more.
             let entered = LOCK.try_lock_shared();
             (0..3).for_each(|_| {
                 // SAFETY: locked three times, or the child has failed.

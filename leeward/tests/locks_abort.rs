@@ -1,5 +1,6 @@
-//! Where locking cannot go on: the process ends with a sentence, since a panic could be caught by who holds a guard. And sandboxes in which no heavy
-//! fence is possible. Each case is a process of its own: this program, started again.
+//! Where locking cannot go on, the process ends with a sentence, since a thread that holds a guard
+//! could catch a panic. And sandboxes in which no heavy fence is possible. Each case is a process
+//! of its own: this program, started again.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
@@ -24,7 +25,7 @@ use leeward::asym;
 use leeward::fence::{self, Error};
 use leeward::sync::{LightMutex, RwLock, RwLockReadGuard};
 
-/// The case ends by SIGABRT, with this sentence and no other.
+/// Asserts that the case ends by SIGABRT, with this sentence and no other.
 #[track_caller]
 fn aborts(case: &str, sentence: &str) {
     let said = cases::aborts(case, sentence);
@@ -42,7 +43,7 @@ fn a_reader_that_writes() {
     aborts("reader_writes", "a thread writes an asym::RwLock that it reads");
 }
 
-/// What a panic would make unsound: the guard outlives the lock that is not taken again.
+/// A panic would be unsound: the guard outlives the lock that is not taken again.
 #[test]
 fn guards_that_are_unlocked_for_a_while() {
     aborts("unlocked_mutex", "a thread locks an asym::Mutex that it holds");
@@ -60,7 +61,7 @@ fn asymmetric_locks_are_ordinary_ones_where_no_heavy_fence_is_possible() {
     passes("unbiased");
 }
 
-/// In a process of one thread there is nobody to signal, and yet it is told.
+/// In a process of one thread there is no thread to signal, and yet the error is reported.
 #[test]
 fn a_process_of_one_thread_is_told_that_no_heavy_fence_is_possible() {
     passes("told_alone");
@@ -146,7 +147,7 @@ fn told_alone() {
     assert_eq!(status_of(child), 0);
 }
 
-/// The other side: what the process does that was started for a case.
+/// Runs, in a process that was started for a case, that case.
 #[test]
 #[ignore = "started by the other tests"]
 fn case() {

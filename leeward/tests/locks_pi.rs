@@ -41,7 +41,7 @@ fn deadlocks_are_errors() {
     assert_eq!(lock.try_lock().unwrap_err(), Error::Deadlock);
     assert_eq!(lock.try_lock_for(SHORT).unwrap_err(), Error::Deadlock);
     drop(guard);
-    // A circle of two: whoever comes second is told.
+    // A circle of two: the thread that comes second gets the error.
     let locks = [Mutex::new(()), Mutex::new(())];
     let together = std::sync::Barrier::new(2);
     let told: Vec<_> = thread::scope(|scope| {
@@ -88,7 +88,8 @@ fn an_owner_that_has_gone() {
     assert_eq!(lock.lock().unwrap_err(), Error::OwnerGone);
 }
 
-/// An owner that exits while somebody waits: the kernel gives the waiter the lock, of which the leaked guard may be in use still.
+/// An owner exits while a thread waits: the kernel gives the waiter the lock, whose leaked guard
+/// may still be in use.
 #[test]
 fn an_owner_that_goes_while_others_wait() {
     let _dog = Watchdog::new("an_owner_that_goes_while_others_wait");
@@ -116,7 +117,7 @@ fn an_owner_that_goes_while_others_wait() {
             })
         })
         .into();
-    // At the lock: one of them must be there when the owner goes, to be given it.
+    // The waiters are at the lock: one of them must be there when the owner exits, to be given it.
     let numbers: Vec<_> = numbers.iter().take(waiters.len()).collect();
     eventually("they sleep", || numbers.iter().all(|&number| is_asleep(number)));
     go.send(()).unwrap();
@@ -128,7 +129,8 @@ fn an_owner_that_goes_while_others_wait() {
     assert_eq!(lock.lock().map(drop), Err(Error::OwnerGone));
 }
 
-/// The child of a fork has a number of its own at once: it locks, is told of its own deadlock, unlocks what it held.
+/// The child of a fork has a number of its own at once: it locks, learns of its own deadlock, and
+/// unlocks what it held.
 #[test]
 fn right_after_fork() {
     let _dog = Watchdog::new("right_after_fork");
@@ -144,7 +146,7 @@ fn right_after_fork() {
             let is_known = free.lock().unwrap_err() == Error::Deadlock;
             drop(own);
             *guard = 1;
-            // The word names a thread of the parent, for whom a thread of the child cannot wait.
+            // The word names a thread of the parent, for which a thread of the child cannot wait.
             let waits = || {
                 let refused = [held.lock().map(drop), held.try_lock_for(Duration::from_secs(5)).map(drop)];
                 assert_eq!(refused, [Err(Error::OwnerGone); 2]);
@@ -165,7 +167,8 @@ fn right_after_fork() {
     assert_eq!(*guard, 0);
 }
 
-/// The kernel's own view of a thread's priority: field 18 of its `stat`, below 0 for real-time threads.
+/// Returns the kernel's own view of a thread's priority: field 18 of its `stat`, below 0 for
+/// real-time threads.
 fn priority_of(thread: i64) -> Option<i64> {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(15)?.parse().ok()

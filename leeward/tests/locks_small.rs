@@ -1,4 +1,4 @@
-//! The readers-writer lock and the small ones, on every futex.
+//! The readers-writer lock and the small locks, on every futex.
 
 #![cfg(all(feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -65,7 +65,8 @@ mod rwlock {
         assert_eq!(lock.into_inner(), 3);
     }
 
-    /// A reader that waits goes in when the writer leaves, before a writer that waits as well; one that comes later does not.
+    /// A waiting reader goes in when the writer leaves, before a writer that waits as well; a
+    /// reader that comes later does not.
     fn phases_alternate<F: Futex>() {
         let _dog = Watchdog::new("phases_alternate");
         let lock = RwLock::<F, _>::new(());
@@ -99,16 +100,16 @@ mod rwlock {
         assert_eq!(*order.lock(), ["waiting reader", "waiting writer", "late reader"]);
     }
 
-    /// A writer that gives up no longer keeps readers out, who may wait for a reader that stays.
+    /// A writer that gives up no longer keeps readers out, which may wait for a reader that stays.
     fn a_writer_that_gives_up_lets_readers_in<F: Futex>() {
         let _dog = Watchdog::new("a_writer_that_gives_up_lets_readers_in");
         let lock = RwLock::<F, _>::new(());
         let _stays = lock.read();
         thread::scope(|scope| {
             let writer = scope.spawn(|| lock.try_write_for(Duration::from_millis(50)).is_none());
-            // On a busy machine it may have given up before anybody looked.
+            // On a busy machine it may have given up before this thread checks.
             eventually("the writer sleeps", || shows(&lock, "writers_wait: true") || writer.is_finished());
-            // Sleeps until the writer has given up.
+            // This sleeps until the writer has given up.
             drop(lock.read());
             assert!(writer.join().unwrap());
         });
@@ -194,7 +195,7 @@ mod rwlock {
             for turn in 1..=3 {
                 let (lock, condition) = (&lock, &condition);
                 scope.spawn(move || {
-                    // SAFETY: not unlocked but for the wait, in which the guard is not used.
+                    // SAFETY: not unlocked except for the wait, in which the guard is not used.
                     let raw = unsafe { lock.raw() };
                     let mut value = lock.write();
                     loop {
@@ -218,7 +219,7 @@ mod rwlock {
         for _ in 0..(1 << 20) - 2 {
             std::mem::forget(lock.read());
         }
-        // And to wait for room ends the process: `locks_abort.rs`.
+        // Waiting for room ends the process: `locks_abort.rs`.
         assert!(lock.try_read().is_none());
     }
 }

@@ -14,20 +14,20 @@ use std::rc::Rc;
 use leeward::futex::{Private, Shared};
 use leeward::{asym, pi, raw, shared, sync};
 
-/// Send and not Sync.
+/// A type that is Send and not Sync.
 type NotSync = Cell<u32>;
-/// Neither.
+/// A type that is neither Send nor Sync.
 type Neither = Rc<u32>;
-/// Sync and not Send.
+/// A type that is Sync and not Send.
 type NotSend = std::sync::MutexGuard<'static, u32>;
 
-/// Any bytes are one. Send, and not Sync.
+/// A type of which any bytes are a value; Send, and not Sync.
 #[repr(transparent)]
 struct Bytes(NotSync);
 // SAFETY: a number.
 unsafe impl shared::AnyBytes for Bytes {}
 
-/// Locks: exclusive ones are Sync if the value is Send, and Send if it is.
+/// Asserts that exclusive locks are Sync if the value is Send, and Send if it is.
 macro_rules! exclusive {
     ($($lock:ident)::+) => {
         assert_is!(Send: $($lock)::+<u32>, $($lock)::+<NotSync>);
@@ -37,7 +37,7 @@ macro_rules! exclusive {
     };
 }
 
-/// Those that share the value want it to be Sync as well.
+/// Asserts that locks which share the value want it to be Sync as well.
 macro_rules! sharing {
     ($($lock:ident)::+) => {
         assert_is!(Send: $($lock)::+<u32>, $($lock)::+<NotSync>);
@@ -58,7 +58,8 @@ sharing!(sync::LazyLock);
 assert_is!(Sync: sync::LazyLock<u32, Box<dyn FnOnce() -> u32 + Send>>);
 assert_not!(Sync: sync::LazyLock<u32, Box<dyn FnOnce() -> u32>>);
 
-/// Guards of locks that any thread may unlock go where the value may go; to share one is to share the value.
+/// Asserts that guards of locks which any thread may unlock go where the value may go, and that
+/// sharing one is sharing the value.
 macro_rules! guard {
     ($($guard:ident)::+) => {
         assert_is!(Send: $($guard)::+<'static, u32>);
@@ -68,7 +69,7 @@ macro_rules! guard {
     };
 }
 
-/// Guards of locks that know their thread stay on it.
+/// Asserts that guards of locks which know their thread stay on it.
 macro_rules! thread_guard {
     ($($guard:ident)::+) => {
         assert_not!(Send: $($guard)::+<'static, u32>, $($guard)::+<'static, NotSync>, $($guard)::+<'static, Neither>);
@@ -87,7 +88,7 @@ thread_guard!(asym::MutexGuard);
 thread_guard!(asym::RwLockReadGuard);
 thread_guard!(asym::RwLockWriteGuard);
 
-// Of shared memory: values are Send.
+// Locks of shared memory: their values are Send.
 assert_is!(Send: shared::Mutex<u32>, shared::Mutex<Bytes>, shared::RwLock<u32>, shared::RwLock<Bytes>);
 assert_is!(Sync: shared::Mutex<u32>, shared::Mutex<Bytes>, shared::RwLock<u32>);
 assert_not!(Sync: shared::RwLock<Bytes>);
@@ -97,7 +98,7 @@ assert_not!(Sync: shared::MutexGuard<'static, Bytes>, shared::RwLockReadGuard<'s
 assert_is!(Send: shared::Region<u32>, shared::Condvar);
 assert_is!(Sync: shared::Region<u32>, shared::Condvar);
 
-// Words, and what is made of words: any thread's.
+// Words, and types made of words, are any thread's.
 assert_is!(Send: raw::Mutex, raw::Mutex<Shared>, raw::LightMutex, raw::RwLock, raw::RwLock<Shared>, pi::RawMutex, pi::RawMutex<true>, asym::RawMutex, asym::RawRwLock);
 assert_is!(Sync: raw::Mutex, raw::Mutex<Shared>, raw::LightMutex, raw::RwLock, raw::RwLock<Shared>, pi::RawMutex, pi::RawMutex<true>, asym::RawMutex, asym::RawRwLock);
 assert_is!(Send: raw::Semaphore, raw::Permit<'static>, raw::Barrier, raw::Event, raw::Latch, raw::Once, raw::BarrierWaitResult);
@@ -109,7 +110,7 @@ assert_is!(Sync: sync::Poison<u32>);
 assert_not!(Send: sync::Poison<Neither>);
 assert_not!(Sync: sync::Poison<NotSync>);
 
-/// Robust locks: 64-bit systems only. Sync whatever the value, which is Send.
+/// Robust locks exist on 64-bit systems only. They are Sync for every value, which is Send.
 #[cfg(all(target_pointer_width = "64", not(leeward_symmetric)))]
 mod robust {
     use super::*;
@@ -126,8 +127,8 @@ mod robust {
     }
 }
 
-/// A guard costs nothing to carry: the lock's address, with room for an `Option`. Those of locks
-/// that processes share know their process, too.
+/// A guard is cheap to carry: the lock's address, with room for an `Option`. Guards of locks that
+/// processes share know their process, too.
 #[test]
 fn guards_are_small() {
     macro_rules! has_words {

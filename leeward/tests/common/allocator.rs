@@ -1,8 +1,8 @@
-//! A global allocator that calls back, as one that has a lock in it does, and that sees when it is
-//! entered within its own call.
+//! A global allocator that calls back, as one that contains a lock does, and that notices when it
+//! is entered within its own call.
 //!
-//! Its programs say `#[global_allocator] static ALLOCATOR: Calling = Calling;`, and [`calls_back`]
-//! in the threads that are to be tried.
+//! Programs that use it say `#[global_allocator] static ALLOCATOR: Calling = Calling;`, and
+//! [`calls_back`] in the threads that are to be tried.
 
 #![allow(dead_code, missing_docs)]
 
@@ -12,24 +12,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub struct Calling;
 
-/// Calls that came within another of the same thread.
+/// Counts the calls that came within another call of the same thread.
 static NESTED: AtomicU64 = AtomicU64::new(0);
 static CALLS: AtomicU64 = AtomicU64::new(0);
-/// Deeper than this it is taken for endless.
+/// The depth from which a recursion is taken for endless.
 const DEEPEST: u32 = 16;
 
-// Neither has a destructor, nor is it allocated.
+// Neither variable has a destructor, nor is it allocated.
 thread_local! {
     static HOOK: Cell<Option<fn()>> = const { Cell::new(None) };
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// From now on, to its end, the calling thread's every allocation and release calls `hook`.
+/// Makes every allocation and release of the calling thread call `hook`, from now to the thread's
+/// end.
 pub fn calls_back(hook: fn()) {
     HOOK.set(Some(hook));
 }
 
-/// No longer.
+/// Ends that for the calling thread.
 pub fn is_quiet() {
     HOOK.set(None);
 }

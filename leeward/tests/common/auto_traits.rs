@@ -1,4 +1,5 @@
-//! Assertions that a type has an automatic trait, or has not: the compiler's, nothing runs.
+//! Assertions that a type has an automatic trait, or does not have it. The compiler checks them;
+//! nothing runs.
 
 #![allow(unused_macros)]
 

@@ -1,5 +1,6 @@
-//! Threads that the standard library does not know of, for children of forks: it takes a lock of its own as a thread of its begins and as one ends, and at the
-//! fork that may have been another thread's.
+//! Threads that the standard library does not know, for children of forks: the standard library
+//! takes a lock of its own as one of its threads begins and as it ends, and another thread may have
+//! held that lock at the fork.
 
 #![allow(dead_code, missing_docs)]
 
@@ -22,7 +23,8 @@ extern "C" fn begin<F: Fn() + Sync>(shared: *mut c_void) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// Runs `work` on that many threads, and `meanwhile` on this one; returns when all have ended: whether no thread panicked.
+/// Runs `work` on that many threads, and `meanwhile` on this one, and waits until all have ended.
+/// Returns true if no thread panicked.
 pub fn with_bare_threads<F: Fn() + Sync>(count: usize, work: F, meanwhile: impl FnOnce()) -> bool {
     let shared = Shared { work: &work, panicked: AtomicBool::new(false) };
     let threads: Vec<_> = (0..count)
@@ -32,7 +34,7 @@ pub fn with_bare_threads<F: Fn() + Sync>(count: usize, work: F, meanwhile: impl 
             // SAFETY: room for the thread's name, and what `begin` asks for: joined below, whatever `meanwhile` does.
             let error = unsafe { libc::pthread_create(thread.as_mut_ptr(), std::ptr::null(), begin::<F>, argument) };
             if error != 0 {
-                // The other threads have what is on this stack.
+                // The other threads use what is on this stack.
                 std::process::abort();
             }
             // SAFETY: written by the call.

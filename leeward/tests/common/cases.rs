@@ -1,5 +1,5 @@
 //! Tests that need a process of their own, because what they do ends the process or cannot be
-//! undone: this program, started again for one case. The program has an ignored test `case` that
+//! undone: this program is started again for one case. The program has an ignored test `case` that
 //! does what [`current`] names.
 
 #![allow(dead_code, missing_docs)]
@@ -9,12 +9,12 @@ use std::process::{Command, Output};
 
 const CASE: &str = "LEEWARD_TEST_CASE";
 
-/// The case for which this process was started; empty: for none.
+/// Returns the case for which this process was started; empty if it was started for none.
 pub fn current() -> String {
     std::env::var(CASE).unwrap_or_default()
 }
 
-/// This program for one case, to be started.
+/// Returns the command that starts this program for one case.
 pub fn command(case: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -25,7 +25,7 @@ pub fn command(case: &str) -> Command {
     command
 }
 
-/// The case ends by SIGABRT and says this sentence; what it said.
+/// Asserts that the case ends by SIGABRT and prints this sentence; returns what it printed.
 #[track_caller]
 pub fn aborts(case: &str, sentence: &str) -> String {
     let output = command(case).output().unwrap();

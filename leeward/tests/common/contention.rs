@@ -9,7 +9,7 @@ use lock_api::RawMutex;
 
 use super::common::{Rng, Watchdog, compute, duration};
 
-/// Threads that add to a number that no atomic guards, some of them giving up now and then.
+/// Runs threads that add to a number that no atomic guards, some of which give up now and then.
 pub fn exclusion<R: lock_api::RawMutexTimed<Duration = Duration, Instant = Instant> + Sync>(threads: u64)
 where
     R::GuardMarker: Sync,
@@ -45,7 +45,7 @@ where
     assert_eq!(mutex.into_inner(), added.into_inner());
 }
 
-/// Threads that sleep at every turn: a wake-up that is lost is a hang.
+/// Runs threads that sleep in every round: a lost wake-up is a hang.
 pub fn hand_to_hand<R: RawMutex + Sync>(turns: u64)
 where
     R::GuardMarker: Sync,
@@ -58,7 +58,7 @@ where
                 for _ in 0..turns {
                     let mut guard = mutex.lock();
                     *guard += 1;
-                    // The others come to sleep meanwhile.
+                    // The other threads go to sleep meanwhile.
                     std::thread::yield_now();
                     if *guard % 16 == 0 {
                         std::thread::sleep(Duration::from_micros(50));

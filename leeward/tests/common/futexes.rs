@@ -1,6 +1,7 @@
-//! The same tests on every place to sleep: the kernel's futex by private and by shared key, and the engine.
+//! Runs a test on every place to sleep: the kernel's futex by private and by shared key, and the
+//! engine.
 
-/// Each test, a function over `F: Futex`, on each of them.
+/// Makes each test, a function over `F: Futex`, run on each of them.
 macro_rules! on_every_futex {
     ($($(#[$meta:meta])* $test:ident;)*) => {
         mod private {

@@ -1,5 +1,5 @@
-//! Garbage in shared memory: words at the edges of any field, tried in a child, since what must not
-//! happen is that it ends or hangs.
+//! Garbage in shared memory: words at the edges of any field, tried in a child, because the failure
+//! to be found is that the process ends or hangs.
 
 #![allow(dead_code, missing_docs)]
 
@@ -12,8 +12,9 @@ use leeward::shared::Region;
 use super::processes::{child, status_of};
 use super::{Rng, alone};
 
-/// Of each bit: it alone, all below it, all from it up, the number one below those; each with every
-/// choice of the three highest bits, which are marks in most words; and some random ones.
+/// Returns for each bit: that bit alone, all bits below it, all bits from it up, and one less than
+/// those below it; each with every choice of the three highest bits, which are marks in most words;
+/// and some random words.
 pub fn words() -> Vec<u32> {
     let edges = (0..32).flat_map(|bit| {
         let alone = 1_u32 << bit;
@@ -27,21 +28,22 @@ pub fn words() -> Vec<u32> {
     words
 }
 
-/// Has a child do `work` with each of the words, which may panic at most.
+/// Runs `work` in a child with each of the words; it may panic, and nothing worse.
 #[track_caller]
 pub fn is_survived(what: &str, work: impl FnMut(u32)) {
     is_survived_with(what, &words(), work);
 }
 
-/// The same with other words.
+/// Runs `work` in a child with each of these words; it may panic, and nothing worse.
 #[track_caller]
 pub fn is_survived_with(what: &str, words: &[u32], mut work: impl FnMut(u32)) {
-    // A child that was forked while another thread told of a panic would wait for that one's locks.
+    // Held by each test: a child that was forked while another thread reported a panic would wait
+    // for that thread's locks.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = alone(&ALONE);
     let progress = Region::<AtomicU64>::create(1, |value| *value.get_mut() = u64::MAX).unwrap();
     let child = child(|| {
-        // A thousand panics are not told.
+        // A thousand panics are not printed.
         std::panic::set_hook(Box::new(|_| ()));
         words.iter().for_each(|&word| {
             progress.store(u64::from(word), Ordering::SeqCst);

@@ -5,13 +5,13 @@
 use super::processes::child;
 use super::step;
 
-/// More system calls than any work here makes.
+/// A bound on the system calls: more than any work here makes.
 const MOST: usize = 500;
 
-/// Has a child do `work`, which is killed where its first system call begins; another, killed where
-/// that has ended; another, at the second, and so on, until one comes through. After each, `look`
-/// is told at which stop it was killed, from 0. How many were killed; none, with a printed reason,
-/// where processes may not be traced.
+/// Runs `work` in children: the first is killed where its first system call begins, the next where
+/// that call has ended, the next at the second call, and so on, until one child finishes. After
+/// each, calls `look` with the number of the stop at which the child was killed, from 0. Returns
+/// how many were killed; 0, with a printed reason, where processes may not be traced.
 #[track_caller]
 pub fn at_every_call(work: impl Fn() -> bool, mut look: impl FnMut(usize)) -> Option<usize> {
     for stop in 0..MOST {

@@ -16,9 +16,10 @@ use super::{Rng, compute, pin};
 
 const ALIVE: u64 = 0xA11E;
 const POISON: u64 = 0xDEAD;
-/// Objects of one pointer: used in turn, so that one stays poisoned for long. (A reader that outstays a whole turn takes a reused one for alive.)
+/// How many objects one pointer uses in rotation, so that each stays poisoned for long. (A reader
+/// that outlasts a whole rotation takes a reused object for alive.)
 pub const OBJECTS: usize = 64;
-/// Lines that reader and writer write in turn.
+/// How many lines reader and writer write alternately.
 const JAM: usize = 48;
 
 #[repr(align(128))]
@@ -53,7 +54,8 @@ impl Arena {
         self.objects[object % OBJECTS].0.load(Ordering::Relaxed) == ALIVE
     }
 
-    /// Takes the lines away from the other processor (the writer), or waits for them in the store buffer (the reader).
+    /// Takes the lines away from the other processor (as the writer), or makes stores wait for them
+    /// in the store buffer (as the reader).
     #[inline(always)]
     pub fn jam(&self, value: u64) {
         for line in &self.jam {
@@ -62,14 +64,14 @@ impl Arena {
     }
 }
 
-/// How a reader of the test announces itself.
+/// The way in which a reader of the test announces itself.
 pub trait Flavour {
     fn new() -> Self;
-    /// One section, right behind `before`.
+    /// Runs one section, immediately after `before`.
     fn section<R>(&mut self, before: impl FnOnce(), body: impl FnOnce() -> R) -> R;
 }
 
-/// `Domain::read`.
+/// A reader by `Domain::read`.
 pub struct Automatic<D: Domain>(PhantomData<D>);
 
 impl<D: Domain> Flavour for Automatic<D> {
@@ -86,7 +88,7 @@ impl<D: Domain> Flavour for Automatic<D> {
     }
 }
 
-/// A handle.
+/// A reader by a handle.
 pub struct Handle<D: Domain>(Reader<D>);
 
 impl<D: Domain> Flavour for Handle<D> {
@@ -102,8 +104,8 @@ impl<D: Domain> Flavour for Handle<D> {
     }
 }
 
-/// Quiescent states in turn with stretches offline. (A quiescent state that is seen late makes the writer wait needlessly; coming online is what must be
-/// seen in time.)
+/// A reader by quiescent states, alternating with stretches offline. (A quiescent state that is
+/// seen late makes the writer wait needlessly; coming online is what must be seen in time.)
 pub struct Quiescent<D: Domain>(qsbr::Reader<D>, bool);
 
 impl<D: Domain> Flavour for Quiescent<D> {
@@ -141,15 +143,16 @@ impl Findings {
     }
 }
 
-/// A reader's loop: `load` gives the object that is published.
+/// Runs a reader's loop; `load` returns the published object.
 pub fn read<F: Flavour>(arena: &Arena, stop: &AtomicBool, seed: u64, load: impl Fn() -> usize) -> Findings {
     let mut rng = Rng::new(seed);
     let mut reader = F::new();
     let mut found = Findings::default();
-    // Once at least, however late it begins.
+    // At least once, however late the thread begins.
     while !stop.load(Ordering::Relaxed) || found.sections == 0 {
         for _ in 0..64 {
-            // Mostly short: a violation needs the section to outlast the writer's grace period, and no more.
+            // Mostly short: a violation needs the section to outlast the writer's grace period, and
+            // no more.
             let turns = if rng.below(8) == 0 { rng.below(10_000) } else { rng.below(2_000) };
             let alive = reader.section(
                 || arena.jam(found.sections),
@@ -169,7 +172,8 @@ pub fn read<F: Flavour>(arena: &Arena, stop: &AtomicBool, seed: u64, load: impl 
     found
 }
 
-/// A writer's loop: `update` publishes the object, waits for a grace period and says which one may be poisoned.
+/// Runs a writer's loop; `update` publishes an object, waits for a grace period and returns the one
+/// that may be poisoned.
 pub fn write(arena: &Arena, stop: &AtomicBool, seed: u64, end: Instant, mut update: impl FnMut(usize) -> usize) -> u64 {
     let mut rng = Rng::new(seed);
     let mut updates = 0;
@@ -198,7 +202,8 @@ impl Shared {
         shared
     }
 
-    /// Publishes with a release store: no exchange that would drain the writer's store buffer.
+    /// Publishes with a release store, and not with an exchange, which would drain the writer's
+    /// store buffer.
     pub fn update<D: Domain>(&self, next: usize) -> usize {
         let old = self.pointer.load(Ordering::Relaxed);
         self.pointer.store(next, Ordering::Release);
@@ -207,7 +212,7 @@ impl Shared {
     }
 }
 
-/// One reader, one writer, a release store.
+/// Runs one reader and one writer that publishes with a release store.
 pub fn one_writer<F: Flavour, D: Domain>((reader_on, writer_on): (usize, usize), time: Duration) -> Findings {
     let shared = Shared::new();
     let stop = AtomicBool::new(false);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use leeward::rcu::Domain;
 
-/// xorshift64*: the same sequence for the same seed.
+/// A generator of random numbers: xorshift64*, the same sequence for the same seed.
 pub struct Rng(u64);
 
 impl Rng {
@@ -30,7 +30,7 @@ impl Rng {
     }
 }
 
-/// Pure arithmetic: no memory is touched. About a nanosecond a turn.
+/// Computes without touching memory, about a nanosecond a turn.
 #[inline(never)]
 pub fn compute(turns: u64) -> u64 {
     let mut x = turns;
@@ -40,7 +40,7 @@ pub fn compute(turns: u64) -> u64 {
     x
 }
 
-/// The processors that the calling thread may use.
+/// Returns the processors that the calling thread may use.
 pub fn processors() -> Vec<usize> {
     // SAFETY: zeroed is an empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -66,7 +66,7 @@ pub fn pin(cpu: usize) {
     assert_eq!(outcome, 0, "sched_setaffinity to {cpu}");
 }
 
-/// Two processors, or a printed reason why there is nothing to test.
+/// Returns two processors, or prints a reason why there is nothing to test.
 pub fn two_processors() -> Option<(usize, usize)> {
     match processors()[..] {
         [first, second, ..] => Some((first, second)),
@@ -77,13 +77,14 @@ pub fn two_processors() -> Option<(usize, usize)> {
     }
 }
 
-/// How long a stress runs: `LEEWARD_TEST_SECONDS`, else what the test says.
+/// Returns how long a stress runs: `LEEWARD_TEST_SECONDS`, else what the test says.
 pub fn duration(default: f64) -> Duration {
     let seconds = std::env::var("LEEWARD_TEST_SECONDS").ok().and_then(|text| text.parse().ok());
     Duration::from_secs_f64(seconds.unwrap_or(default))
 }
 
-/// How long something that must happen may take, on a machine that has other things to do as well: `LEEWARD_TEST_PATIENCE` seconds.
+/// Returns how long something that must happen may take, on a machine that has other things to do
+/// as well: `LEEWARD_TEST_PATIENCE` seconds.
 pub fn patience() -> Duration {
     let seconds = std::env::var("LEEWARD_TEST_PATIENCE").ok().and_then(|text| text.parse().ok());
     Duration::from_secs(seconds.unwrap_or(20))
@@ -93,11 +94,11 @@ pub fn patience() -> Duration {
 pub const GLANCE: Duration = Duration::from_millis(5);
 
 leeward::rcu_domain! {
-    /// A domain with no reader: how long a grace period takes here and now with nothing in its way.
+    /// A domain without readers: it shows how long a grace period takes with nothing in its way.
     struct Unhindered;
 }
 
-/// Looks until it is so.
+/// Waits until `is_so` returns true.
 #[track_caller]
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let (start, patience) = (Instant::now(), patience());
@@ -107,8 +108,8 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Looks a while that it does not become so: for 5 ms, and while two grace periods of another domain
-/// pass, since a heavy fence takes microseconds on one machine and milliseconds on another.
+/// Asserts that `is_so` stays false for a while: for 5 ms, and while two grace periods of another
+/// domain pass, since a heavy fence takes microseconds on one machine and milliseconds on another.
 #[track_caller]
 pub fn never(what: &str, is_so: impl Fn() -> bool) {
     let start = Instant::now();
@@ -125,7 +126,8 @@ pub fn never(what: &str, is_so: impl Fn() -> bool) {
     assert!(!is_so(), "{what}");
 }
 
-/// Ends the test program with a sentence if it is not dropped in time: a hang is a failure, not a wait.
+/// Ends the test program with a sentence if it is not dropped in time: a hang is a failure, not a
+/// wait.
 pub struct Watchdog(Arc<AtomicBool>);
 
 impl Watchdog {
@@ -167,12 +169,13 @@ impl Drop for Raise<'_> {
     }
 }
 
-/// A lock for tests of one program that must not run beside each other; a failed test does not take the others along.
+/// Takes a lock for tests of one program that must not run beside each other; a failed test does
+/// not make the others fail.
 pub fn alone(lock: &'static Mutex<()>) -> MutexGuard<'static, ()> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `work` panics with.
+/// Returns the message with which `work` panics.
 #[track_caller]
 pub fn panic_of(work: impl FnOnce()) -> String {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).expect_err("it must panic");
@@ -182,7 +185,7 @@ pub fn panic_of(work: impl FnOnce()) -> String {
     }
 }
 
-/// Whether a thread of this process sleeps in the kernel.
+/// Returns true if a thread of this process sleeps in the kernel.
 pub fn is_asleep(id: libc::pid_t) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))

@@ -4,7 +4,7 @@
 
 use leeward::shared::{AnyBytes, Region};
 
-/// Runs `work` in a child, which ends well if it says so.
+/// Runs `work` in a child, which ends well if `work` returns true.
 pub fn child(work: impl FnOnce() -> bool) -> libc::pid_t {
     // SAFETY: the child uses this library and atomics only.
     match unsafe { libc::fork() } {

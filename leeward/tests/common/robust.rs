@@ -10,39 +10,39 @@ pub const WAITERS: u32 = 1 << 31;
 pub const OWNER_DIED: u32 = 1 << 30;
 pub const OWNER: u32 = OWNER_DIED - 1;
 
-/// Zeroed memory that children share, never unmapped.
+/// Returns zeroed memory that children share, never unmapped.
 pub fn shared_memory(bytes: usize) -> *mut u8 {
     let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
-    // SAFETY: memory that nobody has.
+    // SAFETY: a new mapping.
     let place = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
     assert_ne!(place, libc::MAP_FAILED, "mmap");
     place.cast()
 }
 
-/// Some value there, which zeroes must be.
+/// Returns a value in such memory; zeroes must be a value of its type.
 pub fn shared<T: Sync + AnyBytes>() -> &'static T {
     // SAFETY: zeroed, aligned to a page, never unmapped.
     unsafe { &*shared_memory(size_of::<T>()).cast::<T>() }
 }
 
-/// A mutex there.
+/// Returns a mutex in such memory.
 pub fn shared_mutex<T: AnyBytes>() -> &'static Mutex<T> {
     shared_mutex_of::<T, ByExchange>()
 }
 
-/// One that is unlocked in a way of one's choice.
+/// Returns a mutex in such memory that is unlocked in the way `U`.
 pub fn shared_mutex_of<T: AnyBytes, U: Unlock>() -> &'static Mutex<T, U> {
     // SAFETY: zeroed, aligned to a page, never unmapped; children are of this pid namespace.
     unsafe { Mutex::at(shared_memory(size_of::<Mutex<T, U>>()).cast()) }
 }
 
-/// The lock word.
+/// Returns the lock word.
 pub fn word<T: AnyBytes, U: Unlock>(mutex: &'static Mutex<T, U>) -> &'static AtomicU32 {
     // SAFETY: the documented layout.
     unsafe { &*core::ptr::from_ref(mutex).cast::<AtomicU32>() }
 }
 
-/// Forks; the child runs `work` and ends by its exit code.
+/// Forks; the child runs `work` and ends with its exit code.
 pub fn child(work: impl FnOnce() -> i32) -> i32 {
     // SAFETY: the child uses this library, atomics and system calls.
     match unsafe { libc::fork() } {
@@ -63,7 +63,7 @@ pub fn kill(child: i32) {
     unsafe { libc::kill(child, libc::SIGKILL) };
 }
 
-/// Waits for its end; its status.
+/// Waits for the child's end; returns its status.
 pub fn reap(child: i32) -> i32 {
     let mut status = 0;
     // SAFETY: `status` is ours to write.
@@ -79,7 +79,7 @@ pub fn must_end_well(child: i32) {
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "the child's status is {status:#x}");
 }
 
-/// Waits in the child for its end.
+/// Waits, in the child, until it is killed.
 pub fn for_ever() -> ! {
     loop {
         // SAFETY: has no precondition.
@@ -87,7 +87,7 @@ pub fn for_ever() -> ! {
     }
 }
 
-/// Whether the thread sleeps in the kernel's futex call.
+/// Returns true if the thread sleeps in the kernel's futex call.
 pub fn is_in_futex(thread: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
     let sleeps = stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'));
@@ -100,7 +100,7 @@ pub fn gettid() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Loads, for whoever waits.
+/// Loads the word, for a thread that waits for its value.
 pub fn value(word: &AtomicU32) -> u32 {
     word.load(Ordering::SeqCst)
 }
@@ -122,7 +122,8 @@ pub fn head() -> *mut Head {
     head
 }
 
-/// The locks on it, last taken first, by the address of their words; both directions are walked and must agree.
+/// Returns the locks on the list, the last taken first, by the address of their words. Both
+/// directions are walked and must agree.
 pub fn walk() -> Vec<usize> {
     let head = head() as usize;
     // SAFETY: an entry's links, as long as the list is whole.
@@ -148,7 +149,7 @@ pub fn walk() -> Vec<usize> {
     forward
 }
 
-/// What came of a lock, in a word.
+/// Returns what came of a lock, in a word.
 pub fn outcome<T: AnyBytes, U: Unlock>(result: Result<Guard<T, U>, LockError<T, U>>) -> &'static str {
     match result {
         Ok(_) => "ok",

@@ -10,22 +10,22 @@ pub struct Rule {
     action: Action,
 }
 
-/// The low half of an argument.
+/// A condition on the low half of an argument.
 #[derive(Clone, Copy)]
 pub enum When {
     Always,
     ArgumentIs(u32, u32),
     ArgumentIsNot(u32, u32),
-    /// Any of these bits.
+    /// The argument has any of these bits.
     ArgumentHas(u32, u32),
 }
 
 #[derive(Clone, Copy)]
 pub enum Action {
     Errno(i32),
-    /// The whole process.
+    /// Kills the whole process.
     Kill,
-    /// SIGSYS.
+    /// Sends SIGSYS.
     Trap,
 }
 
@@ -44,7 +44,7 @@ fn op(code: u16, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt, jf, k }
 }
 
-/// Where the low half of an argument lies in `seccomp_data`.
+/// Returns where the low half of an argument lies in `seccomp_data`.
 fn argument(index: u32) -> u32 {
     16 + 8 * index + if cfg!(target_endian = "big") { 4 } else { 0 }
 }
@@ -85,10 +85,10 @@ pub fn refuse(rules: &[Rule]) {
     assert_eq!(outcome, 0, "seccomp: {}", std::io::Error::last_os_error());
 }
 
-/// Sixth argument of the calls that are let through.
+/// The sixth argument of calls that are let through.
 const LET_THROUGH: u32 = 0x1EE_3A2D;
 
-/// How calls are answered that are answered by functions.
+/// The calls that functions answer, and those functions.
 static INSTEAD: [Instead; 4] = [const { Instead { number: AtomicI64::new(-1), function: AtomicUsize::new(0) } }; 4];
 
 struct Instead {
@@ -96,11 +96,11 @@ struct Instead {
     function: AtomicUsize,
 }
 
-/// A call that is answered by a function: from its first three arguments, what it returns or a
+/// A function that answers a call: it gets the first three arguments, and returns a result or a
 /// negative errno.
 pub type Answer = fn([i64; 3]) -> i64;
 
-/// The call itself, past the filter.
+/// Makes the call itself, past the filter.
 pub fn let_through(number: libc::c_long, arguments: [i64; 3]) -> i64 {
     let [first, second, third] = arguments;
     // SAFETY: the call that was trapped, with its own arguments.
@@ -118,14 +118,14 @@ pub fn let_through(number: libc::c_long, arguments: [i64; 3]) -> i64 {
     if outcome < 0 { -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap()) } else { outcome }
 }
 
-/// Has a call answered by `instead`, on the thread that makes it. False where the registers are not
-/// known.
+/// Makes `instead` answer a call, on the thread that makes it. Returns false where the registers
+/// are not known.
 pub fn answer_by(number: libc::c_long, instead: Answer) -> bool {
     answer_each_by(&[(number, instead)])
 }
 
-/// Has each of the calls answered by its function, on the thread that makes it. False where the
-/// registers are not known.
+/// Makes its function answer each of the calls, on the thread that makes it. Returns false where
+/// the registers are not known.
 #[cfg(target_arch = "x86_64")]
 pub fn answer_each_by(answers: &[(libc::c_long, Answer)]) -> bool {
     use std::ffi::{c_int, c_void};
@@ -167,7 +167,8 @@ pub fn answer_each_by(_: &[(libc::c_long, Answer)]) -> bool {
 
 static AT_THE_END: AtomicUsize = AtomicUsize::new(0);
 
-/// Has `at_the_end` called, on the listing thread, whenever somebody has read a folder to its end. False where the registers are not known.
+/// Makes `at_the_end` run, on the listing thread, whenever a listing of a folder has come to its
+/// end. Returns false where the registers are not known.
 #[cfg(target_arch = "x86_64")]
 pub fn trap_the_end_of_listings(at_the_end: fn()) -> bool {
     use std::ffi::{c_int, c_void};
@@ -195,7 +196,7 @@ pub fn trap_the_end_of_listings(at_the_end: fn()) -> bool {
     let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = trapped;
     action.sa_sigaction = handler as usize;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
-    // SAFETY: a handler that makes a system call and calls what waits with atomics.
+    // SAFETY: a handler that makes a system call, and runs `at_the_end`, which waits with atomics.
     let outcome = unsafe { libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut()) };
     assert_eq!(outcome, 0);
     refuse(&[Rule::new(libc::SYS_getdents64, When::ArgumentIsNot(5, LET_THROUGH), Action::Trap)]);

@@ -1,10 +1,10 @@
-//! The mask and the handlers of the program that the fence is used in.
+//! The signal mask and the handlers of a program that uses the fence.
 
 #![allow(dead_code, missing_docs)]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Does something to the calling thread's mask of every signal.
+/// Changes the calling thread's mask by every signal, as `how` says.
 pub fn block_signals(how: libc::c_int) {
     let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: initialises the set.
@@ -16,7 +16,7 @@ pub fn block_signals(how: libc::c_int) {
 
 pub static STRAY: AtomicU64 = AtomicU64::new(0);
 
-/// The program's own handler on `SIGURG` and every real-time signal from `first` up.
+/// Installs the program's own handler on `SIGURG` and every real-time signal from `first` up.
 pub fn install_everywhere_from(first: libc::c_int) {
     extern "C" fn stray(_: libc::c_int) {
         STRAY.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! A futex of the test's own, in which a sleep is where the test goes on: what others do while a thread sleeps, step by
-//! step and on one thread.
+//! A futex of the test's own, in which a sleep is where the test goes on: it runs what other
+//! threads do while a thread sleeps, step by step and on one thread.
 
 #![allow(dead_code, missing_docs)]
 
@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use leeward::futex::{Changed, Deadline, Futex, Timeout, Wait, WakeOp};
 
-/// What happens while somebody sleeps, and how the sleep ends.
+/// What happens while a thread sleeps, and how the sleep ends.
 pub type Sleep = Box<dyn FnOnce() -> Wait>;
 
 thread_local! {
     static SLEEPS: RefCell<VecDeque<Sleep>> = const { RefCell::new(VecDeque::new()) };
-    /// Until when the one who sleeps does.
+    /// The deadline of the thread that sleeps.
     pub static UNTIL: Cell<Option<Deadline>> = const { Cell::new(None) };
     /// How many threads a wake finds asleep.
     pub static WOKEN: Cell<u32> = const { Cell::new(0) };
@@ -24,7 +24,7 @@ thread_local! {
 #[derive(Debug)]
 pub enum Steered {}
 
-// SAFETY: the words are one thread's; nobody sleeps.
+// SAFETY: the words are one thread's; no other thread sleeps.
 unsafe impl Futex for Steered {
     const SHARED: bool = false;
 
@@ -55,7 +55,7 @@ unsafe impl Futex for Steered {
     }
 }
 
-/// The sleeps to come, in the order in which they begin.
+/// Sets the sleeps to come, in the order in which they begin.
 pub fn sleeps<const N: usize>(sleeps: [Sleep; N]) {
     SLEEPS.with_borrow_mut(|queue| queue.extend(sleeps));
 }

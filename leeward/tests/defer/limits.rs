@@ -6,7 +6,7 @@ fn limit<D: Domain>(callbacks: usize, policy: Policy) {
     D::set_limit(Limit { callbacks, policy, ..Limit::default() });
 }
 
-/// The most that were queued at any time, counted by the callbacks' owners.
+/// The largest number that was queued at any time, counted by the callbacks' owners.
 struct Mark {
     now: AtomicUsize,
     most: AtomicUsize,
@@ -23,7 +23,7 @@ impl Mark {
     }
 }
 
-/// What an `Expedite` waits at most that is not to end by time.
+/// The time of an `Expedite` that must not end by time.
 const LONG: Duration = Duration::from_secs(3_600);
 
 #[test]
@@ -77,7 +77,7 @@ fn who_waits_for_ever_waits_for_a_reader() {
     assert_eq!((D::stats().callbacks_run, D::stats().over_limit), (5, 0));
 }
 
-/// Raising the limit lets those go who wait.
+/// Raising the limit lets the callers go on that wait.
 #[test]
 fn may_be_raised_under_a_caller_that_waits() {
     domain!();
@@ -127,7 +127,7 @@ fn bytes_are_bounded_too() {
         cell.replace([n as u8; 1_000]).defer();
         most.fetch_max(D::stats().bytes_queued, Ordering::Relaxed);
     }
-    // One that is larger than the limit waits until it is alone, or has run.
+    // A callback that is larger than the limit waits until it is alone, or has run.
     for _ in 0..3 {
         cell.replace([0; 1_000]).defer_bytes(5 * LIMIT);
     }
@@ -216,7 +216,7 @@ fn try_defer_gives_the_closure_back() {
     back();
     assert!(ran.load(Ordering::SeqCst));
     assert_eq!(Arc::strong_count(&token), 1);
-    // A retired value as well.
+    // The same holds for a retired value.
     let cell = RcuCell::<_, D>::new(String::from("old"));
     let Err(retired) = cell.replace(String::from("new")).try_defer() else { panic!("there was no room for a value") };
     assert_eq!(&*retired, "old");
@@ -267,7 +267,7 @@ fn inside_a_callback_they_are_exceeded_and_that_is_counted() {
     assert!(D::stats().over_limit >= 8);
 }
 
-/// A reader that is inside, on a thread of its own, until told to leave.
+/// A reader that is inside, on a thread of its own, until it is asked to leave.
 pub struct Inside {
     leave: std::sync::mpsc::Sender<()>,
     thread: thread::JoinHandle<()>,
@@ -293,8 +293,9 @@ impl Inside {
     }
 }
 
-/// A reader that stays inside holds nobody up for ever: not under the default policy, not under one that helps, and not
-/// where a value is dropped. What goes beyond the limit is counted, and the reader is named.
+/// A reader that stays inside holds no caller up for ever: not under the default policy, not under
+/// one that helps, and not where a value is dropped. What goes beyond the limit is counted, and the
+/// reader is named.
 #[test]
 fn a_reader_that_stays_holds_nobody_up() {
     leeward::rcu_domain! { struct D; struct Helped; }
@@ -318,7 +319,7 @@ fn a_reader_that_stays_holds_nobody_up() {
         }
         let stats = D::stats();
         assert_eq!((stats.over_limit, stats.callbacks_queued, stats.callbacks_run), (7, 10, 0), "{stats:?}");
-        // As soon as there is a grace period that waits for it.
+        // Once there is a grace period that waits for it.
         eventually("the reader is reported", || {
             cell.replace(0).defer();
             TOLD.load(Ordering::SeqCst) > 0

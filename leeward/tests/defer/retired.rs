@@ -73,7 +73,7 @@ fn dropping_defers() {
     drop(guard);
     D::barrier();
     assert_eq!(drops.0[0].load(Ordering::SeqCst), 1);
-    // The cell's own value goes with it, at once: nobody can have a reference.
+    // The cell's own value goes with it, at once: no thread can have a reference.
     drop(cell);
     assert_eq!(drops.0[1].load(Ordering::SeqCst), 1);
 }
@@ -111,7 +111,8 @@ fn updates_are_not_lost() {
     assert_eq!(*cell.into_inner(), 8_000);
 }
 
-/// Any sequence of operations: every value is dropped exactly once, and none under a reader that has it.
+/// After any sequence of operations, every value is dropped exactly once, and none under a reader
+/// that has it.
 #[test]
 fn every_value_is_dropped_once() {
     domain!();
@@ -134,7 +135,7 @@ fn every_value_is_dropped_once() {
             let old = if rng.below(4) == 0 {
                 let mut new = new;
                 match new.take() {
-                    // `next` is called once: nobody else updates.
+                    // `next` is called once: no other thread updates.
                     Some(new) => {
                         let mut new = Some(new);
                         cell.update(|_| new.take().unwrap())

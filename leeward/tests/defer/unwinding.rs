@@ -1,11 +1,12 @@
-//! Grace periods that unwind, because the handler of a stall panics: on the worker, on a caller that helps, on one that
-//! waits. No callback is lost by it, the limit's room comes back, and who waits is told.
+//! Grace periods that unwind, because the handler of a stall panics: on the worker, on a caller
+//! that helps, on one that waits. No callback is lost, the room within the limit comes back, and
+//! the waiting caller learns of the panic.
 
 use super::*;
 
-/// Whether the handlers panic.
+/// True while the handlers panic.
 static PANICKING: AtomicBool = AtomicBool::new(true);
-/// How often they did.
+/// How often a handler panicked.
 static PANICKED: AtomicU64 = AtomicU64::new(0);
 
 fn panic_at_stalls<D: Domain>() {
@@ -20,7 +21,7 @@ fn panic_at_stalls<D: Domain>() {
     );
 }
 
-/// One case at a time: the handlers are the program's.
+/// Held by each case: the handlers are the program's.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn begin() -> std::sync::MutexGuard<'static, ()> {
@@ -37,7 +38,7 @@ fn counting(ran: &Arc<AtomicU64>) -> impl FnOnce() + Send + use<> {
     }
 }
 
-/// The worker ends by it. A barrier says why, and the callbacks run when it panics no more.
+/// The worker ends. A barrier says why, and the callbacks run when the handler panics no more.
 #[test]
 fn on_the_worker_and_in_a_barrier() {
     domain!();
@@ -97,7 +98,8 @@ fn beside_a_caller_that_waits_for_ever() {
     let inside = limits::Inside::begin::<D>();
     D::defer(counting(&ran));
     let call = counting(&ran);
-    // It is woken when the worker ends, and starts another, or helps; the panics of the latter are its own.
+    // It is woken when the worker ends, and starts another, or helps; in the latter case the panics
+    // are its own.
     let waits =
         thread::spawn(move || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| D::defer(call))).is_ok());
     eventually("grace periods unwind", || PANICKED.load(Ordering::SeqCst) > 1);
@@ -109,7 +111,7 @@ fn beside_a_caller_that_waits_for_ever() {
     assert_eq!((ran.load(Ordering::SeqCst), D::stats().callbacks_queued), (3, 0));
 }
 
-/// Grace periods that are asked for, and polled for.
+/// Grace periods that callers ask for, and poll for.
 #[test]
 fn in_those_who_ask_for_grace_periods() {
     domain!();

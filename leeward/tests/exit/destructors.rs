@@ -29,7 +29,8 @@ thread_local! {
     static AFTERWARDS: Reads = const { Reads };
 }
 
-/// Registered before and after the thread's first section, so that they run on either side of our own destructor.
+/// The destructors are registered before and after the thread's first section, so that they run on
+/// either side of the library's own destructor.
 #[test]
 fn may_read() {
     let _dog = Watchdog::new("may_read");
@@ -48,7 +49,7 @@ fn may_read() {
     D::synchronize();
 }
 
-/// A thread whose only reads are in destructors.
+/// A thread reads in destructors only.
 #[test]
 fn may_read_for_the_first_time() {
     leeward::rcu_domain! { struct First; }
@@ -72,7 +73,8 @@ fn may_read_for_the_first_time() {
 
 static SEEN_LEAKED: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Drops its guard when its thread ends; later than our own destructor if it is registered first.
+/// Drops its guard when its thread ends, later than the library's own destructor if it is
+/// registered first.
 struct Keeps(RefCell<Option<Guard<'static, Late>>>);
 
 impl Drop for Keeps {
@@ -96,7 +98,7 @@ fn may_drop_a_guard_late() {
                 KEPT.with(|_| ());
                 drop(Late::read());
             } else {
-                // Registered behind ours, run before it.
+                // Registered after the library's destructor, and run before it.
                 drop(Late::read());
             }
             KEPT.with(|kept| *kept.0.borrow_mut() = Some(Late::read()));

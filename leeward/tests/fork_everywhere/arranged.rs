@@ -21,7 +21,7 @@ leeward::rcu_domain! { struct D; }
 static PANICKED: AtomicBool = AtomicBool::new(false);
 static RAN: AtomicU32 = AtomicU32::new(0);
 
-/// The worker's first grace period panics, in the handler of a stall, and the worker ends by it.
+/// Makes the worker's first grace period panic, in the handler of a stall, which ends the worker.
 fn defer_and_wait() {
     let panic = |_: &_| {
         if !PANICKED.swap(true, Ordering::SeqCst) {
@@ -43,7 +43,7 @@ fn reads_until_the_worker_ends(beside: &Beside<'_>) {
     drop(guard);
 }
 
-/// The starter comes to say that its worker runs only when that has ended already.
+/// The starter says that its worker runs only after the worker has ended already.
 #[test]
 fn a_worker_that_ends_before_its_starter_has_said_that_it_runs() {
     let mut command = cases::command("arranged::worker");
@@ -57,7 +57,7 @@ fn a_worker_that_ends_before_its_starter_has_said_that_it_runs() {
     cases::passed("arranged::worker", case.wait_with_output().unwrap());
 }
 
-/// Holds the stepped thread where it has started another until that one is gone.
+/// Holds the stepped thread, where it has started another one, until that one is gone.
 fn hold_up_the_starter(case: &mut Child, board: &Board) {
     assert!(board.thread.wait(1, || !matches!(case.try_wait(), Ok(None))), "the case ended");
     let thread = board.thread.get() as i32;
@@ -72,7 +72,7 @@ fn hold_up_the_starter(case: &mut Child, board: &Board) {
         assert_eq!(step::to_the_next_call(thread).unwrap(), Some(libc::SIGTRAP));
         let registers = walk::registers(thread).unwrap();
         let is_start = matches!(registers.orig_rax as i64, libc::SYS_clone | libc::SYS_clone3);
-        // Where it ends: the number of the thread that was started.
+        // At the call's end, `rax` is the number of the thread that was started.
         if is_start && registers.rax as i64 > 0 {
             break registers.rax;
         }
@@ -82,7 +82,7 @@ fn hold_up_the_starter(case: &mut Child, board: &Board) {
     walk::to_its_end(thread, 0).unwrap();
 }
 
-/// In the registry of what children mend, and in each item of it.
+/// Two threads come first to the registry of what children repair, and to each item of it.
 #[test]
 fn two_that_come_first() {
     for (operation, least) in [("rcu::read", 5), ("futexes::lot", 2)] {

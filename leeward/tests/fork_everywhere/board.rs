@@ -1,6 +1,6 @@
 //! What the tracer and the case, two processes, tell each other: words in a page that both map.
 //!
-//! Nothing of the library is used here: a case is about its first use.
+//! Nothing of the library is used here, because a case is about its first use.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
@@ -22,7 +22,7 @@ impl Word {
         unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
     }
 
-    /// Waits until it is `value` or more. False if `is_over` says so, which is asked every
+    /// Waits until it is `value` or more. Returns false if `is_over` does, which is asked every
     /// millisecond.
     pub fn wait(&self, value: u32, mut is_over: impl FnMut() -> bool) -> bool {
         loop {
@@ -43,47 +43,49 @@ impl Word {
 /// The word after which there is nothing more to ask.
 pub const OVER: u32 = u32::MAX;
 
-/// One walk through an operation.
+/// The words of one walk through an operation.
 #[repr(C)]
 pub struct Board {
     /// 1: the thread beside the one that is stepped is where it should be.
     pub ready: Word,
-    /// 1: the stepped thread is through.
+    /// 1: the stepped thread has ended its operation.
     pub walked: Word,
     /// The number of the thread that is stepped, once it waits for its tracer.
     pub thread: Word,
     /// 1: the thread is traced; `OVER`: it may not be.
     pub traced: Word,
-    /// 1: the thread that forks uses something before, perhaps for the first time.
+    /// 1: the thread that forks uses something before it forks, perhaps for the first time.
     pub before: Word,
     /// The fork that the tracer asks for, from 1.
     pub asked: Word,
-    /// The last that was begun, that is done, and whose child has ended.
+    /// The last fork that was begun.
     pub begun: Word,
+    /// The last fork that is done.
     pub forked: Word,
+    /// The last fork whose child has ended.
     pub ended: Word,
     /// How that child ended, as `waitpid` says.
     pub status: AtomicI32,
-    /// Which part of everything a child is at.
+    /// The part of everything that a child is using.
     pub part: AtomicU32,
-    /// The thread that forks.
+    /// The number of the thread that forks.
     pub forking: AtomicI32,
 }
 
-/// Walks of a case.
+/// How many walks a case has.
 pub const WALKS: usize = 2;
 
 fn map(descriptor: i32) -> &'static [Board; WALKS] {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let size = size_of::<[Board; WALKS]>();
-    // SAFETY: memory that nobody has.
+    // SAFETY: a new mapping.
     let place = unsafe { libc::mmap(std::ptr::null_mut(), size, access, libc::MAP_SHARED, descriptor, 0) };
     assert_ne!(place, libc::MAP_FAILED, "mmap");
     // SAFETY: zeroed, aligned to a page, never unmapped.
     unsafe { &*place.cast::<[Board; WALKS]>() }
 }
 
-/// Boards for a case that is to be started, and what must live until it is.
+/// Returns boards for a case that is to be started, with what must live until then.
 pub fn boards(command: &mut Command) -> (&'static [Board; WALKS], OwnedFd) {
     // SAFETY: a string that ends.
     let file = unsafe { libc::memfd_create(c"boards".as_ptr(), 0) };
@@ -97,7 +99,7 @@ pub fn boards(command: &mut Command) -> (&'static [Board; WALKS], OwnedFd) {
     (map(file.as_raw_fd()), file)
 }
 
-/// In the case: those that it was started with.
+/// Returns, in a case, the boards with which it was started.
 pub fn inherited() -> &'static [Board; WALKS] {
     map(std::env::var(DESCRIPTOR).unwrap().parse().unwrap())
 }

@@ -10,13 +10,15 @@ use super::common::{is_asleep, patience};
 use super::operations::Operation;
 use super::{everything, step};
 
-/// What a child says by its exit code.
+/// The exit code of a child that found nothing wrong.
 const FINE: i32 = 0;
+/// The exit code of a child that found something wrong.
 const WRONG: i32 = 1;
+/// The exit code of a child that panicked.
 const PANICKED: i32 = 2;
 
-/// Walks through the operation as often as there are boards: at the first use of everything, and
-/// when everything was used.
+/// Walks through the operation once for each board: at the first use of everything, and when
+/// everything was used.
 pub fn run(operation: &Operation) {
     // SAFETY: ends a case that hangs.
     unsafe { libc::alarm(time_limit()) };
@@ -41,7 +43,7 @@ fn part(board: &Board) -> &'static str {
     everything::name(board.part.load(Ordering::SeqCst))
 }
 
-/// The thread that is stepped. It stops itself before and after the operation.
+/// Runs the thread that is stepped. It stops itself before and after the operation.
 fn stepped(operation: &Operation, board: &Board) {
     let _over = Over(board);
     board.ready.wait(1, || false);
@@ -58,7 +60,7 @@ fn stepped(operation: &Operation, board: &Board) {
     }
 }
 
-/// The thread beside it ends whatever becomes of this one.
+/// Ends the thread beside the stepped one, whatever becomes of the latter.
 struct Over<'a>(&'a Board);
 
 impl Drop for Over<'_> {
@@ -67,13 +69,13 @@ impl Drop for Over<'_> {
     }
 }
 
-/// A thread that runs free, and holds what the operation is to wait for until it sleeps.
+/// Runs a thread freely, which holds what the operation waits for until the operation sleeps.
 fn beside(operation: &Operation, board: &Board) {
     (operation.beside)(&Beside(board));
     board.ready.set(1);
 }
 
-/// What such a thread asks.
+/// What such a thread may ask.
 pub struct Beside<'a>(&'a Board);
 
 impl Beside<'_> {
@@ -107,7 +109,7 @@ fn fork_when_asked(operation: &Operation, board: &Board) {
         if board.before.get() != 0 {
             everything::begin_to_use_it();
         }
-        // SAFETY: the child uses this library, atomics, and what the C library mends in children.
+        // SAFETY: the child uses this library, atomics, and what the C library repairs in children.
         let child = match unsafe { libc::fork() } {
             0 => in_child(operation, board),
             child => child,

@@ -19,11 +19,11 @@ leeward::rcu_domain! {
 }
 
 leeward::rcu_domain! {
-    /// One that children alone use.
+    /// A domain that only children use.
     struct Unused;
 }
 
-/// The parts, in order.
+/// The parts of everything, in order.
 const PARTS: &[(&str, fn() -> bool)] = &[
     ("a fence", fences),
     ("the domain that was in use", domain::<D>),
@@ -45,7 +45,7 @@ pub fn name(part: u32) -> &'static str {
     PARTS.get(part as usize).map_or("what the operation left", |(name, _)| name)
 }
 
-/// Has registered what is registered at its first use.
+/// Registers all that is registered at its first use.
 pub fn begin_to_use_it() {
     D::register().unwrap();
     Unused::register().unwrap();
@@ -61,7 +61,7 @@ pub fn use_it(at: &AtomicU32) -> bool {
     })
 }
 
-/// The same in a child, and `left`: what the operation was at work on.
+/// Uses everything in a child, and runs `left`, which uses the object of the interrupted operation.
 pub fn use_it_in_child(at: &AtomicU32, left: fn() -> bool) -> bool {
     at.store(u32::MAX, Ordering::SeqCst);
     left() && use_it(at)
@@ -108,7 +108,7 @@ fn domain<D: Domain>() -> bool {
     !is_early && is_alive && is_freed && is_tried && threads && ran == 2 && is_empty
 }
 
-/// Two threads count under a lock.
+/// Lets two threads count under a lock.
 fn counts(add: impl Fn() + Sync, get: impl FnOnce() -> u32) -> bool {
     let turns = || (0..20).for_each(|_| add());
     with_bare_threads(1, turns, turns) && get() == 40
@@ -177,7 +177,7 @@ fn robust_lock<U: Unlock>() -> bool {
     let mutex: &'static robust::Mutex<[u32; 1], U> = Box::leak(Box::new(robust::Mutex::with_unlock([0])));
     let add = || mutex.lock().unwrap().with(|[count]| *count += 1);
     add();
-    // One after the other: a sleeper's fence for a light one is among all processes, and slow.
+    // One after the other: for a light lock a sleeper's fence reaches all processes, and is slow.
     with_bare_threads(1, add, || ()) && mutex.lock().unwrap().get() == [2]
 }
 

@@ -1,19 +1,19 @@
-//! What is forked beside: each public operation, with what it needs beside it, and what a child does
-//! with the very thing that the operation was at work on.
+//! The operations beside which the tests fork: each public operation, with what it needs beside it,
+//! and what a child does with the very object that the operation used.
 
 use super::arranged;
 use super::case::Beside;
 
-/// One operation.
+/// One public operation.
 pub struct Operation {
     pub name: &'static str,
-    /// What the stepped thread does. It is done twice in a process.
+    /// What the stepped thread does, twice in a process.
     pub run: fn(),
-    /// What another thread does, from before it begins.
+    /// What another thread does, from before the operation begins.
     pub beside: fn(&Beside<'_>),
-    /// In a child, before all else; false if something is wrong.
+    /// What a child does first; false if something is wrong.
     pub left: fn() -> bool,
-    /// The thread is stepped to its end.
+    /// True if the thread is stepped to its end.
     pub ends: bool,
 }
 
@@ -38,7 +38,7 @@ impl Operation {
     }
 }
 
-/// A table of operations, each also a test.
+/// Makes a table of operations, each of which is also a test.
 macro_rules! operations {
     ($group:literal; $($(#[$meta:meta])* $name:ident: $run:expr $(=> $($with:ident($($argument:expr)?)).+)?;)*) => {
         pub const OPERATIONS: &[Operation] = &[

@@ -1,5 +1,6 @@
-//! fork while others wait: a thread sleeps in each operation that waits, and one forks. The child uses
-//! everything, and what the others wait for; then, in the parent, each is let go and ends well.
+//! fork while other threads wait: a thread sleeps in each operation that waits, and one forks. The
+//! child uses everything, and what the others wait for; then, in the parent, each is let go and
+//! ends well.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::thread;
@@ -14,20 +15,20 @@ use leeward::{asym, pi};
 use super::common::{eventually, is_asleep, patience};
 use super::{cases, everything};
 
-/// Something to wait for.
+/// Something that a thread waits for.
 struct Awaited {
     name: &'static str,
-    /// Before anybody waits, on the thread that will fork.
+    /// Runs before any thread waits, on the thread that will fork.
     hold: fn(),
     /// Waits, and leaves it free.
     wait: fn(),
-    /// On the thread that forks: lets those go that wait.
+    /// Lets the waiting threads go, on the thread that forks.
     release: fn(),
-    /// After that, in the child, which has nobody that waits. None: what is held is the parent's.
+    /// Runs after that in the child, where no thread waits. `None`: the parent's lock is held.
     again: Option<fn()>,
 }
 
-/// A lock's functions, each without a guard.
+/// Makes a lock's functions, each without a guard.
 macro_rules! lock {
     ($lock:expr, $take:ident, $leave:ident) => {
         (
@@ -184,7 +185,7 @@ fn limit() {
     Limited::set_limit(Limit { callbacks: 1, policy: Policy::WaitForever, ..Limit::default() });
 }
 
-/// What threads other than the forking one hold, until told.
+/// Holds, on a thread other than the forking one, what such a thread must hold.
 fn hold_beside(is_held: &AtomicBool, is_over: &AtomicBool) {
     let robust = (BY_EXCHANGE.lock().unwrap(), BY_STORE.lock().unwrap());
     let sections = (InUse::read(), Limited::read());
@@ -199,7 +200,7 @@ fn hold_beside(is_held: &AtomicBool, is_over: &AtomicBool) {
     drop((robust, sections));
 }
 
-/// The case: all wait at once.
+/// Runs the case: all threads wait at once.
 pub fn case() {
     // SAFETY: ends a case that hangs.
     unsafe { libc::alarm(4 * patience().as_secs() as u32) };
@@ -232,7 +233,7 @@ pub fn case() {
 }
 
 fn fork() {
-    // SAFETY: the child uses this library, atomics, and what the C library mends in children.
+    // SAFETY: the child uses this library, atomics, and what the C library repairs in children.
     let child = unsafe { libc::fork() };
     assert_ne!(child, -1, "fork failed");
     if child == 0 {
@@ -252,7 +253,7 @@ fn fork() {
     assert_eq!(status, 0, "a child did not do everything (14: it hung)");
 }
 
-/// What the others waited for, in a child.
+/// Uses, in a child, what the other threads waited for.
 fn again() -> bool {
     for awaited in AWAITED {
         if let Some(again) = awaited.again {

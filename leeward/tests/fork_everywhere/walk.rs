@@ -1,14 +1,14 @@
-//! The tracer's side: it steps one thread of a case through an operation and has another thread of
-//! the case fork at the places that tell.
+//! The tracer's side: it steps one thread of a case through an operation, and makes another thread
+//! of the case fork at the places that matter.
 //!
-//! What a child finds changes where memory changes that threads share: behind this program's
-//! instructions with a lock prefix and exchanges with memory, and behind system calls. Each such place of the code is forked
-//! beside, the first time that the thread comes by; in between, at some instructions evenly spread.
-//! With `LEEWARD_LONG=1` it is each instruction.
+//! What a child finds changes where memory changes that threads share: after this program's
+//! instructions with a lock prefix and its exchanges with memory, and after system calls. Each such
+//! place of the code is forked beside, the first time that the thread reaches it; in between, at
+//! some instructions evenly spread. With `LEEWARD_LONG=1` it is each instruction.
 //!
-//! Where the fork itself waits for what the stepped thread holds (the C library's allocator, the list
-//! of handlers), the thread is stepped on until the fork is done: so it is a fork at the first
-//! instruction at which one is possible.
+//! Where the fork itself waits for what the stepped thread holds (the C library's allocator, the
+//! list of handlers), the thread is stepped on until the fork is done: it is then a fork at the
+//! first instruction at which one is possible.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -22,21 +22,21 @@ use super::board::{self, Board, OVER};
 use super::common::patience;
 use super::{cases, everything, step};
 
-/// Instructions after which the thread is let go: what comes then is a loop.
+/// The number of instructions after which the thread is let go: what follows is a loop.
 const MOST_STEPS: usize = 200_000;
-/// The first distance of the places in between, and how many there are of each distance before it
-/// doubles.
+/// The first distance of the places in between.
 const DISTANCE: usize = 128;
+/// How many places there are of each distance before it doubles.
 const EACH: usize = 3;
 
-/// What came of it.
+/// The counts of a walk.
 #[derive(Default)]
 pub struct Count {
     pub steps: usize,
     pub forks: usize,
 }
 
-/// A case that is stepped.
+/// A case that is being stepped.
 struct Walk<'a> {
     case: &'a mut Child,
     board: &'static Board,
@@ -47,22 +47,22 @@ struct Walk<'a> {
     met: HashSet<u64>,
     next: usize,
     long: bool,
-    /// Where this program's own code is.
+    /// The addresses of this program's own code.
     own: Vec<Range<u64>>,
-    /// The only place to fork beside, of those that tell; none: all of them.
+    /// The only place to fork beside, among those that matter; `None`: all of them.
     only: Option<usize>,
     told: usize,
 }
 
-/// How a step ended.
+/// The ways in which a step ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stepped {
     On,
-    /// It stopped itself, or ended.
+    /// The thread stopped itself, or ended.
     Over,
 }
 
-/// Starts the case, walks through it as often as it has boards, and sees to it that it ends well.
+/// Starts the case, walks through it once for each board, and asserts that it ends well.
 #[track_caller]
 pub fn walk(name: &str, mut command: Command) {
     let (boards, file) = board::boards(&mut command);
@@ -88,9 +88,10 @@ pub fn walk(name: &str, mut command: Command) {
     assert!(fine, "{name}: {status} (signal 14: the case itself hung)\n{said}\n{complained}");
 }
 
-/// Two threads that both come first: for each place that tells, a process in which the other thread
-/// uses for the first time what the stepped one is just using for the first time, and forks; and
-/// again when the stepped one is through. How many places there were.
+/// Walks two threads that both come first. For each place that matters, starts a process in which
+/// the other thread uses for the first time what the stepped one is just using for the first time,
+/// and forks; and again when the stepped thread has ended its operation. Returns how many places
+/// there were.
 #[track_caller]
 pub fn two_that_come_first(name: &str) -> usize {
     for place in 1.. {
@@ -141,7 +142,8 @@ impl Walk<'_> {
         outcome.map(|()| walk.count)
     }
 
-    /// Where there was one place to fork beside: forks when the thread is through.
+    /// Forks again, where there was one place to fork beside, when the thread has ended its
+    /// operation.
     fn fork_once_more(&mut self) -> Result<(), String> {
         let is_asked = self.only.is_some() && self.count.forks != 0;
         if is_asked { self.have_it_fork(Stepped::Over, 0).map(drop) } else { Ok(()) }
@@ -153,7 +155,7 @@ impl Walk<'_> {
         while matches!(step::wait(self.thread), Ok(Some(_))) {}
     }
 
-    /// To where the thread stops itself for the first time.
+    /// Steps to where the thread stops itself for the first time.
     fn begin(&mut self) -> Result<(), String> {
         while let Some(signal) = step::wait(self.thread).map_err(|error| error.to_string())? {
             if signal == libc::SIGSTOP {
@@ -190,7 +192,7 @@ impl Walk<'_> {
     }
 
     /// Returns true for system calls, and for what this program's own code does to memory that
-    /// threads share. (The C library mends its own in children.)
+    /// threads share. (The C library repairs its own memory in children.)
     fn is_telling(&self, place: &Place) -> bool {
         match kind(&place.code) {
             Kind::SystemCall => true,
@@ -216,7 +218,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Has the other thread fork now, or as soon as the stepped one lets it.
+    /// Makes the other thread fork now, or as soon as the stepped one lets it.
     fn fork_beside(&mut self, address: u64) -> Result<Stepped, String> {
         self.have_it_fork(Stepped::On, address)
     }
@@ -258,7 +260,7 @@ impl Walk<'_> {
         format!("beside instruction {} ({}): the child {how} in: {part}", self.count.steps, self.name_of(address))
     }
 
-    /// Where the code is, as `addr2line` asks.
+    /// Returns the place of the code, as `addr2line` expects it.
     fn name_of(&self, address: u64) -> String {
         let mappings = mappings(self.case.id());
         if let Some(mapping) = mappings.iter().find(|mapping| mapping.range.contains(&address)) {
@@ -317,7 +319,7 @@ struct Place {
     code: [u8; 8],
 }
 
-/// A stopped thread's registers; none: it is gone.
+/// Returns a stopped thread's registers, or `None` if it is gone.
 pub fn registers(thread: i32) -> Option<libc::user_regs_struct> {
     // SAFETY: zeroed is a valid value.
     let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
@@ -330,12 +332,13 @@ pub fn registers(thread: i32) -> Option<libc::user_regs_struct> {
 fn place(thread: i32) -> Option<Place> {
     let registers = registers(thread)?;
     let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: of a stopped thread; an address that is not there is an error, whose -1 tells nothing.
+    // SAFETY: of a stopped thread; an address that is not there is an error, whose -1 decodes as no
+    // instruction that matters.
     let code = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, thread, registers.rip, none) };
     Some(Place { address: registers.rip, code: code.to_ne_bytes() })
 }
 
-/// What an instruction does that others may see.
+/// What an instruction does that other threads may see.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Changes memory that threads share.
@@ -349,7 +352,7 @@ fn kind(code: &[u8; 8]) -> Kind {
     let prefixes = code.iter().take_while(is_prefix).count();
     match code[prefixes..] {
         [0xF0, ..] => Kind::Locked,
-        // An exchange, with memory.
+        // An exchange with memory.
         [0x86 | 0x87, operands, ..] if operands >> 6 != 3 => Kind::Locked,
         [0x0F, 0x05, ..] => Kind::SystemCall,
         _ => Kind::Other,

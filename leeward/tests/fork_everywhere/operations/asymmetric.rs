@@ -1,4 +1,4 @@
-//! Asymmetric locks.
+//! The operations of asymmetric locks.
 
 use leeward::asym;
 
@@ -23,7 +23,7 @@ operations! {
 static MUTEX: asym::Mutex<u32> = asym::Mutex::new(0);
 static RWLOCK: asym::RwLock<u32> = asym::RwLock::new(0);
 
-/// As often in a row as earns a mutex's bias, and more.
+/// Locks as often in a row as earns a mutex's bias, and more.
 fn earn_it() {
     (0..80).for_each(|_| *MUTEX.lock() += 1);
 }
@@ -64,7 +64,7 @@ fn writes(beside: &Beside<'_>) {
     drop(guard);
 }
 
-/// Those that issue heavy fences.
+/// Tries the operations that issue heavy fences.
 #[test]
 fn with_signals() {
     crate::with_signals("asymmetric", &["mutex_revoked", "mutex_awaited", "written", "written_behind_a_reader"]);

@@ -1,4 +1,4 @@
-//! Fences.
+//! The operations of fences.
 
 use leeward::fence::{self, Strategy};
 
@@ -28,7 +28,7 @@ fn heavy_by(strategy: Strategy) {
     }
 }
 
-/// Those that issue heavy fences.
+/// Tries the operations that issue heavy fences.
 #[test]
 fn with_signals() {
     crate::with_signals("fences", &["heavy"]);

@@ -1,4 +1,5 @@
-//! Locks. A lock that the child finds free can be taken there, however it was left.
+//! The operations of locks. A lock that the child finds free can be taken there, however it was
+//! left.
 
 use std::time::Duration;
 
@@ -82,7 +83,7 @@ fn unlock_for_another() {
 }
 
 fn takes_the_mutex(beside: &Beside<'_>) {
-    // When the stepped thread sleeps it holds the mutex.
+    // When the stepped thread sleeps, it holds the mutex.
     beside.until_it_sleeps();
     drop(MUTEX.lock());
 }
@@ -125,7 +126,7 @@ fn holds_what_lends(beside: &Beside<'_>) {
     drop(guard);
 }
 
-/// Those that issue heavy fences.
+/// Tries the operations that issue heavy fences.
 #[test]
 fn with_signals() {
     crate::with_signals("locks", &["light_awaited"]);

@@ -1,4 +1,4 @@
-//! What several processes share: robust locks and regions.
+//! The operations of what several processes share: robust locks and regions.
 
 use std::time::Duration;
 

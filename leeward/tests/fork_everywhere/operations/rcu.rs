@@ -1,4 +1,5 @@
-//! RCU: readers, grace periods, what is deferred, cells; and the end of a thread that has read.
+//! The operations of RCU: readers, grace periods, deferred callbacks, cells; and the end of a
+//! thread that has read.
 
 use std::time::Duration;
 
@@ -102,7 +103,7 @@ fn beyond(policy: Policy) {
     D::set_limit(Limit::default());
 }
 
-/// Those that issue heavy fences.
+/// Tries the operations that issue heavy fences.
 #[test]
 fn with_signals() {
     crate::with_signals("rcu", &["read", "synchronize_behind_a_reader", "defer_and_help", "adopted"]);

@@ -1,4 +1,5 @@
-//! What threads wait for that nobody owns: semaphores, events, latches, barriers, what is done once.
+//! The operations of what threads wait for without an owner: semaphores, events, latches, barriers,
+//! and what is done once.
 
 use std::time::Duration;
 
