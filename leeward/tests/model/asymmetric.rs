@@ -15,7 +15,8 @@ use super::memory::Model;
 use super::print;
 use super::verdicts::{ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK};
 
-/// Two words that a holder changes together: a thread that sees them differ was not alone.
+/// What a thread reports that sees two words differ which a holder changes together: it was not
+/// alone.
 const TORN: &str = "two threads were inside";
 
 const FREE: u8 = 0;
@@ -23,56 +24,57 @@ const NOBODY: u8 = 0;
 const T: Reg = 0;
 const A: Reg = 1;
 const B: Reg = 2;
-/// Whether a slot of those that are waited for was held.
+/// 1 if a slot of those that are waited for was held.
 const ANY: Reg = 3;
 
 /// What is taken out of the algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cut {
-    /// G, I: the heavy fence between taking the bias away and the look at the slots.
+    /// G, I: the heavy fence between taking the bias away and the scan of the slots.
     NoHeavy,
-    /// G, I: the light fence, told as the compiler's swap of announcement and look.
+    /// G, I: the light fence, as the compiler's swap of the announcement and the load.
     NoLightOnEnter,
-    /// A full fence in its place: what a model without remote fences would see. Sound.
+    /// A full fence in the light fence's place: what a model without remote fences would see.
+    /// Sound.
     FullLight,
     AnnounceRelaxed,
     /// The release with which a reader gives the bias back to all readers.
     OpenRelaxed,
-    /// The acquire of a reader's look whether the lock is open.
+    /// The acquire of a reader's load of whether the lock is open.
     LookRelaxed,
     LeaveRelaxed,
     ScanRelaxed,
     NoWait,
-    /// H, J: the heavy fence between the request and the last look.
+    /// H, J: the heavy fence between the request and the recheck.
     NoSleepHeavy,
     HeavyBeforeAsking,
-    /// H, J: the light fence, told as the compiler's swap of leaving and look.
+    /// H, J: the light fence, as the compiler's swap of the leaving store and the load.
     NoLightOnLeave,
     NoWake,
     NoRecheck,
-    /// One request a slot, whatever returned and whoever overwrote it.
+    /// Asking again: one request a slot, although waits return and other writers overwrite it.
     NoAskingAgain,
-    /// A request is 1 for every lock, and so is one of another lock's writer.
+    /// Tokens of their own: a request is 1 for every lock, also that of another lock's writer.
     OneToken,
-    /// A revoker that gives up leaves the bias where it put it.
+    /// Putting the bias back: a revoker that gives up leaves it taken away.
     NotRestored,
 }
 
 #[derive(Clone, Copy)]
 enum Role {
-    /// So many reads of lock 0 by its slots; one that is refused reads by the ordinary lock, and
-    /// gives the bias back where `opens`.
+    /// Reads lock 0 `reads` times by its slots; if refused, reads by the ordinary lock, and gives
+    /// the bias back where `opens`.
     Reader { reads: u8, opens: bool },
-    /// A read of lock 0, then one of lock 1, by the same slot.
+    /// Reads lock 0, then lock 1, by the same slot.
     ReaderOfBoth,
-    /// So many writes of that lock.
+    /// Writes that lock `writes` times.
     Writer { lock: u8, writes: u8 },
-    /// The thread that lock 0 is biased to, as a mutex: locks it so often; by the ordinary lock
-    /// where it was revoked, and is its owner again behind that.
+    /// The thread that lock 0 is biased to, as a mutex. It locks it `locks` times; where the bias
+    /// was taken away by the ordinary lock, after which it is the owner again.
     Owner { locks: u8 },
-    /// Another thread that locks the mutex.
+    /// Locks the mutex as another thread.
     Revoker,
-    /// The same, once and without waiting.
+    /// Tries to lock the mutex as another thread, once and without waiting.
     Trier,
 }
 
@@ -81,7 +83,7 @@ struct Setup {
     name: &'static str,
     roles: Vec<Role>,
     cuts: Vec<Cut>,
-    /// Writers and revokers sleep where they are blocked; else they spin.
+    /// True if writers and revokers sleep where they are blocked; else they spin.
     sleep: bool,
     spurious: bool,
 }
@@ -104,7 +106,7 @@ impl Setup {
         if self.cut(cut) { Relaxed } else { order }
     }
 
-    /// What a writer of the lock asks with.
+    /// Returns the token of a writer of the lock.
     fn token(&self, lock: u8) -> u8 {
         if self.cut(Cut::OneToken) { 1 } else { name(lock) }
     }
@@ -291,7 +293,7 @@ impl Setup {
         }
     }
 
-    /// The owner's lock: by its slot, or by the ordinary lock, behind which it is the owner again.
+    /// Locks as the owner: by its slot, or by the ordinary lock, after which it is the owner again.
     fn own(&self, a: &mut Asm, slot: u8) {
         let (refused, done) = (a.label(), a.label());
         self.enter(a, slot, 0, Relaxed, refused);
@@ -335,13 +337,13 @@ const fn name(lock: u8) -> u8 {
     lock + 1
 }
 
-/// The two words that a lock guards.
+/// Returns the two words that a lock guards.
 fn guarded(lock: u8) -> [super::lang::At; 2] {
     use super::layout::Fixed;
     if lock == 0 { [X, Y] } else { [object(Fixed(0)), object(Fixed(1))] }
 }
 
-/// Reads both: they are the same.
+/// Reads both words, which must be the same.
 fn look(a: &mut Asm, lock: u8) {
     let [first, second] = guarded(lock);
     a.load(A, first, Relaxed);
@@ -349,7 +351,7 @@ fn look(a: &mut Asm, lock: u8) {
     a.check(A, Is, super::lang::Src::Reg(B), TORN);
 }
 
-/// Reads both and counts both up.
+/// Reads both words and adds one to each.
 fn change(a: &mut Asm, lock: u8) {
     let [first, second] = guarded(lock);
     look(a, lock);
@@ -357,7 +359,7 @@ fn change(a: &mut Asm, lock: u8) {
     a.store(second, Plus(B, 1), Relaxed);
 }
 
-/// What is expected of a setup under a model; a verdict that is not prints its schedule.
+/// Asserts the verdict of a setup under a model; another verdict prints its schedule.
 fn judge(setup: &Setup, model: Model, expected: Verdict) {
     let title = setup.cuts.iter().fold(format!("asym: {}", setup.name), |title, cut| format!("{title} {cut:?}"));
     let machine = setup.machine(model);
@@ -370,7 +372,8 @@ fn judge(setup: &Setup, model: Model, expected: Verdict) {
     }
 }
 
-/// The whole holds everywhere; without each of these it breaks under exactly these models.
+/// Asserts that the whole setup holds everywhere, and breaks without each of these under exactly
+/// these models.
 fn needs(setup: &Setup, cuts: &[(Cut, &[Model], Verdict)]) {
     ALL.iter().for_each(|&model| judge(setup, model, Verdict::Holds));
     for &(cut, models, how) in cuts {
@@ -384,7 +387,7 @@ fn needs(setup: &Setup, cuts: &[(Cut, &[Model], Verdict)]) {
 
 const BOTH: Verdict = Violated(TORN);
 
-/// Pair G, and what its acquires and releases are for.
+/// Pair G, with what its acquires and releases are for.
 #[test]
 fn readers_and_a_writer() {
     needs(
@@ -395,7 +398,7 @@ fn readers_and_a_writer() {
             (Cut::NoWait, ALL, BOTH),
             (Cut::LeaveRelaxed, ONLY_WEAK, BOTH),
             (Cut::ScanRelaxed, NONE, BOTH),
-            // It takes another lock at the same slot.
+            // The thread takes another lock at the same slot.
             (Cut::AnnounceRelaxed, NONE, BOTH),
             (Cut::FullLight, NONE, BOTH),
         ],
@@ -415,8 +418,9 @@ fn opened_for_another_reader() {
         &setup("a reader opens it for another", &roles),
         &[
             (Cut::NoHeavy, FROM_TSO, BOTH),
-            // The writer's stores are everybody's when they are one thread's, in these models. The
-            // language promises it with the release only, as POWER does; thread sanitizer shows it.
+            // In these models the writer's stores are visible to all threads when they are to one.
+            // The language promises that with the release only, as POWER does; ThreadSanitizer
+            // shows it.
             (Cut::OpenRelaxed, NONE, BOTH),
             (Cut::LookRelaxed, ONLY_WEAK, BOTH),
         ],
@@ -464,8 +468,8 @@ fn two_locks_at_one_slot() {
     );
 }
 
-/// A scan for one lock that reads the announcement of the next must see the section before it
-/// ended.
+/// A scan for one lock that reads the announcement of the next lock must see that the section
+/// before it ended.
 #[test]
 fn another_lock_after_this_one() {
     let roles = [Role::ReaderOfBoth, Role::Writer { lock: 0, writes: 1 }];
@@ -475,7 +479,7 @@ fn another_lock_after_this_one() {
     );
 }
 
-/// Pair I: the owner, which is its own again when it has had the ordinary lock, and a revoker.
+/// Pair I: the owner, which is the owner again after it has had the ordinary lock, and a revoker.
 #[test]
 fn an_owner_and_a_revoker() {
     needs(
@@ -491,7 +495,7 @@ fn an_owner_and_a_revoker() {
     );
 }
 
-/// Pair J: the same with a revoker that sleeps.
+/// Pair J: the owner, and a revoker that sleeps.
 #[test]
 fn a_revoker_that_sleeps() {
     needs(
@@ -514,7 +518,7 @@ fn an_owner_and_a_thread_that_gives_up() {
         &setup("an owner, twice, and one that tries", &[Role::Owner { locks: 2 }, Role::Trier]),
         &[
             (Cut::NoHeavy, FROM_TSO, BOTH),
-            // Nobody is the owner then, and all take the ordinary lock: slower, and safe.
+            // No thread is the owner then, and all take the ordinary lock: slower, and safe.
             (Cut::NotRestored, NONE, BOTH),
         ],
     );

@@ -16,14 +16,15 @@ pub enum Verdict {
     Violated(&'static str),
     /// No thread can step and one is not finished: a lost wake-up, a deadlock.
     Stuck,
-    /// A state from which no schedule finishes all threads (only asked for where wanted).
+    /// A state was reached from which no schedule finishes all threads (only where the test asks
+    /// for it).
     Endless,
 }
 
 pub struct Report {
     pub states: usize,
     pub verdict: Verdict,
-    /// From the start to the violation.
+    /// The steps from the start to the violation.
     pub schedule: Vec<Step>,
     pub took: Duration,
 }
@@ -38,7 +39,7 @@ struct Search<'m> {
     frontier: Vec<(State, u32)>,
 }
 
-/// Searches all states of `machine`. More than `limit` are an error: the configuration is
+/// Searches all states of `machine`. More than `limit` states are an error: the configuration is
 /// larger than its author believed.
 pub fn explore(machine: &Machine, limit: usize) -> Report {
     let begun = Instant::now();
@@ -66,7 +67,7 @@ impl<'m> Search<'m> {
         Self { machine, seen, parents: vec![(u32::MAX, root)], frontier: vec![(start, 0)] }
     }
 
-    /// One level: the successors of all states of the frontier are the next one.
+    /// Searches one level: the successors of all states of the frontier are the next frontier.
     fn level(&mut self, limit: usize) -> Option<(Verdict, u32, Option<Step>)> {
         for (state, id) in std::mem::take(&mut self.frontier) {
             let steps = self.machine.steps(&state);
@@ -108,8 +109,8 @@ impl<'m> Search<'m> {
     }
 }
 
-/// Whether the end can be reached from every reachable state. A machine that predicts branches
-/// cannot be asked: a state after a wrong guess has no future.
+/// Reports whether the end can be reached from every reachable state. A machine that predicts
+/// branches cannot be asked: a state after a wrong guess has no future.
 pub fn always_can_finish(machine: &Machine, limit: usize) -> Report {
     assert!(!super::memory::speculates(machine.model), "no progress question where branches are predicted");
     let begun = Instant::now();
@@ -129,7 +130,8 @@ pub fn always_can_finish(machine: &Machine, limit: usize) -> Report {
     Report { states, verdict, schedule: Vec::new(), took: begun.elapsed() }
 }
 
-/// The whole graph: how many states, the edges, the states in which all have finished.
+/// Returns the whole graph: how many states there are, the edges, and the states in which all have
+/// finished.
 fn graph(machine: &Machine, limit: usize) -> (usize, Vec<(u32, u32)>, Vec<u32>) {
     let mut ids = std::collections::HashMap::new();
     let mut todo = vec![(machine.start(), 0)];
@@ -155,7 +157,7 @@ fn graph(machine: &Machine, limit: usize) -> (usize, Vec<(u32, u32)>, Vec<u32>) 
     (ids.len(), edges, finished)
 }
 
-/// Fingerprints are hashes already.
+/// A hash that keeps fingerprints as they are.
 #[derive(Default)]
 pub struct Identity(u64);
 

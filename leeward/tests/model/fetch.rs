@@ -7,7 +7,7 @@ use super::memory::{Access, Kind};
 use super::state::{Entry, State, Thread, Val};
 
 impl Machine {
-    /// Whether the thread stands at a branch whose registers wait for pending accesses.
+    /// Returns true if the thread stands at a branch whose registers wait for pending accesses.
     pub fn at_undecided_branch(&self, state: &State, t: usize) -> bool {
         let thread = &state.threads[t];
         match self.op(t, thread.pc) {
@@ -18,8 +18,8 @@ impl Machine {
         }
     }
 
-    /// Whether nothing may be fetched now: an acquire, a lock or a wait is pending (nothing may
-    /// pass those, so nothing need be fetched), or the thread is inside a system call.
+    /// Returns true if nothing may be fetched now: an acquire, a lock or a wait is pending (nothing
+    /// may pass those, so nothing need be fetched), or the thread is inside a system call.
     fn holds_back(&self, thread: &Thread, t: usize) -> bool {
         thread.asleep != 0
             || thread.heavy != 0
@@ -32,7 +32,7 @@ impl Machine {
             })
     }
 
-    /// Fetches one instruction; whether it could.
+    /// Fetches one instruction; returns true if it could.
     pub fn fetch(&self, state: &mut State, t: usize) -> bool {
         if self.holds_back(&state.threads[t], t) {
             return false;
@@ -64,8 +64,8 @@ impl Machine {
         true
     }
 
-    /// Whether the access is nobody else's business: the word is private, or a load of a word
-    /// that only this thread writes.
+    /// Returns true if no other thread can notice the access: the word is private, or it is a load
+    /// of a word that only this thread writes.
     fn is_own(&self, t: usize, at: At, writes: bool) -> bool {
         let program = &self.programs[t];
         at.index.is_none()
@@ -73,7 +73,7 @@ impl Machine {
             && (program.private.contains(&at.base) || (!writes && program.owned.contains(&at.base)))
     }
 
-    /// What the thread last stored there, pending or performed.
+    /// Returns what the thread last stored there, pending or performed.
     fn own_value(&self, thread: &Thread, t: usize, at: At, memory: &[u8]) -> Val {
         let pending = thread.entries().iter().rev().find(|e| match self.op(t, e.pc) {
             Op::Store { at: there, .. } => there.base == at.base && there.index.is_none(),
@@ -82,7 +82,7 @@ impl Machine {
         pending.map_or(Val::known(memory[usize::from(at.base)]), |e| e.val)
     }
 
-    /// The word that a pending access goes to, if its index is known.
+    /// Returns the word that a pending access goes to, if its index is known.
     pub fn word(&self, t: usize, entry: &Entry) -> Option<Loc> {
         let at = self.place(t, entry)?;
         match at.index {
@@ -108,7 +108,7 @@ impl Machine {
         }
     }
 
-    /// The pending access as the table of the memory models sees it.
+    /// Returns the pending access as the table of the memory models sees it.
     pub fn access(&self, t: usize, entry: &Entry) -> Access {
         let op = self.op(t, entry.pc);
         let (kind, order) = match op {
@@ -131,7 +131,7 @@ impl Machine {
     }
 }
 
-/// Goes to where a jump, a decided branch or the end of a handler leads; whether it could.
+/// Goes to where a jump, a decided branch or the end of a handler leads; returns true if it could.
 fn go(thread: &mut Thread, op: Op) -> bool {
     thread.pc = match op {
         Op::Jump { to } => to,

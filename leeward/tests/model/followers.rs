@@ -1,10 +1,10 @@
 //! `synchronize` among many callers: one leads, the others sleep until a grace period that is
-//! good enough for them has ended, or until it is their turn to lead.
+//! enough for them has ended, or until they may lead.
 //!
-//! Followers sleep by the parity of their ticket: at most two tickets are ever waited for, that
-//! of the grace period under way and the next. A sleep is an event count: who goes to sleep
-//! counts itself, fences and looks again; who ends a grace period or gives up the lead stores,
-//! fences and looks for sleepers. Either the sleeper sees the store or it is seen.
+//! Followers sleep by the parity of their ticket: at most two tickets are ever waited for, that of
+//! the grace period under way and the next. A sleep is an event count: a thread that goes to sleep
+//! counts itself, fences and rechecks; a thread that ends a grace period or gives up the lead
+//! stores, fences and loads the count of sleepers. Either the sleeper sees the store or it is seen.
 
 use super::grace::{MINE, T, WANT, branch_if_done, lead, period, start, take_ticket};
 use super::lang::{Acquire, Asm, Imm, Is, Label, Op, Reg, Relaxed, Release, Src};
@@ -30,7 +30,8 @@ pub fn synchronize(a: &mut Asm, s: &Setup) {
     hand_over(a, s);
     a.jump(served);
     a.place(early);
-    // Nobody else can lead now: `done` is the last grace period, the next one's callers sleep.
+    // No other thread can lead now: `done` is the last grace period, and the next one's callers
+    // sleep.
     a.set(MINE, Src::Reg(T));
     a.store(LEADER, Imm(0), Release);
     if s.cut(Cut::EarlyReturnWakesOne) {
@@ -52,7 +53,7 @@ fn lead_unlocking_first(a: &mut Asm, s: &Setup) {
     a.store(layout::DONE, Src::Reg(MINE), Release);
 }
 
-/// One arm for tickets of either parity. Small numbers: a parity is told by cases.
+/// Writes one arm for tickets of either parity. Numbers are small: a parity is found by cases.
 fn by_parity(a: &mut Asm, ticket: Reg, arm: impl Fn(&mut Asm, u8)) {
     let (odd, end) = (a.label(), a.label());
     for n in [1, 3, 5] {
@@ -87,8 +88,8 @@ fn sleep_by_parity(a: &mut Asm, s: &Setup, again: Label) {
     });
 }
 
-/// After the lead was given up: all who waited for this grace period, one who waits for the next
-/// and will lead it.
+/// Hands over after the lead was given up: wakes all that waited for this grace period, and one
+/// that waits for the next and will lead it.
 fn hand_over(a: &mut Asm, s: &Setup) {
     if !s.cut(Cut::NoLeaderFence) {
         a.op(Op::Fence);

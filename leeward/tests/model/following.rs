@@ -1,5 +1,5 @@
-//! The real lock of `synchronize`: one leads, others sleep. Full fences of their own (`Mb`) where
-//! only the protocol is asked, since heavy fences would fence the followers too and hide bugs.
+//! The real lock of `synchronize`: one leads, others sleep. Full fences (`Mb`) where only the
+//! protocol is tried, since heavy fences would fence the followers too and hide bugs.
 
 use super::explore::Verdict::{Stuck, Violated};
 use super::grace::BACKWARDS;
@@ -46,7 +46,7 @@ fn three_callers() {
     can_finish(&setup, &ALL[..1], true);
     let brief = &ALL[..3];
     holds(&setup.clone().without(&[WakeAllOfNext]), brief);
-    // Who waits for the grace period that is done is woken by its own leader.
+    // A caller that waits for the grace period that is done is woken by that grace period's leader.
     holds(&setup.clone().without(&[EarlyReturnWakesOne]), brief);
     can_finish(&setup.clone().without(&[EarlyReturnWakesOne]), &ALL[..1], true);
     let mut setup = setup.named("3 callers, EINTR");
@@ -54,9 +54,9 @@ fn three_callers() {
     holds(&setup, brief);
 }
 
-/// `done` is the leader's to write: given up before it is written, a slower leader writes an
-/// older number over a newer one. Nobody sleeps for ever by that, but a poll that said yes says
-/// no.
+/// Only the leader writes `done`: if the lead is given up before it is written, a slower leader
+/// writes an older number over a newer one. No thread sleeps for ever by that, but a poll that
+/// answered yes answers no.
 #[test]
 fn done_never_goes_back() {
     let setup = following(&[caller(1), caller(1), Role::Watcher], "2 callers, a watcher");

@@ -9,23 +9,25 @@ use super::slots;
 
 pub const BACKWARDS: &str = "done went backwards";
 
-/// Registers of a writer.
+/// A writer's registers; the first is a scratch.
 pub const T: Reg = 0;
 pub const G: Reg = 1;
 pub const WANT: Reg = 2;
 pub const MINE: Reg = 3;
 pub const OLD: Reg = 4;
-/// Whether any slot blocks, and whether the writer has slept before.
+/// 1 if any slot blocks.
 const ANY: Reg = 5;
+/// 1 if the writer has slept before.
 const AGAIN: Reg = 6;
-/// A slot's: whether it still blocks.
+/// 1 if one slot still blocks.
 const BLOCKS: Reg = 6;
 
 fn relaxed_if(cut: bool, order: Order) -> Order {
     if cut { Relaxed } else { order }
 }
 
-/// The writer's half of the asymmetric pair; where readers are counted, a full fence and no more if there are none.
+/// Writes the writer's half of the asymmetric pair; where readers are counted and there are none,
+/// only a full fence.
 fn heavy(a: &mut Asm, s: &Setup) {
     if s.counted {
         let quiet = a.label();
@@ -45,7 +47,7 @@ fn heavy(a: &mut Asm, s: &Setup) {
     }
 }
 
-/// One grace period, by the leader.
+/// Writes one grace period, run by the leader.
 pub fn period(a: &mut Asm, s: &Setup) {
     if s.cut(Cut::GlobalBeforeHeavy) {
         advance(a, s);
@@ -73,7 +75,7 @@ pub fn period(a: &mut Asm, s: &Setup) {
     }
 }
 
-/// `GLOBAL += 1`, by the leader alone: a load and a store.
+/// Writes `GLOBAL += 1`, by the leader alone: a load and a store.
 fn advance(a: &mut Asm, s: &Setup) {
     a.load(G, GLOBAL, Relaxed);
     if s.cut(Cut::Parity) {
@@ -122,8 +124,8 @@ pub fn wait_for(a: &mut Asm, s: &Setup, slot: Which) {
     a.place(free);
 }
 
-/// Looks; where slots block: every `waited` is set, one heavy fence, another look, sleep on the
-/// first that blocks; again after every return, until none blocks.
+/// Checks the slots. Where some block: sets every `waited`, issues one heavy fence, rechecks, and
+/// sleeps on the first slot that blocks; again after every return, until none blocks.
 fn scan_sleeping(a: &mut Asm, s: &Setup) {
     let slots = s.slots();
     for &slot in &slots {
@@ -159,7 +161,7 @@ fn scan_sleeping(a: &mut Asm, s: &Setup) {
     }
 }
 
-/// `waited = 1` where the slot blocks.
+/// Writes `waited = 1` where the slot blocks.
 fn arm(a: &mut Asm, s: &Setup, slot: u8) {
     let (next, free) = (a.label(), a.label());
     a.branch(BLOCKS + slot, Is, Imm(0), next);
@@ -176,8 +178,8 @@ fn arm(a: &mut Asm, s: &Setup, slot: u8) {
     a.place(next);
 }
 
-/// The heavy fence between `waited = 1` and the last look: pairs with the leaving reader's light
-/// one between `epoch = 0` and its look at `waited`.
+/// Writes the heavy fence between `waited = 1` and the recheck: it pairs with the leaving reader's
+/// light fence between `epoch = 0` and its load of `waited`.
 fn sleep_heavy(a: &mut Asm, s: &Setup) {
     if s.cut(Cut::NoSleepHeavy) || s.cut(Cut::HeavyBeforeWaited) {
         return;
@@ -196,18 +198,18 @@ fn clear_waited(a: &mut Asm, s: &Setup) {
     }
 }
 
-/// `started += 1`, by the leader alone.
+/// Writes `started += 1`, by the leader alone.
 pub fn start(a: &mut Asm) {
     a.load(MINE, STARTED, Relaxed);
     a.set(MINE, Plus(MINE, 1));
     a.store(STARTED, Src::Reg(MINE), Relaxed);
 }
 
-/// The ticket: which grace period's end is enough for this caller.
+/// Takes the ticket: the grace period whose end is enough for this caller.
 pub fn take_ticket(a: &mut Asm, s: &Setup) {
     if !s.cut(Cut::NoTicketFence) {
-        // Full: the caller's unlink is visible before it looks, so a grace period that starts
-        // after the look starts after the unlink.
+        // Full: the caller's unlink is visible before it loads, so a grace period that starts after
+        // the load starts after the unlink.
         a.op(Op::Fence);
     }
     if s.cut(Cut::WantDonePlusOne) {
@@ -226,7 +228,7 @@ pub fn branch_if_done(a: &mut Asm, s: &Setup, served: super::lang::Label) {
     a.branch(T, AtLeast, Src::Reg(WANT), served);
 }
 
-/// The leader's whole turn, up to telling that it is done.
+/// Writes all that the leader does, until it has stored `done`.
 pub fn lead(a: &mut Asm, s: &Setup) {
     if !s.cut(Cut::StartAfterHeavy) && !s.cut(Cut::StartAfterAdvance) {
         start(a);
@@ -236,7 +238,7 @@ pub fn lead(a: &mut Asm, s: &Setup) {
     a.store(DONE, Src::Reg(MINE), relaxed_if(s.cut(Cut::DoneStoreRelaxed), Release));
 }
 
-/// `synchronize` with tickets and a blocking lock.
+/// Writes `synchronize` with tickets and a blocking lock.
 pub fn with_ticket(a: &mut Asm, s: &Setup) {
     let unlock = a.label();
     take_ticket(a, s);
@@ -250,7 +252,8 @@ pub fn with_ticket(a: &mut Asm, s: &Setup) {
     }
 }
 
-/// Replaces the published object so many times, synchronizes and frees the old one.
+/// Writes an updater: it replaces the published object as often as `role` says, synchronizes and
+/// frees the old one.
 pub fn updater(a: &mut Asm, s: &Setup, role: Role, first: u8) {
     let Role::Updater { updates, publish, pointer } = role else { unreachable!("an updater") };
     for i in 0..updates {
@@ -299,7 +302,7 @@ fn free(a: &mut Asm, s: &Setup, old: Which) {
     a.store(layout::object(old), Imm(FREED), Relaxed);
 }
 
-/// Publishes, takes a cookie, polls once at any later moment.
+/// Writes a poller: it publishes, takes a cookie, and polls once at any later moment.
 pub fn poller(a: &mut Asm, s: &Setup, new: u8) {
     let (may, not_yet) = (a.label(), a.label());
     replace(a, s, Publish::Store, 0, new);
@@ -318,7 +321,7 @@ pub fn poller(a: &mut Asm, s: &Setup, new: u8) {
     a.place(not_yet);
 }
 
-/// Looks at `done` twice: it must not go back.
+/// Writes a watcher: it loads `done` twice, which must not go back.
 pub fn watcher(a: &mut Asm, s: &Setup) {
     branch_load(a, s, T);
     branch_load(a, s, WANT);

@@ -1,5 +1,5 @@
 //! The language that the modelled programs are written in: micro-steps, each at most one access
-//! to memory, and an assembler with forward labels. `algorithm/*` writes programs in it,
+//! to memory, and an assembler with forward labels. The algorithm's files write programs in it,
 //! `machine` runs them.
 
 use std::fmt;
@@ -19,12 +19,12 @@ pub enum Order {
 }
 pub use Order::{Acquire, Relaxed, Release};
 
-/// What an instruction takes as its operand.
+/// An operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Src {
     Imm(u8),
     Reg(Reg),
-    /// The register and a constant: `started + 1`.
+    /// The sum of a register and a constant: `started + 1`.
     Plus(Reg, u8),
 }
 pub use Src::{Imm, Plus};
@@ -97,10 +97,11 @@ pub enum Op {
     },
     /// A full fence, `fence(SeqCst)`.
     Fence,
-    /// Orders what the compiler emits and nothing at run time: a program here *is* what the
+    /// Orders what the compiler emits and nothing at run time. A program here *is* what the
     /// compiler emitted, so this is only a comment to the reader.
     CompilerFence,
-    /// A full fence here, one in every other thread where the schedule has brought it, one here.
+    /// A full fence here, one in every other thread where the schedule has brought it, and one
+    /// here.
     Heavy,
     /// Futex wait: sleeps if the word holds `val`, else goes on at once.
     Wait {
@@ -112,8 +113,8 @@ pub enum Op {
         at: At,
         all: bool,
     },
-    /// Stands still until that thread sleeps or is finished: how a thread that the scheduler
-    /// runs only while a more urgent one sleeps is told.
+    /// Waits until that thread sleeps or is finished. It stands for a thread that the scheduler
+    /// runs only while a more urgent one sleeps.
     AwaitAsleep {
         thread: u8,
     },
@@ -130,14 +131,14 @@ pub enum Op {
     Jump {
         to: Pc,
     },
-    /// The property: must hold on every execution. No access, orders nothing.
+    /// The property: it must hold on every execution. It is no access and orders nothing.
     Check {
         a: Src,
         cond: Cond,
         b: Src,
         what: &'static str,
     },
-    /// End of a signal handler.
+    /// Ends a signal handler.
     SigReturn,
     End,
 }
@@ -192,7 +193,7 @@ impl Asm {
         self.labels[label.0] = Some(self.here());
     }
 
-    /// A label at this very place (for loops).
+    /// Returns a label at this very place (for loops).
     pub fn mark(&mut self) -> Label {
         let label = self.label();
         self.place(label);
@@ -249,7 +250,7 @@ fn index(at: At) -> u16 {
     at.index.map_or(0, |r| 1 << r)
 }
 
-/// Registers that an instruction reads, and the one it writes.
+/// Returns the registers that an instruction reads, and the one that it writes.
 fn uses(op: Op) -> (u16, u16) {
     match op {
         Op::Load { dst, at, .. } | Op::Add { dst, at, .. } => (index(at), 1 << dst),
@@ -263,8 +264,8 @@ fn uses(op: Op) -> (u16, u16) {
     }
 }
 
-/// Backward data flow to a fixed point. A register that no one reads again is cleared, so that
-/// states which differ only there are one.
+/// Computes the live registers by backward data flow to a fixed point. A register that is not read
+/// again is cleared, so that states which differ only there are one.
 fn liveness(ops: &[Op]) -> Vec<u16> {
     let mut live = vec![0u16; ops.len() + 1];
     loop {

@@ -1,8 +1,8 @@
-//! Where everything lies in the modelled memory.
+//! Where all words lie in the modelled memory.
 
 use super::lang::{At, Loc, Reg};
 
-/// Slots a row has room for; index 0 is "none" in the list.
+/// How many slots a row has; index 0 is "none" in the list.
 pub const SLOTS: u8 = 4;
 pub const OBJECTS: u8 = 6;
 
@@ -15,8 +15,9 @@ pub const LEADER: At = word(3);
 const POINTERS: Loc = 4;
 /// Serializes updaters that publish with a plain store.
 pub const UPDATE: At = word(6);
-/// Followers' futex words and how many sleep there, by the parity of their ticket.
+/// The first of the followers' futex words, by the parity of their ticket.
 const ROUND: Loc = 7;
+/// The first of the counts of followers that sleep, by the parity of their ticket.
 const SLEEPERS: Loc = 9;
 /// Head of the list of slots.
 pub const HEAD: At = word(11);
@@ -24,8 +25,9 @@ pub const HEAD: At = word(11);
 pub const STOP: At = word(12);
 /// How many registered readers need a heavy fence.
 pub const SECTIONS: At = word(15);
-/// Litmus tests' variables.
+/// A variable of litmus tests.
 pub const X: At = word(13);
+/// Another variable of litmus tests.
 pub const Y: At = word(14);
 
 const EPOCH: Loc = 16;
@@ -33,17 +35,20 @@ const EXTRA: Loc = 20;
 const WAITED: Loc = 24;
 const NEXT: Loc = 28;
 const IN_USE: Loc = 32;
-/// What a reader dereferences: not written yet, alive, freed.
+/// The first object's state: not written yet, alive, freed.
 const OBJECT: Loc = 36;
-/// What a reader may take out of an object, and how often it was dropped.
+/// What a reader may take out of the first object.
 const PAYLOAD: Loc = 42;
+/// How often the first object was dropped.
 const DROPPED: Loc = 48;
 
-/// Asymmetric locks: what says who may enter by a slot, the ordinary lock underneath, and a
-/// thread's slots with the requests to be woken.
+/// The first asymmetric lock's word that says which threads may enter by a slot.
 const BIAS: Loc = 54;
+/// The first ordinary lock, under an asymmetric one.
 const ORDINARY: Loc = 56;
+/// The first thread's slot: the lock that the thread is inside of.
 const HELD: Loc = 58;
+/// The first slot's request: the lock whose writer sleeps there.
 const ASKED: Loc = 61;
 
 pub const LIVE: u8 = 1;
@@ -53,7 +58,7 @@ const fn word(base: Loc) -> At {
     At { base, len: 1, index: None }
 }
 
-/// Which element of a row.
+/// An element of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Which {
     Fixed(u8),
@@ -104,22 +109,23 @@ pub fn dropped(which: Which) -> At {
     element(DROPPED, OBJECTS, which)
 }
 
-/// Whose way in is open: 0 = everybody takes the ordinary lock. Of lock 0 or 1.
+/// Returns the word of lock 0 or 1 that says which threads may enter by a slot; 0: all take the
+/// ordinary lock.
 pub fn bias(lock: u8) -> At {
     word(BIAS + lock)
 }
 
-/// The ordinary lock under asymmetric lock 0 or 1.
+/// Returns the ordinary lock under asymmetric lock 0 or 1.
 pub fn ordinary(lock: u8) -> At {
     word(ORDINARY + lock)
 }
 
-/// The slot of thread 0, 1 or 2: which lock it is inside of.
+/// Returns the slot of thread 0, 1 or 2: the lock that it is inside of.
 pub fn held(slot: u8) -> At {
     word(HELD + slot)
 }
 
-/// Which lock's writer sleeps on that slot.
+/// Returns the word that names the lock whose writer sleeps on that slot.
 pub fn asked(slot: u8) -> At {
     word(ASKED + slot)
 }
@@ -132,7 +138,7 @@ pub fn sleepers(parity: u8) -> At {
     word(SLEEPERS + parity)
 }
 
-/// A word's name, for schedules.
+/// Returns a word's name, for schedules.
 pub fn name(word: Loc) -> String {
     let singles = [
         "GLOBAL",

@@ -17,7 +17,8 @@ fn program(name: &str, write: impl FnOnce(&mut Asm)) -> Program {
     asm.finish()
 }
 
-/// The models under which the outcome can be seen, by the reduced machine and by the plain one.
+/// Returns the models under which the outcome can be seen, by the reduced machine and by the plain
+/// one.
 fn seen(programs: &[Program]) -> Vec<Model> {
     let run = |model, plain| {
         let programs = programs.to_vec();
@@ -34,8 +35,8 @@ fn seen(programs: &[Program]) -> Vec<Model> {
     ALL.into_iter().filter(one).collect()
 }
 
-/// The models under which both threads may have loaded `want`. Each leaves what it loaded, plus
-/// one, in a pointer; the later one sees both.
+/// Returns the models under which both threads may have loaded `want`. Each leaves what it loaded,
+/// plus one, in a pointer; the later one sees both.
 fn both(first: impl Fn(&mut Asm), second: impl Fn(&mut Asm), want: u8) -> Vec<Model> {
     let side = |name, body: &dyn Fn(&mut Asm), own: u8, other: u8| {
         program(name, |a| {
@@ -89,7 +90,8 @@ fn load_buffering() {
     assert_eq!(both(side(X, Y, Acquire), side(Y, X, Acquire), 1), []);
 }
 
-/// Message passing: `write` and `read` are what stands between the two accesses of either side.
+/// Tries message passing: `write` and `read` are what stands between the two accesses of either
+/// side.
 fn message(stored: super::lang::Order, loaded: super::lang::Order, write: &[Op], read: &[Op]) -> Vec<Model> {
     let ops = |list: &[Op], a: &mut Asm| list.iter().for_each(|&op| a.op(op));
     seen(&[
@@ -226,7 +228,7 @@ fn stores_reach_all_at_once() {
     assert_eq!(run(Relaxed), [Model::Weak]);
 }
 
-/// Looks at `x`, then sleeps while `y` holds `expected`.
+/// Loads `x`, then sleeps while `y` holds `expected`.
 fn sleeper(expected: Src) -> Program {
     program("sleeper", |a| {
         let again = a.mark();
@@ -250,8 +252,8 @@ fn waker(wake: bool) -> Program {
     })
 }
 
-/// A flag set after the look and before the sleep must not be missed, and is if the sleep compares
-/// with what it read after the look.
+/// A flag that is set after the load and before the sleep must not be missed, and is if the sleep
+/// compares with what it read after the load.
 #[test]
 fn futex() {
     let run = |expected, wake| {

@@ -21,15 +21,15 @@ pub enum Act {
     /// The pending access at this place in the window is performed; a wake of one sleeper takes
     /// that thread.
     Perform { at: u8, sleeper: u8 },
-    /// The undecided branch is predicted (`true` = taken).
+    /// The undecided branch is predicted; true: it is taken.
     Guess(bool),
     /// The next instruction is fetched (only where that is a schedule point).
     Fetch,
     /// A signal arrives before the next instruction.
     Signal,
-    /// The futex wait returns: a signal (EINTR), a time-out.
+    /// The futex wait returns, by a signal (EINTR) or a time-out.
     Return,
-    /// The thread's heavy fence reaches that one (only in a plain machine).
+    /// The thread's heavy fence reaches that thread (only in a plain machine).
     Reach(u8),
 }
 
@@ -42,7 +42,7 @@ pub struct Step {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     Running,
-    /// A branch was guessed wrong: this never happened.
+    /// A branch was guessed wrong: this state never existed.
     Squashed,
     Violated(&'static str),
 }
@@ -51,12 +51,13 @@ pub struct Machine {
     pub model: Model,
     pub programs: Vec<Program>,
     pub memory: Vec<(u8, u8)>,
-    /// Pending accesses a thread, at most.
+    /// How many pending accesses a thread may have.
     pub window: u8,
-    /// Futex waits may return for no reason.
+    /// True if futex waits may return for no reason.
     pub spurious: bool,
     pub plain: bool,
-    /// A futex wake may be ahead of the thread's own store to the word: what no kernel does.
+    /// True if a futex wake may come before the thread's own store to the word, which no kernel
+    /// does.
     pub loose_wake: bool,
 }
 
@@ -137,13 +138,15 @@ impl Machine {
         }
     }
 
-    /// Whether nothing of the thread is under way: its window is empty but for a lock it waits for.
+    /// Returns true if nothing of the thread is under way: its window is empty except for a lock
+    /// that it waits for.
     fn stands_still(&self, state: &State, t: usize) -> bool {
         let blocking = |pc| matches!(self.op(t, pc), Op::Lock { .. } | Op::AwaitAsleep { .. });
         state.threads[t].entries().iter().all(|e| blocking(e.pc))
     }
 
-    /// Whether fetching is a schedule point: where a signal may come between two instructions.
+    /// Returns true if fetching is a schedule point: where a signal may come between two
+    /// instructions.
     fn fetches_by_steps(&self, state: &State, t: usize) -> bool {
         self.plain || self.may_be_interrupted(state, t)
     }
@@ -222,8 +225,8 @@ impl Machine {
         Outcome::Running
     }
 
-    /// Decides the branches and properties whose registers are known. A property behind an
-    /// undecided branch may never have been reached.
+    /// Decides the branches and properties whose registers are known. A property after an undecided
+    /// branch may never have been reached.
     fn decide(&self, state: &mut State, t: usize) -> Outcome {
         let mut at = 0;
         let mut undecided = false;
@@ -249,7 +252,8 @@ impl Machine {
         Outcome::Running
     }
 
-    /// Heavy fences reach the threads that they can; whose became complete, as bits.
+    /// Lets heavy fences reach the threads that they can; returns those that became complete, as
+    /// bits.
     fn reach_all(&self, state: &mut State) -> u8 {
         let mut complete = 0;
         for t in 0..self.threads() {

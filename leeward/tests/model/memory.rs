@@ -61,8 +61,9 @@ pub enum Kind {
 pub struct Access {
     pub kind: Kind,
     pub release: bool,
-    /// First word it may touch, and how many: one, or a whole row while its index is not known.
+    /// The first word that it may touch.
     pub base: u8,
+    /// How many words it may touch: one, or a whole row while its index is not known.
     pub len: u8,
 }
 
@@ -74,9 +75,9 @@ impl Access {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
-    /// The later one may be performed first.
+    /// The later access may be performed first.
     Pass,
-    /// It must not.
+    /// The later access must wait.
     Wait,
     /// The later one, a load, takes the earlier one's value.
     Forward,
@@ -132,7 +133,7 @@ fn forward_or_pass(earlier: Access, later: Access) -> Rule {
     }
 }
 
-/// Whether branches are predicted.
+/// Returns true if branches are predicted.
 pub fn speculates(model: Model) -> bool {
     model == Model::Weak
 }

@@ -1,6 +1,6 @@
-//! The pair that all rests on: readers that enter and leave, a writer that publishes, waits and
-//! frees. Spinning writer, one caller. What each ordering is for, and the size and the model at
-//! which its absence shows.
+//! The pair on which everything rests: readers that enter and leave, and a writer that publishes,
+//! waits and frees. The writer spins, and is the only caller. The tests show what each ordering is
+//! for, and the size and the model at which its absence shows.
 
 use super::explore::Verdict::{self, Violated};
 use super::reader::{DEAD, TWICE};
@@ -84,8 +84,8 @@ fn smallest_sizes() {
     breaks(&sections.without(&[Parity]), NONE, UAF);
 }
 
-/// Advancing before the heavy fence is cured by an acquire load in the reader with a release
-/// store, or a fence before a relaxed one, in the writer: both halves are needed.
+/// An acquire load in the reader repairs advancing before the heavy fence, with a release store, or
+/// a fence before a relaxed one, in the writer: both halves are needed.
 #[test]
 fn the_other_cure_of_an_early_advance() {
     let setup = Setup::new(&[reader(2), updater(2)]).named("advance first").without(&[GlobalBeforeHeavy]);
@@ -96,7 +96,7 @@ fn the_other_cure_of_an_early_advance() {
     holds(&setup.without(&[GlobalAcquire, GlobalRelease, GlobalFence]), ALL);
 }
 
-/// Relaxed slot stores are cured by a second heavy fence after the scan (the older way).
+/// A second heavy fence after the scan repairs relaxed slot stores (the older way).
 #[test]
 fn the_other_cure_of_relaxed_slots() {
     let mut setup = Setup::new(&[reader(2), updater(2)]).named("relaxed slots");
@@ -107,7 +107,7 @@ fn the_other_cure_of_relaxed_slots() {
     breaks(&setup.without(&[NoHeavy, SecondHeavy]), FROM_TSO, UAF);
 }
 
-/// The flavour without asymmetric fences: a full one on either side.
+/// The flavour without asymmetric fences has a full fence on either side.
 #[test]
 fn mb_flavour() {
     let mut setup = Setup::new(&[reader(2), updater(2)]).named("mb, 2 sections, 2 updates");
@@ -124,7 +124,7 @@ fn mb_flavour() {
     );
 }
 
-/// A guard that was leaked holds the slot after its thread: nothing is freed, ever.
+/// A guard that was leaked keeps the slot after its thread: nothing is ever freed.
 #[test]
 fn leaked_guard() {
     let setup = Setup::new(&[Role::Leaker, updater(1)]).named("leaked guard");

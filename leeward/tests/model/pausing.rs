@@ -11,11 +11,11 @@ use super::verdicts::{ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK};
 
 const TORN: &str = "the child found a callback in its middle";
 
-/// What is taken out.
+/// What is taken out of the algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cut {
     NoHeavy,
-    /// The light fence, told as the compiler's swap of the two accesses.
+    /// The light fence, as the compiler's swap of the two accesses.
     NoLight,
     EndRelaxed,
     LookRelaxed,
@@ -23,7 +23,8 @@ enum Cut {
     FullLight,
 }
 
-/// Tells what it begins, looks whether the process forks, and runs so many callbacks.
+/// Writes the worker: it stores which callback it begins, loads whether the process forks, and runs
+/// that many callbacks.
 fn worker(callbacks: u8, cuts: &[Cut]) -> Asm {
     let (current, pausing) = (held(0), asked(0));
     let mut a = Asm::new("worker");
@@ -49,7 +50,7 @@ fn worker(callbacks: u8, cuts: &[Cut]) -> Asm {
     a
 }
 
-/// Asks for a pause, waits until nothing runs, and copies.
+/// Writes the forking thread: it asks for a pause, waits until nothing runs, and copies.
 fn forker(cuts: &[Cut]) -> Asm {
     let (current, pausing) = (held(0), asked(0));
     let mut a = Asm::new("forker");
@@ -69,7 +70,7 @@ fn forker(cuts: &[Cut]) -> Asm {
     a
 }
 
-/// Breaks under exactly these models, and holds under the others.
+/// Asserts that it breaks under exactly these models, and holds under the others.
 fn breaks(cuts: &[Cut], models: &[Model]) {
     for &model in ALL {
         let machine = Machine {

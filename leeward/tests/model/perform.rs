@@ -5,13 +5,13 @@ use super::machine::{Act, Machine};
 use super::memory::{self, Kind, Rule};
 use super::state::{State, Val};
 
-/// What performing a pending access comes to.
+/// What performing a pending access does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// A load, of memory or of the thread's own pending store.
+    /// Reads memory or the thread's own pending store.
     Read(u8),
     Write(u8),
-    /// A read-modify-write: the old value, the new one, what the register gets.
+    /// Reads, modifies and writes: the old value, the new one, what the register gets.
     Modify(u8, u8, u8),
     Sleep,
     /// A futex wait that found another value, a wake, an `AwaitAsleep`.
@@ -39,7 +39,7 @@ impl Machine {
         }
     }
 
-    /// What performing this one would do, if it may be performed now.
+    /// Returns what performing this access would do, if it may be performed now.
     pub fn effect(&self, state: &State, t: usize, at: usize) -> Option<Effect> {
         let thread = &state.threads[t];
         let entry = &thread.window[at];
@@ -85,7 +85,7 @@ impl Machine {
         })
     }
 
-    /// Performs it; the threads that it woke, as bits.
+    /// Performs the access; returns the threads that it woke, as bits.
     pub fn perform(&self, state: &mut State, t: usize, at: usize, sleeper: u8) -> u8 {
         let effect = self.effect(state, t, at).expect("an access that may be performed");
         let entry = state.threads[t].window[at];
@@ -118,7 +118,7 @@ impl Machine {
     }
 
     /// Takes away the thread's earlier pending stores to the word that the store at `at` goes to;
-    /// how many there were.
+    /// returns how many there were.
     fn swallow(&self, state: &mut State, t: usize, at: usize) -> usize {
         let later = self.access(t, &state.threads[t].window[at]);
         let mut gone = 0;
@@ -145,7 +145,7 @@ fn wake(state: &mut State, word: u8, all: bool, sleeper: u8) -> u8 {
 }
 
 impl Val {
-    /// For schedules.
+    /// Returns the effect as text, for schedules.
     pub fn show(self) -> String {
         self.get().map_or_else(|| "?".to_string(), |n| n.to_string())
     }

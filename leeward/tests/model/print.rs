@@ -10,8 +10,8 @@ use super::state::{Entry, State};
 
 const WIDTH: usize = 34;
 
-/// The schedule, replayed. An access that is performed late is marked with how many earlier ones
-/// of its thread are still pending.
+/// Returns the schedule as text, by replaying it. An access that is performed late is marked with
+/// how many earlier ones of its thread are still pending.
 pub fn schedule(machine: &Machine, steps: &[Step]) -> String {
     let mut state = machine.start();
     let mut text = String::new();
@@ -35,12 +35,13 @@ pub fn schedule(machine: &Machine, steps: &[Step]) -> String {
     text
 }
 
-/// A line in the column of a thread.
+/// Returns a line in the column of a thread.
 fn column(t: usize, what: &str) -> String {
     format!("{:indent$}{what}\n", "", indent = t * WIDTH)
 }
 
-/// What a step did to threads beside its own: heavy fences complete, sleepers woken.
+/// Writes what a step did to threads beside its own: heavy fences that became complete, sleepers
+/// that were woken.
 fn notes(machine: &Machine, before: &State, after: &State, text: &mut String) {
     for t in 0..machine.threads() {
         let (old, new) = (&before.threads[t], &after.threads[t]);
@@ -58,7 +59,7 @@ fn notes(machine: &Machine, before: &State, after: &State, text: &mut String) {
     }
 }
 
-/// Where every thread stands at the end.
+/// Returns where every thread stands at the end.
 fn standing(machine: &Machine, state: &State) -> String {
     let mut text = String::new();
     for t in 0..machine.threads() {
@@ -130,7 +131,7 @@ fn row(at: At) -> String {
     format!("{}+{}", layout::name(at.base), index.unwrap_or_default())
 }
 
-/// One line of the table: configuration, model, states, time, verdict.
+/// Prints one line of the table: configuration, model, states, time, verdict.
 pub fn line(name: &str, model: Model, report: &Report) {
     let verdict = match report.verdict {
         Verdict::Holds => "holds".to_string(),

@@ -1,4 +1,4 @@
-//! Readers that say from time to time that they hold nothing, in the same slots.
+//! Readers that say from time to time that they hold nothing, in slots like those of others.
 
 use super::explore::Verdict::{self, Stuck, Violated};
 use super::reader::DEAD;
@@ -11,7 +11,8 @@ use super::verdicts::{ALL, FROM_PSO, FROM_TSO, NONE, ONLY_WEAK, can_finish, hold
 
 const UAF: Verdict = Violated(DEAD);
 
-/// All readers are of this kind: the leader executes full fences, and none that reaches other threads.
+/// All readers are of this kind: the leader executes full fences, and none that reaches other
+/// threads.
 #[test]
 fn quiescent_states() {
     let quiescent = Role::Quiescent { stretches: 2 };
@@ -43,7 +44,7 @@ fn beside_sections() {
     holds(&setup.named("qsbr and a reader, sleep"), &ALL[..3]);
 }
 
-/// A writer that only takes 0 for an answer waits for ever on a reader that never goes offline.
+/// A writer that accepts only 0 waits for ever for a reader that never goes offline.
 #[test]
 fn quiescent_states_are_enough() {
     let mut setup = Setup::new(&[Role::QuiescentLoop, updater(1)]).named("qsbr until the updater is done");

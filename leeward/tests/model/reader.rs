@@ -4,21 +4,22 @@ use super::lang::{Acquire, Asm, AtLeast, Imm, Is, IsNot, Op, Order, Plus, Reg, R
 use super::layout::{self, By, Fixed, GLOBAL, LIVE, STOP, Which};
 use super::setup::{Cut, Flavour, Role, Setup};
 
-/// What a violated property says.
+/// What a violated property reports: a section without protection.
 pub const DEAD: &str = "a reader met an object that is freed or not written yet";
 pub const TWICE: &str = "dropped twice";
 pub const LEFT_OVER: &str = "the slot was not left as found";
 
-/// Registers of a nesting level (a handler is one, too): a scratch, the pointer, a second scratch.
+/// Returns the first scratch register of a nesting level (a handler is one, too).
 fn scratch(level: u8) -> Reg {
     3 * level
 }
 
+/// Returns the register of a nesting level's pointer.
 fn pointer_of(level: u8) -> Reg {
     3 * level + 1
 }
 
-/// The reader's half of the asymmetric pair.
+/// Writes the reader's half of the asymmetric pair.
 fn light(a: &mut Asm, s: &Setup) {
     a.op(match s.flavour {
         Flavour::Memb => Op::CompilerFence,
@@ -30,7 +31,7 @@ fn order(relaxed: bool, else_: Order) -> Order {
     if relaxed { Relaxed } else { else_ }
 }
 
-/// `if epoch == 0 { epoch = GLOBAL } else { extra += 1 }`, then `light()`.
+/// Writes `if epoch == 0 { epoch = GLOBAL } else { extra += 1 }`, then `light()`.
 pub fn enter(a: &mut Asm, s: &Setup, slot: Which, level: u8) {
     let t = scratch(level);
     let (nested, entered) = (a.label(), a.label());
@@ -54,15 +55,15 @@ pub fn enter(a: &mut Asm, s: &Setup, slot: Which, level: u8) {
     }
 }
 
-/// `epoch = GLOBAL`.
+/// Writes `epoch = GLOBAL`.
 fn announce(a: &mut Asm, s: &Setup, slot: Which, t: Reg, relaxed: bool) {
-    // Release: whoever reads this store of a later section, and not the one that left the
+    // Release: a thread that reads this store of a later section, and not the one that left the
     // earlier section, must still see that section's accesses done.
     a.load(t, GLOBAL, order(!s.cut(Cut::GlobalAcquire), Acquire));
     a.store(layout::epoch(slot), Src::Reg(t), order(relaxed, Release));
 }
 
-/// `if extra == 0 { epoch = 0; light(); wake who waits } else { extra -= 1 }`.
+/// Writes `if extra == 0 { epoch = 0; light(); wake the writer } else { extra -= 1 }`.
 pub fn leave(a: &mut Asm, s: &Setup, slot: Which, level: u8) {
     let t = scratch(level);
     let (nested, left) = (a.label(), a.label());
@@ -84,7 +85,7 @@ pub fn leave(a: &mut Asm, s: &Setup, slot: Which, level: u8) {
     a.place(left);
 }
 
-/// The broken way: the epoch is cleared before `extra` is tested, and put back.
+/// Leaves in the broken way: the epoch is cleared before `extra` is tested, and put back.
 fn leave_epoch_first(a: &mut Asm, s: &Setup, slot: Which, t: Reg, old: Reg) {
     let left = a.label();
     a.load(old, layout::epoch(slot), Relaxed);
@@ -96,7 +97,7 @@ fn leave_epoch_first(a: &mut Asm, s: &Setup, slot: Which, t: Reg, old: Reg) {
     a.place(left);
 }
 
-/// `epoch = 0`, and the wake.
+/// Writes `epoch = 0`, and the wake.
 fn withdraw(a: &mut Asm, s: &Setup, slot: Which, t: Reg, relaxed: bool) {
     let swapped = s.sleep && s.flavour == Flavour::Memb && s.cut(Cut::NoLightOnLeave);
     if swapped {
@@ -112,7 +113,7 @@ fn withdraw(a: &mut Asm, s: &Setup, slot: Which, t: Reg, relaxed: bool) {
     }
 }
 
-/// `if waited != 0 { waited = 0; wake }`.
+/// Writes `if waited != 0 { waited = 0; wake }`.
 fn wake_waiter(a: &mut Asm, s: &Setup, slot: Which, t: Reg, look: bool) {
     let nobody = a.label();
     if look {
@@ -131,7 +132,7 @@ fn look_up(a: &mut Asm, level: u8, pointer: u8) {
     a.load(pointer_of(level), layout::pointer(pointer), Relaxed);
 }
 
-/// Dereferences it.
+/// Dereferences the pointer.
 pub fn dereference(a: &mut Asm, s: &Setup, level: u8) {
     let (t, p) = (scratch(level), pointer_of(level));
     a.load(t, layout::object(By(p)), Relaxed);
@@ -146,7 +147,8 @@ pub fn dereference(a: &mut Asm, s: &Setup, level: u8) {
     }
 }
 
-/// A section, `nest` deep; what the outer one found is used again after the inner one was left.
+/// Writes a section, `nest` deep; what the outer one found is used again after the inner one was
+/// left.
 pub fn section(a: &mut Asm, s: &Setup, slot: Which, level: u8, nest: u8, pointer: u8) {
     let swapped = s.flavour == Flavour::Memb && s.cut(Cut::NoLightOnEnter);
     if swapped {
@@ -163,7 +165,7 @@ pub fn section(a: &mut Asm, s: &Setup, slot: Which, level: u8, nest: u8, pointer
     leave(a, s, slot, level);
 }
 
-/// A thread of sections, and the handlers of signals that may interrupt it.
+/// Writes a thread of sections, and the handlers of signals that may interrupt it.
 pub fn reader(a: &mut Asm, s: &Setup, role: Role, slot: u8) {
     let Role::Reader { sections, nest, pointer, signals, handlers } = role else { unreachable!("a reader") };
     let slot = Fixed(slot);
@@ -195,7 +197,8 @@ pub fn reader(a: &mut Asm, s: &Setup, role: Role, slot: u8) {
     }
 }
 
-/// Between two stretches: "I hold nothing" is the store of the current epoch, if it has changed, and a full fence.
+/// Between two stretches, stores the current epoch if it has changed, with a full fence: "I hold
+/// nothing".
 fn quiesce(a: &mut Asm, s: &Setup, slot: Which, online: bool) {
     let unchanged = a.label();
     if !online {
@@ -228,7 +231,7 @@ pub fn quiescent(a: &mut Asm, s: &Setup, slot: u8, stretches: u8) {
     go_offline(a, s, slot);
 }
 
-/// Goes on until the updater has finished: it can only if quiescent states are enough for it.
+/// Goes on until the updater has finished, which it can only if quiescent states are enough for it.
 pub fn quiescent_loop(a: &mut Asm, s: &Setup, slot: u8) {
     let slot = Fixed(slot);
     quiesce(a, s, slot, true);
@@ -240,7 +243,7 @@ pub fn quiescent_loop(a: &mut Asm, s: &Setup, slot: u8) {
     go_offline(a, s, slot);
 }
 
-/// `withdraw`, with a full fence whatever the flavour.
+/// Writes what `withdraw` does, with a full fence whatever the flavour is.
 fn go_offline(a: &mut Asm, s: &Setup, slot: Which) {
     let fenced = Setup { flavour: Flavour::Mb, ..s.clone() };
     withdraw(a, &fenced, slot, 0, s.cut(Cut::OfflineRelaxed));

@@ -26,7 +26,7 @@ fn a_new_slot() {
         &[
             (NoHeavy, FROM_TSO, UAF),
             (HeadBeforeHeavy, FROM_TSO, UAF),
-            // The link is read as it was before the push: the slots behind are not seen.
+            // The link is read as it was before the push: the slots after it are not seen.
             (PushRelaxed, ONLY_WEAK, UAF),
             // An address dependency on every machine; the language wants the acquire.
             (HeadRelaxed, NONE, UAF),
@@ -54,7 +54,7 @@ fn two_new_slots() {
     holds(&listed(&[Role::Leaver, comer, comer, updater(1)], "2 new slots"), &ALL[..2]);
 }
 
-/// Pair M: where no reader needs it the leader omits the heavy fence, beside one that registers.
+/// Pair M: the leader omits the heavy fence where no reader needs it, beside one that registers.
 #[test]
 fn the_first_reader() {
     let mut setup = listed(&[Role::Comer { claims: false }, updater(1)], "the first reader");
@@ -64,7 +64,8 @@ fn the_first_reader() {
     needs(&setup, &[(NoQuietFence, FROM_TSO, UAF), (NoRegisterFence, ONLY_WEAK, UAF)]);
 }
 
-/// The same, beside one that unregisters: what it did in its section is over, for a leader that does not count it.
+/// Pair M, beside a reader that unregisters: what it did in its section is over, for a leader that
+/// does not count it.
 #[test]
 fn the_last_reader() {
     let mut setup = listed(&[Role::Leaver, updater(1)], "the last reader");

@@ -1,6 +1,6 @@
-//! Configurations: which threads run what, and which parts of the algorithm are cut out or
-//! changed. The algorithm itself (`reader`, `grace`, `followers`, `slots`) is written once and
-//! asks `Setup::cut` where a mutation bites.
+//! Configurations: which threads run what, and which parts of the algorithm are cut out or changed.
+//! The algorithm itself (`reader`, `grace`, `followers`, `slots`) is written once and asks
+//! `Setup::cut` where a change applies.
 
 use super::lang::{Asm, Program};
 use super::layout::{self, Fixed};
@@ -8,7 +8,7 @@ use super::machine::Machine;
 use super::memory::Model;
 use super::{followers, grace, reader, slots};
 
-/// A change to the algorithm. All but the last few must be found out.
+/// A change to the algorithm. All but the last few must be noticed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cut {
     // The pairing of readers and grace periods.
@@ -19,9 +19,9 @@ pub enum Cut {
     LeaveRelaxed,
     ScanRelaxed,
     /// The reader's half of the pair between epoch and pointer: the fence of the `Mb` flavour, or
-    /// (`Memb`) the compiler fence, told as the compiler's swap of the two accesses.
+    /// (`Memb`) the compiler fence, as the compiler's swap of the two accesses.
     NoLightOnEnter,
-    /// The same between epoch and `waited`.
+    /// The reader's half of the pair between epoch and `waited`: a fence, or the compiler's swap.
     NoLightOnLeave,
     PublishRelaxed,
     WaitForZero,
@@ -38,7 +38,7 @@ pub enum Cut {
     // The count of readers that need a heavy fence.
     /// The leader's fence before its look at the count.
     NoQuietFence,
-    /// The fence of a reader that registers, behind counting itself.
+    /// The fence of a reader that registers, after it has counted itself.
     NoRegisterFence,
     SectionsRelaxed,
     SectionsReleaseRelaxed,
@@ -78,21 +78,22 @@ pub enum Cut {
     NoLeaderFence,
     NextClassNotWoken,
     LeaderBeforeDone,
-    /// A leader that finds its ticket served unlocks and returns without a look at sleepers.
+    /// A leader that finds its ticket served unlocks and returns without loading the count of
+    /// sleepers.
     SilentEarlyReturn,
     WakeAllOfNext,
-    /// That leader wakes one caller of the next grace period and nobody else: enough.
+    /// That leader wakes one caller of the next grace period and no other: enough.
     EarlyReturnWakesOne,
-    /// The futex's fault: a wake ahead of the store to its word.
+    /// The futex's fault: a wake comes before the store to its word.
     WakeBeforeStore,
     // Sound variants.
-    /// The cure of `GlobalBeforeHeavy`, its two halves: the reader's load acquires ...
+    /// The repair of `GlobalBeforeHeavy`, first half: the reader's load is an acquire.
     GlobalAcquire,
-    /// ... and the writer's store releases, ...
+    /// The repair of `GlobalBeforeHeavy`, second half: the writer's store is a release.
     GlobalRelease,
-    /// ... behind a fence.
+    /// The repair of `GlobalBeforeHeavy`, another second half: a fence before the writer's store.
     GlobalFence,
-    /// The cure of relaxed slot stores: a second heavy fence after the scan.
+    /// The repair of relaxed slot stores: a second heavy fence after the scan.
     SecondHeavy,
 }
 
@@ -119,14 +120,14 @@ pub enum Sharing {
     Alone,
     /// Tickets and a blocking lock.
     Tickets,
-    /// Tickets; who does not get the lock sleeps as a follower.
+    /// Tickets; a caller that does not get the lock sleeps as a follower.
     Followers,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// So many sections, each nested so deep, by the pointer of that number. `signals` may arrive
-    /// at any instruction; their handler is a section too.
+    /// Runs `sections` sections, each nested `nest` deep, by the pointer of that number. `signals`
+    /// may arrive at any instruction; their handler is a section too.
     Reader {
         sections: u8,
         nest: u8,
@@ -136,13 +137,13 @@ pub enum Role {
     },
     /// A reader that unregisters at its end.
     Leaver,
-    /// A thread that registers: takes a slot over or pushes its own; then one section.
+    /// A thread that registers: it takes a slot over or pushes its own, and runs one section.
     Comer {
         claims: bool,
     },
     /// A thread that leaks its guard and exits while others use what it protects.
     Leaker,
-    /// So many stretches between quiescent states.
+    /// Runs a number of stretches between quiescent states.
     Quiescent {
         stretches: u8,
     },
@@ -153,11 +154,11 @@ pub enum Role {
         publish: Publish,
         pointer: u8,
     },
-    /// Only synchronizes.
+    /// A caller that only synchronizes.
     Caller {
         times: u8,
     },
-    /// Unpublishes, takes a cookie, polls once, frees if it may.
+    /// Unpublishes, takes a cookie, polls once, and frees if it may.
     Poller,
     /// Polls twice: what was done stays done.
     Watcher,
@@ -170,16 +171,17 @@ pub struct Setup {
     pub cuts: Vec<Cut>,
     pub flavour: Flavour,
     pub sharing: Sharing,
-    /// The writer sleeps where it is blocked; else it spins.
+    /// True if the writer sleeps where it is blocked; else it spins.
     pub sleep: bool,
-    /// Readers take a payload out of the object; dropping looks whether it is still there.
+    /// True if readers take a payload out of the object; the drop checks that it is still there.
     pub payload: bool,
-    /// Slots are found by walking the list.
+    /// True if slots are found by walking the list.
     pub list: bool,
-    /// Readers of sections are counted; the leader needs no heavy fence where there are none.
+    /// True if readers of sections are counted; the leader needs no heavy fence where there are
+    /// none.
     pub counted: bool,
     pub spurious: bool,
-    /// Readers leave their last section only while this thread sleeps.
+    /// The thread during whose sleep alone readers leave their last section.
     pub gate: Option<u8>,
     pub window: u8,
     pub plain: bool,
@@ -218,7 +220,7 @@ impl Setup {
         self.cuts.contains(&cut)
     }
 
-    /// The name with what was changed.
+    /// Returns the name with what was changed.
     pub fn title(&self) -> String {
         let cuts = self.cuts.iter().map(|cut| format!(" {cut:?}"));
         format!("{}{}", self.name, cuts.collect::<String>())
@@ -265,7 +267,7 @@ impl Setup {
         program
     }
 
-    /// The slot of a thread that reads, from 1; 0 = it does not.
+    /// Returns the slot of a thread that reads, from 1; 0: it does not read.
     fn slot(&self, t: usize) -> u8 {
         let reads =
             |role: &&Role| !matches!(role, Role::Updater { .. } | Role::Caller { .. } | Role::Poller | Role::Watcher);
@@ -276,12 +278,13 @@ impl Setup {
         }
     }
 
-    /// All slots.
+    /// Returns all slots.
     pub fn slots(&self) -> Vec<u8> {
         (0..self.roles.len()).map(|t| self.slot(t)).filter(|&s| s != 0).collect()
     }
 
-    /// Objects 0 and 1 are what the two pointers hold at first; updaters bring their own.
+    /// Returns the first object of an updater: objects 0 and 1 are what the two pointers hold at
+    /// first, and updaters bring their own.
     fn first_object(&self, t: usize) -> u8 {
         let brings = |role: &Role| match *role {
             Role::Updater { updates, .. } => updates,
@@ -298,7 +301,7 @@ impl Setup {
             memory.push((layout::payload(Fixed(object)).base, 1));
         }
         if self.list {
-            // The first reader is registered, those who come later are not.
+            // The first reader is registered, those that come later are not.
             memory.push((layout::HEAD.base, 1));
             memory.push((layout::in_use(Fixed(1)).base, 1));
         }
@@ -311,7 +314,7 @@ impl Setup {
     }
 }
 
-/// `synchronize()`, as the setup shares it.
+/// Writes `synchronize()`, as the setup shares it.
 pub fn synchronize(a: &mut Asm, setup: &Setup) {
     match setup.sharing {
         Sharing::Alone => grace::period(a, setup),

@@ -42,7 +42,7 @@ fn tickets() {
     holds(&sharing(&[reader(2), updater(1), caller(2)], "tickets, 1 update, 2 calls"), ALL);
 }
 
-/// Two updaters of one pointer.
+/// Two updaters share one pointer.
 #[test]
 fn two_updaters() {
     let by = |publish| Role::Updater { updates: 1, publish, pointer: 0 };
@@ -60,7 +60,7 @@ fn two_updaters() {
     needs(&stores, &[(NoTicketFence, FROM_TSO, UAF), (StartAfterHeavy, FROM_TSO, UAF)]);
 }
 
-/// Two updaters of a pointer each.
+/// Two updaters have a pointer each.
 #[test]
 fn two_pointers() {
     let other = Role::Reader { sections: 1, nest: 1, pointer: 1, signals: 0, handlers: 0 };
@@ -79,7 +79,7 @@ fn polling() {
     needs(&setup, &[(NoPollFence, FROM_TSO, UAF), (CookieStarted, ALL, UAF)]);
 }
 
-/// An ordering whose absence no model here can see, listed so that nobody believes it tested.
+/// An ordering whose absence no model here can see, listed so that it is not believed tested.
 #[test]
 fn not_seen_here() {
     let mut setup = sharing(&[reader(2), updater(1), caller(1)], "tickets, payload");

@@ -31,8 +31,8 @@ fn one_reader() {
             (RearmWithoutHeavy, FROM_PSO, Stuck),
             (NoWake, ALL, Stuck),
             (NoLightOnLeave, ALL, Stuck),
-            // `waited` may be seen cleared, the wake sent, and the epoch's store still be on its
-            // way: a return from the wait says nothing.
+            // `waited` may be seen cleared, and the wake sent, while the epoch's store is still on
+            // its way: a return from the wait proves nothing.
             (TrustTheWake, ONLY_WEAK, UAF),
             // What the futex owes: its wake comes after the caller's earlier store to the word.
             (WakeBeforeStore, FROM_PSO, Stuck),
@@ -63,8 +63,8 @@ fn mb_flavour() {
     needs(&setup, &[(NoSleepHeavy, FROM_TSO, Stuck), (NoLightOnLeave, FROM_TSO, Stuck)]);
 }
 
-/// `waited` belongs to the lock: cleared after unlocking it takes the next leader's. Not clearing
-/// it at all is sound and costs a reader one needless wake.
+/// `waited` belongs to the lock: if it is cleared after unlocking, the next leader's request is
+/// cleared. Not clearing it at all is sound and costs a reader one needless wake.
 #[test]
 fn clearing_waited() {
     let mut setup = sleeping(&[reader(1), updater(1), caller(1)], "sleep, tickets");
@@ -72,9 +72,9 @@ fn clearing_waited() {
     needs(&setup, &[(ClearAfterUnlock, ALL, Stuck), (NoSleepHeavy, FROM_TSO, Stuck), (NeverClear, NONE, Stuck)]);
 }
 
-/// A handler leaves and wakes, and the section it interrupted then announces an old epoch: the
-/// writer is still blocked, `waited` is clear. Without setting it again the writer sleeps no
-/// more: it spins. Told by a reader that runs only while the writer sleeps.
+/// A handler leaves and wakes, and the section that it interrupted then announces an old epoch: the
+/// writer is still blocked, and `waited` is clear. Without setting it again the writer sleeps no
+/// more: it spins. A reader that runs only while the writer sleeps shows that.
 #[test]
 fn rearming() {
     let signalled = Role::Reader { sections: 1, nest: 1, pointer: 0, signals: 1, handlers: 1 };

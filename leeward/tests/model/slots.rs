@@ -7,9 +7,9 @@ use super::layout::{self, By, Fixed, HEAD, SECTIONS};
 use super::reader::{branch_if_free, dereference, enter, section};
 use super::setup::{Cut, Setup};
 
-/// The writer's place in the list.
+/// The register of the writer's place in the list.
 const AT: Reg = 7;
-/// A reader's slot, where it is only known when it has registered.
+/// The register of a reader's slot, where the slot is only known after registering.
 const SLOT: Reg = 6;
 const T: Reg = 0;
 
@@ -35,7 +35,7 @@ pub fn scan_list(a: &mut Asm, s: &Setup) {
     a.place(end);
 }
 
-/// One section in the slot that is registered from the start, which is then given up.
+/// Writes one section in the slot that is registered from the start, which is then given up.
 pub fn leaver(a: &mut Asm, s: &Setup, slot: u8) {
     section(a, s, Fixed(slot), 0, 1, 0);
     if s.counted {
@@ -45,13 +45,13 @@ pub fn leaver(a: &mut Asm, s: &Setup, slot: u8) {
     unregister(a, s, slot);
 }
 
-/// Release: who takes the slot over comes after all this thread's stores to it.
+/// Release: the thread that takes the slot over comes after all this thread's stores to it.
 fn unregister(a: &mut Asm, s: &Setup, slot: u8) {
     let order = if s.cut(Cut::UnregisterRelaxed) { Relaxed } else { Release };
     a.store(layout::in_use(Fixed(slot)), Imm(0), order);
 }
 
-/// Registers and reads.
+/// Writes a thread that registers and reads.
 pub fn comer(a: &mut Asm, s: &Setup, own: u8, claims: bool) {
     let registered = a.label();
     if claims {
@@ -75,7 +75,7 @@ pub fn comer(a: &mut Asm, s: &Setup, own: u8, claims: bool) {
     section(a, s, By(SLOT), 0, 1, 0);
 }
 
-/// Release: who finds the slot finds its link.
+/// Release: a thread that finds the slot finds its link.
 fn push(a: &mut Asm, s: &Setup, slot: u8) {
     let order = if s.cut(Cut::PushRelaxed) { Relaxed } else { Release };
     let pushed = a.label();
@@ -88,7 +88,8 @@ fn push(a: &mut Asm, s: &Setup, slot: u8) {
     a.place(pushed);
 }
 
-/// Leaks its guard, exits, and someone still uses what it protected. The slot stays as it is.
+/// Writes a thread that leaks its guard and exits, while another thread still uses what the guard
+/// protects. The slot stays as it is.
 pub fn leaker(a: &mut Asm, s: &Setup, slot: u8) {
     enter(a, s, Fixed(slot), 0);
     a.load(1, layout::pointer(0), Relaxed);

@@ -1,5 +1,5 @@
-//! What a state of the modelled machine is: shared memory, and for every thread its registers,
-//! its place in the program and its window of pending accesses. And its fingerprint.
+//! A state of the modelled machine: shared memory, and for every thread its registers, its place in
+//! the program and its window of pending accesses. And the state's fingerprint.
 
 use super::lang::{Pc, Src};
 
@@ -26,7 +26,7 @@ impl Val {
         (self.tag == 0).then_some(self.n)
     }
 
-    /// The access at `at` gave `n` and left the window.
+    /// Replaces the access at `at`, which gave `n` and left the window, by its value.
     fn resolve(&mut self, at: u8, n: u8) {
         if self.tag == at + 1 {
             *self = Self::known(self.n.wrapping_add(n));
@@ -36,7 +36,7 @@ impl Val {
     }
 }
 
-/// A pending access: which instruction, with its operands as far as they are known.
+/// A pending access: its instruction, with the operands as far as they are known.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Entry {
     pub pc: Pc,
@@ -54,17 +54,19 @@ pub struct Thread {
     pub regs: [Val; REGS],
     pub window: [Entry; WINDOW],
     pub len: u8,
-    /// How many of the oldest entries were passed by a later access. Where it is 0 nothing after
-    /// the oldest pending access has begun: the thread stands, as an interrupt would find it,
-    /// just before that access.
+    /// How many of the oldest entries were passed by a later access. Where it is 0, nothing after
+    /// the oldest pending access has begun: the thread stands, as an interrupt would find it, just
+    /// before that access.
     pub passed: u8,
     /// The threads that this one's heavy fence has yet to reach, as bits.
     pub heavy: u8,
-    /// The word it sleeps on, plus one; 0 = awake.
+    /// The word that it sleeps on, plus one; 0: awake.
     pub asleep: u8,
-    /// Signals that may still arrive, and the interrupted places.
+    /// How many signals may still arrive.
     pub signals: u8,
+    /// How many handlers are running.
     pub depth: u8,
+    /// The interrupted places.
     pub frames: [Pc; 2],
 }
 
@@ -89,7 +91,7 @@ impl Thread {
         self.len += 1;
     }
 
-    /// Takes the entry at `at` out; all who waited for its value get `n`.
+    /// Takes the entry at `at` out; all entries that waited for its value get `n`.
     pub fn retire(&mut self, at: usize, n: u8) {
         let len = usize::from(self.len);
         self.window.copy_within(at + 1..len, at);
@@ -117,8 +119,8 @@ pub struct State {
 }
 
 impl State {
-    /// 128 bits that stand for the state: the search keeps these and not the states. With 2^25
-    /// states the chance of one pair falling together is 2^-78.
+    /// Returns 128 bits that stand for the state: the search keeps these and not the states. With
+    /// 2^25 states the chance that any two fall together is 2^-78.
     pub fn fingerprint(&self, threads: usize) -> u128 {
         let mut hash = Hash::new();
         for word in self.memory.chunks_exact(8) {
@@ -143,7 +145,7 @@ impl State {
     }
 }
 
-/// Two lanes of multiply and xor-shift.
+/// A hash of two lanes of multiply and xor-shift.
 struct Hash(u64, u64);
 
 impl Hash {

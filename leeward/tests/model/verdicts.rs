@@ -7,14 +7,16 @@ use super::memory::Model::{self, Pso, Sc, Tso, Weak};
 use super::print;
 use super::setup::{Cut, Publish, Role, Setup};
 
-/// The models from the strongest on, from TSO on, ...
+/// All models, from the strongest on.
 pub const ALL: &[Model] = &[Sc, Tso, Pso, Weak];
+/// The models that are TSO or weaker.
 pub const FROM_TSO: &[Model] = &[Tso, Pso, Weak];
+/// The models that are PSO or weaker.
 pub const FROM_PSO: &[Model] = &[Pso, Weak];
 pub const ONLY_WEAK: &[Model] = &[Weak];
 pub const NONE: &[Model] = &[];
 
-/// More states than any configuration has: reached, one is larger than its author believed.
+/// More states than any configuration has: one that reaches it is larger than its author believed.
 const LIMIT: usize = 60_000_000;
 
 /// A reader of so many sections by the first pointer.
@@ -37,7 +39,7 @@ pub fn run(setup: &Setup, model: Model) -> Report {
     report
 }
 
-/// A verdict with its schedule.
+/// Returns a verdict with its schedule.
 pub fn story(setup: &Setup, model: Model, report: &Report) -> String {
     let schedule = print::schedule(&setup.machine(model), &report.schedule);
     format!("{} under {model:?}: {:?}\n{schedule}", setup.title(), report.verdict)
@@ -50,7 +52,8 @@ pub fn holds(setup: &Setup, models: &[Model]) {
     }
 }
 
-/// Breaks under exactly these models, in this way, and holds under the others.
+/// Asserts that the setup breaks under exactly these models, in this way, and holds under the
+/// others.
 pub fn breaks(setup: &Setup, models: &[Model], how: Verdict) {
     for &model in ALL {
         let report = run(setup, model);
@@ -62,8 +65,8 @@ pub fn breaks(setup: &Setup, models: &[Model], how: Verdict) {
     }
 }
 
-/// The whole configuration holds everywhere, and each of its barriers is needed: without it, it
-/// breaks under exactly the models that are listed.
+/// Asserts that the whole configuration holds everywhere, and that each of its barriers is needed:
+/// without it, the configuration breaks under exactly the models that are listed.
 pub fn needs(setup: &Setup, cuts: &[(Cut, &[Model], Verdict)]) {
     holds(setup, ALL);
     for &(cut, models, how) in cuts {
@@ -71,7 +74,7 @@ pub fn needs(setup: &Setup, cuts: &[(Cut, &[Model], Verdict)]) {
     }
 }
 
-/// From every reachable state all threads can still finish, or (`false`) not.
+/// Asserts that from every reachable state all threads can still finish, or (`false`) cannot.
 pub fn can_finish(setup: &Setup, models: &[Model], expected: bool) {
     for &model in models {
         let report = always_can_finish(&setup.machine(model), LIMIT);
