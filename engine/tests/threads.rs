@@ -1,5 +1,5 @@
-//! The engine beside the kernel, with threads that wait: which of them each call wakes, and what the
-//! call and the waits answer.
+//! The engine beside the kernel, with threads that wait: which of them each call wakes, and what
+//! the call and the waits answer.
 //!
 //! `differential.rs` says how many scripts there are, and what Linux leaves unspecified.
 

@@ -1,4 +1,5 @@
-//! Threads that end: with guards leaked, with destructors that read, by the thousand; and handles that outlive them or travel.
+//! Threads that end: with guards leaked, with destructors that read, by the thousand; and handles
+//! that outlive them or travel.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]

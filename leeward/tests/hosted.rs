@@ -1,4 +1,5 @@
-//! `Hosted` itself: what each call answers, an embedding of one's own, hosts that refuse, forks; and that the engine, not the kernel, serves.
+//! `Hosted` itself: what each call answers, an embedding of one's own, hosts that refuse, forks;
+//! and that the engine, not the kernel, serves.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]

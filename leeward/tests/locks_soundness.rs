@@ -1,5 +1,6 @@
-//! What the types of the locks promise about threads: which locks and guards may be sent and shared. (Programs that must not compile:
-//! soundness.rs, with tests/ui.) The assertions are the compiler's; the test says that they were compiled.
+//! What the types of the locks promise about threads: which locks and guards may be sent and
+//! shared. (Programs that must not compile: soundness.rs, with tests/ui.) The assertions are the
+//! compiler's; the test says that they were compiled.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]

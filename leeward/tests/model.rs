@@ -20,9 +20,9 @@
 //! | `verdicts` | what tests say |
 //! | the others | the tests |
 //!
-//! `cargo test --test model -- --nocapture --test-threads=1` prints the table (configuration, model,
-//! states, time, verdict); with `LEEWARD_MODEL_SCHEDULES=1` also a shortest schedule of every
-//! violation. `--ignored` runs the largest configurations.
+//! `cargo test --test model -- --nocapture --test-threads=1` prints the table (configuration,
+//! model, states, time, verdict); with `LEEWARD_MODEL_SCHEDULES=1` also a shortest schedule of
+//! every violation. `--ignored` runs the largest configurations.
 
 // Inline, so that the files lie in `tests/model/` and are no test programs of their own.
 mod model {

@@ -1,4 +1,5 @@
-//! The mutexes: exclusion, time-outs, layout, panics, two processes. (Fairness: mutex_fairness.rs; heavy fences: light_mutex.rs.)
+//! The mutexes: exclusion, time-outs, layout, panics, two processes. (Fairness: mutex_fairness.rs;
+//! heavy fences: light_mutex.rs.)
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -49,7 +50,7 @@ fn time_is_up<F: Futex>() {
                 assert!(light.try_lock_for(limit).is_none());
                 assert!(begun.elapsed() >= 2 * limit);
             }
-            // A time that has passed, and one that is far away: it is given the lock.
+            // A time that has passed, and one that is far away, for which the lock is given.
             assert!(mutex.try_lock_until(Instant::now() - Duration::from_millis(1)).is_none());
             assert!(light.try_lock_until(Instant::now() - Duration::from_millis(1)).is_none());
         });
@@ -65,7 +66,8 @@ fn time_is_up<F: Futex>() {
     assert!(mutex.try_lock().is_some() && light.try_lock().is_some());
 }
 
-/// A fair unlock gives the lock to the sleeper, and to nobody else; with nobody asleep it frees it.
+/// A fair unlock gives the lock to the sleeper, and to no other thread; without a sleeper it frees
+/// the lock.
 fn unlocking_fairly<F: Futex>() {
     let _dog = Watchdog::new("unlocking_fairly");
     let mutex = lock_api::Mutex::<raw::Mutex<F>, _>::new(0);
@@ -90,7 +92,7 @@ fn unlocking_fairly<F: Futex>() {
     }
 }
 
-/// Layouts, and that zeroed memory is an unlocked lock.
+/// Shows the layouts, and that zeroed memory is an unlocked lock.
 #[test]
 fn zeroed_is_unlocked() {
     assert_eq!((size_of::<raw::Mutex<Shared>>(), align_of::<raw::Mutex<Shared>>()), (4, 4));
@@ -110,7 +112,7 @@ fn zeroed_is_unlocked() {
     assert!(Lock::queue(&mutex).is_some() && Lock::queue(&light).is_none());
 }
 
-/// A panic unlocks; whoever wants to know of it asks `Poison`.
+/// A panic unlocks; code that wants to know of the panic asks `Poison`.
 #[test]
 fn panics() {
     use leeward::sync::{Poison, Poisoned};

@@ -1,4 +1,4 @@
-//! The mutex's bounded unfairness, event by event: a futex whose sleeps the test writes.
+//! The mutex's bounded unfairness, event by event: the test scripts the sleeps of a futex.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -10,7 +10,7 @@ use std::time::Duration;
 use leeward::futex::{Changed, Deadline, Futex, Timeout, Wait, WakeOp};
 use leeward::raw;
 
-/// A futex whose waits go as the test wants: everything happens on one thread, inside `wait`.
+/// A futex whose waits run the test's script: everything happens on one thread, inside `wait`.
 struct Scripted;
 
 type Script = fn(&AtomicU32, u32, Timeout) -> Wait;
@@ -54,7 +54,8 @@ unsafe impl Futex for Scripted {
 
 static PASSED_OVER: raw::Mutex<Scripted> = raw::Mutex::new();
 
-/// The holder unlocks, which wakes the waiter, and a newcomer comes first if it may: as often as it can.
+/// Unlocks as the holder, which wakes the waiter; a newcomer comes first if it may, as often as it
+/// can.
 fn barge() -> bool {
     // SAFETY: the script holds it.
     unsafe { PASSED_OVER.unlock() };
@@ -63,7 +64,7 @@ fn barge() -> bool {
     came_first
 }
 
-/// The bound on unfairness: so many wake-ups lost to newcomers, and the next is not.
+/// The bound on unfairness: that many wake-ups are lost to newcomers, and the next is not.
 #[test]
 fn a_waiter_is_passed_over_a_bounded_number_of_times() {
     PASSED_OVER.lock();
@@ -73,7 +74,7 @@ fn a_waiter_is_passed_over_a_bounded_number_of_times() {
         Wait::Woken
     });
     PASSED_OVER.lock();
-    // 32 losses may be; at the 33rd it asks, and the unlock after that is for it.
+    // 32 losses are allowed; at the 33rd the waiter asks, and the unlock after that is for it.
     assert_eq!(TURNS.get(), 33);
     // SAFETY: held.
     unsafe { PASSED_OVER.unlock() };
@@ -81,7 +82,7 @@ fn a_waiter_is_passed_over_a_bounded_number_of_times() {
     // SAFETY: held.
     unsafe { PASSED_OVER.unlock() };
 
-    // One that has waited for a millisecond asks at its first loss.
+    // A waiter that has waited for a millisecond asks at its first loss.
     PASSED_OVER.lock();
     TURNS.set(0);
     SCRIPT.set(|_, _, _| {
@@ -97,7 +98,8 @@ fn a_waiter_is_passed_over_a_bounded_number_of_times() {
 
 static GIVEN_UP: raw::Mutex<Scripted> = raw::Mutex::new();
 
-/// One that has asked and gives up takes that back, or the lock would be reserved for nobody.
+/// A waiter that has asked and gives up takes its request back; otherwise the lock would be
+/// reserved for no thread.
 #[test]
 fn whoever_asked_and_gives_up_leaves_no_reservation() {
     GIVEN_UP.lock();
@@ -118,7 +120,7 @@ fn whoever_asked_and_gives_up_leaves_no_reservation() {
     // SAFETY: held.
     unsafe { GIVEN_UP.unlock() };
     assert!(GIVEN_UP.try_lock(), "reserved for nobody");
-    // Given to it while its time ran out: it has it.
+    // The lock is given to it while its time runs out: it has it.
     TURNS.set(0);
     SCRIPT.set(|_, _, _| {
         NOW.set(NOW.get() + Duration::from_millis(1));
@@ -140,7 +142,7 @@ fn whoever_asked_and_gives_up_leaves_no_reservation() {
 
 static TWICE_ASKED: raw::Mutex<Scripted> = raw::Mutex::new();
 
-/// The second waiter, which comes while the first sleeps, having asked: with all its time, or none.
+/// The second waiter comes while the first sleeps, having asked: with all its time, or none.
 fn second_waiter(has_time: bool) {
     let has_it = if has_time {
         TWICE_ASKED.lock();
@@ -149,13 +151,13 @@ fn second_waiter(has_time: bool) {
         TWICE_ASKED.try_lock_until(Deadline::at(Duration::ZERO))
     };
     assert_eq!(has_it, has_time);
-    // Its own, or still the first holder's.
-    // SAFETY: held.
+    // The second waiter's lock, or still the first holder's. SAFETY: held.
     unsafe { TWICE_ASKED.unlock() };
     assert!(!TWICE_ASKED.try_lock(), "a newcomer came before one that had asked");
 }
 
-/// Of two that asked one gets the lock, or gives up, and takes its own request back: the lock is kept for the other still.
+/// Of two waiters that asked one gets the lock, or gives up, and takes its own request back: the
+/// lock is still kept for the other.
 #[test]
 fn two_that_asked() {
     for has_time in [true, false] {
@@ -176,15 +178,15 @@ fn two_scripted(has_time: bool) -> Wait {
     TURNS.set(TURNS.get() + 1);
     NOW.set(NOW.get() + Duration::from_millis(1));
     match TURNS.get() {
-        // The first loses to a newcomer, and asks;
+        // The first waiter loses to a newcomer, and asks.
         1 => {
             // SAFETY: the test holds it.
             unsafe { TWICE_ASKED.unlock() };
             assert!(TWICE_ASKED.try_lock(), "nobody has asked");
         }
-        // while it sleeps again, the second comes;
+        // While it sleeps again, the second one comes.
         2 => second_waiter(has_time),
-        // is woken for no reason, as any may be, and asks too.
+        // The second is woken for no reason, as any waiter may be, and asks too.
         3 => {}
         4 if has_time => {
             // SAFETY: the newcomer holds it.
@@ -198,8 +200,8 @@ fn two_scripted(has_time: bool) -> Wait {
 
 static NOBODY_COMES: raw::Mutex<Scripted> = raw::Mutex::new();
 
-/// Of one that asked and is not there when the lock is kept for it (a thread of a fork's parent; a process that was killed) the
-/// request expires; if it was only slow, it asks again.
+/// The request of a thread that is not there when the lock is kept for it (of a fork's parent, or
+/// of a process that was killed) expires; a thread that was only slow asks again.
 #[test]
 fn who_asked_and_is_not_there() {
     NOBODY_COMES.lock();
@@ -208,13 +210,13 @@ fn who_asked_and_is_not_there() {
         TURNS.set(TURNS.get() + 1);
         NOW.set(NOW.get() + Duration::from_millis(1));
         match TURNS.get() {
-            // It loses to a newcomer, and asks;
+            // It loses to a newcomer, and asks.
             1 => {
                 // SAFETY: the test holds it.
                 unsafe { NOBODY_COMES.unlock() };
                 assert!(NOBODY_COMES.try_lock(), "nobody has asked");
             }
-            // while it is not there, the lock is kept for it, and another comes,
+            // While it is not there, the lock is kept for it, and another thread comes.
             2 => {
                 // SAFETY: the newcomer holds it.
                 unsafe { NOBODY_COMES.unlock() };
@@ -224,13 +226,13 @@ fn who_asked_and_is_not_there() {
                 unsafe { NOBODY_COMES.unlock() };
                 assert!(NOBODY_COMES.try_lock(), "the request has not expired");
             }
-            // that does not wait for ever.
+            // The other thread does not wait for ever.
             3 => {
                 let deadline = timeout.deadline().expect("it sleeps for as long as nobody comes");
                 assert!(deadline.since_beginning() <= NOW.get());
                 return Wait::TimedOut;
             }
-            // Having asked again, it has the lock.
+            // The first has asked again, and has the lock.
             4 => {
                 assert_eq!(timeout, Timeout::Never);
                 // SAFETY: the newcomer holds it.

@@ -1,4 +1,5 @@
-//! What is made once: `OnceLock`, `LazyLock`, and an initialiser that asks for what it makes.
+//! What is made once: `OnceLock`, `LazyLock`, and an initialiser that asks for the value that it
+//! makes.
 
 #![cfg(all(feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -42,7 +43,7 @@ fn lazy_locks() {
     assert!(panic_of(|| _ = *poisoned).contains("poisoned"));
 }
 
-/// What an initialiser is told that asks for what it makes. It used to wait for ever.
+/// The error of an initialiser that asks for the value that it makes. It used to wait for ever.
 #[cfg(all(target_os = "linux", not(leeward_symmetric)))]
 mod itself {
     use super::*;
@@ -68,7 +69,7 @@ mod itself {
         assert_eq!(runs.into_inner(), 1);
     }
 
-    /// A panic that is not caught leaves it as any other does.
+    /// A panic that is not caught leaves the value as any other panic does.
     #[test]
     fn an_initialiser_that_asks_for_its_value() {
         let _dog = Watchdog::new("an_initialiser_that_asks_for_its_value");
@@ -95,7 +96,7 @@ mod itself {
         }
     }
 
-    /// The file in which `work` panics with the sentence.
+    /// Returns the file in which `work` panics with the sentence.
     fn panic_location_of(work: impl FnOnce()) -> String {
         let (tell, told) = channel();
         let before = std::panic::take_hook();
@@ -110,7 +111,7 @@ mod itself {
         told.recv().unwrap()
     }
 
-    /// Others wait for whoever makes it, who asked for it and caught the panic.
+    /// Other threads wait for the initialiser, which asked for the value and caught the panic.
     #[test]
     fn beside_others_that_wait() {
         let _dog = Watchdog::new("beside_others_that_wait");

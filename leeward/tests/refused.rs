@@ -1,5 +1,6 @@
-//! Kernels and sandboxes that refuse things. Each case is a process of its own (a filter cannot be taken off): this program, started again with the
-//! name of the case, which then runs a small suite on whatever is left.
+//! Kernels and sandboxes that refuse things. Each case is a process of its own (a filter cannot be
+//! taken off): this program, started again with the name of the case, which then runs a small suite
+//! on whatever is left.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
@@ -30,7 +31,7 @@ leeward::rcu_domain! {
     struct Fenced: Full;
 }
 
-/// The cases want the processors one after the other.
+/// Held by each case: the cases need the processors one after the other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 const CASE: &str = "LEEWARD_TEST_CASE";
@@ -60,7 +61,7 @@ macro_rules! cases {
             run(stringify!($name), |_| ());
         })*
 
-        /// The other side: what the process does that was started for a case.
+        /// Runs, in a process that was started for a case, that case.
         #[test]
         #[ignore = "started by the other tests"]
         fn case() {
@@ -76,7 +77,7 @@ macro_rules! cases {
     };
 }
 
-/// Every flavour of reader, a grace period that sleeps, callbacks and polling.
+/// Tries every flavour of reader, a grace period that sleeps, callbacks and polling.
 fn suite() {
     if let Some(on) = two_processors() {
         one_writer::<Automatic<D>, D>(on, duration(0.2)).must_be_sound("automatic");
@@ -124,7 +125,7 @@ fn rcu_suite<D: Domain>() {
     drop(guard);
 }
 
-/// Membarrier answers with this number; the third choice serves.
+/// Membarrier answers with this number; the third strategy serves.
 fn falls_back_to_signals(errno: i32) {
     refuse(&[Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(errno))]);
     assert_eq!(fence::init(), Ok(Strategy::Signal));
@@ -147,7 +148,7 @@ fn membarrier(command: u32, errno: i32) -> Rule {
     Rule::new(libc::SYS_membarrier, When::ArgumentIs(0, command), Action::Errno(errno))
 }
 
-/// The query is answered, the commands are not.
+/// The query is answered, and the commands are not.
 fn falls_back_although_the_query_is_answered(errno: i32) {
     refuse(&[membarrier(PRIVATE, errno), membarrier(REGISTER_PRIVATE, errno), membarrier(GLOBAL, errno)]);
     assert_eq!(fence::init(), Ok(Strategy::Signal));
@@ -195,7 +196,7 @@ cases! {
         suite();
     }
 
-    /// For lack of memory another strategy serves that one fence, and the choice stays.
+    /// Where memory is missing, another strategy serves that one fence, and the choice stays.
     no_memory_later: {
         assert_eq!(fence::init(), Ok(Strategy::MembarrierPrivate));
         refuse(&[membarrier(PRIVATE, libc::ENOMEM)]);
@@ -215,17 +216,17 @@ cases! {
         assert_eq!(fence::force(Strategy::MembarrierPrivate), Err(Error::Refused(Strategy::MembarrierPrivate)));
     }
 
-    /// Nor may any file be opened: nobody can tell what `LEEWARD_FENCE` says, and nobody dies for
-    /// it.
+    /// No file may be opened either: the library cannot find out what `LEEWARD_FENCE` says, and is
+    /// not killed for it.
     killed_for_opening: {
         refuse(&[Rule::new(libc::SYS_openat, When::Always, Action::Kill)]);
         assert_eq!(fence::init(), Ok(Strategy::MembarrierPrivate));
         heavy_by(|| fence::counters().membarrier_private);
     }
 
-    /// `LEEWARD_FENCE` is what the process was started with.
+    /// `LEEWARD_FENCE` is what the process was started with, and not what it was set to later.
     named_too_late: {
-        // SAFETY: no other thread looks at the environment now.
+        // SAFETY: no other thread reads the environment now.
         unsafe { std::env::set_var("LEEWARD_FENCE", "signal") };
         assert_eq!(fence::init(), Ok(Strategy::MembarrierPrivate));
     }
@@ -253,11 +254,12 @@ cases! {
         suite();
     }
 
-    /// A sandbox that says yes and does nothing.
+    /// A sandbox answers with success and does nothing.
     affinity_that_is_not_kept: { affinity::not_kept() }
-    /// A kernel that asks nobody where its threads run, and answers as if it had.
+    /// A kernel does not move threads where they ask to run, and answers as if it had.
     a_kernel_that_only_says_so: { affinity::only_said() }
-    /// Somebody else says where the caller runs while it goes from one processor to the next.
+    /// Another process changes where the caller runs, while the caller goes from one processor to
+    /// the next.
     processors_that_change_meanwhile: { affinity::changed_meanwhile() }
 
     everything_refused: {
@@ -302,7 +304,7 @@ cases! {
         D::barrier();
     }
 
-    /// Threads that block every signal are reached over the processors.
+    /// Threads that block every signal are reached by way of the processors.
     signals_blocked: {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -348,8 +350,8 @@ cases! {
         }
     }
 
-    /// The worker blocks the program's signals, and answers the fence's: else each fence would wait
-    /// 10 ms and visit the processors.
+    /// The worker blocks the program's signals, and answers the fence's: otherwise each fence would
+    /// wait 10 ms and visit the processors.
     the_worker_answers: {
         D::defer(|| ());
         D::barrier();
@@ -361,7 +363,8 @@ cases! {
         });
     }
 
-    /// More threads than are interrupted at a time, and a signal of the program's own where we would have taken ours.
+    /// More threads than are signalled at a time, and a signal of the program's own where the
+    /// library would have taken its signal.
     many_threads: {
         install_everywhere_from(libc::SIGRTMAX() - 3);
         fence::force(Strategy::Signal).unwrap();
@@ -382,7 +385,7 @@ cases! {
         assert_eq!(STRAY.load(Ordering::Relaxed), 0, "the program's own handler was called");
     }
 
-    /// The program handles every signal that we could have taken.
+    /// The program handles every signal that the library could have taken.
     no_signal_left: {
         refuse(&[Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::ENOSYS))]);
         install_everywhere_from(libc::SIGRTMIN());
@@ -422,7 +425,7 @@ mod namespace;
 #[path = "common/signals.rs"]
 mod signals;
 
-/// What `LEEWARD_FENCE` may hold.
+/// Tries what `LEEWARD_FENCE` may hold.
 fn named() {
     let asked = std::env::var_os("LEEWARD_FENCE");
     let expected = match asked.as_deref().map(|name| name.to_str()) {
@@ -437,7 +440,7 @@ fn named() {
     assert_eq!(fence::init(), expected);
     assert_eq!(fence::init(), expected, "the same answer again");
     if let Err(error) = expected {
-        // The automatic choice is in use, and the error says what might have been meant.
+        // The automatic choice is in use, and the error says which name might have been meant.
         assert_eq!(fence::strategy(), Some(Strategy::MembarrierPrivate));
         assert!(Strategy::ALL.iter().all(|known| error.to_string().contains(known.name())), "{error}");
     }
@@ -456,7 +459,7 @@ fn names() {
     run("named", |command| {
         command.env("LEEWARD_FENCE", std::ffi::OsStr::from_bytes(b"\xff\xfe"));
     });
-    // Among variables that are long, and whose names agree with its own for a while.
+    // Among long variables, whose names begin as its own name does.
     run("named", |command| {
         let similar = ["LEEWARD", "LEEWARD_FENC", "LEEWARD_FENCES", "XLEEWARD_FENCE", "LEEWARD_FENCE_"];
         similar.iter().for_each(|name| _ = command.env(name, "membarrier-global"));
@@ -468,14 +471,15 @@ fn names() {
     run("named", |_| ());
 }
 
-/// The whole process on one processor, from its start.
+/// The whole process is on one processor, from its start.
 #[test]
 fn one_processor() {
     for strategy in Strategy::ALL {
         run("one_processor", |command| {
             let cpu = processors()[0];
             command.env("LEEWARD_FENCE", strategy.name());
-            // SAFETY: between fork and exec the closure makes one system call, and allocates only if that fails.
+            // SAFETY: between fork and exec the closure makes one system call, and allocates only
+            // if that fails.
             unsafe {
                 command.pre_exec(move || {
                     pin(cpu);
@@ -486,7 +490,7 @@ fn one_processor() {
     }
 }
 
-/// `/proc` is another pid namespace's.
+/// `/proc` belongs to another pid namespace.
 #[test]
 fn another_proc() {
     run("another_proc", |command| {

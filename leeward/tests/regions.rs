@@ -1,4 +1,5 @@
-//! Regions of shared memory: made once however many begin and whoever is killed, and in every state of disrepair.
+//! Regions of shared memory: made once, however many processes begin and whichever of them is
+//! killed, and found in every broken state.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
@@ -22,7 +23,7 @@ use std::time::Duration;
 
 use leeward::shared::{AnyBytes, Mutex, Region, RegionError};
 
-/// A file of a name of its own, gone when the test ends.
+/// The name of a file of the test's own, which is removed when the test ends.
 struct Name(CString);
 
 impl Name {
@@ -35,7 +36,7 @@ impl Name {
     }
 
     fn open<T: AnyBytes + Sync>(&self, version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
-        // SAFETY: nobody but these tests uses it, and they keep to its layout.
+        // SAFETY: only these tests use it, and they keep to its layout.
         unsafe { Region::open(&self.0, version, make) }
     }
 }
@@ -84,7 +85,7 @@ fn a_maker_that_is_killed_in_the_middle() {
         values[1] = 5;
     });
     assert_eq!(*region.unwrap(), [0, 5]);
-    // And one that panics.
+    // A maker that panics.
     let name = Name::new("panicked");
     assert_eq!(panic_of(|| _ = name.open::<u64>(1, |_| panic!("at first"))), "at first");
     assert_eq!(*name.open::<u64>(1, |value| *value = 6).unwrap(), 6);
@@ -151,7 +152,7 @@ fn regions_by_descriptor() {
     // SAFETY: as above.
     let other = unsafe { Region::<AtomicU64>::from_raw_fd(file, 2) };
     assert_eq!(other.unwrap_err(), RegionError::WrongVersion { found: 1, expected: 2 });
-    // A file that anybody may make shorter.
+    // A file that any process may make shorter.
     let name = Name::new("unsealed");
     drop(name.open::<AtomicU64>(1, |_| {}).unwrap());
     let file = std::fs::File::options().read(true).write(true).open(name.path()).unwrap();
@@ -165,7 +166,8 @@ fn regions_by_descriptor() {
     assert_eq!(region.leak().load(Ordering::Relaxed), 6);
 }
 
-/// A disk that is full leaves, on ext4, a file that is longer than nothing and too short: nobody finds that later, when there is room.
+/// On ext4 a full disk leaves a file that is longer than nothing and too short: it is not taken for
+/// finished later, when there is room.
 #[test]
 fn no_room() {
     fn half(arguments: [i64; 3]) -> i64 {
@@ -187,8 +189,8 @@ fn no_room() {
     assert_eq!(value.load(Ordering::Relaxed), 7);
 }
 
-/// Whatever system call a maker was killed at, the next one gets through, and makes the value anew
-/// if it was not finished.
+/// Whatever system call a maker was killed at, the next maker succeeds, and makes the value anew if
+/// it was not finished.
 #[test]
 fn a_maker_that_is_killed_at_any_call() {
     let _dog = Watchdog::new("a_maker_that_is_killed_at_any_call");
@@ -216,14 +218,14 @@ fn a_maker_that_is_killed_at_any_call() {
     }
 }
 
-/// A file of `length` bytes, `bytes` at its beginning and zeroes behind, as a maker leaves it that
-/// was killed while its memory was allocated.
+/// Leaves a file of `length` bytes, with `bytes` at its beginning and zeroes after them, as a maker
+/// does that is killed while its memory is allocated.
 fn left_behind(name: &Name, length: u64, bytes: &[u8]) {
     std::fs::write(name.path(), bytes).unwrap();
     std::fs::File::options().write(true).open(name.path()).unwrap().set_len(length).unwrap();
 }
 
-/// The value is made now.
+/// Asserts that the value is made now.
 #[track_caller]
 fn begins_anew<T: AnyBytes + Sync + PartialEq + std::fmt::Debug>(name: &Name, version: u32, value: T) {
     let mut made = false;
@@ -246,7 +248,7 @@ fn a_maker_that_is_killed_while_its_memory_is_allocated() {
         begins_anew(&name, 1, [7_u64; 600]);
         std::fs::remove_file(name.path()).unwrap();
     }
-    // A maker of another program, that had begun.
+    // A maker of another program had begun.
     let header = [0x6c77_7264_u32, 1, 9, 0].map(u32::to_ne_bytes).concat();
     for length in [16, 63, 64 + 8, 64 + 8 * 600, 64 + 8 * 5_000] {
         left_behind(&name, length, &header);
@@ -263,19 +265,19 @@ fn a_maker_that_is_killed_while_its_memory_is_allocated() {
     assert_eq!(status_of(killed), libc::SIGKILL);
     begins_anew(&name, 1, 7_u64);
     std::fs::remove_file(name.path()).unwrap();
-    // A file of somebody's that is longer and empty is no unfinished region of ours.
+    // Another program's file that is longer and empty is no unfinished region of ours.
     left_behind(&name, 5_000, &[]);
     let wrong = RegionError::WrongSize { found: 5_000, expected: 72 };
     assert_eq!(name.open::<u64>(1, |_| panic!("overwritten")).unwrap_err(), wrong);
-    // Nor is one that says something.
+    // A file with other contents is no unfinished region either.
     left_behind(&name, 40, b"something");
     let wrong = RegionError::WrongSize { found: 40, expected: 72 };
     assert_eq!(name.open::<u64>(1, |_| panic!("overwritten")).unwrap_err(), wrong);
     assert!(std::fs::read(name.path()).unwrap().starts_with(b"something\0"));
 }
 
-/// A file that is long enough already, and has no memory: it is asked for before anybody touches
-/// it, and if there is none the file is left as it was.
+/// A file that is long enough already, and has no memory: the memory is allocated before it is
+/// used, and if there is none the file is left as it was.
 #[test]
 fn a_file_without_memory() {
     let _dog = Watchdog::new("a_file_without_memory");
@@ -294,7 +296,7 @@ fn a_file_without_memory() {
     }
 }
 
-/// A region holds no program, which hardened systems (`vm.memfd_noexec` of 2) demand to be said.
+/// A region holds no program; hardened systems (`vm.memfd_noexec` of 2) demand that a flag says so.
 #[test]
 fn a_region_cannot_be_executed() {
     let region = region::<AtomicU64>(|_| {});
@@ -312,7 +314,7 @@ fn a_region_cannot_be_executed() {
     assert_eq!(unsafe { libc::fchmod(file, 0o700) }, -1, "it was made executable");
 }
 
-/// On a kernel that does not know the flag there is a region as well.
+/// On a kernel that does not know the flag a region is made as well.
 #[test]
 fn a_kernel_that_seals_nothing_against_being_executed() {
     fn older(arguments: [i64; 3]) -> i64 {
@@ -330,7 +332,7 @@ fn a_kernel_that_seals_nothing_against_being_executed() {
     assert_eq!(status_of(created), 0);
 }
 
-/// Whoever has the descriptor may write, and do nothing that takes the memory away.
+/// A process with the descriptor may write, and do nothing that takes the memory away.
 #[test]
 fn what_the_descriptor_is_good_for() {
     let region = region::<[AtomicU64; 2]>(|values| *values[1].get_mut() = 5);
@@ -353,7 +355,7 @@ fn what_the_descriptor_is_good_for() {
     // SAFETY: open, and of the same type.
     let none = unsafe { Region::<[AtomicU64; 2]>::from_raw_fd(file, 1) };
     assert_eq!(none.unwrap_err(), RegionError::NotARegion);
-    // One that may only be read is refused: locks are words that their readers write.
+    // A descriptor for reading only is refused: locks are words that their readers write.
     let read_only = std::fs::File::open(format!("/proc/self/fd/{file}")).unwrap();
     // SAFETY: open, and of the same type.
     let none = unsafe { Region::<[AtomicU64; 2]>::from_raw_fd(std::os::fd::AsRawFd::as_raw_fd(&read_only), 1) };

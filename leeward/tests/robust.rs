@@ -1,4 +1,5 @@
-//! Robust locks: what the next owner is told, whoever the last one was and however it ended; and what a lock is when its memory is garbage.
+//! Robust locks: what the next owner gets, whichever thread was the last owner and however it
+//! ended; and what a lock is when its memory is garbage.
 
 #![cfg(all(
     target_os = "linux",
@@ -24,7 +25,7 @@ use std::time::Duration;
 
 use leeward::robust::{LockError, Mutex};
 
-/// Children copy what other tests' threads hold: one forking test at a time.
+/// Held by each test that forks: children copy what other tests' threads hold.
 static ALONE: Lock<()> = Lock::new(());
 
 const SHORT: Duration = Duration::from_millis(20);
@@ -67,7 +68,7 @@ fn owner_killed() {
         eventually("it is inside", || value(inside) == 1);
         assert_eq!(outcome(mutex.try_lock()), "would block");
         kill(owner);
-        // Without waiting for its end first: the kernel wakes us.
+        // Without waiting for the child's end first: the kernel wakes this thread.
         let Err(LockError::OwnerDied(mut guard)) = mutex.lock() else { panic!("its death was not told") };
         assert_eq!(guard.get(), [turn + 1, turn]);
         assert!(guard.is_inconsistent());
@@ -126,7 +127,7 @@ fn errors_of_the_living() {
         });
     });
     assert_eq!(walk().len(), 1);
-    // Nobody sleeps any more: the bit goes with the next unlock.
+    // No thread sleeps any more: the bit goes with the next unlock.
     drop(guard);
     assert_eq!(value(word(&M)), 0);
     assert_eq!(M.lock().unwrap().get(), 7);
@@ -141,7 +142,7 @@ fn a_repair_that_panics() {
     assert_eq!(outcome(M.lock()), "not recoverable");
 }
 
-/// Threads of this very process that end with locks held, by a leaked guard.
+/// Threads of this very process end with locks held, by a leaked guard.
 #[test]
 fn a_thread_ends() {
     static LOCKS: [Mutex<u64>; 5] = [const { Mutex::new(0) }; 5];
@@ -178,7 +179,7 @@ fn increments_are_not_lost() {
     assert_eq!(value(word(mutex)), 0, "nobody is left");
 }
 
-/// A word with anything in it: an error or a lock, soon.
+/// A word with any value gives an error or a lock, soon.
 #[test]
 fn garbage() {
     let _dog = Watchdog::new("garbage");
@@ -189,7 +190,7 @@ fn garbage() {
     };
     let mut rng = Rng::new(5);
     let me = gettid() as u32;
-    // More than the kernel gives out, so that it is nobody's.
+    // More than the kernel gives out, so that no thread has it.
     let nobody = 0x2000_0000;
     let mut words = vec![0, WAITERS, OWNER_DIED, WAITERS | OWNER_DIED, nobody, nobody | WAITERS, OWNER, u32::MAX, me];
     words.extend((0..40).map(|_| nobody | rng.next() as u32));
@@ -212,7 +213,8 @@ fn garbage() {
     }
 }
 
-/// Overwritten while it is held: whoever held it has it off its list, and the word stays whosever it is.
+/// The word is overwritten while it is held: its owner takes it off its list, and the word keeps
+/// the new value.
 #[test]
 fn overwritten() {
     let mutex = shared_mutex::<u64>();
@@ -226,13 +228,14 @@ fn overwritten() {
     }
 }
 
-/// A woken waiter is killed before it takes the lock: the others do not sleep on.
+/// A woken waiter is killed before it takes the lock: the other waiters do not sleep on.
 mod woken_waiter_killed {
     use super::*;
 
     struct Waiter(i32);
 
-    /// A child that waits, on this processor only and when nobody else wants it: woken, it does not run before we let it.
+    /// Starts a child that waits, on this processor only and when no other thread wants it: when it
+    /// is woken, it does not run before the test lets it.
     fn waiter(mutex: &'static Mutex<u64>, passed: &'static AtomicU64, idle_on: Option<usize>) -> Waiter {
         let name = child(|| {
             if let Some(cpu) = idle_on {
@@ -265,7 +268,7 @@ mod woken_waiter_killed {
         assert_eq!(value(word(mutex)) & OWNER, 0);
     }
 
-    /// Somebody comes in between, and finds nobody waiting: in the classic protocol.
+    /// Another thread takes the lock in between, and finds no waiter: in the classic protocol.
     #[test]
     fn behind_a_thief() {
         let _alone = alone(&ALONE);
@@ -284,7 +287,7 @@ mod woken_waiter_killed {
         .unwrap();
     }
 
-    /// Nobody comes: the kernel wakes another.
+    /// No other thread comes: the kernel wakes another waiter.
     #[test]
     fn and_nobody_else_comes() {
         let _alone = alone(&ALONE);
@@ -303,7 +306,7 @@ mod woken_waiter_killed {
 }
 
 /// In one process the value may be lent to threads that `with` waits for: the lock is held as long,
-/// and a panic of theirs is not its owner's death.
+/// and a panic of such a thread is not its owner's death.
 #[test]
 fn lent_to_scoped_threads() {
     static MUTEX: Mutex<[u64; 2]> = Mutex::new([0, 0]);

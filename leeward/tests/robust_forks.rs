@@ -1,4 +1,5 @@
-//! A robust guard that was copied by forks, until a child has the dead owner's very number: the guard opens nothing there.
+//! A robust guard that was copied by forks, until a child has the dead owner's very number: the
+//! guard opens nothing there.
 
 #![cfg(all(
     target_os = "linux",
@@ -22,10 +23,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use leeward::robust::{AnyBytes, LockError, Mutex};
 
-/// Ends a process in which there is nothing to test.
+/// The exit code of a process in which there is nothing to test.
 const SKIPPED: i32 = 77;
 
-/// As the kernel has it (`clone_args`, its first 80 bytes).
+/// The kernel's `clone_args`, its first 80 bytes.
 #[repr(C)]
 #[derive(Default)]
 struct CloneArgs {
@@ -41,7 +42,8 @@ struct CloneArgs {
     set_tid_size: u64,
 }
 
-/// Forks a child of that very number, which must be free (Linux 5.5; asks for rights over the pid namespace). `None`: refused.
+/// Forks a child of that very number, which must be free (Linux 5.5; needs rights over the pid
+/// namespace). `None`: refused.
 fn child_of_number(number: i32, work: impl FnOnce() -> i32) -> Option<i32> {
     let set_tid = [number];
     let arguments = CloneArgs {
@@ -50,7 +52,8 @@ fn child_of_number(number: i32, work: impl FnOnce() -> i32) -> Option<i32> {
         set_tid_size: 1,
         ..CloneArgs::default()
     };
-    // SAFETY: a fork: the child has memory of its own. It uses this library, atomics and system calls.
+    // SAFETY: a fork: the child has memory of its own. It uses this library, atomics and system
+    // calls.
     match unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<CloneArgs>()) } {
         0 => {
             let code = catch_unwind(AssertUnwindSafe(work)).unwrap_or(99);
@@ -77,19 +80,21 @@ unsafe impl AnyBytes for Shared {}
 
 static OTHER: Mutex<u64> = Mutex::new(0);
 
-/// In the child that has the dead owner's number: what it finds wrong, by bits.
+/// Runs in the child that has the dead owner's number; returns what it finds wrong, by bits.
 fn in_namesake(mut guard: leeward::robust::Guard<u64>, shared: &'static Shared) -> i32 {
     assert_eq!(gettid() as u32, value(&shared.number));
     // Now the thread knows its number.
     drop(OTHER.lock().unwrap());
     let took = catch_unwind(AssertUnwindSafe(|| guard.with(|value| *value = 666))).is_ok();
     let read = catch_unwind(AssertUnwindSafe(|| guard.get())).is_ok();
-    // Would unlink by the links of the one that has the lock now, which lie in shared memory, and open it if that has this number.
+    // This drop would unlink by the links of the lock's present owner, which lie in shared memory,
+    // and open the lock if that owner has this number.
     drop(guard);
     i32::from(took) | i32::from(read) << 1 | i32::from(!walk().is_empty()) << 2
 }
 
-/// In a child without other threads: owner, its heir, and the heir's child of the dead owner's number.
+/// Runs in a child without other threads, with three processes: the owner, a child of it, and that
+/// child's child, which gets the dead owner's number.
 fn with_a_namesake() -> i32 {
     let shared = shared::<Shared>();
     let owner = child(|| {
@@ -104,8 +109,8 @@ fn with_a_namesake() -> i32 {
             shared.stage.store(2 + outcome as u32, Ordering::SeqCst);
             0
         });
-        // Dies with the lock held. (The heirs took their copies of the guard.)
-        // SAFETY: ends the process.
+        // The owner dies with the lock held. (Its children took their copies of the guard.) SAFETY:
+        // ends the process.
         unsafe { libc::_exit(0) }
     });
     must_end_well(owner);
@@ -140,8 +145,9 @@ fn outcome_of_both(shared: &'static Shared) -> [&'static str; 2] {
 fn a_child_with_the_dead_owners_number() {
     let _dog = Watchdog::new("a_child_with_the_dead_owners_number");
     let apart = child(|| {
-        // Numbers of its own, and the right to give them, also where the tests are nobody's in particular. Refused, we may be root.
-        // SAFETY: this process has one thread.
+        // Numbers of its own, and the right to give them, also where the tests run without
+        // privileges. Where that is refused, the tests may run as root. SAFETY: this process has
+        // one thread.
         unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWPID) };
         let status = reap(child(with_a_namesake));
         if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 98 }

@@ -1,4 +1,5 @@
-//! The robust lock that is unlocked by a store: what its sleepers do for that, whom heavy fences reach, and what is left where they are refused.
+//! The robust lock that is unlocked by a store: what its sleepers do for that, which processes
+//! heavy fences reach, and what is left where fences are refused.
 
 #![cfg(all(
     target_os = "linux",
@@ -28,14 +29,14 @@ use std::time::Duration;
 use leeward::fence;
 use leeward::robust::{ByStore, LightMutex, LockError};
 
-/// Children copy what other tests' threads hold: one forking test at a time.
+/// Held by each test that forks: children copy what other tests' threads hold.
 static ALONE: Lock<()> = Lock::new(());
 
 fn light() -> &'static LightMutex<u64> {
     shared_mutex_of::<u64, ByStore>()
 }
 
-/// Who sleeps, by the documented layout.
+/// Returns how many sleep, by the documented layout.
 fn sleepers(mutex: &'static LightMutex<u64>) -> u32 {
     // SAFETY: within the mutex.
     let word = unsafe { &*core::ptr::from_ref(mutex).cast::<AtomicU32>().wrapping_add(2) };
@@ -47,14 +48,15 @@ fn is_raised(mutex: &'static LightMutex<u64>) -> bool {
     value(unsafe { &*core::ptr::from_ref(mutex).cast::<AtomicU32>().wrapping_add(2) }) != 0
 }
 
-/// What the kernel has noted of this process: `MEMBARRIER_CMD_GET_REGISTRATIONS`, Linux 6.3. None before.
+/// Returns true if the kernel lists this process: `MEMBARRIER_CMD_GET_REGISTRATIONS`, Linux 6.3;
+/// before that, `None`.
 fn is_registered() -> Option<bool> {
     // SAFETY: takes no pointer.
     let answer = unsafe { libc::syscall(libc::SYS_membarrier, 1 << 9, 0, 0) };
     (answer >= 0).then_some(answer & 1 << 2 != 0)
 }
 
-/// Holds it until somebody sleeps there, and lets go; that one must come through.
+/// Holds the lock until a thread sleeps there, and unlocks; that thread must get the lock.
 fn hand_over(mutex: &'static LightMutex<u64>) {
     let guard = mutex.lock().unwrap();
     let name = AtomicU32::new(0);
@@ -92,7 +94,7 @@ fn heavy_fences_do_not_multiply() {
         hand_over(mutex);
     }
     let after = fence::counters().processes;
-    // One, or one more where the owner was just leaving.
+    // One fence, or one more where the owner was just leaving.
     assert!((1..=2).contains(&(after - before)), "{} fences", after - before);
     assert!(is_raised(mutex));
     assert_eq!(sleepers(mutex), 0);
@@ -147,7 +149,7 @@ fn owners_and_waiters_killed() {
         eventually("it sleeps", || is_in_futex(waiter));
         kill(waiter);
         reap(waiter);
-        // It is counted still: from now on unlocking is an exchange, and nothing else is different.
+        // It is still counted: from now on unlocking is an exchange, and nothing else is different.
         assert_eq!(sleepers(mutex), turn);
         kill(owner);
         let Err(LockError::OwnerDied(mut guard)) = mutex.lock() else { panic!("its death was not told") };
@@ -161,7 +163,7 @@ fn owners_and_waiters_killed() {
 
 const CASE: &str = "LEEWARD_TEST_CASE";
 
-/// Starts this program again for one case: a process that has registered cannot take it back.
+/// Starts this program again for one case: a process that has registered cannot take that back.
 fn run(case: &str) {
     let _alone = alone(&ALONE);
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
@@ -184,7 +186,8 @@ fn case() {
     }
 }
 
-/// In a child where membarrier is refused, as an owner whose unlock somebody waits for, and as a waiter.
+/// Tries a child where membarrier is refused, as an owner for whose unlock a thread waits, and as a
+/// waiter.
 fn refused(action: Action) {
     let _dog = Watchdog::new("refused");
     let mutex = light();
@@ -197,7 +200,7 @@ fn refused(action: Action) {
         drop(guard);
         eventually("the other holds it", || value(turn) == 3);
         drop(mutex.lock().unwrap());
-        // By an exchange, where nobody sleeps.
+        // The unlock is an exchange; no thread sleeps.
         drop(mutex.lock().unwrap());
         i32::from(fence::counters().processes != 0)
     });
@@ -208,7 +211,7 @@ fn refused(action: Action) {
             name.store(gettid() as u32, Ordering::SeqCst);
             let guard = mutex.lock().unwrap();
             turn.store(3, Ordering::SeqCst);
-            // It naps: a futex that it comes out of.
+            // The child naps: it leaves the futex call again.
             eventually("the child sleeps", || is_in_futex(outsider));
             drop(guard);
         });

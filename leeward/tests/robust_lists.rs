@@ -1,4 +1,5 @@
-//! Whose robust list it is: of forks, of threads that libc did not start, across execve, longer than the kernel walks, and lists that are not what we take them for.
+//! The robust list on which a lock is: after forks, in threads that libc did not start, across
+//! execve, when it is longer than the kernel walks; and lists of an unknown shape.
 
 #![cfg(all(
     target_os = "linux",
@@ -26,12 +27,13 @@ use std::time::Duration;
 
 use leeward::robust::{ListError, LockError, Mutex};
 
-/// Children copy what other tests' threads hold: one forking test at a time.
+/// Held by each test that forks: children copy what other tests' threads hold.
 static ALONE: Lock<()> = Lock::new(());
 
 const SHORT: Duration = Duration::from_millis(20);
 
-/// A child's copy of its parent's guard opens nothing; the child has a list of its own, whoever made it.
+/// A child's copy of its parent's guard opens nothing; the child has a list of its own, however it
+/// was made.
 #[test]
 fn fork() {
     let _alone = alone(&ALONE);
@@ -70,7 +72,7 @@ fn fork() {
     }
 }
 
-/// A thread by raw clone, with thread-local storage copied from its maker's.
+/// A thread by raw clone has thread-local storage that was copied from its maker's.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn raw_clone_thread() {
@@ -88,7 +90,7 @@ fn raw_clone_thread() {
         SEEN.store(u32::from(none) | u32::from(locked) << 1 | u32::from(on_list) << 2, Ordering::SeqCst);
         0
     }
-    // A thread that has not locked yet: what it has found would be copied as well.
+    // A thread that has not locked yet: what it had found would be copied as well.
     let _dog = Watchdog::new("raw_clone_thread");
     let maker = || {
         let block: usize;
@@ -96,7 +98,7 @@ fn raw_clone_thread() {
         unsafe { std::arch::asm!("mov {}, fs:0", out(reg) block) };
         let copy = shared_memory(BELOW + ABOVE);
         let new = copy.wrapping_add(BELOW);
-        // Only what is mapped below: the static block is less than a page here.
+        // Only mapped memory below: the static block is less than a page here.
         let below = 4096_usize;
         // SAFETY: the block and what lies around it are mapped.
         unsafe { std::ptr::copy_nonoverlapping((block - below) as *const u8, new.wrapping_sub(below), below + 2048) };
@@ -151,7 +153,7 @@ fn execve() {
     reap(owner);
 }
 
-/// More locks than the kernel walks: the rest is found by its owner's absence.
+/// More locks than the kernel walks: the others are found by their owner's absence.
 #[test]
 fn two_thousand_and_forty_eight() {
     let _alone = alone(&ALONE);
@@ -172,12 +174,12 @@ fn two_thousand_and_forty_eight() {
     assert_eq!(outcome(locks[0].try_lock_for(SHORT)), "owner lost");
     // SAFETY: it was waited for.
     assert_eq!(unsafe { locks[0].declare_owner_dead(owner as u32) }, Ok(true));
-    // SAFETY: nobody holds it.
+    // SAFETY: no thread holds it.
     assert_eq!(unsafe { locks[0].declare_owner_dead(owner as u32) }, Ok(false));
     assert_eq!(outcome(locks[0].lock()), "owner died");
 }
 
-/// Lists that are not what we take them for are left alone, with a reason.
+/// Lists of an unknown shape are left alone, with a reason.
 #[test]
 fn unknown_lists() {
     let _alone = alone(&ALONE);

@@ -1,4 +1,5 @@
-//! Our robust mutexes and pthread's, held by one thread in any order: one list, whole after every step, and all of it walked at death.
+//! The library's robust mutexes and pthread's, held by one thread in any order: one list, whole
+//! after every step, and all of it walked at death.
 
 #![cfg(all(
     target_os = "linux",
@@ -26,7 +27,8 @@ static ALONE: Lock<()> = Lock::new(());
 
 type Foreign = libc::pthread_mutex_t;
 
-/// A robust pthread mutex in shared memory; its pointers are marked if it is a priority-inheriting one.
+/// Makes a robust pthread mutex in shared memory; the list marks its pointers if it inherits
+/// priorities.
 fn foreign(inherits: bool) -> *mut Foreign {
     let place = shared_memory(4096).cast::<Foreign>();
     let mut attributes = MaybeUninit::uninit();
@@ -46,7 +48,7 @@ fn foreign(inherits: bool) -> *mut Foreign {
     place
 }
 
-/// Two of ours, one of pthread's, and one of pthread's that inherits priorities.
+/// Two of the library's mutexes, one of pthread's, and one of pthread's that inherits priorities.
 struct Four {
     ours: [&'static Mutex<u64>; 2],
     theirs: [*mut Foreign; 2],
@@ -79,7 +81,7 @@ impl Four {
         }
     }
 
-    /// Whether its owner died; taken, mended and given up.
+    /// Takes the lock, repairs it and gives it up; returns true if its owner died.
     fn owner_died(&self, which: usize) -> bool {
         if which < 2 {
             return match self.ours[which].try_lock() {
@@ -105,7 +107,8 @@ impl Four {
     }
 }
 
-/// Every order of locking and unlocking the four: `visit` is told the steps, each a lock, or an unlock if it was locked before.
+/// Visits every order of locking and unlocking the four: `visit` gets the steps, each a lock, or an
+/// unlock if it was locked before.
 fn orders(steps: &mut Vec<usize>, visit: &mut impl FnMut(&[usize])) {
     if steps.len() == 8 {
         visit(steps);
@@ -120,7 +123,7 @@ fn orders(steps: &mut Vec<usize>, visit: &mut impl FnMut(&[usize])) {
     }
 }
 
-/// Goes through the steps; what is held is given to `after`, last taken first.
+/// Takes the steps; gives what is held to `after`, the last taken first.
 fn go(four: &mut Four, steps: &[usize], mut after: impl FnMut(&Four, &[usize])) {
     let mut held = Vec::new();
     for &which in steps {
@@ -150,7 +153,7 @@ fn every_order() {
     assert_eq!(count, 2520);
 }
 
-/// Killed after so many steps of some order: exactly what was held is told.
+/// A thread is killed after any number of steps of some order: exactly what it held is reported.
 #[test]
 fn death_after_every_step() {
     let _alone = common::alone(&ALONE);

@@ -1,6 +1,8 @@
-//! The protocol of `src/robust/lock.rs` and the kernel's part of it, searched completely: every interleaving of threads each of which may be killed
-//! between any two accesses. Sequentially consistent: all that is shared is one word, changed by read-modify-writes. And that of `src/robust/sleepers.rs`,
-//! whose plain stores wait in a buffer until they are seen, and whose heavy fence is executed by each thread at a time of its own.
+//! The protocol of `src/robust/lock.rs` and the kernel's part of it, searched completely: every
+//! interleaving of threads each of which may be killed between any two accesses. Sequentially
+//! consistent: all that is shared is one word, changed by read-modify-writes. And that of
+//! `src/robust/sleepers.rs`, whose plain stores wait in a buffer until they are seen, and whose
+//! heavy fence is executed by each thread at a time of its own.
 //!
 //! A small machine of its own: what is searched for here is not an ordering but a death.
 
@@ -17,7 +19,7 @@ use std::collections::HashSet;
 
 use robust_model::state::{At, BUFFERED, MOST, State, Thread, Word};
 
-/// What is taken out of the protocol, or put instead of it.
+/// What is taken out of the protocol, or put in its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cut {
     PendingLate,
@@ -26,32 +28,33 @@ enum Cut {
     PendingBeforeWake,
     LinkFirst,
     Wake,
-    /// The release takes the bit away.
+    /// The release takes the waiters bit away.
     WaitersDropped,
-    /// That, and who has slept takes the lock with the bit: the classic protocol.
+    /// The release takes the waiters bit away, and a thread that has slept takes the lock with the
+    /// bit: the classic protocol.
     Classic,
     SettleWithoutTaking,
     /// A waiter sleeps on a word that is being settled.
     SleepOnSettling,
     SettleWithoutAsking,
-    /// The kernel wakes nobody for a free word.
+    /// The kernel does not wake a thread for a free word.
     OldKernel,
-    /// Sleepers look by themselves, after a long time.
+    /// Sleepers recheck by themselves, after a long time.
     LongLook,
     // Of the lock that is unlocked by a store:
     /// The owner does not say that it is leaving.
     Leaving,
-    /// A sleeper does not count itself,
+    /// A sleeper does not count itself.
     Count,
-    /// issues no fence,
+    /// A sleeper issues no fence.
     Heavy,
-    /// says that it has before it has,
+    /// A sleeper says that it has issued the fence before it has.
     FencedBefore,
-    /// does not look whether the owner is leaving.
+    /// A sleeper does not check whether the owner is leaving.
     LookAtOwner,
-    /// The word is lowered under sleepers.
+    /// The word is lowered while sleepers are counted.
     Lowering,
-    /// Whom fences do not reach unlocks by a store as well.
+    /// A thread that fences do not reach unlocks by a store as well.
     Outsiders,
 }
 
@@ -59,9 +62,9 @@ struct Machine<'a> {
     rounds: &'a [u8],
     deaths: u8,
     cuts: &'a [Cut],
-    /// Unlocked by a store.
+    /// True if the lock is unlocked by a store.
     light: bool,
-    /// Of that: threads of processes that fences do not reach, a bit each.
+    /// The threads of processes that fences do not reach, a bit each.
     outsiders: u8,
 }
 
@@ -71,7 +74,7 @@ enum Verdict {
     TwoOwners,
     TwoLists,
     NobodyWasTold,
-    /// Held by the dead, or asleep for ever.
+    /// The lock is held by a dead thread, or a thread sleeps for ever.
     Lost,
 }
 
@@ -88,7 +91,7 @@ impl Machine<'_> {
         State { threads, deaths: self.deaths, ..State::default() }
     }
 
-    /// Wakes one, any of them: a state for each. One state if nobody sleeps.
+    /// Wakes one sleeper, any of them: pushes a state for each, or one state if no thread sleeps.
     fn wake(&self, state: &State, me: usize, woken: At, nobody: At, into: &mut Vec<State>) {
         let mut found = false;
         for other in 0..state.threads.len() {
@@ -107,7 +110,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What the thread does next, if it can.
+    /// Pushes the states after the thread's next step, if it can take one.
     fn step(&self, state: &State, me: usize, into: &mut Vec<State>) -> Result<(), Verdict> {
         if self.waits_for_its_stores(state, me) {
             return Ok(());
@@ -167,7 +170,7 @@ impl Machine<'_> {
                         into.push(next);
                         return Ok(());
                     }
-                    // Named late is named here.
+                    // A thread that names the lock late names it here.
                     if self.cut(Cut::PendingLate) && !mine.pending {
                         mine.pending = true;
                         into.push(next);
@@ -254,12 +257,12 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Behind the release.
+    /// Returns where the owner is after the release.
     fn given(&self) -> At {
         if self.light { At::Quieten } else { At::EndGiving }
     }
 
-    /// Kills a thread; the kernel looks at its list and its pending entry.
+    /// Kills a thread; the kernel walks its list and checks its pending entry.
     fn die(&self, state: &State, me: usize) -> Option<State> {
         let name = me as u8 + 1;
         let thread = state.threads[me];
@@ -357,7 +360,7 @@ fn the_pending_entry() {
     expect(&[1, 1], 0, &[Cut::LinkFirst], Verdict::TwoLists);
 }
 
-/// The woken waiter that is killed.
+/// The woken waiter is killed.
 #[test]
 fn the_waiters_bit() {
     expect(&[1, 1], 0, &[Cut::Wake], Verdict::Lost);
@@ -367,7 +370,8 @@ fn the_waiters_bit() {
     expect(&[2, 1, 1], 1, &[], Verdict::Holds);
 }
 
-/// Where the kernel does not wake another for a free lock, somebody has to look by himself.
+/// Where the kernel does not wake another thread for a free lock, a sleeper has to recheck by
+/// itself.
 #[test]
 fn kernels_before_6_2() {
     expect(&[1, 1, 1], 0, &[Cut::OldKernel], Verdict::Holds);
@@ -375,7 +379,7 @@ fn kernels_before_6_2() {
     expect(&[1, 1, 1], 2, &[Cut::OldKernel, Cut::LongLook], Verdict::Holds);
 }
 
-/// Nobody takes the bit away while somebody may sleep.
+/// No thread takes the bit away while another may sleep.
 #[test]
 fn taking_the_bit_away() {
     let four = &[2, 1, 1, 1];

@@ -1,5 +1,6 @@
-//! Killed at every instruction: a child is single-stepped by ptrace through lock, work and unlock, a step further each time, and killed there. The lock is
-//! never lost, whoever waits for it gets it, and half-written data is announced.
+//! Killed at every instruction: a child is single-stepped by ptrace through lock, work and unlock,
+//! a step further each time, and killed there. The lock is never lost, the waiter gets it, and
+//! half-written data is announced.
 
 #![cfg(all(
     target_os = "linux",
@@ -39,7 +40,7 @@ fn traced_child(work: impl FnOnce()) -> i32 {
     child
 }
 
-/// So many instructions, then dead. False if it ended before.
+/// Steps the child `count` instructions, then kills it. Returns false if it ended before.
 fn step_and_kill(child: i32, count: usize) -> bool {
     let is_there = step::steps(child, count).unwrap();
     if is_there {
@@ -49,7 +50,8 @@ fn step_and_kill(child: i32, count: usize) -> bool {
     is_there
 }
 
-/// Marks that processor and compiler leave where they stand among the lock's own accesses, as seen by a debugger.
+/// Stores a mark that processor and compiler leave where it stands among the lock's own accesses,
+/// as a debugger sees it.
 fn mark(word: &AtomicU32, value: u32) {
     compiler_fence(Ordering::SeqCst);
     word.store(value, Ordering::SeqCst);
@@ -74,7 +76,7 @@ fn lock_work_unlock<U: Unlock>() {
         at += 1;
         mark(inside, 0);
         let child = traced_child(|| {
-            // What is asked once a thread is asked before.
+            // What a thread asks once is asked before.
             drop(mutex.lock().unwrap());
             step::stop();
             let mut guard = mutex.lock().unwrap();
@@ -106,7 +108,7 @@ fn lock_work_unlock<U: Unlock>() {
     assert!(told > 10 && at > 100, "{told} of {at}");
 }
 
-/// The same on the way out, with somebody asleep.
+/// The child is killed at every instruction of its unlock, while another thread sleeps.
 fn unlock_with_a_waiter<U: Unlock>() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::within("unlock_with_a_waiter", 6 * patience());
@@ -145,14 +147,14 @@ fn unlock_with_a_waiter<U: Unlock>() {
     }
 }
 
-/// A waiter is killed at every instruction of its way to sleep; another sleeps already.
+/// A waiter is killed at every instruction of its way to sleep; another one sleeps already.
 fn waiter<U: Unlock>(stride: usize) {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::within("waiter", 6 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
     let mut at = 0;
     loop {
-        // Not every one: the way is long, and spins.
+        // Not at every one: the way is long, and spins.
         at += stride;
         let guard = mutex.lock().unwrap();
         let second = child(|| {
@@ -179,7 +181,7 @@ fn waiter<U: Unlock>(stride: usize) {
                 break;
             }
         }
-        // Once before the release, once behind it.
+        // Alternately before the release and after it.
         if at % 2 == 0 {
             kill(first);
             drop(guard);
@@ -199,12 +201,13 @@ fn waiter<U: Unlock>(stride: usize) {
     }
 }
 
-/// Nobody is killed: the owner is stopped before each instruction of its unlock, somebody comes and goes to sleep, and the owner goes on.
+/// No process is killed: the owner is stopped before each instruction of its unlock, another thread
+/// comes and goes to sleep, and the owner goes on.
 fn unlock_while_somebody_comes<U: Unlock>() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::within("unlock_while_somebody_comes", 6 * patience());
     for at in 1.. {
-        // A fresh one: nobody has slept there.
+        // A fresh mutex, on which no thread has slept.
         let mutex = shared_mutex_of::<[u32; 2], U>();
         let child = traced_child(|| {
             drop(mutex.lock().unwrap());

@@ -1,4 +1,5 @@
-//! The readers-writer lock, step by step and on one thread: over a futex in which a sleep is where the test goes on.
+//! The readers-writer lock, step by step and on one thread: over a futex in which a sleep is where
+//! the test goes on.
 
 #![cfg(all(feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -16,17 +17,19 @@ fn lock() -> &'static RwLock<Steered> {
     Box::leak(Box::new(RwLock::new()))
 }
 
-/// A lock of which a reader is passed over: its turn has come, and another writer was quicker. What is done when it sleeps again.
+/// Makes a lock of which a reader is bypassed: its phase has come, and another writer was quicker.
+/// `then` runs when the reader sleeps again.
 fn passed_over(then: impl FnOnce(&'static RwLock<Steered>) -> Wait + 'static) -> &'static RwLock<Steered> {
     let lock = lock();
     lock.lock_exclusive();
     sleeps([
-        // The reader sleeps; a writer comes as well,
+        // The reader sleeps, and a writer comes as well.
         Box::new(move || {
             assert!(!lock.lock_exclusive_until(Deadline::at(Duration::ZERO)));
             Wait::Woken
         }),
-        // and while that sleeps, the first leaves, which is the reader's turn, and a thief comes.
+        // While the writer sleeps, the first one leaves, which begins the reader's phase, and a
+        // thief comes.
         Box::new(move || {
             // SAFETY: locked at the beginning.
             unsafe { lock.unlock_exclusive() };
@@ -34,13 +37,13 @@ fn passed_over(then: impl FnOnce(&'static RwLock<Steered>) -> Wait + 'static) ->
             Wait::Woken
         }),
         Box::new(|| Wait::TimedOut),
-        // The reader has looked, and sleeps again.
+        // The reader has rechecked, and sleeps again.
         Box::new(move || then(lock)),
     ]);
     lock
 }
 
-/// The reader gets the lock, and is counted no longer.
+/// Asserts that the reader gets the lock, and is not counted any more.
 fn comes_in(lock: &RwLock<Steered>) {
     lock.lock_shared();
     assert!(all_slept());
@@ -61,7 +64,7 @@ fn a_reader_that_was_passed_over() {
     comes_in(lock);
 }
 
-/// The same reader gives up instead: it is counted no longer.
+/// The bypassed reader gives up: it is not counted any more.
 #[test]
 fn a_reader_that_was_passed_over_and_gives_up() {
     let lock = passed_over(|_| Wait::TimedOut);
@@ -72,7 +75,8 @@ fn a_reader_that_was_passed_over_and_gives_up() {
     assert!(lock.try_lock_exclusive(), "a reader that gave up keeps writers out");
 }
 
-/// Nobody comes for whom the lock is kept (a thread of a fork's parent; a process that was killed): a writer takes it all the same.
+/// Makes a lock that is kept for a thread that does not come (of a fork's parent, or of a process
+/// that was killed): a writer takes it all the same.
 fn kept_for_nobody(lock: &'static RwLock<Steered>) {
     // SAFETY: by the thief.
     unsafe { lock.unlock_exclusive() };
@@ -91,7 +95,7 @@ fn kept_for_nobody(lock: &'static RwLock<Steered>) {
 fn a_reader_that_was_passed_over_and_is_slow() {
     let lock = passed_over(|lock| {
         kept_for_nobody(lock);
-        // It is passed over once more, and counted anew.
+        // The reader is bypassed once more, and counted anew.
         sleeps([Box::new(move || {
             // SAFETY: locked above.
             unsafe { lock.unlock_exclusive() };
@@ -117,7 +121,8 @@ fn a_reader_that_was_passed_over_and_gives_up_late() {
     assert!(lock.is_locked_exclusive());
 }
 
-/// A free lock for which a writer was woken that has not run yet; then `meanwhile`, and the writer comes.
+/// Makes a free lock for which a writer was woken that has not run yet; runs `meanwhile`, and the
+/// writer comes.
 fn kept_for_a_writer(lock: &'static RwLock<Steered>, meanwhile: impl FnOnce() + 'static) {
     lock.lock_shared();
     sleeps([Box::new(move || {
@@ -136,7 +141,7 @@ fn kept_for_a_writer(lock: &'static RwLock<Steered>, meanwhile: impl FnOnce() + 
     assert!(lock.try_lock_shared(), "readers are kept out for a writer that has come and gone");
 }
 
-/// The next sleep is a reader's, who waits for a writer that does not come.
+/// Makes the next sleep that of a reader, which waits for a writer that does not come.
 fn nobody_comes_for_a_millisecond() {
     sleeps([Box::new(|| {
         assert_eq!(UNTIL.get(), Some(Deadline::at(Duration::from_millis(1))), "the reader would wait for ever");
@@ -144,7 +149,8 @@ fn nobody_comes_for_a_millisecond() {
     })]);
 }
 
-/// The writer is not there (a thread of a fork's parent; a process that was killed), and no other sleeps.
+/// The writer does not exist (it was of a fork's parent, or of a process that was killed), and no
+/// other thread sleeps.
 #[test]
 fn a_writer_that_was_woken_and_is_not_there() {
     let lock = lock();
@@ -174,7 +180,7 @@ fn another_writer_sleeps() {
             unsafe { lock.unlock_shared() };
             Wait::Woken
         })]);
-        // What a writer does that was woken.
+        // This is what a woken writer does.
         lock.lock_exclusive();
         // SAFETY: just locked.
         unsafe { lock.unlock_exclusive() };
@@ -191,7 +197,8 @@ fn a_writer_that_was_woken_and_comes() {
                 assert!(lock.try_lock_exclusive());
                 Wait::TimedOut
             }),
-            // The reader may not enter: it sleeps until the writer has left, however long that takes.
+            // The reader may not enter: it sleeps until the writer has left, however long that
+            // takes.
             Box::new(move || {
                 assert_eq!(UNTIL.get(), None, "the lock is not free");
                 // SAFETY: locked above.
@@ -206,7 +213,7 @@ fn a_writer_that_was_woken_and_comes() {
     });
 }
 
-/// A reader whose own time is up first gives up.
+/// A reader gives up when its own time is over first.
 #[test]
 fn a_reader_that_gives_up_before_the_writers_time_is_over() {
     let lock = lock();

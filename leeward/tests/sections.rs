@@ -1,5 +1,6 @@
-//! What a section and a grace period owe each other, without luck: nesting, refreshing, who waits for whom, how many fences it costs, who shares, and the
-//! sentences of those who would wait for themselves.
+//! What a section and a grace period owe each other, without luck: nesting, refreshing, which
+//! thread waits for which, how many fences that costs, which callers share, and the sentences of
+//! those that would wait for themselves.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use leeward::rcu::{Domain, Guard, RcuCell, Reader, Stall, qsbr};
 
-/// A domain for each test: what one counts, no other disturbs.
+/// Makes a domain for each test: what one test counts, no other disturbs.
 macro_rules! domain {
     () => {
         leeward::rcu_domain! { struct D; }
@@ -67,7 +68,7 @@ fn synchronizing<D: Domain>() -> thread::JoinHandle<()> {
     thread::spawn(D::synchronize)
 }
 
-/// A grace period that is asleep, upon a reader that is inside.
+/// Starts a grace period that sleeps on a reader that is inside.
 fn asleep<D: Domain>() -> thread::JoinHandle<()> {
     let sleeps = D::stats().sleeps;
     let waiting = synchronizing::<D>();
@@ -135,7 +136,7 @@ fn refreshing() {
     fn check<'a>(mut guard: Guard<'a, D>, nested: impl FnOnce() -> Guard<'a, D>) {
         let cookie = D::start_poll();
         never("a grace period ended under a guard", || D::poll(&cookie));
-        // Again and again: the grace period may begin after the first.
+        // Repeatedly, since the grace period may begin after the first refresh.
         eventually("a refreshed guard lets grace periods pass", || {
             guard.refresh();
             D::poll(&cookie)
@@ -146,7 +147,7 @@ fn refreshing() {
             guard.refresh();
             never("a guard was refreshed under another", || D::poll(&cookie));
         }
-        // Now the other one is the outermost.
+        // Now the other guard is the outermost.
         drop(guard);
         let mut other = other;
         never("a grace period ended under the second guard", || D::poll(&cookie));
@@ -154,7 +155,7 @@ fn refreshing() {
             other.refresh();
             D::poll(&cookie)
         });
-        // And it still protects.
+        // The guard still protects.
         let cookie = D::start_poll();
         never("a grace period ended under a refreshed guard", || D::poll(&cookie));
     }
@@ -189,7 +190,7 @@ fn synchronize_does_not_wait_for_a_section_that_began_later() {
     domain!();
     let _dog = Watchdog::new("synchronize_does_not_wait_for_a_section_that_began_later");
     let before = Inside::new::<D>();
-    // The later reader takes a slot that the grace period looks at, behind the one that it sleeps on.
+    // The later reader takes a slot that the grace period scans, after the slot that it sleeps on.
     let places = [(); 4].map(|()| Reader::<D>::register());
     let waiting = asleep::<D>();
     drop(places);
@@ -205,7 +206,7 @@ fn a_caller_needs_a_grace_period_that_starts_after_it_arrived() {
     let _dog = Watchdog::new("a_caller_needs_a_grace_period_that_starts_after_it_arrived");
     let first = Inside::new::<D>();
     let early = asleep::<D>();
-    // Entered after that grace period began, before the next caller came.
+    // It entered after that grace period began, and before the next caller came.
     let second = Inside::new::<D>();
     let late = synchronizing::<D>();
     let cookie = D::start_poll();
@@ -251,7 +252,7 @@ mod costs {
         assert_eq!(after.sleeps, before.sleeps);
     }
 
-    // (Without futexes a sleep is a look now and then.)
+    // (Without futexes a sleep is a recheck now and then.)
     #[cfg(not(leeward_symmetric))]
     #[test]
     fn three_at_most_and_one_sleep_when_it_sleeps() {
@@ -270,7 +271,7 @@ mod costs {
         }
     }
 
-    // (Without futexes a sleep is a look now and then.)
+    // (Without futexes a sleep is a recheck now and then.)
     #[cfg(not(leeward_symmetric))]
     #[test]
     fn many_readers_asleep_cost_no_more_fences() {
@@ -286,7 +287,8 @@ mod costs {
         assert!(after.sleeps - before.sleeps <= 20, "{before:?} {after:?}");
     }
 
-    /// A reader with full fences spares the writer its system call: none is issued by the process on the domain's behalf.
+    /// A reader with full fences spares the writer its system call: none is issued by the process
+    /// on the domain's behalf.
     #[test]
     fn a_full_domain_needs_no_help_of_the_kernel() {
         leeward::rcu_domain! { struct Fenced: Full; }
@@ -299,7 +301,7 @@ mod costs {
     }
 }
 
-/// Readers that execute full fences of their own need no help of the kernel, in whatever domain.
+/// Readers that execute full fences of their own need no help of the kernel, in any domain.
 #[test]
 fn a_domain_of_quiescent_readers_issues_no_heavy_fence() {
     domain!();
@@ -324,7 +326,7 @@ fn a_domain_of_quiescent_readers_issues_no_heavy_fence() {
         eventually("the grace period that is polled for ends", || D::poll(&cookie));
         let stats = D::stats();
         assert!(stats.heavy_fences == 0 && stats.grace_periods >= 52, "{stats:?}");
-        // Until there is another kind of reader.
+        // This holds until there is a reader of another kind.
         let reader = Reader::<D>::register();
         D::synchronize();
         assert_eq!(D::stats().heavy_fences, 1);
@@ -383,7 +385,7 @@ mod stalls {
         assert!(D::stats().stalls >= 2);
     }
 
-    /// A limit of many centuries is one, and not some other time.
+    /// A limit of many centuries is taken as it is, and does not become another time.
     #[test]
     fn a_limit_longer_than_any() {
         domain!();

@@ -1,4 +1,5 @@
-//! Locks in memory that several processes map: two processes for each type, layouts, and garbage in the words.
+//! Locks in memory that several processes map: two processes for each type, layouts, and garbage in
+//! the words.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
@@ -150,7 +151,7 @@ fn events_latches_and_onces() {
 
 #[repr(C)]
 struct Queue<S: Scheme + 'static> {
-    /// Sent and received, of room for one.
+    /// What was sent and what was received, with room for one.
     counts: Mutex<[u64; 2]>,
     sent: Condvar<S>,
     received: Condvar<S>,
@@ -160,7 +161,8 @@ struct Queue<S: Scheme + 'static> {
 unsafe impl<S: Scheme> AnyBytes for Queue<S> {}
 
 impl<S: Scheme> Queue<S> {
-    /// Waits until `may` and counts; notifies with the lock held, told of the lock or not, or without it.
+    /// Waits until `may`, and counts; notifies with the lock held, with the lock named or not, or
+    /// without the lock.
     fn count(&self, place: usize, mine: &Condvar<S>, theirs: &Condvar<S>, may: fn(&[u64; 2]) -> bool, round: u64) {
         let mut counts = self.counts.lock();
         match round % 2 {
@@ -237,11 +239,11 @@ fn layouts_are_as_documented() {
     assert_eq!(sizes::<Condvar>(), (32, 8));
     assert_eq!((offset_of!(Signals, latch), offset_of!(Signals, once)), (8, 12));
     assert_eq!((offset_of!(Queue<Plain>, sent), offset_of!(Queue<WakeOp>, received)), (24, 56));
-    // Where the bits are.
+    // Returns the words, to find the bits.
     fn words<T: AnyBytes + Sync, const N: usize>(region: &Region<T>) -> [u32; N] {
         assert_eq!(size_of::<T>(), 4 * N);
         let words: *const T = &**region;
-        // SAFETY: as many words as the type is long, which nobody writes now.
+        // SAFETY: as many words as the type is long, which no thread writes now.
         unsafe { words.cast::<[u32; N]>().read() }
     }
     let mutex = region::<Mutex<()>>(|_| {});
@@ -265,7 +267,7 @@ fn layouts_are_as_documented() {
     assert_eq!(words(&once), [3]);
 }
 
-/// What a guard's copy in the child of a fork was good for: it unlocked the parent's lock.
+/// A guard's copy in the child of a fork once unlocked the parent's lock; it does not.
 #[test]
 fn guards_that_a_fork_copies() {
     let _dog = Watchdog::new("guards_that_a_fork_copies");
@@ -281,9 +283,8 @@ fn guards_that_a_fork_copies() {
     let (mutex, rwlock) = (&both.mutex, &both.rwlock);
     let held = mutex.lock();
     let copied = child(|| {
-        // As it happens to a child that returns from where it was forked.
-        // SAFETY: copied as the fork has copied it; forgotten by the parent's half of this test,
-        // which goes on in another process.
+        // This happens in a child that returns from where it was forked. SAFETY: copied as the fork
+        // copies it; forgotten by the parent's half of this test, which goes on in another process.
         drop(unsafe { core::ptr::read(&held) });
         mutex.try_lock().is_none()
     });
@@ -308,7 +309,8 @@ fn guards_that_a_fork_copies() {
     assert!(mutex.try_lock().is_some() && rwlock.try_write().is_some());
 }
 
-/// Nor is it good for the value, or for a wait that would give the parent's lock up.
+/// A guard's copy is no access to the value either, and cannot be used for a wait that would give
+/// the parent's lock up.
 #[test]
 fn guards_that_a_fork_copies_are_told_apart() {
     let _dog = Watchdog::new("guards_that_a_fork_copies_are_told_apart");
@@ -329,7 +331,7 @@ fn guards_that_a_fork_copies_are_told_apart() {
         assert!(panic_of(|| _ = *writer).contains(SENTENCE));
         assert!(panic_of(|| *writer += 1).contains(SENTENCE));
         assert!(panic_of(|| _ = waited.changed.wait_for(&mut held, GLANCE)).contains(SENTENCE));
-        // Its own are good for everything.
+        // The child's own guards are good for everything.
         waited.mutex.try_lock().is_none()
     });
     assert_eq!(status_of(copied), 0);

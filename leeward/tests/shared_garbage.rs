@@ -77,7 +77,7 @@ fn rwlocks() {
     });
 }
 
-/// As many readers as can be counted, or a word that says so: it is waited for that one leaves.
+/// As many readers as can be counted, or a word that says so: a reader waits for one that leaves.
 #[test]
 fn a_rwlock_that_is_full() {
     const MOST: u32 = (1 << 20) - 2;
@@ -149,7 +149,7 @@ fn events_and_latches() {
     });
 }
 
-/// What is not one of its values is waited upon, with no limit: those are not tried.
+/// A call on a word that is none of its values waits without a limit: such words are not tried.
 #[test]
 fn onces() {
     let _dog = Watchdog::new("onces");
@@ -170,7 +170,7 @@ fn onces() {
     });
 }
 
-/// All but the inner lock, which is free.
+/// Tries all words except the inner lock, which is free.
 fn condvars<S: Scheme>() {
     let (mutex, words) = (region::<Mutex<()>>(|_| {}), region::<[AtomicU32; 8]>(|_| {}));
     // SAFETY: as long, aligned to a page and 64 bytes, any bytes are one, and words that are
@@ -181,7 +181,7 @@ fn condvars<S: Scheme>() {
         let mut any = || random_or(word, &mut random);
         overwrite(&*words, [0, any(), any(), any(), any(), any(), any(), any()]);
         condition.notify_all();
-        // SAFETY: nobody waits.
+        // SAFETY: no thread waits.
         unsafe { condition.notify_all_of(&mutex) };
         condition.wait_for(&mut mutex.lock(), SOON);
         condition.notify_one();
@@ -200,8 +200,8 @@ fn condvars_three_ways() {
     condvars::<WakeOp>();
 }
 
-/// A shared condition variable keeps no mutex: whatever stands where a private one keeps it, nobody
-/// is told that there are two.
+/// A shared condition variable keeps no mutex: whatever stands where a private one keeps it, no
+/// caller is told that there are two.
 #[test]
 fn no_pointer_of_another_process_counts() {
     let _dog = Watchdog::new("no_pointer_of_another_process_counts");
@@ -209,7 +209,7 @@ fn no_pointer_of_another_process_counts() {
     // SAFETY: as in `condvars`.
     let condition = unsafe { &*core::ptr::from_ref(&*words).cast::<Condvar>() };
     for process in [0, 1, 2, 3, u32::MAX] {
-        // One waiter, who came with another mutex, in a process of that number.
+        // One waiter that came with another mutex, in a process of that number.
         overwrite(&*words, [0, 0, 1, 0, 0x1000, 0, process, 0]);
         assert!(!condition.wait_for(&mut mutex.lock(), SOON));
     }
@@ -233,13 +233,13 @@ fn priority_inheriting_locks() {
     });
 }
 
-/// The word, the state, and who sleeps; the links are addresses, which are believed.
+/// Tries the word, the state and the sleepers; the links are addresses, which are believed.
 fn robust_mutexes<U: robust::Unlock>() {
     let mutex = region::<robust::Mutex<u32, U>>(|_| {}).leak();
     is_survived("a robust mutex", |word| {
         for [state, sleepers] in [[0, 0], [word, word], [1, word], [0, word]] {
             overwrite(mutex, [word, state, sleepers, word & 1]);
-            // Free, or taken by whom its word names: then the guard gives it up.
+            // Free, or taken by the thread that its word names: then the guard gives it up.
             let _ = mutex.try_lock();
             let _ = mutex.try_lock_for(SOON);
             let _ = mutex.is_unrecoverable();
@@ -261,7 +261,7 @@ fn robust_mutexes_both_ways() {
     robust_mutexes::<robust::ByStore>();
 }
 
-/// The child that tries the words is there to be ended by one.
+/// A word that ends the child that tries it is noticed.
 #[test]
 fn what_ends_a_process_is_seen() {
     let died = catch_unwind(AssertUnwindSafe(|| {

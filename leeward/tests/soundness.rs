@@ -1,5 +1,7 @@
-//! What must not compile: every claim of safety that the types make. Each file in `tests/ui` is a program that compiles once its marked lines
-//! (`//~ BREAKS E0xxx`) are taken out, and fails with that error and no other while they are in. So hardly any message is compared, and any compiler will do.
+//! What must not compile: every claim of safety that the types make. Each file in `tests/ui` is a
+//! program that compiles once its marked lines (`//~ BREAKS E0xxx`) are taken out, and fails with
+//! that error and no other while they are in. So hardly any message is compared, and any compiler
+//! will do.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -16,7 +18,7 @@ use leeward::rcu::{Cookie, DetachedReader, Domain, Global, Guard, RcuCell, RcuOp
 
 const MARK: &str = "//~ BREAKS ";
 
-/// Where the crate lies that this test is linked with.
+/// The compiler, and where the crate lies that this test is linked with.
 struct Compiler {
     program: String,
     libraries: PathBuf,
@@ -25,7 +27,7 @@ struct Compiler {
 }
 
 impl Compiler {
-    /// None, with a printed reason, where there is no compiler.
+    /// Finds the compiler; `None`, with a printed reason, where there is none.
     fn find() -> Option<Compiler> {
         let program = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
         if let Err(error) = Command::new(&program).arg("--version").output() {
@@ -41,7 +43,7 @@ impl Compiler {
                 name.starts_with("libleeward-") && name.ends_with(".rlib")
             })
             .collect();
-        // Builds with other flags lie there too; the newest is most likely ours.
+        // Builds with other flags lie there too; the newest is most likely this one.
         candidates.sort_by_key(|path| std::cmp::Reverse(path.metadata().and_then(|data| data.modified()).ok()));
         // target/<triple>/<profile>/deps when built for another machine.
         let target =
@@ -79,7 +81,7 @@ impl Compiler {
         output
     }
 
-    /// The library that a program can be compiled with.
+    /// Returns the library with which a program can be compiled.
     fn library(&self) -> PathBuf {
         let program = "fn main() { let _ = leeward::rcu::Reader::<leeward::rcu::Global>::register(); drop(leeward::rcu::read()); }";
         let works = |library: &&PathBuf| self.compile(library, "control", program).status.success();
@@ -91,7 +93,7 @@ impl Compiler {
     }
 }
 
-/// Checks one program; says what is wrong with it.
+/// Checks one program; returns what is wrong with it.
 fn check(compiler: &Compiler, library: &Path, path: &Path) -> Result<(), String> {
     let name = path.file_stem().unwrap().to_string_lossy();
     let source = std::fs::read_to_string(path).unwrap();
@@ -103,7 +105,7 @@ fn check(compiler: &Compiler, library: &Path, path: &Path) -> Result<(), String>
     if breaks.is_empty() {
         return Err(format!("{name}: no line is marked"));
     }
-    // Blank lines in their place, so that the numbers stay.
+    // Blank lines take their place, so that line numbers stay.
     let sound: Vec<_> = source.lines().map(|line| if line.contains(MARK) { "" } else { line }).collect();
     let output = compiler.compile(library, &name, &sound.join("\n"));
     if !output.status.success() {
@@ -149,7 +151,7 @@ fn what_must_not_compile() {
 
 type NotSync = std::cell::Cell<u32>;
 type NotSend = std::rc::Rc<u32>;
-/// Sync and not Send.
+/// A type that is Sync and not Send.
 type Locked = std::sync::MutexGuard<'static, u32>;
 
 assert_not!(Send: Guard<'static>, Reader, qsbr::Reader, RcuCell<NotSend>, RcuCell<Locked>, RcuOption<NotSend>, Retired<NotSync>);
@@ -158,7 +160,7 @@ assert_is!(Send: RcuCell<u32>, RcuCell<NotSync>, RcuOption<String>, Retired<u32>
 assert_is!(Sync: RcuCell<u32>, RcuOption<String>, Retired<u32>, DetachedReader, Cookie);
 assert_is!(Unpin: Guard<'static>, Reader, RcuCell<u32>);
 
-/// A guard costs nothing to carry: the slot's address, with room for an `Option`.
+/// A guard is cheap to carry: the slot's address, with room for an `Option`.
 #[test]
 fn sizes() {
     assert_eq!(size_of::<Guard<'static>>(), size_of::<usize>());
@@ -167,7 +169,7 @@ fn sizes() {
     assert_eq!(size_of::<RcuCell<[u8; 100]>>(), size_of::<usize>());
 }
 
-/// Functions that take any domain can be written by anybody.
+/// A program can define functions that take any domain.
 #[test]
 fn domains_are_types() {
     fn twice<D: Domain>() -> u64 {

@@ -1,5 +1,6 @@
-//! A signal at every instruction, one after the other: the reader is single-stepped by the processor's trap flag, and the handler of the trap does at
-//! one of the instructions what a program's signal handler may do. Nothing here is luck.
+//! A signal at every instruction, one after the other: the reader is single-stepped by the
+//! processor's trap flag, and at one of the instructions the handler of the trap does what a
+//! program's signal handler may do. Nothing here is left to luck.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
@@ -18,13 +19,14 @@ use std::time::{Duration, Instant};
 
 use leeward::rcu::{Domain, Reader, Stall, qsbr};
 
-/// One stepped program at a time: the handler is the process's.
+/// Held by each test: the handler is the process's, so one program is stepped at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Instructions so far, and the one before which to act.
+/// How many instructions have run.
 static STEPS: AtomicU64 = AtomicU64::new(0);
+/// The instruction before which to act.
 static AT: AtomicU64 = AtomicU64::new(0);
-/// What to do there.
+/// The function to run there.
 static ACT: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
@@ -48,17 +50,20 @@ fn install() {
     let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = trapped;
     action.sa_sigaction = handler as usize;
     action.sa_flags = libc::SA_SIGINFO;
-    // SAFETY: the handler calls what `act` is, which is async-signal-safe, or else waits with atomics.
+    // SAFETY: the handler calls what `act` is, which is async-signal-safe, or else waits with
+    // atomics.
     let outcome = unsafe { libc::sigaction(libc::SIGTRAP, &action, std::ptr::null_mut()) };
     assert_eq!(outcome, 0);
 }
 
-/// Runs `body` instruction by instruction up to the one before which `act` is to come. Returns how many there were.
+/// Runs `body` instruction by instruction up to the one before which `act` runs. Returns how many
+/// there were.
 fn stepped(at: u64, act: fn(), body: impl FnOnce()) -> u64 {
     STEPS.store(0, Ordering::Relaxed);
     AT.store(at, Ordering::Relaxed);
     ACT.store(act as usize, Ordering::Relaxed);
-    // SAFETY: sets the trap flag, for which there is a handler; memory and stack are left as they were.
+    // SAFETY: sets the trap flag, for which there is a handler; memory and stack are left as they
+    // were.
     unsafe { std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
     body();
     // SAFETY: takes the flag away again.
@@ -66,7 +71,7 @@ fn stepped(at: u64, act: fn(), body: impl FnOnce()) -> u64 {
     STEPS.load(Ordering::Relaxed)
 }
 
-/// Every instruction of `body` in turn.
+/// Runs `body` once for each of its instructions, with `act` before that instruction.
 fn at_every_instruction(act: fn(), mut body: impl FnMut(), mut afterwards: impl FnMut(u64)) -> u64 {
     install();
     let mut at = 1;
@@ -81,8 +86,8 @@ fn at_every_instruction(act: fn(), mut body: impl FnMut(), mut afterwards: impl 
     }
 }
 
-/// A handler that enters and leaves, at any instruction of a section's beginning, middle and end: both words are left as they were found, and both sections
-/// protect.
+/// A handler enters and leaves, at any instruction of a section's beginning, middle and end: both
+/// words are left as they were found, and both sections protect.
 #[test]
 fn a_handler_may_read_anywhere() {
     leeward::rcu_domain! { struct D; }
@@ -106,7 +111,7 @@ fn a_handler_may_read_anywhere() {
             drop(outer);
             drop(inner);
         },
-        // Panics if the thread still passes for being inside; hangs if a slot does.
+        // Panics if the thread is still taken for one that is inside; hangs if a slot is.
         |_| D::synchronize(),
     );
     println!("{steps} instructions");
@@ -114,7 +119,7 @@ fn a_handler_may_read_anywhere() {
     assert_eq!(D::stats().sleeps, 0);
 }
 
-/// The same on handles, whose slot the handler cannot reach: it has its own.
+/// The handler reads by a handle of its own: it cannot reach the slot of the interrupted handle.
 #[test]
 fn a_handler_may_read_beside_handles() {
     leeward::rcu_domain! { struct D; }
@@ -132,7 +137,8 @@ fn a_handler_may_read_beside_handles() {
     D::synchronize();
 }
 
-/// The interrupted section protects from the moment that its guard is there, whatever the handler did before.
+/// The interrupted section protects from the moment at which its guard exists, whatever the handler
+/// did before.
 #[test]
 fn the_interrupted_section_protects() {
     leeward::rcu_domain! { struct D; }
@@ -159,22 +165,25 @@ fn the_interrupted_section_protects() {
     );
 }
 
-/// A writer has asked a handler's section to wake it, and sleeps on somebody else's; the handler leaves, which takes the request back, and the section
-/// that it interrupted announces the epoch that it had loaded before. When the writer comes to it, it has to ask again.
+/// A writer has asked a handler's section to wake it, and sleeps on another thread's section; the
+/// handler leaves, which takes the request back, and the section that it interrupted announces the
+/// epoch that it had loaded before. When the writer comes to it, it has to ask again.
 mod asked_in_a_handler {
     use super::*;
 
     leeward::rcu_domain! { struct D; }
 
-    /// Grace periods that were asked for, that the other reader has left for, and that ended.
+    /// Counts the grace periods that were asked for.
     static ASKED: AtomicU64 = AtomicU64::new(0);
+    /// Counts those for which the other reader has left.
     static LEFT: AtomicU64 = AtomicU64::new(0);
+    /// Counts those that ended.
     static ENDED: AtomicU64 = AtomicU64::new(0);
-    /// The other reader's: it is inside, for the next grace period.
+    /// The grace period for which the other reader is inside.
     static INSIDE: AtomicU64 = AtomicU64::new(0);
     static ARENA: harness::Arena = harness::Arena::new();
 
-    /// How long a grace period sleeps before it looks by itself.
+    /// Returns how long a grace period sleeps before it rechecks by itself.
     fn patience_of_a_stall() -> Duration {
         patience() / 4
     }
@@ -210,7 +219,7 @@ mod asked_in_a_handler {
         }
     }
 
-    /// On the slot that the writer comes to first.
+    /// Runs the other reader, on the slot that the writer comes to first.
     fn other_reader(stop: &AtomicBool) {
         for turn in 1.. {
             let guard = D::read();
@@ -224,17 +233,18 @@ mod asked_in_a_handler {
         }
     }
 
-    /// What one grace period came to.
+    /// The counts and the time of one grace period.
     #[derive(Debug)]
     struct Outcome {
         sleeps: u64,
         fences: u64,
-        /// After the last section's end.
+        /// The time after the last section's end.
         took: Duration,
     }
 
     impl Outcome {
-        /// One fence for the grace period, one for the first requests, one for the second.
+        /// Returns true if the writer asked again: one fence for the grace period, one for the
+        /// first requests, one for the second.
         fn asked_again(&self) -> bool {
             self.fences == 3
         }
@@ -243,7 +253,7 @@ mod asked_in_a_handler {
             if self.took > patience_of_a_stall() * 9 / 10 {
                 return Err(format!("the writer slept on although its readers had left: {self:?}"));
             }
-            // Two sleeps, each of them interrupted for some other reason once at most.
+            // Two sleeps, each of them interrupted at most once for another reason.
             if self.fences > 3 || self.sleeps > 4 {
                 return Err(format!("more than was needed: {self:?}"));
             }
@@ -251,8 +261,8 @@ mod asked_in_a_handler {
         }
     }
 
-    /// One section, interrupted before instruction `at` of its entry, that lasts so many turns longer than the other reader's. None if there are fewer
-    /// instructions.
+    /// Runs one section, interrupted before instruction `at` of its entry, that lasts `turns` turns
+    /// longer than the other reader's. `None` if there are fewer instructions.
     fn section(at: u64, turns: u64) -> Option<Outcome> {
         let round = ASKED.load(Ordering::Relaxed) + 1;
         wait_until(|| INSIDE.load(Ordering::Acquire) >= round);
@@ -274,13 +284,13 @@ mod asked_in_a_handler {
         Some(Outcome { sleeps, fences, took: left.elapsed() })
     }
 
-    /// Every instruction, then those that matter again and again.
+    /// Searches every instruction, then those that matter, again and again.
     fn search() -> Result<(), String> {
         // Half a millisecond: the writer is asleep again.
         const LONG: u64 = 400_000;
         let mut matter = Vec::new();
         let start = Instant::now();
-        // Again if the writer had no processor in time.
+        // Again, if the writer had no processor in time.
         while matter.is_empty() && start.elapsed() < patience() / 2 {
             for at in 1.. {
                 let Some(outcome) = section(at, LONG) else { break };
@@ -292,7 +302,8 @@ mod asked_in_a_handler {
         let Some(&at) = matter.first() else {
             return Err("no instruction made the writer ask again".to_owned());
         };
-        // Leaving just when the writer is about to ask again: when that is, is learnt.
+        // The reader is to leave just when the writer is about to ask again: the time of that is
+        // learnt.
         let mut rng = Rng::new(1);
         let (start, mut about, mut tries, mut again) = (Instant::now(), 10_000, 0, 0);
         while start.elapsed() < duration(2.0) {

@@ -44,7 +44,7 @@ fn counts_that_do_not_fit() {
     assert_eq!(Event::wait_any(&events[1..]), Ok(127));
 }
 
-/// What must hold with the kernel's call and without.
+/// Tries what must hold with the kernel's call and without it.
 fn suite() {
     let three = words::<3>();
     for place in 0..3 {
@@ -60,7 +60,7 @@ fn suite() {
     events();
 }
 
-/// A store and a wake through any of the words end the wait.
+/// A store and a wake through any of the words ends the wait.
 fn woken<F: Futex>(wait: impl Fn(&[(&AtomicU32, u32)]) -> Result<WaitAny, WrongCount> + Sync) {
     for place in 0..3 {
         let words = words::<3>();
@@ -84,7 +84,8 @@ fn woken<F: Futex>(wait: impl Fn(&[(&AtomicU32, u32)]) -> Result<WaitAny, WrongC
     }
 }
 
-/// Each of many settings of three events by three threads is answered, also of one that is cleared at once.
+/// Each of many settings of three events by three threads is answered, also of an event that is
+/// cleared at once.
 fn events() {
     let events = [Event::new(), Event::new(), Event::new()];
     let answers = [Event::new(), Event::new(), Event::new()];
@@ -124,7 +125,7 @@ fn by_the_kernel() {
     suite();
 }
 
-/// In a process of its own: a filter cannot be taken off.
+/// Where the call is refused: in a process of its own, since a filter cannot be taken off.
 #[test]
 #[cfg(all(target_os = "linux", not(leeward_symmetric)))]
 fn where_it_is_refused() {
@@ -140,7 +141,7 @@ fn where_it_is_refused() {
     }
 }
 
-/// The other side of `where_it_is_refused`.
+/// Runs the other process of `where_it_is_refused`.
 #[test]
 #[ignore = "started by another test"]
 #[cfg(all(target_os = "linux", not(leeward_symmetric)))]

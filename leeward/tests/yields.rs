@@ -1,5 +1,5 @@
-//! How often a thread yields before it sleeps, on a machine where a yield takes as long as the test says: over a futex
-//! with a clock of the test's own, on one thread.
+//! How often a thread yields before it sleeps, on a machine where a yield takes as long as the test
+//! says: over a futex with a clock of the test's own, on one thread.
 
 #![cfg(all(feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -14,19 +14,20 @@ use leeward::raw;
 
 thread_local! {
     static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    /// What a yield takes.
+    /// How long a yield takes.
     static YIELD: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    /// The thread runs in real time.
+    /// True if the thread runs in real time.
     static REAL_TIME: Cell<bool> = const { Cell::new(false) };
     static YIELDS: Cell<u32> = const { Cell::new(0) };
-    /// What happens at the next sleep, which others end.
+    /// What happens at the next sleep, which ends it.
     static SLEEP: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
 }
 
 #[derive(Debug)]
 enum Timed {}
 
-// SAFETY: the words are one thread's; a sleep is over when its deadline has come, or others have ended it.
+// SAFETY: the words are one thread's; a sleep is over when its deadline has come, or others have
+// ended it.
 unsafe impl Futex for Timed {
     const SHARED: bool = false;
 
@@ -68,7 +69,8 @@ unsafe impl Futex for Timed {
     }
 }
 
-/// The tests one after the other, each in a time of its own: what one learns about the machine is no other's business.
+/// Runs the tests one after the other, each in a time of its own: what one learns about the machine
+/// does not reach another.
 fn machine(start: u64, each_yield: Duration) -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +79,7 @@ fn machine(start: u64, each_yield: Duration) -> MutexGuard<'static, ()> {
     turn
 }
 
-/// The yields of a wait.
+/// Returns how often a wait yields.
 fn yields(wait: impl FnOnce()) -> u32 {
     YIELDS.set(0);
     wait();
@@ -199,16 +201,16 @@ fn all() -> impl Iterator<Item = Timing> {
     LOCKS.into_iter().chain(EVENTS)
 }
 
-/// A deadline that is so far away.
+/// Returns a deadline that is `time` away.
 fn after(time: Duration) -> Option<Deadline> {
     Some(Deadline::at(NOW.get() + time))
 }
 
-/// Where nobody else wants the processor: what the other tests are to be compared with.
+/// Where no other thread wants the processor: what the other tests are compared with.
 #[test]
 fn yields_that_take_no_time_are_all_made() {
     let _machine = machine(1, Duration::ZERO);
-    // A condition variable's waiter waits for a hand-over, for which a few do.
+    // The waiter of a condition variable waits for a hand-over, for which a few yields are enough.
     for (wait, most) in ALL_BUT_CONDVAR.into_iter().map(|wait| (wait, 15)).chain([(condvar as Timing, 4)]) {
         assert_eq!(yields(|| wait(None)), most);
         assert_eq!(yields(|| wait(after(Duration::from_secs(1)))), most);
@@ -227,7 +229,7 @@ fn a_yield_that_takes_a_time_slice_is_the_last() {
         assert_eq!(yields(|| wait(after(Duration::from_secs(1)))), 1);
         NOW.set(NOW.get() + Duration::from_secs(10));
     }
-    // Without a deadline those that have the processor may be using this very lock.
+    // Without a deadline the threads that have the processor may be using this very lock.
     for wait in LOCKS {
         assert_eq!(yields(|| wait(None)), 15);
     }
@@ -283,7 +285,7 @@ fn a_thread_whose_yields_let_no_other_run_yields_once() {
     }
 }
 
-/// As the kernel says it, where this process may make a thread a real-time one.
+/// The kernel says so, where this process may make a thread a real-time one.
 #[test]
 #[cfg(target_os = "linux")]
 fn real_time_threads_know_it() {

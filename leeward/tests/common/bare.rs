@@ -31,7 +31,8 @@ pub fn with_bare_threads<F: Fn() + Sync>(count: usize, work: F, meanwhile: impl 
         .map(|_| {
             let mut thread = MaybeUninit::uninit();
             let argument = (&raw const shared).cast_mut().cast();
-            // SAFETY: room for the thread's name, and what `begin` asks for: joined below, whatever `meanwhile` does.
+            // SAFETY: room for the thread's name, and what `begin` asks for: joined below, whatever
+            // `meanwhile` does.
             let error = unsafe { libc::pthread_create(thread.as_mut_ptr(), std::ptr::null(), begin::<F>, argument) };
             if error != 0 {
                 // The other threads use what is on this stack.

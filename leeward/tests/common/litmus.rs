@@ -1,8 +1,11 @@
-//! The store-buffer litmus on the real code: everything that must go wrong where a heavy fence is missing.
+//! The store-buffer litmus on the real code: everything that must go wrong where a heavy fence is
+//! missing.
 //!
-//! A reader fills its store buffer (stores to lines that the writer dirties), enters, loads the pointer, computes for a while without touching
-//! memory, and looks whether the object is alive. If its announcement is still in the store buffer when the writer scans the slots, the
-//! object is dead by then. Objects lie in an arena that is never freed, so a violation is an ordinary read of poison.
+//! A reader fills its store buffer (stores to lines that the writer dirties), enters, loads the
+//! pointer, computes for a while without touching memory, and checks whether the object is alive. If
+//! its announcement is still in the store buffer when the writer scans the slots, the object is
+//! dead by then. Objects lie in an arena that is never freed, so a violation is an ordinary read of
+//! poison.
 
 #![allow(dead_code, missing_docs)]
 

@@ -1,4 +1,5 @@
-//! What the tests share: a seeded generator, processors, patience, and a watchdog that turns a hang into a failure.
+//! What the tests share: a seeded generator, processors, patience, and a watchdog that turns a hang
+//! into a failure.
 
 #![allow(dead_code, missing_docs)]
 
@@ -160,7 +161,8 @@ impl Drop for Watchdog {
     }
 }
 
-/// Raises a flag when it is dropped, so that a failure ends the threads that a scope waits for as well.
+/// Raises a flag when it is dropped, so that a failure ends the threads that a scope waits for as
+/// well.
 pub struct Raise<'a>(pub &'a AtomicBool);
 
 impl Drop for Raise<'_> {

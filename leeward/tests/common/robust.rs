@@ -1,4 +1,5 @@
-//! What the tests of robust locks share: memory that children share, children, and what a lock looks like from outside.
+//! What the tests of robust locks share: memory that children share, children, and what a lock
+//! looks like from outside.
 
 #![allow(dead_code, missing_docs)]
 

@@ -1,4 +1,5 @@
-//! Filters of system calls, assembled by hand: what a kernel without something, or a sandbox, answers.
+//! Filters of system calls, assembled by hand: what a kernel without something, or a sandbox,
+//! answers.
 
 #![allow(dead_code, missing_docs)]
 

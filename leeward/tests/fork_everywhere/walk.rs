@@ -271,8 +271,8 @@ impl Walk<'_> {
     }
 }
 
-/// Lets a stopped thread go on, after the handler of `signal` if that is not 0, until it stops itself
-/// or ends; then it is traced no more.
+/// Lets a stopped thread go on, after the handler of `signal` if that is not 0, until it stops
+/// itself or ends; then it is traced no more.
 pub fn to_its_end(thread: i32, mut signal: i32) -> io::Result<()> {
     loop {
         step::begin_to_go_on_with(thread, signal)?;

@@ -1,6 +1,6 @@
 //! The largest configurations, run by `ci/model`: `cargo test --release --test model -- --ignored
-//! --test-threads=1`. The counts are of the largest search of each, the times of all of it, in release
-//! mode on one core of a virtual machine.
+//! --test-threads=1`. The counts are of the largest search of each, the times of all of it, in
+//! release mode on one core of a virtual machine.
 
 use super::explore::Verdict::{Stuck, Violated};
 use super::reader::DEAD;

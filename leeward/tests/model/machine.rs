@@ -8,9 +8,9 @@
 //! later has begun (`Thread::passed == 0`): its fence then stands just before the thread's oldest
 //! pending access. Reaching it does not change the thread and only lets the caller go on (sooner,
 //! never forced), so the first moment allows everything that a later one would, in whatever order
-//! the threads are reached. `Machine::plain` does without this and without early fetching:
-//! fetching is a step, reaching a thread is a step and needs an empty window, no word is private. It
-//! has many more states; `litmus` and `reductions` run both and compare.
+//! the threads are reached. `Machine::plain` does without this and without early fetching: fetching
+//! is a step, reaching a thread is a step and needs an empty window, no word is private. It has
+//! many more states; `litmus` and `reductions` run both and compare.
 
 use super::lang::{Op, Pc, Program};
 use super::memory::{self, Model};

@@ -1,11 +1,12 @@
-//! Visiting the processors where the system does not do what it says: no fence is better than one
-//! that is none.
+//! Visiting the processors where the system does not do what it says: an error is better than a
+//! fence that is none.
 
 use super::*;
 use seccomp::{Answer, let_through};
 use std::sync::atomic::AtomicU32;
 
-/// Neither membarrier nor signals: each heavy fence visits the processors.
+/// Returns the rules that allow neither membarrier nor signals: each heavy fence visits the
+/// processors.
 fn only_visits() -> [Rule; 2] {
     [
         Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::ENOSYS)),
@@ -26,10 +27,10 @@ pub fn not_kept() {
     assert!(panic_of(fence::heavy).contains("no heavy fence is possible"));
 }
 
-/// The processor that was last asked for.
+/// The processor that the last call asked for.
 static ASKED: AtomicU32 = AtomicU32::new(0);
 
-/// The first processor of a mask of the trapped call's.
+/// Returns the first processor of a mask of the trapped call's.
 fn first_of(arguments: [i64; 3]) -> u32 {
     // SAFETY: the mask's first word, which the caller has.
     let word = unsafe { (arguments[2] as *const u64).read() };
@@ -68,8 +69,8 @@ pub fn changed_meanwhile() {
     static ALL: AtomicU64 = AtomicU64::new(0);
     fn takes_and_moves(arguments: [i64; 3]) -> i64 {
         let outcome = let_through(libc::SYS_sched_setaffinity, arguments);
-        // As a cpuset does that is written just now: the caller runs on another processor than it
-        // was told.
+        // As with a cpuset that was written just now: the caller runs on another processor than it
+        // asked for.
         if MOVES.fetch_add(1, Ordering::SeqCst) < 2 {
             let mut others = ALL.load(Ordering::SeqCst) & !(1 << first_of(arguments));
             assert_eq!(let_through(libc::SYS_sched_setaffinity, [0, 8, &raw mut others as i64]), 0);

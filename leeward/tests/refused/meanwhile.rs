@@ -1,14 +1,15 @@
-//! A thread that is started between the listing of the threads and its end was missed by it, and has to be found by another. The listing's end is caught by
-//! a filter that traps; the thread that is started there blocks all signals, so that finding it shows as a visit of the processors.
+//! A thread that is started between the listing of the threads and its end is missing from that
+//! listing, and the next one must find it. A filter traps the listing's end; the thread that is
+//! started there blocks all signals, so that finding it shows as a visit of the processors.
 
 use super::*;
 use std::sync::atomic::AtomicU32;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
-/// 0: nothing; 1: start it; 2: it runs.
+/// 0: nothing; 1: the thread is to be started; 2: it runs.
 static START: AtomicU32 = AtomicU32::new(0);
 
-/// At the end of the first listing, once.
+/// Runs at the end of the first listing, once.
 fn listing_ended() {
     if ARMED.swap(false, Ordering::SeqCst) {
         START.store(1, Ordering::SeqCst);
@@ -53,7 +54,8 @@ pub fn run() {
         });
         thread::sleep(Duration::from_millis(5));
         let mut quiet = fence::counters();
-        // None blocks the signal; but one that gets no processor in time does not answer either.
+        // No thread blocks the signal; but one that gets no processor in time does not answer
+        // either.
         eventually("every thread answers", || {
             let before = quiet;
             fence::heavy();

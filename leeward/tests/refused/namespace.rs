@@ -1,11 +1,13 @@
-//! A process of a pid namespace of its own whose `/proc` is the outer one's, as `unshare --pid --fork` leaves it: what is listed there are other
-//! numbers than those by which its threads are signalled.
+//! A process of a pid namespace of its own whose `/proc` is the outer namespace's, as `unshare
+//! --pid --fork` leaves it: the numbers that are listed there are not those by which its threads
+//! are signalled.
 
 use super::*;
 use std::io;
 
-/// For `pre_exec`: the program that is executed is the first process of a namespace of its own. Its starter waits for it and ends as it did; with
-/// 0 and nothing said, where that is refused.
+/// Makes the program that is executed the first process of a namespace of its own; for `pre_exec`.
+/// The process that starts it waits for it and ends as it did, or with 0 and no output where the
+/// namespace is refused.
 pub fn enter() -> io::Result<()> {
     // SAFETY: of one thread, between fork and exec.
     if unsafe { libc::unshare(libc::CLONE_NEWPID) } != 0 {
@@ -20,8 +22,8 @@ pub fn enter() -> io::Result<()> {
     if child == 0 {
         return Ok(());
     }
-    // Else `spawn` would wait for this process to execute something.
-    // SAFETY: nothing here uses them.
+    // Otherwise `spawn` would wait for this process to execute something. SAFETY: nothing here uses
+    // them.
     (3..64).for_each(|file| _ = unsafe { libc::close(file) });
     let mut status = 0;
     // SAFETY: a place of ours.
@@ -31,7 +33,8 @@ pub fn enter() -> io::Result<()> {
     unsafe { libc::_exit(i32::from(!ended_well)) }
 }
 
-/// A signal fence that returns has reached the other thread: by its handler, which cuts a `poll` short, or by way of the processors.
+/// A signal fence that returns has reached the other thread: by its handler, which ends a `poll`
+/// early, or by way of the processors.
 pub fn run() {
     assert_eq!(std::process::id(), 1, "the namespace's first process");
     let stop = AtomicBool::new(false);

@@ -1,16 +1,19 @@
-//! The steps that a lock has beside the others if it is unlocked by a store: of the protocol of `src/robust/sleepers.rs`. Plain stores wait in a
-//! buffer, as on x86; read-modify-writes and system calls wait for it to be empty.
+//! The further steps of a lock that is unlocked by a store: the protocol of
+//! `src/robust/sleepers.rs`. Plain stores wait in a buffer, as on x86; read-modify-writes and
+//! system calls wait for it to be empty.
 
 use super::state::{At, MOST, State, Store, Word};
 use crate::{Cut, Machine};
 
 impl Machine<'_> {
-    /// Whether the thread is of a process that heavy fences do not reach, and that may not issue them.
+    /// Returns true if the thread is of a process that heavy fences do not reach, and that may not
+    /// issue them.
     fn is_outside(&self, me: usize) -> bool {
         self.outsiders >> me & 1 != 0
     }
 
-    /// Whether its next step waits for its own stores. Those that only store or look do not.
+    /// Returns true if the thread's next step waits for its own stores. Steps that only store or
+    /// load do not.
     pub fn waits_for_its_stores(&self, state: &State, me: usize) -> bool {
         let at = state.threads[me].at;
         let plain = matches!(
@@ -32,7 +35,8 @@ impl Machine<'_> {
         !plain && !state.threads[me].has_stored_all()
     }
 
-    /// Where who found the lock held goes before it sets its mark, or sleeps upon another's.
+    /// Returns where a thread that found the lock held goes before it sets its mark, or sleeps on
+    /// another's.
     pub fn before_the_mark(&self, state: &State, me: usize) -> At {
         let thread = state.threads[me];
         match () {
@@ -47,7 +51,7 @@ impl Machine<'_> {
         if announced { At::Wait(found) } else { At::Announce(found) }
     }
 
-    /// One of the steps that other locks have not.
+    /// Pushes the states after one of the steps that other locks do not have.
     pub fn light_step(&self, state: &State, me: usize, into: &mut Vec<State>) {
         let name = me as u8 + 1;
         let mut next = *state;
@@ -91,14 +95,15 @@ impl Machine<'_> {
                 if self.cut(Cut::FencedBefore) {
                     next.fenced = true;
                 }
-                // Nothing is asked of those that have come to their end.
+                // Threads that have come to their end need not execute it.
                 let over = |other: &usize| *other == me || matches!(state.threads[*other].at, At::Dead);
                 let done = (0..MOST).filter(over).fold(0, |done, other| done | 1 << other);
                 next.threads[me].at = At::Fence(done);
             }
             At::Fence(done) if done.count_ones() as usize == state.threads.len() => mine.at = At::SetFenced,
             At::Fence(done) => {
-                // Each at a time of its own; one of another process that has not joined is passed over.
+                // Each thread at a time of its own; one of another process that has not joined is
+                // passed over.
                 for other in (0..state.threads.len()).filter(|other| done >> other & 1 == 0) {
                     if self.is_outside(other) || state.threads[other].has_stored_all() {
                         let mut next = *state;

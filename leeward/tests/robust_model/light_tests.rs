@@ -1,4 +1,5 @@
-//! The lock that is unlocked by a store: with deaths, without each thing that it needs, and between processes that fences do not reach.
+//! The lock that is unlocked by a store: with deaths, without each thing that it needs, and between
+//! processes that fences do not reach.
 
 use crate::{Cut, Machine, Verdict, search};
 
@@ -15,7 +16,7 @@ fn deaths_at_every_step() {
     expect(&[1, 1, 1], 1, 0, &[], Verdict::Holds);
 }
 
-/// Owner and sleeper: whoever comes second sees the other.
+/// Of owner and sleeper, the one that comes second sees the other.
 #[test]
 fn the_pair() {
     for cut in [Cut::Leaving, Cut::Count, Cut::Heavy, Cut::LookAtOwner] {
@@ -25,7 +26,7 @@ fn the_pair() {
     expect(&[2, 1], 0, 0, &[Cut::Lowering], Verdict::Lost);
 }
 
-/// Of processes that heavy fences do not reach.
+/// Tries threads of processes that heavy fences do not reach.
 #[test]
 fn outsiders() {
     for outsider in [0b01, 0b10] {

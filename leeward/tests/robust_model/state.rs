@@ -1,14 +1,14 @@
-//! What a schedule has come to: the lock's word and list, and where each thread is.
+//! A state of the search: the lock's word and list, and where each thread is.
 
-/// Threads. Those that a test has no use for are done before they begin.
+/// How many threads there are. Those that a test does not need are done before they begin.
 pub const MOST: usize = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Word {
-    /// 0: free.
+    /// The owner's number; 0: free.
     pub owner: u8,
     pub waiters: bool,
-    /// The owner died; of a held one, settling.
+    /// True if the owner died; with an owner, the word is being settled.
     pub died: bool,
 }
 
@@ -37,13 +37,13 @@ pub enum At {
     SettleWake,
     EndGiving,
     Done,
-    /// Killed; the kernel still has one to wake.
+    /// Killed; the kernel still has one thread to wake.
     Dying,
     Dead,
     // Of the lock that is unlocked by a store, beside all of the above.
-    /// Has taken it, and says that it stays.
+    /// It has taken the lock, and says that it stays.
     Stay,
-    /// Says that it is leaving.
+    /// It says that it is leaving.
     SayLeaving,
     LookWhoIsCounted,
     LookAtOwnWord,
@@ -55,19 +55,19 @@ pub enum At {
     Fence(u8),
     SetFenced,
     LookAtOwner,
-    /// Asleep for a while.
+    /// It sleeps for a while.
     Nap,
     Uncount,
 }
 
-/// A plain store that others do not see yet.
+/// A plain store that other threads do not see yet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Store {
     Leaving(bool),
     Free,
 }
 
-/// How many a thread has at most: stay, leaving, free.
+/// The largest number of stores in a thread's buffer: stay, leaving, free.
 pub const BUFFERED: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -75,15 +75,15 @@ pub struct Thread {
     pub at: At,
     pub rounds: u8,
     pub pending: bool,
-    /// Was told of a death.
+    /// True if the thread learned of a death.
     pub told: bool,
     pub slept: bool,
-    /// The oldest first.
+    /// The stores that wait, the oldest first.
     pub buffer: [Option<Store>; BUFFERED],
     pub counted: bool,
-    /// The word, held, before all that a sleeper does.
+    /// The word, held, as the thread found it before all that a sleeper does.
     pub found: Word,
-    /// Every unlock sees its mark.
+    /// True if every unlock sees its mark.
     pub seen: bool,
 }
 
@@ -91,22 +91,22 @@ pub struct Thread {
 pub struct State {
     pub word: Word,
     pub threads: [Thread; MOST],
-    /// Whose list the node is on.
+    /// The thread on whose list the node is.
     pub linked: Option<u8>,
     pub inside: Option<u8>,
     pub half_written: bool,
     pub deaths: u8,
-    /// The owner is, or was, leaving.
+    /// True if the owner is, or was, leaving.
     pub leaving: bool,
-    /// Sleepers, the killed ones among them.
+    /// How many sleepers are counted, the killed ones among them.
     pub count: u8,
-    /// Not all zeroes: unlocks are exchanges.
+    /// True if the word of sleepers is not all zeroes: unlocks are exchanges.
     pub raised: bool,
     pub fenced: bool,
 }
 
 impl State {
-    /// The thread's oldest store becomes visible.
+    /// Makes the thread's oldest store visible.
     pub fn drain(&mut self, me: usize) {
         let buffer = &mut self.threads[me].buffer;
         match buffer[0] {
@@ -118,7 +118,8 @@ impl State {
         buffer[BUFFERED - 1] = None;
     }
 
-    /// The same state with its threads in an order of their own: none of them is special, so that what holds of one order holds of all.
+    /// Returns this state with its threads in an order of their own: no thread is special, so what
+    /// holds of one order holds of all.
     pub fn sorted(&self) -> State {
         let as_seen_by = |name: u8, owner: u8| u8::from(owner != 0) + u8::from(owner == name);
         let mut order = [0, 1, 2, 3];
@@ -136,7 +137,7 @@ impl State {
     }
 }
 
-/// A set of threads, a bit each.
+/// Renames a set of threads, a bit each.
 fn renamed_set(set: u8, rename: impl Fn(u8) -> u8) -> u8 {
     (1..=MOST as u8).filter(|name| set >> (name - 1) & 1 != 0).fold(0, |new, name| new | 1 << (rename(name) - 1))
 }

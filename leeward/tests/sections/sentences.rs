@@ -29,7 +29,7 @@ fn synchronize_in_a_section() {
     D::synchronize();
 }
 
-/// Somebody else leads, and waits for the caller's own section.
+/// Another thread leads, and waits for the caller's own section.
 #[test]
 fn synchronize_in_a_section_while_another_leads() {
     domain!();
@@ -44,7 +44,7 @@ fn synchronize_in_a_section_while_another_leads() {
     D::synchronize();
 }
 
-/// The lead is given away by a caller that panics: others go on.
+/// A caller that panics gives the lead away: others go on.
 #[test]
 fn a_caller_that_panics_leaves_the_domain_usable() {
     domain!();
@@ -78,7 +78,7 @@ fn quiescent_in_a_section() {
     let guard = D::read();
     assert_eq!(panic_of(|| online.quiescent()), QUIESCENT_INSIDE);
     drop(guard);
-    // The reader is as good as before.
+    // The reader can still be used.
     let cookie = D::start_poll();
     while !D::poll(&cookie) {
         online.quiescent();
@@ -107,7 +107,7 @@ fn barrier_in_a_callback() {
     D::defer(|| *TEXT.lock().unwrap() = panic_of(D::barrier));
     D::barrier();
     assert_eq!(*TEXT.lock().unwrap(), BARRIER_IN_CALLBACK);
-    // Uncaught, it is counted, and the queue goes on.
+    // A panic that is not caught is counted, and the queue goes on.
     D::defer(D::barrier);
     D::barrier();
     assert_eq!(D::stats().callback_panics, 1);
@@ -133,7 +133,7 @@ fn what_a_callback_may_do() {
     assert_eq!((D::stats().callbacks_run, D::stats().callback_panics), (2, 0));
 }
 
-/// What is the caller's fault is told with the caller's place.
+/// A panic that is the caller's fault names the caller's place.
 #[test]
 fn the_callers_place() {
     use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Threads that wait for a grace period while another runs, and sleep.
+/// Starts threads that wait for a grace period while another runs; returns when all sleep.
 fn all_asleep<D: Domain>(count: usize) -> Vec<thread::JoinHandle<()>> {
     let (tell, told) = channel();
     let caller = |tell: std::sync::mpsc::Sender<_>| {
@@ -20,7 +20,8 @@ fn all_asleep<D: Domain>(count: usize) -> Vec<thread::JoinHandle<()>> {
     callers
 }
 
-/// All callers that come while a grace period runs are served by the next one, and all of them wake up.
+/// All callers that come while a grace period runs are served by the next one, and all of them wake
+/// up.
 #[test]
 fn sixteen_callers() {
     domain!();
@@ -35,12 +36,14 @@ fn sixteen_callers() {
         first.join().unwrap();
         others.into_iter().for_each(|other| other.join().unwrap());
         let grace_periods = D::stats().grace_periods - before;
-        // One each for the first and for all others; one more if a caller slept on its way.
+        // One grace period each for the first caller and for all others; one more if a caller slept
+        // on its way.
         assert!(grace_periods <= 4, "{grace_periods} grace periods for 17 callers");
     }
 }
 
-/// Callers that meet at any moment, in rounds, so that one that is not woken is missed by the next round.
+/// Runs callers that meet at any moment, in rounds, so that the next round misses a caller that is
+/// not woken.
 fn rounds<D: Domain>(callers: usize, time: Duration) {
     let (start, end) = (Barrier::new(callers), Instant::now() + time);
     let (stop, served) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -59,7 +62,7 @@ fn rounds<D: Domain>(callers: usize, time: Duration) {
                     }
                     for _ in 0..100 {
                         let before = served.fetch_add(1, Ordering::Relaxed);
-                        // All arrive before anybody begins the next round.
+                        // All arrive before any of them begins the next round.
                         while served.load(Ordering::Relaxed) / callers as u64 <= before / callers as u64 {
                             thread::yield_now();
                         }
@@ -86,7 +89,7 @@ fn three_callers_in_rounds() {
     rounds::<D>(3, duration(1.0));
 }
 
-/// With the followers' sleep certain: a reader holds every grace period up.
+/// A reader holds every grace period up, so that followers certainly sleep.
 #[test]
 fn callers_beside_a_slow_reader() {
     domain!();
@@ -106,7 +109,7 @@ fn callers_beside_a_slow_reader() {
     });
 }
 
-/// A poll that said yes never says no again, whoever leads meanwhile.
+/// A poll that answered yes never answers no again, whichever thread leads meanwhile.
 #[test]
 fn true_once_is_true_for_ever() {
     domain!();

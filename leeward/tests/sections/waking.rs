@@ -1,8 +1,8 @@
-//! A writer asleep is woken, however the section ends.
+//! A writer that sleeps is woken, however the section ends.
 
 use super::*;
 
-/// A grace period that nobody wakes looks again after so long.
+/// Returns how long a grace period sleeps before it rechecks by itself.
 fn patience_of_a_stall() -> Duration {
     patience() / 2
 }
@@ -20,7 +20,7 @@ fn reader_leaves<G: 'static, D: Domain>(enter: impl FnOnce() -> G + Send + 'stat
     let left = Instant::now();
     inside.leave();
     waiting.join().unwrap();
-    // Not by the end of its patience.
+    // It was woken, and did not wait until then.
     assert!(
         left.elapsed() < patience_of_a_stall() * 9 / 10,
         "a sleeping grace period was not woken: it took {:?}",

@@ -1,4 +1,4 @@
-//! So is a callback.
+//! A callback does not borrow from its caller.
 use leeward::rcu;
 fn main() {
     let text = String::from("local");

@@ -1,4 +1,4 @@
-//! And cannot take a reader's reference along.
+//! A callback does not keep a reader's reference.
 use leeward::rcu::{self, RcuOption};
 static CELL: RcuOption<String> = RcuOption::none();
 fn main() {

@@ -1,4 +1,4 @@
-//! It runs on another thread.
+//! A callback runs on another thread.
 use leeward::rcu;
 use std::rc::Rc;
 fn main() {

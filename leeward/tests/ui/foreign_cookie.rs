@@ -1,4 +1,4 @@
-//! A cookie of one domain says nothing of another's grace periods.
+//! A cookie of one domain says nothing about another's grace periods.
 use leeward::rcu::Domain;
 leeward::rcu_domain! { struct One; struct Other; }
 fn main() {

@@ -1,4 +1,4 @@
-//! Nor does the global domain's.
+//! A guard of the global domain opens no cell of another.
 use leeward::rcu::{self, Domain, RcuOption};
 leeward::rcu_domain! { struct One; }
 static CELL: RcuOption<u32, One> = RcuOption::none();

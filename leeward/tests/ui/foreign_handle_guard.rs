@@ -1,4 +1,4 @@
-//! Nor a guard from another domain's handle.
+//! A guard from another domain's handle opens no cell.
 use leeward::rcu::{RcuCell, Reader};
 leeward::rcu_domain! { struct One; struct Other; }
 fn main() {

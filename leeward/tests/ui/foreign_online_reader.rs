@@ -1,4 +1,4 @@
-//! Nor an online reader of another domain.
+//! An online reader of another domain opens no cell.
 use leeward::rcu::{RcuCell, qsbr};
 leeward::rcu_domain! { struct One; struct Other; }
 fn main() {

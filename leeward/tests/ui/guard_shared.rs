@@ -1,4 +1,4 @@
-//! And is not shared with another.
+//! A guard is not shared with another thread.
 use leeward::rcu::{self, RcuCell};
 fn main() {
     let cell = RcuCell::<u32>::new(1);

@@ -1,4 +1,4 @@
-//! Not while a section of it is open.
+//! A handle is not detached while a section of it is open.
 use leeward::rcu::{Global, Reader};
 fn main() {
     let reader = Reader::<Global>::register();

@@ -1,4 +1,4 @@
-//! And offline nothing can be loaded.
+//! An offline reader loads nothing.
 use leeward::rcu::{Global, RcuCell, qsbr};
 fn main() {
     let cell = RcuCell::<String>::new(String::new());

@@ -1,4 +1,4 @@
-//! Nobody else says what protects.
+//! No other crate says what protects.
 use leeward::rcu::{Global, Protects};
 struct Nothing;
 fn takes<T: Protects<Global>>(_: Option<T>) {}

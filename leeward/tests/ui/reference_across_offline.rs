@@ -1,4 +1,4 @@
-//! Nor a stretch offline.
+//! Nothing that was loaded survives a stretch offline.
 use leeward::rcu::{Global, RcuCell, qsbr};
 fn main() {
     let cell = RcuCell::<String>::new(String::new());

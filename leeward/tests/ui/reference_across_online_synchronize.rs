@@ -1,4 +1,4 @@
-//! Nor does it survive an online reader's own grace period.
+//! Nothing that was loaded survives an online reader's own grace period.
 use leeward::rcu::{Global, RcuCell, qsbr};
 fn main() {
     let cell = RcuCell::<String>::new(String::new());

@@ -1,4 +1,4 @@
-//! Nor one that lives for a statement.
+//! No reference outlives a guard that lives for a statement.
 use leeward::rcu::{self, RcuCell};
 fn main() {
     let cell = RcuCell::<String>::new(String::new());

@@ -1,4 +1,4 @@
-//! Nor by a variable outside.
+//! The closure form's reference cannot be stored in a variable outside.
 use leeward::rcu::RcuCell;
 fn main() {
     let cell = RcuCell::<String>::new(String::new());

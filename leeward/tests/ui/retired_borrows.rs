@@ -1,4 +1,4 @@
-//! And at any time later.
+//! What is retired is dropped at any time later, and does not borrow.
 use leeward::rcu::{self, RcuCell};
 fn main() {
     let text = String::from("local");

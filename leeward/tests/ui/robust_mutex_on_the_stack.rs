@@ -1,4 +1,4 @@
-//! A held robust lock is part of a list, by its address, and guards may be leaked: it stays where it is.
+//! A held robust lock is in a list by its address, and guards may be leaked: it stays in place.
 use leeward::robust::Mutex;
 static STAYS: Mutex<u64> = Mutex::new(0);
 fn main() {
