@@ -1,5 +1,5 @@
 //! The futex2 calls beside the kernel's: the same calls, made from a seed, must answer the same;
-//! and who is woken among threads that wait.
+//! and of threads that wait the same are woken.
 //!
 //! `differential.rs` says how many sequences there are. What is not compared:
 //! - words with a node or a memory policy (`FUTEX2_NUMA`, `FUTEX2_MPOL`) on kernels before 6.17,

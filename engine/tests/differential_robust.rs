@@ -1,5 +1,5 @@
 //! The walk at a thread's exit beside the kernel's: threads die with lists made from a seed, and
-//! the words that are left, and who was woken, must be the same; lists of 32-bit programs too,
+//! the words that are left, and the woken threads, must be the same; lists of 32-bit programs too,
 //! where the kernel serves those. Also `set_robust_list` and `get_robust_list`.
 //!
 //! Calls to which the kernel answers EINTR are not compared (see there). `differential.rs` says how

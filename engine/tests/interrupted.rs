@@ -114,8 +114,8 @@ fn wait_with_signals(signal: c_int) -> Wait {
     })
 }
 
-/// The same holds where the handler asks for calls to be restarted, which the system does by itself
-/// where it can: with the word on which the host sleeps, and not with the futex word.
+/// The wait ends also where the handler asks for calls to be restarted. The system restarts them by
+/// itself where it can, and compares the word on which the host sleeps, not the futex word.
 #[test]
 fn a_handler_that_runs_while_its_thread_sleeps_and_changes_the_word_ends_the_wait() {
     let _alone = alone();

@@ -26,7 +26,7 @@ pub enum Page {
     Missing,
     /// The first page of a shared memory object.
     Object,
-    /// The same page of that object, mapped once more.
+    /// That first page of the object, mapped once more.
     Alias,
 }
 

@@ -26,7 +26,7 @@ pub enum Action {
     Errno(i32),
     /// Kills the whole process.
     Kill,
-    /// Sends SIGSYS.
+    /// Sends SIGSYS to the thread.
     Trap,
 }
 

@@ -56,7 +56,7 @@ impl Cond {
     }
 }
 
-/// One micro-step.
+/// One micro-step of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
     Load {

@@ -36,7 +36,7 @@ pub enum Cut {
     DoneLoadRelaxed,
     DoneStoreRelaxed,
     // The count of readers that need a heavy fence.
-    /// The leader's fence before its look at the count.
+    /// The leader's fence before its load of the count.
     NoQuietFence,
     /// The fence of a reader that registers, after it has counted itself.
     NoRegisterFence,
