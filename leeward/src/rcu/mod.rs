@@ -90,6 +90,7 @@ mod automatic;
 mod backing;
 mod callback;
 mod cell;
+mod declare;
 mod defer;
 mod domain;
 mod fork;
