@@ -74,10 +74,10 @@ pub struct Rcu {
     /// Which kind of reader, or `all`, one after the other
     #[arg(long, value_enum, value_name = "NAME", default_value = "all")]
     pub flavour: Flavours,
-    /// Reading threads
+    /// The number of reading threads
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub readers: u16,
-    /// Writing threads
+    /// The number of writing threads
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub writers: u16,
 }
@@ -108,7 +108,7 @@ pub enum Flavours {
     Auto,
     /// `Reader` handles, some of which move between threads
     Handle,
-    /// Quiescent states
+    /// Readers that announce quiescent states
     Qsbr,
     /// A full fence in the reader
     Mb,

@@ -20,7 +20,7 @@
 //! | WAIT_REQUEUE_PI, CMP_REQUEUE_PI | [`Engine::wait_requeue_pi`], [`Engine::requeue_pi`] | [`Engine::futex`] |
 //! | robust lists, the walk at a thread's exit | [`Engine::exit_robust`] | [`Engine::robust_syscall`] |
 //! | robust lists of 32-bit programs | [`Engine::exit_robust_compat`] | [`Engine::compat_robust_syscall`] |
-//! | membarrier, where the host has [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
+//! | membarrier, with [`Processors`] | [`Engine::membarrier`], [`Engine::membarrier_2010`] | [`Engine::syscall`] |
 //!
 //! # Porting
 //! `examples/kernel_host.rs` is a complete host that explains itself: a kernel small enough to be
@@ -36,11 +36,11 @@
 //! |  | `task`, `park`, `unpark` | private futexes, without time |
 //! | 2 | `now` | deadlines |
 //! | 3 | `spin` | a lock whose holder lost its processor is not spun for in vain |
-//! | 4 | `preempt_off` and `preempt_on`, with signals blocked in between or with `defer_wake` | handlers of signals that wake |
+//! | 4 | `preempt_off`, `preempt_on`; signals blocked between them, or `defer_wake` | handlers of signals that wake |
 //! | 5 | `resolve_shared` | futexes that processes share |
 //! | 6 | `priority` | real-time threads are woken first |
 //! | 7 | `unpark_all`, `fetch_op` | wakes of many by fewer calls; WAKE_OP in one instruction |
-//! | 8 | [`RobustHost`]; [`Inheritance`]; [`Nodes`]; [`Processors`] | robust lists; priority inheritance; NUMA; membarrier |
+//! | 8 | [`RobustHost`]; [`Inheritance`]; [`Nodes`]; [`Processors`] | robust lists; inheritance; NUMA; membarrier |
 //!
 //! A system whose threads are Linux threads takes parts of the module `parking`: `Parked` and
 //! `park` for `task`, `park` and `unpark`; `now`; `spin`, which serves real-time threads, too; and

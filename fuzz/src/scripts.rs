@@ -13,7 +13,7 @@ use crate::guest::{Guest, PAGE};
 const PLACES: usize = 48;
 const STEPS: u32 = 400;
 
-/// A waiter.
+/// A waiter of the script.
 pub struct Waiting {
     pub place: usize,
     pub key: u64,

@@ -93,19 +93,46 @@ thread_guard!(asym::RwLockWriteGuard);
 assert_is!(Send: shared::Mutex<u32>, shared::Mutex<Bytes>, shared::RwLock<u32>, shared::RwLock<Bytes>);
 assert_is!(Sync: shared::Mutex<u32>, shared::Mutex<Bytes>, shared::RwLock<u32>);
 assert_not!(Sync: shared::RwLock<Bytes>);
-assert_not!(Send: shared::MutexGuard<'static, u32>, shared::RwLockReadGuard<'static, u32>, shared::RwLockWriteGuard<'static, u32>);
-assert_is!(Sync: shared::MutexGuard<'static, u32>, shared::RwLockReadGuard<'static, u32>, shared::RwLockWriteGuard<'static, u32>);
-assert_not!(Sync: shared::MutexGuard<'static, Bytes>, shared::RwLockReadGuard<'static, Bytes>, shared::RwLockWriteGuard<'static, Bytes>);
+assert_not!(Send:
+    shared::MutexGuard<'static, u32>, shared::RwLockReadGuard<'static, u32>,
+    shared::RwLockWriteGuard<'static, u32>
+);
+assert_is!(Sync:
+    shared::MutexGuard<'static, u32>, shared::RwLockReadGuard<'static, u32>,
+    shared::RwLockWriteGuard<'static, u32>
+);
+assert_not!(Sync:
+    shared::MutexGuard<'static, Bytes>, shared::RwLockReadGuard<'static, Bytes>,
+    shared::RwLockWriteGuard<'static, Bytes>
+);
 assert_is!(Send: shared::Region<u32>, shared::Condvar);
 assert_is!(Sync: shared::Region<u32>, shared::Condvar);
 
 // Words, and types made of words, are any thread's.
-assert_is!(Send: raw::Mutex, raw::Mutex<Shared>, raw::LightMutex, raw::RwLock, raw::RwLock<Shared>, pi::RawMutex, pi::RawMutex<true>, asym::RawMutex, asym::RawRwLock);
-assert_is!(Sync: raw::Mutex, raw::Mutex<Shared>, raw::LightMutex, raw::RwLock, raw::RwLock<Shared>, pi::RawMutex, pi::RawMutex<true>, asym::RawMutex, asym::RawRwLock);
-assert_is!(Send: raw::Semaphore, raw::Permit<'static>, raw::Barrier, raw::Event, raw::Latch, raw::Once, raw::BarrierWaitResult);
-assert_is!(Sync: raw::Semaphore, raw::Permit<'static>, raw::Barrier, raw::Event, raw::Latch, raw::Once, raw::BarrierWaitResult);
-assert_is!(Send: sync::Condvar, raw::Condvar<raw::Plain, Private>, raw::Condvar<raw::Requeue, Shared>, raw::Condvar<raw::WakeOp, Private>);
-assert_is!(Sync: sync::Condvar, raw::Condvar<raw::Plain, Private>, raw::Condvar<raw::Requeue, Shared>, raw::Condvar<raw::WakeOp, Private>);
+assert_is!(Send:
+    raw::Mutex, raw::Mutex<Shared>, raw::LightMutex, raw::RwLock, raw::RwLock<Shared>,
+    pi::RawMutex, pi::RawMutex<true>, asym::RawMutex, asym::RawRwLock
+);
+assert_is!(Sync:
+    raw::Mutex, raw::Mutex<Shared>, raw::LightMutex, raw::RwLock, raw::RwLock<Shared>,
+    pi::RawMutex, pi::RawMutex<true>, asym::RawMutex, asym::RawRwLock
+);
+assert_is!(Send:
+    raw::Semaphore, raw::Permit<'static>, raw::Barrier, raw::Event, raw::Latch, raw::Once,
+    raw::BarrierWaitResult
+);
+assert_is!(Sync:
+    raw::Semaphore, raw::Permit<'static>, raw::Barrier, raw::Event, raw::Latch, raw::Once,
+    raw::BarrierWaitResult
+);
+assert_is!(Send:
+    sync::Condvar, raw::Condvar<raw::Plain, Private>, raw::Condvar<raw::Requeue, Shared>,
+    raw::Condvar<raw::WakeOp, Private>
+);
+assert_is!(Sync:
+    sync::Condvar, raw::Condvar<raw::Plain, Private>, raw::Condvar<raw::Requeue, Shared>,
+    raw::Condvar<raw::WakeOp, Private>
+);
 assert_is!(Send: sync::Poison<u32>, sync::Poison<NotSync>);
 assert_is!(Sync: sync::Poison<u32>);
 assert_not!(Send: sync::Poison<Neither>);

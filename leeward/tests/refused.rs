@@ -247,7 +247,8 @@ cases! {
             Rule::new(libc::SYS_openat, When::ArgumentHas(2, libc::O_DIRECTORY as u32), Action::Errno(libc::EACCES)),
         ];
         #[cfg(target_arch = "x86_64")]
-        rules.push(Rule::new(libc::SYS_open, When::ArgumentHas(1, libc::O_DIRECTORY as u32), Action::Errno(libc::EACCES)));
+        let directories = When::ArgumentHas(1, libc::O_DIRECTORY as u32);
+        rules.push(Rule::new(libc::SYS_open, directories, Action::Errno(libc::EACCES)));
         refuse(&rules);
         assert_eq!(fence::init(), Ok(Strategy::Signal));
         heavy_by(|| fence::counters().visits);

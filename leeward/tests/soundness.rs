@@ -154,8 +154,14 @@ type NotSend = std::rc::Rc<u32>;
 /// A type that is Sync and not Send.
 type Locked = std::sync::MutexGuard<'static, u32>;
 
-assert_not!(Send: Guard<'static>, Reader, qsbr::Reader, RcuCell<NotSend>, RcuCell<Locked>, RcuOption<NotSend>, Retired<NotSync>);
-assert_not!(Sync: Guard<'static>, Reader, qsbr::Reader, RcuCell<NotSync>, RcuCell<NotSend>, RcuCell<Locked>, RcuOption<NotSync>, Retired<NotSync>);
+assert_not!(Send:
+    Guard<'static>, Reader, qsbr::Reader, RcuCell<NotSend>, RcuCell<Locked>,
+    RcuOption<NotSend>, Retired<NotSync>
+);
+assert_not!(Sync:
+    Guard<'static>, Reader, qsbr::Reader, RcuCell<NotSync>, RcuCell<NotSend>, RcuCell<Locked>,
+    RcuOption<NotSync>, Retired<NotSync>
+);
 assert_is!(Send: RcuCell<u32>, RcuCell<NotSync>, RcuOption<String>, Retired<u32>, DetachedReader, Cookie, Global);
 assert_is!(Sync: RcuCell<u32>, RcuOption<String>, Retired<u32>, DetachedReader, Cookie);
 assert_is!(Unpin: Guard<'static>, Reader, RcuCell<u32>);

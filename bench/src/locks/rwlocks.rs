@@ -50,7 +50,8 @@ fn poisoned<G>(guard: Result<G, PoisonError<G>>) -> G {
 }
 
 guarded! {
-    [L: lock_api::RawRwLock + Send + Sync + 'static] lock_api::RwLock<L, u64> { lock_api::RwLock::new(0), read, write, plain }
+    [L: lock_api::RawRwLock + Send + Sync + 'static]
+        lock_api::RwLock<L, u64> { lock_api::RwLock::new(0), read, write, plain }
     [] parking_lot::RwLock<u64> { parking_lot::RwLock::new(0), read, write, plain }
     [] std::sync::RwLock<u64> { std::sync::RwLock::new(0), read, write, poisoned }
 }

@@ -66,7 +66,7 @@ pub trait Processors<H: Host> {
     /// memory is allocated or freed until [`unpin`](Self::unpin).
     fn pin(&self) -> u32;
 
-    /// Ends [`pin`](Self::pin).
+    /// Ends what [`pin`](Self::pin) began.
     fn unpin(&self);
 
     /// Makes a full memory barrier: all accesses before it come before all accesses after it.

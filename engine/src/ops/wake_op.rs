@@ -33,7 +33,7 @@ pub enum Comparison {
 /// An operation of WAKE_OP on the second word, and a condition on the word's old value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WakeOp {
-    /// The operation.
+    /// The operation on the word.
     pub arithmetic: Arithmetic,
     /// The operation's argument.
     pub argument: u32,

@@ -248,7 +248,8 @@ pub(super) fn await_holder(round: u32) {
     let me = thread::number();
     let in_order = HOLDERS.iter().cycle().skip(round as usize % PLACES).take(PLACES);
     // Relaxed: a guess, which the kernel looks at.
-    let other = |place: &&Place| !matches!(place.0.load(Ordering::Relaxed) & FUTEX_TID_MASK, owner if owner == 0 || owner == me);
+    let owner = |place: &&Place| place.0.load(Ordering::Relaxed) & FUTEX_TID_MASK;
+    let other = |place: &&Place| !matches!(owner(place), owner if owner == 0 || owner == me);
     for place in in_order.filter(other) {
         let word = core::ptr::from_ref(&place.0).addr();
         match if mutated!(holder_boost) { Err(libc::ENOSYS) } else { lock_place(word) } {

@@ -53,7 +53,9 @@ struct Learnt {
 
 std::thread_local! {
     /// What the calling thread learnt.
-    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { skip: 0, last: 0, spun: false, again: false, unmeasured: 0 }) };
+    static LEARNT: Cell<Learnt> = const {
+        Cell::new(Learnt { skip: 0, last: 0, spun: false, again: false, unmeasured: 0 })
+    };
 }
 
 /// The time until which the machine counts as busy, on the monotonic clock.

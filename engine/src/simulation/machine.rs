@@ -16,14 +16,14 @@ use crate::Space;
 pub enum Step {
     /// A processor's buffered store reaches memory.
     Commit {
-        /// The processor.
+        /// The processor's number.
         processor: u8,
         /// The place of the store in its buffer.
         index: u8,
     },
     /// A processor does the next thing of its handler, its switch or its thread.
     Go {
-        /// The processor.
+        /// The processor's number.
         processor: u8,
         /// The value that a load reads (0: the newest), or how a park ends.
         choice: u8,
@@ -37,26 +37,26 @@ pub enum Step {
     },
     /// The scheduler takes the processor from its thread and gives it to another, or to none.
     Switch {
-        /// The processor.
+        /// The processor's number.
         processor: u8,
         /// The next thread.
         to: Option<u8>,
     },
     /// A lazy processor is told that the mappings it still has loaded have changed.
     Shootdown {
-        /// The processor.
+        /// The processor's number.
         processor: u8,
     },
     /// A page is taken away until a thread asks for it.
     PageOut {
-        /// The space.
+        /// The space's number.
         space: u8,
-        /// The page.
+        /// The page's number.
         page: u8,
     },
     /// A signal comes for a thread.
     Signal {
-        /// The thread.
+        /// The thread's number.
         thread: u8,
     },
 }
@@ -183,7 +183,7 @@ pub(crate) struct Sent {
     pub(crate) kick: Kick,
 }
 
-/// A processor.
+/// A processor of the machine.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Processor {
     /// The thread that it runs.

@@ -42,9 +42,10 @@
 //! | [`Model::Sc`] | nothing |
 //! | [`Model::Tso`] | loads pass earlier stores: a first-in first-out buffer a processor (x86) |
 //! | [`Model::Pso`] | also stores pass stores to other words, unless they release |
-//! | [`Model::Weak`] | also loads pass loads: a load may read what a word held before, back to what a barrier or an acquire made the processor see; and a lock's acquisition orders no earlier access |
+//! | [`Model::Weak`] | loads pass loads: a load may read an older value, back to the last barrier or acquire |
 //!
-//! All are multi-copy atomic. Not covered: loads that are done after later stores (load buffering),
+//! In the weak model the acquisition of a lock orders no earlier access. All are multi-copy atomic.
+//! Not covered: loads that are done after later stores (load buffering),
 //! stores that reach other processors at different times (POWER), more than one outstanding access
 //! a word out of order. Buffers belong to processors, not to threads: a context switch leaves them
 //! as they are.

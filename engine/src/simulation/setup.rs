@@ -16,7 +16,7 @@ use crate::{Heap, Memory};
 /// documentation](super).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Model {
-    /// Sequentially consistent.
+    /// Sequentially consistent: nothing passes.
     Sc,
     /// Total store order: store buffers, as on x86.
     Tso,
@@ -143,7 +143,7 @@ pub struct Setup {
     pub cuts: Vec<Cut>,
     /// The pages of each space, from address 0 on; `None`: nothing is mapped.
     pub spaces: Vec<Vec<Option<Page>>>,
-    /// The threads.
+    /// The threads' programs.
     pub threads: Vec<Spawn>,
     /// The most context switches where all schedules are tried.
     pub switches: u8,

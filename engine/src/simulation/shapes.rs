@@ -90,7 +90,7 @@ pub enum Situation {
 }
 
 impl Situation {
-    /// All situations.
+    /// The list of all situations.
     pub const ALL: [Situation; 7] = [
         Situation::Running,
         Situation::Leaving,

@@ -3,7 +3,7 @@
 //!
 //! | lock | common path, free | rare path, pays |
 //! |---|---|---|
-//! | [`RwLock`] | reading: a store into the thread's own slot | a writer: a heavy fence, a look at every thread's slots |
+//! | [`RwLock`] | reading: a store into the thread's own slot | a writer: a heavy fence, a scan of all slots |
 //! | [`Mutex`] | locking by the thread that nearly always does | another thread: a heavy fence, a wait for the owner |
 //!
 //! Take them where the rare path is rare: a heavy fence interrupts the processors that run the

@@ -73,7 +73,7 @@ impl RawMutex {
         }
     }
 
-    /// Locks it.
+    /// Locks the mutex.
     ///
     /// # Aborts
     /// Ends the process if the calling thread holds it as its owner: it would wait for itself.
@@ -234,7 +234,7 @@ impl RawMutex {
         self.last.store(me, Ordering::Relaxed);
     }
 
-    /// Unlocks it.
+    /// Unlocks the mutex.
     ///
     /// # Safety
     /// The calling thread holds it, and gives it up by this call.

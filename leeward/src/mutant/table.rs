@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `loom` | a model of the crate's own code under loom, by its path, fails | `ci/model` |
 //! | `sanitizer` | ThreadSanitizer reports a race in the test program | `ci/sanitize` |
-//! | `model`, `robust_model` | the explicit-state model of the algorithm without it is violated, as the test asserts | `ci/test` |
+//! | `model`, `robust_model` | the test asserts that the model of the algorithm without it is violated | `ci/test` |
 //! | a test program | the test fails or hangs, on each run and every processor | `ci/mutants` |
 //!
 //! The scripts read this file as text: a line an entry.

@@ -42,7 +42,7 @@ pub unsafe trait Lock<F: Futex> {
     /// Locks it, waiting as long as that takes.
     fn lock(&self);
 
-    /// Unlocks it.
+    /// Unlocks the lock.
     ///
     /// # Safety
     /// The caller holds the lock.

@@ -22,7 +22,7 @@
 //! | the lock was | its owner | the next locker gets |
 //! |---|---|---|
 //! | usable | unlocked it | `Ok` |
-//! | usable, or being repaired | died (was killed, exited, or called `execve`) | [`LockError::OwnerDied`] and the lock |
+//! | usable, or being repaired | died: was killed, exited, called `execve` | [`LockError::OwnerDied`] and the lock |
 //! | given with `OwnerDied` | marked it consistent and unlocked | `Ok` |
 //! | given with `OwnerDied` | unlocked it | [`LockError::NotRecoverable`], for ever |
 //!

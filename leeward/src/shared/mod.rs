@@ -23,7 +23,7 @@
 //! | [`Event`] | 4 | set, contended mark, how often; new: clear |
 //! | [`Latch`] | 4 | count and contended mark; new: open |
 //! | [`Once`] | 4 | 0 new; 1, 2 running; 3 done; 4 new and awaited |
-//! | [`Condvar`] | 32 on 64-bit systems | inner lock, sequence, two counts in 64 bits, a pointer and a word that stay 0 |
+//! | [`Condvar`] | 32 on 64-bit systems | inner lock, sequence, two counts in 64 bits, pointer and word of 0 |
 //!
 //! # Cost
 //! Each type costs what it costs in one process ([`sync`](crate::sync), [`raw`](crate::raw)). Only

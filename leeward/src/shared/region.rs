@@ -28,7 +28,7 @@ const VALUE: usize = 64;
 struct Header {
     /// `MAGIC`; written first.
     magic: AtomicU32,
-    /// `LAYOUT`.
+    /// The value of `LAYOUT`.
     layout: AtomicU32,
     /// The version that the user gave.
     version: AtomicU32,

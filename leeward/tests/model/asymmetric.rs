@@ -246,7 +246,7 @@ impl Setup {
         }
     }
 
-    /// Writes `drain::sleep`.
+    /// Writes down `drain::sleep`.
     fn sleep_until_left(&self, a: &mut Asm, lock: u8, slots: &[u8]) {
         let nothing = a.label();
         a.set(ANY, Imm(0));

@@ -96,5 +96,5 @@ pub(crate) fn start(work: fn()) -> bool {
     std::thread::Builder::new().name("leeward-rcu".into()).spawn(work).is_ok()
 }
 
-/// Writes nothing.
+/// Writes nothing: there is no standard error.
 pub(crate) fn print_error(_: core::fmt::Arguments<'_>) {}

@@ -33,7 +33,9 @@ const PROCESS_SHIFT: u32 = 32;
 const NEVER: u32 = u32::MAX;
 
 std::thread_local! {
-    static KNOWN: Cell<Current> = const { Cell::new(Current { who: (NEVER as u64) << PROCESS_SHIFT, list: List::NONE }) };
+    static KNOWN: Cell<Current> = const {
+        Cell::new(Current { who: (NEVER as u64) << PROCESS_SHIFT, list: List::NONE })
+    };
 }
 
 /// Returns the calling thread.
