@@ -6,7 +6,7 @@ use leeward_engine::Engine;
 use leeward_engine::parking::{ParkingLot, Process};
 
 use super::Embedding;
-use crate::process::fork::{self, Hook, Mend};
+use crate::process::fork::{self, Hook, Watched};
 
 /// This process's parking lot as a place to sleep: `Hosted<Parking>`.
 ///
@@ -93,7 +93,7 @@ struct InChild(Hook);
 
 static IN_CHILD: InChild = InChild(Hook::new());
 
-impl Mend for InChild {
+impl Watched for InChild {
     fn hook(&self) -> &Hook {
         &self.0
     }

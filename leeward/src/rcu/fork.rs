@@ -18,7 +18,7 @@
 use super::backing::{Backing, State};
 use crate::atomic::Ordering;
 use crate::fence::Pair;
-use crate::process::fork::{self, Hook, Mend};
+use crate::process::fork::{self, Hook, Watched};
 
 /// A task that needs the domain's type, which its state does not know.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl State {
     }
 }
 
-impl Mend for State {
+impl Watched for State {
     fn hook(&self) -> &Hook {
         &self.fork.hook
     }

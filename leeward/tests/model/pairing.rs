@@ -87,7 +87,7 @@ fn smallest_sizes() {
 /// An acquire load in the reader repairs advancing before the heavy fence, with a release store, or
 /// a fence before a relaxed one, in the writer: both halves are needed.
 #[test]
-fn the_other_cure_of_an_early_advance() {
+fn the_other_fix_of_an_early_advance() {
     let setup = Setup::new(&[reader(2), updater(2)]).named("advance first").without(&[GlobalBeforeHeavy]);
     breaks(&setup.clone().without(&[GlobalAcquire]), FROM_PSO, UAF);
     breaks(&setup.clone().without(&[GlobalRelease, GlobalFence]), ONLY_WEAK, UAF);
@@ -98,7 +98,7 @@ fn the_other_cure_of_an_early_advance() {
 
 /// A second heavy fence after the scan repairs relaxed slot stores (the older way).
 #[test]
-fn the_other_cure_of_relaxed_slots() {
+fn the_other_fix_of_relaxed_slots() {
     let mut setup = Setup::new(&[reader(2), updater(2)]).named("relaxed slots");
     breaks(&setup.clone().without(&[EnterRelaxed, LeaveRelaxed]), ONLY_WEAK, UAF);
     setup.payload = true;

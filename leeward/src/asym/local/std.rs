@@ -11,7 +11,7 @@ use core::ptr;
 
 use super::slots::{Block, Left};
 use crate::mutant::{check, mutated};
-use crate::process::fork::{self, Hook, Mend};
+use crate::process::fork::{self, Hook, Watched};
 use crate::process::thread;
 use crate::registry::Registry;
 
@@ -37,7 +37,7 @@ struct SlotsInChild(Hook);
 
 static SLOTS_IN_CHILD: SlotsInChild = SlotsInChild(Hook::new());
 
-impl Mend for SlotsInChild {
+impl Watched for SlotsInChild {
     fn hook(&self) -> &Hook {
         &self.0
     }

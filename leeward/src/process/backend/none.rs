@@ -4,7 +4,7 @@
 /// The registry of what the child of a fork has to repair: no process forks here.
 pub(crate) mod fork {
     /// State that the child of a fork would repair.
-    pub(crate) trait Mend: Sync + Sized + 'static {
+    pub(crate) trait Watched: Sync + Sized + 'static {
         /// Returns the item's link.
         fn hook(&self) -> &Hook;
         /// Runs in the parent, before the fork.
@@ -37,12 +37,12 @@ pub(crate) mod fork {
     }
 
     /// Returns true: there are no forks to miss.
-    pub(crate) fn is_watched<T: Mend>(_: &'static T) -> bool {
+    pub(crate) fn is_watched<T: Watched>(_: &'static T) -> bool {
         true
     }
 
     /// Does nothing: there will be no children to repair the item in.
-    pub(crate) fn watch<T: Mend>(item: &'static T) {
+    pub(crate) fn watch<T: Watched>(item: &'static T) {
         // Never true. So the item's functions are compiled, and checked, on every system.
         if generation() != 0 {
             let _ = item.hook();

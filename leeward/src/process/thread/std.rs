@@ -13,7 +13,7 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::super::fork::{self, Hook, Mend};
+use super::super::fork::{self, Hook, Watched};
 use super::super::thread_number;
 use super::{ENDED, FIRST};
 
@@ -73,7 +73,7 @@ struct Kept(Hook);
 
 static KEPT: Kept = Kept(Hook::new());
 
-impl Mend for Kept {
+impl Watched for Kept {
     fn hook(&self) -> &Hook {
         &self.0
     }

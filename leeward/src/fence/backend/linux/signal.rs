@@ -34,7 +34,7 @@ use super::visit;
 use crate::atomic::{Ordering, fence};
 use crate::futex::{self, Private, Timeout};
 use crate::mutant::{mutated, step};
-use crate::process::fork::{self, Hook, Mend};
+use crate::process::fork::{self, Hook, Watched};
 use crate::raw::Mutex;
 
 /// The number of threads that are interrupted at a time, and of places in `AWAITED` and `ANSWERED`.
@@ -62,7 +62,7 @@ struct LockInChild(Hook);
 
 static LOCK_IN_CHILD: LockInChild = LockInChild(Hook::new());
 
-impl Mend for LockInChild {
+impl Watched for LockInChild {
     fn hook(&self) -> &Hook {
         &self.0
     }

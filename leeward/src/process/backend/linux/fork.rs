@@ -3,7 +3,7 @@
 //!
 //! The child has one thread, and a copy of all memory as the other threads had it at some
 //! instruction. What those threads held, counted or were about to wake is not there. A part of this
-//! library that keeps such state implements [`Mend`] and calls [`watch`] before it changes any of
+//! library that keeps such state implements [`Watched`] and calls [`watch`] before it changes any of
 //! it; a handler (`pthread_atfork`) then calls the part around each fork.
 //!
 //! A fork may come at any instruction of the registration itself, so that takes no lock: items are
@@ -23,7 +23,7 @@ use crate::mutant::mutated;
 /// State that a child finds as other threads left it, and has to repair. All functions but
 /// `thread_ends` run on the thread that forks; none may fork, and they wait only where they say for
 /// how long.
-pub(crate) trait Mend: Sync + Sized + 'static {
+pub(crate) trait Watched: Sync + Sized + 'static {
     /// Returns the item's link, which is a part of the item.
     fn hook(&self) -> &Hook;
 
@@ -45,7 +45,7 @@ pub(crate) trait Mend: Sync + Sized + 'static {
     fn thread_ends(&'static self) {}
 }
 
-/// The event that an item is told of: which function of [`Mend`] runs.
+/// The event that an item is told of: which function of [`Watched`] runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Event {
     Before,
@@ -89,7 +89,7 @@ impl Hook {
 }
 
 /// Passes an event to an item of type `T`.
-fn pass<T: Mend>(item: *const (), event: Event) {
+fn pass<T: Watched>(item: *const (), event: Event) {
     // SAFETY: `watch::<T>` stored this function together with a `&'static T`.
     let item: &'static T = unsafe { &*item.cast::<T>() };
     match event {
@@ -118,7 +118,7 @@ pub(crate) fn generation() -> u64 {
 
 /// Returns true if `item` is told of forks.
 #[inline]
-pub(crate) fn is_watched<T: Mend>(item: &'static T) -> bool {
+pub(crate) fn is_watched<T: Watched>(item: &'static T) -> bool {
     // Acquire: partner of the release in `list`: the handler is installed.
     item.hook().is_listed.load(Ordering::Acquire) != 0
 }
@@ -127,7 +127,7 @@ pub(crate) fn is_watched<T: Mend>(item: &'static T) -> bool {
 /// state first changes. Lock-free, and async-signal-safe except for the first call of the process,
 /// which may allocate.
 #[inline]
-pub(crate) fn watch<T: Mend>(item: &'static T) {
+pub(crate) fn watch<T: Watched>(item: &'static T) {
     if !is_watched(item) {
         // Relaxed, both: ordered by the exchange that lists the hook. All threads store the same.
         item.hook().item.store(core::ptr::from_ref(item).cast_mut().cast(), Ordering::Relaxed);

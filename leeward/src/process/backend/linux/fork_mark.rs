@@ -9,7 +9,7 @@
 //! variable's waiters have their mutex.
 
 use super::Errno;
-use super::fork::{self, Hook, Mend};
+use super::fork::{self, Hook, Watched};
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// The number of a process in which [`now`] was not called yet.
@@ -97,7 +97,7 @@ struct Mark(Hook);
 
 static MARK: Mark = Mark(Hook::new());
 
-impl Mend for Mark {
+impl Watched for Mark {
     fn hook(&self) -> &Hook {
         &self.0
     }
