@@ -39,6 +39,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Returns the bit that a key's waiters set in the filter of their bucket.
+    #[inline]
     pub(crate) fn filter_bit(&self, key: &Key) -> u32 {
         lock_word::filter_bit(key.hash(self.seed))
     }
