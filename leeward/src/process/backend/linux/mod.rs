@@ -30,7 +30,8 @@ pub(crate) fn control_block() -> u64 {
 }
 
 /// Returns true if there is a thread of that number, in any process; also where that cannot be
-/// found out. errno is left as it was.
+/// found out. errno is left as it was. For robust locks, which are of 64-bit systems.
+#[cfg(target_pointer_width = "64")]
 pub(crate) fn is_a_thread(number: u32) -> bool {
     let Some(thread) = i32::try_from(number).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     let errno = Errno::save();
