@@ -10,16 +10,14 @@
 //! 2. **One `Engine` in the kernel**, made at boot (`main`). `Memory` is your allocator; later
 //!    on it may answer that there is no memory.
 //! 3. **A `Host` for the calling thread** (`Thread`): in a kernel often a type without fields that
-//!    asks for `current`.
-//!    | method | in a kernel |
-//!    |---|---|
-//!    | `load`, `compare_exchange` | user accesses with an exception-table entry and page faults off; never sleep |
-//!    | `fault_in` | fault the page in, as a user access would; sleeps |
-//!    | `read` | `copy_from_user` |
-//!    | `resolve_shared` | look up the mapping: anonymous, or object and offset |
-//!    | `task`, `park`, `unpark` | a counted reference to the thread; "sleep unless woken"; "make runnable" |
-//!    | `preempt_off`, `preempt_on` | preemption off and on; interrupts too, if you wake from handlers |
-//!    | `spin` | `cpu_relax` (here it lets others run, as the lock's holder may have lost its processor) |
+//!    asks for `current`. | method | in a kernel | |---|---| | `load`, `compare_exchange` | user
+//!    accesses with an exception-table entry and page faults off; never sleep | | `fault_in` |
+//!    fault the page in, as a user access would; sleeps | | `read` | `copy_from_user` | |
+//!    `resolve_shared` | look up the mapping: anonymous, or object and offset | | `task`, `park`,
+//!    `unpark` | a counted reference to the thread; "sleep unless woken"; "make runnable" | |
+//!    `preempt_off`, `preempt_on` | preemption off and on; interrupts too, if you wake from
+//!    handlers | | `spin` | `cpu_relax` (here it lets others run, as the lock's holder may have
+//!    lost its processor) |
 //! 4. **One line in the system call table**:
 //!    `engine.syscall(&host, &Numbers::..., number, arguments)` (`Thread::call`). On `EINTR` your
 //!    signal code returns or restarts.
@@ -228,7 +226,7 @@ impl Host for Thread {
     /// lock's holder runs. Here the holder is a thread of a process and may have lost its
     /// processor. Do not copy that where threads may run in real time: the yield of a real-time
     /// thread lets no ordinary thread run, and if an ordinary thread is the holder, the real-time
-    /// thread spins for ever. `parking::spin` shows what to do instead.
+    /// thread spins forever. `parking::spin` shows what to do instead.
     fn spin(&self, _: u32) {
         thread::yield_now();
     }

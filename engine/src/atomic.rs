@@ -130,7 +130,7 @@ impl Drop for Tracked {
     }
 }
 
-/// The threads that found a lock taken, queued in a model: loom would explore for ever how several
+/// The threads that found a lock taken, queued in a model: loom would explore forever how several
 /// of them spin. Otherwise it is nothing, and they spin.
 #[cfg(not(leeward_loom))]
 pub(crate) struct LockQueue;

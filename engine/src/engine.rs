@@ -23,7 +23,7 @@ pub const MOST_NODES: usize = 64;
 /// ```
 /// use leeward_engine::{Config, Engine, Heap, NoEngine, parking::Process};
 ///
-/// // In earnest: a number from the system's random source.
+/// // In production: a number from the system's random source.
 /// let seed = 0x1f3a_55e0_9c27_d481;
 /// // A machine of 8 processors in 2 nodes, with 2,048 buckets at each.
 /// let config = Config { nodes: 2, ..Config::for_processors(8, seed) };
@@ -130,7 +130,7 @@ impl core::error::Error for NoEngine {}
 /// nothing. A wake that finds no waiter takes no lock ([`wake`](Self::wake)).
 ///
 /// # Signals
-/// The host decides which operations a handler of a signal may call: a handler may meet a bucket's
+/// The host decides which operations a signal handler may call: a handler may meet a bucket's
 /// lock that its own thread holds. [`Host::preempt_off`] and [`Host::defer_wake`] say what a host
 /// can do about that.
 ///

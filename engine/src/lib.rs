@@ -36,7 +36,7 @@
 //! |  | `task`, `park`, `unpark` | private futexes, without time |
 //! | 2 | `now` | deadlines |
 //! | 3 | `spin` | a lock whose holder lost its processor is not spun for in vain |
-//! | 4 | `preempt_off`, `preempt_on`; signals blocked between them, or `defer_wake` | handlers of signals that wake |
+//! | 4 | `preempt_off`, `preempt_on`; signals blocked between them, or `defer_wake` | signal handlers that wake |
 //! | 5 | `resolve_shared` | futexes that processes share |
 //! | 6 | `priority` | real-time threads are woken first |
 //! | 7 | `unpark_all`, `fetch_op` | wakes of many by fewer calls; WAKE_OP in one instruction |

@@ -245,7 +245,7 @@ impl Run {
                 // SAFETY: a thread of ours, which is there until `end`.
                 unsafe { libc::syscall(libc::SYS_tgkill, process, worker.number, libc::SIGUSR1) };
             }
-            assert!(start.elapsed() < Duration::from_secs(20), "{}", self.see("threads sleep for ever"));
+            assert!(start.elapsed() < Duration::from_secs(20), "{}", self.see("threads sleep forever"));
             std::thread::sleep(Duration::from_millis(1));
         }
     }

@@ -1,4 +1,4 @@
-//! Handlers of signals that come at any instruction of a wait or a wake, and change the word, or
+//! Signal handlers that come at any instruction of a wait or a wake, and change the word, or
 //! wake.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]

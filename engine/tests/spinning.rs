@@ -1,5 +1,5 @@
 //! Threads that spin before they sleep: one that is woken while it spins sees it by its flag, and
-//! is not unparked. And threads on which a handler of a signal ran before they slept, which compare
+//! is not unparked. And threads on which a signal handler ran before they slept, which compare
 //! their words again.
 
 #![allow(missing_docs)]
@@ -90,7 +90,7 @@ fn of_several_words_one_is_woken() {
     assert_eq!(engine.stats(&host).waiters, 0);
 }
 
-/// Runs a wait in whose first sleep a handler of a signal runs, after which the host asks for the
+/// Runs a wait in whose first sleep a signal handler runs, after which the host asks for the
 /// word to be compared again; returns how it ended.
 fn interrupted(handler: impl Fn(&Engine<Paged>, &Paged) + 'static) -> (Rc<Engine<Paged>>, Paged) {
     let (engine, host) = case(false, handler);

@@ -85,7 +85,7 @@ fn waiting(count: usize) -> Vec<Waiting> {
 }
 
 fn wait_any() {
-    // SAFETY: the words live for ever.
+    // SAFETY: the words live forever.
     let (engine, process) = unsafe { lot().parts() };
     let word = Word::private(WORDS[0].as_ptr().expose_provenance() as u64);
     let mut entries: Box<[_]> = (0..MOST_WORDS).map(|_| WaitEntry::new(word, 0)).collect();

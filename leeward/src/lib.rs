@@ -1,8 +1,8 @@
 //! **Synchronization for Linux that moves its cost off the common path**: asymmetric fences and
-//! userspace RCU, and locks on futexes. A reader, the owner of a biased lock and the unlock of a
-//! light one execute no fence and no locked instruction; the rare writer, waiter or dying thread
-//! pays. For those who write databases, proxies, DNS servers, allocators, language runtimes and
-//! kernels, in Rust.
+//! userspace RCU, and locks on futexes. An RCU reader, a reader or usual owner of an asymmetric
+//! lock, and the unlock of a `LightMutex` execute no fence and no locked instruction; the rare
+//! writer, waiter or dying thread pays. For those who write databases, proxies, DNS servers,
+//! allocators, language runtimes and kernels, in Rust.
 //!
 //! ```
 //! use leeward::rcu::{self, RcuCell};
@@ -20,14 +20,15 @@
 //! assert_eq!(*old, "listen 81");
 //! ```
 //!
-//! The same behind a lock, for which only the `use` line changes:
+//! The same cheap reads behind the interface of std's and parking_lot's locks; only the `use` line
+//! changes:
 //!
 //! ```
 //! use leeward::asym::RwLock;
 //!
 //! static LIMIT: RwLock<u32> = RwLock::new(10);
 //!
-//! // A store into a slot of this thread; readers share no cache line.
+//! // After the first: a store into a slot of this thread; readers share no cache line.
 //! assert_eq!(*LIMIT.read(), 10);
 //! // A heavy fence, and a look at every thread's slots.
 //! *LIMIT.write() = 20;
@@ -39,7 +40,7 @@
 //! | you have | use |
 //! |---|---|
 //! | read-mostly data, any threads | [`rcu::read()`](rcu::read) and [`RcuCell`](rcu::RcuCell) |
-//! | an event loop that can say "I hold nothing" once a turn | [`rcu::qsbr::Reader`] |
+//! | an event loop that can say "I hold nothing" in each iteration | [`rcu::qsbr::Reader`] |
 //! | no thread-local storage, or the last nanosecond | [`rcu::Reader`] |
 //! | several sets of data whose readers should not wait for each other | [`rcu_domain!`] |
 //! | an `RwLock` that is nearly always read | [`asym::RwLock`] |
@@ -53,24 +54,25 @@
 //! | a lock of your own to write | [`fence`], [`futex`], and [`raw`] for the locks without data |
 //!
 //! # Who pays
-//! | module | common path, free | rare path, pays |
+//! | module | common path | rare path, pays |
 //! |---|---|---|
-//! | [`fence`] | a reader's barrier | one `membarrier` by the writer |
-//! | [`rcu`] | a read section | a grace period |
-//! | [`asym`] | reading under a lock; a mutex that one thread takes nearly always | a heavy fence |
-//! | [`robust`] | taking a lock that survives its owner | the walk when a thread dies |
-//! | [`sync`] | an uncontended lock | a futex sleep |
-//! | [`shared`] | an uncontended lock that processes share | a futex sleep, with a look-up |
+//! | [`fence`] | a reader's barrier: no instruction | one `membarrier` by the writer |
+//! | [`rcu`] | a read section: two stores | a grace period |
+//! | [`asym`] | reading, or the usual owner's locking: stores | a heavy fence |
+//! | [`sync`] | a compare-exchange each way | a futex sleep |
+//! | [`shared`] | a compare-exchange each way | a futex sleep, with a look-up |
+//! | [`robust`] | a compare-exchange each way, no system call | the walk when a thread dies |
 //!
-//! A heavy fence is one `membarrier` call: some microseconds on bare processors, hundreds of
-//! microseconds to milliseconds on virtual machines whose interrupts are slow. Each interrupts the
-//! process's running threads once. `leeward doctor` measures it.
+//! A heavy fence is one `membarrier` call: about a microsecond to a few on bare processors,
+//! hundreds of microseconds to milliseconds on virtual machines whose interrupts are slow. Each
+//! interrupts the process's running threads once. `leeward doctor` measures it.
 //!
 //! # Features
 //! - `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`],
 //!   stall reports on standard error. Without it the crate is `no_std` with `alloc`: handles
 //!   ([`rcu::Reader`], [`rcu::qsbr::Reader`]), cells, grace periods and polling, with callbacks run
-//!   by `barrier` and at the limit.
+//!   by `barrier` and at the limit; no [`asym`], no [`sync::Condvar`], and no timed calls of
+//!   [`sync`]'s mutexes and `RwLock`.
 //! - `engine`: `futex::Hosted`, the locks on `leeward-engine` instead of the kernel's futexes, and
 //!   (with `std`) `futex::Parking`, which is that engine on this process's own threads.
 //! - `lock_api_05`: the raw locks implement the traits of lock_api 0.5 as well as those of 0.4.
@@ -84,8 +86,8 @@
 //! # What it does not do
 //! - A reader that never leaves its section stalls grace periods, as in every RCU; the stall is
 //!   reported with its thread.
-//! - `LightMutex`, `asym` locks and `rcu` are for reads or owners that are much more frequent than
-//!   writes.
+//! - `asym` locks and `rcu` are for data that is read, or owned by one thread, far more often than
+//!   it is written; `LightMutex` is for locks that are seldom contended.
 //! - Locks of `sync` do not poison; [`Poison<T>`](sync::Poison) marks data that a panic may have
 //!   left half-changed.
 //! - The memory models cover x86, Arm and RISC-V. POWER, which is not multi-copy atomic, is
@@ -93,11 +95,13 @@
 //!
 //! # Platforms
 //! Linux on x86-64 is what all checks run on; aarch64 and powerpc64le run the tests under qemu.
-//! Other systems compile, with full fences on both sides. Without a call, Linux serves so:
+//! Other systems compile, with full fences on both sides; [`pi`] and [`shared`] are on Linux only,
+//! [`robust`] on 64-bit Linux. Where the kernel or a sandbox lacks a call, this happens instead:
 //!
 //! | call | since Linux | without it |
 //! |---|---|---|
-//! | `membarrier` private expedited | 4.14 | signals to the threads, or a visit to every processor |
+//! | `membarrier` private expedited | 4.14 | `membarrier` global (4.3), in milliseconds; else |
+//! | | | a signal to each thread, or a visit to every processor |
 //! | `membarrier` global expedited | 4.16 | `robust::LightMutex` unlocks as `robust::Mutex` does |
 //! | `futex_waitv` | 5.16 | `wait_any` naps, and rechecks all words after 50 µs to 1.5 ms |
 //! | `FUTEX_LOCK_PI2` | 5.14 | time limits of `pi::Mutex` move when the clock is set |

@@ -22,7 +22,7 @@ use lock_api::RawMutex;
 type Mutex<F, T> = lock_api::Mutex<raw::Mutex<F>, T>;
 
 /// Threads give and take tokens, each with one notification: each token must be taken, or a thread
-/// sleeps for ever.
+/// sleeps forever.
 fn tokens<S: Scheme, F: Futex, R: RawMutex + Lock<F> + Sync>(held: bool)
 where
     R::GuardMarker: Sync,

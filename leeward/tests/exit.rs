@@ -32,7 +32,7 @@ impl Drop for Canary {
     }
 }
 
-/// Leaks a guard of a cell that lives for ever, and so the reference too.
+/// Leaks a guard of a cell that lives forever, and so the reference too.
 fn leak_a_reference<D: Domain>(cell: &'static RcuCell<Canary, D>) -> &'static Canary {
     let guard: &'static Guard<'static, D> = Box::leak(Box::new(D::read()));
     cell.load(guard)

@@ -226,7 +226,7 @@ fn who_asked_and_is_not_there() {
                 unsafe { NOBODY_COMES.unlock() };
                 assert!(NOBODY_COMES.try_lock(), "the request has not expired");
             }
-            // The other thread does not wait for ever.
+            // The other thread does not wait forever.
             3 => {
                 let deadline = timeout.deadline().expect("it sleeps for as long as nobody comes");
                 assert!(deadline.since_beginning() <= NOW.get());

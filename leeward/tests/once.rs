@@ -43,7 +43,7 @@ fn lazy_locks() {
     assert!(panic_of(|| _ = *poisoned).contains("poisoned"));
 }
 
-/// The error of an initialiser that asks for the value that it makes. It used to wait for ever.
+/// The error of an initialiser that asks for the value that it makes. It used to wait forever.
 #[cfg(all(target_os = "linux", not(leeward_symmetric)))]
 mod itself {
     use super::*;
@@ -52,7 +52,7 @@ mod itself {
 
     use leeward::sync::Once;
 
-    const SENTENCE: &str = "asks for it again: it would wait for itself for ever";
+    const SENTENCE: &str = "asks for it again: it would wait for itself forever";
 
     #[test]
     fn a_once_within_itself() {

@@ -194,7 +194,7 @@ fn unknown_lists() {
         let place = shared_memory(4096) as usize + 64;
         // SAFETY: within the page: `prev`, and the kernel's three words.
         unsafe { (place as *mut [usize; 4]).write(links(place + 8)) };
-        // SAFETY: stays for ever.
+        // SAFETY: stays forever.
         assert_eq!(unsafe { libc::syscall(libc::SYS_set_robust_list, place + 8, 24) }, 0);
     }
     let offset = |offset: isize| offset as usize;

@@ -74,7 +74,7 @@ enum Verdict {
     TwoOwners,
     TwoLists,
     NobodyWasTold,
-    /// The lock is held by a dead thread, or a thread sleeps for ever.
+    /// The lock is held by a dead thread, or a thread sleeps forever.
     Lost,
 }
 

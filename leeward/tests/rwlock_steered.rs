@@ -144,7 +144,7 @@ fn kept_for_a_writer(lock: &'static RwLock<Steered>, meanwhile: impl FnOnce() + 
 /// Makes the next sleep that of a reader, which waits for a writer that does not come.
 fn nobody_comes_for_a_millisecond() {
     sleeps([Box::new(|| {
-        assert_eq!(UNTIL.get(), Some(Deadline::at(Duration::from_millis(1))), "the reader would wait for ever");
+        assert_eq!(UNTIL.get(), Some(Deadline::at(Duration::from_millis(1))), "the reader would wait forever");
         Wait::TimedOut
     })]);
 }

@@ -25,11 +25,11 @@ macro_rules! domain {
 }
 
 const SYNCHRONIZE_INSIDE: &str =
-    "leeward: synchronize() called inside a read section of the same domain: it would wait for itself for ever";
+    "leeward: synchronize() called inside a read section of the same domain: it would wait for itself forever";
 const BARRIER_INSIDE: &str =
-    "leeward: barrier() called inside a read section of the same domain: it would wait for itself for ever";
+    "leeward: barrier() called inside a read section of the same domain: it would wait for itself forever";
 const BARRIER_IN_CALLBACK: &str =
-    "leeward: barrier() called inside a callback of the same domain: it would wait for itself for ever";
+    "leeward: barrier() called inside a callback of the same domain: it would wait for itself forever";
 const QUIESCENT_INSIDE: &str =
     "leeward: quiescent() called while the thread is inside a read section of the same domain";
 

@@ -28,7 +28,7 @@ impl<T> Mapped<T> {
 }
 
 impl<T: 'static> Mapped<T> {
-    /// Returns the value for ever: the memory is never unmapped.
+    /// Returns the value forever: the memory is never unmapped.
     pub fn forever(self) -> &'static T {
         let place = std::mem::ManuallyDrop::new(self).0;
         // SAFETY: the memory is mapped, and a `T` by the promise of `zeroed`.

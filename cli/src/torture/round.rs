@@ -176,7 +176,7 @@ fn check<D: Flavour>() {
     (0..ROOTS).all(|root| fixture.check(fixture.look(root)));
 }
 
-/// Checks that a leaked guard keeps what it protects for ever, also after its thread's exit: a
+/// Checks that a leaked guard keeps what it protects forever, also after its thread's exit: a
 /// reference may be anywhere.
 pub fn leak_a_guard() {
     Leak::set_stall_limit(None, None);

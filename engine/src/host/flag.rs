@@ -40,7 +40,7 @@ impl Flag {
     /// # Signals
     ///
     /// A spin is time that passes between the engine's comparison of the word and the sleep. Where
-    /// handlers of signals run on the thread itself, one may run meanwhile and change the word:
+    /// signal handlers run on the thread itself, one may run meanwhile and change the word:
     /// after a spin in vain such a host answers [`ParkEnd::Recheck`](crate::ParkEnd::Recheck) and
     /// sleeps the next time (see [`Host::park`](crate::Host::park), "Signals").
     ///

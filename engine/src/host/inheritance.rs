@@ -65,7 +65,7 @@ pub trait Inheritance<H: Host> {
     /// may run on for a while (it unwinds, frees its memory, leaves the scheduler). From then on,
     /// until its number is free and given to another thread, the answer is [`Owner::Nobody`]. If
     /// the answer were that it is an owner, a thread that wants a lock whose word still names it
-    /// would queue to a thread that hands nothing over any more, and sleep for ever. A host notes
+    /// would queue to a thread that hands nothing over any more, and sleep forever. A host notes
     /// which threads have exited with the thread and not with the number, since the number may be
     /// another thread's when it is asked for next.
     fn find(&self, number: u32) -> Owner;

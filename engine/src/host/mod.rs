@@ -68,7 +68,7 @@ pub enum ParkEnd {
     TimedOut,
     /// A signal is to be handled, or the thread is to exit.
     Interrupted,
-    /// The thread is awake, and a handler of a signal may have run on it since [`Host::task`] was
+    /// The thread is awake, and a signal handler may have run on it since [`Host::task`] was
     /// called for it, or since the last such end. The engine compares the word again before the
     /// thread parks again (see [`Host::park`], "Signals").
     Recheck,
@@ -403,20 +403,21 @@ pub trait Host: Sized {
     /// Lets some time pass, because a bucket's lock was found taken; `tries` says how often in a
     /// row. Preemption is off, and another lock may be held: a kernel does nothing but pause. Where
     /// [`preempt_off`](Self::preempt_off) turns nothing off, as for the threads of a process, the
-    /// lock's holder may have lost its processor: give the own one away after some tries. Must not
-    /// call the engine. (Also called, with no lock held, where other threads keep changing a word.)
+    /// lock's holder may have lost its processor: give this thread's away after some tries. Must
+    /// not call the engine. (Also called, with no lock held, where other threads keep changing a
+    /// word.)
     ///
     /// # Real-time threads
     /// A yield is a trap where threads have priorities. The yield of a real-time thread lets no
     /// thread of a lower priority run. If that thread is the lock's holder, and was preempted on
     /// the same processor, the real-time thread spins until the system stops it (Linux: after 950
-    /// ms of each second), or for ever. Such a thread has to sleep after some tries: best until the
+    /// ms of each second), or forever. Such a thread has to sleep after some tries: best until the
     /// holder, to which its priority is lent meanwhile, has given the lock up, else for a moment
     /// each time. `parking::spin` does both.
     ///
     /// # Signals
-    /// Where a handler of a signal runs on the thread itself and calls the engine, the lock that it
-    /// spins for may be its own thread's. It then spins for ever, and nothing that is done here can
+    /// Where a signal handler runs on the thread itself and calls the engine, the lock that it
+    /// spins for may be its own thread's. It then spins forever, and nothing that is done here can
     /// end that. [`preempt_off`](Self::preempt_off) prevents it by blocking signals, or
     /// [`defer_wake`](Self::defer_wake) does for wakes. A host that does neither is not
     /// async-signal-safe, not even for wakes.
@@ -428,7 +429,7 @@ pub trait Host: Sized {
     /// calling thread has given up the lock that it holds ([`preempt_on`](Self::preempt_on)).
     /// Called before a wake takes a bucket's lock; a wake that is deferred answers 0.
     ///
-    /// This is for hosts whose threads are interrupted by handlers of signals that wake, and that
+    /// This is for hosts whose threads are interrupted by signal handlers that wake, and that
     /// do not block signals in [`preempt_off`](Self::preempt_off): a handler that interrupted the
     /// holder of a lock would wait for its own thread. If one engine serves the host, `engine` is
     /// borrowed by the call that was interrupted, until that call ends.

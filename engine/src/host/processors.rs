@@ -89,7 +89,7 @@ pub trait Processors<H: Host> {
     /// Waits until a processor has done what was sent to it since the calling thread was pinned, or
     /// is offline. May be called where nothing was sent, and need order nothing. The calling thread
     /// stays pinned, and its processor must take interrupts while it waits: two processors that
-    /// wait for each other's acknowledgment would wait for ever.
+    /// wait for each other's acknowledgment would wait forever.
     fn wait(&self, processor: u32);
 
     /// Does on the calling thread's processor what an interrupt would do.

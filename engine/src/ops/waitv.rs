@@ -18,6 +18,22 @@ const ANY: u32 = u32::MAX;
 
 /// An entry of a wait on several words ([`Engine::waitv`]): the word, the value that it is expected
 /// to hold, and the memory of its waiter, so that a call allocates nothing.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{Config, Engine, Heap, WaitAny, WaitEntry, Word, parking::Process};
+/// use std::sync::atomic::AtomicU32;
+///
+/// let engine = Engine::new(Config::small(7), Heap).unwrap();
+/// // SAFETY: the words that are named are aligned, and outlive the call.
+/// let host = unsafe { Process::new(2, 7) };
+/// let words = [AtomicU32::new(0), AtomicU32::new(5)];
+/// let at = |word: &AtomicU32| Word::private(word.as_ptr().expose_provenance() as u64);
+/// let mut entries = words.each_ref().map(|word| WaitEntry::new(at(word), 0));
+/// // The second word does not hold the expected 0: there is nothing to wait for.
+/// assert_eq!(engine.waitv(&host, &mut entries, None), Ok(WaitAny::Changed));
+/// # }
+/// ```
 pub struct WaitEntry<H: Host> {
     word: Word,
     expected: u32,

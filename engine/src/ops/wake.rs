@@ -22,9 +22,9 @@
 //! - If the waker's fence comes first, the waiter's load sees the new value, and the waiter does
 //!   not sleep.
 //!
-//! Without either fence both loads may be stale: the wake returns 0, and the waiter sleeps for
-//! ever. Where the waiter's lock word is one of a larger table, the waker's has the migrated bit,
-//! or the waker's fence came first.
+//! Without either fence both loads may be stale: the wake returns 0, and the waiter sleeps forever.
+//! Where the waiter's lock word is one of a larger table, the waker's has the migrated bit, or the
+//! waker's fence came first.
 
 use crate::atomic::{Ordering, fence, prefetch};
 use crate::mutant::{mutated, step};

@@ -31,6 +31,15 @@ pub enum Comparison {
 }
 
 /// An operation of WAKE_OP on the second word, and a condition on the word's old value.
+///
+/// ```
+/// use leeward_engine::{Arithmetic, Comparison, WakeOp};
+/// // Store 0, and wake waiters of the second word too if it held more than 1.
+/// let op = WakeOp::decode(0x0400_0001).unwrap();
+/// assert_eq!((op.arithmetic, op.argument), (Arithmetic::Set, 0));
+/// assert_eq!((op.comparison, op.against), (Some(Comparison::Greater), 1));
+/// assert_eq!((op.holds(2), op.holds(1)), (Ok(true), Ok(false)));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WakeOp {
     /// The operation on the word.

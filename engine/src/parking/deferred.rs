@@ -1,4 +1,4 @@
-//! Wakes that handlers of signals asked for while the thread that they interrupted held a lock of
+//! Wakes that signal handlers asked for while the thread that they interrupted held a lock of
 //! the engine's: remembered, and made as soon as the thread has given the lock up. So a handler's
 //! wake never waits for its own thread, as the kernel's does not. `Process::defer_wake` calls
 //! [`put`]; each lock's release calls [`leave`], which calls `Engine::wake`.

@@ -1,5 +1,5 @@
 //! The locks of the engine that the calling thread holds, noted for two others that may be in its
-//! way: a handler of a signal on the same thread, whose wake is put off until the lock is given up
+//! way: a signal handler on the same thread, whose wake is put off until the lock is given up
 //! (`deferred`), and a real-time thread on the same processor, which lends the holder its own
 //! urgency until then. `Process::preempt_off` and `preempt_on` note buckets' locks, `short` its
 //! own; `spin` calls [`await_holder`].
@@ -95,7 +95,7 @@ pub fn expect_real_time() {
 }
 
 /// Notes that the process has a real-time thread. Unlike [`expect_real_time`] it may be called with
-/// locks held, and by a handler of a signal.
+/// locks held, and by a signal handler.
 pub(super) fn note_real_time() {
     // Relaxed: holders that have not seen it yet are waited for by naps.
     if !REAL_TIME.load(Ordering::Relaxed) {
@@ -290,7 +290,7 @@ fn lock_place(word: usize) -> Result<u32, i32> {
 pub(super) fn nap() {
     let time = libc::timespec { tv_sec: 0, tv_nsec: NAP };
     let at = core::ptr::from_ref(&time).expose_provenance();
-    // An error is ignored: handlers of signals may end it early.
+    // An error is ignored: signal handlers may end it early.
     step!(spin_nap, _ = thread::call(libc::SYS_nanosleep, [at, 0, 0, 0, 0, 0]));
 }
 

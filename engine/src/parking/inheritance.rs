@@ -56,18 +56,19 @@ impl Inheritance<Process> for Process {
 }
 
 impl Process {
-    /// Tells the calling thread's exit: marks the locks of its robust list and wakes their waiters,
-    /// and hands each lock with priority inheritance for which threads wait to the most urgent of
-    /// these. Returns what the walk of the list did, and how many locks were handed on.
+    /// Announces that the calling thread exits: marks the locks of its robust list and wakes their
+    /// waiters, and hands each lock with priority inheritance for which threads wait to the most
+    /// urgent of these. Returns what the walk of the list did, and how many locks were handed on.
     ///
     /// It is the last thing that a thread does with the engine's locks: it owns none afterwards,
     /// and a lock whose word names it still (no thread waited for it, and it is not in the list) is
-    /// `ESRCH` to others. Allocates a record of the exit. Not for handlers of signals.
+    /// `ESRCH` to others. Allocates a record of the exit. Not for signal handlers.
     ///
     /// # Panics
     /// If an executor's waker panics, whose future waits for a lock of the list: the exit is told
     /// and the locks with priority inheritance are handed on, but entries of the list that the walk
-    /// did not reach are not marked.
+    /// did not reach are not marked. A second panic, of a callback while the locks are handed on,
+    /// aborts.
     pub fn exit_thread(&self, engine: &Engine<Process>) -> (RobustExit, u32) {
         let number = thread::current();
         let _exiting = self.exits.begin(self, number);
@@ -128,7 +129,7 @@ impl Drop for Rest<'_> {
 impl ParkingLot {
     /// Takes a lock, sleeping while another thread owns it: until the lock is handed to the calling
     /// thread, until the deadline, or until a signal. [`Engine::lock_pi`] says what it costs. Not
-    /// for handlers of signals.
+    /// for signal handlers.
     ///
     /// # Errors
     /// Those of [`Engine::lock_pi`]; `ENOSYS` and `EFAULT` do not occur.
@@ -137,7 +138,7 @@ impl ParkingLot {
     }
 
     /// Takes a lock if it is free, and returns true if the calling thread has it now. Not for
-    /// handlers of signals.
+    /// signal handlers.
     ///
     /// # Errors
     /// Those of [`Engine::try_lock_pi`]; `ENOSYS` and `EFAULT` do not occur.
@@ -146,7 +147,7 @@ impl ParkingLot {
     }
 
     /// Gives up a lock that the calling thread owns: hands it to the most urgent thread that waits,
-    /// or frees it. Not for handlers of signals.
+    /// or frees it. Not for signal handlers.
     ///
     /// # Errors
     /// Those of [`Engine::unlock_pi`]; `ENOSYS` and `EFAULT` do not occur.

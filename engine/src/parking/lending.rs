@@ -99,7 +99,7 @@ impl Lending {
             (Some(level), place) => {
                 // The flag stays: a thread that may not take it away again must not set it.
                 let policy = libc::SCHED_FIFO | before.policy & libc::SCHED_RESET_ON_FORK;
-                // A level that there is no room to note would stay lent for ever.
+                // A level that there is no room to note would stay lent forever.
                 let has_room = place.is_some() || lent.len() < lent.capacity();
                 if !has_room || !(Schedule { policy, level }).give(thread as u32) {
                     // Relaxed: a count.

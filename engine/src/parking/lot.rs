@@ -40,11 +40,11 @@ use crate::{Config, Deadline, Engine, Heap, NoEngine, Requeue, Stats, Wait, Wake
 ///   the calls are safe. In return no token passes from a wake to a waiter, and no wake filters by
 ///   one.
 /// - *Futures wait in the same queues* as threads do ([`wait_async`](Self::wait_async)).
-/// - *Handlers of signals may [wake](Self::wake)*; parking_lot_core's functions must not be called
+/// - *Signal handlers may [wake](Self::wake)*; parking_lot_core's functions must not be called
 ///   by them.
 /// - *Order*: real-time threads come first, by their priority, then the others in the order in
-///   which they came. parking_lot_core knows only the latter, and tells its callers now and then to
-///   hand a lock over fairly, which the lot does not.
+///   which they came. parking_lot_core knows only the latter. (Versions before 0.10 also told their
+///   callers now and then to hand a lock over fairly; the lot does not.)
 /// - *Also*: deadlines on either clock, wake-ops, robust lists, locks with priority inheritance,
 ///   and ends by signals, which parking_lot_core does not report.
 ///
@@ -58,7 +58,7 @@ use crate::{Config, Deadline, Engine, Heap, NoEngine, Requeue, Stats, Wait, Wake
 ///   smaller one serves on.
 ///
 /// # Signals, real-time threads, forks
-/// Only [`wake`](Self::wake) may be called by a handler of a signal. The child of a fork makes a
+/// Only [`wake`](Self::wake) may be called by a signal handler. The child of a fork makes a
 /// lot of its own. The [module](super) says more of both, and what real-time threads get.
 ///
 /// # Panics
@@ -107,7 +107,7 @@ impl ParkingLot {
     /// Memory ordering: what was done before the wake happens before a return with [`Wait::Woken`].
     /// The other ends order nothing.
     ///
-    /// Not for handlers of signals. Without a deadline it does not return where no wake and no
+    /// Not for signal handlers. Without a deadline it does not return where no wake and no
     /// signal comes.
     pub fn wait(&self, word: &AtomicU32, expected: u32, until: Option<Deadline>) -> Wait {
         self.engine.wait(&self.process, Self::word(word), expected, ANY, until).expect(THERE)
@@ -120,7 +120,7 @@ impl ParkingLot {
     /// Dropping it gives the wait up. If a wake had chosen it by then, the wake passes on to
     /// another waiter of the word, so none is lost.
     ///
-    /// Not for handlers of signals, neither its polls nor its drop.
+    /// Not for signal handlers, neither its polls nor its drop.
     ///
     /// ```
     /// use leeward_engine::{Wait, parking::ParkingLot};
@@ -161,7 +161,7 @@ impl ParkingLot {
 
     /// If `from` holds `expected`, wakes up to `wake` of its waiters, and moves up to `requeue`
     /// others to `to`, after those that wait there. `to` is not read, and its memory may have been
-    /// freed. [`Engine::requeue`] says what the answer counts. Not for handlers of signals.
+    /// freed. [`Engine::requeue`] says what the answer counts. Not for signal handlers.
     ///
     /// # Panics
     /// If `to` is misaligned, if it comes to a thread that waits for `from` by
@@ -173,7 +173,7 @@ impl ParkingLot {
 
     /// Does `op` to the word `on`, wakes up to `wake` waiters of `word`, and up to `wake_on` of
     /// those of `on` if the old value of `on` says so; returns how many. `word` is not read, and
-    /// its memory may have been freed. Not for handlers of signals.
+    /// its memory may have been freed. Not for signal handlers.
     ///
     /// # Panics
     /// If `word` is misaligned; if `op` has no comparison, after `on` has changed; if it comes to a
@@ -187,13 +187,13 @@ impl ParkingLot {
     }
 
     /// Returns what the lot's own table did. Takes the lock of each bucket in turn. Not for
-    /// handlers of signals.
+    /// signal handlers.
     pub fn stats(&self) -> Stats {
         self.process.space.stats(&self.process)
     }
 
     /// Returns what the engine's global table did, which serves as long as the lot has no table of
-    /// its own. Takes the lock of each bucket in turn. Not for handlers of signals.
+    /// its own. Takes the lock of each bucket in turn. Not for signal handlers.
     pub fn global_stats(&self) -> Stats {
         self.engine.stats(&self.process)
     }

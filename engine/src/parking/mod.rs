@@ -38,11 +38,8 @@
 //!   that hold such locks has this one is not known: the real-time thread waits for them in turn,
 //!   for 1 ms each at most, since one that has another lock may be in a handler for long. It begins
 //!   when a first real-time thread waits or meets such a lock, or with [`expect_real_time`];
-//!   holders that were in before are waited for by naps of 50 µs. Measured on one processor, an
-//!   ordinary thread that takes and gives up one lock with inheritance in a loop, and a FIFO thread
-//!   that does every 200 µs: 9 µs in the median, 73 µs at worst of 17,800 (the kernel's own such
-//!   locks: 7 and 48 µs). With two more threads that compute, 42 µs in 999 of 1,000 cases, and 7 ms
-//!   once, the first time.
+//!   holders that were in before are waited for by naps of 50 µs. [The
+//!   guide](crate::guide) has measured delays.
 //! - *Spins*: a real-time thread does not yield before it sleeps.
 //! - What the host keeps of a thread's first lock with inheritance, and of robust lists, is guarded
 //!   by locks of the standard library's, which lend nothing. No lock of the engine's is held then.

@@ -18,12 +18,12 @@ const ASK: u32 = 16;
 ///
 /// An ordinary thread pauses 40 times, then yields. A real-time thread must not: its yield lets no
 /// ordinary thread run, so where the lock's holder is one that it preempted, it would spin until
-/// the system takes the processor from it (by default 50 ms in each second), or for ever. It sleeps
+/// the system takes the processor from it (by default 50 ms in each second), or forever. It sleeps
 /// instead: over [`Process`](super::Process) until the holder is out, which has its urgency until
 /// then, as far as the kernel's priority inheritance reaches; by other hosts, whose holders are not
 /// known, for 50 µs at a time.
 ///
-/// Leaves `errno` as it was, does not panic, and may be called by a handler of a signal.
+/// Leaves `errno` as it was, does not panic, and may be called by a signal handler.
 pub fn spin(tries: u32) {
     if tries < SPINS {
         core::hint::spin_loop();

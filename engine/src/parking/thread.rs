@@ -26,7 +26,7 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 /// Returns the calling thread's number. In the child of a fork the one thread has another number: a
 /// handler (`pthread_atfork`) forgets the old one. Children of `vfork` and of the raw `clone` call
 /// run no handler: there the number is the parent's, and locks with priority inheritance are not to
-/// be used. Not for handlers of signals ([`number`] is).
+/// be used. Not for signal handlers ([`number`] is).
 #[inline]
 pub(super) fn current() -> u32 {
     match NUMBER.get() {
@@ -73,13 +73,13 @@ extern "C" fn forget() {
 }
 
 /// Sees to it that the child of a fork forgets what only threads of its parent are in. Not for
-/// handlers of signals.
+/// signal handlers.
 #[cold]
 pub(super) fn await_forks() {
     ask();
 }
 
-/// Returns the calling thread's number, also to handlers of signals: where it is not kept the
+/// Returns the calling thread's number, also to signal handlers: where it is not kept the
 /// kernel is asked, and no handler of forks is installed.
 #[inline]
 pub(super) fn number() -> u32 {
@@ -122,7 +122,7 @@ pub(super) fn call(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Result<c_l
     if answer < 0 { Err(why) } else { Ok(answer) }
 }
 
-/// Returns new memory of the kernel's, zeroed; also to handlers of signals. `None`: there is none.
+/// Returns new memory of the kernel's, zeroed; also to signal handlers. `None`: there is none.
 #[cold]
 pub(super) fn map(len: usize) -> Option<*mut u8> {
     let (access, how) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);

@@ -143,7 +143,7 @@ impl Machine {
         })
     }
 
-    /// Returns true if every thread that has not ended sleeps for ever.
+    /// Returns true if every thread that has not ended sleeps forever.
     fn is_stuck(&self, state: &State, live: &mut Live<'_>) -> bool {
         let quiet = state.processors.iter().all(|processor| processor.work.is_none());
         let asleep = |thread: usize| {

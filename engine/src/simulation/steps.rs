@@ -95,7 +95,7 @@ impl Machine {
         }
         for (to, (spawn, runner)) in (0..).zip(self.setup.threads.iter().zip(&state.threads)) {
             let may = spawn.only_on.is_none_or(|only| only == processor);
-            // Where all schedules are tried, a thread that asks nothing at all runs for ever.
+            // Where all schedules are tried, a thread that asks nothing at all runs forever.
             let idles = runner.node == 0 && state.switches != u8::MAX;
             let runs = runner.ended.is_none() || idles;
             if may && runs && runner.on.is_none() {

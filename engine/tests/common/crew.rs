@@ -175,7 +175,7 @@ impl Crew {
         self.world.words[address as usize / 4].store(value, Ordering::SeqCst);
     }
 
-    /// Takes the word's page away until it is asked for, or for ever.
+    /// Takes the word's page away until it is asked for, or forever.
     pub fn take_away(&self, address: Address, for_ever: bool) {
         let mut states = self.states();
         states.missing.insert(address);

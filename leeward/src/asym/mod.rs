@@ -42,7 +42,7 @@
 //! ordinary locks, at the price of ordinary locks and a few nanoseconds.
 //!
 //! # Guards
-//! Guards belong to their thread (`!Send`). A leaked guard keeps its lock taken for ever, also when
+//! Guards belong to their thread (`!Send`). A leaked guard keeps its lock taken forever, also when
 //! its thread has exited, and occupies one slot. Another lock that comes to lie at the same address
 //! is not concerned.
 //!
@@ -56,7 +56,7 @@
 //! These locks are not async-signal-safe.
 //!
 //! # Aborts
-//! A thread that would wait for itself for ever ends the process, with a sentence, where one of its
+//! A thread that would wait for itself forever ends the process, with a sentence, where one of its
 //! slots shows that. This is not a panic: a caller that caught it within `unlocked` would have a
 //! guard without the lock.
 
@@ -107,7 +107,7 @@ pub use rwlock::RawRwLock;
 ///
 /// # Aborts
 /// Writing a lock that the calling thread reads [ends the process](crate::asym#aborts), if a slot
-/// shows it; otherwise it waits for ever, as does a writer that locks it again. `try_write` and
+/// shows it; otherwise it waits forever, as does a writer that locks it again. `try_write` and
 /// `try_read` return `None` instead.
 ///
 /// # Differences from std
@@ -200,7 +200,7 @@ pub type RwLockWriteGuard<'a, T> = ::lock_api::RwLockWriteGuard<'a, RawRwLock, T
 ///
 /// # Aborts
 /// Locking a mutex that the calling thread holds as its owner [ends the
-/// process](crate::asym#aborts). A thread that holds it in any other way waits for itself for ever.
+/// process](crate::asym#aborts). A thread that holds it in any other way waits for itself forever.
 /// `try_lock` returns `None`.
 ///
 /// # Debug

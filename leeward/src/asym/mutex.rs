@@ -84,13 +84,14 @@ impl RawMutex {
         }
     }
 
-    /// Locks it if no thread holds it. Returns false otherwise.
+    /// Locks the mutex if it is neither held nor reserved for a thread that has waited. Returns
+    /// false otherwise.
     #[inline]
     pub fn try_lock(&self) -> bool {
         self.enter_at_once() || self.lock_slow(Timeout::Now)
     }
 
-    /// Locks it by `deadline`. Returns false if the deadline came first.
+    /// Locks the mutex by `deadline`. Returns false if the deadline came first.
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
         self.enter_at_once() || self.lock_slow(Timeout::At(deadline))
@@ -137,7 +138,7 @@ impl RawMutex {
         let id = self.id.give(true);
         if let Some(block) = local::registered() {
             if matches!(timeout, Timeout::Never) && block.find(id).is_some() {
-                abort!("a thread locks an asym::Mutex that it holds: it would wait for itself for ever");
+                abort!("a thread locks an asym::Mutex that it holds: it would wait for itself forever");
             }
         }
         let is_contended = !self.lock.try_lock();
@@ -166,7 +167,7 @@ impl RawMutex {
         // release in `set_owner`.
         let owner = self.owner.load(Ordering::Acquire);
         // SAFETY: null, or what `set_owner` stored, which alone stores anything else: the address
-        // of a block that lives for ever, and that had been initialised before that store, which
+        // of a block that lives forever, and that had been initialised before that store, which
         // this load acquires.
         unsafe { owner.as_ref() }
     }

@@ -74,8 +74,8 @@ impl RawRwLock {
         }
     }
 
-    /// Locks it for reading. Waits for writers that hold it, and for those that wait for it, unless
-    /// the calling thread reads it already.
+    /// Locks the lock for reading. Waits for writers that hold it, and for those that wait for it,
+    /// unless the calling thread reads it already.
     #[inline(always)]
     pub fn lock_shared(&self) {
         if !self.enter_at_once() {
@@ -83,9 +83,9 @@ impl RawRwLock {
         }
     }
 
-    /// Locks it for reading, past waiting writers as long as any reader is inside, so readers may
-    /// starve them. Nested reads do not need this: [`lock_shared`](Self::lock_shared) knows which
-    /// locks its thread reads.
+    /// Locks the lock for reading, past waiting writers as long as any reader is inside, so readers
+    /// may starve them. Nested reads do not need this: [`lock_shared`](Self::lock_shared) knows
+    /// which locks its thread reads.
     #[inline]
     pub fn lock_shared_recursive(&self) {
         if !self.enter_at_once() {
@@ -93,20 +93,20 @@ impl RawRwLock {
         }
     }
 
-    /// Locks it for reading by `deadline`. Returns false if the deadline came first.
+    /// Locks the lock for reading by `deadline`. Returns false if the deadline came first.
     #[inline]
     pub fn lock_shared_until(&self, deadline: Deadline) -> bool {
         self.enter_at_once() || self.lock_shared_slow(Timeout::At(deadline), false)
     }
 
-    /// Locks it for reading if no writer holds it or waits, or if the calling thread reads it
+    /// Locks the lock for reading if no writer holds it or waits, or if the calling thread reads it
     /// already. Returns false otherwise.
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
         self.enter_at_once() || self.lock_shared_slow(Timeout::Now, false)
     }
 
-    /// Locks it for reading as [`try_lock_shared`](Self::try_lock_shared) does, and also if a
+    /// Locks the lock for reading as [`try_lock_shared`](Self::try_lock_shared) does, and also if a
     /// writer waits for other readers.
     #[inline]
     pub fn try_lock_shared_recursive(&self) -> bool {
@@ -201,7 +201,7 @@ impl RawRwLock {
         self.open.store(id, order!(Release, asym_open_release));
     }
 
-    /// Unlocks it for reading.
+    /// Unlocks the lock for reading.
     ///
     /// # Safety
     /// The calling thread has locked it for reading, and gives up one such lock by this call.
@@ -227,7 +227,7 @@ impl RawRwLock {
         unsafe { self.lock.unlock_shared() };
     }
 
-    /// Locks it for writing.
+    /// Locks the lock for writing.
     ///
     /// # Aborts
     /// Ends the process if one of the calling thread's slots shows that the thread reads it: it
@@ -236,12 +236,12 @@ impl RawRwLock {
         self.lock_exclusive_within(Timeout::Never);
     }
 
-    /// Locks it for writing by `deadline`. Returns false if the deadline came first.
+    /// Locks the lock for writing by `deadline`. Returns false if the deadline came first.
     pub fn lock_exclusive_until(&self, deadline: Deadline) -> bool {
         self.lock_exclusive_within(Timeout::At(deadline))
     }
 
-    /// Locks it for writing if no thread is inside. Readers that come during the call may be
+    /// Locks the lock for writing if no thread is inside. Readers that come during the call may be
     /// refused, or wait a moment.
     pub fn try_lock_exclusive(&self) -> bool {
         self.lock_exclusive_within(Timeout::Now)
@@ -251,7 +251,7 @@ impl RawRwLock {
         match timeout {
             Timeout::Never => {
                 if local::mine().find(self.id.get()).is_some() {
-                    abort!("a thread writes an asym::RwLock that it reads: it would wait for itself for ever");
+                    abort!("a thread writes an asym::RwLock that it reads: it would wait for itself forever");
                 }
                 self.lock.lock_exclusive();
             }
@@ -304,7 +304,7 @@ impl RawRwLock {
         every_slot().any(|slot| slot.is_held_for(id))
     }
 
-    /// Unlocks it for writing.
+    /// Unlocks the lock for writing.
     ///
     /// # Safety
     /// It is locked for writing, and the holder gives that up by this call.

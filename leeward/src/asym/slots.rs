@@ -346,7 +346,7 @@ impl Block {
 
     /// Closes the block for further use, because its thread exits inside of a lock. The block stays
     /// until the last guard is dropped (in a destructor of a thread-local variable that is yet to
-    /// run), or for ever.
+    /// run), or forever.
     pub(super) fn outlive_thread(&self) {
         for slot in &self.slots {
             slot.store(if slot.is_free() { TAKEN } else { slot.word() | SLOW });

@@ -146,8 +146,9 @@ pub fn light() {
 /// - A refusal is answered here, by the next strategy, and not by the caller.
 ///
 /// # Cost
-/// One system call of about a microsecond where membarrier's expedited command is there and
-/// interrupts are quick; on virtual machines whose interrupts are slow it may take milliseconds.
+/// One system call of about a microsecond to a few where membarrier's expedited command is there
+/// and interrupts are quick; on virtual machines whose interrupts are slow it may take
+/// milliseconds.
 /// [`Strategy`] has the cost of the others. Threads that run are interrupted once (not by
 /// [`Strategy::MembarrierGlobal`]). The call may sleep. It allocates nothing, so that a lock inside
 /// the global allocator may use it.

@@ -1,4 +1,5 @@
-//! The place to sleep: a 32-bit word on which one thread waits and another wakes.
+//! Futexes: 32-bit words on which one thread sleeps until another wakes it, as a trait over which
+//! every lock is written.
 //!
 //! Every lock of this library is written over the trait [`Futex`]. [`Private`] words belong to one
 //! process, and the kernel finds them by their address alone; [`Shared`] words may lie in memory

@@ -56,10 +56,11 @@ impl<const SHARED: bool> System<SHARED> {
     /// # Differences from the futex_waitv call
     /// - One word is waited for by the plain futex call, which older kernels have too.
     /// - Where the kernel has no such call (before Linux 5.16), or a sandbox refuses it, the caller
-    ///   sleeps on the first word alone, in naps between which it looks at all the words: 50 µs,
-    ///   twice as long each time, up to 1.5 ms. Then it returns [`WaitAny::Woken`]`(None)`, so that
-    ///   the caller rechecks its conditions. A wake through another word than the first comes late
-    ///   by a nap, by 4 ms at most if the word was stored back meanwhile, and is not lost.
+    ///   sleeps on the first word alone, in naps between which it looks at all the words: seven of
+    ///   50 µs to 1.5 ms, each longer than the last, 4 ms together. Then it returns
+    ///   [`WaitAny::Woken`]`(None)`, so that the caller rechecks its conditions. A wake through
+    ///   another word than the first comes late by a nap, by 4 ms at most if the word was stored
+    ///   back meanwhile, and is not lost.
     ///
     /// # Cost
     /// One system call, whose cost grows with the number of words.

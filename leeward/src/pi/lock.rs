@@ -91,7 +91,7 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Locks it. Waits for as long as that takes.
+    /// Locks the mutex, waiting as long as that takes.
     ///
     /// # Errors
     /// Any [`Error`] but `TimedOut`.
@@ -100,7 +100,7 @@ impl<T: ?Sized> Mutex<T> {
         self.lock.lock().map(|()| self.guard())
     }
 
-    /// Locks it if no thread holds it. Makes no system call.
+    /// Locks the mutex if no thread holds it. Makes no system call.
     ///
     /// # Errors
     /// As [`RawMutex::try_lock`].
@@ -109,7 +109,7 @@ impl<T: ?Sized> Mutex<T> {
         self.lock.try_lock().map(|()| self.guard())
     }
 
-    /// Locks it. Waits for `limit` at most.
+    /// Locks the mutex, waiting for `limit` at most.
     ///
     /// # Errors
     /// Any [`Error`].
@@ -117,7 +117,7 @@ impl<T: ?Sized> Mutex<T> {
         self.try_lock_until(Deadline::after::<Private>(limit))
     }
 
-    /// Locks it. Waits until `deadline` at most.
+    /// Locks the mutex, waiting until `deadline` at most.
     ///
     /// # Errors
     /// Any [`Error`].

@@ -54,7 +54,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
         RawMutex { word: AtomicU32::new(FREE), gone: AtomicU32::new(0) }
     }
 
-    /// Locks it. Waits for as long as that takes.
+    /// Locks the mutex, waiting as long as that takes.
     ///
     /// # Errors
     /// Any [`Error`] but `TimedOut`.
@@ -63,7 +63,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
         if self.take(thread::number()) { self.taken() } else { self.lock_slow(Timeout::Never) }
     }
 
-    /// Locks it. Waits until `deadline` at most.
+    /// Locks the mutex, waiting until `deadline` at most.
     ///
     /// # Errors
     /// Any [`Error`].
@@ -72,7 +72,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
         if self.take(thread::number()) { self.taken() } else { self.lock_slow(Timeout::At(deadline)) }
     }
 
-    /// Locks it if no thread holds it. Makes no system call.
+    /// Locks the mutex if no thread holds it. Makes no system call.
     ///
     /// # Errors
     /// - [`Error::Deadlock`]: the caller holds it.
@@ -104,7 +104,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
         if self.gone.load(Ordering::Relaxed) == 0 { Ok(()) } else { self.refuse() }
     }
 
-    /// Closes the lock for ever, gives it up and returns the error. The caller has just taken it.
+    /// Closes the lock forever, gives it up and returns the error. The caller has just taken it.
     #[cold]
     #[inline(never)]
     fn refuse(&self) -> Result<(), Error> {
@@ -175,7 +175,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
         unsafe { calls::futex(&raw const self.word, operation, 0, time as c_long, core::ptr::null(), 0) }
     }
 
-    /// Unlocks it, and gives it to the waiter of the highest priority.
+    /// Unlocks the mutex, and gives it to the waiter of the highest priority.
     ///
     /// # Safety
     /// The calling thread has locked it, or did so before a fork of which this process is the

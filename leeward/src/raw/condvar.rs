@@ -87,8 +87,9 @@ const UNLOCK: crate::futex::WakeOp =
 ///
 /// # Fork
 /// In the child, threads that waited are not there, nor, perhaps, their mutexes. As long as any of
-/// them is counted, notifications wake plainly and may count absent threads. If another thread was
-/// inside a call of this condition variable at the fork, the child's next call waits for ever.
+/// them is counted, notifications wake plainly and may count absent threads. If another thread held
+/// the inner lock at the fork (it was entering a wait, leaving one, or notifying), the child's next
+/// call that needs that lock waits forever.
 ///
 /// # Signals
 /// Not async-signal-safe: the handler may have interrupted the holder of the inner lock.

@@ -39,7 +39,7 @@ use crate::futex::{Futex, Private, Timeout};
 /// neither unwinds. The mutex that `queue` returns lives as long as `self` and is the same each
 /// time, and a thread that holds that mutex holds `self`.
 pub unsafe trait Lock<F: Futex> {
-    /// Locks it, waiting as long as that takes.
+    /// Locks the lock, waiting as long as that takes.
     fn lock(&self);
 
     /// Unlocks the lock.
@@ -54,8 +54,8 @@ pub unsafe trait Lock<F: Futex> {
         None
     }
 
-    /// Locks it for a thread that was, or may have been, moved to [`queue`](Self::queue): as a
-    /// contended lock, since other moved threads may sleep there and no other mark names them.
+    /// Locks the lock for a thread that was, or may have been, moved to [`queue`](Self::queue): as
+    /// a contended lock, since other moved threads may sleep there and no other mark names them.
     fn lock_moved(&self) {
         self.lock();
     }

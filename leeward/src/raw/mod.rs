@@ -33,8 +33,13 @@
 //!
 //! # Panics and aborts
 //! Locking never unwinds, since a guard may be alive while its lock is given up and taken again. A
-//! lock that cannot be taken at all ends the process with one sentence. The types name these cases
-//! under "Aborts".
+//! lock that cannot be taken at all ends the process: the panic hook runs and prints one sentence,
+//! then the process aborts, and the panic cannot be caught. The types name these cases under
+//! "Aborts".
+//!
+//! # Lifetime
+//! A lock must live until every call on it has returned, unless its type says otherwise, as
+//! [`Mutex`] does.
 //!
 //! # Fork
 //! The child of a fork has one thread and a copy of each word that is not shared. What the forking

@@ -92,7 +92,7 @@ const LONG: Duration = Duration::from_millis(1);
 /// Requests may be those of a parent's threads, or of a process that was killed. If no thread comes
 /// for a reserved lock within a millisecond, a waiter takes it and all requests expire. Until a
 /// waiter has, [`try_lock`](Self::try_lock) fails although no thread holds the lock; in the child
-/// of a fork that is known of (see [`RwLock`](super::RwLock#fork)) it succeeds at once.
+/// of a fork that the library noticed (see [`RwLock`](super::RwLock#fork)) it succeeds at once.
 ///
 /// # Signals
 /// Not async-signal-safe: the handler may have interrupted the holder.

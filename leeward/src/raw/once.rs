@@ -47,7 +47,7 @@ const fn runner(word: u32) -> u32 {
 /// # Differences from std
 /// - It is not poisoned by a closure that panics, so there is no `call_once_force`.
 /// - A closure that calls the same `Once` panics; std leaves it open whether that panics or waits
-///   for ever.
+///   forever.
 ///
 /// # Differences from parking_lot
 /// - It is not poisoned, so there is no `call_once_force`; no `state`, no `new_completed`.
@@ -59,7 +59,7 @@ const fn runner(word: u32) -> u32 {
 ///   [spin](super#waiting), then sleep, and are woken together.
 ///
 /// # Fork
-/// If another thread runs the closure at the fork, a call in the child waits for ever. If the
+/// If another thread runs the closure at the fork, a call in the child waits forever. If the
 /// forking thread runs it, the closure may finish in the child as well.
 #[repr(C)]
 pub struct Once<F: Futex = Private> {
@@ -110,7 +110,7 @@ impl<F: Futex> Once<F> {
     /// - If `work` does; then it has not run.
     /// - If it is called from within `work`, which would wait for itself. (Where threads have no
     ///   [number](Futex::thread_number), as with a [`Shared`](crate::futex::Shared) futex, and in
-    ///   the child of a fork that `work` makes, the call waits for ever instead.)
+    ///   the child of a fork that `work` makes, the call waits forever instead.)
     #[inline]
     #[track_caller]
     pub fn call_once(&self, work: impl FnOnce()) {
@@ -157,7 +157,7 @@ impl<F: Futex> Once<F> {
                     }
                 }
                 _ if check!(once_itself, current != 0 && runner(word) == current) => {
-                    panic!("what a Once runs asks for it again: it would wait for itself for ever")
+                    panic!("what a Once runs asks for it again: it would wait for itself forever")
                 }
                 _ if budget.pause::<F>() => {}
                 _ => self.sleep(word),

@@ -70,14 +70,17 @@ use crate::mutant::{mutated, order};
 ///
 /// # Fork
 /// Marks that the parent's waiting threads left in a free lock expire: a waiter goes on after a
-/// millisecond. A `try_` call succeeds at once in the child of a fork that is *known of*: where
-/// this process or its parent had used, before the fork, a part that registers for forks (an RCU
-/// domain, an asymmetric or robust lock, a [`Condvar`](super::Condvar) that was waited on, a guard
-/// of a [shared](crate::shared) lock).
+/// millisecond. In the child of a fork a `try_` call succeeds at once if the library noticed the
+/// fork: if the process had used before it an RCU domain, an asymmetric or robust lock, a
+/// [`Condvar`](super::Condvar) that was waited on, or a guard of a [shared](crate::shared) lock.
 ///
 /// # Signals
-/// Async-signal-safe as far as a lock can be: a handler that interrupts a holder and waits for the
-/// lock waits for ever.
+/// Not async-signal-safe: the handler may have interrupted a holder, or a thread that is about to
+/// wake one.
+///
+/// # Aborts
+/// With 1,048,574 readers inside, which takes leaked guards, one more reader ends the process. With
+/// a futex that processes share, it waits until a reader has left.
 #[repr(C)]
 pub struct RwLock<F: Futex = Private> {
     /// | bits | meaning |

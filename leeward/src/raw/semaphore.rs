@@ -217,7 +217,7 @@ impl<F: Futex> core::fmt::Debug for Semaphore<F> {
 pub struct Permit<'a, F: Futex = Private>(&'a Semaphore<F>);
 
 impl<F: Futex> Permit<'_, F> {
-    /// Keeps the permit for ever: the semaphore has one permit less.
+    /// Keeps the permit forever: the semaphore has one permit less.
     pub fn forget(self) {
         core::mem::forget(self);
     }

@@ -34,7 +34,7 @@ use crate::mutant::order;
 ///   value.
 /// - A guard is not `Send`, so it does not cross an `await` of a spawned task.
 /// - Loads acquire, and replacements acquire and release: two cells have no common order.
-///   arc-swap's `swap` is sequentially consistent.
+///   arc-swap's loads and swaps are sequentially consistent (since 1.9.0).
 /// - What is replaced comes back as [`Retired`]: the domain's worker drops it, or the caller gets
 ///   it after a grace period. arc-swap drops it on the thread that lets go last, perhaps a reader.
 /// - `rcu` is [`update`](Self::update).

@@ -67,7 +67,8 @@ impl<D: Domain> Copy for Cookie<D> {}
 /// - A domain is a type, a `Collector` a value: a guard of another domain does not compile.
 /// - Writers can wait for readers ([`synchronize`](Self::synchronize)), or ask and look later
 ///   ([`start_poll`](Self::start_poll)).
-/// - Callbacks run on the domain's worker, in the order of deferral, not on the threads that pin.
+/// - Callbacks run in the order of deferral on the domain's worker (or on a caller at the limit,
+///   with [`Policy::Expedite`](super::Policy::Expedite)), not on the threads that pin.
 /// - What is deferred is [limited](Limit), and a reader that holds it up is
 ///   [reported](Self::set_stall_limit).
 /// - In the child of a fork, the slots of threads that are not there are given back; in crossbeam's
@@ -87,8 +88,8 @@ pub trait Domain: Backing {
     /// Enters a read section on the calling thread; the first call on a thread registers it.
     ///
     /// What is loaded through the guard stays alive until the guard is dropped. Sections nest to
-    /// any depth, and guards may be dropped in any order. Wait-free, apart from the first call on a
-    /// thread.
+    /// any depth, and guards may be dropped in any order. Wait-free, except for a thread's first
+    /// call and for calls after its thread-local destructors have run, each of which takes a slot.
     ///
     /// # Memory ordering
     /// A grace period waits for every section that began before it did. Every other section sees
@@ -98,7 +99,7 @@ pub trait Domain: Backing {
     /// Common path: two loads and a store to the thread's own lines, and one load of a shared line
     /// that only grace periods write; no fence and no locked instruction. A domain declared
     /// `: Full` adds two full fences ([`Full`](crate::fence::Full)). A section within another costs
-    /// two calls more.
+    /// two function calls more, which are out of line.
     ///
     /// Rare path: a thread's first section takes a slot, which may allocate. A global allocator
     /// that reads must register its threads before they first allocate, or use handles
@@ -160,7 +161,7 @@ pub trait Domain: Backing {
         watch::<Self>();
         if local::is_inside::<Self>() || Self::state().grace.synchronize::<Self::Fence>() == Err(OwnSection) {
             panic!(
-                "leeward: synchronize() called inside a read section of the same domain: it would wait for itself for ever"
+                "leeward: synchronize() called inside a read section of the same domain: it would wait for itself forever"
             );
         }
     }
@@ -208,9 +209,10 @@ pub trait Domain: Backing {
     /// held up for a millisecond at most, unless the limit's policy says otherwise, and not at all
     /// inside a section or a callback of the domain.
     ///
-    /// A panic in a callback is caught and counted in [`Stats::callback_panics`]. The worker's
-    /// stack has 2 MiB. Without `std` there is no worker: [`barrier`](Self::barrier), and callers
-    /// at the limit, run what is queued.
+    /// With `std`, a panic in a callback is caught and counted in [`Stats::callback_panics`], and
+    /// the worker's stack has 2 MiB. Without it there is no worker: [`barrier`](Self::barrier), and
+    /// callers at the limit, run what is queued; a panic in a callback comes out of them, and the
+    /// rest of its batch waits for another grace period.
     ///
     /// Callbacks that are queued when the process exits do not run; [`barrier`](Self::barrier)
     /// before the end of `main` runs them.
@@ -256,11 +258,11 @@ pub trait Domain: Backing {
         let state = Self::state();
         assert!(
             !state.queue.runs_here(),
-            "leeward: barrier() called inside a callback of the same domain: it would wait for itself for ever"
+            "leeward: barrier() called inside a callback of the same domain: it would wait for itself forever"
         );
         assert!(
             !local::is_inside::<Self>() && !state.grace.is_inside(),
-            "leeward: barrier() called inside a read section of the same domain: it would wait for itself for ever"
+            "leeward: barrier() called inside a read section of the same domain: it would wait for itself forever"
         );
         state.queue.barrier::<Self>();
     }

@@ -78,8 +78,8 @@ impl<D: Backing> Guard<'_, D> {
     /// call. Does nothing while another guard of the same thread (or handle) is open.
     ///
     /// # Cost
-    /// Some loads and a store to the reader's own slot; a system call if a writer sleeps on this
-    /// reader. In a `: Full` domain one full fence more.
+    /// Some loads and a store to the reader's own slot; a futex wake and a yield if a writer sleeps
+    /// on this reader. In a `: Full` domain one full fence more.
     #[inline]
     pub fn refresh(&mut self) {
         if self.slot.is_outermost() || mutated!(refresh_outermost) {

@@ -76,7 +76,9 @@ impl Default for Limit {
 pub enum Policy {
     /// Waits until the callbacks are within the limit again, for the given time at most.
     ///
-    /// Callbacks run on the worker only, so they may take locks that callers of `defer` hold.
+    /// Where there is a worker, callbacks run on it only, so they may take locks that callers of
+    /// `defer` hold. Without one (no `std`, or no thread could be started) they run on the callers
+    /// of `barrier` and on callers at the limit.
     Wait(Duration),
     /// Waits until the callbacks are within the limit again, **for as long as readers are inside
     /// their sections**.
@@ -133,7 +135,7 @@ impl<F> core::fmt::Debug for Full<F> {
 
 impl<F> core::fmt::Display for Full<F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the domain's limit of deferred callbacks is reached")
+        f.write_str("the callback was not queued: the domain's limit is reached, or there is no memory")
     }
 }
 

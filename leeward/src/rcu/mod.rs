@@ -30,7 +30,7 @@
 //! | [`read`] | a slot in thread-local storage, taken at first use | nearly always |
 //! | [`Reader`] | a handle that its owner keeps | `no_std`, foreign threads, hot loops |
 //! | [`qsbr::Reader`] | a handle that announces quiescent states | event loops |
-//! | any, in a domain declared `: Full` | executes full fences | writers must make no system call |
+//! | any, in a domain declared `: Full` ([`fence::Full`](crate::fence::Full)) | executes full fences | writers must make no system call |
 //!
 //! All of them share one slot type and one grace period and may be mixed in one domain. A domain
 //! ([`rcu_domain!`](crate::rcu_domain)) is a set of readers and writers; a grace period waits for
@@ -58,8 +58,9 @@
 //! | [`poll`] | a load | |
 //!
 //! A section executes no fence and no locked instruction. A reader that a writer sleeps for wakes
-//! it by a system call when it leaves. [`guide::performance`](crate::guide::performance) says how
-//! the costs grow with threads and processors.
+//! it when it leaves, by a futex wake, after which it yields its processor once.
+//! [`guide::performance`](crate::guide::performance) says how the costs grow with threads and
+//! processors.
 //!
 //! # Fork
 //! `fork` needs no call around it. In the child:

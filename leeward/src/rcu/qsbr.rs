@@ -108,7 +108,8 @@ impl<D: Domain> Reader<D> {
     ///
     /// # Cost
     /// Two loads and a comparison, if no grace period has begun since the last call. Otherwise also
-    /// a store and a full fence, and a system call if a writer sleeps on this reader. Wait-free.
+    /// a store and a full fence; a futex wake and a yield if a writer sleeps on this reader.
+    /// Wait-free but for those two calls.
     ///
     /// # Panics
     /// In debug builds, while the thread is inside a section of the same domain ([`Domain::read`]):
@@ -126,7 +127,7 @@ impl<D: Domain> Reader<D> {
     /// Runs `blocking`, during which no grace period waits for this reader.
     ///
     /// # Cost
-    /// Two stores and two full fences, and a system call if a writer sleeps on this reader.
+    /// Two stores and two full fences; a futex wake and a yield if a writer sleeps on this reader.
     pub fn offline<R>(&mut self, blocking: impl FnOnce() -> R) -> R {
         let _offline = Offline::begin(self);
         blocking()

@@ -26,7 +26,7 @@ use super::unlock::ByStore;
 ///
 /// # What it asks for
 /// - **Registration.** A process unlocks by an exchange until it has registered to be reached, at
-///   its first unlock; for ever, if the kernel or a sandbox refuses. Registering may take
+///   its first unlock; forever, if the kernel or a sandbox refuses. Registering may take
 ///   milliseconds where threads run already. From then on, heavy fences that *any* process of the
 ///   machine issues interrupt its threads.
 /// - **Naps.** A sleeper in a process that may not issue the fence naps, for 50 µs to 51 ms at a

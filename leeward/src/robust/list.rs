@@ -210,7 +210,7 @@ fn register() -> Result<List, ListError> {
     let pending = AtomicPtr::new(core::ptr::null_mut());
     // SAFETY: within the page, aligned.
     unsafe { place.write(Head { ends, offset: OFFSET as c_long, pending }) };
-    // SAFETY: stays for ever; the thread has no other list.
+    // SAFETY: stays forever; the thread has no other list.
     let answer = unsafe { libc::syscall(libc::SYS_set_robust_list, next, HEAD_LENGTH) };
     errno.restore();
     let list = NonNull::new(place).filter(|_| answer == 0);

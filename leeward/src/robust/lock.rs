@@ -54,7 +54,7 @@ pub(super) struct Lock {
     /// | `WAITERS` | free, a thread may sleep |
     /// | id, id + `WAITERS` | held |
     /// | id + `WAITERS` + `SETTLING` | held by its last owner for a moment, to find out whether a thread sleeps |
-    /// | `OWNER_DIED`, with or without `WAITERS` | free; the state tells whether for ever |
+    /// | `OWNER_DIED`, with or without `WAITERS` | free; the state tells whether forever |
     word: AtomicU32,
     /// `USABLE` or `UNRECOVERABLE`. Written by an owner before its release.
     state: AtomicU32,
@@ -228,7 +228,7 @@ impl Lock {
         if until == timeout { Err(Refusal::TimedOut) } else { Ok(()) }
     }
 
-    /// Gives it up; unusable for ever, if it `is_inconsistent`. Does nothing in the child of a
+    /// Gives it up; unusable forever, if it `is_inconsistent`. Does nothing in the child of a
     /// fork: a copied guard opens nothing, and the entry's links mean nothing there.
     ///
     /// # Safety
@@ -378,7 +378,7 @@ impl Lock {
         Ok(was_owner)
     }
 
-    /// Returns true if it is unusable for ever.
+    /// Returns true if it is unusable forever.
     pub(super) fn is_unrecoverable(&self) -> bool {
         // Acquire: partner of the release in `unlock_inconsistent`.
         let word = self.word.load(Ordering::Acquire);

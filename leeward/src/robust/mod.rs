@@ -1,5 +1,5 @@
 //! Locks that survive their owner: a process may be killed at any instruction, and the next locker
-//! gets what it held, together with the news.
+//! gets the lock, and is told that its owner died.
 //!
 //! ```
 //! use leeward::robust::{LockError, Mutex};
@@ -24,10 +24,10 @@
 //! | usable | unlocked it | `Ok` |
 //! | usable, or being repaired | died: was killed, exited, called `execve` | [`LockError::OwnerDied`] and the lock |
 //! | given with `OwnerDied` | marked it consistent and unlocked | `Ok` |
-//! | given with `OwnerDied` | unlocked it | [`LockError::NotRecoverable`], for ever |
+//! | given with `OwnerDied` | unlocked it | [`LockError::NotRecoverable`], forever |
 //!
 //! An owner that is killed while it locks or unlocks is reported as dead although its data is
-//! whole. A panic is not a death: the guard is dropped as ever, without poisoning.
+//! whole. A panic is not a death: the guard is dropped as usual, without poisoning.
 //!
 //! # How
 //! Each thread has a list of the robust locks that it holds, which the kernel walks when the thread

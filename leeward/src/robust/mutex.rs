@@ -13,8 +13,8 @@ use crate::futex::{Deadline, Shared, Timeout};
 
 /// A mutual exclusion lock that survives the death of its owner, for memory that processes share.
 ///
-/// The next owner gets the lock *and* the news ([`LockError::OwnerDied`]). It repairs the data and
-/// says so ([`Guard::mark_consistent`]); or it unlocks, and the lock is unusable for ever
+/// The next owner gets the lock and learns of the death ([`LockError::OwnerDied`]). It repairs the
+/// data and says so ([`Guard::mark_consistent`]); or it unlocks, and the lock is unusable forever
 /// ([`LockError::NotRecoverable`]).
 ///
 /// ```
@@ -65,7 +65,7 @@ use crate::futex::{Deadline, Shared, Timeout};
 ///   [`LockError::NotRecoverable`] and [`Guard::mark_consistent`]: the states are the same.
 /// - There are no attributes and no call to initialise it: each of these locks is robust and
 ///   process-shared, and zeroes are a free one.
-/// - A lock that the kernel did not come to is [`LockError::OwnerLost`] instead of a wait for ever.
+/// - A lock that the kernel did not reach is [`LockError::OwnerLost`] instead of a wait forever.
 /// - There is no recursive kind, and none with priority inheritance.
 /// - The data lies in the mutex.
 ///
@@ -130,7 +130,7 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
         unsafe { &*place }
     }
 
-    /// Locks it. Waits for as long as that takes.
+    /// Locks the mutex, waiting as long as that takes.
     ///
     /// # Errors
     /// [`LockError::OwnerDied`], which holds the lock; and all others but `WouldBlock` and
@@ -154,7 +154,7 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
         self.with(Timeout::Never)
     }
 
-    /// Locks it if no thread holds it.
+    /// Locks the mutex if no thread holds it.
     ///
     /// # Errors
     /// As [`lock`](Self::lock); [`LockError::WouldBlock`] if it is held.
@@ -163,7 +163,7 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
         self.with(Timeout::Now)
     }
 
-    /// Locks it. Waits for `limit` at most.
+    /// Locks the mutex, waiting for `limit` at most.
     ///
     /// # Errors
     /// As [`try_lock_until`](Self::try_lock_until).
@@ -171,7 +171,7 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
         self.try_lock_until(Deadline::after::<Shared>(limit))
     }
 
-    /// Locks it. Waits until `deadline` at most.
+    /// Locks the mutex, waiting until `deadline` at most.
     ///
     /// # Errors
     /// As [`lock`](Self::lock); [`LockError::TimedOut`], or [`LockError::OwnerLost`] if time is up
@@ -206,12 +206,12 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
         }
     }
 
-    /// Returns true if it is unusable for ever.
+    /// Returns true if it is unusable forever.
     pub fn is_unrecoverable(&self) -> bool {
         self.lock.is_unrecoverable()
     }
 
-    /// Frees a lock that the kernel did not come to: the next owner is told that `owner` died. For
+    /// Frees a lock that the kernel did not reach: the next owner is told that `owner` died. For
     /// [`LockError::OwnerLost`]. Returns false, and changes nothing, if `owner` does not hold the
     /// lock.
     ///
@@ -374,7 +374,7 @@ pub enum LockError<T: AnyBytes, U: Unlock = ByExchange> {
     TimedOut,
     /// The lock is held by a thread of this number, and there is no such thread. The word was
     /// overwritten, or the owner lives in another pid namespace, or it died and the kernel did not
-    /// come to this lock (it walks 2,048 entries). [`Mutex::declare_owner_dead`] frees the lock.
+    /// reach this lock (it walks 2,048 entries). [`Mutex::declare_owner_dead`] frees the lock.
     OwnerLost(u32),
     /// The calling thread has no robust list that can be used.
     NoList(ListError),

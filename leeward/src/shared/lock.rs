@@ -95,20 +95,21 @@ impl<T: AnyBytes> Mutex<T> {
         Mutex { lock: raw::Mutex::new(), value: UnsafeCell::new(value) }
     }
 
-    /// Locks it. Waits for as long as that takes.
+    /// Locks the lock, waiting as long as that takes.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.lock.lock();
         self.guard()
     }
 
-    /// Locks it if no thread holds it. Returns `None` otherwise.
+    /// Locks the mutex if it is neither held nor reserved for a thread that has waited. Returns
+    /// `None` otherwise.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.lock.try_lock().then(|| self.guard())
     }
 
-    /// Locks it. Waits for `limit` at most, and returns `None` then.
+    /// Locks the lock, or returns `None` once `limit` has passed.
     pub fn try_lock_for(&self, limit: Duration) -> Option<MutexGuard<'_, T>> {
         (self.lock.try_lock() || self.lock.try_lock_until(Deadline::after::<Shared>(limit))).then(|| self.guard())
     }
@@ -124,40 +125,41 @@ impl<T: AnyBytes> RwLock<T> {
         RwLock { lock: raw::RwLock::new(), value: UnsafeCell::new(value) }
     }
 
-    /// Locks it for reading. Waits until no writer holds it or waits for it; and, if 1,048,574
-    /// readers are inside, until one has left.
+    /// Locks the lock for reading. Waits until no writer holds it or waits for it; and, if
+    /// 1,048,574 readers are inside, until one has left.
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         self.lock.lock_shared();
         self.reading()
     }
 
-    /// Locks it for reading if no writer holds it or waits. Returns `None` otherwise.
+    /// Locks the lock for reading if no writer holds it or waits. Returns `None` otherwise.
     #[inline]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
         self.lock.try_lock_shared().then(|| self.reading())
     }
 
-    /// Locks it for reading. Waits for `limit` at most, and returns `None` then.
+    /// Locks the lock for reading, or returns `None` once `limit` has passed.
     pub fn try_read_for(&self, limit: Duration) -> Option<RwLockReadGuard<'_, T>> {
         (self.lock.try_lock_shared() || self.lock.lock_shared_until(Deadline::after::<Shared>(limit)))
             .then(|| self.reading())
     }
 
-    /// Locks it for writing. Waits for as long as that takes.
+    /// Locks the lock for writing, waiting as long as that takes.
     #[inline]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.lock.lock_exclusive();
         self.writing()
     }
 
-    /// Locks it for writing if no thread holds it. Returns `None` otherwise.
+    /// Locks the lock for writing if no thread is inside and no reader was bypassed. Returns `None`
+    /// otherwise.
     #[inline]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
         self.lock.try_lock_exclusive().then(|| self.writing())
     }
 
-    /// Locks it for writing. Waits for `limit` at most, and returns `None` then.
+    /// Locks the lock for writing, or returns `None` once `limit` has passed.
     pub fn try_write_for(&self, limit: Duration) -> Option<RwLockWriteGuard<'_, T>> {
         (self.lock.try_lock_exclusive() || self.lock.lock_exclusive_until(Deadline::after::<Shared>(limit)))
             .then(|| self.writing())

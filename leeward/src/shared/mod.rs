@@ -31,7 +31,7 @@
 //!
 //! # Panics
 //! Garbage in a word (of a file that was damaged, say) makes a call wait, return early, or panic
-//! with a sentence, and nothing else. Use the timed calls where waiting for ever matters; a
+//! with a sentence, and nothing else. Use the timed calls where waiting forever matters; a
 //! [`Once`] and the inner lock of a [`Condvar`] have none. No drop of a guard or permit panics. The
 //! value behind a lock is valid whatever its bytes are ([`AnyBytes`]).
 //!
@@ -142,7 +142,7 @@ pub type Latch = crate::raw::Latch<Shared>;
 /// A flag by which one thread of several processes does something once:
 /// [`raw::Once`](crate::raw::Once) over the shared futex.
 ///
-/// It does not know thread numbers, so a closure that asks for its own `Once` waits for ever, where
+/// It does not know thread numbers, so a closure that asks for its own `Once` waits forever, where
 /// [`sync::Once`](crate::sync::Once) panics. A process that is killed while it runs the closure
 /// leaves the others waiting.
 ///

@@ -35,9 +35,11 @@ impl WaitTimeoutResult {
 /// notification wakes at least one of the threads that wait when it is issued, and no thread that
 /// comes later takes it from them.
 ///
-/// It works with each mutex of this library. `S` says how waiters are notified ([`raw::Scheme`]):
-/// the default, [`raw::Requeue`], is never far from the best, and [`raw::WakeOp`] is faster where a
-/// few waiters have processors of their own.
+/// It works with the guards of [`Mutex`](super::Mutex), [`LightMutex`](super::LightMutex) and
+/// [`asym::Mutex`](crate::asym::Mutex); `shared` has a condition variable of its own, and `pi` and
+/// `robust` locks have none. `S` says how waiters are notified ([`raw::Scheme`]): the default,
+/// [`raw::Requeue`], is never far from the best, and [`raw::WakeOp`] is faster where a few waiters
+/// have processors of their own.
 ///
 /// ```
 /// use leeward::sync::{Condvar, Mutex};

@@ -23,7 +23,8 @@
 //! # Differences from parking_lot
 //! Compared with version 0.13.
 //! - Guards are always `Send`; there with its feature `send_guard`.
-//! - Waiters are bounded as the `raw` types say; there only `unlock_fair` is fair.
+//! - Waiters are bounded as the `raw` types say; there a `Mutex` is fair only by `unlock_fair`, or
+//!   as `FairMutex`.
 //! - [`Mutex`] and [`RwLock`] allocate nothing, so a global allocator may use them; parking_lot's
 //!   must not be used there.
 //! - Waiters sleep in the kernel and not in a table of the process, which a fork may copy while it

@@ -27,7 +27,7 @@ use super::Once;
 ///
 /// # Differences from std
 /// - An initialiser that asks for its own value panics; std leaves it open whether that panics or
-///   waits for ever.
+///   waits forever.
 /// - It is there without std, and [`wait`](Self::wait) with Rust before 1.86.
 pub struct OnceLock<T> {
     once: Once,

@@ -70,7 +70,7 @@ impl Rule {
     }
 }
 
-/// Puts the filter on every thread of this process, for ever.
+/// Puts the filter on every thread of this process, forever.
 pub fn refuse(rules: &[Rule]) {
     let mut program = Vec::new();
     rules.iter().for_each(|rule| rule.assemble(&mut program));

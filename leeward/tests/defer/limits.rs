@@ -293,7 +293,7 @@ impl Inside {
     }
 }
 
-/// A reader that stays inside holds no caller up for ever: not under the default policy, not under
+/// A reader that stays inside holds no caller up forever: not under the default policy, not under
 /// one that helps, and not where a value is dropped. What goes beyond the limit is counted, and the
 /// reader is named.
 #[test]

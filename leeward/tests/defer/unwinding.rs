@@ -86,7 +86,7 @@ fn on_a_caller_that_helps() {
     assert_eq!((ran.load(Ordering::SeqCst), D::stats().callbacks_queued), (4, 0));
 }
 
-/// There is room again: a caller that waits for ever goes on.
+/// There is room again: a caller that waits forever goes on.
 #[test]
 fn beside_a_caller_that_waits_for_ever() {
     domain!();

@@ -55,7 +55,7 @@ fn three_callers() {
 }
 
 /// Only the leader writes `done`: if the lead is given up before it is written, a slower leader
-/// writes an older number over a newer one. No thread sleeps for ever by that, but a poll that
+/// writes an older number over a newer one. No thread sleeps forever by that, but a poll that
 /// answered yes answers no.
 #[test]
 fn done_never_goes_back() {

@@ -44,7 +44,7 @@ fn beside_sections() {
     holds(&setup.named("qsbr and a reader, sleep"), &ALL[..3]);
 }
 
-/// A writer that accepts only 0 waits for ever for a reader that never goes offline.
+/// A writer that accepts only 0 waits forever for a reader that never goes offline.
 #[test]
 fn quiescent_states_are_enough() {
     let mut setup = Setup::new(&[Role::QuiescentLoop, updater(1)]).named("qsbr until the updater is done");

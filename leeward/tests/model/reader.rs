@@ -165,7 +165,7 @@ pub fn section(a: &mut Asm, s: &Setup, slot: Which, level: u8, nest: u8, pointer
     leave(a, s, slot, level);
 }
 
-/// Writes a thread of sections, and the handlers of signals that may interrupt it.
+/// Writes a thread of sections, and the signal handlers that may interrupt it.
 pub fn reader(a: &mut Asm, s: &Setup, role: Role, slot: u8) {
     let Role::Reader { sections, nest, pointer, signals, handlers } = role else { unreachable!("a reader") };
     let slot = Fixed(slot);

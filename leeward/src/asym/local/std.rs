@@ -77,7 +77,7 @@ pub(super) fn blocks() -> &'static Registry<Block> {
 #[inline(always)]
 pub(super) fn mine() -> &'static Block {
     let block = BLOCK.with(Cell::get);
-    // SAFETY: the variable holds addresses of blocks that live for ever.
+    // SAFETY: the variable holds addresses of blocks that live forever.
     unsafe { &*block }
 }
 

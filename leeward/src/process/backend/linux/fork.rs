@@ -3,8 +3,8 @@
 //!
 //! The child has one thread, and a copy of all memory as the other threads had it at some
 //! instruction. What those threads held, counted or were about to wake is not there. A part of this
-//! library that keeps such state implements [`Watched`] and calls [`watch`] before it changes any of
-//! it; a handler (`pthread_atfork`) then calls the part around each fork.
+//! library that keeps such state implements [`Watched`] and calls [`watch`] before it changes any
+//! of it; a handler (`pthread_atfork`) then calls the part around each fork.
 //!
 //! A fork may come at any instruction of the registration itself, so that takes no lock: items are
 //! pushed to the list by compare-exchange, every thread that finds an item not listed lists it by
