@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use leeward::rcu::{Cookie, Domain, Full, Limit, Policy, RcuCell, RcuOption, Reader, Retired};
+use leeward::rcu::{Cookie, Domain, Limit, NotQueued, Policy, RcuCell, RcuOption, Reader, Retired};
 
 macro_rules! domain {
     () => {

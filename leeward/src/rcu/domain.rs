@@ -10,7 +10,7 @@ use super::backing::Backing;
 use super::callback::SizeOf;
 use super::fork::watch;
 use super::grace::OwnSection;
-use super::limit::{Full, Limit};
+use super::limit::{Limit, NotQueued};
 use super::local;
 #[cfg(feature = "std")]
 use super::no_memory::NoMemory;
@@ -237,8 +237,8 @@ pub trait Domain: Backing {
     /// Threads that call at once may together go beyond the limit by one callback each.
     ///
     /// # Errors
-    /// [`Full`], with the callback.
-    fn try_defer<F: FnOnce() + Send + 'static>(callback: F) -> Result<(), Full<F>> {
+    /// [`NotQueued`], with the callback.
+    fn try_defer<F: FnOnce() + Send + 'static>(callback: F) -> Result<(), NotQueued<F>> {
         Self::state().queue.try_defer::<Self, F>(callback, SizeOf::<F>::NEW)
     }
 

@@ -115,31 +115,31 @@ impl Policy {
 /// The error of a `try_defer` at the domain's [`Limit`], or without memory, with the callback.
 ///
 /// ```
-/// use leeward::rcu::{Domain, Full, Limit};
+/// use leeward::rcu::{Domain, Limit, NotQueued};
 /// leeward::rcu_domain! { struct Jobs; }
 /// Jobs::set_limit(Limit { callbacks: 1, ..Limit::default() });
 /// let guard = Jobs::read();               // keeps the first callback from running
 /// assert!(Jobs::try_defer(|| println!("first")).is_ok());
-/// if let Err(Full(callback)) = Jobs::try_defer(|| println!("second")) {
+/// if let Err(NotQueued(callback)) = Jobs::try_defer(|| println!("second")) {
 ///     callback();
 /// }
 /// # drop(guard);
 /// ```
-pub struct Full<F>(pub F);
+pub struct NotQueued<F>(pub F);
 
-impl<F> core::fmt::Debug for Full<F> {
+impl<F> core::fmt::Debug for NotQueued<F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Full")
+        f.write_str("NotQueued")
     }
 }
 
-impl<F> core::fmt::Display for Full<F> {
+impl<F> core::fmt::Display for NotQueued<F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("the callback was not queued: the domain's limit is reached, or there is no memory")
     }
 }
 
-impl<F> core::error::Error for Full<F> {}
+impl<F> core::error::Error for NotQueued<F> {}
 
 /// The number of bits of [`Held`] that count callbacks.
 const CALLBACKS: u32 = 28;

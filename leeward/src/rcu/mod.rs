@@ -124,7 +124,7 @@ pub use backing::Backing;
 pub use cell::{RcuCell, RcuOption};
 pub use domain::{Cookie, Domain};
 pub use guard::Guard;
-pub use limit::{Full, Limit, Policy};
+pub use limit::{Limit, NotQueued, Policy};
 pub use no_memory::NoMemory;
 pub use protects::Protects;
 pub use reader::{DetachedReader, Reader};

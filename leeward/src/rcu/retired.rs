@@ -8,7 +8,7 @@ use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-use super::Full;
+use super::NotQueued;
 use super::callback::{Bytes, SizeOf};
 use super::domain::{Cookie, Domain};
 
@@ -89,7 +89,7 @@ impl<T: Send, D: Domain> Retired<T, D> {
         match tried {
             Ok(()) => Ok(()),
             // The closure owns nothing: only calling it would free the value.
-            Err(Full(_)) => Err(ManuallyDrop::into_inner(this)),
+            Err(NotQueued(_)) => Err(ManuallyDrop::into_inner(this)),
         }
     }
 

@@ -205,7 +205,7 @@ fn try_defer_gives_the_closure_back() {
     let token = Arc::new(7);
     let held = Arc::clone(&token);
     let (ran, callback) = flag();
-    let Err(Full(back)) = D::try_defer(move || {
+    let Err(NotQueued(back)) = D::try_defer(move || {
         assert_eq!(*held, 7);
         callback();
     }) else {

@@ -6,7 +6,7 @@ use super::super::backing::Backing;
 use super::super::callback::{self, Bytes, SizeOf};
 use super::super::fork::watch;
 use super::super::head::Head;
-use super::super::limit::{Full, Held, Policy};
+use super::super::limit::{Held, NotQueued, Policy};
 use super::super::local;
 use super::Queue;
 use super::reclaim::Reclaimed;
@@ -50,11 +50,11 @@ impl Queue {
         &'static self,
         call: F,
         bytes: impl Bytes,
-    ) -> Result<(), Full<F>> {
+    ) -> Result<(), NotQueued<F>> {
         if !self.limit.have_room(self.incoming.held.get(), bytes.get()) {
-            return Err(Full(call));
+            return Err(NotQueued(call));
         }
-        let head = callback::callback::<D, _, _>(call, bytes).map_err(Full)?;
+        let head = callback::callback::<D, _, _>(call, bytes).map_err(NotQueued)?;
         self.push_regardless::<D>(head, bytes.get());
         Ok(())
     }
