@@ -30,7 +30,9 @@
 //! | [`read`] | a slot in thread-local storage, taken at first use | nearly always |
 //! | [`Reader`] | a handle that its owner keeps | `no_std`, foreign threads, hot loops |
 //! | [`qsbr::Reader`] | a handle that announces quiescent states | event loops |
-//! | any, in a domain declared `: Full` ([`fence::Full`](crate::fence::Full)) | executes full fences | writers must make no system call |
+//! | any, in a domain declared `: Full` | executes [full fences] | writers must make no system call |
+//!
+//! [full fences]: crate::fence::Full
 //!
 //! All of them share one slot type and one grace period and may be mixed in one domain. A domain
 //! ([`rcu_domain!`](crate::rcu_domain)) is a set of readers and writers; a grace period waits for
