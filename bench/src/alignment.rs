@@ -14,7 +14,8 @@ pub fn align<const ALIGNMENT: u32>() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: no-operations.
     unsafe {
-        std::arch::asm!(".p2align 6", ".rept 16 * {alignment}", "nop", ".endr", alignment = const ALIGNMENT, options(nomem, nostack, preserves_flags));
+        std::arch::asm!(".p2align 6", ".rept 16 * {alignment}", "nop", ".endr", alignment = const ALIGNMENT,
+            options(nomem, nostack, preserves_flags));
     }
 }
 

@@ -17,7 +17,8 @@ use crate::rcu::figures::memory::Case;
 )]
 #[command(
     disable_help_subcommand = true,
-    after_help = "Exit code: 0 whether targets are met or not, 1 when something could not be measured, 2 for a wrong command."
+    after_help = "Exit code: 0 whether targets are met or not, 1 when something could not be \
+    measured, 2 for a wrong command."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -148,12 +149,14 @@ fn sentence(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             format!(
-                "There is no table `{}`: the tables are `rcu`, `rcu-scaling`, `locks` and `engine`; `readme` writes README.md's.",
+                "There is no table `{}`: the tables are `rcu`, `rcu-scaling`, `locks` and `engine`; \
+                 `readme` writes README.md's.",
                 said(ContextKind::InvalidSubcommand)
             )
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "Name a table: `cargo compare rcu`, `cargo compare rcu-scaling`, `cargo compare locks` or `cargo compare engine` (`cargo compare --help` tells more)."
+            "Name a table: `cargo compare rcu`, `cargo compare rcu-scaling`, `cargo compare locks` \
+             or `cargo compare engine` (`cargo compare --help` tells more)."
                 .to_string()
         }
         ErrorKind::UnknownArgument => {

@@ -160,7 +160,9 @@ fn sentence(error: &clap::Error) -> String {
             format!("there is no verb `{}`: `leeward --help` lists the verbs", said(ContextKind::InvalidSubcommand))
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "name a verb, `leeward doctor`, `leeward torture rcu` or `leeward torture robust`: `leeward --help` says more".to_string()
+            "name a verb, `leeward doctor`, `leeward torture rcu` or `leeward torture robust`: \
+             `leeward --help` says more"
+                .to_string()
         }
         ErrorKind::UnknownArgument => {
             format!("`{}` is no option here: `--help` after the same words lists them", said(ContextKind::InvalidArg))

@@ -91,7 +91,8 @@ fn one_thread() {
             let differs = (0..now.len()).find(|&at| now[at] != contents[at]);
             assert!(
                 ours == answer && differs.is_none(),
-                "seed {seed}, call {i}: {call:x?}: the kernel answers {answer}, the engine {ours}; word {differs:?}: {:x?} and {:x?}\n\
+                "seed {seed}, call {i}: {call:x?}: the kernel answers {answer}, the engine {ours}; \
+                 word {differs:?}: {:x?} and {:x?}\n\
                  words {words:x?}, me {me:x}, calls {:x?}, page {:x}",
                 differs.map(|at| contents[at]),
                 differs.map(|at| now[at]),

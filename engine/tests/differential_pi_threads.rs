@@ -355,7 +355,8 @@ fn threads_get_the_kernels_locks() {
         }
         let (theirs, ours) = compare(&script);
         panic!(
-            "seed {seed}: at first\n{first}\nby a script that is as short as it gets:\nthe kernel:\n{}\nthe engine:\n{}",
+            "seed {seed}: at first\n{first}\nby a script that is as short as it gets:\nthe \
+             kernel:\n{}\nthe engine:\n{}",
             theirs.join("\n"),
             ours.join("\n")
         );

@@ -15,7 +15,8 @@ pub(crate) use core::sync::atomic::Ordering;
 
 #[cfg(all(leeward_loom, feature = "std"))]
 compile_error!(
-    "models have no thread-local storage and no worker of their own: build leeward with --no-default-features under --cfg leeward_loom"
+    "models have no thread-local storage and no worker of their own: build leeward with \
+     --no-default-features under --cfg leeward_loom"
 );
 
 /// Executes loom's fence, after an access of its own.

@@ -83,7 +83,8 @@ impl Compiler {
 
     /// Returns the library with which a program can be compiled.
     fn library(&self) -> PathBuf {
-        let program = "fn main() { let _ = leeward::rcu::Reader::<leeward::rcu::Global>::register(); drop(leeward::rcu::read()); }";
+        let program = "fn main() { let _ = \
+        leeward::rcu::Reader::<leeward::rcu::Global>::register(); drop(leeward::rcu::read()); }";
         let works = |library: &&PathBuf| self.compile(library, "control", program).status.success();
         self.candidates
             .iter()

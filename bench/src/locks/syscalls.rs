@@ -104,8 +104,9 @@ pub fn system_call(number: libc::c_long, arguments: [usize; 4]) -> isize {
     let answer;
     // SAFETY: only futex and getppid are called so. They read a word of ours at most.
     unsafe {
-        std::arch::asm!("syscall", inlateout("rax") number as isize => answer, in("rdi") first, in("rsi") second, in("rdx") third,
-            in("r10") fourth, lateout("rcx") _, lateout("r11") _, options(nostack));
+        std::arch::asm!("syscall", inlateout("rax") number as isize => answer,
+            in("rdi") first, in("rsi") second, in("rdx") third, in("r10") fourth,
+            lateout("rcx") _, lateout("r11") _, options(nostack));
     }
     answer
 }

@@ -38,7 +38,8 @@ pub fn compare(options: &Rcu) -> Result<bool, Error> {
     }
     if let Some(file) = &options.markdown {
         let title = markdown::paragraph(&format!(
-            "The rows, {threads} (a write *waits* for a grace period and frees, or *retires* to a collector, or *locks* \
+            "The rows, {threads} (a write *waits* for a grace period and frees, or *retires* to a \
+             collector, or *locks* \
              readers out; only writes of one kind compare):"
         ));
         let rows = format!("{title}\n{}", rows::markdown(&rows));

@@ -53,7 +53,8 @@ fn break_even() -> Finding {
     }
     let reads = (fence / saved).ceil() as u64;
     let means = format!(
-        "a read takes {asymmetric:.1} ns where sync::RwLock takes {ordinary:.1}: use asym where writes are rarer than that"
+        "a read takes {asymmetric:.1} ns where sync::RwLock takes {ordinary:.1}: use asym where \
+         writes are rarer than that"
     );
     Finding::new(id, what, reads.to_string(), reads, means)
 }

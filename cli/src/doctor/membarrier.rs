@@ -40,7 +40,8 @@ const COMMANDS: [Command; 6] = [
         name: "GLOBAL_EXPEDITED",
         since: "4.16",
         with: "barriers that reach other processes are possible: robust::LightMutex unlocks by a store",
-        without: "barriers cannot reach other processes: robust::LightMutex unlocks by an exchange, as robust::Mutex does",
+        without: "barriers cannot reach other processes: robust::LightMutex unlocks by an exchange, \
+        as robust::Mutex does",
     },
     Command {
         bit: 1 << 5,

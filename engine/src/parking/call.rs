@@ -10,8 +10,9 @@ pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
     // SAFETY: the kernel checks the addresses. It changes these registers and no others; no stack
     // is used.
     unsafe {
-        core::arch::asm!("syscall", inlateout("rax") libc::SYS_futex as isize => answer, in("rdi") first, in("rsi") second, in("rdx") third,
-            in("r10") fourth, in("r8") fifth, in("r9") sixth, lateout("rcx") _, lateout("r11") _, options(nostack));
+        core::arch::asm!("syscall", inlateout("rax") libc::SYS_futex as isize => answer,
+            in("rdi") first, in("rsi") second, in("rdx") third, in("r10") fourth, in("r8") fifth,
+            in("r9") sixth, lateout("rcx") _, lateout("r11") _, options(nostack));
     }
     if answer < 0 { Err(-answer as i32) } else { Ok(answer as u32) }
 }
@@ -25,8 +26,8 @@ pub(super) fn futex(arguments: [usize; 6]) -> Result<u32, i32> {
     // SAFETY: the kernel checks the addresses. It changes this register and no other; no stack is
     // used.
     unsafe {
-        core::arch::asm!("svc 0", in("x8") libc::SYS_futex, inlateout("x0") first as isize => answer, in("x1") second, in("x2") third,
-            in("x3") fourth, in("x4") fifth, in("x5") sixth, options(nostack));
+        core::arch::asm!("svc 0", in("x8") libc::SYS_futex, inlateout("x0") first as isize => answer,
+            in("x1") second, in("x2") third, in("x3") fourth, in("x4") fifth, in("x5") sixth, options(nostack));
     }
     if answer < 0 { Err(-answer as i32) } else { Ok(answer as u32) }
 }

@@ -161,7 +161,8 @@ pub trait Domain: Backing {
         watch::<Self>();
         if local::is_inside::<Self>() || Self::state().grace.synchronize::<Self::Fence>() == Err(OwnSection) {
             panic!(
-                "leeward: synchronize() called inside a read section of the same domain: it would wait for itself forever"
+                "leeward: synchronize() called inside a read section of the same domain: it would \
+                 wait for itself forever"
             );
         }
     }

@@ -36,7 +36,8 @@ impl fmt::Display for ListError {
             ListError::Refused => f.write_str("robust locks need the kernel's robust lists, which were refused"),
             ListError::Offset(offset) => write!(
                 f,
-                "the robust list of this thread has its lock words at {offset} bytes from an entry, not at -32: it cannot be joined"
+                "the robust list of this thread has its lock words at {offset} bytes from an entry, \
+                 not at -32: it cannot be joined"
             ),
             ListError::Layout => {
                 f.write_str("the robust list of this thread is not linked as expected: it is left alone")

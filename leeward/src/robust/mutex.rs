@@ -423,7 +423,8 @@ impl<T: AnyBytes, U: Unlock> fmt::Display for LockError<T, U> {
             LockError::OwnerLost(owner) => {
                 write!(
                     f,
-                    "the lock is held by thread {owner}, which does not exist: its death was not reported, or the lock was overwritten"
+                    "the lock is held by thread {owner}, which does not exist: its death was not \
+                     reported, or the lock was overwritten"
                 )
             }
             LockError::NoList(error) => error.fmt(f),

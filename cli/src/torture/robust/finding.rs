@@ -87,7 +87,8 @@ impl fmt::Display for Violation {
             Kind::ToldOfTheLiving => {
                 write!(
                     f,
-                    "announced for nothing: the owner of lock {place}, process {b}, is alive, and process {a} was told that it died"
+                    "announced for nothing: the owner of lock {place}, process {b}, is alive, and \
+                     process {a} was told that it died"
                 )
             }
             Kind::Refused => {
@@ -97,7 +98,8 @@ impl fmt::Display for Violation {
             Kind::Lost => write!(f, "lost: no process could take lock {place} for {a} ms; its word is {b:#010x}"),
             Kind::Stuck => write!(
                 f,
-                "stuck: a process waited {a} ms for lock {place}, whose word is {b:#010x} (owner in the low 30 bits): {}",
+                "stuck: a process waited {a} ms for lock {place}, whose word is {b:#010x} (owner in \
+                 the low 30 bits): {}",
                 if b & 0x3fff_ffff == 0 { "a wake-up was lost" } else { "it was not given on" }
             ),
             Kind::ChildFailed => write!(f, "a process that was not killed ended with status {a} instead of {b}"),
