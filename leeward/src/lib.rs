@@ -75,8 +75,8 @@
 //!   [`sync`]'s mutexes and `RwLock`.
 //! - `engine`: `futex::Hosted`, the locks on `leeward-engine` instead of the kernel's futexes, and
 //!   (with `std`) `futex::Parking`, which is that engine on this process's own threads.
-//! - `lock_api_05`: the raw locks implement the traits of lock_api 0.5 as well as those of 0.4.
-//!   Asks for Rust 1.95; everything else for 1.85.
+//! - `lock_api_05`: the raw and asymmetric locks implement the traits of lock_api 0.5 as well as
+//!   those of 0.4. Asks for Rust 1.95; everything else for 1.85.
 //!
 //! # Safety
 //! Everything that is safe to call is sound: in any order, from any thread, with guards leaked, in

@@ -1,4 +1,4 @@
-//! The raw locks under lock_api 0.5's data and guards.
+//! The raw and the asymmetric locks under lock_api 0.5's data and guards.
 
 #![cfg(all(feature = "lock_api_05", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -6,14 +6,16 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use leeward::raw;
-use lock_api_05::{Mutex, RawMutexTimed, RwLock, RwLockWriteGuard};
+use leeward::{asym, raw};
+use lock_api_05::{Mutex, RawMutexTimed, RawRwLockDowngrade, RawRwLockTimed, RwLock, RwLockWriteGuard};
 
 const SHORT: Duration = Duration::from_millis(2);
 
 static FAIR: Mutex<raw::Mutex, u64> = Mutex::new(0);
 static LIGHT: Mutex<raw::LightMutex, u64> = Mutex::new(0);
+static BIASED: Mutex<asym::RawMutex, u64> = Mutex::new(0);
 static SHARED: RwLock<raw::RwLock, u64> = RwLock::new(0);
+static SLOTTED: RwLock<asym::RawRwLock, u64> = RwLock::new(0);
 
 /// One thread at a time has the lock; a held lock is not taken in time, and a free one is.
 fn excludes<R: RawMutexTimed<Duration = Duration, Instant = Instant> + Sync>(mutex: &Mutex<R, u64>) {
@@ -35,26 +37,55 @@ fn excludes<R: RawMutexTimed<Duration = Duration, Instant = Instant> + Sync>(mut
 fn mutexes() {
     excludes(&FAIR);
     excludes(&LIGHT);
+    excludes(&BIASED);
     let mut guard = FAIR.lock();
     *guard = 7;
     lock_api_05::MutexGuard::unlock_fair(guard);
     assert_eq!(*FAIR.lock(), 7);
 }
 
-#[test]
-fn readers_and_writers() {
+/// Readers share, a writer is alone, and a downgraded writer is a reader.
+fn shares<R>(lock: &RwLock<R, u64>)
+where
+    R: RawRwLockTimed<Duration = Duration, Instant = Instant> + RawRwLockDowngrade + Sync,
+{
     thread::scope(|scope| {
         for _ in 0..2 {
-            scope.spawn(|| (0..1_000).for_each(|_| *SHARED.write() += 1));
-            scope.spawn(|| (0..1_000).for_each(|_| assert!(*SHARED.read() <= 2_000)));
+            scope.spawn(|| (0..1_000).for_each(|_| *lock.write() += 1));
+            scope.spawn(|| (0..1_000).for_each(|_| assert!(*lock.read() <= 2_000)));
         }
     });
-    let one = SHARED.read();
-    assert!(SHARED.try_read().is_some() && SHARED.try_write().is_none());
-    assert!(SHARED.try_write_for(SHORT).is_none() && *SHARED.read() == 2_000);
+    let one = lock.read();
+    assert!(lock.try_read().is_some());
+    // Another thread's: a writer would wait for its own thread's reader.
+    thread::scope(|scope| {
+        let writes = || lock.try_write().is_some() || lock.try_write_for(SHORT).is_some();
+        assert!(!scope.spawn(writes).join().unwrap());
+    });
+    assert_eq!(*one, 2_000);
     drop(one);
-    let reader = RwLockWriteGuard::downgrade(SHARED.write());
-    assert!(SHARED.try_read().is_some() && !SHARED.is_locked_exclusive());
+    let reader = RwLockWriteGuard::downgrade(lock.write());
+    assert!(lock.try_read().is_some() && !lock.is_locked_exclusive());
+    assert!(lock.try_read_for(SHORT).is_some() && lock.try_read_until(Instant::now() + SHORT).is_some());
     drop(reader);
-    assert!(SHARED.try_write_for(SHORT).is_some());
+    assert!(lock.try_write_until(Instant::now() + SHORT).is_some());
+}
+
+#[test]
+fn readers_and_writers() {
+    shares(&SHARED);
+    shares(&SLOTTED);
+}
+
+/// What a thread's slots stand for stays on the thread: both answers would make the call ambiguous.
+#[test]
+fn guards_of_asymmetric_locks_stay_on_their_thread() {
+    trait Answer<A> {
+        fn answer() {}
+    }
+    impl<T: ?Sized> Answer<()> for T {}
+    impl<T: ?Sized + Send> Answer<u8> for T {}
+    <lock_api_05::MutexGuard<'static, asym::RawMutex, u64> as Answer<_>>::answer();
+    <lock_api_05::RwLockReadGuard<'static, asym::RawRwLock, u64> as Answer<_>>::answer();
+    <RwLockWriteGuard<'static, asym::RawRwLock, u64> as Answer<_>>::answer();
 }

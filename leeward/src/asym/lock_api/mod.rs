@@ -2,3 +2,5 @@
 
 mod mutex;
 mod rwlock;
+#[cfg(feature = "lock_api_05")]
+mod v05;

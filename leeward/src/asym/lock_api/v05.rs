@@ -1,0 +1,140 @@
+//! The traits of `lock_api` 0.5 for the asymmetric locks (Rust 1.95, feature `lock_api_05`).
+//!
+//! Guards hold nothing, and stay on their thread, whose slots stand for them. (0.5 has no recursive
+//! reads; [`RawRwLock::lock_shared_recursive`] is a method of the lock.)
+
+use std::time::{Duration, Instant};
+
+use lock_api_05::{GuardNoSend, RawMutexTimed, RawRwLockDowngrade, RawRwLockTimed};
+
+use super::super::{RawMutex, RawRwLock};
+use crate::futex::{Deadline, Private};
+use crate::raw::deadline;
+
+/// Returns the guard of a call that locked; none if it did not.
+#[inline]
+fn guard(locked: bool) -> Option<GuardNoSend> {
+    locked.then_some(GuardNoSend::new())
+}
+
+// SAFETY: `lock` and `try_lock` let one caller in until `unlock`; guards stay on their thread.
+unsafe impl lock_api_05::RawMutex for RawMutex {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = RawMutex::new();
+    type Guard = GuardNoSend;
+
+    #[inline(always)]
+    fn lock(&self) -> GuardNoSend {
+        RawMutex::lock(self);
+        GuardNoSend::new()
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<GuardNoSend> {
+        guard(RawMutex::try_lock(self))
+    }
+
+    #[inline(always)]
+    unsafe fn unlock(&self, _: GuardNoSend) {
+        // SAFETY: the caller's promise.
+        unsafe { RawMutex::unlock(self) };
+    }
+
+    fn is_locked(&self) -> bool {
+        RawMutex::is_locked(self)
+    }
+}
+
+// SAFETY: the calls return a guard only with the lock taken.
+unsafe impl RawMutexTimed for RawMutex {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, limit: Duration) -> Option<GuardNoSend> {
+        guard(RawMutex::try_lock(self) || RawMutex::try_lock_until(self, Deadline::after::<Private>(limit)))
+    }
+
+    fn try_lock_until(&self, instant: Instant) -> Option<GuardNoSend> {
+        guard(RawMutex::try_lock(self) || RawMutex::try_lock_until(self, deadline::<Private>(instant)))
+    }
+}
+
+// SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`, readers share until the last
+// `unlock_shared`; guards stay on their thread.
+unsafe impl lock_api_05::RawRwLock for RawRwLock {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = RawRwLock::new();
+    type SharedGuard = GuardNoSend;
+    type ExclusiveGuard = GuardNoSend;
+
+    #[inline(always)]
+    fn lock_shared(&self) -> GuardNoSend {
+        RawRwLock::lock_shared(self);
+        GuardNoSend::new()
+    }
+
+    #[inline]
+    fn try_lock_shared(&self) -> Option<GuardNoSend> {
+        guard(RawRwLock::try_lock_shared(self))
+    }
+
+    #[inline(always)]
+    unsafe fn unlock_shared(&self, _: GuardNoSend) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::unlock_shared(self) };
+    }
+
+    fn lock_exclusive(&self) -> GuardNoSend {
+        RawRwLock::lock_exclusive(self);
+        GuardNoSend::new()
+    }
+
+    fn try_lock_exclusive(&self) -> Option<GuardNoSend> {
+        guard(RawRwLock::try_lock_exclusive(self))
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive(&self, _: GuardNoSend) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::unlock_exclusive(self) };
+    }
+
+    fn is_locked(&self) -> bool {
+        RawRwLock::is_locked(self)
+    }
+
+    fn is_locked_exclusive(&self) -> bool {
+        RawRwLock::is_locked_exclusive(self)
+    }
+}
+
+// SAFETY: the writer becomes a reader in one step, and no other writer comes between.
+unsafe impl RawRwLockDowngrade for RawRwLock {
+    unsafe fn downgrade(&self, guard: GuardNoSend) -> GuardNoSend {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::downgrade(self) };
+        guard
+    }
+}
+
+// SAFETY: the calls return a guard only with the lock taken.
+unsafe impl RawRwLockTimed for RawRwLock {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_shared_for(&self, limit: Duration) -> Option<GuardNoSend> {
+        guard(RawRwLock::try_lock_shared(self) || self.lock_shared_until(Deadline::after::<Private>(limit)))
+    }
+
+    fn try_lock_shared_until(&self, instant: Instant) -> Option<GuardNoSend> {
+        guard(RawRwLock::try_lock_shared(self) || self.lock_shared_until(deadline::<Private>(instant)))
+    }
+
+    fn try_lock_exclusive_for(&self, limit: Duration) -> Option<GuardNoSend> {
+        guard(self.lock_exclusive_until(Deadline::after::<Private>(limit)))
+    }
+
+    fn try_lock_exclusive_until(&self, instant: Instant) -> Option<GuardNoSend> {
+        guard(self.lock_exclusive_until(deadline::<Private>(instant)))
+    }
+}
