@@ -79,6 +79,7 @@ pub struct Stats {
     pub over_limit: u64,
     /// Callbacks that never run: there was no memory to queue them, and the caller could not wait;
     /// or, in a child that [adopts](super::Domain::set_child_adopts) callbacks, another thread was
-    /// running them at the fork.
+    /// running them at the fork. A batch that was being taken from the queue for the whole time
+    /// that a fork waits counts as one.
     pub lost: u64,
 }

@@ -31,7 +31,7 @@
 //!
 //! # How
 //! Each thread has a list of the robust locks that it holds, which the kernel walks when the thread
-//! exits. libc registers a list for each thread that it starts; these locks join it, so they mix
+//! exits. glibc registers a list for each thread that it starts; these locks join it, so they mix
 //! with pthread's robust mutexes in any order. A thread made by raw `clone` is given a list, and a
 //! page for it. Sleeps are always on the *shared* futex, also in one process, because that is where
 //! the kernel wakes. [The guide](crate::guide::robust) has the words, the order of the steps and

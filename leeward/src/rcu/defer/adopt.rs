@@ -55,7 +55,8 @@ impl Queue {
         if !self.child_adopts() {
             return;
         }
-        // Relaxed: ordered by the fence.
+        // Relaxed: ordered by the fence. If nothing seems to be queued, nothing orders it: a callback
+        // that is queued and begun at this very moment may be lost to the child, which counts it.
         self.pausing.fetch_add(1, Ordering::Relaxed);
         if self.stats().callbacks_queued == 0 || self.runs_here() {
             return;
