@@ -8,6 +8,55 @@ use crate::mutant::{mutated, order};
 ///
 /// It lies in the waiter, whose memory is gone when its wait has returned: a
 /// [`Task`](crate::Host::Task) may keep its address, never a reference.
+///
+/// ```
+#[doc = include_str!("required.md")]
+/// use leeward_engine::{
+///     Clock, Config, Deadline, Engine, Flag, Heap, Host, ParkEnd, Space, Wait, Word,
+/// };
+/// use std::sync::atomic::AtomicU32;
+/// use std::thread::{self, Thread};
+///
+/// struct Program {
+///     space: Space<Program>,
+///     words: [AtomicU32; 1],
+/// }
+///
+/// impl Host for Program {
+///     // The methods about user memory, as in the example of `Host`.
+///     memory!();
+///     type Task = Thread;
+///     fn task(&self, _: &Flag) -> Thread {
+///         thread::current()
+///     }
+///     fn park(&self, flag: &Flag, until: Option<Deadline>) -> ParkEnd {
+///         let mut tries = 0..100;
+///         flag.spin(|| tries.next().is_some());
+///         while flag.is_waiting() {
+///             // This host has no clock: each deadline has come.
+///             if until.is_some() {
+///                 return ParkEnd::TimedOut;
+///             }
+///             thread::park();
+///         }
+///         ParkEnd::Unparked
+///     }
+///     fn unpark(&self, task: Thread) {
+///         task.unpark();
+///     }
+/// }
+///
+/// let engine = Engine::new(Config::small(7), Heap).unwrap();
+/// let program = Program { space: Space::new(1, 7, Heap), words: Default::default() };
+/// let word = Word::private(0);
+/// let wait = |until| engine.wait(&program, word, 0, u32::MAX, until);
+/// assert_eq!(wait(Some(Deadline { clock: Clock::Monotonic, at: 0 })), Ok(Wait::TimedOut));
+/// thread::scope(|threads| {
+///     // Wakes until the waiter is there.
+///     threads.spawn(|| while engine.wake(&program, word, 1, u32::MAX) == Ok(0) {});
+///     assert_eq!(wait(None), Ok(Wait::Woken));
+/// });
+/// ```
 #[repr(transparent)]
 pub struct Flag(pub(crate) AtomicU32);
 

@@ -4,6 +4,8 @@
 use crate::{Errno, Host, Priority};
 
 /// A thread, as the engine and as lock words name it.
+///
+/// [`Inheritance`] has an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Thread {
     /// The thread's identity for the engine. No other thread has it before this thread's
@@ -17,6 +19,8 @@ pub struct Thread {
 }
 
 /// What a number in a lock's word names.
+///
+/// [`Inheritance`] has an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
     /// A thread of the calling thread's space, by its [`id`](Thread::id).
@@ -34,6 +38,61 @@ pub enum Owner {
 
 /// Threads and their priorities, as the calling thread sees them. [`Host::inheritance`] answers it;
 /// `examples/kernel_host.rs` implements it over a scheduler.
+///
+/// ```
+#[doc = include_str!("required.md")]
+/// use leeward_engine::{
+///     Clock, Config, Deadline, Engine, Errno, Heap, Host, Inheritance, LockPi, Owner, Priority,
+///     Space, Thread, Word,
+/// };
+/// use std::cell::RefCell;
+/// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+///
+/// /// A system of two threads, as thread 1 sees it. Notes what is lent.
+/// struct System {
+///     space: Space<System>,
+///     words: [AtomicU32; 1],
+///     lent: RefCell<Vec<(u64, Option<Priority>)>>,
+/// }
+///
+/// impl Inheritance<System> for System {
+///     fn current(&self) -> Thread {
+///         Thread { id: 1, number: 1 }
+///     }
+///     fn find(&self, number: u32) -> Owner {
+///         if number < 3 { Owner::Thread(number.into()) } else { Owner::Nobody }
+///     }
+///     fn priority(&self, thread: u64) -> Priority {
+///         if thread == 1 { Priority(40) } else { Priority::NORMAL }
+///     }
+///     fn lend(&self, thread: u64, priority: Option<Priority>) {
+///         self.lent.borrow_mut().push((thread, priority));
+///     }
+/// }
+///
+/// impl Host for System {
+///     // The methods that each host has, as in the example of `Host`.
+///     required!();
+///     fn inheritance(&self) -> Option<&dyn Inheritance<System>> {
+///         Some(self)
+///     }
+/// }
+///
+/// let engine = Engine::new(Config::small(7), Heap).unwrap();
+/// let (space, lent) = (Space::new(1, 7, Heap), RefCell::default());
+/// let system = System { space, words: Default::default(), lent };
+/// let now = Deadline { clock: Clock::Monotonic, at: 0 };
+/// let lock = || engine.lock_pi(&system, Word::private(0), Some(now));
+///
+/// assert_eq!(lock(), Ok(LockPi::Acquired));
+/// assert_eq!(system.words[0].load(SeqCst), 1);
+/// // Thread 2 owns the lock: it is lent a priority until the deadline, which has come.
+/// system.words[0].store(2, SeqCst);
+/// assert_eq!(lock(), Ok(LockPi::TimedOut));
+/// assert_eq!(*system.lent.borrow(), [(2, Some(Priority(40))), (2, None)]);
+/// system.words[0].store(3, SeqCst);
+/// assert_eq!(lock(), Err(Errno::ESRCH));
+/// ```
 ///
 /// # Under locks
 /// [`find`](Self::find), [`priority`](Self::priority) and [`lend`](Self::lend) are called with a

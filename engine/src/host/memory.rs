@@ -57,6 +57,17 @@ pub unsafe trait Memory: Clone + Send + Sync {
 
 /// Rust's global allocator as [`Memory`]. It ignores nodes. With the feature `std` on Linux, blocks
 /// of 2 MiB and more are aligned to 2 MiB, and the system is asked to back them by huge pages.
+///
+/// ```
+/// use leeward_engine::{Heap, Memory};
+/// use std::alloc::Layout;
+///
+/// let layout = Layout::new::<[u64; 8]>();
+/// let block = Heap.allocate(layout, None).unwrap();
+/// assert!(block.cast::<u64>().is_aligned());
+/// // SAFETY: the block came from there with this layout, and is not used any more.
+/// unsafe { Heap.free(block, layout) };
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 

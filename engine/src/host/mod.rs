@@ -19,10 +19,30 @@ use crate::{Address, Engine, Errno, Flag, Inheritance, Memory, Nodes, Processors
 
 /// An access to user memory that could not be made: the page is not there, or may not be accessed
 /// so, or the access would have to sleep.
+///
+/// [`Access`] has an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault;
 
 /// What an operation is going to do to a word.
+///
+/// ```
+/// # #[cfg(feature = "simulation")] {
+/// use leeward_engine::simulation::{Machine, Page, Setup, Spawn, Start};
+/// use leeward_engine::{Access, Errno, Fault, Host};
+///
+/// let mut setup = Setup::new(&[Start::Runs(0)]);
+/// setup.spaces = vec![vec![Some(Page::private(0).read_only())]];
+/// setup.threads = vec![Spawn::new("reader", 0, |thread| {
+///     assert_eq!(thread.compare_exchange(0, 0, 1), Err(Fault));
+///     // The fault cannot be served, since the page may only be read.
+///     assert_eq!(thread.fault_in(0, Access::Write), Err(Errno::EFAULT));
+///     assert_eq!(thread.fault_in(0, Access::Read), Ok(()));
+///     thread.load(0).unwrap().into()
+/// })];
+/// assert_eq!(Machine::new(setup).run(7, 100).results, [Some(0)]);
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// The word is read, or its address is only looked up.
@@ -32,6 +52,17 @@ pub enum Access {
 }
 
 /// A clock of the host's, by which deadlines are told.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{Clock, parking::now};
+///
+/// let before = now(Clock::Monotonic);
+/// assert!(now(Clock::Monotonic) >= before);
+/// // The time of day counts from 1970 on.
+/// assert!(now(Clock::Realtime) > 0);
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clock {
     /// A clock that only goes forward.
@@ -60,6 +91,8 @@ pub struct Deadline {
 }
 
 /// The reason why [`Host::park`] returned.
+///
+/// [`Flag`] has an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParkEnd {
     /// The thread was unparked, or woke for no reason. The engine looks at the flag.
@@ -129,6 +162,22 @@ impl Arithmetic {
 }
 
 /// How much of what one call of the engine wakes is given to a call of [`Host::unpark_all`].
+///
+/// ```
+/// use leeward_engine::Part;
+///
+/// /// Makes threads ready; returns true if it is time to interrupt idle processors.
+/// fn unpark_all(ready: &mut Vec<u32>, tasks: impl Iterator<Item = u32>, part: Part) -> bool {
+///     ready.extend(tasks);
+///     // More threads follow those of a `Some`: one interrupt at the end serves all.
+///     part != Part::Some
+/// }
+///
+/// let mut ready = Vec::new();
+/// assert!(!unpark_all(&mut ready, 1..=16, Part::Some));
+/// assert!(unpark_all(&mut ready, 17..=20, Part::Rest));
+/// assert_eq!(ready.len(), 20);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// All threads that the call wakes.

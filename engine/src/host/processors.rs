@@ -5,6 +5,8 @@ use crate::{Errno, Host, Space};
 
 /// The abilities of a system, as its QUERY reports them; commands that need another are refused.
 /// They never change while the system runs.
+///
+/// [`Processors`] has an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Abilities {
     /// The system has [`Processors::grace_period`]: barriers that wait for context switches.
@@ -18,6 +20,8 @@ pub struct Abilities {
 }
 
 /// What an interrupted processor does before it acknowledges the interrupt.
+///
+/// [`Processors`] has an example.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Interrupt {
     /// A full memory barrier.
@@ -32,6 +36,77 @@ pub enum Interrupt {
 /// The machine's processors, as the calling thread sees them. [`Host::processors`] answers it. The
 /// feature `simulation` implements it for a simulated machine; `examples/missing_barrier.rs` shows
 /// there what a barrier that is missing in the context switch does.
+///
+/// ```
+#[doc = include_str!("required.md")]
+/// use leeward_engine::abi::MEMBARRIER_CMD_PRIVATE_EXPEDITED as BARRIER;
+/// use leeward_engine::abi::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED as REGISTER;
+/// use leeward_engine::{Abilities, Config, Engine, Errno, Heap, Host, Interrupt, Processors, Space};
+/// use std::cell::RefCell;
+/// use std::sync::atomic::{AtomicU32, Ordering::SeqCst, fence};
+///
+/// /// A system of two processors that run two threads of one space, as the thread on processor 0
+/// /// sees it. Notes what is sent.
+/// struct System {
+///     space: Space<System>,
+///     words: [AtomicU32; 1],
+///     sent: RefCell<Vec<(u32, Interrupt)>>,
+/// }
+///
+/// impl Processors<System> for System {
+///     fn abilities(&self) -> Abilities {
+///         Abilities { expedited: true, ..Abilities::default() }
+///     }
+///     fn count(&self) -> u32 {
+///         2
+///     }
+///     fn online(&self, _: u32) -> u64 {
+///         0b11
+///     }
+///     fn alone(&self) -> bool {
+///         false
+///     }
+///     fn pin(&self) -> u32 {
+///         0
+///     }
+///     fn unpin(&self) {}
+///     fn full_barrier(&self) {
+///         fence(SeqCst);
+///     }
+///     fn ran_on(&self, _: u32) -> u64 {
+///         0b11
+///     }
+///     fn inspect(&self, _: u32, see: &mut dyn FnMut(&Space<System>)) {
+///         see(&self.space);
+///     }
+///     fn send(&self, processor: u32, what: Interrupt) {
+///         self.sent.borrow_mut().push((processor, what));
+///     }
+///     fn wait(&self, _: u32) {}
+///     fn here(&self, _: Interrupt) {
+///         fence(SeqCst);
+///     }
+///     fn grace_period(&self) -> Result<(), Errno> {
+///         Err(Errno::ENOSYS)
+///     }
+/// }
+///
+/// impl Host for System {
+///     // The methods that each host has, as in the example of `Host`.
+///     required!();
+///     fn processors(&self) -> Option<&dyn Processors<System>> {
+///         Some(self)
+///     }
+/// }
+///
+/// let engine = Engine::new(Config::small(7), Heap).unwrap();
+/// let (space, sent) = (Space::new(1, 7, Heap), RefCell::default());
+/// let system = System { space, words: Default::default(), sent };
+/// assert_eq!(engine.membarrier(&system, BARRIER, 0, 0), Err(Errno::EPERM));
+/// assert_eq!(engine.membarrier(&system, REGISTER, 0, 0), Ok(0));
+/// assert_eq!(engine.membarrier(&system, BARRIER, 0, 0), Ok(0));
+/// assert_eq!(*system.sent.borrow(), [(1, Interrupt::Barrier)]);
+/// ```
 ///
 /// # What the context switch owes
 /// Each space has a mask of the processors that may run it ([`ran_on`](Self::ran_on)): a superset,

@@ -7,6 +7,57 @@ use crate::{Address, Errno, Fault, Host};
 /// walks them when a thread exits ([`Engine::exit_robust`](crate::Engine::exit_robust)).
 ///
 /// All methods are called with no lock held. `tests/common/arena.rs` has an implementation.
+///
+/// ```
+#[doc = include_str!("required.md")]
+/// use leeward_engine::{
+///     Address, Config, Engine, Errno, Fault, Heap, Host, ROBUST_LIST_LIMIT, RobustHost, Space,
+///     WalkEnd, abi::FUTEX_OWNER_DIED,
+/// };
+/// use std::cell::Cell;
+/// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+///
+/// /// A program of one thread, number 7.
+/// struct Program {
+///     space: Space<Program>,
+///     words: [AtomicU32; 16],
+///     head: Cell<Address>,
+/// }
+///
+/// impl RobustHost for Program {
+///     fn thread_id(&self) -> u32 {
+///         7
+///     }
+///     fn robust_head(&self, _: u32) -> Result<Address, Errno> {
+///         Ok(self.head.get())
+///     }
+///     fn set_robust_head(&self, head: Address) {
+///         self.head.set(head);
+///     }
+///     fn write(&self, _: Address, _: &[u8]) -> Result<(), Fault> {
+///         Err(Fault)
+///     }
+/// }
+///
+/// impl Host for Program {
+///     // The methods that each host has, as in the example of `Host`.
+///     required!();
+/// }
+///
+/// let engine = Engine::new(Config::small(7), Heap).unwrap();
+/// let space = Space::new(1, 7, Heap);
+/// let program = Program { space, words: Default::default(), head: Cell::new(8) };
+/// # #[cfg(target_endian = "little")] {
+/// // The head, at 8, leads to the entry at 32 and says that a lock is 8 bytes after its entry. The
+/// // entry leads back to the head. Thread 7 owns the lock.
+/// for (address, value) in [(8, 32), (16, 8), (32, 8), (40, 7)] {
+///     program.words[address / 4].store(value, SeqCst);
+/// }
+/// let exit = engine.exit_robust(&program, ROBUST_LIST_LIMIT);
+/// assert_eq!((exit.marked, exit.end), (1, WalkEnd::Whole));
+/// assert_eq!(program.words[10].load(SeqCst), FUTEX_OWNER_DIED);
+/// # }
+/// ```
 pub trait RobustHost: Host {
     /// Returns the calling thread's id, as its own namespace knows it: the number that it writes
     /// into the locks that it takes.
