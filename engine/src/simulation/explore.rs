@@ -9,6 +9,8 @@ use super::machine::{Machine, Programs, Runner, State, Step};
 use super::unfold::Unfold;
 
 /// A schedule that ends badly.
+///
+/// [`Report`] has an example.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
     /// The steps from the start; no schedule that ends badly has fewer.
@@ -18,6 +20,25 @@ pub struct Found {
 }
 
 /// The outcome of a search.
+///
+/// ```
+/// use leeward_engine::simulation::{Machine, Setup, Spawn, Start};
+///
+/// // Two threads each add 1 to a word, by a load and a store: can an addition be lost?
+/// let mut setup = Setup::new(&[Start::Runs(0), Start::Runs(1)]);
+/// let add = Spawn::new("adder", 0, |thread| {
+///     thread.set(0, thread.get(0) + 1);
+///     0
+/// });
+/// setup.threads = vec![add.clone(), add];
+/// let machine = Machine::new(setup);
+/// let report = machine.explore(1_000, &|_, memory| memory(0, 0) != 2);
+/// let found = report.found.unwrap();
+/// assert_eq!(found.results, [Some(0), Some(0)]);
+/// // Two loads, then two stores.
+/// assert_eq!(found.schedule.len(), 4);
+/// assert!(machine.print(&found.schedule).contains("cpu 1: runs adder"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// The number of states that were met.

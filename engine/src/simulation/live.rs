@@ -12,6 +12,22 @@ use super::thread::{Line, Thread};
 use super::unfold::{Stop, Unfold};
 
 /// How a run ended.
+///
+/// ```
+/// use leeward_engine::simulation::{End, Machine, Setup, Spawn, Start};
+/// use leeward_engine::{Config, Engine, Word};
+///
+/// let mut setup = Setup::new(&[Start::Runs(0)]);
+/// let engine = Engine::new(Config::small(7), setup.bank.clone()).unwrap();
+/// setup.threads = vec![Spawn::new("sleeper", 0, move |thread| {
+///     engine.wait(thread, Word::private(0), 0, u32::MAX, None).unwrap();
+///     0
+/// })];
+/// let machine = Machine::new(setup);
+/// assert_eq!(machine.run(1, 2).end, End::Long);
+/// // No thread wakes the sleeper.
+/// assert_eq!(machine.run(1, 1_000).end, End::Stuck);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// All threads have ended.
@@ -23,6 +39,8 @@ pub enum End {
 }
 
 /// The outcome of a run.
+///
+/// [`Machine`] has an example.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
     /// How it ended.

@@ -12,6 +12,23 @@ use super::setup::{Cut, Setup, Start, WORDS};
 use crate::Space;
 
 /// One thing that happens. Numbers are places in lists of what is possible at that moment.
+///
+/// ```
+/// use leeward_engine::simulation::{Machine, Model, Setup, Spawn, Start, Step};
+///
+/// let mut setup = Setup::new(&[Start::Runs(0)]);
+/// setup.model = Model::Tso;
+/// setup.threads = vec![Spawn::new("writer", 0, |thread| {
+///     thread.set(0, 1);
+///     0
+/// })];
+/// let schedule = Machine::new(setup).run(7, 100).schedule;
+/// // The thread stores to the processor's buffer, and later the store reaches memory.
+/// let store = Step::Go { processor: 0, choice: 0 };
+/// let commit = Step::Commit { processor: 0, index: 0 };
+/// let place = |wanted| schedule.iter().position(|step| *step == wanted).unwrap();
+/// assert!(place(store) < place(commit));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Step {
     /// A processor's buffered store reaches memory.
@@ -239,6 +256,21 @@ pub(crate) struct State {
 
 /// A machine, ready to run. Each run starts from its description; only what the engine keeps in the
 /// spaces stays.
+///
+/// ```
+/// use leeward_engine::simulation::{End, Machine, Setup, Spawn, Start};
+///
+/// let mut setup = Setup::new(&[Start::Runs(0)]);
+/// setup.threads = vec![Spawn::new("alone", 0, |thread| {
+///     thread.set(0, 7);
+///     thread.get(0).into()
+/// })];
+/// let machine = Machine::new(setup);
+/// let run = machine.run(1, 1_000);
+/// assert_eq!((run.end, run.results.as_slice()), (End::Over, [Some(7)].as_slice()));
+/// // The schedule of the run shows the same again.
+/// assert_eq!(machine.replay(&run.schedule).results, run.results);
+/// ```
 pub struct Machine {
     pub(crate) setup: Setup,
     pub(crate) layout: Arc<Layout>,

@@ -14,6 +14,27 @@ use crate::{Heap, Memory};
 
 /// The memory model of a machine: which accesses may pass which. The table is in the [module's
 /// documentation](super).
+///
+/// ```
+/// use leeward_engine::simulation::{Machine, Model, Setup, Spawn, Start};
+///
+/// // One thread stores a value and then a flag. May another see the flag without the value?
+/// let is_stale = |model| {
+///     let mut setup = Setup::new(&[Start::Runs(0), Start::Runs(1)]);
+///     setup.model = model;
+///     setup.threads.push(Spawn::new("writer", 0, |thread| {
+///         thread.set(0, 1);
+///         thread.set(4, 1);
+///         0
+///     }));
+///     setup.threads.push(Spawn::new("reader", 0, |thread| {
+///         u64::from(thread.get(4) == 1 && thread.get(0) == 0)
+///     }));
+///     Machine::new(setup).explore(10_000, &|results, _| results[1] == 1).found.is_some()
+/// };
+/// assert!(!is_stale(Model::Sc) && !is_stale(Model::Tso));
+/// assert!(is_stale(Model::Pso) && is_stale(Model::Weak));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Model {
     /// Sequentially consistent: nothing passes.
@@ -27,6 +48,15 @@ pub enum Model {
 }
 
 /// A part of the machine that is left out, to see what goes wrong without it.
+///
+/// ```
+/// use leeward_engine::simulation::{Cut, Model, cases};
+///
+/// // Store buffering, with membarrier on one side, on a machine that has all its barriers.
+/// let case = cases("private", Model::Weak).remove(0);
+/// assert!(case.explore().found.is_none());
+/// assert!(case.without(Cut::Before).explore().found.is_some());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cut {
     /// The barrier between the outgoing thread's accesses and clearing the processor's bit.
@@ -54,6 +84,23 @@ pub const PAGE: u64 = 4 * WORDS as u64;
 pub(crate) const WORDS: At = 8;
 
 /// A page of a space.
+///
+/// ```
+/// use leeward_engine::simulation::{Machine, Page, Setup, Spawn, Start};
+///
+/// // Two spaces map object 3, the second at its second page, which starts at 32.
+/// let mut setup = Setup::new(&[Start::Runs(0), Start::Runs(1)]);
+/// setup.spaces = vec![vec![Some(Page::shared(3))], vec![None, Some(Page::shared(3).read_only())]];
+/// setup.threads.push(Spawn::new("writer", 0, |thread| {
+///     thread.set(4, 7);
+///     0
+/// }));
+/// setup.threads.push(Spawn::new("reader", 1, |thread| {
+///     while thread.get(36) == 0 {}
+///     thread.get(36).into()
+/// }));
+/// assert_eq!(Machine::new(setup).run(1, 10_000).results, [Some(0), Some(7)]);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Page {
     /// The number of the memory object that is mapped there: pages of one number are the same
@@ -84,9 +131,25 @@ impl Page {
 
 /// A thread's program; what it returns is the thread's result. Where all schedules are tried it is
 /// called many times, and must do the same whenever it gets the same answers.
+///
+/// [`Spawn`] has an example.
 pub type Program = Arc<dyn Fn(&Thread) -> u64 + Send + Sync>;
 
 /// A thread's description.
+///
+/// ```
+/// use leeward_engine::simulation::{Machine, Program, Setup, Spawn, Start};
+/// use std::sync::Arc;
+///
+/// let program: Program = Arc::new(|thread| thread.node().into());
+/// let first = Spawn { program, ..Spawn::new("first", 0, |_| 0).only_on(0) };
+/// let second = Spawn { name: "second".into(), ..first.clone() }.only_on(1);
+/// // Two processors, each on a node of its own.
+/// let mut setup = Setup::new(&[Start::Idle, Start::Idle]);
+/// setup.nodes = 2;
+/// setup.threads = vec![first, second];
+/// assert_eq!(Machine::new(setup).run(1, 1_000).results, [Some(0), Some(1)]);
+/// ```
 #[derive(Clone)]
 pub struct Spawn {
     /// The thread's name in printed schedules.
@@ -119,6 +182,16 @@ impl Spawn {
 }
 
 /// What a processor does in the beginning.
+///
+/// ```
+/// use leeward_engine::simulation::{Machine, Setup, Spawn, Start};
+///
+/// let mut setup = Setup::new(&[Start::Runs(0), Start::Lazy(0), Start::Idle]);
+/// setup.threads = vec![Spawn::new("first", 0, |_| 0)];
+/// let title = Machine::new(setup).print(&[]);
+/// assert!(title.starts_with("cpu 0: runs first (space 0)"));
+/// assert!(title.contains("cpu 1: idle, lazy in space 0"));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// It runs no thread, and no space's page tables are loaded.
@@ -131,6 +204,15 @@ pub enum Start {
 }
 
 /// A machine's description. An example is in the [module's documentation](super).
+///
+/// ```
+/// use leeward_engine::simulation::{Machine, Model, Setup, Spawn, Start};
+///
+/// let mut setup = Setup::new(&[Start::Runs(0), Start::Idle]);
+/// assert_eq!((setup.model, setup.nodes, setup.spaces.len()), (Model::Sc, 1, 1));
+/// setup.threads = vec![Spawn::new("alone", 0, |thread| thread.number().into())];
+/// assert_eq!(Machine::new(setup).run(1, 1_000).results, [Some(0)]);
+/// ```
 #[derive(Clone)]
 pub struct Setup {
     /// What each processor does in the beginning: one entry a processor.
@@ -180,6 +262,20 @@ impl Setup {
 
 /// The machine's memory for the engine's tables and masks: counted by node, and refused on demand.
 /// Clones are the same memory.
+///
+/// ```
+/// use leeward_engine::simulation::{Bank, Thread};
+/// use leeward_engine::{Config, Engine, NoEngine};
+///
+/// let bank = Bank::new(1);
+/// let engine = Engine::<Thread>::new(Config::small(7), bank.clone()).unwrap();
+/// assert!(bank.bytes(None) >= 16 * 128);
+/// drop(engine);
+/// assert_eq!(bank.bytes(None), 0);
+/// bank.refuse(true);
+/// let error = Engine::<Thread>::new(Config::small(7), bank).unwrap_err();
+/// assert_eq!(error, NoEngine::Memory);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Bank {
     /// The bytes that are in use, by node; the last: where no node was asked for.

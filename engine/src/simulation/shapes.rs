@@ -71,6 +71,8 @@ const SHAPES: [Shape; 9] = [
 ];
 
 /// How the call finds the frequent thread.
+///
+/// [`Case`] has an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Situation {
     /// It runs, on a processor that nothing else wants.
@@ -130,6 +132,17 @@ const COMMANDS: [(&str, u32); 3] = [
 ];
 
 /// A litmus shape in a situation.
+///
+/// ```
+/// use leeward_engine::simulation::{Cut, Model, Situation, cases};
+///
+/// let case = cases("private", Model::Weak).remove(0);
+/// assert_eq!((case.shape(), case.situation()), ("store buffering", Situation::Running));
+/// // Without the barrier of the interrupt's handler some schedule goes wrong.
+/// let without = case.without(Cut::Handler);
+/// let found = without.explore().found.unwrap();
+/// assert!(without.machine().print(&found.schedule).starts_with("cpu 0: runs rare (space 0)"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Case {
     shape: usize,

@@ -30,6 +30,21 @@ pub(crate) enum Line {
 /// [`Nodes`]. Its address space is the [`Setup`](super::Setup)'s, from address 0 on.
 ///
 /// Methods that access memory or the machine panic on a thread from [`Machine::outside`].
+///
+/// ```
+/// use leeward_engine::simulation::{Machine, Setup, Spawn, Start, Thread};
+/// use leeward_engine::{Config, Engine, Wait, Word};
+///
+/// let mut setup = Setup::new(&[Start::Runs(0)]);
+/// let engine = Engine::new(Config::small(7), setup.bank.clone()).unwrap();
+/// setup.threads = vec![Spawn::new("alone", 0, move |thread: &Thread| {
+///     thread.set(0, 1);
+///     assert_eq!(engine.wake(thread, Word::private(0), 1, u32::MAX), Ok(0));
+///     assert_eq!(engine.wait(thread, Word::private(0), 0, u32::MAX, None), Ok(Wait::Changed));
+///     thread.get(0).into()
+/// })];
+/// assert_eq!(Machine::new(setup).run(1, 1_000).results, [Some(1)]);
+/// ```
 pub struct Thread {
     number: u8,
     space: u8,
