@@ -76,6 +76,17 @@ impl Config {
 }
 
 /// The reason why [`Engine::new`] made no engine.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{Config, Engine, Heap, NoEngine, parking::Process};
+///
+/// let wrong = Config { nodes: 0, ..Config::small(7) };
+/// let error = Engine::<Process>::new(wrong, Heap).unwrap_err();
+/// assert_eq!(error, NoEngine::Config);
+/// assert!(error.to_string().starts_with("nodes must be 1 to 64"));
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoEngine {
     /// A number of the [`Config`] is out of range.

@@ -76,6 +76,21 @@ pub const CLOCK_REALTIME: u32 = 0;
 pub const CLOCK_MONOTONIC: u32 = 1;
 
 /// The numbers of the system calls on one architecture.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::abi::{FUTEX_PRIVATE_FLAG, FUTEX_WAKE, Numbers};
+/// use leeward_engine::{Config, Engine, Heap, parking::Process};
+///
+/// let engine = Engine::new(Config::small(7), Heap).unwrap();
+/// // SAFETY: the only word that is named is woken.
+/// let host = unsafe { Process::new(1, 7) };
+/// let wake = [4096, u64::from(FUTEX_WAKE | FUTEX_PRIVATE_FLAG), 1, 0, 0, 0];
+/// // On x86-64 the number of `futex` is 202. Elsewhere that is another call.
+/// assert_eq!(engine.syscall(&host, &Numbers::X86_64, 202, wake), Some(0));
+/// assert_eq!(engine.syscall(&host, &Numbers::GENERIC, 202, wake), None);
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbers {
     /// The number of `futex`, with 64-bit times.

@@ -12,6 +12,24 @@ use crate::{Access, Engine, Errno, Fault, Host, Word};
 const ANY: u32 = u32::MAX;
 
 /// The outcome of a requeue.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{Requeue, parking::ParkingLot};
+/// use std::pin::pin;
+/// use std::sync::atomic::AtomicU32;
+/// use std::task::{Context, Waker};
+///
+/// let lot = ParkingLot::new(2).unwrap();
+/// let (from, to) = (AtomicU32::new(0), AtomicU32::new(0));
+/// let mut wait = pin!(lot.wait_async(&from, 0));
+/// assert!(wait.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+/// // `from` holds 0 and not 1.
+/// assert_eq!(lot.requeue(&from, 1, 0, &to, 1), Requeue::Changed);
+/// assert_eq!(lot.requeue(&from, 0, 0, &to, 1), Requeue::Done(1));
+/// assert_eq!((lot.wake(&from, 1), lot.wake(&to, 1)), (0, 1));
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Requeue {
     /// This many waiters were woken or moved, counted together.

@@ -10,6 +10,23 @@ use crate::waiter::{Handle, Waiter};
 use crate::{Access, Deadline, Engine, Errno, Fault, Host, ParkEnd, Scope, Word};
 
 /// How a wait ended.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{Clock, Deadline, Wait, parking::ParkingLot};
+/// use std::sync::atomic::AtomicU32;
+///
+/// let (lot, word) = (ParkingLot::new(2).unwrap(), AtomicU32::new(0));
+/// assert_eq!(lot.wait(&word, 1, None), Wait::Changed);
+/// let past = Deadline { clock: Clock::Monotonic, at: 0 };
+/// assert_eq!(lot.wait(&word, 0, Some(past)), Wait::TimedOut);
+/// std::thread::scope(|threads| {
+///     // Wakes until the waiter is there.
+///     threads.spawn(|| while lot.wake(&word, 1) == 0 {});
+///     assert_eq!(lot.wait(&word, 0, None), Wait::Woken);
+/// });
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
     /// A wake chose this waiter: [`Engine::wake`], or the wake that is part of a requeue or

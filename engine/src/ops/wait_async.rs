@@ -22,6 +22,26 @@ enum Stage<H: Host> {
 }
 
 /// A wait that is polled, made by [`Engine::wait_async`].
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{Config, Engine, Heap, Wait, WaitAsync, Word, parking::Process};
+/// use std::pin::pin;
+/// use std::sync::atomic::AtomicU32;
+/// use std::task::{Context, Poll, Waker};
+///
+/// let engine = Engine::new(Config::small(7), Heap).unwrap();
+/// // SAFETY: the word that is named is aligned, and outlives the wait.
+/// let host = unsafe { Process::new(2, 7) };
+/// let value = AtomicU32::new(0);
+/// let word = Word::private(value.as_ptr().expose_provenance() as u64);
+/// let wait: WaitAsync<'_, Process> = engine.wait_async(&host, word, 0, u32::MAX);
+/// let (mut wait, mut context) = (pin!(wait), Context::from_waker(Waker::noop()));
+/// assert_eq!(wait.as_mut().poll(&mut context), Poll::Pending);
+/// assert_eq!(engine.wake(&host, word, 1, u32::MAX), Ok(1));
+/// assert_eq!(wait.poll(&mut context), Poll::Ready(Ok(Wait::Woken)));
+/// # }
+/// ```
 #[must_use = "a future waits only when it is polled"]
 pub struct WaitAsync<'a, H: Host> {
     // Holds the space of the call: the host is not asked for it again when the future is dropped.

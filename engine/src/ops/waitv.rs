@@ -62,6 +62,25 @@ impl<H: Host> core::fmt::Debug for WaitEntry<H> {
 }
 
 /// How a wait on several words ended.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{WaitAny, WaitEntry, Word, parking::ParkingLot};
+/// use std::sync::atomic::AtomicU32;
+///
+/// let lot = ParkingLot::new(2).unwrap();
+/// // SAFETY: the words that are named are aligned, and outlive the call.
+/// let (engine, host) = unsafe { lot.parts() };
+/// let words = [AtomicU32::new(0), AtomicU32::new(0)];
+/// let at = |word: &AtomicU32| Word::private(word.as_ptr().expose_provenance() as u64);
+/// let mut entries = words.each_ref().map(|word| WaitEntry::new(at(word), 0));
+/// std::thread::scope(|threads| {
+///     // Wakes until the waiter is there.
+///     threads.spawn(|| while lot.wake(&words[1], 1) == 0 {});
+///     assert_eq!(engine.waitv(host, &mut entries, None), Ok(WaitAny::Woken(1)));
+/// });
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitAny {
     /// A wake chose this thread by the word with this index. Where several wakes did, it is the

@@ -14,6 +14,16 @@ const TRIES: u32 = 10_000;
 const ANY: u32 = u32::MAX;
 
 /// A comparison of the second word's old value with [`WakeOp::against`], both as signed numbers.
+///
+/// ```
+/// use leeward_engine::{Arithmetic, Comparison, WakeOp};
+///
+/// let comparison = Some(Comparison::Less);
+/// let op = WakeOp { arithmetic: Arithmetic::Add, argument: 1, comparison, against: 0 };
+/// // The old value is compared as a signed number: this one is -1.
+/// assert_eq!(op.holds(u32::MAX), Ok(true));
+/// assert_eq!(op.holds(0), Ok(false));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
     /// True if the old value is equal.

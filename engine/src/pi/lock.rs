@@ -14,6 +14,21 @@ use crate::pi::waiter::{ClaimEnd, Claiming};
 use crate::{Access, Deadline, Engine, Errno, Host, Priority, Word};
 
 /// How a wait for a lock ended.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{Clock, Deadline, LockPi, parking::ParkingLot};
+/// use std::sync::atomic::AtomicU32;
+///
+/// let (lot, word) = (ParkingLot::new(2).unwrap(), AtomicU32::new(0));
+/// assert_eq!(lot.lock_pi(&word, None), Ok(LockPi::Acquired));
+/// let past = Deadline { clock: Clock::Monotonic, at: 0 };
+/// std::thread::scope(|threads| {
+///     threads.spawn(|| assert_eq!(lot.lock_pi(&word, Some(past)), Ok(LockPi::TimedOut)));
+/// });
+/// lot.unlock_pi(&word).unwrap();
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockPi {
     /// The calling thread owns the lock. If the word has the owner-died bit, a former owner died

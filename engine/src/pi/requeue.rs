@@ -19,6 +19,23 @@ use crate::waiter::Waiter;
 use crate::{Access, Deadline, Engine, Errno, Host, Inheritance, Requeue, Thread, Word};
 
 /// How a wait for a lock by way of another word ended ([`Engine::wait_requeue_pi`]).
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{Clock, Deadline, WaitPi, Word, parking::ParkingLot};
+/// use std::sync::atomic::AtomicU32;
+///
+/// let lot = ParkingLot::new(2).unwrap();
+/// // SAFETY: the words that are named are aligned, and outlive the calls.
+/// let (engine, host) = unsafe { lot.parts() };
+/// let words = [AtomicU32::new(0), AtomicU32::new(0)];
+/// let [word, lock] =
+///     words.each_ref().map(|word| Word::private(word.as_ptr().expose_provenance() as u64));
+/// assert_eq!(engine.wait_requeue_pi(host, word, 1, None, lock), Ok(WaitPi::Changed));
+/// let past = Deadline { clock: Clock::Monotonic, at: 0 };
+/// assert_eq!(engine.wait_requeue_pi(host, word, 0, Some(past), lock), Ok(WaitPi::TimedOut));
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitPi {
     /// The calling thread owns the lock.

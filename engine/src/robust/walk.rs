@@ -21,6 +21,28 @@ const BATCH: usize = 16;
 const INHERITS: u64 = 1;
 
 /// Why the walk of a list ended.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{ROBUST_LIST_LIMIT, RobustHost, WalkEnd, parking::ParkingLot};
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+///
+/// let lot = ParkingLot::new(2).unwrap();
+/// let list: [AtomicU64; 5] = Default::default();
+/// let head = list.as_ptr().expose_provenance() as u64;
+/// // The head leads to the entry and says that a lock is 8 bytes after its entry. The entry leads
+/// // back to the head.
+/// for (i, value) in [(0, head + 24), (1, 8), (3, head)] {
+///     list[i].store(value, Relaxed);
+/// }
+/// // SAFETY: the list outlives the walks.
+/// let (engine, host) = unsafe { lot.parts() };
+/// for (cap, end) in [(0, WalkEnd::Truncated), (ROBUST_LIST_LIMIT, WalkEnd::Whole)] {
+///     host.set_robust_head(head);
+///     assert_eq!(engine.exit_robust(host, cap).end, end);
+/// }
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WalkEnd {
     /// The list led back to its head, or the thread has no list.
@@ -36,6 +58,36 @@ pub enum WalkEnd {
 }
 
 /// The outcome of the walk of a list.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{ROBUST_LIST_LIMIT, RobustExit, RobustHost, WalkEnd, parking::ParkingLot};
+/// use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+///
+/// #[derive(Default)]
+/// #[repr(C)]
+/// struct List {
+///     head: [AtomicU64; 3],
+///     entry: AtomicU64,
+///     lock: AtomicU32,
+/// }
+///
+/// let lot = ParkingLot::new(2).unwrap();
+/// // SAFETY: the list outlives the walk.
+/// let (engine, host) = unsafe { lot.parts() };
+/// let list = List::default();
+/// let head = (&raw const list).expose_provenance() as u64;
+/// // The head leads to the entry and says that a lock is 8 bytes after its entry. The entry leads
+/// // back to the head.
+/// list.head[0].store(head + 24, Relaxed);
+/// list.head[1].store(8, Relaxed);
+/// list.entry.store(head, Relaxed);
+/// list.lock.store(host.thread_id(), Relaxed);
+/// host.set_robust_head(head);
+/// let exit = engine.exit_robust(host, ROBUST_LIST_LIMIT);
+/// assert_eq!(exit, RobustExit { entries: 1, marked: 1, woken: 0, end: WalkEnd::Whole });
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RobustExit {
     /// The number of entries that were met, without the pending one.

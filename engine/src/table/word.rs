@@ -2,10 +2,40 @@
 //! for. `ops::call` makes a `Key` of it.
 
 /// An address of the calling thread's space, as the program passed it: any 64 bits.
+///
+/// ```
+/// use leeward_engine::{Address, Word};
+/// use std::sync::atomic::AtomicU32;
+///
+/// // In a process that serves itself an address is a pointer's.
+/// let value = AtomicU32::new(0);
+/// let address = value.as_ptr().expose_provenance() as Address;
+/// assert_eq!(Word::private(address).address % 4, 0);
+/// ```
 pub type Address = u64;
 
 /// The address spaces that use a word. All operations on a word must say the same: a private wait
 /// and a shared wake do not meet.
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{Config, Engine, Heap, Scope, Word, parking::Process};
+/// use std::pin::pin;
+/// use std::sync::atomic::AtomicU32;
+/// use std::task::{Context, Waker};
+///
+/// let engine = Engine::new(Config::small(7).with_private_tables(), Heap).unwrap();
+/// // SAFETY: the word that is named is aligned, and outlives the calls.
+/// let host = unsafe { Process::new(2, 7) };
+/// let value = AtomicU32::new(0);
+/// let private = Word::private(value.as_ptr().expose_provenance() as u64);
+/// let mut wait = pin!(engine.wait_async(&host, private, 0, u32::MAX));
+/// assert!(wait.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+/// let shared = Word { scope: Scope::Shared, ..private };
+/// assert_eq!(engine.wake(&host, shared, 1, u32::MAX), Ok(0));
+/// assert_eq!(engine.wake(&host, private, 1, u32::MAX), Ok(1));
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// One address space uses the word, which is known by its address. Nothing is looked up.
@@ -50,6 +80,23 @@ impl Word {
 
 /// What is mapped at a shared word's address: the answer of
 /// [`Host::resolve_shared`](crate::Host::resolve_shared).
+///
+/// ```
+/// # #[cfg(feature = "simulation")] {
+/// use leeward_engine::simulation::{Machine, Page, Setup, Spawn, Start};
+/// use leeward_engine::{Access, Host, SharedKey};
+///
+/// let mut setup = Setup::new(&[Start::Runs(0)]);
+/// // A page has 32 bytes.
+/// setup.spaces = vec![vec![Some(Page::private(5)), Some(Page::shared(6))]];
+/// setup.threads = vec![Spawn::new("caller", 0, |thread| {
+///     assert_eq!(thread.resolve_shared(8, Access::Read), Ok(SharedKey::Anonymous));
+///     let object = SharedKey::Object { object: 6, offset: 8 };
+///     u64::from(thread.resolve_shared(40, Access::Read) == Ok(object))
+/// })];
+/// assert_eq!(Machine::new(setup).run(7, 100).results, [Some(1)]);
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SharedKey {
     /// Memory that only this space has (anonymous, not shared): the word is known by the space and
@@ -67,6 +114,8 @@ pub enum SharedKey {
 /// The choice of the node at which a shared word's waiters are. All operations on a word must say
 /// the same. Private words are in their space's own table, which is near the thread that first
 /// needed it.
+///
+/// [`Word`] and [`Nodes`](crate::Nodes) have examples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Node {
     /// The node that the hash says; nothing is looked up.
