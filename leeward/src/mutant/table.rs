@@ -646,11 +646,11 @@ mutants! {
     }
     /// The child's adoption of the callbacks that it inherits.
     fork_adopts {
-        fork: a_child_adopts_callbacks_by_choice,
+        fork: callbacks::a_child_adopts_callbacks_by_choice,
     }
     /// The keeping, in a child, of what a leaked guard of a thread that has exited protects.
     fork_drops_leaked {
-        fork: what_a_guard_protects_that_was_leaked_late,
+        fork: leaked::what_a_guard_protects_that_was_leaked_late,
     }
     /// The reset of the signal fence's lock in a child.
     signal_fork {
