@@ -18,6 +18,7 @@
 //! | `layout`, `reader`, `grace`, `followers`, `slots` | the algorithm, written once |
 //! | `setup` | who runs what, and which part is cut out |
 //! | `verdicts` | what tests say |
+//! | `asymmetric/` | the asymmetric locks: their algorithm, and who runs what |
 //! | the others | the tests |
 //!
 //! `cargo test --test model -- --nocapture --test-threads=1` prints the table (configuration,
