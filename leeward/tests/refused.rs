@@ -12,9 +12,10 @@ mod harness;
 mod seccomp;
 
 use common::*;
-use harness::{Automatic, Handle, Quiescent, one_writer};
+use harness::{Automatic, one_writer};
 use seccomp::{Action, Rule, When, refuse};
-use signals::{STRAY, block_signals, install_everywhere_from};
+use signals::block_signals;
+use suite::{rcu_suite, suite};
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -68,61 +69,13 @@ macro_rules! cases {
             let _dog = Watchdog::new("case");
             match std::env::var(CASE).unwrap_or_default().as_str() {
                 $(stringify!($name) => $body)*
-                "named" => named(),
+                "named" => environment::named(),
                 "one_processor" => suite(),
                 "another_proc" => namespace::run(),
                 other => println!("no such case: `{other}`"),
             }
         }
     };
-}
-
-/// Tries every flavour of reader, a grace period that sleeps, callbacks and polling.
-fn suite() {
-    if let Some(on) = two_processors() {
-        one_writer::<Automatic<D>, D>(on, duration(0.2)).must_be_sound("automatic");
-        one_writer::<Handle<D>, D>(on, duration(0.1)).must_be_sound("handle");
-        one_writer::<Quiescent<D>, D>(on, duration(0.1)).must_be_sound("quiescent");
-        one_writer::<Automatic<Fenced>, Fenced>(on, duration(0.1)).must_be_sound("full");
-    }
-    rcu_suite::<D>();
-    rcu_suite::<Fenced>();
-}
-
-fn rcu_suite<D: Domain>() {
-    let cell = RcuCell::<_, D>::new(1);
-    thread::scope(|scope| {
-        let (entered, inside) = std::sync::mpsc::channel();
-        let (leave, told) = std::sync::mpsc::channel::<()>();
-        let reader = scope.spawn(move || {
-            let guard = D::read();
-            entered.send(()).unwrap();
-            told.recv().unwrap();
-            drop(guard);
-        });
-        inside.recv().unwrap();
-        let sleeps = D::stats().sleeps;
-        let writer = scope.spawn(|| *cell.replace(2).synchronize());
-        eventually("the grace period sleeps", || D::stats().sleeps > sleeps);
-        assert!(!writer.is_finished());
-        leave.send(()).unwrap();
-        reader.join().unwrap();
-        assert_eq!(writer.join().unwrap(), 1);
-    });
-    let ran = std::sync::Arc::new(AtomicU64::new(0));
-    for _ in 0..10 {
-        let ran = std::sync::Arc::clone(&ran);
-        D::defer(move || {
-            ran.fetch_add(1, Ordering::SeqCst);
-        });
-    }
-    D::barrier();
-    assert_eq!(ran.load(Ordering::SeqCst), 10);
-    let cookie = D::start_poll();
-    eventually("the cookie is ready", || D::poll(&cookie));
-    let guard = D::read();
-    assert!(panic_of(D::synchronize).contains("inside a read section"));
-    drop(guard);
 }
 
 /// Membarrier answers with this number; the third strategy serves.
@@ -225,11 +178,7 @@ cases! {
     }
 
     /// `LEEWARD_FENCE` is what the process was started with, and not what it was set to later.
-    named_too_late: {
-        // SAFETY: no other thread reads the environment now.
-        unsafe { std::env::set_var("LEEWARD_FENCE", "signal") };
-        assert_eq!(fence::init(), Ok(Strategy::MembarrierPrivate));
-    }
+    named_too_late: { environment::named_too_late() }
 
     signals_refused: {
         refuse(&[
@@ -306,94 +255,21 @@ cases! {
     }
 
     /// Threads that block every signal are reached by way of the processors.
-    signals_blocked: {
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let _stop = Raise(&stop);
-            let (blocked, has_blocked) = std::sync::mpsc::channel();
-            for _ in 0..3 {
-                let blocked = blocked.clone();
-                let stop = &stop;
-                scope.spawn(move || {
-                    block_signals(libc::SIG_BLOCK);
-                    blocked.send(()).unwrap();
-                    while !stop.load(Ordering::Relaxed) {
-                        compute(1_000);
-                    }
-                });
-            }
-            (0..3).for_each(|_| has_blocked.recv().unwrap());
-            fence::force(Strategy::Signal).unwrap();
-            for _ in 0..3 {
-                heavy_by(|| fence::counters().visits);
-            }
-            assert_eq!(fence::strategy(), Some(Strategy::Signal));
-        });
-        suite();
-    }
+    signals_blocked: { reaching::signals_blocked() }
 
     /// A reader that blocks every signal is still fenced.
-    a_reader_with_signals_blocked: {
-        fence::force(Strategy::Signal).unwrap();
-        struct Blocked(Automatic<D>);
-        impl harness::Flavour for Blocked {
-            fn new() -> Self {
-                block_signals(libc::SIG_BLOCK);
-                Blocked(Automatic::new())
-            }
-            #[inline(always)]
-            fn section<R>(&mut self, before: impl FnOnce(), body: impl FnOnce() -> R) -> R {
-                self.0.section(before, body)
-            }
-        }
-        if let Some(on) = two_processors() {
-            one_writer::<Blocked, D>(on, duration(0.5)).must_be_sound("signals blocked");
-        }
-    }
+    a_reader_with_signals_blocked: { reaching::a_reader_with_signals_blocked() }
 
     /// The worker blocks the program's signals, and answers the fence's: otherwise each fence would
     /// wait 10 ms and visit the processors.
-    the_worker_answers: {
-        D::defer(|| ());
-        D::barrier();
-        fence::force(Strategy::Signal).unwrap();
-        eventually("a fence has no thread to reach over the processors", || {
-            let before = fence::counters().visits;
-            fence::heavy();
-            fence::counters().visits == before
-        });
-    }
+    the_worker_answers: { reaching::the_worker_answers() }
 
     /// More threads than are signalled at a time, and a signal of the program's own where the
     /// library would have taken its signal.
-    many_threads: {
-        install_everywhere_from(libc::SIGRTMAX() - 3);
-        fence::force(Strategy::Signal).unwrap();
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let _stop = Raise(&stop);
-            for _ in 0..600 {
-                scope.spawn(|| {
-                    while !stop.load(Ordering::Relaxed) {
-                        thread::sleep(Duration::from_millis(20));
-                    }
-                });
-            }
-            for _ in 0..5 {
-                heavy_by(|| fence::counters().signal);
-            }
-        });
-        assert_eq!(STRAY.load(Ordering::Relaxed), 0, "the program's own handler was called");
-    }
+    many_threads: { reaching::many_threads() }
 
     /// The program handles every signal that the library could have taken.
-    no_signal_left: {
-        refuse(&[Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::ENOSYS))]);
-        install_everywhere_from(libc::SIGRTMIN());
-        assert_eq!(fence::init(), Ok(Strategy::Signal));
-        heavy_by(|| fence::counters().visits);
-        assert_eq!(STRAY.load(Ordering::Relaxed), 0, "the program's own handler was called");
-    }
+    no_signal_left: { reaching::no_signal_left() }
 
     /// The strategy changes all the time.
     switching_under_load: {
@@ -419,58 +295,18 @@ cases! {
 
 #[path = "refused/affinity.rs"]
 mod affinity;
+#[path = "refused/environment.rs"]
+mod environment;
 #[path = "refused/meanwhile.rs"]
 mod meanwhile;
 #[path = "refused/namespace.rs"]
 mod namespace;
+#[path = "refused/reaching.rs"]
+mod reaching;
 #[path = "common/signals.rs"]
 mod signals;
-
-/// Tries what `LEEWARD_FENCE` may hold.
-fn named() {
-    let asked = std::env::var_os("LEEWARD_FENCE");
-    let expected = match asked.as_deref().map(|name| name.to_str()) {
-        None | Some(Some("" | "auto")) => Ok(Strategy::MembarrierPrivate),
-        Some(name) => name.and_then(Strategy::from_name).ok_or(Error::UnknownName),
-    };
-    let refused = matches!(expected, Ok(strategy) if fence::force(strategy).is_err());
-    if refused {
-        println!("skipped: {expected:?} is refused here");
-        return;
-    }
-    assert_eq!(fence::init(), expected);
-    assert_eq!(fence::init(), expected, "the same answer again");
-    if let Err(error) = expected {
-        // The automatic choice is in use, and the error says which name might have been meant.
-        assert_eq!(fence::strategy(), Some(Strategy::MembarrierPrivate));
-        assert!(Strategy::ALL.iter().all(|known| error.to_string().contains(known.name())), "{error}");
-    }
-    rcu_suite::<D>();
-}
-
-#[test]
-fn names() {
-    use std::os::unix::ffi::OsStrExt;
-    let known = Strategy::ALL.iter().map(|strategy| strategy.name());
-    for name in known.chain(["", "auto", "bogus", "Signal", "symmetric", "membarrier "]) {
-        run("named", |command| {
-            command.env("LEEWARD_FENCE", name);
-        });
-    }
-    run("named", |command| {
-        command.env("LEEWARD_FENCE", std::ffi::OsStr::from_bytes(b"\xff\xfe"));
-    });
-    // Among long variables, whose names begin as its own name does.
-    run("named", |command| {
-        let similar = ["LEEWARD", "LEEWARD_FENC", "LEEWARD_FENCES", "XLEEWARD_FENCE", "LEEWARD_FENCE_"];
-        similar.iter().for_each(|name| _ = command.env(name, "membarrier-global"));
-        command.env("A", "LEEWARD_FENCE=membarrier-global".repeat(3_000)).env("LEEWARD_FENCE", "signal");
-    });
-    run("named", |command| {
-        command.env("LEEWARD_FENCE", "signal".repeat(100));
-    });
-    run("named", |_| ());
-}
+#[path = "refused/suite.rs"]
+mod suite;
 
 /// The whole process is on one processor, from its start.
 #[test]
