@@ -66,6 +66,7 @@ mod lock_api;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 mod mutex;
+mod mutex_state;
 mod once;
 mod rwlock;
 mod rwlock_read;

@@ -5,55 +5,20 @@
 //! values of one word); the reservation after Waiman Long's hand-off in Linux (2016) and Go's
 //! starvation mode (Rhys Hiltner, Dmitry Vyukov, Russ Cox, 2016).
 //!
-//! Called by `lock_api/`, `lock.rs`, `condvar.rs` and `shared`; calls [`Futex`] and
-//! `spin_budget.rs`. Why it is right: the page "locks" of the book.
+//! Called by `lock_api/`, `lock.rs`, `condvar.rs` and `shared`; calls [`Futex`], `mutex_state.rs`
+//! and `spin_budget.rs`. Why it is right: the page "locks" of the book.
 
 use core::marker::PhantomData;
-use core::time::Duration;
 
 use super::forked::forked_child;
+use super::mutex_state::{
+    CONTENDED, LOCKED, REQUEST, REQUESTS, RESERVED, UNLOCKED, Waiter, has_requests, is_free_for, is_locked,
+    is_reserved, kept_until, without_request,
+};
 use super::spin_budget::SpinBudget;
-use crate::atomic::{AtomicU32, IS_MODEL, Ordering, const_fn, outside_model};
+use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::{check, mutated, step};
-
-const UNLOCKED: u32 = 0;
-const LOCKED: u32 = 1;
-const CONTENDED: u32 = 2;
-const RESERVED: u32 = 4;
-/// One request: the unit of the count in bits 3 to 31.
-const REQUEST: u32 = 8;
-/// The bits that count requests.
-const REQUESTS: u32 = !(REQUEST - 1);
-
-const fn is_locked(word: u32) -> bool {
-    word & LOCKED != 0
-}
-
-/// Returns true if a thread may take the lock that has slept for it (`patient`), or has not.
-const fn is_free_for(word: u32, patient: bool) -> bool {
-    !is_locked(word) && (word & RESERVED == 0 || patient)
-}
-
-const fn is_reserved(word: u32) -> bool {
-    word & RESERVED != 0
-}
-
-const fn has_requests(word: u32) -> bool {
-    word & REQUESTS != 0
-}
-
-/// Returns `word` with one request less. (A word without requests stays as it is: another process
-/// may have written to a shared lock.)
-const fn without_request(word: u32) -> u32 {
-    if has_requests(word) { word - REQUEST } else { word }
-}
-
-/// How many wake-ups a waiter may lose to newcomers before it requests the lock.
-const LOSSES: u32 = 32;
-/// How long a waiter waits before it requests the lock when it loses a wake-up. Also how long a
-/// free lock stays reserved if no thread that has slept comes for it.
-const LONG: Duration = Duration::from_millis(1);
 
 /// A mutex of one word, over any futex; 4 bytes, valid when zeroed (unlocked).
 ///
@@ -109,49 +74,6 @@ pub struct Mutex<F: Futex = Private> {
     /// it takes the lock or gives up, so a reservation has a taker.
     word: AtomicU32,
     futex: PhantomData<fn() -> F>,
-}
-
-/// What a waiter knows about itself.
-struct Waiter {
-    /// The waiter has slept, so it may take a reserved lock.
-    patient: bool,
-    /// The waiter is one of those that the word counts as requests.
-    has_requested: bool,
-    /// The waiter saw the lock stay reserved for [`LONG`]: the requests have expired.
-    expired: bool,
-    /// How many wake-ups the waiter lost to other threads.
-    losses: u32,
-    /// When the waiter first went to sleep.
-    since: Option<Deadline>,
-}
-
-impl Waiter {
-    const fn new(patient: bool) -> Waiter {
-        Waiter { patient, has_requested: false, expired: false, losses: 0, since: None }
-    }
-
-    /// Notes a wake-up. It counts as lost until the waiter takes the lock.
-    fn woken(&mut self) {
-        self.patient = true;
-        self.losses = self.losses.saturating_add(1);
-    }
-
-    /// Returns true if the waiter was overtaken for too long, or has requested the lock already.
-    fn is_starving<F: Futex>(&mut self) -> bool {
-        if self.has_requested || self.losses == 0 {
-            return self.has_requested;
-        }
-        let since = self.since.unwrap_or(Deadline::at(Duration::MAX)).since_beginning();
-        self.losses > outside_model(LOSSES) || since.saturating_add(LONG) <= F::now().since_beginning()
-    }
-}
-
-/// Returns until when the caller may sleep on `word`: a reserved lock stays reserved for [`LONG`].
-/// Waiters that are there come at once. In the child of a fork they are not there, nor if their
-/// process was killed. (In a model they are, so nothing expires.)
-fn kept_until<F: Futex>(word: u32) -> Timeout {
-    let expires = check!(mutex_expire, is_reserved(word) && !IS_MODEL);
-    if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
 impl<F: Futex> Mutex<F> {
