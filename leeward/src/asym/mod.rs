@@ -69,6 +69,7 @@ mod local;
 mod local;
 #[cfg(not(leeward_loom))]
 mod lock_api;
+mod lock_id;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 mod mutex;

@@ -8,7 +8,8 @@
 
 use core::ptr;
 
-use super::slots::{Block, LockId, Slot};
+use super::lock_id::LockId;
+use super::slots::{Block, Slot};
 use super::{drain, local};
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering, const_fn, outside_model};
 use crate::fence;

@@ -8,8 +8,9 @@
 //! one table by a compare-exchange; here each thread has slots of its own, and the writer's heavy
 //! fence stands for the reader's fence.
 
+use super::lock_id::LockId;
 use super::slots::{Left, Slot};
-use super::{drain, local, slots};
+use super::{drain, local};
 use crate::atomic::{AtomicU64, Ordering, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{Deadline, Private, Timeout};
@@ -49,7 +50,7 @@ const AT_MOST: u64 = 100_000;
 /// ```
 #[repr(C)]
 pub struct RawRwLock {
-    id: slots::LockId,
+    id: LockId,
     /// The lock's id: readers enter by their slots. `CLOSED`: readers take the ordinary lock.
     /// Written under that lock only: readers open it, writers close it.
     open: AtomicU64,
@@ -66,7 +67,7 @@ impl RawRwLock {
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
             RawRwLock {
-                id: slots::LockId::new(),
+                id: LockId::new(),
                 open: AtomicU64::new(CLOSED),
                 reopen_at: AtomicU64::new(0),
                 lock: raw::RwLock::new(),

@@ -6,6 +6,7 @@
 //! ever has: a guard that was leaked keeps its own lock taken, wherever that lock was moved to, and
 //! never another one that lies at the same address later.
 
+use super::lock_id::MUTEX;
 use crate::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{self, Futex, Private, Timeout, Wait};
@@ -18,66 +19,19 @@ const SLOTS: usize = 2 + outside_model(2) as usize;
 
 /// The value of `lock` in a slot that is not in use.
 const FREE: u64 = 0;
-/// The id of a lock that has none yet: announced for an instant, found to be no lock's, and taken
-/// back.
-pub(super) const NO_ID: u64 = 1;
 /// The value of `lock` in the slots of a thread that has no block: neither free nor any lock's id.
 const TAKEN: u64 = 2;
-/// The least id of a lock.
-const FIRST_ID: u64 = 16;
 
 /// Bit of `lock`: leaving is more than a store.
 const SLOW: u64 = 1 << 63;
 /// Bit of `lock`: the thread is inside by the ordinary lock underneath, so writers need not wait
 /// for this slot.
 const ORDINARY: u64 = 1 << 62;
-/// Bit of `lock`, from the id's making: the lock is a mutex.
-const MUTEX: u64 = 1 << 61;
 
 /// The value of `owner` in a block that no thread has.
 const NOBODY: u64 = 0;
 /// The value of `owner` in a block whose thread exited inside of a lock.
 const GONE: u64 = 1;
-
-/// Returns an id for a lock, which no other lock of this process has had.
-fn new_id() -> u64 {
-    use core::sync::atomic::AtomicU64;
-    static LAST: AtomicU64 = AtomicU64::new(FIRST_ID);
-    // Relaxed: it only has to be unique.
-    LAST.fetch_add(1, core::sync::atomic::Ordering::Relaxed)
-}
-
-/// The id of a lock, given to it at its first slow path.
-pub(super) struct LockId(AtomicU64);
-
-impl LockId {
-    const_fn! {
-        pub(super) fn new() -> LockId {
-            LockId(AtomicU64::new(NO_ID))
-        }
-    }
-
-    /// Returns the id, or `NO_ID`.
-    #[inline(always)]
-    pub(super) fn get(&self) -> u64 {
-        // Relaxed: given once, and the word that lets threads enter the lock was stored after it.
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Returns the id; gives the lock one now if it has none.
-    pub(super) fn give(&self, is_mutex: bool) -> u64 {
-        let known = self.get();
-        if known != NO_ID {
-            return known;
-        }
-        let new = new_id() | if is_mutex { MUTEX } else { 0 };
-        // Relaxed, both: it is only a number.
-        match self.0.compare_exchange(NO_ID, new, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => new,
-            Err(other) => other,
-        }
-    }
-}
 
 /// What the drop of a guard leaves to do.
 pub(super) enum Left {
