@@ -57,6 +57,7 @@
 //! here.
 
 mod condvar;
+mod file;
 mod lock;
 mod map;
 mod region;

@@ -1,5 +1,5 @@
 //! Memory that several processes map, with a value in it that one of them has made. Calls
-//! [`map`](super::map).
+//! [`file`](super::file) and [`map`](super::map).
 
 use core::ffi::CStr;
 use core::fmt;
@@ -8,9 +8,10 @@ use core::ops::Deref;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::fs::{Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 
+use super::file::{Locked, allocate, read_at, resize, sealable};
 use super::map::Map;
 use crate::bytes::AnyBytes;
 
@@ -110,65 +111,6 @@ impl From<Errno> for RegionError {
     }
 }
 
-/// The file's lock (`flock`), released when this is dropped. The kernel releases it when the
-/// process dies.
-struct Locked<'a>(&'a OwnedFd);
-
-impl Locked<'_> {
-    fn new(file: &OwnedFd) -> Result<Locked<'_>, Errno> {
-        loop {
-            match rustix::fs::flock(file, FlockOperation::LockExclusive) {
-                Err(Errno::INTR) => {}
-                outcome => return outcome.map(|()| Locked(file)),
-            }
-        }
-    }
-}
-
-impl Drop for Locked<'_> {
-    fn drop(&mut self) {
-        // Closing the file would not do: a child forked by another thread meanwhile has the file
-        // open too. It cannot fail.
-        let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
-    }
-}
-
-/// Returns a new file without a name, marked as not executable, which hardened systems
-/// (`vm.memfd_noexec`) demand.
-fn sealable() -> Result<OwnedFd, Errno> {
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    match rustix::fs::memfd_create(c"leeward", flags | MemfdFlags::NOEXEC_SEAL) {
-        // Before Linux 6.3 the flag is unknown.
-        Err(Errno::INVAL) => rustix::fs::memfd_create(c"leeward", flags),
-        outcome => outcome,
-    }
-}
-
-/// Makes the file `length` bytes long and allocates its memory. Otherwise a signal would kill the
-/// process that first touches a page for which no memory is left.
-fn allocate(file: &OwnedFd, length: u64) -> Result<(), Errno> {
-    loop {
-        match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length) {
-            Err(Errno::INTR) => {}
-            // The file system cannot allocate: the length has to do.
-            Err(Errno::OPNOTSUPP) => return rustix::fs::ftruncate(file, length),
-            outcome => return outcome,
-        }
-    }
-}
-
-/// Makes a file of `found` bytes, which may be more, `length` bytes long, and allocates its memory.
-/// If there is none, the file keeps its length.
-fn resize(file: &OwnedFd, found: u64, length: u64) -> Result<(), Errno> {
-    if found > length {
-        rustix::fs::ftruncate(file, length)?;
-    }
-    allocate(file, length).inspect_err(|_| {
-        // On a full disk the file may have become longer all the same.
-        let _ = rustix::fs::ftruncate(file, found);
-    })
-}
-
 /// Returns true if a file of `found` bytes is what a killed maker leaves: nothing; zeroes (its
 /// memory was being allocated, which some file systems do piece by piece); or a header of ours that
 /// does not say that the value is ready.
@@ -191,15 +133,6 @@ fn is_unfinished(file: &OwnedFd, found: u64, length: u64) -> Result<bool, Errno>
         }
     }
     Ok(found <= length)
-}
-
-fn read_at(file: &OwnedFd, room: &mut [u8], place: u64) -> Result<usize, Errno> {
-    loop {
-        match rustix::io::pread(file, &mut *room, place) {
-            Err(Errno::INTR) => {}
-            outcome => return outcome,
-        }
-    }
 }
 
 /// Memory that several processes map, with a `T` in it, which is never dropped.
