@@ -1,0 +1,5 @@
+//! The C face of leeward: the functions behind `<leeward/*.h>`.
+//!
+//! C programs link `libleeward.so` or `libleeward.a`, which `make -C capi` builds from this crate.
+//! A Rust program with parts in C may depend on this crate instead: it then has the same symbols,
+//! and shares its domains and locks with its C parts.
