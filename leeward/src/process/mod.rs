@@ -12,3 +12,10 @@ mod backend;
 pub(crate) mod thread;
 
 pub(crate) use backend::*;
+
+/// What a thread of this library's own does.
+#[cfg(feature = "std")]
+pub(crate) trait Work: Sync + 'static {
+    /// Does it, on the new thread.
+    fn work(&'static self);
+}

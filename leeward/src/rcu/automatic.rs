@@ -9,16 +9,29 @@ use super::backing::Backing;
 use super::fork::watch;
 use super::guard::Guard;
 use super::no_memory::NoMemory;
-use super::slot::Slot;
-use super::thread_local::UNREGISTERED;
+use super::slot::{Slot, UNREGISTERED};
 use crate::mutant::check;
 use crate::process::thread;
+
+/// Returns the calling thread's slot; `UNREGISTERED` if it has none.
+#[inline(always)]
+fn own_slot<D: Backing>() -> &'static Slot {
+    // SAFETY: the variable is the calling thread's, and always initialized.
+    let slot = unsafe { D::place().read() };
+    // SAFETY: it holds addresses of slots, which live forever.
+    unsafe { &*slot }
+}
+
+fn set_own_slot<D: Backing>(slot: &'static Slot) {
+    // SAFETY: the variable is the calling thread's.
+    unsafe { D::place().write(slot) };
+}
 
 /// Enters a section on the calling thread's slot.
 #[inline(always)]
 #[track_caller]
 pub(super) fn read<D: Backing>() -> Guard<'static, D> {
-    let slot = D::local().slot();
+    let slot = own_slot::<D>();
     // One test for two questions: the slot that stands for "not registered" says that it is inside.
     if !slot.is_inside() {
         return Guard::enter_outermost(slot);
@@ -52,32 +65,31 @@ fn read_first<D: Backing>() -> Guard<'static, D> {
 /// Takes a slot before the first section. Takes none on a thread that exits, where each section
 /// takes its own.
 pub(super) fn register_early<D: Backing>() -> Result<(), NoMemory> {
-    if D::local().arm() { register::<D>().map(drop) } else { Ok(()) }
+    if D::arm() { register::<D>().map(drop) } else { Ok(()) }
 }
 
 /// Returns the calling thread's slot, which it takes if it has none.
 fn register<D: Backing>() -> Result<&'static Slot, NoMemory> {
-    let slot = D::local().slot();
+    let slot = own_slot::<D>();
     if !ptr::eq(slot, &UNREGISTERED) {
         return Ok(slot);
     }
     let state = D::state();
-    watch::<D>();
-    let will_be_told = D::local().arm();
+    watch(state);
+    let will_be_told = D::arm();
     let owner = if will_be_told { thread::current() } else { thread::current() | thread::ENDED };
     let slot = state.grace.claim(owner, thread::number()).map_err(|_| NoMemory)?;
     if !will_be_told {
         slot.make_transient();
     }
-    D::local().set(slot);
+    set_own_slot::<D>(slot);
     Ok(slot)
 }
 
 /// Gives the slot of the calling thread back, which exits; keeps it if the thread is inside a
 /// section.
-#[doc(hidden)]
-pub fn leave_thread<D: Backing>() {
-    let slot = D::local().slot();
+pub(super) fn leave_thread<D: Backing>() {
+    let slot = own_slot::<D>();
     if ptr::eq(slot, &UNREGISTERED) {
         return;
     }
@@ -91,7 +103,7 @@ pub fn leave_thread<D: Backing>() {
         slot.end_all::<D::Fence>();
         // Before the release: a signal handler in between must not find a slot that another thread
         // has claimed.
-        D::local().set(&UNREGISTERED);
+        set_own_slot::<D>(&UNREGISTERED);
         D::state().grace.release(slot);
     }
 }

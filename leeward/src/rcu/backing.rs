@@ -3,9 +3,10 @@
 
 use super::defer::Queue;
 use super::grace::Grace;
+use super::kind::Kind;
 #[cfg(feature = "std")]
-use super::thread_local::Local;
-use crate::atomic::{AtomicPtr, const_fn};
+use super::slot::Slot;
+use crate::atomic::const_fn;
 use crate::fence::Pair;
 use crate::process::fork::Hook;
 
@@ -33,40 +34,31 @@ pub unsafe trait Backing: Sized + Send + Sync + 'static {
 
     #[doc(hidden)]
     fn state() -> &'static State;
+    /// Returns the address of the calling thread's variable, which holds its slot's address.
     #[doc(hidden)]
     #[cfg(feature = "std")]
-    fn local() -> Local;
+    fn place() -> *mut *const Slot;
+    /// Arms what gives the thread's slot back when the thread exits. Returns false on a thread where
+    /// that has run already.
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    fn arm() -> bool;
 }
 
 /// The state of a domain, which is a `static`.
 #[doc(hidden)]
+#[repr(C)]
 pub struct State {
     pub(crate) grace: Grace,
     pub(crate) queue: Queue,
-    pub(super) fork: Fork,
+    pub(super) hook: Hook,
 }
 
 impl State {
     const_fn! {
         #[doc(hidden)]
-        #[allow(clippy::new_without_default)]
-        pub fn new() -> State {
-            State { grace: Grace::new(), queue: Queue::new(), fork: Fork::new() }
-        }
-    }
-}
-
-/// A domain's part in the [registry of forks](crate::process::fork), which `fork.rs` serves.
-pub(crate) struct Fork {
-    pub(super) hook: Hook,
-    /// A `fn(Task)` that does what needs the domain's type. Stored before the hook is listed.
-    pub(super) serve: AtomicPtr<()>,
-}
-
-impl Fork {
-    const_fn! {
-        pub(super) fn new() -> Fork {
-            Fork { hook: Hook::new(), serve: AtomicPtr::new(core::ptr::null_mut()) }
+        pub fn new(kind: Kind) -> State {
+            State { grace: Grace::new(kind), queue: Queue::new(), hook: Hook::new() }
         }
     }
 }

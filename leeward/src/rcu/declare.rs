@@ -32,7 +32,12 @@ macro_rules! rcu_domain {
             type Fence = $crate::rcu_domain!(@fence $($fence)?);
             #[inline(always)]
             fn state() -> &'static $crate::rcu::hidden::State {
-                $crate::__leeward_static! { STATE: $crate::rcu::hidden::State = $crate::rcu::hidden::State::new(); }
+                $crate::__leeward_static! {
+                    STATE: $crate::rcu::hidden::State = $crate::rcu::hidden::State::new($crate::rcu::hidden::Kind::new(
+                        <<$name as $crate::rcu::Backing>::Fence as $crate::fence::Pair>::IS_REMOTE,
+                        $crate::__rcu_domain_place!($name),
+                    ));
+                }
                 &STATE
             }
             $crate::__rcu_domain_local!($name);
@@ -49,17 +54,19 @@ macro_rules! rcu_domain {
 macro_rules! __rcu_domain_local {
     ($name:ident) => {
         #[inline(always)]
-        fn local() -> $crate::rcu::hidden::Local {
+        fn place() -> *mut *const $crate::rcu::hidden::Slot {
             ::std::thread_local! {
                 static SLOT: $crate::rcu::hidden::LocalSlot =
                     const { $crate::rcu::hidden::LocalSlot::new() };
             }
+            $crate::rcu::hidden::LocalSlot::place(&SLOT)
+        }
+        fn arm() -> bool {
             ::std::thread_local! {
-                static EXIT: $crate::rcu::hidden::ThreadExit = const {
-                    $crate::rcu::hidden::ThreadExit::new($crate::rcu::hidden::leave_thread::<$name>)
-                };
+                static EXIT: $crate::rcu::hidden::ThreadExit =
+                    const { $crate::rcu::hidden::ThreadExit::new::<$name>() };
             }
-            $crate::rcu::hidden::Local::new(&SLOT, &EXIT)
+            $crate::rcu::hidden::ThreadExit::arm(&EXIT)
         }
     };
 }
@@ -70,4 +77,27 @@ macro_rules! __rcu_domain_local {
 #[macro_export]
 macro_rules! __rcu_domain_local {
     ($name:ident) => {};
+}
+
+/// Evaluates to the function that finds the thread's variable.
+#[cfg(feature = "std")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __rcu_domain_place {
+    ($name:ident) => {{
+        extern "C" fn place() -> *mut *const $crate::rcu::hidden::Slot {
+            <$name as $crate::rcu::Backing>::place()
+        }
+        Some(place)
+    }};
+}
+
+/// Evaluates to `None`: without thread-local storage there is no such variable.
+#[cfg(not(feature = "std"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __rcu_domain_place {
+    ($name:ident) => {
+        None
+    };
 }

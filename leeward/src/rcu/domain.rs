@@ -158,8 +158,9 @@ pub trait Domain: Backing {
     /// None.
     #[track_caller]
     fn synchronize() {
-        watch::<Self>();
-        if local::is_inside::<Self>() || Self::state().grace.synchronize::<Self::Fence>() == Err(OwnSection) {
+        let state = Self::state();
+        watch(state);
+        if local::is_inside(state) || state.grace.synchronize() == Err(OwnSection) {
             panic!(
                 "leeward: synchronize() called inside a read section of the same domain: it would \
                  wait for itself forever"
@@ -173,10 +174,10 @@ pub trait Domain: Backing {
     /// # Cost
     /// A full fence and an atomic operation; a system call if the worker sleeps.
     fn start_poll() -> Cookie<Self> {
-        watch::<Self>();
         let state = Self::state();
+        watch(state);
         let ticket = state.grace.tickets.take();
-        state.queue.want::<Self>(ticket);
+        state.queue.want(state, ticket);
         Cookie { ticket, domain: core::marker::PhantomData }
     }
 
@@ -201,7 +202,7 @@ pub trait Domain: Backing {
         let state = Self::state();
         state.grace.tickets.is_served(cookie.ticket)
             || ((!state.queue.has_worker() || state.queue.is_running_callbacks())
-                && state.grace.try_lead::<Self::Fence>(cookie.ticket))
+                && state.grace.try_lead(cookie.ticket))
     }
 
     /// Runs `callback` after a grace period, on the domain's worker thread.
@@ -255,17 +256,17 @@ pub trait Domain: Backing {
     ///   possible or the handler of a stall panics each time, with that panic. They stay queued.
     #[track_caller]
     fn barrier() {
-        watch::<Self>();
         let state = Self::state();
+        watch(state);
         assert!(
             !state.queue.runs_here(),
             "leeward: barrier() called inside a callback of the same domain: it would wait for itself forever"
         );
         assert!(
-            !local::is_inside::<Self>() && !state.grace.is_inside(),
+            !local::is_inside(state) && !state.grace.is_inside(),
             "leeward: barrier() called inside a read section of the same domain: it would wait for itself forever"
         );
-        state.queue.barrier::<Self>();
+        state.queue.barrier(state);
     }
 
     /// Bounds what may be deferred and not yet run; see [`Limit`].
@@ -294,7 +295,7 @@ pub trait Domain: Backing {
     /// `fork` waits for a callback that is running at that moment, for 100 ms at most. One that
     /// runs for longer is lost to the child, and counted in [`Stats::lost`].
     fn set_child_adopts(adopts: bool) {
-        watch::<Self>();
+        watch(Self::state());
         Self::state().queue.set_child_adopts(adopts);
     }
 

@@ -15,57 +15,22 @@
 //! protected in the child, which does not have that guard. (Calling `fork` is `unsafe` in Rust, and
 //! this is part of its contract.)
 
-use super::backing::{Backing, State};
-use crate::atomic::Ordering;
-use crate::fence::Pair;
+use super::backing::State;
 use crate::process::fork::{self, Hook, Watched};
-
-/// A task that needs the domain's type, which its state does not know.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Task {
-    HeavyFence,
-    StartWorker,
-}
-
-fn serve<D: Backing>(task: Task) {
-    match task {
-        Task::HeavyFence => D::Fence::heavy(),
-        Task::StartWorker => {
-            D::state().queue.worker.wake::<D>();
-        }
-    }
-}
 
 /// Has the domain repaired in children from now on. Must be called before its state first changes.
 #[inline]
-pub(super) fn watch<D: Backing>() {
-    let state = D::state();
-    if !fork::is_watched(state) {
-        // Relaxed: ordered by the exchange that lists the hook. All threads store the same value.
-        state.fork.serve.store(serve::<D> as fn(Task) as *mut (), Ordering::Relaxed);
-        fork::watch(state);
-    }
-}
-
-impl State {
-    /// Does `task` for the domain's type.
-    fn serve(&self, task: Task) {
-        // Relaxed: stored before the hook was listed.
-        let serve = self.fork.serve.load(Ordering::Relaxed);
-        // SAFETY: `watch` stored a `fn(Task)` before it listed the hook through which we are
-        // called.
-        let serve = unsafe { core::mem::transmute::<*mut (), fn(Task)>(serve) };
-        serve(task);
-    }
+pub(super) fn watch(domain: &'static State) {
+    fork::watch(domain);
 }
 
 impl Watched for State {
     fn hook(&self) -> &Hook {
-        &self.fork.hook
+        &self.hook
     }
 
     fn before(&'static self) {
-        self.queue.pause(|| self.serve(Task::HeavyFence));
+        self.queue.pause(|| self.grace.kind.heavy());
     }
 
     fn in_parent(&'static self) {
@@ -80,7 +45,7 @@ impl Watched for State {
     fn resume(&'static self) {
         self.grace.renumber();
         if self.queue.has_inherited() {
-            self.serve(Task::StartWorker);
+            self.queue.worker.wake(self, &self.queue);
         }
     }
 

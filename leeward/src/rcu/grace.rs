@@ -18,12 +18,13 @@
 
 mod report;
 
+use super::kind::Kind;
 use super::slot::Slot;
 use super::stall;
 use super::stats::Counts;
 use super::tickets::Tickets;
 use crate::atomic::{AtomicU64, AtomicUsize, Ordering, const_fn, fence, outside_model, spin_hint};
-use crate::fence::Pair;
+use crate::fence::{Asymmetric, Pair};
 use crate::futex::{self, Private, Timeout};
 use crate::mutant::{check, mutated, order, step};
 use crate::process::thread;
@@ -39,8 +40,10 @@ const RECHECKS: u32 = 64;
 struct Epoch(AtomicU64);
 
 /// The state that readers and writers of one domain share.
+#[repr(C)]
 pub(crate) struct Grace {
     epoch: Epoch,
+    pub(super) kind: Kind,
     /// The number of registered slots whose readers need a heavy fence: all but those of `qsbr`.
     sections: AtomicUsize,
     pub(super) registry: Registry<Slot>,
@@ -61,9 +64,10 @@ pub(crate) struct OwnSection;
 
 impl Grace {
     const_fn! {
-        pub(crate) fn new() -> Grace {
+        pub(crate) fn new(kind: Kind) -> Grace {
             Grace {
                 epoch: Epoch(AtomicU64::new(1)),
+                kind,
                 sections: AtomicUsize::new(0),
                 registry: Registry::new(),
                 tickets: Tickets::new(),
@@ -83,8 +87,8 @@ impl Grace {
 
     /// Waits for a grace period that starts after the call. Returns an error if the calling thread
     /// itself is in the way.
-    pub(crate) fn synchronize<P: Pair>(&self) -> Result<(), OwnSection> {
-        self.serve::<P>(|| self.is_inside(), Timeout::Never).map(|_| ())
+    pub(crate) fn synchronize(&self) -> Result<(), OwnSection> {
+        self.serve(|| self.is_inside(), Timeout::Never).map(|_| ())
     }
 
     /// Waits for a grace period that starts after the call, or until `timeout`. Returns true if
@@ -92,17 +96,17 @@ impl Grace {
     ///
     /// If the calling thread itself is in the way (a callback leaked a guard), the wait goes on all
     /// the same, as for any other leaked guard, and is reported as a stall.
-    pub(crate) fn wait<P: Pair>(&self, timeout: Timeout) -> bool {
-        self.serve::<P>(|| false, timeout) == Ok(true)
+    pub(crate) fn wait(&self, timeout: Timeout) -> bool {
+        self.serve(|| false, timeout) == Ok(true)
     }
 
     /// Waits for a grace period, as a leader or as a follower. Returns `Ok(false)` if the time was
     /// up.
-    fn serve<P: Pair>(&self, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
+    fn serve(&self, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
         let ticket = self.tickets.take();
         while !self.tickets.is_served(ticket) {
             if self.tickets.try_lead() {
-                return self.lead::<P>(ticket, is_inside, timeout);
+                return self.lead(ticket, is_inside, timeout);
             }
             if !self.tickets.follow(ticket, || !check!(own_section_follows, is_inside()), timeout) {
                 return Err(OwnSection);
@@ -116,20 +120,20 @@ impl Grace {
 
     /// Runs a grace period, which serves all tickets up to its number if it ends in time, and hands
     /// the lead over. The caller has the lead.
-    fn lead<P: Pair>(&self, ticket: u64, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
+    fn lead(&self, ticket: u64, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
         if self.tickets.is_served(ticket) {
             self.tickets.step_down();
             return Ok(true);
         }
         let mut lead = Lead::begin(self);
-        let epoch = self.advance::<P>();
-        lead.is_served = self.wait_for_readers::<P>(epoch, is_inside, timeout)?;
+        let epoch = self.advance();
+        lead.is_served = self.wait_for_readers(epoch, is_inside, timeout)?;
         Ok(lead.is_served)
     }
 
     /// Runs a grace period if it need not wait, for another leader or for a reader. Returns true if
     /// `ticket` is served.
-    pub(crate) fn try_lead<P: Pair>(&self, ticket: u64) -> bool {
+    pub(crate) fn try_lead(&self, ticket: u64) -> bool {
         if self.tickets.is_served(ticket) {
             return true;
         }
@@ -137,13 +141,13 @@ impl Grace {
             return false;
         }
         let mut lead = Lead::begin(self);
-        let epoch = self.advance::<P>();
+        let epoch = self.advance();
         lead.is_served = !self.registry.slots().any(|slot| slot.is_blocking(epoch));
         lead.is_served
     }
 
     /// Issues the heavy fence, then advances the epoch. Returns the new epoch.
-    fn advance<P: Pair>(&self) -> u64 {
+    fn advance(&self) -> u64 {
         // Relaxed: only leaders write it, one after the other.
         let epoch = self.epoch.0.load(Ordering::Relaxed) + 1;
         if mutated!(global_before_heavy) {
@@ -158,7 +162,7 @@ impl Grace {
         // - If this fence comes first, the reader sees what the callers unlinked.
         // Pair B, heavy half. Partner: the fence in `Tickets::take`. `started` is stored before
         // this fence, so the unlink of a caller that read the old number is covered.
-        step!(heavy_before_scan, self.heavy::<P>(is_needed));
+        step!(heavy_before_scan, self.heavy(is_needed));
         // Relaxed: the heavy fence has interrupted a reader that sees the new epoch before it saw
         // it, so that reader sees what was unlinked.
         self.epoch.0.store(epoch, Ordering::Relaxed);
@@ -168,22 +172,22 @@ impl Grace {
     /// Issues a heavy fence, or only a full one where readers execute full fences themselves: in a
     /// domain whose pair of fences says so, or where `is_needed`, called after the full fence,
     /// returns false.
-    fn heavy<P: Pair>(&self, is_needed: impl FnOnce() -> bool) {
+    fn heavy(&self, is_needed: impl FnOnce() -> bool) {
         // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the
         // callers unlinked is before the look at `sections`. Partner: the fence in `claim`.
         // - If the reader's count comes first, we see that it registers and issue the heavy fence.
         // - If this fence comes first, the reader sees what was unlinked, in its first section and
         //   in all later ones.
         step!(quiet_fence, fence(Ordering::SeqCst));
-        if P::IS_REMOTE && is_needed() {
+        if self.kind.is_asymmetric() && is_needed() {
             self.counts.heavy_fences.add(1);
-            P::heavy();
+            Asymmetric::heavy();
         }
     }
 
     /// Waits until every reader that was inside before `epoch` has left. Returns `Ok(false)` if the
     /// time was up before.
-    fn wait_for_readers<P: Pair>(
+    fn wait_for_readers(
         &self,
         epoch: u64,
         is_inside: impl Fn() -> bool,
@@ -197,7 +201,7 @@ impl Grace {
                 if check!(own_section_leads, is_inside()) {
                     return Err(OwnSection);
                 }
-                return Ok(self.sleep_until_all_left::<P>(epoch, timeout));
+                return Ok(self.sleep_until_all_left(epoch, timeout));
             }
         }
         Ok(true)
@@ -218,10 +222,10 @@ impl Grace {
     /// was up before.
     #[cold]
     #[inline(never)]
-    fn sleep_until_all_left<P: Pair>(&self, epoch: u64, timeout: Timeout) -> bool {
+    fn sleep_until_all_left(&self, epoch: u64, timeout: Timeout) -> bool {
         let _asleep = Asleep::begin(self);
         let mut watch = stall::Watch::start(&self.stall);
-        self.arm::<P>(self.registry.slots().filter(|slot| slot.is_blocking(epoch)));
+        self.arm(self.registry.slots().filter(|slot| slot.is_blocking(epoch)));
         for slot in self.registry.slots() {
             while slot.is_blocking(epoch) {
                 if timeout.has_passed::<Private>() {
@@ -234,7 +238,7 @@ impl Grace {
                     if mutated!(heavy_after_rearm) {
                         slot.raise_waited();
                     } else {
-                        self.arm::<P>(core::iter::once(slot));
+                        self.arm(core::iter::once(slot));
                     }
                 }
                 if mutated!(recheck_before_sleep) || slot.is_blocking(epoch) {
@@ -249,7 +253,7 @@ impl Grace {
 
     /// Asks the readers of `slots` to wake us, and issues the fence after which each of them sees
     /// the request or is seen to have left.
-    fn arm<'a, P: Pair>(&self, slots: impl Iterator<Item = &'a Slot>) {
+    fn arm<'a>(&self, slots: impl Iterator<Item = &'a Slot>) {
         let (mut asked, mut is_needed) = (false, false);
         for slot in slots {
             asked = true;
@@ -260,7 +264,7 @@ impl Grace {
             // Pair C, heavy half. Partner: the light fence in `Slot::leave_outermost`.
             // - If the reader's store comes first, our recheck of the slot sees that it has left.
             // - If this fence comes first, the reader sees the request and wakes us.
-            self.heavy::<P>(|| is_needed);
+            self.heavy(|| is_needed);
         }
     }
 

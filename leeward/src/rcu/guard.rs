@@ -92,7 +92,7 @@ impl<D: Backing> Drop for Guard<'_, D> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.slot.leave::<D::Fence>() {
-            local::give_back::<D>(self.slot);
+            local::give_back(D::state(), self.slot);
         }
     }
 }

@@ -100,12 +100,13 @@ mod fork;
 mod grace;
 mod guard;
 mod head;
+mod kind;
 mod limit;
-#[cfg(not(feature = "std"))]
+#[cfg(leeward_loom)]
 #[path = "local/none.rs"]
 mod local;
-#[cfg(feature = "std")]
-#[path = "local/std.rs"]
+#[cfg(not(leeward_loom))]
+#[path = "local/words.rs"]
 mod local;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
@@ -137,11 +138,11 @@ pub use stats::Stats;
 /// The items that [`rcu_domain!`](crate::rcu_domain) expands to. They are not for other callers.
 #[doc(hidden)]
 pub mod hidden {
-    #[cfg(feature = "std")]
-    pub use super::automatic::leave_thread;
     pub use super::backing::State;
+    pub use super::kind::Kind;
+    pub use super::slot::Slot;
     #[cfg(feature = "std")]
-    pub use super::thread_local::{Local, LocalSlot, ThreadExit};
+    pub use super::thread_local::{LocalSlot, ThreadExit};
 }
 
 crate::rcu_domain! {

@@ -86,7 +86,7 @@ impl<D: Domain> Reader<D> {
     /// [`NoMemory`].
     #[track_caller]
     pub fn try_online() -> Result<Self, NoMemory> {
-        watch::<D>();
+        watch(D::state());
         let grace = &D::state().grace;
         let slot = grace.claim_fenced(thread::take_handle(), thread::number()).map_err(|_| {
             thread::give_handle();
@@ -118,7 +118,7 @@ impl<D: Domain> Reader<D> {
     #[inline]
     #[track_caller]
     pub fn quiescent(&mut self) {
-        if cfg!(debug_assertions) && local::is_inside::<D>() {
+        if cfg!(debug_assertions) && local::is_inside(D::state()) {
             quiescent_while_nested();
         }
         self.slot.quiesce_if_changed(D::state().grace.epoch());

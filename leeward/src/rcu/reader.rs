@@ -139,7 +139,7 @@ impl<D: Domain> Drop for DetachedReader<D> {
 
 /// Takes a slot for a handle of the calling thread.
 fn claim<D: Domain>() -> Result<&'static Slot, NoMemory> {
-    watch::<D>();
+    watch(D::state());
     let slot = D::state().grace.claim(thread::take_handle(), thread::number());
     slot.map_err(|_| {
         thread::give_handle();

@@ -24,6 +24,11 @@ const TRANSIENT: u64 = 1 << 63;
 /// `owner` of a slot that no thread has.
 const UNOWNED: u64 = 0;
 
+/// The slot of every thread that is not registered. It says that its reader is inside, so that
+/// entering takes the slow path, which tells the two apart.
+#[cfg(not(leeward_loom))]
+pub(super) static UNREGISTERED: Slot = Slot::at(1);
+
 /// One reader's words, alone on their cache lines: two, because processors fetch lines in pairs.
 ///
 /// | field | written by | meaning |

@@ -8,11 +8,9 @@
 use core::cell::Cell;
 use std::thread::LocalKey;
 
-use super::slot::Slot;
-
-/// The slot of every thread that is not registered. It says that its reader is inside, so that
-/// entering takes the slow path, which tells the two apart.
-pub(super) static UNREGISTERED: Slot = Slot::at(1);
+use super::automatic;
+use super::backing::Backing;
+use super::slot::{Slot, UNREGISTERED};
 
 /// The variable without a destructor: the slot's address, as a raw pointer, since a constant may
 /// not refer to atomics by reference.
@@ -27,8 +25,12 @@ impl LocalSlot {
         LocalSlot(Cell::new(&raw const UNREGISTERED))
     }
 
-    fn set(&self, slot: &'static Slot) {
-        self.0.set(slot);
+    /// Returns the address of the calling thread's variable, which is valid until the thread's last
+    /// instruction.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn place(key: &'static LocalKey<LocalSlot>) -> *mut *const Slot {
+        key.with(|local| local.0.as_ptr())
     }
 }
 
@@ -38,44 +40,21 @@ pub struct ThreadExit(fn());
 
 impl ThreadExit {
     #[doc(hidden)]
-    pub const fn new(leave: fn()) -> ThreadExit {
-        ThreadExit(leave)
+    #[allow(clippy::new_without_default)]
+    pub const fn new<D: Backing>() -> ThreadExit {
+        ThreadExit(automatic::leave_thread::<D>)
+    }
+
+    /// Arms the destructor that runs at the calling thread's exit. Returns false if that has run
+    /// already.
+    #[doc(hidden)]
+    pub fn arm(key: &'static LocalKey<ThreadExit>) -> bool {
+        key.try_with(|_| ()).is_ok()
     }
 }
 
 impl Drop for ThreadExit {
     fn drop(&mut self) {
         (self.0)();
-    }
-}
-
-/// The two variables of the calling thread.
-#[doc(hidden)]
-pub struct Local {
-    slot: &'static LocalKey<LocalSlot>,
-    exit: &'static LocalKey<ThreadExit>,
-}
-
-impl Local {
-    #[doc(hidden)]
-    #[inline(always)]
-    pub const fn new(slot: &'static LocalKey<LocalSlot>, exit: &'static LocalKey<ThreadExit>) -> Self {
-        Local { slot, exit }
-    }
-
-    #[inline(always)]
-    pub(super) fn slot(&self) -> &'static Slot {
-        let slot = self.slot.with(|local| local.0.get());
-        // SAFETY: `LocalSlot::new` and `set` store addresses of slots that live forever.
-        unsafe { &*slot }
-    }
-
-    pub(super) fn set(&self, slot: &'static Slot) {
-        self.slot.with(|local| local.set(slot));
-    }
-
-    /// Arms the destructor that runs at the thread's exit. Returns false if that has run already.
-    pub(super) fn arm(&self) -> bool {
-        self.exit.try_with(|_| ()).is_ok()
     }
 }

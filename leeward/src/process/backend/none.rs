@@ -89,11 +89,11 @@ pub(crate) fn control_block() -> u64 {
     0
 }
 
-/// Runs `work` on a new detached thread of the standard library's. Returns false if no thread can
+/// Does the work of `of` on a new detached thread of the standard library's. Returns false if no thread can
 /// be started.
 #[cfg(feature = "std")]
-pub(crate) fn start(work: fn()) -> bool {
-    std::thread::Builder::new().name("leeward-rcu".into()).spawn(work).is_ok()
+pub(crate) fn start<T: super::Work>(of: &'static T) -> bool {
+    std::thread::Builder::new().name("leeward-rcu".into()).spawn(|| of.work()).is_ok()
 }
 
 /// Writes nothing: there is no standard error.

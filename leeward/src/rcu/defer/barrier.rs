@@ -1,6 +1,6 @@
 //! Waiting until what was queued has run: `Domain::barrier`.
 
-use super::super::backing::Backing;
+use super::super::backing::State;
 use super::Queue;
 use super::reclaim::Reclaimed;
 use crate::atomic::Ordering;
@@ -9,7 +9,7 @@ use crate::mutant::check;
 
 impl Queue {
     /// Waits until everything that was queued before the call has run.
-    pub(in super::super) fn barrier<D: Backing>(&'static self) {
+    pub(in super::super) fn barrier(&'static self, domain: &'static State) {
         // Acquire: what was queued before the call is still here, or was taken, and `taken` counted
         // it before. Partner: the release in `take`.
         let is_empty = self.incoming.last.load(Ordering::Acquire).is_null();
@@ -23,9 +23,9 @@ impl Queue {
         while check!(barrier_waits, !is_done()) {
             // A worker that ended meanwhile did so by a panic (no heavy fence is possible, or a
             // stall's handler panicked): this thread tries, so that its caller gets the panic.
-            if self.worker.deaths() == deaths && self.worker.wake::<D>() {
+            if self.worker.deaths() == deaths && self.worker.wake(domain, self) {
                 self.wait_until(is_done, Timeout::Never);
-            } else if self.reclaim::<D>(Timeout::Never) == Reclaimed::Forked {
+            } else if self.reclaim(domain, Timeout::Never) == Reclaimed::Forked {
                 return;
             }
         }

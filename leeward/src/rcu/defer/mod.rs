@@ -29,6 +29,7 @@ use core::ptr::{self, NonNull};
 
 pub(super) use reclaim::Reclaimed;
 
+use super::backing::State;
 use super::head::Head;
 use super::limit::{Bounds, Count, Limit};
 use super::stats::Stats;
@@ -82,6 +83,8 @@ pub(crate) struct Queue {
     pub(super) wanted: AtomicU64,
     pub(super) worker: worker::Worker,
     limit: Bounds,
+    /// The domain, for the worker's thread, which begins with the queue alone.
+    domain: AtomicPtr<State>,
 }
 
 // SAFETY: heads belong to callbacks that may be called on any thread, and one thread calls each.
@@ -109,6 +112,7 @@ impl Queue {
                 wanted: AtomicU64::new(0),
                 worker: worker::Worker::new(),
                 limit: Bounds::new(),
+                domain: AtomicPtr::new(ptr::null_mut()),
             }
         }
     }
@@ -120,6 +124,22 @@ impl Queue {
     pub(super) fn set_limit(&self, limit: Limit) {
         self.limit.set(limit);
         step!(set_limit_wake, self.wake_waiting());
+    }
+
+    /// Notes the domain for the worker's thread.
+    #[cfg_attr(not(feature = "std"), allow(dead_code))]
+    pub(super) fn set_domain(&self, domain: &'static State) {
+        // Relaxed: the thread's start orders it. All callers store the same.
+        self.domain.store(ptr::from_ref(domain).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Returns the domain that `set_domain` noted.
+    #[cfg_attr(not(feature = "std"), allow(dead_code))]
+    pub(super) fn domain(&self) -> &'static State {
+        // Relaxed: as in `set_domain`.
+        let domain = self.domain.load(Ordering::Relaxed);
+        // SAFETY: the worker is started after `set_domain`, with a domain that lives forever.
+        unsafe { &*domain }
     }
 
     pub(super) fn has_worker(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use core::ptr::NonNull;
 
-use super::super::backing::Backing;
+use super::super::backing::{Backing, State};
 use super::super::callback::{self, Bytes, SizeOf};
 use super::super::fork::watch;
 use super::super::head::Head;
@@ -19,7 +19,7 @@ impl Queue {
     /// without memory.
     pub(in super::super) fn defer<D: Backing, F: FnOnce() + Send + 'static>(&'static self, call: F) {
         match callback::callback::<D, _, _>(call, SizeOf::<F>::NEW) {
-            Ok(head) => self.push::<D>(head, size_of::<F>()),
+            Ok(head) => self.push(D::state(), head, size_of::<F>()),
             Err(_) => alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<F>()),
         }
     }
@@ -31,14 +31,15 @@ impl Queue {
         call: F,
         bytes: impl Bytes,
     ) {
+        let domain = D::state();
         let call = match callback::callback::<D, _, _>(call, bytes) {
-            Ok(head) => return self.push::<D>(head, bytes.get()),
+            Ok(head) => return self.push(domain, head, bytes.get()),
             Err(call) => call,
         };
-        watch::<D>();
-        let grace = &D::state().grace;
+        watch(domain);
+        let grace = &domain.grace;
         let timeout = self.limit.get().policy.timeout();
-        if !self.may_not_wait::<D>() && grace.wait::<D::Fence>(timeout) {
+        if !self.may_not_wait(domain) && grace.wait(timeout) {
             return call();
         }
         grace.counts.lost.add(1);
@@ -55,21 +56,21 @@ impl Queue {
             return Err(NotQueued(call));
         }
         let head = callback::callback::<D, _, _>(call, bytes).map_err(NotQueued)?;
-        self.push_regardless::<D>(head, bytes.get());
+        self.push_regardless(D::state(), head, bytes.get());
         Ok(())
     }
 
     /// Queues the object of `head`, and holds the caller up beyond the limit, as the policy says.
-    pub(in super::super) fn push<D: Backing>(&'static self, head: NonNull<Head>, bytes: usize) {
-        let held = self.push_regardless::<D>(head, bytes);
+    pub(in super::super) fn push(&'static self, domain: &'static State, head: NonNull<Head>, bytes: usize) {
+        let held = self.push_regardless(domain, head, bytes);
         if self.limit.are_exceeded_by(held) {
-            self.hold_up::<D>();
+            self.hold_up(domain);
         }
     }
 
     /// Queues the object of `head`, and returns how much is queued then.
-    fn push_regardless<D: Backing>(&'static self, head: NonNull<Head>, bytes: usize) -> Held {
-        watch::<D>();
+    fn push_regardless(&'static self, domain: &'static State, head: NonNull<Head>, bytes: usize) -> Held {
+        watch(domain);
         // Counted before the object can be taken, so that the count never falls below 0.
         let held = self.incoming.held.add(Held::one(bytes));
         let is_first = self.link(head);
@@ -77,7 +78,7 @@ impl Queue {
         // has to wake it. If no thread can be started, `barrier` and callers at the limit, which
         // are expected to wait, run what is queued.
         if check!(worker_wake, (is_first || !self.worker.is_running())) {
-            self.worker.wake::<D>();
+            self.worker.wake(domain, self);
         }
         held
     }
@@ -86,15 +87,15 @@ impl Queue {
     /// on beyond the limit. Its callback is queued already, so a panic loses nothing.
     #[cold]
     #[inline(never)]
-    fn hold_up<D: Backing>(&'static self) {
+    fn hold_up(&'static self, domain: &'static State) {
         let policy = self.limit.get().policy;
         let timeout = policy.timeout();
-        let waits = check!(limit_waits, !self.may_not_wait::<D>());
+        let waits = check!(limit_waits, !self.may_not_wait(domain));
         if waits {
-            self.wait_for_room::<D>(policy, timeout);
+            self.wait_for_room(domain, policy, timeout);
         }
         if self.is_beyond_limit() {
-            let grace = &D::state().grace;
+            let grace = &domain.grace;
             grace.counts.over_limit.add(1);
             if waits {
                 let expedites = matches!(policy, Policy::Expedite(_));
@@ -105,12 +106,12 @@ impl Queue {
 
     /// Waits until the queue is within the limit or the time is up, for the worker or by running
     /// the callbacks.
-    fn wait_for_room<D: Backing>(&'static self, policy: Policy, timeout: Timeout) {
+    fn wait_for_room(&'static self, domain: &'static State, policy: Policy, timeout: Timeout) {
         let expedites = matches!(policy, Policy::Expedite(_));
         while self.is_beyond_limit() && !timeout.has_passed::<Private>() {
-            if !expedites && self.worker.wake::<D>() {
+            if !expedites && self.worker.wake(domain, self) {
                 self.wait_until(|| !self.is_beyond_limit(), timeout);
-            } else if self.reclaim::<D>(timeout) == Reclaimed::Forked {
+            } else if self.reclaim(domain, timeout) == Reclaimed::Forked {
                 return;
             }
         }
@@ -118,14 +119,14 @@ impl Queue {
 
     /// Returns true inside a section or a callback of the domain, where a caller that waited for
     /// callbacks would wait for itself.
-    fn may_not_wait<D: Backing>(&self) -> bool {
-        self.runs_here() || local::is_inside::<D>() || D::state().grace.is_inside()
+    fn may_not_wait(&self, domain: &'static State) -> bool {
+        self.runs_here() || local::is_inside(domain) || domain.grace.is_inside()
     }
 
     /// Asks for a grace period for a thread that polls.
-    pub(in super::super) fn want<D: Backing>(&'static self, ticket: u64) {
+    pub(in super::super) fn want(&'static self, domain: &'static State, ticket: u64) {
         // Release: partner of the acquire in the worker's `work`.
         self.wanted.fetch_max(ticket, Ordering::Release);
-        step!(want_wake, self.worker.wake::<D>());
+        step!(want_wake, self.worker.wake(domain, self));
     }
 }

@@ -3,12 +3,11 @@
 
 use core::ptr::{self, NonNull};
 
-use super::super::backing::{Backing, State};
+use super::super::backing::State;
 use super::super::head::Head;
 use super::super::limit::Held;
 use super::Queue;
 use crate::atomic::Ordering;
-use crate::fence::Pair;
 use crate::futex::Timeout;
 use crate::mutant::{mutated, order, step};
 use crate::process::{fork, thread};
@@ -33,7 +32,7 @@ impl Queue {
     /// Takes what is queued, waits for a grace period until `timeout` at most, and runs the batch.
     ///
     /// A panic (of a stall's handler, or where no heavy fence is possible) leaves the batch queued.
-    pub(in super::super) fn reclaim<D: Backing>(&'static self, timeout: Timeout) -> Reclaimed {
+    pub(in super::super) fn reclaim(&'static self, domain: &'static State, timeout: Timeout) -> Reclaimed {
         let is_ours = match timeout {
             Timeout::Now => self.reclaiming.try_lock(),
             Timeout::At(deadline) => self.reclaiming.try_lock_until(deadline),
@@ -46,26 +45,26 @@ impl Queue {
             return Reclaimed::TimedOut;
         }
         let generation = fork::generation();
-        let _reclaiming = Reclaiming { queue: self, state: D::state(), generation };
+        let _reclaiming = Reclaiming { queue: self, state: domain, generation };
         // Relaxed: changed under the lock.
-        if self.batch.load(Ordering::Relaxed).is_null() && !self.take::<D>() {
+        if self.batch.load(Ordering::Relaxed).is_null() && !self.take(domain) {
             return Reclaimed::Nothing;
         }
         // `wait`, which is never refused: nothing may run before its grace period, whatever became
         // of this thread's own sections.
-        if !mutated!(worker_grace) && !D::state().grace.wait::<D::Fence>(timeout) {
+        if !mutated!(worker_grace) && !domain.grace.wait(timeout) {
             return Reclaimed::TimedOut;
         }
-        self.run::<D>(generation)
+        self.run(domain, generation)
     }
 
     /// Takes all that is queued and brings it into order. Returns false if there is nothing.
-    fn take<D: Backing>(&self) -> bool {
+    fn take(&self, domain: &'static State) -> bool {
         // Relaxed: only the holder of the lock takes.
         if self.incoming.last.load(Ordering::Relaxed).is_null() {
             return false;
         }
-        self.begin::<D>(TAKING);
+        self.begin(domain, TAKING);
         // Relaxed, both: changed under the lock. Before the exchange: a thread that finds nothing
         // queued finds the batch counted.
         self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -79,7 +78,7 @@ impl Queue {
 
     /// Announces what is begun in `current`, so that a fork waits for its end; waits first while
     /// the process forks. Both waits are bounded.
-    fn begin<D: Backing>(&self, what: *mut Head) {
+    fn begin(&self, domain: &'static State, what: *mut Head) {
         loop {
             // Relaxed: ordered by the fence.
             self.current.store(what, Ordering::Relaxed);
@@ -87,7 +86,7 @@ impl Queue {
             // - If our store comes first, the forking thread sees that something runs and waits for
             //   its end.
             // - If the heavy fence comes first, we see that it forks and do not begin.
-            step!(pause_light, D::Fence::light());
+            step!(pause_light, domain.grace.kind.light());
             // Relaxed: ordered by the fence.
             if self.pausing.load(Ordering::Relaxed) == 0 {
                 return;
@@ -104,12 +103,12 @@ impl Queue {
     }
 
     /// Runs the batch, whose grace period has passed.
-    fn run<D: Backing>(&self, generation: u64) -> Reclaimed {
+    fn run(&self, domain: &'static State, generation: u64) -> Reclaimed {
         // Relaxed: read by the thread itself, and as a hint by threads that poll.
         self.runner.store(thread::current(), Ordering::Relaxed);
         // Relaxed, here and below: changed under the lock.
         while let Some(head) = NonNull::new(self.batch.load(Ordering::Relaxed)) {
-            self.begin::<D>(head.as_ptr());
+            self.begin(domain, head.as_ptr());
             // SAFETY: the head is in the batch, so it is whole, and ours.
             let next = unsafe { head.as_ref() }.next();
             // Release: the child of a fork that finds the rest of the batch also finds, in
@@ -123,7 +122,7 @@ impl Queue {
                 return Reclaimed::Forked;
             }
             self.end();
-            self.count_one(D::state());
+            self.count_one(domain);
         }
         self.finish();
         Reclaimed::Batch

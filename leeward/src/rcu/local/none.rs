@@ -1,13 +1,13 @@
 //! Builds without thread-local storage: sections are opened through handles only.
 
-use super::backing::Backing;
+use super::backing::State;
 use super::slot::Slot;
 
 /// Returns false: no section is open without a handle, and `Grace::is_inside` knows those of
 /// handles.
-pub(super) fn is_inside<D: Backing>() -> bool {
+pub(super) fn is_inside(_: &State) -> bool {
     false
 }
 
 /// Does nothing: a handle's slot is never transient.
-pub(super) fn give_back<D: Backing>(_: &'static Slot) {}
+pub(super) fn give_back(_: &State, _: &'static Slot) {}

@@ -38,18 +38,19 @@ impl Bell {
 fn explore_with_worker(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     explore(preemptions, move || {
         let _ = (&*STOP, &*BELLS);
-        let worker = &Model::state().queue.worker;
+        let state = Model::state();
+        let worker = &state.queue.worker;
         worker.is_there();
         let thread = thread::spawn(move || {
             // Acquire: partner of the release below.
             while STOP.load(Ordering::Acquire) == 0 {
-                worker.work_once::<Model>();
+                worker.work_once(state, &state.queue);
             }
         });
         model();
         // Release: partner of the acquire above.
         STOP.store(1, Ordering::Release);
-        worker.wake::<Model>();
+        worker.wake(state, &state.queue);
         thread.join().unwrap();
     });
 }

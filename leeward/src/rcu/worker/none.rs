@@ -1,12 +1,13 @@
 //! The worker without `std`, where there is no thread to start. A model may say that one of its
 //! threads is the worker.
 
-use super::super::backing::Backing;
+use super::super::backing::State;
+use super::super::defer::Queue;
 use super::Worker;
 
 impl Worker {
     /// Announces that there is work, if there is a worker. Returns false if there is none.
-    pub(in super::super) fn wake<D: Backing>(&'static self) -> bool {
+    pub(in super::super) fn wake(&self, _: &'static State, _: &'static Queue) -> bool {
         let is_there = self.is_running();
         if is_there {
             self.call();

@@ -1,29 +1,31 @@
 //! The worker with `std`: a thread that is started when it is first needed.
 
-use super::super::backing::Backing;
+use super::super::backing::State;
+use super::super::defer::Queue;
 use super::{NONE, PHASE, RUNNING, STARTING, Worker};
 use crate::atomic::Ordering;
 use crate::mutant::mutated;
-use crate::process;
+use crate::process::{self, Work};
 
 impl Worker {
-    /// Announces that there is work, and starts a worker if there is none. Returns false if none
-    /// could be started.
-    pub(in super::super) fn wake<D: Backing>(&'static self) -> bool {
+    /// Announces that there is work in `queue`, whose worker this is, and starts the worker if there
+    /// is none. Returns false if none could be started.
+    pub(in super::super) fn wake(&self, domain: &'static State, queue: &'static Queue) -> bool {
         self.call();
-        self.is_running() || self.start::<D>()
+        self.is_running() || self.start(domain, queue)
     }
 
     /// Starts a worker, unless there is one by now. Returns false if that failed.
     #[cold]
     #[inline(never)]
-    fn start<D: Backing>(&'static self) -> bool {
+    fn start(&self, domain: &'static State, queue: &'static Queue) -> bool {
         // Relaxed: `change` decides.
         let before = self.state.load(Ordering::Relaxed);
         let Some(starting) = (before & PHASE == NONE).then(|| self.change(before, STARTING)).flatten() else {
             return true;
         };
-        let is_started = process::start(run::<D>);
+        queue.set_domain(domain);
+        let is_started = process::start(queue);
         // An exchange, so as not to overwrite the state of a worker that has ended already, nor of
         // one that was started since.
         if mutated!(worker_state) {
@@ -32,28 +34,30 @@ impl Worker {
             self.change(starting, if is_started { RUNNING } else { NONE });
         }
         if !is_started {
-            D::state().queue.wake_waiting();
+            queue.wake_waiting();
         }
         is_started
     }
 }
 
 /// The worker's thread.
-fn run<D: Backing>() {
-    let end = End::<D>(core::marker::PhantomData);
-    while D::state().queue.worker.work_once::<D>() {}
-    // This is the child of a fork, where the worker, if there is one by now, is another thread.
-    core::mem::forget(end);
+impl Work for Queue {
+    fn work(&'static self) {
+        let end = End(self);
+        while self.worker.work_once(self.domain(), self) {}
+        // This is the child of a fork, where the worker, if there is one by now, is another thread.
+        core::mem::forget(end);
+    }
 }
 
 /// The end of the worker by a panic of its own, where no heavy fence is possible or a stall's
 /// handler panics. The batch stays queued, and the next thread that defers or waits starts another
 /// worker.
-struct End<D: Backing>(core::marker::PhantomData<fn() -> D>);
+struct End(&'static Queue);
 
-impl<D: Backing> Drop for End<D> {
+impl Drop for End {
     fn drop(&mut self) {
-        let queue = &D::state().queue;
+        let queue = self.0;
         // Relaxed, all: threads that wait are woken, and look again. Only this worker changes the
         // state of a worker, except for its starter, which may not have stored `RUNNING` yet.
         queue.worker.deaths.fetch_add(1, Ordering::Relaxed);

@@ -11,6 +11,7 @@ use core::ffi::{CStr, c_void};
 use core::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::super::Work;
 use crate::mutant::mutated;
 
 /// The thread's name, as the system's tools show it.
@@ -18,12 +19,12 @@ const NAME: &CStr = c"leeward-rcu";
 /// The size of the thread's stack: that which the standard library gives its threads.
 const STACK: usize = 2 << 20;
 
-/// Runs `work` on a new detached thread that runs none of the program's signal handlers. Returns
+/// Does the work of `of` on a new detached thread that runs none of the program's signal handlers. Returns
 /// false if no thread can be started.
-pub(crate) fn start(work: fn()) -> bool {
+pub(crate) fn start<T: Work>(of: &'static T) -> bool {
     let _blocked = BlockedSignals::new();
     if mutated!(worker_of_std) {
-        return std::thread::Builder::new().spawn(work).is_ok();
+        return std::thread::Builder::new().spawn(|| of.work()).is_ok();
     }
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: initialises a local variable.
@@ -32,33 +33,34 @@ pub(crate) fn start(work: fn()) -> bool {
     }
     // SAFETY: initialised just now.
     let mut attributes = unsafe { attributes.assume_init() };
-    let is_started = start_with(&mut attributes, work);
+    let is_started = start_with(&mut attributes, of);
     // SAFETY: initialised above, and not used again.
     unsafe { libc::pthread_attr_destroy(&mut attributes) };
     is_started
 }
 
 /// Starts the thread with initialised attributes.
-fn start_with(attributes: &mut libc::pthread_attr_t, work: fn()) -> bool {
+fn start_with<T: Work>(attributes: &mut libc::pthread_attr_t, of: &'static T) -> bool {
     // SAFETY: initialised attributes. If the system refuses the size, its own default stays.
     let _ = unsafe { libc::pthread_attr_setstacksize(attributes, STACK) };
     // SAFETY: initialised attributes, and a state that exists.
     let detached = unsafe { libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED) };
     let mut thread = MaybeUninit::uninit();
-    // SAFETY: initialised attributes, a local variable for the thread's id, and a `fn()` for
-    // `begin`.
-    detached == 0 && unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes, begin, work as *mut c_void) } == 0
+    let of = core::ptr::from_ref(of).cast_mut().cast();
+    // SAFETY: initialised attributes, a local variable for the thread's id, and a `&'static T` for
+    // `begin::<T>`.
+    detached == 0 && unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes, begin::<T>, of) } == 0
 }
 
-/// Runs `work`, a `fn()`, on the new thread.
-extern "C" fn begin(work: *mut c_void) -> *mut c_void {
+/// Does the work of `of`, a `&'static T`, on the new thread.
+extern "C" fn begin<T: Work>(of: *mut c_void) -> *mut c_void {
     // SAFETY: `start_with` passes nothing else.
-    let work = unsafe { core::mem::transmute::<*mut c_void, fn()>(work) };
+    let of = unsafe { &*of.cast::<T>().cast_const() };
     // SAFETY: a string that ends with 0.
     unsafe { libc::prctl(libc::PR_SET_NAME, NAME.as_ptr()) };
     // The panic hook has reported a panic, which goes no further. The payload is forgotten:
     // dropping it may panic again.
-    let _ = catch_unwind(AssertUnwindSafe(work)).map_err(core::mem::forget);
+    let _ = catch_unwind(AssertUnwindSafe(|| of.work())).map_err(core::mem::forget);
     core::ptr::null_mut()
 }
 
