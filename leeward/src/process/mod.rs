@@ -9,6 +9,8 @@ mod backend;
 #[cfg(not(all(target_os = "linux", not(leeward_loom))))]
 #[path = "backend/none.rs"]
 mod backend;
+#[cfg(all(feature = "threads", not(leeward_loom)))]
+pub(crate) mod local;
 pub(crate) mod thread;
 
 pub(crate) use backend::*;

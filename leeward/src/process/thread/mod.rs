@@ -8,11 +8,11 @@
 #[cfg(leeward_loom)]
 #[path = "model.rs"]
 mod backend;
-#[cfg(all(not(feature = "std"), not(leeward_loom)))]
+#[cfg(all(not(feature = "threads"), not(leeward_loom)))]
 #[path = "none.rs"]
 mod backend;
-#[cfg(all(feature = "std", not(leeward_loom)))]
-#[path = "std.rs"]
+#[cfg(all(feature = "threads", not(leeward_loom)))]
+#[path = "local.rs"]
 mod backend;
 
 pub(crate) use backend::{current, give_handle, number, take_handle};

@@ -8,36 +8,35 @@
 //! forgotten there. Children of `vfork`, `_Fork` and the raw `clone` call forget nothing: the
 //! number that they keep is the parent's, and such locks must not be used in them.
 //!
-//! The variables of both have no destructor, so nothing is allocated.
+//! The words of both have no destructor, so nothing is allocated.
 
-use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::fork::{self, Hook, Watched};
+use super::super::local::{Word, exit, word};
 use super::super::thread_number;
 use super::{ENDED, FIRST};
 
 /// The next id.
 static LAST: AtomicU64 = AtomicU64::new(FIRST);
 
-std::thread_local! {
+word! {
     /// The thread's id; 0: none yet.
-    static ID: Cell<u64> = const { Cell::new(0) };
-    /// The thread's number; 0: not asked for yet.
-    static NUMBER: Cell<u32> = const { Cell::new(0) };
-    /// The number of handles that the thread has taken and not given up.
-    static HANDLES: Cell<usize> = const { Cell::new(0) };
-    /// The variable whose destructor notices the thread's exit; used when the thread first has a
-    /// handle.
-    static END: End = const { End };
+    static THREAD_ID: u64 = 0
 }
-
-/// A value whose drop tells the fork registry that the thread exits with handles.
-struct End;
-
-impl Drop for End {
-    fn drop(&mut self) {
-        if HANDLES.get() != 0 {
+word! {
+    /// The thread's number; 0: not asked for yet.
+    static THREAD_NUMBER: u64 = 0
+}
+word! {
+    /// The number of handles that the thread has taken and not given up.
+    static THREAD_HANDLES: usize = 0
+}
+exit! {
+    /// Tells the fork registry that the thread exits with handles; armed when the thread first has
+    /// one.
+    static THREAD_EXIT = || {
+        if THREAD_HANDLES.get() != 0 {
             fork::thread_ends();
         }
     }
@@ -45,27 +44,27 @@ impl Drop for End {
 
 /// Returns the calling thread's id. Async-signal-safe.
 pub(crate) fn current() -> u64 {
-    ID.with(|id| match id.get() {
+    match THREAD_ID.get() {
         0 => {
             // Relaxed: only uniqueness matters. A signal handler that comes between sets an id too;
             // the id that is set last stays.
-            id.set(LAST.fetch_add(1, Ordering::Relaxed));
-            id.get()
+            THREAD_ID.set(LAST.fetch_add(1, Ordering::Relaxed));
+            THREAD_ID.get()
         }
         known => known,
-    })
+    }
 }
 
 /// Returns the owner's word of a handle that the calling thread takes. The first call of a thread
-/// allocates.
+/// may allocate.
 pub(crate) fn take_handle() -> u64 {
-    HANDLES.set(HANDLES.get() + 1);
-    if END.try_with(|_| ()).is_ok() { current() } else { current() | ENDED }
+    THREAD_HANDLES.set(THREAD_HANDLES.get() + 1);
+    if THREAD_EXIT.arm() { current() } else { current() | ENDED }
 }
 
 /// Notes that the calling thread gives a handle up.
 pub(crate) fn give_handle() {
-    HANDLES.set(HANDLES.get().saturating_sub(1));
+    THREAD_HANDLES.set(THREAD_HANDLES.get().saturating_sub(1));
 }
 
 /// The item that forgets the kept number of a child's one thread.
@@ -79,7 +78,7 @@ impl Watched for Kept {
     }
 
     fn in_child(&'static self) {
-        NUMBER.set(0);
+        THREAD_NUMBER.set(0);
     }
 }
 
@@ -87,9 +86,9 @@ impl Watched for Kept {
 /// process.
 #[inline]
 pub(crate) fn number() -> u32 {
-    match NUMBER.get() {
+    match THREAD_NUMBER.get() {
         0 => ask(),
-        number => number,
+        number => number as u32,
     }
 }
 
@@ -98,6 +97,6 @@ pub(crate) fn number() -> u32 {
 #[inline(never)]
 fn ask() -> u32 {
     fork::watch(&KEPT);
-    NUMBER.set(thread_number());
-    NUMBER.get()
+    THREAD_NUMBER.set(u64::from(thread_number()));
+    THREAD_NUMBER.get() as u32
 }

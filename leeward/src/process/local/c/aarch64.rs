@@ -1,0 +1,27 @@
+//! Words on aarch64, where the register `tpidr_el0` is the thread pointer.
+
+/// Returns the [`Place`] of the word with this symbol.
+macro_rules! place {
+    ($symbol:expr) => {{
+        let (thread, offset): (*mut (), usize);
+        // SAFETY: copies the thread pointer.
+        unsafe { core::arch::asm!("mrs {}, tpidr_el0", out(reg) thread, options(pure, nomem, preserves_flags, nostack)) };
+        // SAFETY: loads from the global offset table, which does not change.
+        unsafe {
+            core::arch::asm!(
+                concat!("adrp {0}, :gottprel:", $symbol),
+                concat!("ldr {0}, [{0}, :gottprel_lo12:", $symbol, "]"),
+                out(reg) offset,
+                options(pure, nomem, preserves_flags, nostack)
+            );
+        }
+        // SAFETY: the calling thread's pointer, and the offset of a word that the macro's caller
+        // declares.
+        unsafe { $crate::process::local::c::Place::at(thread, offset) }
+    }};
+}
+pub(crate) use place;
+
+#[path = "address.rs"]
+mod address;
+pub(crate) use address::Place;
