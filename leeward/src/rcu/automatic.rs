@@ -56,7 +56,7 @@ fn read_again<D: Backing>(slot: &'static Slot) -> Guard<'static, D> {
 #[inline(never)]
 #[track_caller]
 fn read_first<D: Backing>() -> Guard<'static, D> {
-    match register::<D>() {
+    match D::register(false) {
         Ok(slot) => Guard::enter_outermost(slot),
         Err(error) => panic!("leeward: {error}"),
     }
@@ -65,18 +65,24 @@ fn read_first<D: Backing>() -> Guard<'static, D> {
 /// Takes a slot before the first section. Takes none on a thread that exits, where each section
 /// takes its own.
 pub(super) fn register_early<D: Backing>() -> Result<(), NoMemory> {
-    if D::arm() { register::<D>().map(drop) } else { Ok(()) }
+    D::register(true).map(drop)
 }
 
-/// Returns the calling thread's slot, which it takes if it has none.
-fn register<D: Backing>() -> Result<&'static Slot, NoMemory> {
+/// Returns the calling thread's slot, which it takes if it has none; `arm` arms what gives it back at
+/// the thread's exit, and returns false where that has run already: then a slot is taken for one
+/// section, and none if `early`.
+#[doc(hidden)]
+pub fn register<D: Backing>(early: bool, arm: fn() -> bool) -> Result<&'static Slot, NoMemory> {
     let slot = own_slot::<D>();
     if !ptr::eq(slot, &UNREGISTERED) {
         return Ok(slot);
     }
     let state = D::state();
     watch(state);
-    let will_be_told = D::arm();
+    let will_be_told = arm();
+    if early && !will_be_told {
+        return Ok(slot);
+    }
     let owner = if will_be_told { thread::current() } else { thread::current() | thread::ENDED };
     let slot = state.grace.claim(owner, thread::number()).map_err(|_| NoMemory)?;
     if !will_be_told {

@@ -4,8 +4,13 @@
 use super::defer::Queue;
 use super::grace::Grace;
 use super::kind::Kind;
+#[cfg(all(feature = "c", not(leeward_loom)))]
+use super::kind::Place;
+#[cfg(feature = "std")]
+use super::no_memory::NoMemory;
 #[cfg(feature = "std")]
 use super::slot::Slot;
+use super::stats::Stats;
 use crate::atomic::const_fn;
 use crate::fence::Pair;
 use crate::process::fork::Hook;
@@ -32,17 +37,21 @@ pub unsafe trait Backing: Sized + Send + Sync + 'static {
     /// [`Full`](crate::fence::Full) where the domain is declared so.
     type Fence: Pair;
 
+    /// True of the domains that C programs share: their slots count the open guards.
+    #[doc(hidden)]
+    const IS_OF_C: bool = false;
+
     #[doc(hidden)]
     fn state() -> &'static State;
     /// Returns the address of the calling thread's variable, which holds its slot's address.
     #[doc(hidden)]
     #[cfg(feature = "std")]
     fn place() -> *mut *const Slot;
-    /// Arms what gives the thread's slot back when the thread exits. Returns false on a thread where
-    /// that has run already.
+    /// Returns the calling thread's slot, which it takes if it has none. If `early`, takes none on a
+    /// thread that has run its thread-local destructors, where no section would give it back.
     #[doc(hidden)]
     #[cfg(feature = "std")]
-    fn arm() -> bool;
+    fn register(early: bool) -> Result<&'static Slot, NoMemory>;
 }
 
 /// The state of a domain, which is a `static`.
@@ -59,6 +68,31 @@ impl State {
         #[doc(hidden)]
         pub fn new(kind: Kind) -> State {
             State { grace: Grace::new(kind), queue: Queue::new(), hook: Hook::new() }
+        }
+    }
+
+    /// Makes the state of a domain of C: an epoch of 1, the kind, and zeros, as C programs define
+    /// further ones.
+    #[cfg(all(feature = "c", not(leeward_loom)))]
+    pub(super) const fn for_c(readers: u32, place: Place) -> State {
+        State { grace: Grace::new(Kind::of_c(readers, place)), queue: Queue::for_c(), hook: Hook::new() }
+    }
+
+    /// Returns what the domain has done so far, and what it holds.
+    pub(super) fn stats(&self) -> Stats {
+        let counts = &self.grace.counts;
+        Stats {
+            grace_periods: counts.grace_periods.get(),
+            heavy_fences: counts.heavy_fences.get(),
+            sleeps: counts.sleeps.get(),
+            stalls: counts.stalls.get(),
+            readers: self.grace.registry.claimed() as u64,
+            leaked: counts.leaked.get(),
+            callbacks_run: counts.callbacks_run.get(),
+            callback_panics: counts.callback_panics.get(),
+            over_limit: counts.over_limit.get(),
+            lost: counts.lost.get(),
+            ..self.queue.stats()
         }
     }
 }

@@ -319,21 +319,7 @@ pub trait Domain: Backing {
     /// # Cost
     /// Some loads.
     fn stats() -> Stats {
-        let state = Self::state();
-        let counts = &state.grace.counts;
-        Stats {
-            grace_periods: counts.grace_periods.get(),
-            heavy_fences: counts.heavy_fences.get(),
-            sleeps: counts.sleeps.get(),
-            stalls: counts.stalls.get(),
-            readers: state.grace.registry.claimed() as u64,
-            leaked: counts.leaked.get(),
-            callbacks_run: counts.callbacks_run.get(),
-            callback_panics: counts.callback_panics.get(),
-            over_limit: counts.over_limit.get(),
-            lost: counts.lost.get(),
-            ..state.queue.stats()
-        }
+        Self::state().stats()
     }
 }
 

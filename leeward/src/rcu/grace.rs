@@ -290,11 +290,13 @@ impl Grace {
         Ok(slot)
     }
 
-    /// Unregisters a reader of sections, which is outside.
+    /// Unregisters a reader, which is outside.
     pub(super) fn release(&self, slot: &Slot) {
-        // Release: the reader's sections are over for a leader that does not count it any more.
-        // Partner: the acquire in `advance`.
-        self.sections.fetch_sub(1, Ordering::Release);
+        if !slot.is_fenced() {
+            // Release: the reader's sections are over for a leader that does not count it any more.
+            // Partner: the acquire in `advance`.
+            self.sections.fetch_sub(1, Ordering::Release);
+        }
         self.registry.release(slot);
     }
 
@@ -303,11 +305,6 @@ impl Grace {
         let slot = self.registry.claim(owner, thread)?;
         slot.set_fenced(true);
         Ok(slot)
-    }
-
-    /// Unregisters a reader that executes full fences itself, and is outside.
-    pub(super) fn release_fenced(&self, slot: &Slot) {
-        self.registry.release(slot);
     }
 
     /// Returns true if the calling thread is inside a section of this domain, on any of its slots.

@@ -60,6 +60,9 @@ impl<D: Backing> Guard<'_, D> {
             slot.note_entry(Location::caller());
         }
         slot.enter_outermost::<D::Fence>(D::state().grace.epoch());
+        if D::IS_OF_C {
+            slot.for_c.open_guard();
+        }
         Guard { slot, handle: PhantomData, domain: PhantomData }
     }
 
@@ -69,6 +72,9 @@ impl<D: Backing> Guard<'_, D> {
     #[inline(never)]
     pub(super) fn enter_nested(slot: &'static Slot) -> Self {
         slot.enter_nested();
+        if D::IS_OF_C {
+            slot.for_c.open_guard();
+        }
         Guard { slot, handle: PhantomData, domain: PhantomData }
     }
 
@@ -91,6 +97,9 @@ impl<D: Backing> Guard<'_, D> {
 impl<D: Backing> Drop for Guard<'_, D> {
     #[inline(always)]
     fn drop(&mut self) {
+        if D::IS_OF_C {
+            self.slot.for_c.drop_guard();
+        }
         if self.slot.leave::<D::Fence>() {
             local::give_back(D::state(), self.slot);
         }

@@ -5,8 +5,10 @@ use core::ptr::NonNull;
 
 /// The head of an object that waits to be called. The queue needs nothing but these two words, so
 /// queueing allocates nothing and touches no other memory.
+#[doc(hidden)]
+#[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Head {
+pub struct Head {
     /// The head that was queued before this one or, in a batch, the head that is called after it.
     next: Cell<*mut Head>,
     /// The function that is called once, with the head, after a grace period, and consumes the

@@ -12,32 +12,48 @@ use crate::fence::{Asymmetric, Full, Pair};
 #[doc(hidden)]
 pub type Place = extern "C" fn() -> *mut *const Slot;
 
-/// `fences` of a domain whose readers execute no fence.
-const ASYMMETRIC: u32 = 0;
-/// `fences` of a domain whose readers execute full fences.
-const FULL: u32 = 1;
+/// `readers` of a domain whose readers execute no fence.
+pub(super) const ASYMMETRIC: u32 = 0;
+/// `readers` of a domain whose readers execute full fences.
+pub(super) const FULL: u32 = 1;
+/// `readers` of a domain of C whose readers announce quiescent states.
+#[cfg(feature = "c")]
+pub(super) const QSBR: u32 = 2;
 
-/// The constant part of a domain's state.
+/// The constant part of a domain's state. C programs write it when they define a domain: the fields
+/// are a part of the ABI.
 #[repr(C)]
 #[doc(hidden)]
 pub struct Kind {
     /// Finds the calling thread's variable; `None` without thread-local storage.
     place: Option<Place>,
-    /// `ASYMMETRIC` or `FULL`.
-    fences: u32,
+    /// `ASYMMETRIC`, `FULL` or `QSBR`.
+    readers: u32,
 }
 
 impl Kind {
     const_fn! {
         #[doc(hidden)]
         pub fn new(is_asymmetric: bool, place: Option<Place>) -> Kind {
-            Kind { place, fences: if is_asymmetric { ASYMMETRIC } else { FULL } }
+            Kind { place, readers: if is_asymmetric { ASYMMETRIC } else { FULL } }
         }
+    }
+
+    /// Makes the kind of a domain of C.
+    #[cfg(feature = "c")]
+    pub(super) const fn of_c(readers: u32, place: Place) -> Kind {
+        Kind { place: Some(place), readers }
+    }
+
+    /// Returns true if readers announce quiescent states only, by name.
+    #[cfg(feature = "c")]
+    pub(super) fn is_qsbr(&self) -> bool {
+        self.readers == QSBR
     }
 
     /// Returns true if readers execute no fence, so that writers need heavy ones.
     pub(super) fn is_asymmetric(&self) -> bool {
-        self.fences == ASYMMETRIC
+        self.readers == ASYMMETRIC
     }
 
     /// Executes the light half of the domain's pair of fences.

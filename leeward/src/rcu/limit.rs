@@ -208,9 +208,11 @@ const WAIT: u32 = 0;
 const WAIT_FOREVER: u32 = 1;
 const EXPEDITE: u32 = 2;
 
-/// A domain's [`Limit`], as words that change independently.
+/// A domain's [`Limit`], as words that change independently. Words of zeros are no limit.
 pub(super) struct Bounds {
+    /// The complement of the greatest number of callbacks.
     callbacks: AtomicUsize,
+    /// The complement of the greatest number of bytes.
     bytes: AtomicUsize,
     /// `WAIT`, `WAIT_FOREVER` or `EXPEDITE`.
     policy: AtomicU32,
@@ -220,12 +222,26 @@ pub(super) struct Bounds {
 
 impl Bounds {
     const_fn! {
+        /// Makes the default bounds.
         pub(super) fn new() -> Bounds {
             Bounds {
-                callbacks: AtomicUsize::new(Limit::DEFAULT.callbacks),
-                bytes: AtomicUsize::new(Limit::DEFAULT.bytes),
+                callbacks: AtomicUsize::new(!Limit::DEFAULT.callbacks),
+                bytes: AtomicUsize::new(!Limit::DEFAULT.bytes),
                 policy: AtomicU32::new(WAIT),
                 wait: AtomicU64::new(1_000_000),
+            }
+        }
+    }
+
+    #[cfg(feature = "c")]
+    const_fn! {
+        /// Makes bounds that nothing exceeds.
+        pub(super) fn none() -> Bounds {
+            Bounds {
+                callbacks: AtomicUsize::new(0),
+                bytes: AtomicUsize::new(0),
+                policy: AtomicU32::new(WAIT),
+                wait: AtomicU64::new(0),
             }
         }
     }
@@ -239,8 +255,8 @@ impl Bounds {
         let wait = limit.policy.bound().unwrap_or_default().as_nanos();
         // Relaxed, all: a caller that sees some of them old behaves as if it had come a moment
         // earlier.
-        self.callbacks.store(limit.callbacks, Ordering::Relaxed);
-        self.bytes.store(limit.bytes, Ordering::Relaxed);
+        self.callbacks.store(!limit.callbacks, Ordering::Relaxed);
+        self.bytes.store(!limit.bytes, Ordering::Relaxed);
         self.wait.store(wait.try_into().unwrap_or(u64::MAX), Ordering::Relaxed);
         self.policy.store(kind, Ordering::Relaxed);
     }
@@ -253,14 +269,14 @@ impl Bounds {
             WAIT_FOREVER => Policy::WaitForever,
             _ => Policy::Expedite(wait),
         };
-        let callbacks = self.callbacks.load(Ordering::Relaxed);
-        Limit { callbacks, bytes: self.bytes.load(Ordering::Relaxed), policy }
+        let (callbacks, bytes) = (!self.callbacks.load(Ordering::Relaxed), !self.bytes.load(Ordering::Relaxed));
+        Limit { callbacks, bytes, policy }
     }
 
     /// Returns true if `held` is more than may be held back.
     pub(super) fn are_exceeded_by(&self, held: Held) -> bool {
         // Relaxed, both: as in `set`.
-        let (callbacks, bytes) = (self.callbacks.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        let (callbacks, bytes) = (!self.callbacks.load(Ordering::Relaxed), !self.bytes.load(Ordering::Relaxed));
         held.callbacks() > 1 && (held.callbacks() > callbacks as u64 || held.bytes() > bytes as u64)
     }
 

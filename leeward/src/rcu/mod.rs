@@ -95,7 +95,13 @@ mod callback;
 mod cell;
 mod declare;
 mod defer;
+#[cfg(all(feature = "c", not(leeward_loom)))]
+pub mod c;
+#[cfg(not(all(feature = "c", not(leeward_loom))))]
+#[path = "c/none.rs"]
+mod c;
 mod domain;
+mod for_c;
 mod fork;
 mod grace;
 mod guard;
@@ -138,6 +144,8 @@ pub use stats::Stats;
 /// The items that [`rcu_domain!`](crate::rcu_domain) expands to. They are not for other callers.
 #[doc(hidden)]
 pub mod hidden {
+    #[cfg(feature = "std")]
+    pub use super::automatic::register;
     pub use super::backing::State;
     pub use super::kind::Kind;
     pub use super::slot::Slot;

@@ -172,7 +172,7 @@ fn quiescent_while_nested() -> ! {
 impl<D: Domain> Drop for Reader<D> {
     fn drop(&mut self) {
         self.slot.end_all::<Full>();
-        D::state().grace.release_fenced(self.slot);
+        D::state().grace.release(self.slot);
         thread::give_handle();
     }
 }

@@ -9,6 +9,7 @@ mod registration;
 
 use core::panic::Location;
 
+use super::for_c::ForC;
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn};
 use crate::fence::{Full, Pair};
 use crate::futex;
@@ -18,7 +19,8 @@ use crate::process::thread;
 /// `epoch` of a reader that is outside of every section.
 pub(super) const OUTSIDE: u64 = 0;
 /// Bit of `extra`: the slot is given back when its outermost section ends (its thread has run its
-/// thread-local destructors).
+/// thread-local destructors). `UNREGISTERED` has it too. Inline code of C takes a call where it is
+/// set.
 const TRANSIENT: u64 = 1 << 63;
 
 /// `owner` of a slot that no thread has.
@@ -26,8 +28,11 @@ const UNOWNED: u64 = 0;
 
 /// The slot of every thread that is not registered. It says that its reader is inside, so that
 /// entering takes the slow path, which tells the two apart.
+///
+/// C's domains refer to it by name.
 #[cfg(not(leeward_loom))]
-pub(super) static UNREGISTERED: Slot = Slot::at(1);
+#[cfg_attr(feature = "c", unsafe(export_name = "lee_1_unregistered"))]
+pub(super) static UNREGISTERED: Slot = Slot::at(1, TRANSIENT);
 
 /// One reader's words, alone on their cache lines: two, because processors fetch lines in pairs.
 ///
@@ -36,24 +41,37 @@ pub(super) static UNREGISTERED: Slot = Slot::at(1);
 /// | `epoch` | the reader | 0: outside; else the global epoch at entry or the last quiescence |
 /// | `extra` | the reader | bits 0-62: open sections beyond the first; bit 63: `TRANSIENT` |
 /// | `waited` | writer (1), reader (0) | 1: a writer sleeps on this word until the reader leaves |
-/// | `owner` | registration | 0: free; else its thread's id, perhaps with `thread::ENDED` |
 /// | `thread` | registration | the thread's number, for reports |
+/// | `owner` | registration | 0: free; else its thread's id, perhaps with `thread::ENDED` |
 /// | `is_fenced` | registration | 1: the reader executes full fences: writers need no heavy one |
 /// | `entered_at` | the reader | where the outermost section began, in debug builds, for reports |
+/// | `for_c` | the reader | what only domains of C have |
 ///
 /// `owner` has ids below 16 for slots without a thread (`registration.rs`). `extra` has 64 bits, so
 /// that forgetting guards cannot carry into bit 63.
+///
+/// C programs access the first four fields inline: their places are a part of the ABI
+/// (`capi/include/leeward/rcu.h`).
 #[doc(hidden)]
 #[repr(C, align(128))]
 pub struct Slot {
     epoch: AtomicU64,
     extra: AtomicU64,
-    owner: AtomicU64,
     waited: AtomicU32,
     thread: AtomicU32,
+    owner: AtomicU64,
     is_fenced: AtomicU32,
     entered_at: AtomicPtr<Location<'static>>,
+    pub(super) for_c: ForC,
 }
+
+#[cfg(not(leeward_loom))]
+const _: () = assert!(
+    size_of::<Slot>() == 128
+        && core::mem::offset_of!(Slot, extra) == 8
+        && core::mem::offset_of!(Slot, waited) == 16
+        && core::mem::offset_of!(Slot, owner) == 24
+);
 
 /// The reader's view. Its own slot is plain memory to it: only the reader writes `epoch` and
 /// `extra`, so its loads of them are relaxed.
@@ -61,22 +79,22 @@ impl Slot {
     const_fn! {
         /// Makes a slot whose reader is outside.
         pub(crate) fn new() -> Slot {
-            Slot::at(OUTSIDE)
+            Slot::at(OUTSIDE, 0)
         }
     }
 
     const_fn! {
-        /// Makes a slot whose reader is inside since `epoch`. A thread that never registered has
-        /// such a slot, so that entering takes the slow path.
-        pub(crate) fn at(epoch: u64) -> Slot {
+        /// Makes a slot whose reader announced `epoch`, and has `extra` sections more.
+        fn at(epoch: u64, extra: u64) -> Slot {
             Slot {
                 epoch: AtomicU64::new(epoch),
-                extra: AtomicU64::new(0),
+                extra: AtomicU64::new(extra),
                 waited: AtomicU32::new(0),
                 owner: AtomicU64::new(UNOWNED),
                 thread: AtomicU32::new(0),
                 is_fenced: AtomicU32::new(0),
                 entered_at: AtomicPtr::new(core::ptr::null_mut()),
+                for_c: ForC::new(),
             }
         }
     }
@@ -171,7 +189,7 @@ impl Slot {
     /// Clears the request, wakes the writer that made it, and yields.
     #[cold]
     #[inline(never)]
-    fn wake_writer(&self) {
+    pub(super) fn wake_writer(&self) {
         // Relaxed: the writer looks at `epoch`, not at this word, to know that the reader has left.
         self.waited.store(0, Ordering::Relaxed);
         step!(leave_wake, futex::wake(&self.waited, 1));

@@ -54,37 +54,71 @@ impl core::fmt::Display for Stall {
 
 /// The default time after which a stall is reported, in milliseconds.
 const DEFAULT_MS: u64 = 10_000;
+/// `after` of a domain that never reports.
+const NEVER: u64 = u64::MAX;
 
 /// A domain's time after which a stall is reported, and the function that it is reported to.
 pub(crate) struct Limit {
-    /// The time in milliseconds; 0: never report.
+    /// The time in milliseconds; 0: the default; `NEVER`: none.
     after: AtomicU64,
     /// A `fn(&Stall)`, or null for the default.
     tell: AtomicPtr<()>,
+    /// An `extern "C" fn(*const CStall)`, or null: `tell` counts.
+    tell_c: AtomicPtr<()>,
+}
+
+/// A [`Stall`] as C programs know it: `struct lee_stall`.
+#[doc(hidden)]
+#[derive(Debug)]
+#[repr(C)]
+pub struct CStall {
+    /// The reader's thread, as `gettid` returns it; 0 where it is not known.
+    pub thread: u32,
+    /// 1: a caller went beyond the domain's limit because of the reader.
+    pub is_beyond_limit: u32,
+    /// How long the grace period has waited by now, in nanoseconds.
+    pub waited: u64,
 }
 
 impl Limit {
     pub(super) const fn new() -> Limit {
-        Limit { after: AtomicU64::new(DEFAULT_MS), tell: AtomicPtr::new(core::ptr::null_mut()) }
+        Limit { after: AtomicU64::new(0), tell: AtomicPtr::new(core::ptr::null_mut()), tell_c: AtomicPtr::new(core::ptr::null_mut()) }
     }
 
     pub(super) fn set(&self, after: Option<Duration>, tell: Option<fn(&Stall)>) {
-        let after = after.map_or(0, |after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX).max(1));
+        let after = after.map_or(NEVER, |after| u64::try_from(after.as_millis()).unwrap_or(NEVER).clamp(1, NEVER - 1));
         // Relaxed, both: independent words; a stall that sees one of them old is reported so.
         self.after.store(after, Ordering::Relaxed);
         self.tell.store(tell.map_or(core::ptr::null_mut(), |tell| tell as *mut ()), Ordering::Relaxed);
+        self.tell_c.store(core::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Does what `set` does, for a function of C.
+    #[cfg(feature = "c")]
+    pub(super) fn set_for_c(&self, after: Option<Duration>, tell: Option<extern "C" fn(*const CStall)>) {
+        self.set(after, None);
+        // Relaxed: as in `set`.
+        self.tell_c.store(tell.map_or(core::ptr::null_mut(), |tell| tell as *mut ()), Ordering::Relaxed);
     }
 
     pub(super) fn get(&self) -> Option<Duration> {
         // Relaxed: as in `set`.
         match self.after.load(Ordering::Relaxed) {
-            0 => None,
+            0 => Some(Duration::from_millis(DEFAULT_MS)),
+            NEVER => None,
             after => Some(Duration::from_millis(after)),
         }
     }
 
     pub(super) fn tell(&self, stall: &Stall) {
-        // Relaxed: as in `set`.
+        // Relaxed, both: as in `set`.
+        let tell_c = self.tell_c.load(Ordering::Relaxed);
+        if !tell_c.is_null() {
+            // SAFETY: only `set_for_c` stores here, from such a function.
+            let tell = unsafe { core::mem::transmute::<*mut (), extern "C" fn(*const CStall)>(tell_c) };
+            let waited = stall.waited.as_nanos() as u64;
+            return tell(&CStall { thread: stall.thread, is_beyond_limit: stall.is_beyond_limit.into(), waited });
+        }
         let tell = self.tell.load(Ordering::Relaxed);
         if tell.is_null() {
             return process::print_error(format_args!("leeward: {stall}\n"));

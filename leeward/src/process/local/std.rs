@@ -21,7 +21,7 @@ macro_rules! word {
     (@ $(#[$meta:meta])* $vis:vis $name:ident: $type:ty = $value:expr) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         $vis struct $name;
 
         impl $name {

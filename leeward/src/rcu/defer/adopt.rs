@@ -41,12 +41,12 @@ impl Queue {
     pub(in super::super) fn set_child_adopts(&self, adopts: bool) {
         // Relaxed: read by the thread that forks. If that is another thread, the program has
         // ordered the two, or does not care which comes first.
-        self.child_adopts.store(u32::from(adopts), Ordering::Relaxed);
+        self.child_forgets.store(u32::from(!adopts), Ordering::Relaxed);
     }
 
     fn child_adopts(&self) -> bool {
         // Relaxed: as in `set_child_adopts`.
-        self.child_adopts.load(Ordering::Relaxed) != 0
+        self.child_forgets.load(Ordering::Relaxed) == 0
     }
 
     /// Keeps callbacks from beginning, and waits until none runs, for `LONGEST_PAUSE` at most.

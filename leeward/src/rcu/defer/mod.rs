@@ -77,8 +77,8 @@ pub(crate) struct Queue {
     round: AtomicU32,
     /// The number of threads that sleep on `round`, or are about to.
     waiting: AtomicU32,
-    /// 1: the child of a fork runs what it inherited.
-    child_adopts: AtomicU32,
+    /// 1: the child of a fork forgets what it inherited; 0: it runs that.
+    child_forgets: AtomicU32,
     /// The greatest ticket that a thread polls for.
     pub(super) wanted: AtomicU64,
     pub(super) worker: worker::Worker,
@@ -94,7 +94,20 @@ unsafe impl Send for Queue {}
 
 impl Queue {
     const_fn! {
+        /// Makes a queue with the default limit, whose copies children forget.
         pub(crate) fn new() -> Queue {
+            Queue::with(Bounds::new(), 1)
+        }
+    }
+
+    /// Makes a queue without a limit, whose copies children run.
+    #[cfg(all(feature = "c", not(leeward_loom)))]
+    pub(crate) const fn for_c() -> Queue {
+        Queue::with(Bounds::none(), 0)
+    }
+
+    const_fn! {
+        fn with(limit: Bounds, child_forgets: u32) -> Queue {
             Queue {
                 incoming: Incoming { last: AtomicPtr::new(ptr::null_mut()), held: Count::new() },
                 reclaiming: <Mutex>::new(),
@@ -108,10 +121,10 @@ impl Queue {
                 runner: AtomicU64::new(0),
                 round: AtomicU32::new(0),
                 waiting: AtomicU32::new(0),
-                child_adopts: AtomicU32::new(0),
+                child_forgets: AtomicU32::new(child_forgets),
                 wanted: AtomicU64::new(0),
                 worker: worker::Worker::new(),
-                limit: Bounds::new(),
+                limit,
                 domain: AtomicPtr::new(ptr::null_mut()),
             }
         }

@@ -4,6 +4,7 @@
 use core::ptr::{self, NonNull};
 
 use super::super::backing::State;
+use super::super::c::Callbacks;
 use super::super::head::Head;
 use super::super::limit::Held;
 use super::Queue;
@@ -104,6 +105,7 @@ impl Queue {
 
     /// Runs the batch, whose grace period has passed.
     fn run(&self, domain: &'static State, generation: u64) -> Reclaimed {
+        let _callbacks = Callbacks::begin(domain);
         // Relaxed: read by the thread itself, and as a hint by threads that poll.
         self.runner.store(thread::current(), Ordering::Relaxed);
         // Relaxed, here and below: changed under the lock.

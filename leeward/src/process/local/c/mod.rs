@@ -12,13 +12,13 @@
 #[cfg_attr(target_arch = "riscv64", path = "riscv64.rs")]
 #[cfg_attr(target_arch = "powerpc64", path = "powerpc64.rs")]
 mod arch;
-#[cfg(any(test, not(feature = "std")))]
+#[cfg(any(test, feature = "c", not(feature = "std")))]
 mod exit;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use arch::{Place, place};
-#[cfg(any(test, not(feature = "std")))]
+#[cfg(any(test, feature = "c", not(feature = "std")))]
 pub(crate) use exit::{Exit, exit};
 
 /// A type that a word may have.
@@ -130,7 +130,7 @@ macro_rules! word {
     (@@@ $symbol:expr, $(#[$meta:meta])* $vis:vis $name:ident: $type:ty) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         $vis struct $name;
 
         impl $name {

@@ -1,0 +1,78 @@
+//! The words of a slot that only domains of C have (`c/`): C programs open and close sections by
+//! name, so their slots hold what guards and handles hold for Rust.
+//!
+//! All of them are the thread's own: relaxed accesses suffice. A slot that is claimed anew finds
+//! them as `c/` left them: null and 0.
+
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// The words of a slot that only domains of C have.
+#[repr(C)]
+pub(super) struct ForC {
+    /// The domain, for the thread's exit.
+    home: AtomicPtr<()>,
+    /// The next slot of the same thread, for its exit.
+    next: AtomicPtr<()>,
+    /// The number of open guards of Rust, which outlive their thread where they are leaked.
+    guards: AtomicU64,
+    /// 1: the thread is online (QSBR).
+    is_online: AtomicU32,
+}
+
+impl ForC {
+    pub(super) const fn new() -> ForC {
+        ForC {
+            home: AtomicPtr::new(ptr::null_mut()),
+            next: AtomicPtr::new(ptr::null_mut()),
+            guards: AtomicU64::new(0),
+            is_online: AtomicU32::new(0),
+        }
+    }
+
+    /// Counts a guard that is opened.
+    #[inline(always)]
+    pub(super) fn open_guard(&self) {
+        self.guards.store(self.guards.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Counts a guard that is dropped.
+    #[inline(always)]
+    pub(super) fn drop_guard(&self) {
+        self.guards.store(self.guards.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
+    }
+
+}
+
+/// The rest is for `c/`.
+#[cfg(feature = "c")]
+impl ForC {
+    /// Returns true if a guard of Rust is open, or was leaked.
+    pub(super) fn has_guards(&self) -> bool {
+        self.guards.load(Ordering::Relaxed) != 0
+    }
+
+    pub(super) fn home(&self) -> *mut () {
+        self.home.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_home(&self, domain: *mut ()) {
+        self.home.store(domain, Ordering::Relaxed);
+    }
+
+    pub(super) fn next(&self) -> *mut () {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_next(&self, slot: *mut ()) {
+        self.next.store(slot, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_online(&self) -> bool {
+        self.is_online.load(Ordering::Relaxed) != 0
+    }
+
+    pub(super) fn set_online(&self, is_online: bool) {
+        self.is_online.store(u32::from(is_online), Ordering::Relaxed);
+    }
+}
