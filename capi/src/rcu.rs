@@ -1,0 +1,238 @@
+//! Domains: the functions of `<leeward/rcu.h>`, which documents them.
+//!
+//! The inline functions there open and close sections by themselves; what they call where that does
+//! not suffice is here, too. Called by C; calls `leeward::rcu::c`.
+
+use core::ffi::c_int;
+use core::ptr::NonNull;
+use core::time::Duration;
+
+use leeward::rcu::c::{CStall, Head, RawDomain, Refused, SIZE, Slot, wake_writer};
+use leeward::rcu::{Limit, Policy};
+
+use crate::report::report;
+
+/// A callback, as C passes it.
+type Callback = unsafe extern "C-unwind" fn(NonNull<Head>);
+
+/// `struct lee_cookie`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Cookie {
+    ticket: u64,
+}
+
+/// `struct lee_stats`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Stats {
+    grace_periods: u64,
+    heavy_fences: u64,
+    sleeps: u64,
+    stalls: u64,
+    readers: u64,
+    callbacks_run: u64,
+    callbacks_queued: u64,
+    over_limit: u64,
+    lost: u64,
+    reserved: [u64; 7],
+}
+
+/// `struct lee_limit`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CLimit {
+    callbacks: u64,
+    time: u64,
+    policy: u32,
+    reserved: u32,
+}
+
+// The sizes that <leeward/rcu.h> asserts.
+const _: () = assert!(
+    size_of::<RawDomain>() == SIZE
+        && SIZE == 6144
+        && size_of::<Slot>() == 128
+        && size_of::<Head>() == 2 * size_of::<usize>()
+        && size_of::<CStall>() == 16
+        && size_of::<Stats>() == 128
+        && size_of::<CLimit>() == 24
+);
+
+/// Returns the errno that stands for a refusal of `what`, and reports misuse.
+fn refused(what: &str, why: Refused) -> c_int {
+    match why {
+        Refused::Inside => {
+            report(format_args!("{what} called inside a read section of the same domain: it would wait for itself"));
+            libc::EDEADLK
+        }
+        Refused::InCallback => {
+            report(format_args!("{what} called inside a callback of the same domain: it would wait for itself"));
+            libc::EDEADLK
+        }
+        Refused::NoFence => libc::ENOSYS,
+    }
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_register(domain: &'static RawDomain) -> c_int {
+    domain.register().map_or(libc::ENOMEM, |()| 0)
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_unregister(domain: &'static RawDomain) {
+    domain.unregister();
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_read_lock(domain: &'static RawDomain) {
+    if !domain.is_qsbr() {
+        domain.enter();
+    }
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_read_unlock(domain: &'static RawDomain) {
+    if !domain.is_qsbr() {
+        domain.leave();
+    }
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_is_inside(domain: &'static RawDomain) -> bool {
+    domain.is_inside()
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_quiescent(domain: &'static RawDomain) {
+    domain.quiesce();
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_offline(domain: &'static RawDomain) {
+    domain.go_offline();
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_online(domain: &'static RawDomain) {
+    if domain.is_qsbr() {
+        domain.go_online();
+    }
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_synchronize(domain: &'static RawDomain) -> c_int {
+    domain.synchronize().map_or_else(|why| refused("synchronize", why), |()| 0)
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_start_poll(domain: &'static RawDomain) -> Cookie {
+    Cookie { ticket: domain.start_poll() }
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_poll(domain: &'static RawDomain, cookie: Cookie) -> bool {
+    domain.poll(cookie.ticket)
+}
+
+/// See `<leeward/rcu.h>`.
+///
+/// # Safety
+/// The head is the caller's, and not queued.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lee_domain_defer(domain: &'static RawDomain, head: NonNull<Head>, call: Callback) {
+    // SAFETY: the caller's promise.
+    unsafe { domain.defer(head, call) };
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_barrier(domain: &'static RawDomain) -> c_int {
+    domain.barrier().map_or_else(|why| refused("barrier", why), |()| 0)
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_stats(domain: &'static RawDomain, stats: &mut Stats) {
+    let now = domain.stats();
+    *stats = Stats {
+        grace_periods: now.grace_periods,
+        heavy_fences: now.heavy_fences,
+        sleeps: now.sleeps,
+        stalls: now.stalls,
+        readers: now.readers,
+        callbacks_run: now.callbacks_run,
+        callbacks_queued: now.callbacks_queued,
+        over_limit: now.over_limit,
+        lost: now.lost,
+        reserved: [0; 7],
+    };
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_set_stall_limit(
+    domain: &'static RawDomain,
+    after: u64,
+    tell: Option<extern "C" fn(*const CStall)>,
+) {
+    domain.set_stall_limit((after != 0).then(|| Duration::from_nanos(after)), tell);
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_set_limit(domain: &'static RawDomain, limit: Option<&CLimit>) -> c_int {
+    const NONE: CLimit = CLimit { callbacks: u64::MAX, time: 0, policy: 0, reserved: 0 };
+    let limit = limit.unwrap_or(&NONE);
+    let time = Duration::from_nanos(limit.time);
+    let policy = match limit.policy {
+        0 => Policy::Wait(time),
+        1 => Policy::WaitForever,
+        2 => Policy::Expedite(time),
+        _ => return libc::EINVAL,
+    };
+    let callbacks = usize::try_from(limit.callbacks).unwrap_or(usize::MAX);
+    domain.set_limit(Limit { callbacks, bytes: usize::MAX, policy });
+    0
+}
+
+/// See `<leeward/rcu.h>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_domain_set_child_adopts(domain: &'static RawDomain, adopts: bool) {
+    domain.set_child_adopts(adopts);
+}
+
+/// Opens a section of a thread that is not registered, or that exits.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_1_read_lock(domain: &'static RawDomain) {
+    domain.enter();
+}
+
+/// Closes a section of a thread that exits.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_1_read_unlock(domain: &'static RawDomain) {
+    domain.leave();
+}
+
+/// Announces a quiescent state of QSBR after a grace period has begun.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_1_quiescent(domain: &'static RawDomain) {
+    domain.quiesce();
+}
+
+/// Wakes the writer that sleeps until this slot's reader leaves.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_1_wake(slot: &Slot) {
+    wake_writer(slot);
+}

@@ -1,0 +1,34 @@
+//! Reports of misuse: a line on standard error.
+
+use core::fmt::{Arguments, Write};
+
+/// A line of limited length, so that it needs no memory.
+struct Line {
+    text: [u8; 256],
+    length: usize,
+}
+
+impl Write for Line {
+    fn write_str(&mut self, part: &str) -> core::fmt::Result {
+        let room = &mut self.text[self.length..];
+        let length = part.len().min(room.len());
+        room[..length].copy_from_slice(&part.as_bytes()[..length]);
+        self.length += length;
+        Ok(())
+    }
+}
+
+/// Writes `leeward: `, the text and a newline to standard error, in one call, and ignores errors.
+/// errno is left as it was.
+pub(crate) fn report(text: Arguments<'_>) {
+    let mut line = Line { text: [0; 256], length: 0 };
+    let _ = writeln!(line, "leeward: {text}");
+    // SAFETY: has no precondition; the location is valid for the calling thread.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { errno.read() };
+    // SAFETY: reads the line, which outlives the call. For a closed descriptor the call is an error.
+    let _ = unsafe { libc::write(libc::STDERR_FILENO, line.text.as_ptr().cast(), line.length) };
+    // SAFETY: as above.
+    unsafe { errno.write(before) };
+}
