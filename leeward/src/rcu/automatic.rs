@@ -56,7 +56,7 @@ fn read_again<D: Backing>(slot: &'static Slot) -> Guard<'static, D> {
 #[inline(never)]
 #[track_caller]
 fn read_first<D: Backing>() -> Guard<'static, D> {
-    match D::register(false) {
+    match D::take_slot(false) {
         Ok(slot) => Guard::enter_outermost(slot),
         Err(error) => panic!("leeward: {error}"),
     }
@@ -65,14 +65,14 @@ fn read_first<D: Backing>() -> Guard<'static, D> {
 /// Takes a slot before the first section. Takes none on a thread that exits, where each section
 /// takes its own.
 pub(super) fn register_early<D: Backing>() -> Result<(), NoMemory> {
-    D::register(true).map(drop)
+    D::take_slot(true).map(drop)
 }
 
 /// Returns the calling thread's slot, which it takes if it has none; `arm` arms what gives it back at
 /// the thread's exit, and returns false where that has run already: then a slot is taken for one
 /// section, and none if `early`.
 #[doc(hidden)]
-pub fn register<D: Backing>(early: bool, arm: fn() -> bool) -> Result<&'static Slot, NoMemory> {
+pub fn take_slot<D: Backing>(early: bool, arm: fn() -> bool) -> Result<&'static Slot, NoMemory> {
     let slot = own_slot::<D>();
     if !ptr::eq(slot, &UNREGISTERED) {
         return Ok(slot);

@@ -51,7 +51,7 @@ pub unsafe trait Backing: Sized + Send + Sync + 'static {
     /// thread that has run its thread-local destructors, where no section would give it back.
     #[doc(hidden)]
     #[cfg(feature = "std")]
-    fn register(early: bool) -> Result<&'static Slot, NoMemory>;
+    fn take_slot(early: bool) -> Result<&'static Slot, NoMemory>;
 }
 
 /// The state of a domain, which is a `static`.

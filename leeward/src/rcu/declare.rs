@@ -61,12 +61,12 @@ macro_rules! __rcu_domain_local {
             }
             $crate::rcu::hidden::LocalSlot::place(&SLOT)
         }
-        fn register(early: bool) -> Result<&'static $crate::rcu::hidden::Slot, $crate::rcu::NoMemory> {
+        fn take_slot(early: bool) -> Result<&'static $crate::rcu::hidden::Slot, $crate::rcu::NoMemory> {
             ::std::thread_local! {
                 static EXIT: $crate::rcu::hidden::ThreadExit =
                     const { $crate::rcu::hidden::ThreadExit::new::<$name>() };
             }
-            $crate::rcu::hidden::register::<$name>(early, || $crate::rcu::hidden::ThreadExit::arm(&EXIT))
+            $crate::rcu::hidden::take_slot::<$name>(early, || $crate::rcu::hidden::ThreadExit::arm(&EXIT))
         }
     };
 }

@@ -145,7 +145,7 @@ pub use stats::Stats;
 #[doc(hidden)]
 pub mod hidden {
     #[cfg(feature = "std")]
-    pub use super::automatic::register;
+    pub use super::automatic::take_slot;
     pub use super::backing::State;
     pub use super::kind::Kind;
     pub use super::slot::Slot;

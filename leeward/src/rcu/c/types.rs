@@ -30,7 +30,7 @@ macro_rules! types {
                 $place()
             }
 
-            fn register(early: bool) -> Result<&'static Slot, NoMemory> {
+            fn take_slot(early: bool) -> Result<&'static Slot, NoMemory> {
                 if early { thread::register_early($domain.state()) } else { thread::register($domain.state()) }
             }
         }
