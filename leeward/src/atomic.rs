@@ -37,6 +37,17 @@ pub(crate) fn fence(order: Ordering) {
     loom::sync::atomic::fence(order);
 }
 
+/// Executes `fence(SeqCst)` right after an atomic read-modify-write of the same thread. On x86-64
+/// that instruction is a full fence already, so only the compiler is held back.
+#[inline(always)]
+pub(crate) fn fence_after_update() {
+    if cfg!(all(target_arch = "x86_64", not(leeward_loom), not(miri))) {
+        compiler_fence(Ordering::SeqCst);
+    } else {
+        fence(Ordering::SeqCst);
+    }
+}
+
 /// Does nothing: loom models no reordering by the compiler.
 #[cfg(leeward_loom)]
 pub(crate) fn compiler_fence(_: Ordering) {}

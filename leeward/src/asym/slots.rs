@@ -318,29 +318,26 @@ impl Block {
 
 /// The view of the child of a fork, which has one thread.
 impl Block {
-    /// Clears what the block of an absent thread says of readers; returns true if the block stays
-    /// in use.
+    /// Clears what the block of an absent thread says of readers, and frees it if nothing is left.
     ///
     /// The forking thread's block stays. So do the blocks of threads that exited, or were about to,
     /// with guards: no thread drops those here, and they cannot be told from leaked ones. In other
     /// threads' blocks, readers are not there any more; but what a mutex guards may be half
     /// written, so a mutex stays locked.
-    pub(super) fn outlives_fork(&self, me: u64) -> bool {
+    pub(super) fn after_fork(&self, me: u64) {
         // Relaxed, all, here and below: there is one thread.
         let owner = self.owner.load(Ordering::Relaxed);
         for slot in &self.slots {
             slot.waited.store(0, Ordering::Relaxed);
         }
         if owner == me || owner == GONE {
-            return true;
+            return;
         }
         for slot in self.slots.iter().filter(|slot| slot.word() & MUTEX == 0) {
             slot.store(FREE);
             slot.more.store(0, Ordering::Relaxed);
         }
-        let is_empty = self.is_empty();
-        self.owner.store(if is_empty { NOBODY } else { GONE }, Ordering::Relaxed);
-        !is_empty
+        self.owner.store(if self.is_empty() { NOBODY } else { GONE }, Ordering::Relaxed);
     }
 }
 

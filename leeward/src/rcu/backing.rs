@@ -86,7 +86,7 @@ impl State {
             heavy_fences: counts.heavy_fences.get(),
             sleeps: counts.sleeps.get(),
             stalls: counts.stalls.get(),
-            readers: self.grace.registry.claimed() as u64,
+            readers: self.grace.readers(),
             leaked: counts.leaked.get(),
             callbacks_run: counts.callbacks_run.get(),
             callback_panics: counts.callback_panics.get(),

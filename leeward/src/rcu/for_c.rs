@@ -18,6 +18,8 @@ pub(super) struct ForC {
     guards: AtomicU64,
     /// 1: the thread is online (QSBR).
     is_online: AtomicU32,
+    /// 1: the thread has unregistered, and keeps the slot for the next time.
+    is_idle: AtomicU32,
 }
 
 impl ForC {
@@ -27,6 +29,7 @@ impl ForC {
             next: AtomicPtr::new(ptr::null_mut()),
             guards: AtomicU64::new(0),
             is_online: AtomicU32::new(0),
+            is_idle: AtomicU32::new(0),
         }
     }
 
@@ -44,12 +47,30 @@ impl ForC {
 
 }
 
+impl ForC {
+    /// Clears the words, in the child of a fork, where the slot's thread does not exist.
+    pub(super) fn clear(&self) {
+        self.guards.store(0, Ordering::Relaxed);
+        self.is_online.store(0, Ordering::Relaxed);
+        self.is_idle.store(0, Ordering::Relaxed);
+    }
+
+    /// Returns true if the slot's thread has unregistered.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_idle.load(Ordering::Relaxed) != 0
+    }
+}
+
 /// The rest is for `c/`.
 #[cfg(feature = "c")]
 impl ForC {
     /// Returns true if a guard of Rust is open, or was leaked.
     pub(super) fn has_guards(&self) -> bool {
         self.guards.load(Ordering::Relaxed) != 0
+    }
+
+    pub(super) fn set_idle(&self, is_idle: bool) {
+        self.is_idle.store(u32::from(is_idle), Ordering::Relaxed);
     }
 
     pub(super) fn home(&self) -> *mut () {

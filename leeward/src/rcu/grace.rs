@@ -23,12 +23,12 @@ use super::slot::Slot;
 use super::stall;
 use super::stats::Counts;
 use super::tickets::Tickets;
-use crate::atomic::{AtomicU64, AtomicUsize, Ordering, const_fn, fence, outside_model, spin_hint};
+use crate::atomic::{AtomicU64, AtomicUsize, Ordering, const_fn, fence, fence_after_update, outside_model, spin_hint};
 use crate::fence::{Asymmetric, Pair};
 use crate::futex::{self, Private, Timeout};
 use crate::mutant::{check, mutated, order, step};
 use crate::process::thread;
-use crate::registry::{Full, Registry};
+use crate::registry::{Full, Registry, Slot as _};
 
 /// How often the scan rechecks a reader before it sleeps: for a few microseconds, about what the
 /// sleep and its fence would cost. It never yields: a reader that was preempted inside a section
@@ -286,7 +286,7 @@ impl Grace {
         // Partner: the fence in `heavy`.
         // - If our count comes first, the leader sees it and reaches us by its heavy fence.
         // - If the leader's fence comes first, we see what was unlinked.
-        step!(register_fence, fence(Ordering::SeqCst));
+        step!(register_fence, fence_after_update());
         Ok(slot)
     }
 
@@ -307,6 +307,11 @@ impl Grace {
         Ok(slot)
     }
 
+    /// Returns how many readers are registered.
+    pub(super) fn readers(&self) -> u64 {
+        self.registry.slots().filter(|slot| !slot.is_free() && !slot.for_c.is_idle()).count() as u64
+    }
+
     /// Returns true if the calling thread is inside a section of this domain, on any of its slots.
     pub(crate) fn is_inside(&self) -> bool {
         let me = thread::current();
@@ -324,7 +329,7 @@ impl Grace {
     /// running.
     pub(super) fn after_fork(&self) {
         let me = thread::current();
-        let (mut kept, mut sections) = (0, 0);
+        let mut sections = 0;
         for slot in self.registry.slots() {
             if !slot.outlives_fork(me) {
                 slot.abandon();
@@ -332,9 +337,8 @@ impl Grace {
             }
             slot.clear_waited();
             sections += usize::from(!slot.is_fenced());
-            kept += 1;
         }
-        self.registry.set_claimed(kept);
+        self.registry.start_over();
         // Relaxed, both: the child has one thread.
         self.sections.store(sections, Ordering::Relaxed);
         self.asleep_since.store(0, Ordering::Relaxed);

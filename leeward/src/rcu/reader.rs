@@ -51,8 +51,8 @@ impl<D: Domain> Reader<D> {
     /// Registers a reader of the calling thread, if there is memory for its slot.
     ///
     /// # Cost
-    /// A search for a free slot, some atomic operations and a full fence; an allocation where all
-    /// slots are taken. The first 16 readers of a domain need no memory.
+    /// A search for a free slot, some atomic operations and a full fence; a system call for more
+    /// memory where all slots are taken. The first 16 readers of a domain need none.
     ///
     /// # Errors
     /// [`NoMemory`].

@@ -2,15 +2,16 @@
 //! again. Readers claim them; grace periods (`rcu`) and writers of asymmetric locks (`asym`) scan
 //! them.
 //!
-//! The first few lie in the registry itself, so that a program with few readers allocates nothing.
+//! The first few lie in the registry itself, so that a program with few readers needs no memory.
 //! The others come in blocks, each twice as long as the one before, so that a scan walks memory in
-//! order.
+//! order. Their memory is the kernel's, not the allocator's: a thread may register in a signal
+//! handler, or in the allocator itself.
 
-use alloc::boxed::Box;
-use alloc::vec::Vec;
+use core::ptr::NonNull;
 
 use crate::atomic::{AtomicPtr, AtomicU64, AtomicUsize, IS_MODEL, Ordering};
 use crate::mutant::mutated;
+use crate::process;
 
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
@@ -58,8 +59,6 @@ pub(crate) struct Registry<S: Slot> {
     /// | 0-31 | no free slot has a lower index |
     /// | 32-63 | how often slots were given back, each of which sets the lower half to 0 |
     free_from: AtomicU64,
-    /// The number of slots that are claimed.
-    claimed: AtomicUsize,
 }
 
 /// The error of a claim for which there is no memory, or no block left: more readers than any
@@ -75,7 +74,6 @@ impl<S: Slot> Registry<S> {
             blocks: [const { AtomicPtr::new(core::ptr::null_mut()) }; BLOCKS],
             high: AtomicUsize::new(0),
             free_from: AtomicU64::new(0),
-            claimed: AtomicUsize::new(0),
         }
     }
 
@@ -86,7 +84,6 @@ impl<S: Slot> Registry<S> {
             blocks: core::array::from_fn(|_| AtomicPtr::new(core::ptr::null_mut())),
             high: AtomicUsize::new(0),
             free_from: AtomicU64::new(0),
-            claimed: AtomicUsize::new(0),
         }
     }
 
@@ -99,18 +96,22 @@ impl<S: Slot> Registry<S> {
             Some(found) => found,
             None => self.claim_from(0, owner, thread).ok_or(Full)?,
         };
-        let further = hint & !INDEX | (index as u64 + 1);
-        // Relaxed, both: that the slots in between are not free orders nothing. The exchange fails
-        // if a slot was given back meanwhile, which the upper half counts: that slot would be
-        // forgotten.
-        let _ = self.free_from.compare_exchange(hint, further, Ordering::Relaxed, Ordering::Relaxed);
-        // Relaxed: a count.
-        self.claimed.fetch_add(1, Ordering::Relaxed);
-        // Release: a scan that sees this index sees its block. The store is before the reader's
-        // announcement, which pair A orders before its loads. So a scan that misses this index
-        // belongs to a grace period whose heavy fence came first, and the reader sees what was
-        // unlinked.
-        self.high.fetch_max(index + 1, Ordering::Release);
+        // Relaxed: a greater index that this thread has seen is seen by every scan that comes after
+        // a heavy fence that reaches this thread from now on.
+        if self.high.load(Ordering::Relaxed) <= index {
+            // Release: a scan that sees this index sees its block. The store is before the reader's
+            // announcement, which pair A orders before its loads. So a scan that misses this index
+            // belongs to a grace period whose heavy fence came first, and the reader sees what was
+            // unlinked.
+            self.high.fetch_max(index + 1, Ordering::Release);
+        }
+        if index >= INLINE {
+            let further = hint & !INDEX | (index as u64 + 1);
+            // Relaxed, both: that the slots in between are not free orders nothing. The exchange
+            // fails if a slot was given back meanwhile, which the upper half counts: that slot would
+            // be forgotten.
+            let _ = self.free_from.compare_exchange(hint, further, Ordering::Relaxed, Ordering::Relaxed);
+        }
         Ok(slot)
     }
 
@@ -134,13 +135,16 @@ impl<S: Slot> Registry<S> {
     /// Gives a slot back, whose reader is outside.
     pub(crate) fn release(&self, slot: &S) {
         slot.free();
-        // Relaxed: a count.
-        self.claimed.fetch_sub(1, Ordering::Relaxed);
-        self.start_over();
+        // Relaxed: while there are only the inline slots, every search begins at the first. A thread
+        // that does not see yet that another has just claimed the first slot beyond them leaves its
+        // own to the search after the next release.
+        if self.high.load(Ordering::Relaxed) > INLINE {
+            self.start_over();
+        }
     }
 
     /// Makes the next claim search from the first slot on.
-    fn start_over(&self) {
+    pub(crate) fn start_over(&self) {
         if mutated!(registry_starts_over) {
             self.free_from.store(0, Ordering::Relaxed);
             return;
@@ -157,19 +161,6 @@ impl<S: Slot> Registry<S> {
         ) {
             hint = now;
         }
-    }
-
-    /// Sets the number of slots that are claimed. For the child of a fork.
-    pub(crate) fn set_claimed(&self, count: usize) {
-        // Relaxed: the child has one thread.
-        self.claimed.store(count, Ordering::Relaxed);
-        self.start_over();
-    }
-
-    /// Returns how many slots are claimed.
-    pub(crate) fn claimed(&self) -> usize {
-        // Relaxed: a count.
-        self.claimed.load(Ordering::Relaxed)
     }
 
     /// Returns the slots up to the highest that was ever claimed: all that a reader may be inside
@@ -218,9 +209,8 @@ impl<S: Slot> Registry<S> {
         // Release: the slots are initialized for a thread that loads the pointer. Acquire on
         // failure: another thread's slots are initialized for us.
         if place.compare_exchange(core::ptr::null_mut(), new, Ordering::Release, Ordering::Acquire).is_err() {
-            let unused = core::ptr::slice_from_raw_parts_mut(new, length(block));
-            // SAFETY: `allocate` made it from a box of that length, and no other thread has it.
-            drop(unsafe { Box::from_raw(unused) });
+            // SAFETY: `allocate` made it with that length, and no other thread has it.
+            unsafe { deallocate(new, length(block)) };
         }
         self.block(block)
     }
@@ -233,10 +223,9 @@ impl<S: Slot> Drop for Registry<S> {
             // Relaxed: the caller has the registry alone.
             let slots = place.load(Ordering::Relaxed);
             if !slots.is_null() {
-                let block = core::ptr::slice_from_raw_parts_mut(slots, length(index + 1));
-                // SAFETY: `allocate` made it from a box of that length; `&mut self` says that no
-                // reader has a slot.
-                drop(unsafe { Box::from_raw(block) });
+                // SAFETY: `allocate` made it with that length; `&mut self` says that no reader has a
+                // slot.
+                unsafe { deallocate(slots, length(index + 1)) };
             }
         }
     }
@@ -249,8 +238,25 @@ const fn length(block: usize) -> usize {
 
 /// Allocates a block of free slots. Returns `None` where there is no memory.
 fn allocate<S: Slot>(length: usize) -> Option<*mut S> {
-    let mut slots = Vec::new();
-    slots.try_reserve_exact(length).ok()?;
-    slots.resize_with(length, S::fresh);
-    Some(Box::into_raw(slots.into_boxed_slice()).cast())
+    const { assert!(align_of::<S>() <= 4096) };
+    let slots = process::map(length * size_of::<S>())?.cast::<S>();
+    for index in 0..length {
+        // SAFETY: within the memory that was mapped.
+        let place = unsafe { slots.add(index) };
+        // SAFETY: as above, and aligned, since pages are.
+        unsafe { place.write(S::fresh()) };
+    }
+    Some(slots.as_ptr())
+}
+
+/// Gives the memory of a block back.
+///
+/// # Safety
+/// `allocate` made it with that length, and no other thread has it.
+unsafe fn deallocate<S: Slot>(slots: *mut S, length: usize) {
+    let Some(memory) = NonNull::new(slots) else { return };
+    // SAFETY: the caller's promise. Slots of models own memory.
+    unsafe { core::ptr::slice_from_raw_parts_mut(slots, length).drop_in_place() };
+    // SAFETY: the caller's promise.
+    unsafe { process::unmap(memory.cast(), length * size_of::<S>()) };
 }

@@ -56,5 +56,5 @@ fn a_slot_given_back_while_another_is_claimed() {
     assert_eq!(place_of(REGISTRY.claim(7, 0).unwrap()), 5);
     assert_eq!(place_of(REGISTRY.claim(8, 0).unwrap()), 1, "the one that was given back is forgotten");
     assert_eq!(place_of(REGISTRY.claim(9, 0).unwrap()), 6);
-    assert_eq!(REGISTRY.claimed(), 7);
+    assert_eq!(REGISTRY.slots().filter(|slot| !slot.is_free()).count(), 7);
 }

@@ -47,8 +47,10 @@ impl Watched for SlotsInChild {
             return;
         }
         let me = thread::current();
-        let kept = BLOCKS.slots().filter(|block| block.outlives_fork(me)).count();
-        BLOCKS.set_claimed(kept);
+        for block in BLOCKS.slots() {
+            block.after_fork(me);
+        }
+        BLOCKS.start_over();
     }
 }
 

@@ -1,6 +1,9 @@
 //! The stand-in for [`process`](crate::process) in models and on systems other than Linux: forks
 //! are not noticed, and threads have no numbers.
 
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
 /// The registry of what the child of a fork has to repair: no process forks here.
 pub(crate) mod fork {
     /// State that the child of a fork would repair.
@@ -77,6 +80,26 @@ pub(crate) mod fork_mark {
 pub(crate) fn abort() -> ! {
     // A second panic aborts; core has no other way.
     panic!("leeward: this process ends")
+}
+
+/// Allocates memory of zeros, in whole pages; `None` if there is none.
+pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: the layout is not empty.
+    NonNull::new(unsafe { alloc::alloc::alloc_zeroed(pages(bytes)) })
+}
+
+/// Gives allocated memory back.
+///
+/// # Safety
+/// `map` returned it for that many bytes, and nothing uses it.
+pub(crate) unsafe fn unmap(memory: NonNull<u8>, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { alloc::alloc::dealloc(memory.as_ptr(), pages(bytes)) };
+}
+
+/// Returns the layout of that many bytes, which are a few.
+fn pages(bytes: usize) -> Layout {
+    Layout::from_size_align(bytes, 4096).unwrap_or(Layout::new::<u8>())
 }
 
 /// Returns the calling thread's number: 0, which is no thread's.

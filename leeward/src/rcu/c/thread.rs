@@ -2,20 +2,22 @@
 //!
 //! A thread's slots form a list, so that its exit finds them: sections that are still open end
 //! there (liburcu's users rely on it), unless Rust's guards keep them open, and all slots are given
-//! back. Registering allocates nothing by the C library's allocator, so that a thread's first
+//! back. A thread that unregisters keeps its slot, idle, until then: registering again costs next to
+//! nothing. Registering allocates nothing by the C library's allocator, so that a thread's first
 //! section may be a signal handler's.
 //!
 //! Called by `mod.rs`, `reader.rs` and `types.rs`.
 
-use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::ptr;
 
 use super::super::backing::State;
 use super::super::fork::watch;
 use super::super::no_memory::NoMemory;
 use super::super::slot::{Slot, UNREGISTERED};
-use super::{RawDomain, words};
+use super::RawDomain;
+use super::words::{BUSY, SLOTS};
 use crate::fence::{Asymmetric, Full};
+use crate::process::local::Word;
 use crate::process::local::c::exit;
 use crate::process::thread;
 
@@ -40,25 +42,54 @@ pub(super) fn slot(domain: &State) -> Option<&'static Slot> {
 }
 
 /// Returns the calling thread's slot of the domain, which it takes if it has none. Async-signal-safe,
-/// also within another call of the same thread: at worst the thread has two slots then, one of which
-/// stays idle until its exit.
+/// also within another call of the same thread.
 pub(super) fn register(domain: &'static State) -> Result<&'static Slot, NoMemory> {
-    if let Some(slot) = slot(domain) {
-        return Ok(slot);
+    match slot(domain).or_else(|| resume(domain)) {
+        Some(slot) => Ok(slot),
+        None => take(domain, BUSY.get() == 0 && AT_EXIT.arm()),
     }
+}
+
+/// Does what `register` does, but takes no slot on a thread that has run its exit, where no section
+/// would give it back.
+pub(super) fn register_early(domain: &'static State) -> Result<&'static Slot, NoMemory> {
+    match slot(domain).or_else(|| resume(domain)) {
+        Some(slot) => Ok(slot),
+        None if BUSY.get() == 0 && AT_EXIT.arm() => take(domain, true),
+        None => Ok(&UNREGISTERED),
+    }
+}
+
+/// Returns the slots of the calling thread.
+fn slots() -> impl Iterator<Item = &'static Slot> {
+    // SAFETY: null, or the address of a slot, which lives forever.
+    let first = unsafe { SLOTS.get().as_ref() };
+    // SAFETY: as above.
+    core::iter::successors(first, |slot| unsafe { slot.for_c.next().cast::<Slot>().as_ref() })
+}
+
+/// Makes the slot that the thread has kept since it unregistered its slot again.
+fn resume(domain: &'static State) -> Option<&'static Slot> {
+    let slot = slots().find(|slot| ptr::eq(slot.for_c.home().cast(), domain))?;
+    slot.for_c.set_idle(false);
+    // SAFETY: the variable is the calling thread's.
+    unsafe { variable(domain).write(slot) };
+    Some(slot)
+}
+
+/// Takes a slot: for good, if the thread's exit gives it back; else for one section.
+fn take(domain: &'static State, is_told: bool) -> Result<&'static Slot, NoMemory> {
     watch(domain);
-    let is_told = AT_EXIT.arm();
     let owner = if is_told { thread::current() } else { thread::current() | thread::ENDED };
+    let number = thread::number();
+    let _busy = is_told.then(Busy::begin);
     let grace = &domain.grace;
-    let slot = if grace.kind.is_qsbr() {
-        grace.claim_fenced(owner, thread::number())
-    } else {
-        grace.claim(owner, thread::number())
-    };
+    let slot = if grace.kind.is_qsbr() { grace.claim_fenced(owner, number) } else { grace.claim(owner, number) };
     let slot = slot.map_err(|_| NoMemory)?;
     slot.for_c.set_home(ptr::from_ref(domain).cast_mut().cast());
     if is_told {
-        link(slot);
+        slot.for_c.set_next(SLOTS.get().cast_mut().cast());
+        SLOTS.set(slot);
     } else {
         slot.make_transient();
     }
@@ -67,102 +98,77 @@ pub(super) fn register(domain: &'static State) -> Result<&'static Slot, NoMemory
     Ok(slot)
 }
 
-/// Does what `register` does, but takes no slot on a thread that has run its exit, where no section
-/// would give it back.
-pub(super) fn register_early(domain: &'static State) -> Result<&'static Slot, NoMemory> {
-    if AT_EXIT.arm() { register(domain) } else { Ok(&UNREGISTERED) }
-}
+/// The time in which the thread adds to its list of slots. A signal handler that reads meanwhile
+/// takes slots for single sections, as a thread does after its exit.
+struct Busy;
 
-/// Returns the head of the list of the calling thread's slots.
-fn slots() -> &'static AtomicPtr<Slot> {
-    // SAFETY: the word is the calling thread's, which has it until its end and lends it to no other.
-    unsafe { AtomicPtr::from_ptr(words::slots()) }
-}
-
-/// Puts the slot into the thread's list.
-fn link(slot: &'static Slot) {
-    let this = ptr::from_ref(slot).cast_mut();
-    loop {
-        // Relaxed, all: own words. An exchange, because a signal handler may link a slot between the
-        // load and it.
-        let first = slots().load(Ordering::Relaxed);
-        slot.for_c.set_next(first.cast());
-        if slots().compare_exchange(first, this, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            return;
-        }
+impl Busy {
+    fn begin() -> Busy {
+        BUSY.set(1);
+        Busy
     }
 }
 
-/// Takes the slot out of the thread's list. A signal handler that registers meanwhile puts its slot
-/// in front, and changes nothing behind.
-fn unlink(slot: &'static Slot) {
-    let this = ptr::from_ref(slot).cast_mut();
-    let next = slot.for_c.next();
-    // Relaxed, all: own words.
-    if slots().compare_exchange(this, next.cast(), Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-        return;
-    }
-    let mut before = NonNull::new(slots().load(Ordering::Relaxed));
-    while let Some(slot_before) = before {
-        // SAFETY: slots live forever.
-        let slot_before = unsafe { slot_before.as_ref() };
-        let after: *mut Slot = slot_before.for_c.next().cast();
-        if ptr::eq(after, this) {
-            return slot_before.for_c.set_next(next);
-        }
-        before = NonNull::new(after);
+impl Drop for Busy {
+    fn drop(&mut self) {
+        BUSY.set(0);
     }
 }
 
-/// Gives the calling thread's slot of the domain back, and ends its sections. Does nothing if it has
-/// none.
+/// Unregisters the calling thread: its sections end, and its slot is idle. Does nothing if it is not
+/// registered.
 pub(super) fn unregister(domain: &'static State) {
     let Some(slot) = slot(domain) else { return };
     if slot.for_c.has_guards() {
-        // A guard of Rust is open: the slot stays, and is given back at the thread's exit.
+        // A guard of Rust is open, and what it protects stays protected.
         return;
     }
-    unlink(slot);
-    give_back(domain, slot);
+    end_sections(domain, slot);
+    slot.for_c.set_idle(true);
+    // SAFETY: the variable is the calling thread's.
+    unsafe { variable(domain).write(&UNREGISTERED) };
 }
 
-/// Ends the sections of a slot, and gives it back.
-fn give_back(domain: &State, slot: &'static Slot) {
+/// Ends the sections of a slot of the calling thread.
+fn end_sections(domain: &State, slot: &Slot) {
     slot.for_c.set_online(false);
     if domain.grace.kind.is_asymmetric() {
         slot.end_all::<Asymmetric>();
     } else {
         slot.end_all::<Full>();
     }
-    // Before the release: a signal handler in between must not find a slot that another thread has
-    // claimed.
-    let variable = variable(domain);
-    // SAFETY: the variable is the calling thread's.
-    if ptr::eq(unsafe { variable.read() }, slot) {
-        // SAFETY: as above.
-        unsafe { variable.write(&UNREGISTERED) };
-    }
-    domain.grace.release(slot);
 }
 
 /// Gives the slots of the calling thread back, which exits.
 fn leave_all() {
-    // Relaxed: own word.
-    let mut next = NonNull::new(slots().swap(ptr::null_mut(), Ordering::Relaxed));
+    // For good: what comes later on this thread takes slots for single sections.
+    BUSY.set(1);
+    let mut next = slots().next();
+    SLOTS.set(ptr::null());
     while let Some(slot) = next {
-        // SAFETY: slots live forever.
-        let slot: &'static Slot = unsafe { slot.as_ref() };
-        next = NonNull::new(slot.for_c.next().cast());
-        // SAFETY: `register` stored the address of a domain, which lives forever.
-        let domain: &'static State = unsafe { &*slot.for_c.home().cast::<State>().cast_const() };
-        if slot.for_c.has_guards() && slot.is_inside() {
-            // A guard of Rust was leaked, and with it references that other threads may hold.
-            slot.outlive_thread();
-            domain.grace.counts.leaked.add(1);
-        } else {
-            give_back(domain, slot);
-        }
+        // SAFETY: null, or the address of a slot, which lives forever.
+        next = unsafe { slot.for_c.next().cast::<Slot>().as_ref() };
+        // SAFETY: `take` stored the address of a domain, which lives forever.
+        give_back(unsafe { &*slot.for_c.home().cast::<State>().cast_const() }, slot);
     }
+}
+
+/// Gives a slot of the calling thread back, which exits.
+fn give_back(domain: &'static State, slot: &'static Slot) {
+    if slot.for_c.has_guards() && slot.is_inside() {
+        // A guard of Rust was leaked, and with it references that other threads may hold; or a
+        // thread-local destructor will drop it.
+        slot.outlive_thread();
+        domain.grace.counts.leaked.add(1);
+        return;
+    }
+    end_sections(domain, slot);
+    // Before the release: a signal handler in between must not find a slot that another thread has
+    // claimed.
+    // SAFETY: the variable is the calling thread's.
+    unsafe { variable(domain).write(&UNREGISTERED) };
+    slot.for_c.set_idle(false);
+    domain.grace.release(slot);
 }
 
 /// Runs when the program, or the library, is loaded: what allocates is done before the first section.

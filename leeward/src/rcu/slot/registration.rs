@@ -118,6 +118,7 @@ impl Slot {
         self.epoch.store(OUTSIDE, Ordering::Relaxed);
         self.extra.store(0, Ordering::Relaxed);
         self.waited.store(0, Ordering::Relaxed);
+        self.for_c.clear();
         self.owner.store(UNOWNED, Ordering::Relaxed);
     }
 }

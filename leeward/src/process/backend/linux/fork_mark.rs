@@ -82,14 +82,12 @@ pub(crate) fn is_child() -> bool {
 /// Maps a page that children find wiped; `None` if the kernel wipes nothing.
 fn wiped_page() -> Option<*mut AtomicU32> {
     const PAGE: usize = 4096;
+    let page = super::map(PAGE)?;
     let errno = Errno::save();
-    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: maps new memory.
-    let page = unsafe { libc::mmap(core::ptr::null_mut(), PAGE, access, kind, -1, 0) };
     // SAFETY: the page that was mapped above.
-    let wiped = page != libc::MAP_FAILED && unsafe { libc::madvise(page, PAGE, libc::MADV_WIPEONFORK) } == 0;
+    let wiped = unsafe { libc::madvise(page.as_ptr().cast(), PAGE, libc::MADV_WIPEONFORK) } == 0;
     errno.restore();
-    wiped.then_some(page.cast())
+    wiped.then_some(page.as_ptr().cast())
 }
 
 /// The item that wipes the number in the child of a fork, on kernels that wipe nothing.

@@ -11,10 +11,33 @@ pub(crate) use errno::Errno;
 #[cfg(feature = "std")]
 pub(crate) use start::start;
 
+use core::ptr::NonNull;
+
 /// Ends the process, by `SIGABRT`.
 pub(crate) fn abort() -> ! {
     // SAFETY: has no precondition.
     unsafe { libc::abort() }
+}
+
+/// Maps fresh memory of zeros, in whole pages; `None` if there is none. errno is left as it was.
+pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
+    let errno = Errno::save();
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: maps new memory.
+    let memory = unsafe { libc::mmap(core::ptr::null_mut(), bytes, access, kind, -1, 0) };
+    errno.restore();
+    if memory == libc::MAP_FAILED { None } else { NonNull::new(memory.cast()) }
+}
+
+/// Gives mapped memory back. errno is left as it was.
+///
+/// # Safety
+/// `map` returned it for that many bytes, and nothing uses it.
+pub(crate) unsafe fn unmap(memory: NonNull<u8>, bytes: usize) {
+    let errno = Errno::save();
+    // SAFETY: the caller's promise.
+    unsafe { libc::munmap(memory.as_ptr().cast(), bytes) };
+    errno.restore();
 }
 
 /// Asks the kernel for the calling thread's number.

@@ -61,6 +61,10 @@ impl Exit {
             return false;
         }
         let link = word((self.link)());
+        // Relaxed: the thread's own word.
+        if !link.load(Ordering::Relaxed).is_null() {
+            return true;
+        }
         // Relaxed, all: the thread's own words; exchanges, because a signal handler may arm exits
         // between any two instructions. The first that changes the link does the rest: the handler
         // that finds it changed leaves that to the code that it interrupted.
