@@ -13,7 +13,7 @@ pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize
 
 pub(crate) use core::sync::atomic::Ordering;
 
-#[cfg(all(leeward_loom, feature = "std"))]
+#[cfg(all(leeward_loom, feature = "threads"))]
 compile_error!(
     "models have no thread-local storage and no worker of their own: build leeward with \
      --no-default-features under --cfg leeward_loom"

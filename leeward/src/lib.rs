@@ -110,14 +110,14 @@
 //! | robust lists | 2.6.17 | locking a `robust` lock is an error that says so |
 
 #![no_std]
-// Without std, what serves threads only (the worker, thread exit) has no caller.
+// Without std, or without threads, what serves them only (the worker, thread exit) has no caller.
 #![cfg_attr(not(feature = "std"), allow(dead_code, clippy::extra_unused_type_parameters))]
 
 extern crate alloc;
 #[cfg(any(feature = "std", test, leeward_loom))]
 extern crate std;
 
-#[cfg(any(feature = "std", leeward_loom))]
+#[cfg(any(feature = "threads", leeward_loom))]
 pub mod asym;
 mod atomic;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]

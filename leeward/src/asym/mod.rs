@@ -65,7 +65,7 @@ mod drain;
 #[path = "local/model.rs"]
 mod local;
 #[cfg(not(leeward_loom))]
-#[path = "local/std.rs"]
+#[path = "local/thread.rs"]
 mod local;
 #[cfg(not(leeward_loom))]
 mod lock_api;

@@ -1,5 +1,5 @@
-//! The calling process and thread: forks ([`fork`], [`fork_mark`]), threads' ids ([`thread`]),
-//! errno, and starting a thread.
+//! The calling process and thread: forks ([`fork`], [`fork_mark`]), thread-local storage
+//! ([`local`]), threads' ids ([`thread`]), errno, starting a thread, and catching a panic.
 //!
 //! Called by all parts that keep something for a thread or across a fork.
 
@@ -11,12 +11,20 @@ mod backend;
 mod backend;
 #[cfg(all(feature = "threads", not(leeward_loom)))]
 pub(crate) mod local;
+#[cfg(all(feature = "threads", not(feature = "std")))]
+#[path = "runtime/none.rs"]
+mod runtime;
+#[cfg(feature = "std")]
+#[path = "runtime/std.rs"]
+mod runtime;
 pub(crate) mod thread;
 
 pub(crate) use backend::*;
+#[cfg(feature = "threads")]
+pub(crate) use runtime::panics;
 
 /// What a thread of this library's own does.
-#[cfg(feature = "std")]
+#[cfg(feature = "threads")]
 pub(crate) trait Work: Sync + 'static {
     /// Does it, on the new thread.
     fn work(&'static self);

@@ -35,7 +35,7 @@ pub(super) struct Entry {
 
 /// The list's head, with both its ends; the kernel's structure begins at `next`.
 #[repr(C)]
-struct Head {
+pub(super) struct Head {
     ends: Entry,
     offset: c_long,
     pending: AtomicPtr<()>,
@@ -60,9 +60,15 @@ impl Entry {
 }
 
 impl List {
-    /// The value before the thread's list is looked for; no list.
-    #[cfg(feature = "std")]
-    pub(super) const NONE: List = List(NonNull::dangling());
+    /// Returns the list with this head.
+    ///
+    /// # Safety
+    /// The head is that of the calling thread's list, which was found before.
+    #[inline]
+    pub(super) unsafe fn at(head: *const Head) -> List {
+        // SAFETY: a list that was found has a head.
+        List(unsafe { NonNull::new_unchecked(head.cast_mut()) })
+    }
 
     /// Returns the calling thread's list: joined, or registered now.
     #[cold]
@@ -78,7 +84,7 @@ impl List {
         }
     }
 
-    fn head(&self) -> &Head {
+    pub(super) fn head(&self) -> &Head {
         // SAFETY: registered for the calling thread, and so alive as long as the thread is; checked
         // by `join`.
         unsafe { self.0.as_ref() }

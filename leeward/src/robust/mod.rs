@@ -63,7 +63,7 @@
 //!   ([`ListError::Libc`]), as on any libc but glibc.
 //! - **Sandboxes** see `kill(owner, 0)`: a wait that has lasted 30 seconds, or is at its deadline,
 //!   asks by it whether the owner exists.
-//! - **Without the feature `std`** there is no thread-local storage, so each lock and unlock asks
+//! - **Without the feature `threads`** (which `std` brings) there is no thread-local storage, so each lock and unlock asks
 //!   the kernel which thread calls: two system calls, and one each time that a guard is asked for
 //!   the value.
 //!
@@ -77,11 +77,11 @@
 //! A signal handler may not lock or unlock: one that interrupts a lock or unlock of its own thread
 //! would take over that call's pending entry.
 
-#[cfg(not(feature = "std"))]
+#[cfg(not(feature = "threads"))]
 #[path = "current/none.rs"]
 mod current;
-#[cfg(feature = "std")]
-#[path = "current/std.rs"]
+#[cfg(feature = "threads")]
+#[path = "current/thread.rs"]
 mod current;
 
 mod error;

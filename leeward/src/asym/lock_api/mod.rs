@@ -2,5 +2,9 @@
 
 mod mutex;
 mod rwlock;
+#[cfg(feature = "std")]
+mod timed;
 #[cfg(feature = "lock_api_05")]
 mod v05;
+#[cfg(all(feature = "lock_api_05", feature = "std"))]
+mod v05_timed;

@@ -1,11 +1,6 @@
 //! The traits of `lock_api` for the biased mutex.
 
-use core::time::Duration;
-use std::time::Instant;
-
 use super::super::RawMutex;
-use crate::futex::{Deadline, Private};
-use crate::raw::deadline;
 
 // SAFETY: `lock` and `try_lock` let one caller in until `unlock`; guards stay on their thread,
 // whose slots stand for them.
@@ -32,19 +27,5 @@ unsafe impl lock_api::RawMutex for RawMutex {
 
     fn is_locked(&self) -> bool {
         RawMutex::is_locked(self)
-    }
-}
-
-// SAFETY: both return true only with the lock taken.
-unsafe impl lock_api::RawMutexTimed for RawMutex {
-    type Duration = Duration;
-    type Instant = Instant;
-
-    fn try_lock_for(&self, limit: Duration) -> bool {
-        RawMutex::try_lock(self) || RawMutex::try_lock_until(self, Deadline::after::<Private>(limit))
-    }
-
-    fn try_lock_until(&self, instant: Instant) -> bool {
-        RawMutex::try_lock(self) || RawMutex::try_lock_until(self, deadline::<Private>(instant))
     }
 }

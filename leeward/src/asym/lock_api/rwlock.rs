@@ -1,11 +1,6 @@
 //! The traits of `lock_api` for the asymmetric readers-writer lock.
 
-use core::time::Duration;
-use std::time::Instant;
-
 use super::super::RawRwLock;
-use crate::futex::{Deadline, Private};
-use crate::raw::deadline;
 
 // SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`, readers share until the last
 // `unlock_shared`; guards stay on their thread, whose slots stand for them.
@@ -72,27 +67,5 @@ unsafe impl lock_api::RawRwLockRecursive for RawRwLock {
     #[inline]
     fn try_lock_shared_recursive(&self) -> bool {
         RawRwLock::try_lock_shared_recursive(self)
-    }
-}
-
-// SAFETY: each returns true only with the lock taken.
-unsafe impl lock_api::RawRwLockTimed for RawRwLock {
-    type Duration = Duration;
-    type Instant = Instant;
-
-    fn try_lock_shared_for(&self, timeout: Duration) -> bool {
-        RawRwLock::try_lock_shared(self) || self.lock_shared_until(Deadline::after::<Private>(timeout))
-    }
-
-    fn try_lock_shared_until(&self, timeout: Instant) -> bool {
-        RawRwLock::try_lock_shared(self) || self.lock_shared_until(deadline::<Private>(timeout))
-    }
-
-    fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {
-        self.lock_exclusive_until(Deadline::after::<Private>(timeout))
-    }
-
-    fn try_lock_exclusive_until(&self, timeout: Instant) -> bool {
-        self.lock_exclusive_until(deadline::<Private>(timeout))
     }
 }

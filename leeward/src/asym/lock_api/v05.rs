@@ -3,17 +3,13 @@
 //! Guards hold nothing, and stay on their thread, whose slots stand for them. (0.5 has no recursive
 //! reads; [`RawRwLock::lock_shared_recursive`] is a method of the lock.)
 
-use std::time::{Duration, Instant};
-
-use lock_api_05::{GuardNoSend, RawMutexTimed, RawRwLockDowngrade, RawRwLockTimed};
+use lock_api_05::{GuardNoSend, RawRwLockDowngrade};
 
 use super::super::{RawMutex, RawRwLock};
-use crate::futex::{Deadline, Private};
-use crate::raw::deadline;
 
 /// Returns the guard of a call that locked; none if it did not.
 #[inline]
-fn guard(locked: bool) -> Option<GuardNoSend> {
+pub(super) fn guard(locked: bool) -> Option<GuardNoSend> {
     locked.then_some(GuardNoSend::new())
 }
 
@@ -42,20 +38,6 @@ unsafe impl lock_api_05::RawMutex for RawMutex {
 
     fn is_locked(&self) -> bool {
         RawMutex::is_locked(self)
-    }
-}
-
-// SAFETY: the calls return a guard only with the lock taken.
-unsafe impl RawMutexTimed for RawMutex {
-    type Duration = Duration;
-    type Instant = Instant;
-
-    fn try_lock_for(&self, limit: Duration) -> Option<GuardNoSend> {
-        guard(RawMutex::try_lock(self) || RawMutex::try_lock_until(self, Deadline::after::<Private>(limit)))
-    }
-
-    fn try_lock_until(&self, instant: Instant) -> Option<GuardNoSend> {
-        guard(RawMutex::try_lock(self) || RawMutex::try_lock_until(self, deadline::<Private>(instant)))
     }
 }
 
@@ -114,27 +96,5 @@ unsafe impl RawRwLockDowngrade for RawRwLock {
         // SAFETY: the caller's promise.
         unsafe { RawRwLock::downgrade(self) };
         guard
-    }
-}
-
-// SAFETY: the calls return a guard only with the lock taken.
-unsafe impl RawRwLockTimed for RawRwLock {
-    type Duration = Duration;
-    type Instant = Instant;
-
-    fn try_lock_shared_for(&self, limit: Duration) -> Option<GuardNoSend> {
-        guard(RawRwLock::try_lock_shared(self) || self.lock_shared_until(Deadline::after::<Private>(limit)))
-    }
-
-    fn try_lock_shared_until(&self, instant: Instant) -> Option<GuardNoSend> {
-        guard(RawRwLock::try_lock_shared(self) || self.lock_shared_until(deadline::<Private>(instant)))
-    }
-
-    fn try_lock_exclusive_for(&self, limit: Duration) -> Option<GuardNoSend> {
-        guard(self.lock_exclusive_until(Deadline::after::<Private>(limit)))
-    }
-
-    fn try_lock_exclusive_until(&self, instant: Instant) -> Option<GuardNoSend> {
-        guard(self.lock_exclusive_until(deadline::<Private>(instant)))
     }
 }

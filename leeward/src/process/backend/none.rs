@@ -112,11 +112,11 @@ pub(crate) fn control_block() -> u64 {
     0
 }
 
-/// Does the work of `of` on a new detached thread of the standard library's. Returns false if no thread can
-/// be started.
-#[cfg(feature = "std")]
+/// Does the work of `of` on a new detached thread of the standard library's. Returns false if no
+/// thread can be started.
+#[cfg(feature = "threads")]
 pub(crate) fn start<T: super::Work>(of: &'static T) -> bool {
-    std::thread::Builder::new().name("leeward-rcu".into()).spawn(|| of.work()).is_ok()
+    super::runtime::start(|| of.work())
 }
 
 /// Writes nothing: there is no standard error.

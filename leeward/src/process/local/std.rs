@@ -4,7 +4,8 @@ use std::thread::LocalKey;
 
 /// Declares a word of the calling thread's, `static NAME: TYPE = VALUE`, as a [`Word`](super::Word)
 /// called `NAME`. `TYPE` is `u64`, `usize` or a pointer, and `VALUE`, which each thread has first, a
-/// constant: for a pointer, `0` (null) or `&raw const STATIC`.
+/// constant: for a pointer, `0` (null) or `&raw const STATIC`. Or it is a pair of words,
+/// `(u64, *const TYPE)`, with the value `(NUMBER, 0)`; a signal handler may find half of a new one.
 ///
 /// `NAME` is unique in the crate. With `#[symbol = "NAME"]` before all else, the word has an
 /// exported symbol of that name, by which C code reads it.
@@ -14,6 +15,9 @@ macro_rules! word {
     };
     ($(#[$meta:meta])* $vis:vis static $name:ident: *const $target:ty = 0) => {
         $crate::process::local::word! { @ $(#[$meta])* $vis $name: *const $target = core::ptr::null() }
+    };
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = ($first:expr, 0)) => {
+        $crate::process::local::word! { @ $(#[$meta])* $vis $name: $type = ($first, core::ptr::null()) }
     };
     ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $value:expr) => {
         $crate::process::local::word! { @ $(#[$meta])* $vis $name: $type = $value }

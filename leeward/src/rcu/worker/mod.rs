@@ -2,10 +2,10 @@
 //! and the grace periods that are polled for. Woken by `defer/`; calls `defer/reclaim.rs` and
 //! `grace.rs`.
 
-#[cfg(not(feature = "std"))]
+#[cfg(not(feature = "threads"))]
 #[path = "none.rs"]
 mod backend;
-#[cfg(feature = "std")]
+#[cfg(feature = "threads")]
 #[path = "std.rs"]
 mod backend;
 mod work;

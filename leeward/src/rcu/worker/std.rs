@@ -6,6 +6,7 @@ use super::{NONE, PHASE, RUNNING, STARTING, Worker};
 use crate::atomic::Ordering;
 use crate::mutant::mutated;
 use crate::process::{self, Work};
+pub(in super::super) use crate::process::panics;
 
 impl Worker {
     /// Announces that there is work in `queue`, whose worker this is, and starts the worker if there
@@ -65,10 +66,4 @@ impl Drop for End {
         let _ = worker.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| Some(state & !PHASE | NONE));
         queue.wake_waiting();
     }
-}
-
-/// Runs `callback`, and returns true if it panicked. The panic's payload is leaked, since dropping
-/// it may panic again.
-pub(in super::super) fn panics(callback: impl FnOnce()) -> bool {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(callback)).map_err(core::mem::forget).is_err()
 }

@@ -4,11 +4,11 @@
 mod errno;
 pub(crate) mod fork;
 pub(crate) mod fork_mark;
-#[cfg(feature = "std")]
+#[cfg(feature = "threads")]
 mod start;
 
 pub(crate) use errno::Errno;
-#[cfg(feature = "std")]
+#[cfg(feature = "threads")]
 pub(crate) use start::start;
 
 use core::ptr::NonNull;
@@ -46,7 +46,7 @@ pub(crate) fn thread_number() -> u32 {
 }
 
 /// Returns the address of the calling thread's control block, which the child of a fork keeps.
-#[cfg(not(feature = "std"))]
+#[cfg(not(feature = "threads"))]
 pub(crate) fn control_block() -> u64 {
     // SAFETY: has no precondition.
     unsafe { libc::pthread_self() as u64 }
@@ -89,9 +89,9 @@ pub(crate) fn is_real_time() -> bool {
 
 /// Writes `line` to standard error. It does not take the standard library's lock, which another
 /// thread may hold for as long as it likes, and ignores errors. errno is left as it was.
-#[cfg(feature = "std")]
+#[cfg(feature = "threads")]
 pub(crate) fn print_error(line: core::fmt::Arguments<'_>) {
-    let line = std::format!("{line}");
+    let line = alloc::format!("{line}");
     let errno = Errno::save();
     // SAFETY: reads the line, which outlives the call. For a closed descriptor the call is an
     // error.
@@ -99,6 +99,6 @@ pub(crate) fn print_error(line: core::fmt::Arguments<'_>) {
     errno.restore();
 }
 
-/// Writes nothing: there is no standard error without std.
-#[cfg(not(feature = "std"))]
+/// Writes nothing: there is no standard error without threads.
+#[cfg(not(feature = "threads"))]
 pub(crate) fn print_error(_: core::fmt::Arguments<'_>) {}

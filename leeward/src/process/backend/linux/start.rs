@@ -9,9 +9,8 @@
 
 use core::ffi::{CStr, c_void};
 use core::mem::MaybeUninit;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::super::Work;
+use super::super::{Work, runtime};
 use crate::mutant::mutated;
 
 /// The thread's name, as the system's tools show it.
@@ -19,12 +18,12 @@ const NAME: &CStr = c"leeward-rcu";
 /// The size of the thread's stack: that which the standard library gives its threads.
 const STACK: usize = 2 << 20;
 
-/// Does the work of `of` on a new detached thread that runs none of the program's signal handlers. Returns
-/// false if no thread can be started.
+/// Does the work of `of` on a new detached thread that runs none of the program's signal handlers.
+/// Returns false if no thread can be started.
 pub(crate) fn start<T: Work>(of: &'static T) -> bool {
     let _blocked = BlockedSignals::new();
     if mutated!(worker_of_std) {
-        return std::thread::Builder::new().spawn(|| of.work()).is_ok();
+        return runtime::start(|| of.work());
     }
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: initialises a local variable.
@@ -58,9 +57,8 @@ extern "C" fn begin<T: Work>(of: *mut c_void) -> *mut c_void {
     let of = unsafe { &*of.cast::<T>().cast_const() };
     // SAFETY: a string that ends with 0.
     unsafe { libc::prctl(libc::PR_SET_NAME, NAME.as_ptr()) };
-    // The panic hook has reported a panic, which goes no further. The payload is forgotten:
-    // dropping it may panic again.
-    let _ = catch_unwind(AssertUnwindSafe(|| of.work())).map_err(core::mem::forget);
+    // A panic goes no further. Without std, it ends the process.
+    let _ = runtime::panics(|| of.work());
     core::ptr::null_mut()
 }
 

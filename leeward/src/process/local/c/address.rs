@@ -16,6 +16,12 @@ impl Place {
         Place(thread.wrapping_byte_add(offset).cast())
     }
 
+    /// Returns the place behind this one: the second word of a pair.
+    #[inline(always)]
+    pub(crate) fn next(self) -> Place {
+        Place(self.0.wrapping_add(1))
+    }
+
     #[inline(always)]
     fn word<'a>(self) -> &'a AtomicPtr<()> {
         // SAFETY: aligned; each thread has the word, from its beginning to its end, and no other

@@ -29,7 +29,7 @@ macro_rules! exit {
     ($(#[$meta:meta])* $vis:vis static $name:ident = $run:expr) => {
         // The link.
         $crate::process::local::c::word! {
-            @@ $crate::process::local::c::symbol!($name), ".hidden ", ".tbss", "nobits", ".zero 8", ()
+            @@ $crate::process::local::c::symbol!($name), ".hidden ", ".tbss", "nobits", "8", ".zero 8", ()
         }
 
         $(#[$meta])*

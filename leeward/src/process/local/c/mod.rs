@@ -21,44 +21,56 @@ pub(crate) use arch::{Place, place};
 #[cfg(any(test, feature = "c", not(feature = "std")))]
 pub(crate) use exit::{Exit, exit};
 
-/// A type that a word may have.
+/// A type that a word, or a pair of words, may have.
 pub(crate) trait Value: Copy {
-    /// Returns the value that `word` stands for.
-    fn from_word(word: *mut ()) -> Self;
-    /// Returns what stands for the value.
-    fn to_word(self) -> *mut ();
+    /// Loads the calling thread's value at `place`.
+    fn load(place: Place) -> Self;
+    /// Stores the calling thread's value at `place`.
+    fn store(self, place: Place);
 }
 
 impl Value for u64 {
     #[inline(always)]
-    fn from_word(word: *mut ()) -> u64 {
-        word.addr() as u64
+    fn load(place: Place) -> u64 {
+        usize::load(place) as u64
     }
     #[inline(always)]
-    fn to_word(self) -> *mut () {
-        core::ptr::without_provenance_mut(self as usize)
+    fn store(self, place: Place) {
+        (self as usize).store(place);
     }
 }
 
 impl Value for usize {
     #[inline(always)]
-    fn from_word(word: *mut ()) -> usize {
-        word.addr()
+    fn load(place: Place) -> usize {
+        place.load().addr()
     }
     #[inline(always)]
-    fn to_word(self) -> *mut () {
-        core::ptr::without_provenance_mut(self)
+    fn store(self, place: Place) {
+        place.store(core::ptr::without_provenance_mut(self));
     }
 }
 
 impl<T> Value for *const T {
     #[inline(always)]
-    fn from_word(word: *mut ()) -> *const T {
-        word.cast()
+    fn load(place: Place) -> *const T {
+        place.load().cast()
     }
     #[inline(always)]
-    fn to_word(self) -> *mut () {
-        self.cast_mut().cast()
+    fn store(self, place: Place) {
+        place.store(self.cast_mut().cast());
+    }
+}
+
+impl<A: Value, B: Value> Value for (A, B) {
+    #[inline(always)]
+    fn load(place: Place) -> (A, B) {
+        (A::load(place), B::load(place.next()))
+    }
+    #[inline(always)]
+    fn store(self, place: Place) {
+        self.1.store(place.next());
+        self.0.store(place);
     }
 }
 
@@ -94,32 +106,39 @@ macro_rules! word {
     };
     // Zero first.
     (@ $symbol:expr, $scope:literal, $(#[$meta:meta])* $vis:vis $name:ident: $type:ty = 0) => {
-        $crate::process::local::c::word! { @@ $symbol, $scope, ".tbss", "nobits", ".zero 8", () }
+        $crate::process::local::c::word! { @@ $symbol, $scope, ".tbss", "nobits", "8", ".zero 8", () }
         $crate::process::local::c::word! { @@@ $symbol, $(#[$meta])* $vis $name: $type }
     };
     // The address of a static first.
     (@ $symbol:expr, $scope:literal, $(#[$meta:meta])* $vis:vis $name:ident: $type:ty = &raw const $target:path) => {
         $crate::process::local::c::word! {
-            @@ $symbol, $scope, ".tdata", "progbits", ".8byte {}", (sym $target,)
+            @@ $symbol, $scope, ".tdata", "progbits", "8", ".8byte {}", (sym $target,)
+        }
+        $crate::process::local::c::word! { @@@ $symbol, $(#[$meta])* $vis $name: $type }
+    };
+    // A pair, a number and null first.
+    (@ $symbol:expr, $scope:literal, $(#[$meta:meta])* $vis:vis $name:ident: $type:ty = ($value:expr, 0)) => {
+        $crate::process::local::c::word! {
+            @@ $symbol, $scope, ".tdata", "progbits", "16", ".8byte {}, 0", (const $value,)
         }
         $crate::process::local::c::word! { @@@ $symbol, $(#[$meta])* $vis $name: $type }
     };
     // Another number first.
     (@ $symbol:expr, $scope:literal, $(#[$meta:meta])* $vis:vis $name:ident: $type:ty = $value:expr) => {
         $crate::process::local::c::word! {
-            @@ $symbol, $scope, ".tdata", "progbits", ".8byte {}", (const $value,)
+            @@ $symbol, $scope, ".tdata", "progbits", "8", ".8byte {}", (const $value,)
         }
         $crate::process::local::c::word! { @@@ $symbol, $(#[$meta])* $vis $name: $type }
     };
     // The symbol, and what a new thread's copy of it holds.
-    (@@ $symbol:expr, $scope:literal, $section:literal, $kind:literal, $content:literal, ($($operand:tt)*)) => {
+    (@@ $symbol:expr, $scope:literal, $section:literal, $kind:literal, $size:literal, $content:literal, ($($operand:tt)*)) => {
         core::arch::global_asm!(
             concat!(".pushsection ", $section, ".", $symbol, ",\"awT\",%", $kind),
             ".p2align 3",
             concat!(".globl ", $symbol),
             concat!($scope, $symbol),
             concat!(".type ", $symbol, ",%object"),
-            concat!(".size ", $symbol, ",8"),
+            concat!(".size ", $symbol, ",", $size),
             concat!($symbol, ":"),
             $content,
             ".popsection",
@@ -147,12 +166,12 @@ macro_rules! word {
 
             #[inline(always)]
             fn get(self) -> $type {
-                $crate::process::local::c::Value::from_word($name::place().load())
+                $crate::process::local::c::Value::load($name::place())
             }
 
             #[inline(always)]
             fn set(self, value: $type) {
-                $name::place().store($crate::process::local::c::Value::to_word(value));
+                $crate::process::local::c::Value::store(value, $name::place());
             }
         }
     };

@@ -17,6 +17,7 @@ word! { static TEST_ZERO: u64 = 0 }
 word! { static TEST_NULL: *const AtomicU32 = 0 }
 word! { static TEST_MANY: u64 = MANY }
 word! { static TEST_TARGET: *const AtomicU32 = &raw const TARGET }
+word! { static TEST_PAIR: (u64, *const AtomicU32) = (MANY, 0) }
 word! { #[symbol = "lee_test_exported"] static TEST_EXPORTED: usize = 9 }
 
 #[test]
@@ -25,6 +26,7 @@ fn each_thread_has_words_of_its_own() {
         assert_eq!((TEST_ZERO.get(), TEST_MANY.get(), TEST_EXPORTED.get()), (0, MANY, 9));
         assert!(TEST_NULL.get().is_null());
         assert_eq!(TEST_TARGET.get(), &raw const TARGET);
+        assert_eq!(TEST_PAIR.get(), (MANY, null()));
     };
     thread::spawn(move || {
         look();
@@ -33,8 +35,10 @@ fn each_thread_has_words_of_its_own() {
         TEST_EXPORTED.set(2);
         TEST_NULL.set(&raw const OTHER);
         TEST_TARGET.set(null());
+        TEST_PAIR.set((3, &raw const OTHER));
         thread::spawn(look).join().unwrap();
         assert_eq!((TEST_ZERO.get(), TEST_MANY.get(), TEST_EXPORTED.get()), (u64::MAX, 1, 2));
+        assert_eq!(TEST_PAIR.get(), (3, &raw const OTHER));
         assert!(TEST_NULL.get() == &raw const OTHER && TEST_TARGET.get().is_null());
     })
     .join()

@@ -35,6 +35,12 @@ impl Place {
         Place(offset)
     }
 
+    /// Returns the place behind this one: the second word of a pair.
+    #[inline(always)]
+    pub(crate) fn next(self) -> Place {
+        Place(self.0.wrapping_add(8))
+    }
+
     /// Loads the calling thread's word.
     #[inline(always)]
     pub(crate) fn load(self) -> *mut () {

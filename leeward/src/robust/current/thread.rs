@@ -1,16 +1,15 @@
 //! The calling thread, in thread-local storage: its number and its list are asked for once a thread
 //! and process, and kept.
 //!
-//! The variable has no destructor, so locks work until the thread's exit. A thread that shares its
+//! The pair of words has no destructor, so locks work until the thread's exit. A thread that shares its
 //! maker's thread-local storage (raw `clone` with `CLONE_VM` and without `CLONE_SETTLS`) is not a
 //! thread to Rust, and none here.
 
-use core::cell::Cell;
-
 use super::ListError;
-use super::list::List;
+use super::list::{Head, List};
 use crate::fence::processes;
 use crate::mutant::mutated;
+use crate::process::local::{Word, word};
 use crate::process::{fork_mark, thread_number};
 
 /// The calling thread, in two words, so that it stays in registers.
@@ -29,20 +28,31 @@ const NUMBER: u64 = (1 << 30) - 1;
 const REACHED: u64 = 1 << 30;
 const PROCESS_SHIFT: u32 = 32;
 
-/// A fork mark that no process has.
-const NEVER: u32 = u32::MAX;
+/// The value of `who` before the thread is asked for: its fork mark is no process's.
+const UNKNOWN: u64 = (u32::MAX as u64) << PROCESS_SHIFT;
 
-std::thread_local! {
-    static KNOWN: Cell<Current> = const {
-        Cell::new(Current { who: (NEVER as u64) << PROCESS_SHIFT, list: List::NONE })
-    };
+word! {
+    /// The thread's `who`, or `UNKNOWN`, and its `list`, by its head.
+    static ROBUST_KNOWN: (u64, *const Head) = (UNKNOWN, 0)
 }
 
 /// Returns the calling thread.
 #[inline]
 pub(super) fn current() -> Result<Current, ListError> {
-    let known = KNOWN.with(Cell::get);
-    if known.is_here() { Ok(known) } else { find() }
+    let (who, head) = ROBUST_KNOWN.get();
+    if !is_here(who) {
+        return find();
+    }
+    // SAFETY: `find` has stored the list of this thread.
+    Ok(Current { who, list: unsafe { List::at(head) } })
+}
+
+/// Returns true if the caller is in the process in which `who` was found, not in the child of a
+/// fork.
+#[inline]
+fn is_here(who: u64) -> bool {
+    fork_mark::is_still((who >> PROCESS_SHIFT) as u32)
+        || mutated!(robust_fork_mark) && thread_number() == (who & NUMBER) as u32
 }
 
 impl Current {
@@ -62,8 +72,7 @@ impl Current {
     /// child of a fork.
     #[inline]
     pub(super) fn is_here(self) -> bool {
-        fork_mark::is_still((self.who >> PROCESS_SHIFT) as u32)
-            || mutated!(robust_fork_mark) && thread_number() == self.id()
+        is_here(self.who)
     }
 
     /// Registers this process for heavy fences of all processes, if the kernel allows it. The
@@ -71,7 +80,7 @@ impl Current {
     #[cold]
     pub(super) fn ask_to_be_reached(self) {
         if processes::join() {
-            KNOWN.with(|known| known.set(Current { who: self.who | REACHED, ..self }));
+            ROBUST_KNOWN.set((self.who | REACHED, self.list.head()));
         }
     }
 }
@@ -82,6 +91,6 @@ fn find() -> Result<Current, ListError> {
     let process = fork_mark::now();
     let who = u64::from(thread_number()) | u64::from(process) << PROCESS_SHIFT;
     let me = Current { who, list: List::find()? };
-    KNOWN.with(|known| known.set(me));
+    ROBUST_KNOWN.set((me.who, me.list.head()));
     Ok(me)
 }
