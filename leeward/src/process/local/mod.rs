@@ -1,11 +1,12 @@
 //! The seam between this library and thread-local storage: how a word of the calling thread is
 //! declared ([`word!`]), and how the thread's exit is noticed ([`exit!`]).
 //!
-//! With `std`, both are the standard library's (`std.rs`). With `threads` alone, they are made of
-//! the C library's (`c/`). A word whose symbol C code reads is made by `c/` in both. Called by
-//! `process::thread`, `asym::local`, `robust::current` and `rcu`; calls nothing.
+//! With `std`, both are the standard library's (`std.rs`). With `threads` alone, and under `--cfg
+//! leeward_c_local`, they are made by the conventions of the C library (`c/`). A word whose symbol C
+//! code reads is made by `c/` in both. Called by `process::thread`, `asym::local`, `robust::current`
+//! and `rcu`; calls nothing.
 
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", not(leeward_c_local)))]
 #[path = "std.rs"]
 mod backend;
 #[cfg(all(
@@ -20,7 +21,7 @@ mod backend;
 ))]
 #[cfg_attr(feature = "std", allow(dead_code, unused_imports, unused_macros))]
 pub(crate) mod c;
-#[cfg(not(feature = "std"))]
+#[cfg(any(not(feature = "std"), leeward_c_local))]
 use c as backend;
 
 #[cfg(all(

@@ -1,15 +1,19 @@
 //! Linux's part of [`process`](crate::process): small questions to the system, here, and the fork
-//! registry, the fork mark, errno and the start of a thread, in files of their own.
+//! registry, the fork mark, errno, the start of a thread and standard error, in files of their own.
 
 mod errno;
 pub(crate) mod fork;
 pub(crate) mod fork_mark;
 #[cfg(feature = "threads")]
 mod start;
+#[cfg(feature = "threads")]
+mod stderr;
 
 pub(crate) use errno::Errno;
 #[cfg(feature = "threads")]
 pub(crate) use start::start;
+#[cfg(feature = "threads")]
+pub(crate) use stderr::print_error;
 
 use core::ptr::NonNull;
 
@@ -85,18 +89,6 @@ pub(crate) fn is_real_time() -> bool {
     errno.restore();
     policy >= 0
         && matches!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
-}
-
-/// Writes `line` to standard error. It does not take the standard library's lock, which another
-/// thread may hold for as long as it likes, and ignores errors. errno is left as it was.
-#[cfg(feature = "threads")]
-pub(crate) fn print_error(line: core::fmt::Arguments<'_>) {
-    let line = alloc::format!("{line}");
-    let errno = Errno::save();
-    // SAFETY: reads the line, which outlives the call. For a closed descriptor the call is an
-    // error.
-    let _ = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
-    errno.restore();
 }
 
 /// Writes nothing: there is no standard error without threads.

@@ -12,13 +12,13 @@
 #[cfg_attr(target_arch = "riscv64", path = "riscv64.rs")]
 #[cfg_attr(target_arch = "powerpc64", path = "powerpc64.rs")]
 mod arch;
-#[cfg(any(test, feature = "c", not(feature = "std")))]
+#[cfg(any(test, feature = "c", not(feature = "std"), leeward_c_local))]
 mod exit;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use arch::{Place, place};
-#[cfg(any(test, feature = "c", not(feature = "std")))]
+#[cfg(any(test, feature = "c", not(feature = "std"), leeward_c_local))]
 pub(crate) use exit::{Exit, exit};
 
 /// A type that a word, or a pair of words, may have.
