@@ -36,7 +36,10 @@
  * lee_memb_read_lock(), routes_read_lock(). Code that is given a domain as a value
  * calls lee_domain_read_lock(domain) and so on, which are not inlined.
  *
- * A function changes errno never. What is documented to return int returns 0, or
+ * A domain lives as long as the process: a library that defines one is linked with
+ * -z nodelete, or never unloaded.
+ *
+ * No function changes errno. What is documented to return int returns 0, or
  * a positive number of <errno.h>; misuse writes a line to standard error, too.
  *
  * Link with -lleeward. lee_rcu(7) describes the memory model, signals and fork.
@@ -224,8 +227,9 @@ bool lee_domain_poll(struct lee_domain *domain, struct lee_cookie cookie);
 
 /*
  * Calls func(head) once, after a grace period, on the domain's worker thread; in
- * the order of the calls. The worker blocks all asynchronous signals, is not
- * inside a section, and is online (QSBR).
+ * the order of the calls. The worker blocks the signals that are not synchronous,
+ * but for SIGURG and the real-time ones; it is not inside a section, and online
+ * (QSBR).
  *
  * The head is the library's from the call until func begins, which may free or
  * reuse it. Never fails and never waits, unless a limit was set; may be called in

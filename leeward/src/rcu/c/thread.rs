@@ -123,10 +123,14 @@ pub(super) fn unregister(domain: &'static State) {
         // A guard of Rust is open, and what it protects stays protected.
         return;
     }
+    let is_kept = !slot.is_transient();
     end_sections(domain, slot);
-    slot.for_c.set_idle(true);
+    slot.for_c.set_idle(is_kept);
     // SAFETY: the variable is the calling thread's.
     unsafe { variable(domain).write(&UNREGISTERED) };
+    if !is_kept {
+        domain.grace.release(slot);
+    }
 }
 
 /// Ends the sections of a slot of the calling thread.
