@@ -55,14 +55,19 @@ fn is_quiet_again(lot: &ParkingLot) {
 #[test]
 fn a_spin_ends_when_its_yields_took_long() {
     let lot = ParkingLot::new(4).unwrap();
-    is_quiet_again(&lot);
-    // Longer than any system's tick.
-    yields_take(Duration::from_millis(20));
-    let start = Instant::now();
-    assert_eq!(first_wait(&lot, None), 1);
-    // The next new thread knows it.
-    let yields = first_wait(&lot, None);
-    assert!(yields == 0 || start.elapsed() > Duration::from_millis(50), "{yields} yields");
+    // A machine may be so busy that the note is out of date when the next thread comes: then again.
+    until(|| {
+        is_quiet_again(&lot);
+        // Longer than any system's tick.
+        yields_take(Duration::from_millis(20));
+        let start = Instant::now();
+        assert_eq!(first_wait(&lot, None), 1);
+        // The next new thread knows it.
+        let yields = first_wait(&lot, None);
+        let in_time = start.elapsed() <= Duration::from_millis(50);
+        assert!(yields == 0 || !in_time, "{yields} yields");
+        in_time
+    });
     is_quiet_again(&lot);
     // No wait ends late for a yield.
     assert_eq!(first_wait(&lot, Some(Duration::from_millis(5))), 0);

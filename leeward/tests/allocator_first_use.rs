@@ -1,7 +1,7 @@
 //! The first use of a lock, and what it sets up, inside the global allocator. Each case is a
 //! process of its own.
 
-#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", target_env = "gnu", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 #[path = "common/allocator.rs"]
@@ -24,6 +24,21 @@ use leeward::{asym, sync};
 
 #[global_allocator]
 static ALLOCATOR: Calling = Calling;
+
+unsafe extern "C" {
+    fn __libc_calloc(count: usize, size: usize) -> *mut libc::c_void;
+}
+
+/// The allocator of the C library's own callers, who call back as well.
+///
+/// # Safety
+/// As for `calloc`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut libc::c_void {
+    allocator::called();
+    // SAFETY: the caller's promise.
+    unsafe { __libc_calloc(count, size) }
+}
 
 /// A contended `LightMutex` issues the process's first heavy fence, which chooses the strategy;
 /// `LEEWARD_FENCE` names one.
@@ -67,8 +82,9 @@ fn ordinary_locks() {
     passes("ordinary_rwlock");
 }
 
-/// A thread's first use of an asymmetric lock makes slots for it, and from the seventeenth thread
-/// on takes memory for them, which is the kernel's and not the allocator's.
+/// A thread's first use of an asymmetric lock makes slots for it, in memory of the kernel's, and has
+/// the thread's exit noticed, for which glibc calls `calloc`: the allocator calls the lock again
+/// from within.
 #[test]
 fn asymmetric_locks() {
     passes("asym_mutex");
@@ -129,7 +145,7 @@ fn case() {
         ),
         "asym_mutex" => {
             in_many_threads(|| *BIASED.0.lock() += 1, || *BIASED.0.lock());
-            assert_eq!(nested(), 0, "a thread's slots were allocated");
+            assert!(nested() != 0, "noticing a thread's exit allocates nothing by now");
         }
         "asym_rwlock" => {
             in_many_threads(
@@ -139,7 +155,7 @@ fn case() {
                 },
                 || *BIASED.1.read() + READS.load(Ordering::SeqCst),
             );
-            assert_eq!(nested(), 0, "a thread's slots were allocated");
+            assert!(nested() != 0, "noticing a thread's exit allocates nothing by now");
         }
         other => println!("no such case: `{other}`"),
     }

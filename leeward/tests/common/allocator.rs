@@ -43,7 +43,8 @@ pub fn nested() -> u64 {
     NESTED.load(Ordering::SeqCst)
 }
 
-fn called() {
+/// Calls the calling thread's hook.
+pub fn called() {
     let Some(hook) = HOOK.get() else { return };
     let depth = DEPTH.replace(DEPTH.get() + 1);
     CALLS.fetch_add(1, Ordering::SeqCst);
