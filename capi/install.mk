@@ -1,0 +1,36 @@
+# `make install`, `make install-strip` and `make uninstall`.
+
+PAGES := $(wildcard man/*.[37])
+to = $(DESTDIR)$(1)
+# The names under which a page is found beside its own: a comment in it lists them.
+aliases = $$(sed -n 's/^\.\\" Aliases: *//p' $(1))
+
+install: all
+	$(INSTALL) -d $(call to,$(libdir)/pkgconfig) $(call to,$(libdir)/cmake/leeward) $(call to,$(includedir))
+	$(INSTALL) -m 755 $(DYNAMIC) $(call to,$(libdir)/libleeward.so.$(VERSION))
+	ln -sf libleeward.so.$(VERSION) $(call to,$(libdir)/$(SONAME))
+	ln -sf $(SONAME) $(call to,$(libdir)/libleeward.so)
+	$(INSTALL) -m 644 $(STATIC) $(call to,$(libdir))
+	$(INSTALL) -m 644 $(filter %.pc,$(filter-out $(BUILD)/compat/%,$(TEXTS))) $(call to,$(libdir)/pkgconfig)
+	$(INSTALL) -m 644 $(filter $(BUILD)/cmake/%,$(TEXTS)) $(call to,$(libdir)/cmake/leeward)
+	cd include && find leeward -type f \( -name '*.h' -o -name '*.hpp' \) \
+		-exec $(INSTALL) -D -m 644 {} $(abspath $(call to,$(includedir)))/{} \;
+	@for page in $(PAGES); do \
+		section=$${page##*.}; to=$(call to,$(mandir))/man$$section; $(INSTALL) -d $$to; $(INSTALL) -m 644 $$page $$to; \
+		for alias in $(call aliases,$$page); do echo ".so man$$section/$${page##*/}" >$$to/$$alias.$$section; done; \
+	done
+
+install-strip: install
+	$$($(CC) -print-prog-name=strip) --strip-unneeded $(call to,$(libdir)/libleeward.so.$(VERSION))
+	$$($(CC) -print-prog-name=strip) --strip-debug $(call to,$(libdir)/libleeward.a)
+
+uninstall:
+	rm -f $(foreach file,libleeward.so.$(VERSION) $(SONAME) libleeward.so libleeward.a,$(call to,$(libdir)/$(file)))
+	rm -f $(foreach file,$(wildcard *.pc.in),$(call to,$(libdir)/pkgconfig/$(basename $(file))))
+	rm -rf $(call to,$(libdir)/cmake/leeward) $(call to,$(includedir)/leeward)
+	@for page in $(PAGES); do \
+		section=$${page##*.}; to=$(call to,$(mandir))/man$$section; rm -f $$to/$${page##*/}; \
+		for alias in $(call aliases,$$page); do rm -f $$to/$$alias.$$section; done; \
+	done
+
+.PHONY: install install-strip uninstall
