@@ -19,8 +19,8 @@ SANITIZE ?=
 PATIENCE ?= 120
 CHECK_FLAGS ?= -O2 -g -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
 
-CHECKS := $(BUILD)/check$(if $(SANITIZE),-$(firstword $(subst $(comma), ,$(SANITIZE))))
 comma := ,
+CHECKS := $(BUILD)/check$(if $(SANITIZE),-$(firstword $(subst $(comma), ,$(SANITIZE))))
 check_flags = $(CHECK_FLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all) -pthread -Iinclude -Itests
 # musl-gcc has no C++.
 driver = $(if $(filter c++%,$(2)),$(patsubst %gcc,%g++,$(patsubst %clang,%clang++,$(1))),$(1))

@@ -12,6 +12,7 @@ macro_rules! page {
             "\n",
             "[architecture.md]: crate::guide::architecture\n",
             "[migrating.md]: crate::guide::migrating\n",
+            "[c.md]: crate::guide::c\n",
             "[fences.md]: crate::guide::fences\n",
             "[rcu.md]: crate::guide::rcu\n",
             "[locks.md]: crate::guide::locks\n",
@@ -33,6 +34,7 @@ macro_rules! page {
 
 page!(architecture, "architecture.md");
 page!(migrating, "migrating.md");
+page!(c, "c.md");
 page!(fences, "fences.md");
 page!(rcu, "rcu.md");
 page!(locks, "locks.md");
