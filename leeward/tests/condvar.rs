@@ -138,6 +138,8 @@ on_every_futex! {
 fn two_mutexes_are_refused() {
     refuses_two_mutexes::<Private>();
     refuses_two_mutexes::<Hosted<Parking>>();
+    says_that_there_are_two_mutexes::<Private>();
+    says_that_there_are_two_mutexes::<Hosted<Parking>>();
 }
 
 /// `notify_all` with the lock held by the notifier and with waiters that are all there; and what it
@@ -237,6 +239,29 @@ fn refuses_two_mutexes<F: Futex>() {
     });
     // Two mutexes one after the other are allowed.
     assert!(condition.wait_for(&mut second.lock(), Duration::ZERO).timed_out());
+}
+
+/// `checked_wait` answers where `wait` panics, and leaves the lock held.
+fn says_that_there_are_two_mutexes<F: Futex>() {
+    let (first, second) = (raw::Mutex::<F>::new(), raw::Mutex::<F>::new());
+    let condition = raw::Condvar::<Requeue, F>::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            first.lock();
+            // SAFETY: locked above.
+            assert_eq!(unsafe { condition.checked_wait(&first, Timeout::Never) }, Some(true));
+            // SAFETY: the wait returned with the lock.
+            unsafe { first.unlock() };
+        });
+        eventually("the other thread waits", || format!("{condition:?}").contains("waiters: 1"));
+        second.lock();
+        // SAFETY: locked above.
+        assert_eq!(unsafe { condition.checked_wait(&second, Timeout::Never) }, None);
+        assert!(second.is_locked());
+        assert!(condition.notify_one());
+    });
+    // SAFETY: still locked.
+    assert_eq!(unsafe { condition.checked_wait(&second, Timeout::Now) }, Some(false));
 }
 
 /// Two processes use a shared condition variable and lock in zeroed memory: each waits for the

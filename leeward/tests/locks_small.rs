@@ -254,6 +254,9 @@ fn semaphores_bound<F: Futex>() {
     assert!(semaphore.try_permit().is_none() && !semaphore.acquire_for(SHORT));
     semaphore.release(Semaphore::<F>::MOST);
     assert!(panic_of(|| semaphore.release(1)).contains("cannot count so many permits"));
+    assert!(!semaphore.try_release(1) && semaphore.try_release(0));
+    assert_eq!(semaphore.permits(), Semaphore::<F>::MOST);
+    assert!(semaphore.try_acquire() && semaphore.try_release(1));
     assert_eq!(semaphore.permits(), Semaphore::<F>::MOST);
 }
 

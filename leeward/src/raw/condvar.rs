@@ -118,6 +118,9 @@ pub struct Condvar<S: Scheme = Requeue, F: Futex = Private> {
 }
 
 impl<S: Scheme, F: Futex> Condvar<S, F> {
+    /// The offset of the counts.
+    pub(super) const COUNTS_AT: usize = core::mem::offset_of!(Self, counts);
+
     const_fn! {
         /// Returns a condition variable without waiters.
         #[allow(clippy::new_without_default)]
@@ -143,9 +146,22 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     /// # Safety
     /// The caller holds `lock`.
     pub unsafe fn wait<L: Lock<F>>(&self, lock: &L, timeout: Timeout) -> bool {
+        // SAFETY: the caller's promise.
+        match unsafe { self.checked_wait(lock, timeout) } {
+            Some(notified) => notified,
+            None => panic!("a condition variable was waited upon with two mutexes at a time"),
+        }
+    }
+
+    /// Waits as [`wait`](Self::wait) does. Returns `None`, with the lock held and without having
+    /// waited, where `wait` panics.
+    ///
+    /// # Safety
+    /// The caller holds `lock`.
+    pub unsafe fn checked_wait<L: Lock<F>>(&self, lock: &L, timeout: Timeout) -> Option<bool> {
         // Counted under the caller's lock: a notifier that changes, under the lock, what this
         // thread waits for finds the thread.
-        let sequence = self.enter(lock.queue());
+        let sequence = self.enter(lock.queue())?;
         // SAFETY: the caller's promise.
         unsafe { lock.unlock() };
         // A thread that is notified within the spin budget needs no sleep, and no wake.
@@ -157,7 +173,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         } else {
             lock.lock();
         }
-        notified
+        Some(notified)
     }
 
     /// Returns true if the sequence number changed within the spin budget: then the caller need not
@@ -175,8 +191,9 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
         }
     }
 
-    /// Counts the caller as a waiter; returns the sequence number whose change it waits for.
-    fn enter(&self, queue: Option<&Mutex<F>>) -> u32 {
+    /// Counts the caller as a waiter; returns the sequence number whose change it waits for. Counts
+    /// nothing and returns `None` if other threads wait with another mutex.
+    fn enter(&self, queue: Option<&Mutex<F>>) -> Option<u32> {
         let queue = match queue {
             Some(queue) if S::MOVES && !F::SHARED => ptr::from_ref(queue).cast_mut(),
             _ => ptr::null_mut(),
@@ -197,8 +214,7 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
             self.counts.fetch_add(WAITER, Ordering::Relaxed);
         }
         self.unlock_inner();
-        assert!(same, "a condition variable was waited upon with two mutexes at a time");
-        sequence
+        same.then_some(sequence)
     }
 
     /// Returns true if every counted waiter belongs to this process, or the scheme does not ask

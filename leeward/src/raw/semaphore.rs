@@ -43,8 +43,8 @@ const WAITERS: u32 = 1 << 31;
 /// back there. A [`Permit`] of the forking thread is given back once in each process.
 ///
 /// # Signals
-/// [`release`](Self::release), [`try_acquire`](Self::try_acquire) and the drop of a [`Permit`] are
-/// async-signal-safe.
+/// [`release`](Self::release), [`try_release`](Self::try_release),
+/// [`try_acquire`](Self::try_acquire) and the drop of a [`Permit`] are async-signal-safe.
 #[repr(C)]
 pub struct Semaphore<F: Futex = Private> {
     /// | bits | meaning |
@@ -120,7 +120,7 @@ impl<F: Futex> Semaphore<F> {
     /// Waits for a permit and takes it. Returns false on timeout.
     #[cold]
     #[inline(never)]
-    fn acquire_slow(&self, timeout: Timeout) -> bool {
+    pub(super) fn acquire_slow(&self, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
         // A thread that has slept sets the mark again, since others may still sleep.
         let mut mark = 0;
@@ -163,13 +163,13 @@ impl<F: Futex> Semaphore<F> {
     #[inline]
     #[track_caller]
     pub fn release(&self, permits: u32) {
-        assert!(self.give_back(permits), "a Semaphore cannot count so many permits");
+        assert!(self.try_release(permits), "a Semaphore cannot count so many permits");
     }
 
-    /// Adds `permits` permits and wakes as many sleepers. Returns false, with nothing changed, if
-    /// there would be too many.
+    /// Adds `permits` permits as [`release`](Self::release) does. Returns false, with nothing
+    /// changed, where `release` panics.
     #[inline]
-    fn give_back(&self, permits: u32) -> bool {
+    pub fn try_release(&self, permits: u32) -> bool {
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
@@ -226,6 +226,6 @@ impl<F: Futex> Permit<'_, F> {
 impl<F: Futex> Drop for Permit<'_, F> {
     #[inline]
     fn drop(&mut self) {
-        let _ = self.0.give_back(1);
+        let _ = self.0.try_release(1);
     }
 }
