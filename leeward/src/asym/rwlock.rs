@@ -17,6 +17,7 @@ use crate::futex::{Deadline, Private, Timeout};
 use crate::mutant::{mutated, order, step};
 use crate::no_unwind::abort;
 use crate::raw;
+use crate::raw::slow::{self, TooManyReaders};
 
 /// The value of `open` while readers take the ordinary lock; no lock's id.
 const CLOSED: u64 = 0;
@@ -80,7 +81,7 @@ impl RawRwLock {
     #[inline(always)]
     pub fn lock_shared(&self) {
         if !self.enter_at_once() {
-            self.lock_shared_slow(Timeout::Never, false);
+            self.lock_shared_or_abort(Timeout::Never, false);
         }
     }
 
@@ -90,28 +91,28 @@ impl RawRwLock {
     #[inline]
     pub fn lock_shared_recursive(&self) {
         if !self.enter_at_once() {
-            self.lock_shared_slow(Timeout::Never, true);
+            self.lock_shared_or_abort(Timeout::Never, true);
         }
     }
 
     /// Locks the lock for reading by `deadline`. Returns false if the deadline came first.
     #[inline]
     pub fn lock_shared_until(&self, deadline: Deadline) -> bool {
-        self.enter_at_once() || self.lock_shared_slow(Timeout::At(deadline), false)
+        self.enter_at_once() || self.lock_shared_or_abort(Timeout::At(deadline), false)
     }
 
     /// Locks the lock for reading if no writer holds it or waits, or if the calling thread reads it
     /// already. Returns false otherwise.
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
-        self.enter_at_once() || self.lock_shared_slow(Timeout::Now, false)
+        self.enter_at_once() || self.lock_shared_or_abort(Timeout::Now, false)
     }
 
     /// Locks the lock for reading as [`try_lock_shared`](Self::try_lock_shared) does, and also if a
     /// writer waits for other readers.
     #[inline]
     pub fn try_lock_shared_recursive(&self) -> bool {
-        self.enter_at_once() || self.lock_shared_slow(Timeout::Now, true)
+        self.enter_at_once() || self.lock_shared_or_abort(Timeout::Now, true)
     }
 
     /// Enters by the thread's first slot, if that is free and the lock is open.
@@ -139,25 +140,45 @@ impl RawRwLock {
         false
     }
 
+    /// Locks the lock for reading until `timeout`, as [`lock_shared`](Self::lock_shared) does, for
+    /// the C face. Returns false on timeout.
+    ///
+    /// # Errors
+    /// [`TooManyReaders`], where `lock_shared` ends the process.
+    #[doc(hidden)]
+    #[inline]
+    pub fn checked_lock_shared(&self, timeout: Timeout) -> Result<bool, TooManyReaders> {
+        if self.enter_at_once() { Ok(true) } else { self.lock_shared_slow(timeout, false) }
+    }
+
     #[cold]
     #[inline(never)]
-    fn lock_shared_slow(&self, timeout: Timeout, is_recursive: bool) -> bool {
+    fn lock_shared_or_abort(&self, timeout: Timeout, is_recursive: bool) -> bool {
+        match self.lock_shared_slow(timeout, is_recursive) {
+            Ok(is_locked) => is_locked,
+            Err(TooManyReaders) => abort!("an asym::RwLock has more readers than it can count"),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_shared_slow(&self, timeout: Timeout, is_recursive: bool) -> Result<bool, TooManyReaders> {
         let id = self.id.give(false);
         let block = local::registered();
         if let Some(slot) = block.and_then(|block| block.find(id)) {
             slot.nest();
-            return true;
+            return Ok(true);
         }
         if block.and_then(|block| block.unused()).is_some_and(|slot| self.is_open() && self.enter(slot)) {
-            return true;
+            return Ok(true);
         }
         // A held lock that no slot shows may be this one: pass waiting writers then.
-        if !self.lock_ordinary(timeout, is_recursive || local::untracked() != 0) {
-            return false;
+        if !self.lock_ordinary(timeout, is_recursive || local::untracked() != 0)? {
+            return Ok(false);
         }
         self.note_ordinary(id);
         self.reopen(id);
-        true
+        Ok(true)
     }
 
     fn is_open(&self) -> bool {
@@ -165,17 +186,12 @@ impl RawRwLock {
         self.open.load(Ordering::Relaxed) != CLOSED
     }
 
-    fn lock_ordinary(&self, timeout: Timeout, is_recursive: bool) -> bool {
+    fn lock_ordinary(&self, timeout: Timeout, is_recursive: bool) -> Result<bool, TooManyReaders> {
         match timeout {
-            Timeout::Never if is_recursive => self.lock.lock_shared_recursive(),
-            Timeout::Never => self.lock.lock_shared(),
-            Timeout::Now if is_recursive => return self.lock.try_lock_shared_recursive(),
-            Timeout::Now => return self.lock.try_lock_shared(),
-            Timeout::At(deadline) => {
-                return is_recursive && self.lock.try_lock_shared_recursive() || self.lock.lock_shared_until(deadline);
-            }
+            Timeout::Now if is_recursive => Ok(self.lock.try_lock_shared_recursive()),
+            Timeout::Now => Ok(self.lock.try_lock_shared()),
+            _ => slow::lock_shared(&self.lock, is_recursive, timeout),
         }
-        true
     }
 
     /// Notes, for nested reads, that the calling thread has the ordinary lock for reading.
@@ -251,7 +267,7 @@ impl RawRwLock {
     fn lock_exclusive_within(&self, timeout: Timeout) -> bool {
         match timeout {
             Timeout::Never => {
-                if local::mine().find(self.id.get()).is_some() {
+                if self.is_read_here() {
                     abort!("a thread writes an asym::RwLock that it reads: it would wait for itself forever");
                 }
                 self.lock.lock_exclusive();
@@ -298,6 +314,13 @@ impl RawRwLock {
             unsafe { self.lock.unlock_exclusive() };
         }
         has_left
+    }
+
+    /// Returns true if one of the calling thread's slots shows that it reads the lock, so that it
+    /// would wait for itself if it locked it for writing.
+    #[doc(hidden)]
+    pub fn is_read_here(&self) -> bool {
+        local::mine().find(self.id.get()).is_some()
     }
 
     /// Returns true if a reader is inside by a slot, or is about to check whether it may enter.

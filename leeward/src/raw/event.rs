@@ -118,7 +118,7 @@ impl<F: Futex> Event<F> {
     /// Waits until the event is set or was set meanwhile. Returns false if the time was up first.
     #[cold]
     #[inline(never)]
-    fn wait_slow(&self, timeout: Timeout) -> bool {
+    pub(super) fn wait_slow(&self, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_event(timeout);
         // Acquire: as in `is_set`.
         let before = self.word.load(Ordering::Acquire) / ONE;

@@ -73,6 +73,8 @@ mod rwlock_read;
 mod rwlock_state;
 mod scheme;
 mod semaphore;
+#[doc(hidden)]
+pub mod slow;
 pub(crate) mod spin_budget;
 
 pub use barrier::{Barrier, BarrierWaitResult};

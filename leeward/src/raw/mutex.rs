@@ -249,7 +249,7 @@ impl<F: Futex> Mutex<F> {
     /// Unlocks a word that has marks, and wakes a thread that sleeps on it.
     #[cold]
     #[inline(never)]
-    fn unlock_contended(&self) {
+    pub(super) fn unlock_contended(&self) {
         let word = core::ptr::from_ref(&self.word);
         self.release(false);
         step!(mutex_wake, F::wake(word, 1));

@@ -14,6 +14,8 @@ const RUNNING: u32 = 1;
 const AWAITED: u32 = 2;
 const DONE: u32 = 3;
 const WANTED: u32 = 4;
+/// The state of a [`Once`] whose closure has run.
+pub(super) const COMPLETED: u32 = DONE;
 /// The bits that hold the state.
 const STATES: u32 = 7;
 /// The first bit of the running thread's number.
@@ -80,12 +82,18 @@ struct Run<'a, F: Futex> {
 
 impl<F: Futex> Drop for Run<'_, F> {
     fn drop(&mut self) {
-        // Release: partner of the acquires in `is_completed`, `call_slow` and `begin`.
-        let before = self.once.word.swap(self.end, Ordering::Release);
-        if check!(once_wake, before & STATES == AWAITED) {
-            F::wake(&self.once.word, ALL);
-        }
+        self.once.end(self.end == DONE);
     }
+}
+
+/// What a caller that may run the work learns.
+pub enum Begun {
+    /// The caller runs the work now.
+    Mine,
+    /// The work has been done.
+    Done,
+    /// The caller is the thread that runs the work, and would wait for itself.
+    WouldDeadlock,
 }
 
 impl<F: Futex> Once<F> {
@@ -140,25 +148,36 @@ impl<F: Futex> Once<F> {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn call_slow(&self, mut work: Option<&mut dyn FnMut()>) {
+    fn call_slow(&self, work: Option<&mut dyn FnMut()>) {
+        match (self.begin_or_wait(work.is_some()), work) {
+            (Begun::Mine, Some(work)) => {
+                let mut run = Run { once: self, end: NEW };
+                work();
+                run.end = DONE;
+            }
+            (Begun::WouldDeadlock, _) => {
+                panic!("what a Once runs asks for it again: it would wait for itself forever")
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins a run, which [`end`](Self::end) ends, or waits until a closure has run. If the caller
+    /// `has_work` is false, it begins none.
+    pub(super) fn begin_or_wait(&self, has_work: bool) -> Begun {
         let current = F::thread_number();
         let mut budget = SpinBudget::for_event(Timeout::Never);
         loop {
             // Acquire: as in `is_completed`.
             let word = self.word.load(Ordering::Acquire);
-            match (word, &mut work) {
-                (DONE, _) => return,
-                (NEW | WANTED, Some(work)) => {
+            match word {
+                DONE => return Begun::Done,
+                NEW | WANTED if has_work => {
                     if self.begin(word, current) {
-                        let mut run = Run { once: self, end: NEW };
-                        work();
-                        run.end = DONE;
-                        return;
+                        return Begun::Mine;
                     }
                 }
-                _ if check!(once_itself, current != 0 && runner(word) == current) => {
-                    panic!("what a Once runs asks for it again: it would wait for itself forever")
-                }
+                _ if check!(once_itself, current != 0 && runner(word) == current) => return Begun::WouldDeadlock,
                 _ if budget.pause::<F>() => {}
                 _ => self.sleep(word),
             }
@@ -171,6 +190,16 @@ impl<F: Futex> Once<F> {
         let running = state | current << THREAD_SHIFT;
         // Acquire: what a run that panicked did is seen. Relaxed on failure: the caller rechecks.
         self.word.compare_exchange(word, running, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Ends the run that the caller has begun; `is_done`: the work has been done, and if not, the
+    /// next caller begins it.
+    pub(super) fn end(&self, is_done: bool) {
+        // Release: partner of the acquires in `is_completed`, `begin_or_wait` and `begin`.
+        let before = self.word.swap(if is_done { DONE } else { NEW }, Ordering::Release);
+        if check!(once_wake, before & STATES == AWAITED) {
+            F::wake(&self.word, ALL);
+        }
     }
 
     /// Marks the word as contended and sleeps on it, if it is still `word`.

@@ -148,7 +148,7 @@ impl<F: Futex> RwLock<F> {
     /// Waits until the writer has the lock. Returns true if it was acquired, false on timeout.
     #[cold]
     #[inline(never)]
-    fn lock_exclusive_slow(&self, timeout: Timeout) -> bool {
+    pub(super) fn lock_exclusive_slow(&self, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
         // `mark`: a writer that has slept sets the mark again, since others may still sleep.
         // `expired`: the bypassed readers for whom the lock was kept in vain; 0: none.
@@ -218,7 +218,7 @@ impl<F: Futex> RwLock<F> {
     /// Unlocks for writing where threads sleep, and wakes those that come next.
     #[cold]
     #[inline(never)]
-    fn unlock_exclusive_slow(&self) {
+    pub(super) fn unlock_exclusive_slow(&self) {
         let state = self.leave_as_writer(0);
         // Waiting readers go first, and the last of them to leave wakes a writer. If the wake found
         // none, no reader may come to do that, so a writer is woken here.

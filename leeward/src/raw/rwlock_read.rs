@@ -4,13 +4,14 @@
 use super::RwLock;
 use super::forked::forked_child;
 use super::rwlock_state::{
-    ONE_BYPASSED, PHASES, READER, READERS, READERS_WAIT, WRITERS_WAIT, Waiting, admits, has_room, is_full,
-    is_kept_for_writers, kept_for_writers_until, room_may_be_at, without_bypassed,
+    ONE_BYPASSED, PHASES, READER, READERS, READERS_WAIT, TooManyReaders, WRITERS_WAIT, Waiting, admits, has_room,
+    is_full, is_kept_for_writers, kept_for_writers_until, room_may_be_at, without_bypassed,
 };
 use super::spin_budget::SpinBudget;
 use crate::atomic::Ordering;
 use crate::futex::{Deadline, Futex, Timeout, Wait};
 use crate::mutant::check;
+use crate::no_unwind::abort;
 
 impl<F: Futex> RwLock<F> {
     /// Locks for reading, waiting as long as that takes. What earlier writers did happens before
@@ -22,7 +23,7 @@ impl<F: Futex> RwLock<F> {
     #[inline]
     pub fn lock_shared(&self) {
         if !self.enter_at_once() {
-            self.lock_shared_slow(false, Timeout::Never);
+            self.lock_shared_or_abort(false, Timeout::Never);
         }
     }
 
@@ -34,7 +35,7 @@ impl<F: Futex> RwLock<F> {
     #[inline]
     pub fn lock_shared_recursive(&self) {
         if !self.enter_at_once() {
-            self.lock_shared_slow(true, Timeout::Never);
+            self.lock_shared_or_abort(true, Timeout::Never);
         }
     }
 
@@ -45,7 +46,7 @@ impl<F: Futex> RwLock<F> {
     /// As [`lock_shared`](Self::lock_shared).
     #[inline]
     pub fn lock_shared_until(&self, deadline: Deadline) -> bool {
-        self.enter_at_once() || self.lock_shared_slow(false, Timeout::At(deadline))
+        self.enter_at_once() || self.lock_shared_or_abort(false, Timeout::At(deadline))
     }
 
     /// Locks for reading if no writer holds the lock or waits for it; returns true if it did.
@@ -81,7 +82,7 @@ impl<F: Futex> RwLock<F> {
 
     /// Makes one attempt to enter a lock without writers; returns true if it succeeded.
     #[inline]
-    fn enter_at_once(&self) -> bool {
+    pub(super) fn enter_at_once(&self) -> bool {
         // Relaxed: the exchange decides.
         let state = self.state.load(Ordering::Relaxed);
         // Acquire: partner of the release in `unlock_exclusive`. Relaxed on failure: the slow path
@@ -97,10 +98,21 @@ impl<F: Futex> RwLock<F> {
         self.state.compare_exchange_weak(state, entered, Ordering::Acquire, Ordering::Relaxed).map(|_| ())
     }
 
+    /// Waits until the reader may enter. Returns true if it entered, false on timeout. Ends the
+    /// process if the reader cannot be counted.
+    #[cold]
+    #[inline(never)]
+    fn lock_shared_or_abort(&self, is_nested: bool, timeout: Timeout) -> bool {
+        match self.lock_shared_slow(is_nested, timeout) {
+            Ok(has_entered) => has_entered,
+            Err(TooManyReaders) => abort!("a RwLock has more readers than it can count"),
+        }
+    }
+
     /// Waits until the reader may enter. Returns true if it entered, false on timeout.
     #[cold]
     #[inline(never)]
-    fn lock_shared_slow(&self, is_nested: bool, timeout: Timeout) -> bool {
+    pub(super) fn lock_shared_slow(&self, is_nested: bool, timeout: Timeout) -> Result<bool, TooManyReaders> {
         let mut waiting = Waiting::new(is_nested);
         // True if the reader slept while the lock was free and kept for writers, and none came.
         let mut expired = false;
@@ -114,16 +126,20 @@ impl<F: Futex> RwLock<F> {
                 let until = room_may_be_at::<F>(timeout);
                 if F::wait(&self.state, state, until) == Wait::TimedOut && until == timeout {
                     self.give_up(&waiting);
-                    return false;
+                    return Ok(false);
                 }
                 continue;
             }
             // Free for this reader, or kept for writers in vain: enter, or recheck.
             let passes = expired && is_kept_for_writers(state);
             if waiting.may_enter(state) || passes {
+                if is_full(state) {
+                    self.give_up(&waiting);
+                    return Err(TooManyReaders);
+                }
                 match self.enter(&waiting, state) {
-                    Ok(()) if passes => return self.expire(),
-                    Ok(()) => return true,
+                    Ok(()) if passes => return Ok(self.expire()),
+                    Ok(()) => return Ok(true),
                     Err(_) => continue,
                 }
             }
@@ -146,7 +162,7 @@ impl<F: Futex> RwLock<F> {
             let timed_out = F::wait(&self.state, marked, until) == Wait::TimedOut;
             if timed_out && until == timeout {
                 self.give_up(&waiting);
-                return false;
+                return Ok(false);
             }
             expired = timed_out;
         }
