@@ -159,7 +159,7 @@ pub fn light() {
 ///
 /// # Panics
 /// If no strategy is possible ([`Error::NoStrategy`]): returning would break the promise. [`init`]
-/// finds that out beforehand. (Inside this library's locks the process ends instead: a guard must
+/// finds that out beforehand, and [`try_heavy`] returns the error. (Inside this library's locks the process ends instead: a guard must
 /// not outlive its lock.)
 ///
 /// # Signals
@@ -180,8 +180,24 @@ pub(crate) fn heavy_or_abort() {
     }
 }
 
-/// Executes a heavy fence, unless none is possible.
-fn try_heavy() -> Result<(), Error> {
+/// Executes a heavy fence as [`heavy`] does, or says that none is possible. Cost and signals:
+/// [`heavy`].
+///
+/// ```
+/// use leeward::fence;
+/// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+/// static CLOSED: AtomicBool = AtomicBool::new(false);
+/// CLOSED.store(true, Relaxed);
+/// match fence::try_heavy() {
+///     Ok(()) => println!("those who come now find it closed"),
+///     Err(error) => eprintln!("{error}"), // nothing is known of the other threads
+/// }
+/// ```
+///
+/// # Errors
+/// [`Error::NoStrategy`] if no strategy is possible: the calling thread has executed a full fence,
+/// and the others perhaps none.
+pub fn try_heavy() -> Result<(), Error> {
     // SeqCst: the caller's own half. The kernel promises as much, except to a process of one
     // thread, where it returns at once.
     fence(Ordering::SeqCst);
