@@ -29,8 +29,10 @@ const SETTLING: u32 = 1 << 30;
 const OWNER: u32 = OWNER_DIED - 1;
 const FREE: u32 = 0;
 
-const USABLE: u32 = 0;
+pub(super) const USABLE: u32 = 0;
 const UNRECOVERABLE: u32 = 1;
+/// The state of a usable lock whose owner has no guard and was told of a death (`raw`).
+pub(super) const BEING_REPAIRED: u32 = 2;
 
 /// How long a waiter sleeps before it checks whether the owner exists: the kernel may not have
 /// walked the owner's list to its end.
@@ -56,8 +58,8 @@ pub(super) struct Lock {
     /// | id + `WAITERS` + `SETTLING` | held by its last owner for a moment, to find out whether a thread sleeps |
     /// | `OWNER_DIED`, with or without `WAITERS` | free; the state tells whether forever |
     word: AtomicU32,
-    /// `USABLE` or `UNRECOVERABLE`. Written by an owner before its release.
-    state: AtomicU32,
+    /// `USABLE`, `UNRECOVERABLE` or `BEING_REPAIRED`. Written by an owner before its release.
+    pub(super) state: AtomicU32,
     sleepers: Sleepers,
     nothing: [u32; 2],
     entry: Entry,
@@ -77,13 +79,19 @@ pub(super) struct Taken {
     pub(super) owner_died: bool,
 }
 
-/// The reason why a lock was not taken.
-pub(super) enum Refusal {
+/// The reason why a lock was not taken: those of [`LockError`](super::LockError).
+pub enum Refusal {
+    /// An owner died, and the next one did not repair the data.
     NotRecoverable,
+    /// The calling thread holds the lock already.
     WouldDeadlock,
+    /// Another thread holds the lock, and the call was not to wait.
     WouldBlock,
+    /// Another thread held the lock until the time limit passed.
     TimedOut,
+    /// The lock is held by a thread of this number, and there is no such thread.
     OwnerLost(u32),
+    /// The calling thread has no robust list that can be used.
     NoList(ListError),
 }
 
@@ -376,6 +384,13 @@ impl Lock {
         }
         me.list.end();
         Ok(was_owner)
+    }
+
+    /// Returns the number of the thread that holds the lock; 0: none.
+    #[inline]
+    pub(super) fn owner(&self) -> u32 {
+        // Relaxed: only the number counts; a thread's own is there as long as it holds the lock.
+        self.word.load(Ordering::Relaxed) & OWNER
     }
 
     /// Returns true if it is unusable forever.

@@ -89,6 +89,8 @@ mod light;
 mod list;
 mod lock;
 mod mutex;
+#[doc(hidden)]
+pub mod raw;
 mod sleepers;
 mod unlock;
 
