@@ -1,5 +1,5 @@
 //! A robust lock without data and without guards, for callers that lock in one function and unlock
-//! in another: the C face. Hidden, and no part of the interface. Calls [`lock`](super::lock).
+//! in another: the C face. Hidden, and no part of the interface. Calls `lock`.
 //!
 //! A guard knows whether its owner was told of a death. Without a guard the lock's state says so:
 //! `BEING_REPAIRED`, which every other owner takes for `USABLE`. An owner that dies while it

@@ -1,29 +1,49 @@
-//! The file of a region: its lock, its length and its memory. Called by `region`; calls the system.
+//! The file of a region: its lock, its length and its memory. Called by `raw_region`; calls the system.
+
+use core::mem::ManuallyDrop;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags};
 use rustix::io::Errno;
 
-/// The file's lock (`flock`), released when this is dropped. The kernel releases it when the
+/// A file and its lock (`flock`), released when this is dropped. The kernel releases it when the
 /// process dies.
-pub(super) struct Locked<'a>(&'a OwnedFd);
+#[derive(Debug)]
+pub(super) struct Locked(OwnedFd);
 
-impl Locked<'_> {
-    pub(super) fn new(file: &OwnedFd) -> Result<Locked<'_>, Errno> {
+impl Locked {
+    /// Locks the file, waiting as long as that takes.
+    pub(super) fn new(file: OwnedFd) -> Result<Locked, Errno> {
         loop {
-            match rustix::fs::flock(file, FlockOperation::LockExclusive) {
+            match rustix::fs::flock(&file, FlockOperation::LockExclusive) {
                 Err(Errno::INTR) => {}
                 outcome => return outcome.map(|()| Locked(file)),
             }
         }
     }
+
+    /// Returns the lock of a file that is locked.
+    pub(super) fn from_file(file: OwnedFd) -> Locked {
+        Locked(file)
+    }
+
+    /// Returns the file, which stays locked.
+    pub(super) fn into_file(self) -> OwnedFd {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: read once; the drop does not run.
+        unsafe { core::ptr::read(&raw const this.0) }
+    }
+
+    pub(super) fn file(&self) -> &OwnedFd {
+        &self.0
+    }
 }
 
-impl Drop for Locked<'_> {
+impl Drop for Locked {
     fn drop(&mut self) {
         // Closing the file would not do: a child forked by another thread meanwhile has the file
         // open too. It cannot fail.
-        let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
+        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
     }
 }
 

@@ -1,5 +1,5 @@
 //! A mapping of a file's beginning, shared with all other processes that map it. Called by
-//! [`region`](super::region).
+//! [`raw_region`](super::raw_region).
 
 use core::ptr::NonNull;
 
@@ -30,8 +30,20 @@ impl Map {
         NonNull::new(start.cast()).map(|start| Map { start, length }).ok_or(Errno::NOMEM)
     }
 
+    /// Returns a mapping whose owner forgot it.
+    ///
+    /// # Safety
+    /// It was made by `new`, with this length, and has no other owner.
+    pub(super) unsafe fn from_raw(start: NonNull<u8>, length: usize) -> Map {
+        Map { start, length }
+    }
+
     pub(super) fn start(&self) -> NonNull<u8> {
         self.start
+    }
+
+    pub(super) fn length(&self) -> usize {
+        self.length
     }
 }
 

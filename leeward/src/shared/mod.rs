@@ -57,15 +57,20 @@
 //! here.
 
 mod condvar;
+mod error;
 mod file;
+mod header;
 mod lock;
 mod map;
+#[doc(hidden)]
+pub mod raw_region;
 mod region;
 
 pub use crate::bytes::AnyBytes;
 pub use condvar::Condvar;
+pub use error::RegionError;
 pub use lock::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
-pub use region::{Region, RegionError};
+pub use region::Region;
 
 use crate::futex::Shared;
 use crate::raw::Scheme;

@@ -1,139 +1,16 @@
 //! Memory that several processes map, with a value in it that one of them has made. Calls
-//! [`file`](super::file) and [`map`](super::map).
+//! [`raw_region`](super::raw_region), and gives it the value's type.
 
 use core::ffi::CStr;
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
-use core::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use rustix::fs::{Mode, OFlags, SealFlags};
-use rustix::io::Errno;
+use rustix::fd::RawFd;
 
-use super::file::{Locked, allocate, read_at, resize, sealable};
-use super::map::Map;
+use super::RegionError;
+use super::header::VALUE;
+use super::raw_region::{Opened, RawRegion, Unfinished};
 use crate::bytes::AnyBytes;
-
-/// "lwrd" in the machine's byte order, so a file of a machine of the other order is not a region
-/// here.
-const MAGIC: u32 = 0x6c77_7264;
-/// The number of the layout of this header and of the lock words.
-const LAYOUT: u32 = 1;
-const READY: u32 = 1;
-/// The value's offset, and the most that it may be aligned to.
-const VALUE: usize = 64;
-
-/// The beginning of a region; the value follows at [`VALUE`].
-#[repr(C)]
-struct Header {
-    /// `MAGIC`; written first.
-    magic: AtomicU32,
-    /// The value of `LAYOUT`.
-    layout: AtomicU32,
-    /// The version that the user gave.
-    version: AtomicU32,
-    /// `READY` when the value has been made, else 0; written last.
-    state: AtomicU32,
-}
-
-const MAGIC_AT: usize = core::mem::offset_of!(Header, magic);
-const STATE_AT: usize = core::mem::offset_of!(Header, state);
-
-/// The reason why a region was not made or opened.
-///
-/// ```
-/// use leeward::shared::{Mutex, Region, RegionError};
-/// use std::os::fd::AsRawFd;
-/// let file = std::fs::File::open("/dev/null").unwrap();
-/// // SAFETY: the file is open, and no process uses it as a region.
-/// let region = unsafe { Region::<Mutex<u32>>::from_raw_fd(file.as_raw_fd(), 1) };
-/// assert_eq!(region.unwrap_err(), RegionError::NotSealed);
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum RegionError {
-    /// The file begins with something else than a region.
-    NotARegion,
-    /// The region was made for a value of another size.
-    WrongSize {
-        /// The size of the region in bytes.
-        found: u64,
-        /// The size that a region with this program's value has, in bytes.
-        expected: u64,
-    },
-    /// The region was made by a program of another version.
-    WrongVersion {
-        /// The version of the region.
-        found: u32,
-        /// The version that this program gave.
-        expected: u32,
-    },
-    /// The locks of the region are laid out as by another version of this library.
-    WrongLayout {
-        /// The number of the region's layout.
-        found: u32,
-    },
-    /// The process that made the region has not finished.
-    NotReady,
-    /// The file is not sealed against shrinking: a process could make it shorter under its users,
-    /// and a signal would kill those that touch what is gone.
-    NotSealed,
-    /// The system refused; the value is the number of its error.
-    System(i32),
-}
-
-impl fmt::Display for RegionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RegionError::NotARegion => f.write_str("this is not a region of shared memory that leeward has made"),
-            RegionError::WrongSize { found, expected } => {
-                write!(f, "the region has {found} bytes and this program's value needs {expected}")
-            }
-            RegionError::WrongVersion { found, expected } => {
-                write!(f, "the region is of version {found} and this program of version {expected}")
-            }
-            RegionError::WrongLayout { found } => {
-                write!(f, "the region's locks are of layout {found} and this library's of layout {LAYOUT}")
-            }
-            RegionError::NotReady => f.write_str("the process that made the region has not finished"),
-            RegionError::NotSealed => f.write_str("the region's file is not sealed against being made shorter"),
-            RegionError::System(errno) => write!(f, "the system refuses the region: error {errno}"),
-        }
-    }
-}
-
-impl core::error::Error for RegionError {}
-
-impl From<Errno> for RegionError {
-    fn from(errno: Errno) -> RegionError {
-        RegionError::System(errno.raw_os_error())
-    }
-}
-
-/// Returns true if a file of `found` bytes is what a killed maker leaves: nothing; zeroes (its
-/// memory was being allocated, which some file systems do piece by piece); or a header of ours that
-/// does not say that the value is ready.
-///
-/// A file of zeroes that is longer than `length` was left by no maker of this value: it may be
-/// another program's.
-fn is_unfinished(file: &OwnedFd, found: u64, length: u64) -> Result<bool, Errno> {
-    let mut room = [0; 4096];
-    let header = read_at(file, &mut room[..16], 0)?;
-    let word = |place: usize| u32::from_ne_bytes([room[place], room[place + 1], room[place + 2], room[place + 3]]);
-    if header == 16 && word(MAGIC_AT) == MAGIC {
-        return Ok(word(STATE_AT) == 0);
-    }
-    let mut place = 0;
-    while found <= length && place < found {
-        match read_at(file, &mut room, place)? {
-            0 => break,
-            count if room[..count].iter().all(|&byte| byte == 0) => place += count as u64,
-            _ => return Ok(false),
-        }
-    }
-    Ok(found <= length)
-}
 
 /// Memory that several processes map, with a `T` in it, which is never dropped.
 ///
@@ -194,17 +71,15 @@ fn is_unfinished(file: &OwnedFd, found: u64, length: u64) -> Result<bool, Errno>
 /// compiled.
 #[derive(Debug)]
 pub struct Region<T: AnyBytes + Sync> {
-    map: Map,
-    /// The file of a region without a name, by which other processes come to it.
-    file: Option<OwnedFd>,
+    raw: RawRegion,
     value: PhantomData<T>,
 }
 
 impl<T: AnyBytes + Sync> Region<T> {
-    /// The region's length in bytes, header and value.
-    const LENGTH: usize = {
+    /// The value's size in bytes.
+    const SIZE: usize = {
         assert!(align_of::<T>() <= VALUE, "a Region's value is aligned to 64 bytes at most");
-        VALUE + size_of::<T>()
+        size_of::<T>()
     };
 
     /// Makes a region without a name, sealed so that its size stays: for children of a fork, which
@@ -215,13 +90,7 @@ impl<T: AnyBytes + Sync> Region<T> {
     /// # Errors
     /// [`RegionError::System`].
     pub fn create(version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
-        let file = sealable()?;
-        allocate(&file, Self::LENGTH as u64)?;
-        rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        let mut region = Self::map(file.as_fd())?;
-        region.make(version, make);
-        region.file = Some(file);
-        Ok(region)
+        Ok(Self::make(RawRegion::create(Self::SIZE, version)?, make))
     }
 
     /// Opens the region in the file of this name (a file in `/dev/shm` is memory). Makes the file,
@@ -239,24 +108,10 @@ impl<T: AnyBytes + Sync> Region<T> {
     /// layout whenever `version` is the same, or keep to that layout and to the locks' protocol;
     /// and none makes the file shorter. [Whom it trusts](Self#whom-it-trusts) says more.
     pub unsafe fn open(name: &CStr, version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = rustix::fs::open(name, flags, Mode::RUSR | Mode::WUSR)?;
-        let locked = Locked::new(&file)?;
-        let (found, length) = (rustix::fs::fstat(&file)?.st_size as u64, Self::LENGTH as u64);
-        let is_unfinished = is_unfinished(&file, found, length)?;
-        if is_unfinished {
-            // No process uses the value: a maker has the lock, and so have the children that it
-            // forked meanwhile.
-            resize(&file, found, length)?;
+        match RawRegion::open(name, Self::SIZE, version)? {
+            Opened::Finished(raw) => Ok(Self::of(raw)),
+            Opened::Unfinished(new) => Ok(Self::make(new, make)),
         }
-        let mut region = Self::map(file.as_fd())?;
-        if is_unfinished {
-            region.make(version, make);
-        } else {
-            region.check(version)?;
-        }
-        drop(locked);
-        Ok(region)
     }
 
     /// Opens the region that [`create`](Self::create) made, in another process that passed its
@@ -269,20 +124,13 @@ impl<T: AnyBytes + Sync> Region<T> {
     /// `file` is open, and the caller promises what [`open`](Self::open) asks for.
     pub unsafe fn from_raw_fd(file: RawFd, version: u32) -> Result<Region<T>, RegionError> {
         // SAFETY: the caller's promise.
-        let file = unsafe { BorrowedFd::borrow_raw(file) };
-        // A file that cannot be sealed at all is refused too.
-        if !rustix::fs::fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
-            return Err(RegionError::NotSealed);
-        }
-        let region = Self::map(file)?;
-        region.check(version)?;
-        Ok(region)
+        unsafe { RawRegion::from_raw_fd(file, Self::SIZE, version) }.map(Self::of)
     }
 
     /// Returns the descriptor of a region without a name, which is open as long as this is. A
     /// process that gets it can write the memory: see [above](Self#whom-it-trusts).
     pub fn raw_fd(&self) -> Option<RawFd> {
-        self.file.as_ref().map(AsRawFd::as_raw_fd)
+        self.raw.raw_fd()
     }
 
     /// Returns the value for as long as the process lives: the region stays mapped.
@@ -292,59 +140,20 @@ impl<T: AnyBytes + Sync> Region<T> {
         unsafe { &*this.value() }
     }
 
-    fn map(file: BorrowedFd<'_>) -> Result<Region<T>, RegionError> {
-        let found = rustix::fs::fstat(file)?.st_size as u64;
-        let expected = Self::LENGTH as u64;
-        if found != expected {
-            return Err(RegionError::WrongSize { found, expected });
-        }
-        Ok(Region { map: Map::new(file, Self::LENGTH)?, file: None, value: PhantomData })
-    }
-
-    fn header(&self) -> &Header {
-        let header = self.map.start().cast::<Header>();
-        // SAFETY: mapped, long enough, aligned to a page, and any bytes are one.
-        unsafe { header.as_ref() }
+    fn of(raw: RawRegion) -> Region<T> {
+        Region { raw, value: PhantomData }
     }
 
     fn value(&self) -> *mut T {
-        self.map.start().as_ptr().wrapping_add(VALUE).cast()
+        self.raw.value().as_ptr().cast()
     }
 
-    /// Checks that the value is there, and that it is this program's.
-    fn check(&self, version: u32) -> Result<(), RegionError> {
-        let header = self.header();
-        // Acquire: partner of the release in `make`.
-        let state = header.state.load(Ordering::Acquire);
-        // Relaxed, all: written before the state was, or under the file's lock.
-        match (header.magic.load(Ordering::Relaxed), state) {
-            (MAGIC, READY) => {}
-            (MAGIC, 0) => return Err(RegionError::NotReady),
-            _ => return Err(RegionError::NotARegion),
-        }
-        let (layout, found) = (header.layout.load(Ordering::Relaxed), header.version.load(Ordering::Relaxed));
-        if layout != LAYOUT {
-            return Err(RegionError::WrongLayout { found: layout });
-        }
-        if found != version {
-            return Err(RegionError::WrongVersion { found, expected: version });
-        }
-        Ok(())
-    }
-
-    /// Makes the value, anew if another process began to.
-    fn make(&mut self, version: u32, make: impl FnOnce(&mut T)) {
-        // Relaxed, all but the last: no process looks before the state says so, or without the
-        // file's lock.
-        self.header().magic.store(MAGIC, Ordering::Relaxed);
-        self.header().layout.store(LAYOUT, Ordering::Relaxed);
-        self.header().version.store(version, Ordering::Relaxed);
-        // SAFETY: mapped; no other process looks at a value that is not ready.
-        unsafe { self.value().write_bytes(0, 1) };
-        // SAFETY: zeroes are a value, and no other reference to it exists.
-        make(unsafe { &mut *self.value() });
-        // Release: partner of the acquire in `check`.
-        self.header().state.store(READY, Ordering::Release);
+    /// Makes the value of a region in which there are zeroes.
+    fn make(new: Unfinished, make: impl FnOnce(&mut T)) -> Region<T> {
+        // SAFETY: mapped, aligned, of the value's size; zeroes are a value, and no other reference
+        // to it exists, since no other process looks at a value that is not finished.
+        make(unsafe { new.value().cast().as_mut() });
+        Self::of(new.finish())
     }
 }
 
@@ -353,7 +162,7 @@ impl<T: AnyBytes + Sync> Deref for Region<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: mapped as long as `self` is, aligned and long enough (`LENGTH`), and any bytes
+        // SAFETY: mapped as long as `self` is, aligned and long enough (`SIZE`), and any bytes
         // are a value. There is no mutable reference to it: `make` had the only one, before the
         // value was ready and any other process could come to it. Since then it is written through
         // shared references, by the interior mutability of a `T` that is `Sync`, in this process
