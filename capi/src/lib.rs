@@ -6,5 +6,7 @@
 
 #![no_std]
 
+pub mod fence;
+pub mod locks;
 pub mod rcu;
 mod report;

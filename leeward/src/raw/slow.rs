@@ -4,7 +4,7 @@
 //!
 //! Hidden, and no part of the interface. Called by `leeward-capi` only.
 
-use super::{Condvar, Event, Mutex, Once, RwLock, Scheme, Semaphore, mutex_state, once, rwlock_state};
+use super::{Condvar, Event, Mutex, Once, RwLock, Scheme, Semaphore, event, mutex_state, once, rwlock_state};
 use crate::futex::{Futex, Timeout};
 
 pub use super::once::Begun as OnceBegun;
@@ -18,6 +18,8 @@ pub const RWLOCK_READER: u32 = rwlock_state::READER;
 pub const RWLOCK_READERS: u32 = rwlock_state::READERS;
 /// The bit of a [`RwLock`]'s state that keeps readers out which arrive.
 pub const RWLOCK_WRITERS_WAIT: u32 = rwlock_state::WRITERS_WAIT;
+/// The bit of an [`Event`]'s word that says that it is set.
+pub const EVENT_SET: u32 = event::SET;
 /// The value of a completed [`Once`]'s word.
 pub const ONCE_COMPLETED: u32 = once::COMPLETED;
 

@@ -1,0 +1,146 @@
+/*
+ * A readers-writer lock whose readers pay what an RCU section pays, for data that is
+ * read far more often than written.
+ *
+ *     static struct lee_asym_rwlock lock = LEE_ASYM_RWLOCK_INIT;
+ *
+ *     lee_asym_rwlock_rdlock(&lock);
+ *     ...
+ *     lee_asym_rwlock_rdunlock(&lock);
+ *
+ * A reader stores into a slot of its own thread, without a fence or an atomic
+ * read-modify-write; readers share no cache line that is written. A writer takes an
+ * ordinary lock; if readers have come since the last write it issues a heavy fence
+ * (<leeward/fence.h>) and waits for the slots. For some time after that, 10 to 100
+ * microseconds, readers take the ordinary lock.
+ *
+ * Zeroed memory is an unlocked lock. There is nothing to destroy, and the memory may
+ * be used for another lock while a thread that forgot to unlock is still counted as a
+ * reader of this one.
+ *
+ * The thread that locked for reading unlocks. Reads of one thread nest, past writers
+ * that wait. A thread that exits with the lock leaves it locked for ever.
+ *
+ * Cost. Locking and unlocking for reading are calls, of about 20 instructions
+ * together with the calls. A thread's first read registers a block of 128 bytes,
+ * which allocates; the block is given back when the thread exits. Where no heavy
+ * fence is possible it is an ordinary lock.
+ *
+ * Fairness, memory ordering and lifetime are those of <leeward/rwlock.h>.
+ *
+ * Fork. In the child, the lock is no longer held by other threads that read it by
+ * their slots. What other threads held in another way stays locked.
+ *
+ * Signals, cancellation. No call is async-signal-safe, and none a cancellation
+ * point. errno is changed by no call.
+ */
+#ifndef LEEWARD_ASYM_H
+#define LEEWARD_ASYM_H
+
+#include <leeward/deadline.h>
+
+LEE_1_BEGIN
+
+/* A readers-writer lock that is biased towards its readers. Programs use its address only. */
+struct lee_asym_rwlock {
+	LEE_1_ALIGNED(8) uint64_t lee_1_words[4];
+};
+LEE_1_ASSERT(sizeof(struct lee_asym_rwlock) == 32, "the lock is a part of the binary interface");
+
+#define LEE_ASYM_RWLOCK_INIT { { 0, 0, 0, 0 } }
+
+int lee_1_asym_rwlock_rdlock(struct lee_asym_rwlock *lock);
+int lee_1_asym_rwlock_tryrdlock(struct lee_asym_rwlock *lock);
+int lee_1_asym_rwlock_timedrdlock(struct lee_asym_rwlock *lock, const struct timespec *deadline);
+void lee_1_asym_rwlock_rdunlock(struct lee_asym_rwlock *lock);
+int lee_1_asym_rwlock_wrlock(struct lee_asym_rwlock *lock);
+int lee_1_asym_rwlock_trywrlock(struct lee_asym_rwlock *lock);
+int lee_1_asym_rwlock_timedwrlock(struct lee_asym_rwlock *lock, const struct timespec *deadline);
+void lee_1_asym_rwlock_wrunlock(struct lee_asym_rwlock *lock);
+void lee_1_asym_rwlock_downgrade(struct lee_asym_rwlock *lock);
+
+/* Tells the thread sanitizer that a call that returned `error` has locked, if it has. */
+LEE_1_INLINE int lee_1_asym_rwlock_got(struct lee_asym_rwlock *lock, int error)
+{
+	if (error == 0)
+		LEE_1_ACQUIRED(lock);
+	return error;
+}
+
+/* Makes the memory an unlocked lock, which no thread uses. */
+LEE_1_INLINE void lee_asym_rwlock_init(struct lee_asym_rwlock *lock)
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		lock->lee_1_words[i] = 0;
+}
+
+/*
+ * Locks for reading. Waits for writers that hold the lock, and for those that wait
+ * for it, unless the calling thread reads it already. Errors: EAGAIN, with a line on
+ * standard error, if more readers than can be counted hold the ordinary lock.
+ */
+LEE_1_INLINE int lee_asym_rwlock_rdlock(struct lee_asym_rwlock *lock)
+{
+	return lee_1_asym_rwlock_got(lock, lee_1_asym_rwlock_rdlock(lock));
+}
+
+/* Locks for reading if no writer holds the lock or waits for it. Errors: EBUSY. */
+LEE_1_INLINE int lee_asym_rwlock_tryrdlock(struct lee_asym_rwlock *lock)
+{
+	return lee_1_asym_rwlock_got(lock, lee_1_asym_rwlock_tryrdlock(lock));
+}
+
+/* Locks for reading, until the deadline at most. Errors: ETIMEDOUT, EINVAL; EAGAIN, as above. */
+LEE_1_INLINE int lee_asym_rwlock_timedrdlock(struct lee_asym_rwlock *lock, const struct timespec *deadline)
+{
+	return lee_1_asym_rwlock_got(lock, lee_1_asym_rwlock_timedrdlock(lock, deadline));
+}
+
+/* Unlocks a lock that the calling thread holds for reading: one of its reads, if they nest. */
+LEE_1_INLINE void lee_asym_rwlock_rdunlock(struct lee_asym_rwlock *lock)
+{
+	LEE_1_RELEASING(lock);
+	lee_1_asym_rwlock_rdunlock(lock);
+}
+
+/*
+ * Locks for writing, waiting as long as that takes. Errors: EDEADLK, with a line on
+ * standard error, if the calling thread reads the lock (and a slot shows it: a
+ * thread has four). A thread that writes the lock already waits forever.
+ */
+LEE_1_INLINE int lee_asym_rwlock_wrlock(struct lee_asym_rwlock *lock)
+{
+	return lee_1_asym_rwlock_got(lock, lee_1_asym_rwlock_wrlock(lock));
+}
+
+/* Locks for writing if no thread is inside. Errors: EBUSY. */
+LEE_1_INLINE int lee_asym_rwlock_trywrlock(struct lee_asym_rwlock *lock)
+{
+	return lee_1_asym_rwlock_got(lock, lee_1_asym_rwlock_trywrlock(lock));
+}
+
+/* Locks for writing, until the deadline at most. Errors: ETIMEDOUT, EINVAL; EDEADLK, as above. */
+LEE_1_INLINE int lee_asym_rwlock_timedwrlock(struct lee_asym_rwlock *lock, const struct timespec *deadline)
+{
+	return lee_1_asym_rwlock_got(lock, lee_1_asym_rwlock_timedwrlock(lock, deadline));
+}
+
+/* Unlocks a lock that is held for writing. */
+LEE_1_INLINE void lee_asym_rwlock_wrunlock(struct lee_asym_rwlock *lock)
+{
+	LEE_1_RELEASING(lock);
+	lee_1_asym_rwlock_wrunlock(lock);
+}
+
+/* Makes the calling thread, which holds the lock for writing, a reader: no other writer comes between. */
+LEE_1_INLINE void lee_asym_rwlock_downgrade(struct lee_asym_rwlock *lock)
+{
+	LEE_1_RELEASING(lock);
+	lee_1_asym_rwlock_downgrade(lock);
+}
+
+LEE_1_END
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * Work that is done once, by the first of many callers.
+ *
+ *     static struct lee_once start = LEE_ONCE_INIT;
+ *
+ *     lee_once_call(&start, read_tables, "/etc/tables");
+ *
+ * Zeroed memory is one whose work has not been done, and there is nothing to destroy.
+ * What the work did happens before the return of each call. A call after that is one
+ * load, inline.
+ *
+ * The work returns. If it leaves in another way (an exception of C++, pthread_exit,
+ * a cancellation), it has not been done, and the next caller begins it; in C that
+ * needs -fexceptions, without which all others wait forever, as they do after a
+ * longjmp.
+ *
+ * Fork. If another thread does the work at the fork, a call in the child waits
+ * forever. If the forking thread does it, it may finish in the child as well.
+ *
+ * No call is async-signal-safe but lee_once_is_done(), and none a cancellation
+ * point, unless the work is. errno is changed by no call.
+ */
+#ifndef LEEWARD_ONCE_H
+#define LEEWARD_ONCE_H
+
+#include <leeward/lock_words.h>
+
+LEE_1_BEGIN
+
+/* Work that is done once. Programs use its address only. */
+struct lee_once {
+	uint32_t lee_1_word;
+};
+LEE_1_ASSERT(sizeof(struct lee_once) == 4, "the word is a part of the binary interface");
+
+#define LEE_ONCE_INIT { 0 }
+
+#define LEE_1_ONCE_DONE UINT32_C(3)
+
+/* What lee_1_once_begin returns to the thread that does the work. */
+#define LEE_1_ONCE_MINE (-1)
+
+int lee_1_once_begin(struct lee_once *once);
+void lee_1_once_end(struct lee_once *once, bool is_done);
+
+/* Ends the work as not done, if it left in another way than by returning. */
+static inline __attribute__((__unused__)) void lee_1_once_abandon(struct lee_once **running)
+{
+	if (*running != NULL)
+		lee_1_once_end(*running, false);
+}
+
+/* Returns true if the work has been done. What it did happens before the return. */
+LEE_1_INLINE bool lee_once_is_done(const struct lee_once *once)
+{
+	/* Acquire: partner of the release that ended the work. */
+	return __atomic_load_n(&once->lee_1_word, __ATOMIC_ACQUIRE) == LEE_1_ONCE_DONE;
+}
+
+/* Does the work, or waits until another thread has done it. */
+static inline __attribute__((__unused__)) int lee_1_once_call(struct lee_once *once, void (*work)(void *argument),
+							      void *argument)
+{
+	struct lee_once *running __attribute__((__cleanup__(lee_1_once_abandon))) = NULL;
+	int error = lee_1_once_begin(once);
+
+	LEE_1_ACQUIRED(once);
+	if (error != LEE_1_ONCE_MINE)
+		return error;
+	running = once;
+	work(argument);
+	running = NULL;
+	LEE_1_RELEASING(once);
+	lee_1_once_end(once, true);
+	return 0;
+}
+
+/*
+ * Calls work(argument), unless it has been done; waits while another thread does it.
+ *
+ * Errors: EDEADLK, with a line on standard error, if it is called from within the
+ * work, which would wait for itself.
+ */
+LEE_1_INLINE int lee_once_call(struct lee_once *once, void (*work)(void *argument), void *argument)
+{
+	return LEE_1_LIKELY(lee_once_is_done(once)) ? 0 : lee_1_once_call(once, work, argument);
+}
+
+LEE_1_END
+
+#endif

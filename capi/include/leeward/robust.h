@@ -1,0 +1,158 @@
+/*
+ * A robust mutex: it survives the death of its owner, and processes may share it.
+ *
+ *     struct account {
+ *             struct lee_robust_mutex mutex;
+ *             uint64_t balance[2];
+ *     };
+ *
+ *     switch (lee_robust_mutex_lock(&account->mutex)) {
+ *     case EOWNERDEAD:
+ *             ... make balance[] whole again ...
+ *             lee_robust_mutex_consistent(&account->mutex);
+ *             break;
+ *     case 0:
+ *             break;
+ *     default:
+ *             return;
+ *     }
+ *     ...
+ *     lee_robust_mutex_unlock(&account->mutex);
+ *
+ *     the lock was                its owner                       the next locker gets
+ *     usable                      unlocked it                     0
+ *     usable, or being repaired   died: killed, exited, execve    EOWNERDEAD, and the lock
+ *     given with EOWNERDEAD       marked it consistent, unlocked  0
+ *     given with EOWNERDEAD       unlocked it                     ENOTRECOVERABLE, forever
+ *
+ * Zeroed memory is an unlocked mutex, and there is nothing to initialise or destroy.
+ * It is leeward::robust::Mutex of Rust, whose value lies behind it (at offset 40, or
+ * the next multiple of the value's alignment). An owner that is killed while it locks
+ * or unlocks is reported as dead although its data is whole.
+ *
+ * How. The kernel walks a list of the robust locks that a thread holds when that
+ * exits. These locks join the list of the C library, so that they mix with pthread's.
+ *
+ * Where it may lie. While a thread holds the mutex it is linked by its address, so it
+ * neither moves nor is unmapped or freed then, nor before each call of lock and
+ * unlock on it has returned. In memory that processes share, each of them is trusted
+ * to follow the protocol, and they are of one pid namespace.
+ *
+ * Limits. The kernel stops after 2,048 locks of a dying thread. A waiter for such a
+ * lock gets ESRCH after 30 seconds, or at its deadline; so do waiters for a word that
+ * was overwritten. It works with glibc only (ENOTSUP elsewhere), on 64-bit systems.
+ *
+ * Cost. Free: a compare-exchange to lock, another to unlock, and a dozen plain loads
+ * and stores, by call. Waiters spin shortly, then sleep.
+ *
+ * Memory ordering. What was done under the lock, also by an owner that died, happens
+ * before the return of the next call that locks it.
+ *
+ * Fork. The child holds nothing: the parent holds its locks, and in the child
+ * unlocking them returns EPERM. Children of fork, _Fork and raw clone may lock; the
+ * child of vfork may not.
+ *
+ * Signals. A signal handler may neither lock nor unlock. Cancellation: no call is a
+ * cancellation point, and a thread that exits with a lock has died in it. errno is
+ * changed by no call.
+ */
+#ifndef LEEWARD_ROBUST_H
+#define LEEWARD_ROBUST_H
+
+#include <leeward/deadline.h>
+
+LEE_1_BEGIN
+
+/* A robust mutex. Programs use its address only. */
+struct lee_robust_mutex {
+	LEE_1_ALIGNED(8) uint32_t lee_1_words[6];
+	uint64_t lee_1_links[2];
+};
+LEE_1_ASSERT(sizeof(struct lee_robust_mutex) == 40, "the mutex is a part of the binary interface");
+
+#define LEE_ROBUST_MUTEX_INIT { { 0, 0, 0, 0, 0, 0 }, { 0, 0 } }
+
+int lee_1_robust_mutex_lock(struct lee_robust_mutex *mutex);
+int lee_1_robust_mutex_trylock(struct lee_robust_mutex *mutex);
+int lee_1_robust_mutex_timedlock(struct lee_robust_mutex *mutex, const struct timespec *deadline);
+int lee_1_robust_mutex_unlock(struct lee_robust_mutex *mutex);
+
+/* Tells the thread sanitizer that a call that returned `error` has locked, if it has. */
+LEE_1_INLINE int lee_1_robust_mutex_got(struct lee_robust_mutex *mutex, int error)
+{
+	if (error == 0 || error == EOWNERDEAD)
+		LEE_1_ACQUIRED(mutex);
+	return error;
+}
+
+/*
+ * Locks the mutex, waiting as long as that takes.
+ *
+ * EOWNERDEAD: the caller has the lock, and the last owner died in it.
+ * ENOTRECOVERABLE: an owner died, and the next one did not repair the data.
+ * EDEADLK: the calling thread holds the lock already (a line on standard error).
+ * ESRCH: the lock is held by a thread that does not exist; see Limits, and
+ *     lee_robust_mutex_declare_owner_dead().
+ * ENOTSUP: the calling thread has no robust list that can be used.
+ */
+LEE_1_INLINE int lee_robust_mutex_lock(struct lee_robust_mutex *mutex)
+{
+	return lee_1_robust_mutex_got(mutex, lee_1_robust_mutex_lock(mutex));
+}
+
+/*
+ * Locks the mutex if no thread holds it. Errors: EBUSY if one does, the caller
+ * among them; EOWNERDEAD, ENOTRECOVERABLE, ENOTSUP, as lee_robust_mutex_lock().
+ */
+LEE_1_INLINE int lee_robust_mutex_trylock(struct lee_robust_mutex *mutex)
+{
+	return lee_1_robust_mutex_got(mutex, lee_1_robust_mutex_trylock(mutex));
+}
+
+/*
+ * Locks the mutex, waiting until the deadline at most. Errors: ETIMEDOUT, EINVAL; and
+ * those of lee_robust_mutex_lock(). (A deadline that is none is noticed at once.)
+ */
+LEE_1_INLINE int lee_robust_mutex_timedlock(struct lee_robust_mutex *mutex, const struct timespec *deadline)
+{
+	return lee_1_robust_mutex_got(mutex, lee_1_robust_mutex_timedlock(mutex, deadline));
+}
+
+/*
+ * Unlocks the mutex. If the caller was told EOWNERDEAD and has not called
+ * lee_robust_mutex_consistent() since, no thread gets the lock again.
+ *
+ * Errors: EPERM, with a line on standard error, if the calling thread does not hold
+ * the lock; nothing has changed then.
+ */
+LEE_1_INLINE int lee_robust_mutex_unlock(struct lee_robust_mutex *mutex)
+{
+	LEE_1_RELEASING(mutex);
+	return lee_1_robust_mutex_unlock(mutex);
+}
+
+/*
+ * Says that the data is whole again, on the thread that was told EOWNERDEAD and
+ * holds the lock. Errors: EINVAL, with a line on standard error, on any other.
+ */
+int lee_robust_mutex_consistent(struct lee_robust_mutex *mutex);
+
+/* Returns true if the lock is unusable forever. */
+bool lee_robust_mutex_is_unrecoverable(const struct lee_robust_mutex *mutex);
+
+/*
+ * Returns the number of the thread that held the lock, as gettid() returns it; 0:
+ * none did. Out of date when it returns, unless the number is the caller's own.
+ */
+uint32_t lee_robust_mutex_owner(const struct lee_robust_mutex *mutex);
+
+/*
+ * Frees a lock that the kernel did not reach (ESRCH): the next locker is told that
+ * the owner, a thread's number, died. The caller knows that it is dead, in every pid
+ * namespace. Errors: EINVAL if it does not hold the lock; ENOTSUP.
+ */
+int lee_robust_mutex_declare_owner_dead(struct lee_robust_mutex *mutex, uint32_t owner);
+
+LEE_1_END
+
+#endif

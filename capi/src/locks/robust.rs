@@ -1,0 +1,108 @@
+//! The robust mutex: what `<leeward/robust.h>` calls.
+
+use core::ffi::c_int;
+
+use leeward::futex::Timeout;
+use leeward::robust::raw::{RawMutex, Refusal};
+use libc::timespec;
+
+use super::deadline::timeout;
+use crate::report::report;
+
+// The size that the header asserts; and zeroes are an unlocked mutex.
+const _: () = assert!(size_of::<RawMutex>() == 40 && align_of::<RawMutex>() == 8);
+// The value of a mutex of Rust lies behind these words.
+const _: () = assert!(size_of::<leeward::robust::Mutex<u64>>() == 48);
+
+/// Locks until `timeout`. Returns what C is told.
+fn lock(mutex: &'static RawMutex, timeout: Timeout) -> c_int {
+    match mutex.lock(timeout) {
+        Ok(false) => 0,
+        Ok(true) => libc::EOWNERDEAD,
+        Err(refusal) => number_of(refusal, timeout),
+    }
+}
+
+/// Returns the error of C for a refusal.
+#[cold]
+fn number_of(refusal: Refusal, timeout: Timeout) -> c_int {
+    match refusal {
+        Refusal::NotRecoverable => libc::ENOTRECOVERABLE,
+        Refusal::WouldDeadlock if timeout != Timeout::Now => {
+            report(format_args!("a thread locks a lee_robust_mutex that it holds: it would wait for itself"));
+            libc::EDEADLK
+        }
+        Refusal::WouldDeadlock | Refusal::WouldBlock => libc::EBUSY,
+        Refusal::TimedOut => libc::ETIMEDOUT,
+        Refusal::OwnerLost(_) => libc::ESRCH,
+        Refusal::NoList(_) => libc::ENOTSUP,
+    }
+}
+
+/// Locks the mutex.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_1_robust_mutex_lock(mutex: &'static RawMutex) -> c_int {
+    lock(mutex, Timeout::Never)
+}
+
+/// Locks the mutex if no thread holds it.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_1_robust_mutex_trylock(mutex: &'static RawMutex) -> c_int {
+    lock(mutex, Timeout::Now)
+}
+
+/// Locks the mutex, until the deadline at most.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_1_robust_mutex_timedlock(mutex: &'static RawMutex, deadline: Option<&timespec>) -> c_int {
+    timeout(deadline).map_or_else(|error| error, |timeout| lock(mutex, timeout))
+}
+
+/// Unlocks the mutex.
+///
+/// # Safety
+/// If its word has the calling thread's number, that thread has locked it in this process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lee_1_robust_mutex_unlock(mutex: &'static RawMutex) -> c_int {
+    // SAFETY: the caller's promise.
+    if unsafe { mutex.unlock() } {
+        return 0;
+    }
+    report(format_args!("a thread unlocks a lee_robust_mutex that it does not hold"));
+    libc::EPERM
+}
+
+/// Says that the data is whole again.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_robust_mutex_consistent(mutex: &RawMutex) -> c_int {
+    if mutex.mark_consistent() {
+        return 0;
+    }
+    report(format_args!("a lee_robust_mutex is marked consistent that the thread was not given with EOWNERDEAD"));
+    libc::EINVAL
+}
+
+/// Returns true if the lock is unusable forever.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_robust_mutex_is_unrecoverable(mutex: &RawMutex) -> bool {
+    mutex.is_unrecoverable()
+}
+
+/// Returns the number of the thread that held the lock; 0: none.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_robust_mutex_owner(mutex: &RawMutex) -> u32 {
+    mutex.owner()
+}
+
+/// Frees a lock whose owner's death the kernel did not report.
+///
+/// # Safety
+/// No thread holds the lock: `owner` is dead in every pid namespace.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lee_robust_mutex_declare_owner_dead(mutex: &'static RawMutex, owner: u32) -> c_int {
+    // SAFETY: the caller's promise.
+    match unsafe { mutex.declare_owner_dead(owner) } {
+        Ok(true) => 0,
+        Ok(false) => libc::EINVAL,
+        Err(_) => libc::ENOTSUP,
+    }
+}
