@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use leeward::asym::{Mutex, RwLock, RwLockReadGuard};
 
-use crate::runtime::{ALLOCATIONS, OF_SLOTS, in_child, nap, on_a_thread, say, spawn, until};
+use crate::runtime::{ALLOCATIONS, MAPPINGS, in_child, nap, on_a_thread, say, spawn, until};
 
 pub fn all(may_fork: bool) {
     with_a_lock_held();
@@ -91,11 +91,11 @@ fn first_used_by_another_key() {
     }
     drop(LOCK.read());
     let key = key(first);
-    let before = OF_SLOTS.load(Ordering::Relaxed);
+    let before = MAPPINGS.load(Ordering::Relaxed);
     for _ in 0..100 {
         on_a_thread(move || set(key, core::ptr::without_provenance(1)));
     }
-    assert!(LOCK.try_write().is_some() && OF_SLOTS.load(Ordering::Relaxed) == before);
+    assert!(LOCK.try_write().is_some() && MAPPINGS.load(Ordering::Relaxed) == before);
     say(c"exits: a first use within the exit");
 }
 
@@ -106,8 +106,7 @@ fn first_used_by_a_handler() {
     static HANDLED: AtomicUsize = AtomicUsize::new(0);
     extern "C" fn handler(_: libc::c_int) {
         let before = ALLOCATIONS.load(Ordering::Relaxed);
-        assert!(*LOCK.read() == 3);
-        assert!(ALLOCATIONS.load(Ordering::Relaxed) == before);
+        assert!(*LOCK.read() == 3 && ALLOCATIONS.load(Ordering::Relaxed) == before);
         HANDLED.fetch_add(1, Ordering::Relaxed);
     }
     drop(LOCK.read());

@@ -12,14 +12,11 @@ struct Malloc;
 
 /// The number of allocations of this program and of leeward.
 pub static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-/// The number of those that are for slots, which nothing else is aligned as.
-pub static OF_SLOTS: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: aligned_alloc serves every alignment.
 unsafe impl GlobalAlloc for Malloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        OF_SLOTS.fetch_add(usize::from(layout.align() == 128), Ordering::Relaxed);
         let align = layout.align().max(16);
         let size = layout.size().div_ceil(align) * align;
         // SAFETY: a power of two, and a multiple of it.
@@ -32,6 +29,28 @@ unsafe impl GlobalAlloc for Malloc {
 }
 #[global_allocator]
 static MALLOC: Malloc = Malloc;
+
+/// The number of mappings that leeward asked for: of slots beyond the first, and two pages of its own.
+pub static MAPPINGS: AtomicUsize = AtomicUsize::new(0);
+
+/// What leeward calls instead of the C library's function of that name, which the C library itself
+/// does not call by its name.
+///
+/// # Safety
+/// As the system's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap(
+    address: *mut c_void,
+    length: usize,
+    access: i32,
+    flags: i32,
+    file: i32,
+    offset: i64,
+) -> *mut c_void {
+    MAPPINGS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    unsafe { libc::syscall(libc::SYS_mmap, address, length, access, flags, file, offset) as *mut c_void }
+}
 
 struct Stderr;
 
