@@ -68,11 +68,16 @@
 //! interrupts the process's running threads once. `leeward doctor` measures it.
 //!
 //! # Features
-//! - `std` (default): thread-local registration ([`rcu::read`]), the worker behind [`rcu::defer`],
-//!   stall reports on standard error. Without it the crate is `no_std` with `alloc`: handles
-//!   ([`rcu::Reader`], [`rcu::qsbr::Reader`]), cells, grace periods and polling, with callbacks run
-//!   by `barrier` and at the limit; no [`asym`], no [`sync::Condvar`], and no timed calls of
-//!   [`sync`]'s mutexes and `RwLock`.
+//! - `std` (default): thread-local registration ([`rcu::read`]), [`sync::Condvar`], timed calls of
+//!   mutexes and `RwLock`s, and all that `threads` brings.
+//! - `threads` (part of `std`): [`asym`], the worker behind [`rcu::defer`], stall reports on standard
+//!   error, [`robust`] locks without system calls. Without `std` it takes threads and thread-local
+//!   storage from the C library: on Linux, on x86-64, aarch64, riscv64 and (with Rust 1.95)
+//!   powerpc64le. There, a callback's panic on the worker ends the process, and a shared library
+//!   with this crate must stay loaded (`-z nodelete`).
+//! - Without both, the crate is `no_std` with `alloc`: handles ([`rcu::Reader`],
+//!   [`rcu::qsbr::Reader`]), cells, grace periods and polling, with callbacks run by `barrier` and
+//!   at the limit; and the locks of [`sync`], [`pi`], [`shared`] and [`robust`].
 //! - `engine`: `futex::Hosted`, the locks on `leeward-engine` instead of the kernel's futexes, and
 //!   (with `std`) `futex::Parking`, which is that engine on this process's own threads.
 //! - `lock_api_05`: the raw and asymmetric locks implement the traits of lock_api 0.5 as well as

@@ -192,7 +192,7 @@ pub trait Domain: Backing {
     /// call.
     ///
     /// # Cost
-    /// One load. Where there is no worker (without `std`, or when no thread could be started), and
+    /// One load. Where there is no worker (without `threads`, or when no thread could be started), and
     /// while the worker runs callbacks, a call tries to run the grace period itself, which costs a
     /// heavy fence.
     ///
@@ -211,10 +211,11 @@ pub trait Domain: Backing {
     /// held up for a millisecond at most, unless the limit's policy says otherwise, and not at all
     /// inside a section or a callback of the domain.
     ///
-    /// With `std`, a panic in a callback is caught and counted in [`Stats::callback_panics`], and
-    /// the worker's stack has 2 MiB. Without it there is no worker: [`barrier`](Self::barrier), and
-    /// callers at the limit, run what is queued; a panic in a callback comes out of them, and the
-    /// rest of its batch waits for another grace period.
+    /// With `std`, a panic in a callback is caught and counted in [`Stats::callback_panics`];
+    /// without, it ends the process if the callback runs on the worker. The worker's stack has
+    /// 2 MiB. Without `threads` there is no worker: [`barrier`](Self::barrier), and callers at the
+    /// limit, run what is queued; a panic in a callback comes out of them, and the rest of its batch
+    /// waits for another grace period.
     ///
     /// Callbacks that are queued when the process exits do not run; [`barrier`](Self::barrier)
     /// before the end of `main` runs them.

@@ -1,4 +1,4 @@
-//! The worker without `std`, where there is no thread to start. A model may say that one of its
+//! The worker without `threads`, where there is no thread to start. A model may say that one of its
 //! threads is the worker.
 
 use super::super::backing::State;

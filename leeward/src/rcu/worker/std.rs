@@ -1,4 +1,4 @@
-//! The worker with `std`: a thread that is started when it is first needed.
+//! The worker with `threads`: a thread that is started when it is first needed.
 
 use super::super::backing::State;
 use super::super::defer::Queue;
