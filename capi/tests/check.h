@@ -24,6 +24,27 @@
 #include <time.h>
 #include <unistd.h>
 
+/*
+ * What the sanitizers cannot do. The thread sanitizer keeps a signal back until its
+ * thread calls the C library, which a thread that waits for a lock does not; the
+ * address sanitizer of gcc takes the stack of a thread that was cancelled for broken.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define CHECK_HANDLERS_RUN 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CHECK_HANDLERS_RUN 0
+#endif
+#endif
+#ifndef CHECK_HANDLERS_RUN
+#define CHECK_HANDLERS_RUN 1
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define CHECK_THREADS_UNWIND 0
+#else
+#define CHECK_THREADS_UNWIND 1
+#endif
+
 #define CHECK_UNUSED __attribute__((__unused__))
 
 /* Ends the process, which fails the test also where it is a child. */

@@ -44,7 +44,7 @@
 #ifndef LEEWARD_REGION_H
 #define LEEWARD_REGION_H
 
-#include <leeward/abi.h>
+#include <leeward/lock_words.h>
 
 LEE_1_BEGIN
 
@@ -69,6 +69,19 @@ int lee_1_region_create(struct lee_region *region, size_t size, uint32_t version
 int lee_1_region_open(struct lee_region *region, const char *path, size_t size, uint32_t version);
 void lee_1_region_finish(struct lee_region *region);
 void lee_1_region_abandon(struct lee_region *region);
+int lee_1_region_open_fd(struct lee_region *region, int fd, size_t size, uint32_t version);
+void lee_1_region_close(struct lee_region *region);
+
+/*
+ * Tells the thread sanitizer that what was mapped at the region's address before is
+ * gone, if the region was opened.
+ */
+LEE_1_INLINE int lee_1_region_got(struct lee_region *region, int outcome)
+{
+	if (region->value != NULL)
+		LEE_1_ACQUIRED(region->value);
+	return outcome;
+}
 
 /* Gives the region up, if its value was not made. */
 static inline __attribute__((__unused__)) void lee_1_region_drop(struct lee_region **making)
@@ -84,7 +97,7 @@ static inline __attribute__((__unused__)) int lee_1_region_make(struct lee_regio
 {
 	struct lee_region *making __attribute__((__cleanup__(lee_1_region_drop))) = NULL;
 
-	if (outcome != LEE_1_REGION_NEW)
+	if (lee_1_region_got(region, outcome) != LEE_1_REGION_NEW)
 		return outcome;
 	making = region;
 	if (make != NULL)
@@ -129,13 +142,21 @@ LEE_1_INLINE int lee_region_open(struct lee_region *region, const char *path, si
  * Opens the region that lee_region_create() made in another process, which passed its
  * descriptor on. The descriptor stays the caller's.
  */
-int lee_region_open_fd(struct lee_region *region, int fd, size_t size, uint32_t version);
+LEE_1_INLINE int lee_region_open_fd(struct lee_region *region, int fd, size_t size, uint32_t version)
+{
+	return lee_1_region_got(region, lee_1_region_open_fd(region, fd, size, version));
+}
 
 /*
  * Unmaps the region, and closes its descriptor. No thread uses the value any more, nor
  * holds a lock in it. A region that is not open stays as it is.
  */
-void lee_region_close(struct lee_region *region);
+LEE_1_INLINE void lee_region_close(struct lee_region *region)
+{
+	if (region->value != NULL)
+		LEE_1_RELEASING(region->value);
+	lee_1_region_close(region);
+}
 
 LEE_1_END
 

@@ -113,7 +113,7 @@ pub unsafe extern "C" fn lee_1_region_open(
 /// # Safety
 /// `region` may be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lee_region_open_fd(region: *mut Region, fd: c_int, size: usize, version: u32) -> c_int {
+pub unsafe extern "C" fn lee_1_region_open_fd(region: *mut Region, fd: c_int, size: usize, version: u32) -> c_int {
     let outcome = if fd < 0 {
         Err(RegionError::System(libc::EBADF))
     } else {
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn lee_1_region_abandon(region: &mut Region) {
 /// # Safety
 /// It is as one of these functions left it, and no thread uses the value any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lee_region_close(region: &mut Region) {
+pub unsafe extern "C" fn lee_1_region_close(region: &mut Region) {
     if let Some(parts) = region.take() {
         // SAFETY: the caller's promise.
         drop(unsafe { RawRegion::from_parts(parts) });

@@ -1,7 +1,10 @@
-//! Linux's futex calls, as the kernel takes them. Each leaves errno as it was.
+//! Linux's futex calls, as the kernel takes them, and its clocks. Each leaves errno as it was.
 //!
 //! Called by the [backend](super::backend) of `Private` and `Shared`, and by priority-inheriting
 //! locks.
+
+use core::mem::MaybeUninit;
+use core::time::Duration;
 
 use super::Deadline;
 use crate::atomic::AtomicU32;
@@ -12,6 +15,17 @@ pub(crate) fn timespec(time: Deadline) -> Option<libc::timespec> {
     let time = time.since_beginning();
     let seconds = time.as_secs().try_into().ok()?;
     Some(libc::timespec { tv_sec: seconds, tv_nsec: time.subsec_nanos() as _ })
+}
+
+/// Reads a clock, by the C library. (Without std, rustix looks for the kernel's function in memory
+/// that tools such as valgrind do not map.)
+pub(crate) fn clock(which: libc::clockid_t) -> Duration {
+    let mut now = MaybeUninit::<libc::timespec>::zeroed();
+    // SAFETY: `now` is ours to write. A clock that every Linux has: it cannot fail.
+    unsafe { libc::clock_gettime(which, now.as_mut_ptr()) };
+    // SAFETY: zeroed, and then written.
+    let now = unsafe { now.assume_init() };
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), now.tv_nsec as u32)
 }
 
 /// Makes the futex call. Returns what the kernel returned, or the number of the error. errno is

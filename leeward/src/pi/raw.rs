@@ -3,7 +3,6 @@
 //! `FUTEX_UNLOCK_PI`.
 
 use core::ffi::c_long;
-use core::time::Duration;
 
 use super::Error;
 use crate::futex::{Deadline, Futex, Private, Timeout, calls, yield_now};
@@ -217,7 +216,6 @@ impl<const SHARED: bool> RawMutex<SHARED> {
 /// Returns the same point in time on the clock that people set.
 fn people_time(deadline: Deadline) -> Option<libc::timespec> {
     let left = deadline.since_beginning().saturating_sub(Private::now().since_beginning());
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    let now = Duration::new(now.tv_sec.max(0) as u64, now.tv_nsec as u32);
+    let now = calls::clock(libc::CLOCK_REALTIME);
     calls::timespec(Deadline::at(now.saturating_add(left)))
 }

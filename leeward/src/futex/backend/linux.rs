@@ -166,8 +166,7 @@ pub(super) fn yields_to_all() -> bool {
 
 /// Reads the monotonic clock.
 pub(crate) fn now() -> Duration {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    calls::clock(libc::CLOCK_MONOTONIC)
 }
 
 /// Returns the calling thread's number, which no other thread of the process has. (`PID_MAX_LIMIT`
