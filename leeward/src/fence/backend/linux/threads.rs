@@ -56,6 +56,8 @@ struct QueuedInfo {
     signo: c_int,
     errno: c_int,
     code: c_int,
+    /// Where the compiler would leave bytes unset, which the kernel would read.
+    gap: [c_int; size_of::<usize>() / size_of::<c_int>() - 1],
     queued: Queued,
     rest: [u64; 12],
 }
@@ -74,7 +76,8 @@ const _: () = assert!(size_of::<QueuedInfo>() >= size_of::<libc::siginfo_t>());
 pub(super) fn queue_signal(thread: i32, signal: c_int) -> Result<(), Errno> {
     let pid = rustix::process::getpid().as_raw_nonzero().get();
     let queued = Queued { pid, uid: rustix::process::getuid().as_raw(), value: 0 };
-    let info = QueuedInfo { signo: signal, errno: 0, code: libc::SI_QUEUE, queued, rest: [0; 12] };
+    let info =
+        QueuedInfo { signo: signal, errno: 0, code: libc::SI_QUEUE, gap: Default::default(), queued, rest: [0; 12] };
     // SAFETY: `info` is as large as the kernel's siginfo_t and outlives the call, which only reads
     // it.
     let sent = unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, thread, signal, &raw const info) };
