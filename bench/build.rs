@@ -13,7 +13,9 @@ const PEER_CRATES: [&str; 8] =
 fn main() {
     let shared = ["src/alignment.rs", "src/rcu/loops.rs", "src/rcu/scheme.rs", "src/rcu/stage.rs", "src/rcu/table.rs"];
     for file in
-        ["build.rs", "c", "kovan/src", "kovan/Cargo.toml", "kovan/Cargo.lock", "Cargo.lock"].into_iter().chain(shared)
+        ["build.rs", "c/scheme.h", "c/urcu.c", "kovan/src", "kovan/Cargo.toml", "kovan/Cargo.lock", "Cargo.lock"]
+            .into_iter()
+            .chain(shared)
     {
         println!("cargo::rerun-if-changed={file}");
     }

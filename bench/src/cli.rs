@@ -3,6 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 
+use crate::c::GROUPS;
 use crate::plan::Plan;
 use crate::rcu::figures::memory::Case;
 
@@ -36,6 +37,9 @@ pub enum Table {
     /// The embedded futex engine on a process's threads, beside the kernel's futex and
     /// parking_lot_core
     Engine(Contests),
+    /// The C face: leeward's headers and shared library beside liburcu's, inlined, in C programs of
+    /// one compiler
+    C(Face),
     /// Read rate and grace-period time for 1 to 64 readers and for 1 to 10,000 idle ones, as JSON
     /// and as a picture
     RcuScaling(Scaling),
@@ -63,6 +67,22 @@ pub struct Rcu {
 
 #[derive(Args)]
 pub struct Contests {
+    /// Write the results as Markdown to this file, as `bench/results` has them (`-`: to standard
+    /// output)
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<String>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args)]
+pub struct Face {
+    /// Compile both faces by this command
+    #[arg(long, value_name = "COMMAND", default_value = "cc")]
+    pub compiler: String,
+    /// Measure the figures of one group alone
+    #[arg(long, value_name = "GROUP", value_parser = GROUPS)]
+    pub only: Option<String>,
     /// Write the results as Markdown to this file, as `bench/results` has them (`-`: to standard
     /// output)
     #[arg(long, value_name = "FILE")]
@@ -149,14 +169,14 @@ fn sentence(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             format!(
-                "There is no table `{}`: the tables are `rcu`, `rcu-scaling`, `locks` and `engine`; \
+                "There is no table `{}`: the tables are `rcu`, `rcu-scaling`, `locks`, `engine` and `c`; \
                  `readme` writes README.md's.",
                 said(ContextKind::InvalidSubcommand)
             )
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "Name a table: `cargo compare rcu`, `cargo compare rcu-scaling`, `cargo compare locks` \
-             or `cargo compare engine` (`cargo compare --help` tells more)."
+            "Name a table: `cargo compare rcu`, `cargo compare rcu-scaling`, `cargo compare locks`, \
+             `cargo compare engine` or `cargo compare c` (`cargo compare --help` tells more)."
                 .to_string()
         }
         ErrorKind::UnknownArgument => {

@@ -1,8 +1,9 @@
 //! `cargo compare TABLE`: leeward beside every peer, in one run. README.md beside this crate
-//! describes what is measured and how. `rcu`, `locks` and `engine` are the tables; the modules here
-//! are what they share.
+//! describes what is measured and how. `rcu`, `locks`, `engine` and `c` are the tables; the
+//! modules here are what they share.
 
 mod alignment;
+mod c;
 mod cli;
 mod crew;
 mod engine;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
             Table::RcuScaling(options) => rcu::scale(&options),
             Table::Locks(options) => locks::compare(&options),
             Table::Engine(options) => engine::compare(&options),
+            Table::C(options) => c::compare(&options),
             Table::Readme(options) => readme::write(&options),
             Table::MemoryChild { row, case, seconds } => {
                 rcu::figures::memory::child(&row, case, seconds).map(|()| true)
