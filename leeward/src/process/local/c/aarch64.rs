@@ -5,7 +5,13 @@ macro_rules! place {
     ($symbol:expr) => {{
         let (thread, offset): (*mut (), usize);
         // SAFETY: copies the thread pointer.
-        unsafe { core::arch::asm!("mrs {}, tpidr_el0", out(reg) thread, options(pure, nomem, preserves_flags, nostack)) };
+        unsafe {
+            core::arch::asm!(
+                "mrs {}, tpidr_el0",
+                out(reg) thread,
+                options(pure, nomem, preserves_flags, nostack)
+            );
+        }
         // SAFETY: loads from the global offset table, which does not change.
         unsafe {
             core::arch::asm!(

@@ -131,7 +131,10 @@ macro_rules! word {
         $crate::process::local::c::word! { @@@ $symbol, $(#[$meta])* $vis $name: $type }
     };
     // The symbol, and what a new thread's copy of it holds.
-    (@@ $symbol:expr, $scope:literal, $section:literal, $kind:literal, $size:literal, $content:literal, ($($operand:tt)*)) => {
+    (
+        @@ $symbol:expr, $scope:literal, $section:literal, $kind:literal, $size:literal, $content:literal,
+        ($($operand:tt)*)
+    ) => {
         core::arch::global_asm!(
             concat!(".pushsection ", $section, ".", $symbol, ",\"awT\",%", $kind),
             ".p2align 3",

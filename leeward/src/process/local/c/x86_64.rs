@@ -47,7 +47,12 @@ impl Place {
         let word;
         // SAFETY: each thread has the word, from its beginning to its end.
         unsafe {
-            asm!("mov {}, qword ptr fs:[{}]", lateout(reg) word, in(reg) self.0, options(pure, readonly, preserves_flags, nostack));
+            asm!(
+                "mov {}, qword ptr fs:[{}]",
+                lateout(reg) word,
+                in(reg) self.0,
+                options(pure, readonly, preserves_flags, nostack)
+            );
         }
         word
     }
