@@ -10,18 +10,21 @@ LANGUAGES ?= c11 c++17
 CXX_LANGUAGES ?= c++17 c++20
 # so: the shared library; a: the static one; static: nothing shared at all.
 LINKS ?= so a
-TESTS ?= $(basename $(notdir $(wildcard tests/*.c)))
-CXX_TESTS ?= $(basename $(notdir $(wildcard tests/*.cc)))
+# Tests that are left out.
+WITHOUT ?=
+TESTS ?= $(filter-out $(WITHOUT),$(basename $(notdir $(wildcard tests/*.c))))
+CXX_TESTS ?= $(filter-out $(WITHOUT),$(basename $(notdir $(wildcard tests/*.cc))))
 SCRIPTS ?= $(wildcard tests/*/run)
 RUNNER ?=
 SANITIZE ?=
 # Seconds for each run of a test.
 PATIENCE ?= 120
 CHECK_FLAGS ?= -O2 -g -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+MORE_FLAGS ?=
 
 comma := ,
 CHECKS := $(BUILD)/check$(if $(SANITIZE),-$(firstword $(subst $(comma), ,$(SANITIZE))))
-check_flags = $(CHECK_FLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all) -pthread -Iinclude -Itests
+check_flags = $(CHECK_FLAGS) $(MORE_FLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all) -pthread -Iinclude -Itests
 # musl-gcc has no C++.
 driver = $(if $(filter c++%,$(2)),$(patsubst %gcc,%g++,$(patsubst %clang,%clang++,$(1))),$(1))
 link_so = -L$(BUILD) -lleeward -Wl,-rpath,$(abspath $(BUILD))
