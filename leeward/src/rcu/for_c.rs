@@ -44,7 +44,6 @@ impl ForC {
     pub(super) fn drop_guard(&self) {
         self.guards.store(self.guards.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
     }
-
 }
 
 impl ForC {

@@ -187,12 +187,7 @@ impl Grace {
 
     /// Waits until every reader that was inside before `epoch` has left. Returns `Ok(false)` if the
     /// time was up before.
-    fn wait_for_readers(
-        &self,
-        epoch: u64,
-        is_inside: impl Fn() -> bool,
-        timeout: Timeout,
-    ) -> Result<bool, OwnSection> {
+    fn wait_for_readers(&self, epoch: u64, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
         if mutated!(no_wait) {
             return Ok(true);
         }

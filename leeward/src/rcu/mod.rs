@@ -91,15 +91,15 @@
 #[cfg(feature = "std")]
 mod automatic;
 mod backing;
-mod callback;
-mod cell;
-mod declare;
-mod defer;
 #[cfg(all(feature = "c", not(leeward_loom)))]
 pub mod c;
 #[cfg(not(all(feature = "c", not(leeward_loom))))]
 #[path = "c/none.rs"]
 mod c;
+mod callback;
+mod cell;
+mod declare;
+mod defer;
 mod domain;
 mod for_c;
 mod fork;

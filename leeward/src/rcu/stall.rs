@@ -82,7 +82,11 @@ pub struct CStall {
 
 impl Limit {
     pub(super) const fn new() -> Limit {
-        Limit { after: AtomicU64::new(0), tell: AtomicPtr::new(core::ptr::null_mut()), tell_c: AtomicPtr::new(core::ptr::null_mut()) }
+        Limit {
+            after: AtomicU64::new(0),
+            tell: AtomicPtr::new(core::ptr::null_mut()),
+            tell_c: AtomicPtr::new(core::ptr::null_mut()),
+        }
     }
 
     pub(super) fn set(&self, after: Option<Duration>, tell: Option<fn(&Stall)>) {

@@ -6,6 +6,7 @@
 //! code reads is made by `c/` in both. Called by `process::thread`, `asym::local`, `robust::current`
 //! and `rcu`; calls nothing.
 
+pub(crate) mod access;
 #[cfg(all(feature = "std", not(leeward_c_local)))]
 #[path = "std.rs"]
 mod backend;
@@ -42,17 +43,5 @@ compile_error!(
      (little-endian): enable `std`, or do without `threads`"
 );
 
+pub(crate) use access::Word;
 pub(crate) use backend::*;
-
-/// A word of the calling thread's, declared by [`word!`]. Reading and writing it allocates nothing,
-/// is async-signal-safe, and works from the thread's first instruction to its last.
-pub(crate) trait Word: Copy {
-    /// The type of the word: `u64`, `usize`, a pointer, or a pair of these.
-    type Value: Copy;
-
-    /// Returns the calling thread's value.
-    fn get(self) -> Self::Value;
-
-    /// Sets the calling thread's value.
-    fn set(self, value: Self::Value);
-}

@@ -2,7 +2,7 @@
 
 use std::thread::LocalKey;
 
-/// Declares a word of the calling thread's, `static NAME: TYPE = VALUE`, as a [`Word`](super::Word)
+/// Declares a word of the calling thread's, `static NAME: TYPE = VALUE`, as a [`Word`](super::access::Word)
 /// called `NAME`. `TYPE` is `u64`, `usize` or a pointer, and `VALUE`, which each thread has first, a
 /// constant: for a pointer, `0` (null) or `&raw const STATIC`. Or it is a pair of words,
 /// `(u64, *const TYPE)`, with the value `(NUMBER, 0)`; a signal handler may find half of a new one.
@@ -38,7 +38,7 @@ macro_rules! word {
             }
         }
 
-        impl $crate::process::local::Word for $name {
+        impl $crate::process::local::access::Word for $name {
             type Value = $type;
 
             #[inline(always)]

@@ -155,8 +155,7 @@ pub(super) struct Callbacks(Option<&'static State>);
 impl Callbacks {
     /// Brings the calling thread online, if callbacks of the domain expect that.
     pub(super) fn begin(domain: &'static State) -> Callbacks {
-        let is_new = domain.grace.kind.is_qsbr()
-            && !thread::slot(domain).is_some_and(|slot| slot.for_c.is_online());
+        let is_new = domain.grace.kind.is_qsbr() && !thread::slot(domain).is_some_and(|slot| slot.for_c.is_online());
         if is_new {
             reader::go_online(domain);
         }

@@ -16,7 +16,9 @@ use crate::no_unwind::abort;
 fn own_slot(domain: &'static State) -> &'static Slot {
     match thread::register(domain) {
         Ok(slot) => slot,
-        Err(_) => abort!("there is no memory for a reader's slot; registering the thread beforehand returns that error"),
+        Err(_) => {
+            abort!("there is no memory for a reader's slot; registering the thread beforehand returns that error")
+        }
     }
 }
 

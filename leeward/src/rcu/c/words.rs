@@ -44,4 +44,3 @@ word! {
     /// after the exit, takes slots for single sections and leaves the list alone.
     pub(super) static BUSY: usize = 0
 }
-

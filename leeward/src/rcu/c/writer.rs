@@ -60,8 +60,7 @@ impl RawDomain {
     pub fn poll(&'static self, ticket: u64) -> bool {
         let domain = self.state();
         let has_helper = domain.queue.has_worker() && !domain.queue.is_running_callbacks();
-        domain.grace.tickets.is_served(ticket)
-            || (!has_helper && self.can_wait() && domain.grace.try_lead(ticket))
+        domain.grace.tickets.is_served(ticket) || (!has_helper && self.can_wait() && domain.grace.try_lead(ticket))
     }
 
     /// Queues a callback. Never fails; never waits, unless a limit was set.

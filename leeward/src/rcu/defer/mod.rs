@@ -29,7 +29,6 @@ use core::ptr::{self, NonNull};
 
 pub(super) use reclaim::Reclaimed;
 
-use super::backing::State;
 use super::head::Head;
 use super::limit::{Bounds, Count, Limit};
 use super::stats::Stats;
@@ -83,8 +82,8 @@ pub(crate) struct Queue {
     pub(super) wanted: AtomicU64,
     pub(super) worker: worker::Worker,
     limit: Bounds,
-    /// The domain, for the worker's thread, which begins with the queue alone.
-    domain: AtomicPtr<State>,
+    /// The domain's state, for the worker's thread, which begins with the queue alone.
+    pub(super) domain: AtomicPtr<()>,
 }
 
 // SAFETY: heads belong to callbacks that may be called on any thread, and one thread calls each.
@@ -137,22 +136,6 @@ impl Queue {
     pub(super) fn set_limit(&self, limit: Limit) {
         self.limit.set(limit);
         step!(set_limit_wake, self.wake_waiting());
-    }
-
-    /// Notes the domain for the worker's thread.
-    #[cfg_attr(not(feature = "std"), allow(dead_code))]
-    pub(super) fn set_domain(&self, domain: &'static State) {
-        // Relaxed: the thread's start orders it. All callers store the same.
-        self.domain.store(ptr::from_ref(domain).cast_mut(), Ordering::Relaxed);
-    }
-
-    /// Returns the domain that `set_domain` noted.
-    #[cfg_attr(not(feature = "std"), allow(dead_code))]
-    pub(super) fn domain(&self) -> &'static State {
-        // Relaxed: as in `set_domain`.
-        let domain = self.domain.load(Ordering::Relaxed);
-        // SAFETY: the worker is started after `set_domain`, with a domain that lives forever.
-        unsafe { &*domain }
     }
 
     pub(super) fn has_worker(&self) -> bool {

@@ -5,8 +5,8 @@ use super::super::defer::Queue;
 use super::{NONE, PHASE, RUNNING, STARTING, Worker};
 use crate::atomic::Ordering;
 use crate::mutant::mutated;
-use crate::process::{self, Work};
 pub(in super::super) use crate::process::panics;
+use crate::process::{self, Work};
 
 impl Worker {
     /// Announces that there is work in `queue`, whose worker this is, and starts the worker if there
@@ -25,7 +25,8 @@ impl Worker {
         let Some(starting) = (before & PHASE == NONE).then(|| self.change(before, STARTING)).flatten() else {
             return true;
         };
-        queue.set_domain(domain);
+        // Relaxed: the thread's start orders it. All callers store the same.
+        queue.domain.store(core::ptr::from_ref(domain).cast_mut().cast(), Ordering::Relaxed);
         let is_started = process::start(queue);
         // An exchange, so as not to overwrite the state of a worker that has ended already, nor of
         // one that was started since.
@@ -44,8 +45,12 @@ impl Worker {
 /// The worker's thread.
 impl Work for Queue {
     fn work(&'static self) {
+        // Relaxed: as in `start`.
+        let domain = self.domain.load(Ordering::Relaxed).cast::<State>().cast_const();
+        // SAFETY: `start` stored the address of a state that lives forever.
+        let domain: &'static State = unsafe { &*domain };
         let end = End(self);
-        while self.worker.work_once(self.domain(), self) {}
+        while self.worker.work_once(domain, self) {}
         // This is the child of a fork, where the worker, if there is one by now, is another thread.
         core::mem::forget(end);
     }

@@ -13,7 +13,7 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use super::super::Word;
+use super::super::access::Word;
 
 /// A function that runs when a thread exits that has armed it.
 pub(crate) struct Exit {

@@ -164,7 +164,7 @@ macro_rules! word {
             }
         }
 
-        impl $crate::process::local::Word for $name {
+        impl $crate::process::local::access::Word for $name {
             type Value = $type;
 
             #[inline(always)]
