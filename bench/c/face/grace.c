@@ -6,6 +6,7 @@
 #include "crew.h"
 #include "face.h"
 #include "figures.h"
+#include "median.h"
 
 /* Prints the mean time of a call, in microseconds, of three calls at least. */
 static void synchronize_for(uint64_t ns)
@@ -78,19 +79,6 @@ static void spin_for(uint64_t ns)
 
 	while (now_ns() - began < ns)
 		;
-}
-
-static int compare(const void *one, const void *other)
-{
-	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-
-	return (a > b) - (a < b);
-}
-
-static double median(uint64_t *values, uint64_t count)
-{
-	qsort(values, count, sizeof(*values), compare);
-	return (double)values[count / 2];
 }
 
 /*

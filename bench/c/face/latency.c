@@ -9,11 +9,13 @@
 #include "crew.h"
 #include "face.h"
 #include "figures.h"
+#include "median.h"
 
 /* Calls back to back would find the reader outside: the caller that it woke takes its processor. */
 #define PAUSE_US 200
+#define MOST 1000
 /* Between two looks at a cookie. */
-#define POLL_NS 2000
+#define POLL_NS 20000
 
 static struct face_head head;
 static sem_t has_run;
@@ -70,10 +72,13 @@ static void poll_cookie(void)
 #endif
 }
 
-/* Returns the mean time of `what`, in microseconds, called now and then. */
-static double mean(void (*what)(void), uint64_t times)
+/*
+ * Returns the median time of `what`, in microseconds, called now and then. A mean would be that of the scheduler: where
+ * there are no more processors than threads that run, a thread waits for one for milliseconds now and then.
+ */
+static double now_and_then(void (*what)(void), uint64_t times)
 {
-	uint64_t total = 0;
+	uint64_t took[MOST];
 
 	for (uint64_t i = 0; i < times; i++) {
 		uint64_t began;
@@ -83,14 +88,15 @@ static double mean(void (*what)(void), uint64_t times)
 		face_online();
 		began = now_ns();
 		what();
-		total += now_ns() - began;
+		took[i] = now_ns() - began;
 	}
-	return (double)total / 1e3 / (double)times;
+	return median(took, times) / 1e3;
 }
 
 /* args: how often. Prints the microseconds of synchronize, of a callback, of one and then a barrier, and of a cookie. */
 void figure_latency(const uint64_t *args)
 {
+	uint64_t times = args[0] < MOST ? args[0] : MOST;
 	double grace, one, all, cookie;
 
 	sem_init(&has_run, 0, 0);
@@ -100,10 +106,10 @@ void figure_latency(const uint64_t *args)
 	face_register();
 	/* The worker starts with the first callback. */
 	barrier();
-	grace = mean(synchronize, args[0]);
-	one = mean(callback, args[0]);
-	all = mean(barrier, args[0]);
-	cookie = mean(poll_cookie, args[0]);
+	grace = now_and_then(synchronize, times);
+	one = now_and_then(callback, times);
+	all = now_and_then(barrier, times);
+	cookie = now_and_then(poll_cookie, times);
 	face_unregister();
 	crew_dismiss();
 	printf("%f %f %f %f\n", grace, one, all, cookie);
