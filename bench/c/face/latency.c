@@ -11,8 +11,13 @@
 #include "figures.h"
 #include "median.h"
 
-/* Calls back to back would find the reader outside: the caller that it woke takes its processor. */
+/*
+ * Calls back to back would find the reader outside: the caller that it woke takes its processor. Pauses of one length would
+ * end at one point of its sections, so each is longer than the one before by a part of them, modulo a section.
+ */
 #define PAUSE_US 200
+#define SECTION_US 100
+#define STEP_US 37
 #define MOST 1000
 /* Between two looks at a cookie. */
 #define POLL_NS 20000
@@ -84,7 +89,7 @@ static double now_and_then(void (*what)(void), uint64_t times)
 		uint64_t began;
 
 		face_offline();
-		usleep(PAUSE_US);
+		usleep(PAUSE_US + (unsigned)(i * STEP_US % SECTION_US));
 		face_online();
 		began = now_ns();
 		what();
