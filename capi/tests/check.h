@@ -153,7 +153,10 @@ static CHECK_UNUSED void *check_shared(size_t size)
 	return memory;
 }
 
-/* Calls work(argument), which must write one line to standard error with these words in it; NULL: no line. */
+/*
+ * Calls work(argument), which must write one line to standard error with these words
+ * in it; NULL: no line.
+ */
 static CHECK_UNUSED void check_says(const char *words, void (*work)(void *), void *argument)
 {
 	char said[1024];

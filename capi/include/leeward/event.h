@@ -48,7 +48,10 @@ LEE_1_INLINE void lee_event_set(struct lee_event *event)
 	lee_1_event_set(event);
 }
 
-/* Clears the event. Returns true if it was set; what was done before it was set happens before the return. */
+/*
+ * Clears the event. Returns true if it was set; what was done before it was set
+ * happens before the return.
+ */
 LEE_1_INLINE bool lee_event_clear(struct lee_event *event)
 {
 	/* Acquire: partner of the release that set it. */

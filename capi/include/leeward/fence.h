@@ -33,7 +33,7 @@
 
 LEE_1_BEGIN
 
-/* A way in which the heavy fence reaches the other threads, in the order in which they are tried. */
+/* How the heavy fence reaches the other threads, in the order in which it is tried. */
 enum lee_fence_strategy {
 	LEE_FENCE_NONE = 0,              /* none was chosen yet */
 	LEE_FENCE_MEMBARRIER = 1,        /* membarrier(PRIVATE_EXPEDITED): about a microsecond */

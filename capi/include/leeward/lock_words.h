@@ -97,8 +97,9 @@ LEE_1_INLINE bool lee_1_rwlock_leave(uint32_t *lock)
 LEE_1_INLINE bool lee_1_rwlock_take(uint32_t *lock)
 {
 	uint32_t state = 0;
-	/* Acquire: partner of the releases in the two functions that leave. Relaxed on failure: nothing was learnt. */
-	return __atomic_compare_exchange_n(lock, &state, LEE_1_RWLOCK_WRITER, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	/* Acquire: partner of the releases of those who leave. Relaxed on failure: nothing was learnt. */
+	return __atomic_compare_exchange_n(lock, &state, LEE_1_RWLOCK_WRITER, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
 }
 
 /* Leaves a lock without marks as a writer; else returns false. */
@@ -115,7 +116,7 @@ LEE_1_INLINE bool lee_1_rwlock_leave_writing(uint32_t *lock)
  */
 LEE_1_INLINE bool lee_1_cond_has_waiters(const uint64_t *counts)
 {
-	/* Relaxed: the mutex, under which waiters count themselves, decides which came before the notification. */
+	/* Relaxed: waiters count themselves under the mutex, which decides which of them came before. */
 	return (uint32_t)__atomic_load_n(counts, __ATOMIC_RELAXED) != 0;
 }
 

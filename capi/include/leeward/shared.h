@@ -320,7 +320,10 @@ LEE_1_INLINE int lee_shared_semaphore_post(struct lee_shared_semaphore *semaphor
 	return lee_shared_semaphore_post_many(semaphore, 1);
 }
 
-/* lee_barrier_wait() for processes. A process that is killed while it waits has arrived all the same. */
+/*
+ * lee_barrier_wait() for processes. A process that is killed while it waits has arrived
+ * all the same.
+ */
 LEE_1_INLINE int lee_shared_barrier_wait(struct lee_shared_barrier *barrier)
 {
 	int outcome;

@@ -24,9 +24,16 @@ fn made(lock: &RawRwLock) -> &RawRwLock {
     let id = unsafe { AtomicU64::from_ptr(core::ptr::from_ref(lock).cast_mut().cast()) };
     // Relaxed, both: a number that stands for itself; all threads store the same.
     if id.load(Ordering::Relaxed) == 0 {
-        let _ = id.compare_exchange(0, NEW[0], Ordering::Relaxed, Ordering::Relaxed);
+        make(id);
     }
     lock
+}
+
+#[cold]
+#[inline(never)]
+fn make(id: &AtomicU64) {
+    // Relaxed, both: as above.
+    let _ = id.compare_exchange(0, NEW[0], Ordering::Relaxed, Ordering::Relaxed);
 }
 
 /// Locks for reading until `timeout`. Returns 0 or the error.

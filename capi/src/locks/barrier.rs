@@ -8,7 +8,7 @@ use libc::timespec;
 
 use super::deadline::timeout;
 
-/// `LEE_BARRIER_LEADER`.
+/// The header's `LEE_BARRIER_LEADER`.
 const LEADER: c_int = -1;
 
 // `LEE_BARRIER_MOST`; and the words of a new one are 0 and its size.

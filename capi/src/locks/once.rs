@@ -8,7 +8,7 @@ use leeward::raw::slow::{self, OnceBegun};
 
 use crate::report::report;
 
-/// `LEE_1_ONCE_MINE`.
+/// The header's `LEE_1_ONCE_MINE`.
 const MINE: c_int = -1;
 
 // `LEE_1_ONCE_DONE`; and zeroes are one whose work has not been done.

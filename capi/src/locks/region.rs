@@ -7,13 +7,13 @@ use core::ptr::{self, NonNull};
 use leeward::shared::RegionError;
 use leeward::shared::raw_region::{Opened, Parts, RawRegion, Unfinished};
 
-/// `LEE_1_REGION_NEW`.
+/// The header's `LEE_1_REGION_NEW`.
 const IS_NEW: c_int = -1;
 
-/// No descriptor.
+/// The number that is no descriptor.
 const NONE: c_int = -1;
 
-/// `struct lee_region`.
+/// A region, as C has it: `struct lee_region`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Region {

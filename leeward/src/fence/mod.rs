@@ -159,8 +159,8 @@ pub fn light() {
 ///
 /// # Panics
 /// If no strategy is possible ([`Error::NoStrategy`]): returning would break the promise. [`init`]
-/// finds that out beforehand, and [`try_heavy`] returns the error. (Inside this library's locks the process ends instead: a guard must
-/// not outlive its lock.)
+/// finds that out beforehand, and [`try_heavy`] returns the error. (Inside this library's locks the
+/// process ends instead: a guard must not outlive its lock.)
 ///
 /// # Signals
 /// Async-signal-safe with either membarrier strategy once [`init`] has returned, unless the kernel

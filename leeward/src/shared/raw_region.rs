@@ -44,7 +44,7 @@ pub enum Opened {
 /// A region taken apart, for callers that keep it in a structure of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parts {
-    /// The value.
+    /// The value's address.
     pub value: NonNull<u8>,
     /// How many bytes the value has.
     pub size: usize,
