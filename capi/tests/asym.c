@@ -108,8 +108,14 @@ static void unlock(void *which)
 	lee_asym_rwlock_wrunlock((struct lee_asym_rwlock *)which);
 }
 
+static void unlock_reading(void *which)
+{
+	KEEPS_ERRNO(lee_asym_rwlock_rdunlock((struct lee_asym_rwlock *)which));
+}
+
 static void misuse(void)
 {
+	check_says("no reader holds it", unlock_reading, &lock);
 	CHECK_EQ(lee_asym_rwlock_rdlock(&lock), 0);
 	check_says("that it reads", write_what_is_read, &lock);
 	check_says("that it reads", write_what_is_read_until, &lock);

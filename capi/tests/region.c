@@ -141,10 +141,27 @@ static void make_and_be_killed(void *unused)
 	(void)lee_region_open(&region, path, sizeof(struct value), 1, be_killed, NULL);
 }
 
+static void end_the_thread(void *value, void *argument)
+{
+	(void)argument;
+	((struct value *)value)->count = 5;
+	pthread_exit(NULL);
+}
+
+static void *make_and_end(void *region)
+{
+	(void)lee_region_open((struct lee_region *)region, path, sizeof(struct value), 1, end_the_thread, NULL);
+	return NULL;
+}
+
 static void begun_anew(void)
 {
 	struct lee_region region;
 
+	if (CHECK_THREADS_UNWIND) {
+		check_join(check_start(make_and_end, &region));
+		CHECK(region.value == NULL);
+	}
 	check_was_killed(check_fork(make_and_be_killed, NULL));
 	CHECK_EQ(open_region(&region), 0);
 	CHECK_EQ(((struct value *)region.value)->count, 0);

@@ -190,9 +190,20 @@ static void downgrade(void *which)
 	lee_rwlock_downgrade((struct lee_rwlock *)which);
 }
 
+static void unlock_reading(void *which)
+{
+	KEEPS_ERRNO(lee_rwlock_rdunlock((struct lee_rwlock *)which));
+}
+
 static void misuse(void)
 {
 	struct lee_rwlock one = LEE_RWLOCK_INIT;
+
+	check_says("no reader holds it", unlock_reading, &one);
+	CHECK_EQ(lee_rwlock_trywrlock(&one), 0);
+	check_says("no reader holds it", unlock_reading, &one);
+	CHECK_EQ(lee_rwlock_tryrdlock(&one), EBUSY);
+	lee_rwlock_wrunlock(&one);
 
 	check_says("no writer holds it", unlock, &one);
 	check_says("no writer holds it", downgrade, &one);

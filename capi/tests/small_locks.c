@@ -212,7 +212,6 @@ static void once(void)
 	CHECK(lee_once_is_done(&recursive));
 }
 
-#if defined(__cplusplus) || defined(__EXCEPTIONS)
 static struct lee_once broken = LEE_ONCE_INIT;
 
 static void ends_its_thread(void *unused)
@@ -222,6 +221,22 @@ static void ends_its_thread(void *unused)
 	pthread_exit(NULL);
 }
 
+static void is_cancelled(void *unused)
+{
+	(void)unused;
+	CHECK_EQ(pthread_cancel(pthread_self()), 0);
+	pthread_testcancel();
+}
+
+static struct lee_once cancelled = LEE_ONCE_INIT;
+
+static void *call_and_be_cancelled(void *unused)
+{
+	(void)unused;
+	lee_once_call(&cancelled, is_cancelled, NULL);
+	return NULL;
+}
+
 static void *call_and_end(void *unused)
 {
 	(void)unused;
@@ -229,7 +244,10 @@ static void *call_and_end(void *unused)
 	return NULL;
 }
 
-/* Work that leaves in another way than by returning was not done. */
+/*
+ * Work that leaves in another way than by returning was not done: another caller, which
+ * waits for it, begins it.
+ */
 static void work_that_does_not_return(void)
 {
 	pthread_t thread = check_start(call_and_end, NULL);
@@ -238,8 +256,12 @@ static void work_that_does_not_return(void)
 	check_nap(2);
 	CHECK_EQ(lee_once_call(&broken, work, &done), 0);
 	check_join(thread);
-	CHECK_EQ(done, lee_once_is_done(&broken));
+	CHECK(lee_once_is_done(&broken));
 	CHECK_EQ(done, 1);
+	check_join(check_start(call_and_be_cancelled, NULL));
+	CHECK(!lee_once_is_done(&cancelled));
+	CHECK_EQ(lee_once_call(&cancelled, work, &done), 0);
+	CHECK_EQ(done, 2);
 #ifdef __cplusplus
 	struct lee_once thrown = LEE_ONCE_INIT;
 	bool caught = false;
@@ -252,14 +274,9 @@ static void work_that_does_not_return(void)
 	}
 	CHECK(caught && !lee_once_is_done(&thrown));
 	CHECK_EQ(lee_once_call(&thrown, work, &done), 0);
-	CHECK_EQ(done, 2);
+	CHECK_EQ(done, 3);
 #endif
 }
-#else
-static void work_that_does_not_return(void)
-{
-}
-#endif
 
 int main(void)
 {

@@ -14,9 +14,10 @@
  * (<leeward/fence.h>) and waits for the slots. For some time after that, 10 to 100
  * microseconds, readers take the ordinary lock.
  *
- * Zeroed memory is an unlocked lock. There is nothing to destroy, and the memory may
- * be used for another lock while a thread that forgot to unlock is still counted as a
- * reader of this one.
+ * Zeroed memory is an unlocked lock, too. (It is one for Rust, as leeward's
+ * asym::RawRwLock, from the first call of C on.) There is nothing to destroy, and the
+ * memory may be used for another lock while a thread that forgot to unlock is still
+ * counted as a reader of this one.
  *
  * The thread that locked for reading unlocks. Reads of one thread nest, past writers
  * that wait. A thread that exits with the lock leaves it locked for ever.
@@ -48,7 +49,7 @@ struct lee_asym_rwlock {
 };
 LEE_1_ASSERT(sizeof(struct lee_asym_rwlock) == 32, "the lock is a part of the binary interface");
 
-#define LEE_ASYM_RWLOCK_INIT { { 0, 0, 0, 0 } }
+#define LEE_ASYM_RWLOCK_INIT { { 1, 0, 0, 0 } }
 
 int lee_1_asym_rwlock_rdlock(struct lee_asym_rwlock *lock);
 int lee_1_asym_rwlock_tryrdlock(struct lee_asym_rwlock *lock);
@@ -73,7 +74,8 @@ LEE_1_INLINE void lee_asym_rwlock_init(struct lee_asym_rwlock *lock)
 {
 	int i;
 
-	for (i = 0; i < 4; i++)
+	lock->lee_1_words[0] = 1;
+	for (i = 1; i < 4; i++)
 		lock->lee_1_words[i] = 0;
 }
 
@@ -99,7 +101,10 @@ LEE_1_INLINE int lee_asym_rwlock_timedrdlock(struct lee_asym_rwlock *lock, const
 	return lee_1_asym_rwlock_got(lock, lee_1_asym_rwlock_timedrdlock(lock, deadline));
 }
 
-/* Unlocks a lock that the calling thread holds for reading: one of its reads, if they nest. */
+/*
+ * Unlocks a lock that the calling thread holds for reading: one of its reads, if they
+ * nest. (Where no reader holds it, a line on standard error says so.)
+ */
 LEE_1_INLINE void lee_asym_rwlock_rdunlock(struct lee_asym_rwlock *lock)
 {
 	LEE_1_RELEASING(lock);

@@ -83,14 +83,16 @@ LEE_1_INLINE bool lee_1_rwlock_enter(uint32_t *lock)
 					   __ATOMIC_RELAXED);
 }
 
-/* Leaves a lock as a reader; returns true if a writer is to be woken. */
-LEE_1_INLINE bool lee_1_rwlock_leave(uint32_t *lock)
+/*
+ * Leaves a lock as a reader. Returns false if there is more to do, and the state
+ * before in `state`: writers wait, or no reader was inside.
+ */
+LEE_1_INLINE bool lee_1_rwlock_leave(uint32_t *lock, uint32_t *state)
 {
 	/* Release: what was read under the lock was read before a writer writes. */
-	uint32_t state = __atomic_fetch_sub(lock, LEE_1_RWLOCK_READER, __ATOMIC_RELEASE);
-
-	return (state & (LEE_1_RWLOCK_READERS | LEE_1_RWLOCK_WRITERS_WAIT)) ==
-	       (LEE_1_RWLOCK_READER | LEE_1_RWLOCK_WRITERS_WAIT);
+	*state = __atomic_fetch_sub(lock, LEE_1_RWLOCK_READER, __ATOMIC_RELEASE);
+	/* From 1 reader to as many as can be, and no writer waits. */
+	return (*state & (LEE_1_RWLOCK_READERS | LEE_1_RWLOCK_WRITERS_WAIT)) - 1 < LEE_1_RWLOCK_WRITER - 1;
 }
 
 /* Makes one attempt to take a lock that no thread holds or waits for, as a writer. */

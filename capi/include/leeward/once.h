@@ -9,10 +9,9 @@
  * What the work did happens before the return of each call. A call after that is one
  * load, inline.
  *
- * The work returns. If it leaves in another way (an exception of C++, pthread_exit,
- * a cancellation), it has not been done, and the next caller begins it; in C that
- * needs -fexceptions, without which all others wait forever, as they do after a
- * longjmp.
+ * Work that leaves by an exception of C++, by pthread_exit or by a cancellation has
+ * not been done, and the next caller begins it. After a longjmp out of it, all others
+ * wait forever.
  *
  * Fork. If another thread does the work at the fork, a call in the child waits
  * forever. If the forking thread does it, it may finish in the child as well.
@@ -23,6 +22,7 @@
 #ifndef LEEWARD_ONCE_H
 #define LEEWARD_ONCE_H
 
+#include <leeward/guarded.h>
 #include <leeward/lock_words.h>
 
 LEE_1_BEGIN
@@ -43,11 +43,11 @@ LEE_1_ASSERT(sizeof(struct lee_once) == 4, "the word is a part of the binary int
 int lee_1_once_begin(struct lee_once *once);
 void lee_1_once_end(struct lee_once *once, bool is_done);
 
-/* Ends the work as not done, if it left in another way than by returning. */
-static inline __attribute__((__unused__)) void lee_1_once_abandon(struct lee_once **running)
+/* Ends the work as not done. */
+static inline __attribute__((__unused__)) void lee_1_once_abandon(void *once)
 {
-	if (*running != NULL)
-		lee_1_once_end(*running, false);
+	LEE_1_RELEASING(once);
+	lee_1_once_end((struct lee_once *)once, false);
 }
 
 /* Returns true if the work has been done. What it did happens before the return. */
@@ -61,15 +61,17 @@ LEE_1_INLINE bool lee_once_is_done(const struct lee_once *once)
 static inline __attribute__((__unused__)) int lee_1_once_call(struct lee_once *once, void (*work)(void *argument),
 							      void *argument)
 {
-	struct lee_once *running __attribute__((__cleanup__(lee_1_once_abandon))) = NULL;
+	struct lee_1_guarded call;
 	int error = lee_1_once_begin(once);
 
 	LEE_1_ACQUIRED(once);
 	if (error != LEE_1_ONCE_MINE)
 		return error;
-	running = once;
-	work(argument);
-	running = NULL;
+	call.work = work;
+	call.argument = argument;
+	call.abandon = lee_1_once_abandon;
+	call.object = once;
+	lee_1_call(&call);
 	LEE_1_RELEASING(once);
 	lee_1_once_end(once, true);
 	return 0;

@@ -44,6 +44,7 @@
 #ifndef LEEWARD_REGION_H
 #define LEEWARD_REGION_H
 
+#include <leeward/guarded.h>
 #include <leeward/lock_words.h>
 
 LEE_1_BEGIN
@@ -83,11 +84,25 @@ LEE_1_INLINE int lee_1_region_got(struct lee_region *region, int outcome)
 	return outcome;
 }
 
-/* Gives the region up, if its value was not made. */
-static inline __attribute__((__unused__)) void lee_1_region_drop(struct lee_region **making)
+/* A value that is to be made. */
+struct lee_1_region_making {
+	void (*make)(void *value, void *argument);
+	void *value;
+	void *argument;
+};
+
+/* Makes a value. */
+static inline __attribute__((__unused__)) void lee_1_region_work(void *work)
 {
-	if (*making != NULL)
-		lee_1_region_abandon(*making);
+	const struct lee_1_region_making *making = (const struct lee_1_region_making *)work;
+
+	making->make(making->value, making->argument);
+}
+
+/* Gives a region up whose value was not made. */
+static inline __attribute__((__unused__)) void lee_1_region_drop(void *region)
+{
+	lee_1_region_abandon((struct lee_region *)region);
 }
 
 /* Makes the value, if `outcome` says that the caller does. */
@@ -95,14 +110,20 @@ static inline __attribute__((__unused__)) int lee_1_region_make(struct lee_regio
 								void (*make)(void *value, void *argument),
 								void *argument)
 {
-	struct lee_region *making __attribute__((__cleanup__(lee_1_region_drop))) = NULL;
+	struct lee_1_region_making making;
+	struct lee_1_guarded call;
 
 	if (lee_1_region_got(region, outcome) != LEE_1_REGION_NEW)
 		return outcome;
-	making = region;
+	making.make = make;
+	making.value = region->value;
+	making.argument = argument;
+	call.work = lee_1_region_work;
+	call.argument = &making;
+	call.abandon = lee_1_region_drop;
+	call.object = region;
 	if (make != NULL)
-		make(region->value, argument);
-	making = NULL;
+		lee_1_call(&call);
 	lee_1_region_finish(region);
 	return 0;
 }
@@ -111,9 +132,9 @@ static inline __attribute__((__unused__)) int lee_1_region_make(struct lee_regio
  * Makes a region without a name: for children of a fork, which have it as it is, and
  * for processes that are given its descriptor.
  *
- * make(value, argument) finds zeroes, and may be NULL. It returns; if it leaves in
- * another way (an exception of C++, pthread_exit), the region is given up, which in C
- * needs -fexceptions.
+ * make(value, argument) finds zeroes, and may be NULL. If it leaves by an exception of
+ * C++, by pthread_exit or by a cancellation, the region is given up, and the next
+ * process that opens the file begins anew. It may not leave by a longjmp.
  */
 LEE_1_INLINE int lee_region_create(struct lee_region *region, size_t size, uint32_t version,
 				   void (*make)(void *value, void *argument), void *argument)

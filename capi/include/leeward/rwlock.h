@@ -52,7 +52,7 @@ LEE_1_ASSERT(sizeof(struct lee_rwlock) == 8, "the lock is a part of the binary i
 int lee_1_rwlock_rdlock_slow(struct lee_rwlock *lock, bool is_nested);
 int lee_1_rwlock_tryrdlock_slow(struct lee_rwlock *lock);
 int lee_1_rwlock_timedrdlock_slow(struct lee_rwlock *lock, const struct timespec *deadline);
-void lee_1_rwlock_rdunlock_slow(struct lee_rwlock *lock);
+void lee_1_rwlock_rdunlock_slow(struct lee_rwlock *lock, uint32_t state);
 void lee_1_rwlock_wrlock_slow(struct lee_rwlock *lock);
 int lee_1_rwlock_trywrlock_slow(struct lee_rwlock *lock);
 int lee_1_rwlock_timedwrlock_slow(struct lee_rwlock *lock, const struct timespec *deadline);
@@ -117,12 +117,17 @@ LEE_1_INLINE int lee_rwlock_timedrdlock(struct lee_rwlock *lock, const struct ti
 	return lee_1_rwlock_got(lock, lee_1_rwlock_timedrdlock_slow(lock, deadline));
 }
 
-/* Unlocks a lock that is held for reading. */
+/*
+ * Unlocks a lock that is held for reading. (Where no reader holds it, a line on
+ * standard error says so and nothing else happens, if no other thread uses the lock.)
+ */
 LEE_1_INLINE void lee_rwlock_rdunlock(struct lee_rwlock *lock)
 {
+	uint32_t state;
+
 	LEE_1_RELEASING(lock);
-	if (LEE_1_UNLIKELY(lee_1_rwlock_leave(&lock->lee_1_state)))
-		lee_1_rwlock_rdunlock_slow(lock);
+	if (LEE_1_UNLIKELY(!lee_1_rwlock_leave(&lock->lee_1_state, &state)))
+		lee_1_rwlock_rdunlock_slow(lock, state);
 }
 
 /* Locks for writing, waiting as long as that takes. */

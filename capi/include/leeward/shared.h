@@ -81,7 +81,7 @@ void lee_1_shared_mutex_unlock_fair(struct lee_shared_mutex *mutex);
 int lee_1_shared_rwlock_rdlock_slow(struct lee_shared_rwlock *lock, bool is_nested);
 int lee_1_shared_rwlock_tryrdlock_slow(struct lee_shared_rwlock *lock);
 int lee_1_shared_rwlock_timedrdlock_slow(struct lee_shared_rwlock *lock, const struct timespec *deadline);
-void lee_1_shared_rwlock_rdunlock_slow(struct lee_shared_rwlock *lock);
+void lee_1_shared_rwlock_rdunlock_slow(struct lee_shared_rwlock *lock, uint32_t state);
 void lee_1_shared_rwlock_wrlock_slow(struct lee_shared_rwlock *lock);
 int lee_1_shared_rwlock_trywrlock_slow(struct lee_shared_rwlock *lock);
 int lee_1_shared_rwlock_timedwrlock_slow(struct lee_shared_rwlock *lock, const struct timespec *deadline);
@@ -195,9 +195,11 @@ LEE_1_INLINE int lee_shared_rwlock_timedrdlock(struct lee_shared_rwlock *lock, c
 /* lee_rwlock_rdunlock() for processes. */
 LEE_1_INLINE void lee_shared_rwlock_rdunlock(struct lee_shared_rwlock *lock)
 {
+	uint32_t state;
+
 	LEE_1_RELEASING(lock);
-	if (LEE_1_UNLIKELY(lee_1_rwlock_leave(&lock->lee_1_state)))
-		lee_1_shared_rwlock_rdunlock_slow(lock);
+	if (LEE_1_UNLIKELY(!lee_1_rwlock_leave(&lock->lee_1_state, &state)))
+		lee_1_shared_rwlock_rdunlock_slow(lock, state);
 }
 
 /* lee_rwlock_wrlock() for processes. */

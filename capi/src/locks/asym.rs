@@ -15,9 +15,9 @@ use crate::report::report;
 // SAFETY: four numbers, the last of which are the two words of the ordinary lock.
 const NEW: [u64; 4] = unsafe { core::mem::transmute::<RawRwLock, [u64; 4]>(RawRwLock::new()) };
 
-const _: () = assert!(NEW[0] != 0 && NEW[1] == 0 && NEW[2] == 0 && NEW[3] == 0);
+const _: () = assert!(NEW[0] == 1 && NEW[1] == 0 && NEW[2] == 0 && NEW[3] == 0);
 
-/// Returns the lock; makes it a new one first if it is zeroed memory, as new locks of C are.
+/// Returns the lock; makes it a new one first if it is zeroed memory, which C may have.
 #[inline]
 fn made(lock: &RawRwLock) -> &RawRwLock {
     // SAFETY: the first word, asserted above, which is an atomic.
@@ -87,11 +87,18 @@ pub extern "C" fn lee_1_asym_rwlock_timedrdlock(lock: &RawRwLock, deadline: Opti
 /// Unlocks for reading.
 ///
 /// # Safety
-/// The calling thread has locked it for reading, and gives up one such lock by this call.
+/// The calling thread has locked it for reading, if any has, and gives up one such lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lee_1_asym_rwlock_rdunlock(lock: &RawRwLock) {
     // SAFETY: the caller's promise.
-    unsafe { lock.unlock_shared() };
+    if !unsafe { lock.checked_unlock_shared() } {
+        unread();
+    }
+}
+
+#[cold]
+fn unread() {
+    report(format_args!("a lee_asym_rwlock is unlocked as a reader, and no reader holds it"));
 }
 
 /// Locks for writing.

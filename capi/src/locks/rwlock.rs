@@ -58,10 +58,12 @@ macro_rules! rwlock {
             timeout(deadline).map_or_else(|error| error, |timeout| read(lock, false, timeout))
         }
 
-        /// Wakes a writer, for which the last reader has left.
+        /// Ends the unlock of a reader, which was taken out of the state `state`.
         #[unsafe(no_mangle)]
-        pub extern "C" fn $rdunlock(lock: &RwLock<$futex>) {
-            slow::wake_writer(lock);
+        pub extern "C" fn $rdunlock(lock: &RwLock<$futex>, state: u32) {
+            if !slow::left_shared(lock, state) {
+                report(format_args!("a readers-writer lock is unlocked as a reader, and no reader holds it"));
+            }
         }
 
         /// Locks for writing a lock that was found taken.

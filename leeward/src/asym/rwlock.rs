@@ -232,16 +232,32 @@ impl RawRwLock {
         }
     }
 
+    /// Unlocks the lock for reading, for the C face. Returns false if no reader was inside.
+    ///
+    /// # Safety
+    /// The calling thread has locked it for reading, if a reader is inside, and gives up one such
+    /// lock by this call.
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn checked_unlock_shared(&self) -> bool {
+        let slot = local::mine().first();
+        if slot.is_simply(self.id.get()) {
+            slot.leave();
+            return true;
+        }
+        self.unlock_shared_slow()
+    }
+
     #[cold]
     #[inline(never)]
-    fn unlock_shared_slow(&self) {
+    fn unlock_shared_slow(&self) -> bool {
         match local::drop_guard(self.id.get()) {
-            Some(Left::Nested | Left::Slot) => return,
+            Some(Left::Nested | Left::Slot) => return true,
             Some(Left::Ordinary) => {}
             None => local::set_untracked(local::untracked().saturating_sub(1)),
         }
         // SAFETY: the caller gives up a lock that no slot stands for, so it has the ordinary one.
-        unsafe { self.lock.unlock_shared() };
+        unsafe { slow::unlock_shared(&self.lock) }
     }
 
     /// Locks the lock for writing.

@@ -5,7 +5,8 @@
 //! Hidden, and no part of the interface. Called by `leeward-capi` only.
 
 use super::{Condvar, Event, Mutex, Once, RwLock, Scheme, Semaphore, event, mutex_state, once, rwlock_state};
-use crate::futex::{Futex, Timeout};
+use crate::atomic::Ordering;
+use crate::futex::{ALL, Futex, Timeout};
 
 pub use super::once::Begun as OnceBegun;
 pub use super::rwlock_state::TooManyReaders;
@@ -64,9 +65,43 @@ pub fn lock_shared<F: Futex>(lock: &RwLock<F>, is_nested: bool, timeout: Timeout
     if lock.enter_at_once() { Ok(true) } else { lock.lock_shared_slow(is_nested, timeout) }
 }
 
-/// Wakes a writer that waits for the last reader, which has left.
-pub fn wake_writer<F: Futex>(lock: &RwLock<F>) {
-    lock.wake_writer();
+/// Unlocks a lock that is held for reading. Returns false if no reader was inside; the lock stays
+/// as it was then, unless other threads came to it meanwhile.
+///
+/// # Safety
+/// The lock is held for reading, if a reader is inside, and one of its holders gives that up.
+#[inline]
+pub unsafe fn unlock_shared<F: Futex>(lock: &RwLock<F>) -> bool {
+    // Release: as in `RwLock::unlock_shared`.
+    let state = lock.state.fetch_sub(RWLOCK_READER, Ordering::Release);
+    left_shared(lock, state)
+}
+
+/// Does what an unlock of a reader does after it has taken the reader out of the state, which was
+/// `state`. Returns as [`unlock_shared`].
+#[inline]
+pub fn left_shared<F: Futex>(lock: &RwLock<F>, state: u32) -> bool {
+    let readers = state & RWLOCK_READERS;
+    if readers == 0 || rwlock_state::is_written(state) {
+        undo_unlock_shared(lock, state);
+        return false;
+    }
+    if readers == RWLOCK_READER && state & RWLOCK_WRITERS_WAIT != 0 {
+        lock.wake_writer();
+    }
+    true
+}
+
+/// Puts a reader back that was not there. Threads that have slept on the state in between are
+/// woken.
+#[cold]
+#[inline(never)]
+fn undo_unlock_shared<F: Futex>(lock: &RwLock<F>, state: u32) {
+    let wrong = state.wrapping_sub(RWLOCK_READER);
+    // Relaxed, both: nothing was done under the lock.
+    if lock.state.compare_exchange(wrong, state, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        F::wake(&lock.state, ALL);
+    }
 }
 
 /// Takes a permit of a semaphore that had none. Returns false on timeout.
