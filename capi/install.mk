@@ -11,8 +11,10 @@ install: all
 	ln -sf libleeward.so.$(VERSION) $(call to,$(libdir)/$(SONAME))
 	ln -sf $(SONAME) $(call to,$(libdir)/libleeward.so)
 	$(INSTALL) -m 644 $(STATIC) $(call to,$(libdir))
-	$(INSTALL) -m 644 $(filter %.pc,$(filter-out $(BUILD)/compat/%,$(TEXTS))) $(call to,$(libdir)/pkgconfig)
-	$(INSTALL) -m 644 $(filter $(BUILD)/cmake/%,$(TEXTS)) $(call to,$(libdir)/cmake/leeward)
+	$(INSTALL) -m 644 $(PACKAGES:%=$(BUILD)/%) $(call to,$(libdir)/pkgconfig)
+	$(INSTALL) -m 644 $(CMAKE:%=$(BUILD)/%) $(call to,$(libdir)/cmake/leeward)
+	$(if $(DISGUISED),$(INSTALL) -d $(call to,$(libdir)/leeward/pkgconfig))
+	$(if $(DISGUISED),$(INSTALL) -m 644 $(DISGUISED:%=$(BUILD)/%) $(call to,$(libdir)/leeward/pkgconfig))
 	cd include && find leeward -type f \( -name '*.h' -o -name '*.hpp' \) \
 		-exec $(INSTALL) -D -m 644 {} $(abspath $(call to,$(includedir)))/{} \;
 	@for page in $(PAGES); do \
@@ -26,8 +28,9 @@ install-strip: install
 
 uninstall:
 	rm -f $(foreach file,libleeward.so.$(VERSION) $(SONAME) libleeward.so libleeward.a,$(call to,$(libdir)/$(file)))
-	rm -f $(foreach file,$(wildcard *.pc.in),$(call to,$(libdir)/pkgconfig/$(basename $(file))))
-	rm -rf $(call to,$(libdir)/cmake/leeward) $(call to,$(includedir)/leeward)
+	rm -f $(foreach file,$(PACKAGES),$(call to,$(libdir)/pkgconfig/$(file)))
+	rm -rf $(call to,$(libdir)/cmake/leeward) $(call to,$(libdir)/leeward/pkgconfig) $(call to,$(includedir)/leeward)
+	-rmdir $(call to,$(libdir)/leeward) 2>/dev/null
 	@for page in $(PAGES); do \
 		section=$${page##*.}; to=$(call to,$(mandir))/man$$section; rm -f $$to/$${page##*/}; \
 		for alias in $(call aliases,$$page); do rm -f $$to/$$alias.$$section; done; \
