@@ -25,6 +25,14 @@
 #include "leeward/wfs.h"
 #include "uatomic.h"
 
+/*
+ * ISO C has no transparent unions, and GCC's -Wpedantic says so at every call of a function that has
+ * one, unless a system header declares it. The test of these headers' own warnings defines the name.
+ */
+#if defined(__GNUC__) && !defined(__cplusplus) && !defined(LEE_1_URCU_WARN)
+#pragma GCC system_header
+#endif
+
 /* How the functions are defined; libleeward-urcu-common has them as symbols. */
 #ifndef LEE_1_URCU_COMMON
 #define LEE_1_URCU_COMMON static inline

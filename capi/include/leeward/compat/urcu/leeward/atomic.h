@@ -104,19 +104,26 @@ static inline __attribute__((__always_inline__)) void *lee_1_urcu_then(void *val
 #endif
 
 /*
+ * The order of a compare and exchange that succeeds. A compiler wants it to be no weaker than that of
+ * a failure, which programs may ask for: then both are sequentially consistent.
+ */
+#define LEE_1_URCU_SUCCESS(success, failure) \
+    (LEE_1_URCU_ORDER(success) < LEE_1_URCU_ORDER(failure) ? __ATOMIC_SEQ_CST : LEE_1_URCU_ORDER(success))
+
+/*
  * Compare and exchange: the value found. `success` is the order if it is `expected`, and `failure`
  * the order of the load if it is not.
  */
-#define LEE_1_URCU_CMPXCHG(addr, expected, desired, success, failure)                                 \
-    (__extension__({                                                                                  \
-        LEE_1_URCU_TYPE(addr) lee_1_found_ = (LEE_1_URCU_TYPE(addr))(expected);                       \
-        lee_1_urcu_fence_if(__atomic_compare_exchange_n(LEE_1_URCU_AT(addr), &lee_1_found_,           \
-                                                        (LEE_1_URCU_TYPE(addr))(desired), 0,          \
-                                                        LEE_1_URCU_ORDER(success),                    \
-                                                        LEE_1_URCU_ORDER(failure))                    \
-                                ? LEE_1_URCU_FENCE_RMW(success)                                       \
-                                : LEE_1_URCU_FENCE_LOAD(failure));                                    \
-        lee_1_found_;                                                                                 \
+#define LEE_1_URCU_CMPXCHG(addr, expected, desired, success, failure)                                       \
+    (__extension__({                                                                                        \
+        LEE_1_URCU_TYPE(addr) lee_1_found_ = (LEE_1_URCU_TYPE(addr))(expected);                             \
+        lee_1_urcu_fence_if(__atomic_compare_exchange_n(LEE_1_URCU_AT(addr), &lee_1_found_,                 \
+                                                        (LEE_1_URCU_TYPE(addr))(desired), 0,                \
+                                                        LEE_1_URCU_SUCCESS(success, failure),               \
+                                                        LEE_1_URCU_ORDER(failure))                          \
+                                ? LEE_1_URCU_FENCE_RMW(success)                                             \
+                                : LEE_1_URCU_FENCE_LOAD(failure));                                          \
+        lee_1_found_;                                                                                       \
     }))
 
 /* The third, fourth, sixth argument: behind a macro's own arguments, the one their number picks. */

@@ -22,33 +22,33 @@
 extern "C" {
 #endif
 
-/* Sleeps without being a cancellation point and without changing errno. */
-static inline void lee_1_urcu_nap(unsigned int microseconds)
-{
-    int error = errno, cancel;
-
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    lee_1_urcu_usleep(microseconds);
-    pthread_setcancelstate(cancel, &cancel);
-    errno = error;
-}
-
 /* The rounds that yield, and then nap. */
 #define LEE_1_URCU_YIELD_FROM 100u
 #define LEE_1_URCU_NAP_FROM 110u
 
+/* Yields or naps, as befits the round, without being a cancellation point or changing errno. */
+__attribute__((__noinline__, __cold__, __unused__)) static void lee_1_urcu_wait_long(unsigned int round)
+{
+    int error = errno, cancel;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    if (round < LEE_1_URCU_NAP_FROM)
+        sched_yield();
+    else if (round < LEE_1_URCU_NAP_FROM + 4)
+        lee_1_urcu_usleep(50u << (round - LEE_1_URCU_NAP_FROM));
+    else
+        lee_1_urcu_usleep(1000);
+    pthread_setcancelstate(cancel, NULL);
+    errno = error;
+}
+
 /* Waits as long as befits the round, which counts from 0. */
 static inline void lee_1_urcu_wait(unsigned int round)
 {
-    if (caa_likely(round < LEE_1_URCU_YIELD_FROM)) {
+    if (caa_likely(round < LEE_1_URCU_YIELD_FROM))
         caa_cpu_relax();
-    } else if (round < LEE_1_URCU_NAP_FROM) {
-        sched_yield();
-    } else {
-        unsigned int doublings = round - LEE_1_URCU_NAP_FROM;
-
-        lee_1_urcu_nap(doublings < 4 ? 50u << doublings : 1000u);
-    }
+    else
+        lee_1_urcu_wait_long(round);
 }
 
 #ifdef __cplusplus

@@ -1,0 +1,46 @@
+/*
+ * A gap, for the programs that try the blocking functions: an enqueuer is stopped between the two
+ * stores of an enqueue, by doing them by hand, and another thread does the second one later.
+ */
+#ifndef COMPAT_GAP_H
+#define COMPAT_GAP_H
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "check.h"
+
+/* The store that is missing. */
+struct gap {
+    void **link;
+    void *node;
+    int milliseconds;
+    pthread_t closer;
+};
+
+static void *gap_closer(void *of)
+{
+    struct gap *gap = (struct gap *)of;
+    int i;
+
+    for (i = 0; i < gap->milliseconds; i++)
+        usleep(1000);
+    __atomic_store_n(gap->link, gap->node, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* Closes the gap after so many milliseconds: long enough for each kind of wait to be reached. */
+static void gap_close_later(struct gap *gap, void *link, void *node, int milliseconds)
+{
+    gap->link = (void **)link;
+    gap->node = node;
+    gap->milliseconds = milliseconds;
+    CHECK(pthread_create(&gap->closer, NULL, gap_closer, gap) == 0);
+}
+
+static void gap_end(struct gap *gap)
+{
+    CHECK(pthread_join(gap->closer, NULL) == 0);
+}
+
+#endif
