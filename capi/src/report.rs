@@ -19,7 +19,8 @@ impl Write for Line {
 }
 
 /// Writes `leeward: `, the text and a newline to standard error, in one call, and ignores errors.
-/// errno is left as it was.
+/// errno is left as it was. The thread is not cancelled there, as it might be in the C library's
+/// function.
 pub(crate) fn report(text: Arguments<'_>) {
     let mut line = Line { text: [0; 256], length: 0 };
     let _ = writeln!(line, "leeward: {text}");
@@ -28,7 +29,7 @@ pub(crate) fn report(text: Arguments<'_>) {
     // SAFETY: as above.
     let before = unsafe { errno.read() };
     // SAFETY: reads the line, which outlives the call. For a closed descriptor the call is an error.
-    let _ = unsafe { libc::write(libc::STDERR_FILENO, line.text.as_ptr().cast(), line.length) };
+    let _ = unsafe { libc::syscall(libc::SYS_write, libc::STDERR_FILENO, line.text.as_ptr(), line.length) };
     // SAFETY: as above.
     unsafe { errno.write(before) };
 }

@@ -57,6 +57,8 @@ fn read_again<D: Backing>(slot: &'static Slot) -> Guard<'static, D> {
 #[track_caller]
 fn read_first<D: Backing>() -> Guard<'static, D> {
     match D::take_slot(false) {
+        // A signal handler of C has registered the thread meanwhile, and brought it online.
+        Ok(slot) if slot.is_inside() && !slot.is_transient() => Guard::enter_nested(slot),
         Ok(slot) => Guard::enter_outermost(slot),
         Err(error) => panic!("leeward: {error}"),
     }

@@ -2,7 +2,7 @@
 //! name, so their slots hold what guards and handles hold for Rust.
 //!
 //! All of them are the thread's own: relaxed accesses suffice. A slot that is claimed anew finds
-//! them as `c/` left them: null and 0.
+//! them null and 0.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -10,14 +10,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 /// The words of a slot that only domains of C have.
 #[repr(C)]
 pub(super) struct ForC {
-    /// The domain, for the thread's exit.
+    /// The domain, for the thread's exit; null: the slot is a handle's, or not of a domain of C.
     home: AtomicPtr<()>,
     /// The next slot of the same thread, for its exit.
     next: AtomicPtr<()>,
     /// The number of open guards of Rust, which outlive their thread where they are leaked.
     guards: AtomicU64,
-    /// 1: the thread is online (QSBR).
-    is_online: AtomicU32,
     /// 1: the thread has unregistered, and keeps the slot for the next time.
     is_idle: AtomicU32,
 }
@@ -28,7 +26,6 @@ impl ForC {
             home: AtomicPtr::new(ptr::null_mut()),
             next: AtomicPtr::new(ptr::null_mut()),
             guards: AtomicU64::new(0),
-            is_online: AtomicU32::new(0),
             is_idle: AtomicU32::new(0),
         }
     }
@@ -44,13 +41,12 @@ impl ForC {
     pub(super) fn drop_guard(&self) {
         self.guards.store(self.guards.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
     }
-}
 
-impl ForC {
-    /// Clears the words, in the child of a fork, where the slot's thread does not exist.
+    /// Clears the words of a slot that is given back.
     pub(super) fn clear(&self) {
+        self.home.store(ptr::null_mut(), Ordering::Relaxed);
+        self.next.store(ptr::null_mut(), Ordering::Relaxed);
         self.guards.store(0, Ordering::Relaxed);
-        self.is_online.store(0, Ordering::Relaxed);
         self.is_idle.store(0, Ordering::Relaxed);
     }
 
@@ -58,14 +54,19 @@ impl ForC {
     pub(super) fn is_idle(&self) -> bool {
         self.is_idle.load(Ordering::Relaxed) != 0
     }
+
+    /// Returns true if the sections on the slot are C's alone, which end with their thread.
+    pub(super) fn is_without_guards(&self) -> bool {
+        !self.home.load(Ordering::Relaxed).is_null() && self.guards.load(Ordering::Relaxed) == 0
+    }
 }
 
 /// The rest is for `c/`.
 #[cfg(feature = "c")]
 impl ForC {
-    /// Returns true if a guard of Rust is open, or was leaked.
-    pub(super) fn has_guards(&self) -> bool {
-        self.guards.load(Ordering::Relaxed) != 0
+    /// Returns how many guards of Rust are open, or were leaked.
+    pub(super) fn guards(&self) -> u64 {
+        self.guards.load(Ordering::Relaxed)
     }
 
     pub(super) fn set_idle(&self, is_idle: bool) {
@@ -86,13 +87,5 @@ impl ForC {
 
     pub(super) fn set_next(&self, slot: *mut ()) {
         self.next.store(slot, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_online(&self) -> bool {
-        self.is_online.load(Ordering::Relaxed) != 0
-    }
-
-    pub(super) fn set_online(&self, is_online: bool) {
-        self.is_online.store(u32::from(is_online), Ordering::Relaxed);
     }
 }

@@ -247,13 +247,6 @@ impl Slot {
         self.extra.load(Ordering::Relaxed) & !TRANSIENT == 0
     }
 
-    /// Returns true if the slot is given back when its outermost section ends.
-    #[cfg(feature = "c")]
-    pub(super) fn is_transient(&self) -> bool {
-        // Relaxed: own word.
-        self.extra.load(Ordering::Relaxed) & TRANSIENT != 0
-    }
-
     /// Makes the slot transient: it is given back when its outermost section ends.
     pub(super) fn make_transient(&self) {
         // Relaxed: own word.

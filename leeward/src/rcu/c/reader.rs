@@ -7,15 +7,15 @@
 use super::super::backing::State;
 use super::super::local;
 use super::super::slot::Slot;
-use super::thread;
+use super::thread::{self, Own};
 use crate::fence::{Asymmetric, Full};
 use crate::no_unwind::abort;
 
 /// Returns the calling thread's slot, which it takes if it has none. Ends the process where there is
 /// no memory: the caller is about to read, and cannot be told.
-fn own_slot(domain: &'static State) -> &'static Slot {
+fn own_slot(domain: &'static State) -> Own {
     match thread::register(domain) {
-        Ok(slot) => slot,
+        Ok(own) => own,
         Err(_) => {
             abort!("there is no memory for a reader's slot; registering the thread beforehand returns that error")
         }
@@ -24,13 +24,11 @@ fn own_slot(domain: &'static State) -> &'static Slot {
 
 /// Opens a section, in whatever state the thread is.
 pub(super) fn enter(domain: &'static State) {
-    let slot = own_slot(domain);
-    if slot.is_inside() {
-        slot.enter_nested();
-    } else if domain.grace.kind.is_asymmetric() {
-        slot.enter_outermost::<Asymmetric>(domain.grace.epoch());
-    } else {
-        slot.enter_outermost::<Full>(domain.grace.epoch());
+    match own_slot(domain) {
+        Own::Kept(slot) if slot.is_inside() => slot.enter_nested(),
+        Own::Kept(slot) => thread::enter_outermost(domain, slot),
+        // The section is open.
+        Own::ForOneSection(_) => {}
     }
 }
 
@@ -45,26 +43,41 @@ pub(super) fn leave(domain: &'static State) -> bool {
     true
 }
 
+/// Returns true if the slot's reader is online: in a domain of QSBR, inside a section that is no
+/// guard's.
+pub(super) fn is_online(domain: &State, slot: &Slot) -> bool {
+    domain.grace.kind.is_qsbr() && slot.sections() > slot.for_c.guards()
+}
+
 /// Makes the calling thread an online reader. Registers it, if need be.
+///
+/// Beside guards, being online is one section more. That is stored as it is to be, not added, so
+/// that a signal handler may do the same at any instruction.
 pub(super) fn go_online(domain: &'static State) {
-    let slot = own_slot(domain);
-    if !slot.for_c.is_online() {
-        slot.for_c.set_online(true);
-        enter(domain);
+    let Own::Kept(slot) = own_slot(domain) else { return };
+    match slot.for_c.guards() {
+        0 if slot.is_inside() => {}
+        0 => thread::enter_outermost(domain, slot),
+        guards => slot.keep(guards + 1),
     }
 }
 
 /// Ends the calling thread's being online. Returns true if it was.
 pub(super) fn go_offline(domain: &'static State) -> bool {
-    let Some(slot) = thread::slot(domain).filter(|slot| slot.for_c.is_online()) else { return false };
-    slot.for_c.set_online(false);
-    leave(domain)
+    let Some(slot) = thread::slot(domain).filter(|slot| is_online(domain, slot)) else { return false };
+    match slot.for_c.guards() {
+        0 => leave(domain),
+        guards => {
+            slot.keep(guards);
+            true
+        }
+    }
 }
 
 /// Announces a quiescent state, with a full fence, if the thread is online and inside no section of
 /// Rust.
 pub(super) fn quiesce(domain: &State) {
-    if let Some(slot) = thread::slot(domain).filter(|slot| slot.for_c.is_online() && slot.is_outermost()) {
+    if let Some(slot) = thread::slot(domain).filter(|slot| is_online(domain, slot) && slot.is_outermost()) {
         slot.quiesce::<Full>(domain.grace.epoch());
     }
 }

@@ -6,18 +6,22 @@
 //! nothing. Registering allocates nothing by the C library's allocator, so that a thread's first
 //! section may be a signal handler's.
 //!
+//! A handler may register at any instruction, also of a registration. So the words of the thread
+//! change by exchanges, and what a handler did in between stands. After its exit a thread takes
+//! slots for single sections.
+//!
 //! Called by `mod.rs`, `reader.rs` and `types.rs`.
 
 use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::super::backing::State;
 use super::super::fork::watch;
+use super::super::local;
 use super::super::no_memory::NoMemory;
 use super::super::slot::{Slot, UNREGISTERED};
-use super::RawDomain;
-use super::words::{BUSY, SLOTS};
+use super::words;
 use crate::fence::{Asymmetric, Full};
-use crate::process::local::Word;
 use crate::process::local::c::exit;
 use crate::process::thread;
 
@@ -26,16 +30,41 @@ exit! {
     static AT_EXIT = leave_all
 }
 
+/// A slot of the calling thread.
+#[derive(Clone, Copy)]
+pub(super) enum Own {
+    /// The thread has it, as it was.
+    Kept(&'static Slot),
+    /// It was taken just now for one section, which is open, on a thread that has run its exit.
+    ForOneSection(&'static Slot),
+}
+
+impl Own {
+    pub(super) fn slot(self) -> &'static Slot {
+        match self {
+            Own::Kept(slot) | Own::ForOneSection(slot) => slot,
+        }
+    }
+}
+
 /// Returns the calling thread's variable of the domain.
-pub(super) fn variable(domain: &State) -> *mut *const Slot {
+fn variable<'a>(domain: &State) -> &'a AtomicPtr<Slot> {
     let place = domain.grace.kind.place();
-    place.expect("every domain of C says where its variable is")()
+    let variable = place.expect("every domain of C says where its variable is")();
+    // SAFETY: the variable is the calling thread's, which has it until its end, and no other thread
+    // accesses it.
+    unsafe { AtomicPtr::from_ptr(variable.cast()) }
+}
+
+/// Returns the address in the variable of a thread that is not registered.
+fn unregistered() -> *mut Slot {
+    (&raw const UNREGISTERED).cast_mut()
 }
 
 /// Returns the calling thread's slot of the domain; `None` if it is not registered.
 pub(super) fn slot(domain: &State) -> Option<&'static Slot> {
-    // SAFETY: the variable is the calling thread's, and always initialized.
-    let slot = unsafe { variable(domain).read() };
+    // Relaxed: the thread's own word.
+    let slot = variable(domain).load(Ordering::Relaxed);
     // SAFETY: it holds addresses of slots, which live forever.
     let slot: &'static Slot = unsafe { &*slot };
     (!ptr::eq(slot, &UNREGISTERED)).then_some(slot)
@@ -43,10 +72,11 @@ pub(super) fn slot(domain: &State) -> Option<&'static Slot> {
 
 /// Returns the calling thread's slot of the domain, which it takes if it has none. Async-signal-safe,
 /// also within another call of the same thread.
-pub(super) fn register(domain: &'static State) -> Result<&'static Slot, NoMemory> {
+pub(super) fn register(domain: &'static State) -> Result<Own, NoMemory> {
     match slot(domain).or_else(|| resume(domain)) {
-        Some(slot) => Ok(slot),
-        None => take(domain, BUSY.get() == 0 && AT_EXIT.arm()),
+        Some(slot) => Ok(Own::Kept(slot)),
+        None if AT_EXIT.arm() => take(domain).map(Own::Kept),
+        None => take_for_one_section(domain).map(Own::ForOneSection),
     }
 }
 
@@ -55,63 +85,84 @@ pub(super) fn register(domain: &'static State) -> Result<&'static Slot, NoMemory
 pub(super) fn register_early(domain: &'static State) -> Result<&'static Slot, NoMemory> {
     match slot(domain).or_else(|| resume(domain)) {
         Some(slot) => Ok(slot),
-        None if BUSY.get() == 0 && AT_EXIT.arm() => take(domain, true),
+        None if AT_EXIT.arm() => take(domain),
         None => Ok(&UNREGISTERED),
     }
 }
 
-/// Returns the slots of the calling thread.
-fn slots() -> impl Iterator<Item = &'static Slot> {
+/// Returns the first of the calling thread's slots.
+fn first() -> &'static AtomicPtr<Slot> {
+    // SAFETY: the word is the calling thread's, which has it until its end, and no other thread
+    // accesses it.
+    unsafe { AtomicPtr::from_ptr(words::slots()) }
+}
+
+/// Iterates over a list of slots.
+fn slots(first: *mut Slot) -> impl Iterator<Item = &'static Slot> {
     // SAFETY: null, or the address of a slot, which lives forever.
-    let first = unsafe { SLOTS.get().as_ref() };
+    let first: Option<&'static Slot> = unsafe { first.as_ref() };
     // SAFETY: as above.
     core::iter::successors(first, |slot| unsafe { slot.for_c.next().cast::<Slot>().as_ref() })
 }
 
 /// Makes the slot that the thread has kept since it unregistered its slot again.
 fn resume(domain: &'static State) -> Option<&'static Slot> {
-    let slot = slots().find(|slot| ptr::eq(slot.for_c.home().cast(), domain))?;
+    // Relaxed, both: the thread's own words.
+    let slot = slots(first().load(Ordering::Relaxed)).find(|slot| ptr::eq(slot.for_c.home().cast(), domain))?;
     slot.for_c.set_idle(false);
-    // SAFETY: the variable is the calling thread's.
-    unsafe { variable(domain).write(slot) };
+    variable(domain).store(ptr::from_ref(slot).cast_mut(), Ordering::Relaxed);
     Some(slot)
 }
 
-/// Takes a slot: for good, if the thread's exit gives it back; else for one section.
-fn take(domain: &'static State, is_told: bool) -> Result<&'static Slot, NoMemory> {
-    watch(domain);
-    let owner = if is_told { thread::current() } else { thread::current() | thread::ENDED };
-    let number = thread::number();
-    let _busy = is_told.then(Busy::begin);
-    let grace = &domain.grace;
-    let slot = if grace.kind.is_qsbr() { grace.claim_fenced(owner, number) } else { grace.claim(owner, number) };
-    let slot = slot.map_err(|_| NoMemory)?;
-    slot.for_c.set_home(ptr::from_ref(domain).cast_mut().cast());
-    if is_told {
-        slot.for_c.set_next(SLOTS.get().cast_mut().cast());
-        SLOTS.set(slot);
-    } else {
-        slot.make_transient();
+/// Takes a slot, which the thread's exit gives back.
+fn take(domain: &'static State) -> Result<&'static Slot, NoMemory> {
+    let slot = claim(domain, thread::current())?;
+    let this = ptr::from_ref(slot).cast_mut();
+    // Relaxed, all: the thread's own words.
+    let own = variable(domain).compare_exchange(unregistered(), this, Ordering::Relaxed, Ordering::Relaxed);
+    if let Err(own) = own {
+        // A signal handler has registered the thread meanwhile.
+        domain.grace.release(slot);
+        // SAFETY: the variable holds addresses of slots, which live forever.
+        return Ok(unsafe { &*own });
     }
-    // SAFETY: the variable is the calling thread's.
-    unsafe { variable(domain).write(slot) };
+    let mut next = first().load(Ordering::Relaxed);
+    loop {
+        slot.for_c.set_next(next.cast());
+        match first().compare_exchange(next, this, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return Ok(slot),
+            Err(other) => next = other,
+        }
+    }
+}
+
+/// Takes a slot for one section, which is open when this returns: only then may a signal handler
+/// find the slot, since the end of the outermost section gives it back.
+fn take_for_one_section(domain: &'static State) -> Result<&'static Slot, NoMemory> {
+    let slot = claim(domain, thread::current() | thread::ENDED)?;
+    slot.make_transient();
+    enter_outermost(domain, slot);
+    // Relaxed: the thread's own word. (A handler that came before has put back what it found.)
+    variable(domain).store(ptr::from_ref(slot).cast_mut(), Ordering::Relaxed);
     Ok(slot)
 }
 
-/// The time in which the thread adds to its list of slots. A signal handler that reads meanwhile
-/// takes slots for single sections, as a thread does after its exit.
-struct Busy;
-
-impl Busy {
-    fn begin() -> Busy {
-        BUSY.set(1);
-        Busy
-    }
+/// Claims a slot of the domain.
+fn claim(domain: &'static State, owner: u64) -> Result<&'static Slot, NoMemory> {
+    watch(domain);
+    let (grace, number) = (&domain.grace, thread::number());
+    let slot = if grace.kind.is_qsbr() { grace.claim_fenced(owner, number) } else { grace.claim(owner, number) };
+    let slot = slot.map_err(|_| NoMemory)?;
+    slot.for_c.set_home(ptr::from_ref(domain).cast_mut().cast());
+    Ok(slot)
 }
 
-impl Drop for Busy {
-    fn drop(&mut self) {
-        BUSY.set(0);
+/// Opens a section on a slot whose reader is outside.
+pub(super) fn enter_outermost(domain: &State, slot: &Slot) {
+    if domain.grace.kind.is_asymmetric() {
+        slot.enter_outermost::<Asymmetric>(domain.grace.epoch());
+    } else {
+        slot.enter_outermost::<Full>(domain.grace.epoch());
     }
 }
 
@@ -119,72 +170,53 @@ impl Drop for Busy {
 /// registered.
 pub(super) fn unregister(domain: &'static State) {
     let Some(slot) = slot(domain) else { return };
-    if slot.for_c.has_guards() {
+    let is_for_one_section = slot.is_transient();
+    end_sections(domain, slot);
+    if slot.for_c.guards() != 0 {
         // A guard of Rust is open, and what it protects stays protected.
         return;
     }
-    let is_kept = !slot.is_transient();
-    end_sections(domain, slot);
-    slot.for_c.set_idle(is_kept);
-    // SAFETY: the variable is the calling thread's.
-    unsafe { variable(domain).write(&UNREGISTERED) };
-    if !is_kept {
-        domain.grace.release(slot);
+    if is_for_one_section {
+        return local::give_back(domain, slot);
     }
+    slot.for_c.set_idle(true);
+    // Relaxed: the thread's own word.
+    variable(domain).store(unregistered(), Ordering::Relaxed);
 }
 
-/// Ends the sections of a slot of the calling thread.
+/// Ends the sections of a slot of the calling thread, but for those of Rust's guards.
 fn end_sections(domain: &State, slot: &Slot) {
-    slot.for_c.set_online(false);
-    if domain.grace.kind.is_asymmetric() {
-        slot.end_all::<Asymmetric>();
-    } else {
-        slot.end_all::<Full>();
+    match slot.for_c.guards() {
+        0 if domain.grace.kind.is_asymmetric() => slot.end_all::<Asymmetric>(),
+        0 => slot.end_all::<Full>(),
+        guards => slot.keep(guards),
     }
 }
 
 /// Gives the slots of the calling thread back, which exits.
 fn leave_all() {
-    // For good: what comes later on this thread takes slots for single sections.
-    BUSY.set(1);
-    let mut next = slots().next();
-    SLOTS.set(ptr::null());
+    // Relaxed: the thread's own word. `AT_EXIT` cannot be armed any more, so none is added.
+    let mut next = slots(first().swap(ptr::null_mut(), Ordering::Relaxed)).next();
     while let Some(slot) = next {
         // SAFETY: null, or the address of a slot, which lives forever.
         next = unsafe { slot.for_c.next().cast::<Slot>().as_ref() };
-        // SAFETY: `take` stored the address of a domain, which lives forever.
+        // SAFETY: `claim` stored the address of a domain, which lives forever.
         give_back(unsafe { &*slot.for_c.home().cast::<State>().cast_const() }, slot);
     }
 }
 
 /// Gives a slot of the calling thread back, which exits.
 fn give_back(domain: &'static State, slot: &'static Slot) {
-    if slot.for_c.has_guards() && slot.is_inside() {
+    end_sections(domain, slot);
+    if slot.for_c.guards() != 0 && slot.is_inside() {
         // A guard of Rust was leaked, and with it references that other threads may hold; or a
         // thread-local destructor will drop it.
         slot.outlive_thread();
         domain.grace.counts.leaked.add(1);
         return;
     }
-    end_sections(domain, slot);
-    // Before the release: a signal handler in between must not find a slot that another thread has
-    // claimed.
-    // SAFETY: the variable is the calling thread's.
-    unsafe { variable(domain).write(&UNREGISTERED) };
-    slot.for_c.set_idle(false);
+    // Relaxed: the thread's own word. Before the release: a signal handler in between must not find
+    // a slot that another thread has claimed.
+    variable(domain).store(unregistered(), Ordering::Relaxed);
     domain.grace.release(slot);
 }
-
-/// Runs when the program, or the library, is loaded: what allocates is done before the first section.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static AT_START: extern "C" fn() = {
-    extern "C" fn at_start() {
-        for domain in RawDomain::all() {
-            watch(domain.state());
-        }
-        // Registers what a thread's number needs.
-        thread::number();
-    }
-    at_start
-};

@@ -3,7 +3,8 @@
 use super::super::backing::{Backing, State};
 use super::super::no_memory::NoMemory;
 use super::super::slot::Slot;
-use super::{lee_bp, lee_mb, lee_memb, lee_qsbr, thread, words};
+use super::domains::{lee_bp, lee_mb, lee_memb, lee_qsbr};
+use super::{thread, words};
 use crate::fence::{Asymmetric, Full};
 
 macro_rules! types {
@@ -31,7 +32,11 @@ macro_rules! types {
             }
 
             fn take_slot(early: bool) -> Result<&'static Slot, NoMemory> {
-                if early { thread::register_early($domain.state()) } else { thread::register($domain.state()) }
+                if early {
+                    return thread::register_early($domain.state());
+                }
+                // A slot for one section is inside already, and announces it once more.
+                thread::register($domain.state()).map(thread::Own::slot)
             }
         }
     )+};

@@ -35,12 +35,11 @@ slot_words! {
 }
 
 word! {
-    /// The calling thread's slots of all domains of C: the one that was registered last; null: none.
-    pub(super) static SLOTS: *const Slot = 0
+    /// The calling thread's slots of all domains of C: the one that was taken last; null: none.
+    static SLOTS: *const Slot = 0
 }
 
-word! {
-    /// 1: the calling thread is taking a slot, or has run its exit: a signal handler, or what comes
-    /// after the exit, takes slots for single sections and leaves the list alone.
-    pub(super) static BUSY: usize = 0
+/// Finds the calling thread's word for the first of its slots.
+pub(super) fn slots() -> *mut *mut Slot {
+    SLOTS::place().address().cast()
 }

@@ -8,12 +8,13 @@ use core::time::Duration;
 
 use super::super::fork::watch;
 use super::super::grace::OwnSection;
+use super::super::head::Head;
 use super::super::limit::Limit;
 use super::super::local;
 use super::super::stall::CStall;
 use super::super::stats::Stats;
+use super::raw::RawDomain;
 use super::reader::Offline;
-use super::{Head, RawDomain};
 use crate::fence;
 
 /// The reason why a call of C was refused.

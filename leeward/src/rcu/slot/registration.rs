@@ -2,7 +2,7 @@
 //!
 //! Called by `registry`, `grace.rs`, `automatic.rs` and the handles.
 
-use super::{OUTSIDE, Slot, UNOWNED};
+use super::{OUTSIDE, Slot, TRANSIENT, UNOWNED};
 use crate::atomic::Ordering;
 use crate::fence::Pair;
 use crate::mutant::check;
@@ -39,6 +39,7 @@ impl registry::Slot for Slot {
     }
 
     fn free(&self) {
+        self.for_c.clear();
         // Release: our last stores happen before the next reader's first.
         self.owner.store(UNOWNED, Ordering::Release);
     }
@@ -88,12 +89,12 @@ impl Slot {
     ///
     /// The forking thread's slots stay, and those of detached handles. So does a slot whose thread
     /// had ended inside a section, or was about to: a guard was leaked there, and any thread may
-    /// have a reference that it protects.
+    /// have a reference that it protects. (Sections of C end with their thread, and end here.)
     pub(in super::super) fn outlives_fork(&self, me: u64) -> bool {
         // Relaxed: the child has one thread.
         let owner = self.owner.load(Ordering::Relaxed);
         let has_ended = owner == GONE || check!(fork_drops_leaked, owner & thread::ENDED != 0);
-        owner == DETACHED || thread::id(owner) == me || has_ended && self.is_inside()
+        owner == DETACHED || thread::id(owner) == me || has_ended && self.is_inside() && !self.for_c.is_without_guards()
     }
 
     /// Returns true if the slot's thread exited inside a section.
@@ -110,6 +111,27 @@ impl Slot {
             self.extra.store(0, Ordering::Relaxed);
             self.leave_outermost::<P>();
         }
+    }
+
+    /// Returns how many sections are open.
+    #[cfg(feature = "c")]
+    pub(in super::super) fn sections(&self) -> u64 {
+        // Relaxed: own word.
+        if self.is_inside() { (self.extra.load(Ordering::Relaxed) & !TRANSIENT) + 1 } else { 0 }
+    }
+
+    /// Makes it so that `count` sections are open, at least one. The reader is inside.
+    #[cfg(feature = "c")]
+    pub(in super::super) fn keep(&self, count: u64) {
+        // Relaxed, both: own word.
+        let extra = self.extra.load(Ordering::Relaxed) & TRANSIENT | (count - 1);
+        self.extra.store(extra, Ordering::Relaxed);
+    }
+
+    /// Returns true if the slot is given back when its outermost section ends.
+    pub(in super::super) fn is_transient(&self) -> bool {
+        // Relaxed: own word.
+        self.extra.load(Ordering::Relaxed) & TRANSIENT != 0
     }
 
     /// Frees the slot in the child of a fork, where its thread does not exist.

@@ -107,13 +107,15 @@ fn ask_and_end(what: u8) -> ! {
     }
 }
 
-/// Waits for the child. Returns true if it ended by itself.
+/// Waits for the child. Returns true if it ended by itself. (Not by the C library's function, where
+/// the thread may be cancelled, in the midst of a grace period.)
 fn ended_well(child: libc::pid_t) -> bool {
-    let mut status = 0;
+    let mut status: libc::c_int = 0;
+    let no_usage = core::ptr::null_mut::<libc::rusage>();
     loop {
         // SAFETY: `status` is ours to write; __WALL is needed for a child without an exit signal.
-        let reaped = unsafe { libc::waitpid(child, &mut status, libc::__WALL) };
-        if reaped == child {
+        let reaped = unsafe { libc::syscall(libc::SYS_wait4, child, &mut status, libc::__WALL, no_usage) };
+        if reaped == libc::c_long::from(child) {
             return libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
         }
         if crate::process::Errno::save().number() != libc::EINTR {

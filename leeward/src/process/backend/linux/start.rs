@@ -11,6 +11,7 @@ use core::ffi::{CStr, c_void};
 use core::mem::MaybeUninit;
 
 use super::super::{Work, runtime};
+use super::Errno;
 use crate::mutant::mutated;
 
 /// The thread's name, as the system's tools show it.
@@ -19,8 +20,16 @@ const NAME: &CStr = c"leeward-rcu";
 const STACK: usize = 2 << 20;
 
 /// Does the work of `of` on a new detached thread that runs none of the program's signal handlers.
-/// Returns false if no thread can be started.
+/// Returns false if no thread can be started. errno is left as it was.
 pub(crate) fn start<T: Work>(of: &'static T) -> bool {
+    let errno = Errno::save();
+    let is_started = try_start(of);
+    errno.restore();
+    is_started
+}
+
+/// Does what `start` does, and may change errno.
+fn try_start<T: Work>(of: &'static T) -> bool {
     let _blocked = BlockedSignals::new();
     if mutated!(worker_of_std) {
         return runtime::start(|| of.work());

@@ -6,7 +6,8 @@ use super::Errno;
 
 /// Writes `line`, which ends with a newline, to standard error; of a line that is longer than
 /// [`CAPACITY`], the beginning. It does not take the standard library's lock, which another thread
-/// may hold for as long as it likes, and ignores errors. errno is left as it was.
+/// may hold for as long as it likes, and ignores errors. errno is left as it was. The thread is not
+/// cancelled there, as it might be in the C library's function, in the midst of a grace period.
 pub(crate) fn print_error(line: Arguments<'_>) {
     let mut text = Text { bytes: [b'\n'; CAPACITY + 1], length: 0 };
     let length = match text.write_fmt(line) {
@@ -17,7 +18,7 @@ pub(crate) fn print_error(line: Arguments<'_>) {
     let errno = Errno::save();
     // SAFETY: reads the line, which outlives the call. For a closed descriptor the call is an
     // error.
-    let _ = unsafe { libc::write(libc::STDERR_FILENO, text.bytes.as_ptr().cast(), length) };
+    let _ = unsafe { libc::syscall(libc::SYS_write, libc::STDERR_FILENO, text.bytes.as_ptr(), length) };
     errno.restore();
 }
 

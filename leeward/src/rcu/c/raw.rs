@@ -1,0 +1,89 @@
+//! A domain as C programs know it, and what they do to it as readers. `writer.rs` has what writers
+//! do.
+//!
+//! Called by `capi`; calls `thread.rs` and `reader.rs`.
+
+use super::super::backing::State;
+use super::super::kind::Place;
+use super::super::no_memory::NoMemory;
+use super::{reader, thread};
+
+/// The size of `struct lee_domain`, which is a part of the ABI: room for what may come.
+pub const SIZE: usize = 6144;
+
+/// A domain as C programs know it: `struct lee_domain`. For `leeward-capi`.
+///
+/// Programs define further ones by the macros of `<leeward/rcu.h>`: an epoch of 1, the function that
+/// finds the thread's variable, the kind of readers, and zeros.
+#[repr(C, align(128))]
+pub struct RawDomain {
+    pub(super) state: State,
+    reserved: [u8; SIZE - size_of::<State>()],
+}
+
+impl RawDomain {
+    pub(super) const fn new(readers: u32, place: Place) -> RawDomain {
+        RawDomain { state: State::for_c(readers, place), reserved: [0; SIZE - size_of::<State>()] }
+    }
+
+    pub(in super::super) fn state(&'static self) -> &'static State {
+        &self.state
+    }
+
+    /// Registers the calling thread: QSBR's readers are online then.
+    ///
+    /// # Errors
+    /// [`NoMemory`].
+    pub fn register(&'static self) -> Result<(), NoMemory> {
+        thread::register_early(&self.state)?;
+        if self.state.grace.kind.is_qsbr() {
+            reader::go_online(&self.state);
+        }
+        Ok(())
+    }
+
+    /// Ends the calling thread's sections and gives its slot back, if it has one.
+    pub fn unregister(&'static self) {
+        thread::unregister(&self.state);
+    }
+
+    /// Returns true if readers announce quiescent states.
+    pub fn is_qsbr(&'static self) -> bool {
+        self.state.grace.kind.is_qsbr()
+    }
+
+    /// Returns true if the calling thread is registered.
+    pub fn is_registered(&'static self) -> bool {
+        thread::slot(&self.state).is_some()
+    }
+
+    /// Returns true if the calling thread is inside a section, or online.
+    pub fn is_inside(&'static self) -> bool {
+        super::super::local::is_inside(&self.state)
+    }
+
+    /// Opens a section, in whatever state the thread is.
+    pub fn enter(&'static self) {
+        reader::enter(&self.state);
+    }
+
+    /// Ends a section, in whatever state the thread is. Returns false if none was open.
+    pub fn leave(&'static self) -> bool {
+        reader::leave(&self.state)
+    }
+
+    /// Makes the calling thread an online reader.
+    pub fn go_online(&'static self) {
+        reader::go_online(&self.state);
+    }
+
+    /// Ends the calling thread's being online. Returns true if it was.
+    pub fn go_offline(&'static self) -> bool {
+        reader::go_offline(&self.state)
+    }
+
+    /// Announces a quiescent state of an online reader.
+    pub fn quiesce(&'static self) {
+        reader::quiesce(&self.state);
+    }
+}
