@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * What each flavour's library exports of urcu/pointer.h and, by compat_futex.h, of urcu/futex.h, for
- * programs that were compiled to call it. pointer.symbols lists the functions.
+ * What each flavour's library exports of urcu/pointer.h and, by compat_futex.h, of urcu/futex.h,
+ * for programs that were compiled to call it. pointer.symbols lists the functions.
  */
 #include <urcu/pointer.h>
 

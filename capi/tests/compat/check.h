@@ -1,4 +1,7 @@
-/* What the programs of this folder share: CHECK(), which NDEBUG does not switch off, and errno's test. */
+/*
+ * What the programs of this folder share: CHECK(), which NDEBUG does not switch off, and errno's
+ * test.
+ */
 #ifndef COMPAT_CHECK_H
 #define COMPAT_CHECK_H
 
@@ -6,7 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Set where these headers are leeward's; the programs also compile with liburcu 0.13's, which has less. */
+/*
+ * Set where these headers are leeward's; the programs also compile with liburcu 0.13's, which has
+ * less.
+ */
 #include <urcu/config.h>
 #ifdef LEEWARD_COMPAT_URCU_CONFIG_H
 #define LEEWARD 1

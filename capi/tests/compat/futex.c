@@ -1,5 +1,6 @@
 /*
- * urcu/futex.h: the system call, and its emulation where a filter answers ENOSYS, which the kernel of a sandbox may.
+ * urcu/futex.h: the system call, and its emulation where a filter answers ENOSYS, which the kernel
+ * of a sandbox may.
  */
 #define _GNU_SOURCE 1
 #include <linux/filter.h>
@@ -107,7 +108,9 @@ static void refuse(void)
         _exit(77);
 }
 
-/* The child of emulated(): everything without futexes, and then a wait for what its parent stores. */
+/*
+ * The child of emulated(): everything without futexes, and then a wait for what its parent stores.
+ */
 static void without_futexes(futex_call call)
 {
     int result;

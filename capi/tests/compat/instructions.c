@@ -1,6 +1,7 @@
 /*
- * One operation a function, for run's look at the instructions. full_: a full fence must be among them,
- * or an operation that is one. none_: no fence, and no operation that is one. Compiled, never run.
+ * One operation a function, for run's look at the instructions. full_: a full fence must be among
+ * them, or an operation that is one. none_: no fence, and no operation that is one. Compiled, never
+ * run.
  */
 #include <urcu/pointer.h>
 #include <urcu/uatomic.h>
@@ -32,7 +33,7 @@ void full_before_inc(void) { cmm_smp_mb__before_uatomic_inc(); uatomic_inc(&x); 
 void full_after_inc(void) { uatomic_inc(&x); cmm_smp_mb__after_uatomic_inc(); }
 void full_before_dec(void) { cmm_smp_mb__before_uatomic_dec(); uatomic_dec(&x); }
 void full_after_dec(void) { uatomic_dec(&x); cmm_smp_mb__after_uatomic_dec(); }
-/* An operation that changes nothing is one all the same. */
+/* An operation that changes nothing is a fence nevertheless. */
 void full_add_nothing(void) { cmm_smp_mb__before_uatomic_add(); uatomic_add(&x, 0); }
 
 int none_read(void) { return uatomic_read(&x); }

@@ -126,7 +126,9 @@ static void redefined(void)
     CHECK(*rcu_dereference(p) == 3);
 }
 
-/* The functions are declared, and programs may take their addresses; the library's test calls them. */
+/*
+ * The functions are declared, and programs may take their addresses; the library's test calls them.
+ */
 static void declared(void)
 {
 #ifdef LEEWARD

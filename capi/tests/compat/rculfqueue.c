@@ -1,4 +1,7 @@
-/* urcu/rculfqueue.h, by one thread, with a call_rcu() that runs its callbacks at once: nobody reads. */
+/*
+ * urcu/rculfqueue.h, by one thread, with a call_rcu() that runs its callbacks at once: nobody
+ * reads.
+ */
 #include <string.h>
 #ifdef LEEWARD_IS_PEER
 /* liburcu's header does not say what a struct rcu_head is. */
@@ -34,6 +37,30 @@ static int value(struct cds_lfq_node_rcu *node)
     return caa_container_of(node, struct item, node)->value;
 }
 
+#ifdef LEEWARD
+/*
+ * Enqueuers that were stopped before they moved the tail: no dequeue may leave it at a node that it
+ * takes.
+ */
+static void behind(void)
+{
+    struct cds_lfq_queue_rcu queue;
+
+    cds_lfq_init_rcu(&queue, at_once);
+    queue.tail->next = prepared(0);
+    items[0].node.next = prepared(1);
+    items[1].node.next = prepared(2);
+    CHECK(value(cds_lfq_dequeue_rcu(&queue)) == 0);
+    CHECK(queue.tail == &items[1].node || queue.tail == &items[2].node);
+    cds_lfq_enqueue_rcu(&queue, prepared(3));
+    CHECK(queue.tail == &items[3].node);
+    CHECK(value(cds_lfq_dequeue_rcu(&queue)) == 1);
+    CHECK(value(cds_lfq_dequeue_rcu(&queue)) == 2);
+    CHECK(value(cds_lfq_dequeue_rcu(&queue)) == 3);
+    CHECK(cds_lfq_destroy_rcu(&queue) == 0);
+}
+#endif
+
 int main(void)
 {
     struct cds_lfq_queue_rcu queue;
@@ -60,5 +87,8 @@ int main(void)
     }
     CHECK(freed > 0);
     CHECK(cds_lfq_destroy_rcu(&queue) == 0);
+#ifdef LEEWARD
+    behind();
+#endif
     return done("rculfqueue");
 }

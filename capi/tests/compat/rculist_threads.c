@@ -1,6 +1,7 @@
 /*
- * urcu/rculist.h and urcu/rcuhlist.h: readers beside a writer. Nothing is freed before the end, which
- * stands for grace periods; what is tried is that a reader finds whole elements in an unbroken order.
+ * urcu/rculist.h and urcu/rcuhlist.h: readers beside a writer. Nothing is freed before the end,
+ * which stands for grace periods; what is tried is that a reader finds whole elements in an
+ * unbroken order.
  */
 #include <stdlib.h>
 #include <urcu/rculist.h>

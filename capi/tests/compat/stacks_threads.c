@@ -42,7 +42,7 @@ static void take(struct item *item)
     uatomic_inc(&taken);
 }
 
-/* Whether this round of a consumer pops one, or all. */
+/* Returns true if this round of a consumer pops one element, false if it pops all. */
 static int pops_one(int round)
 {
     return !shared_pops || round % 2;
@@ -87,6 +87,9 @@ static void *wfs_all_body(void *number)
         return wfs_body(number);
     while (uatomic_read(&taken) < PRODUCERS * MANY) {
         all = __cds_wfs_pop_all(&wfs);
+        /* The first body sees its element before it looks for the next. */
+        cds_wfs_for_each_blocking(all, node)
+            CHECK(caa_container_of(node, struct item, wfs)->number < MANY);
         cds_wfs_for_each_blocking_safe(all, node, n)
             take(caa_container_of(node, struct item, wfs));
     }

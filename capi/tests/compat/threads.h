@@ -35,7 +35,9 @@ static inline void together(int count, void *(*body)(void *))
         CHECK(pthread_join(ids[i], NULL) == 0);
 }
 
-/* Which elements came out: each once, and each producer's in its order, as far as a consumer sees. */
+/*
+ * Which elements came out: each once, and each producer's in its order, as far as a consumer sees.
+ */
 static int came_out[PRODUCERS][MANY];
 
 static inline void came_out_reset(void)

@@ -62,7 +62,9 @@ static int counted(int value)
     } while (0)
 
 #ifdef LEEWARD
-/* One type and one order of a read-modify-write; `load` and `store` are orders that those may have. */
+/*
+ * One type and one order of a read-modify-write; `load` and `store` are orders that those may have.
+ */
 #define WITH_ORDER(type, mo, load, store)                                                      \
     do {                                                                                       \
         type x = 5;                                                                            \

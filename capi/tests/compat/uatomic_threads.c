@@ -1,4 +1,6 @@
-/* urcu/uatomic.h and urcu/arch.h by several threads: atomicity, and the fences that are promised. */
+/*
+ * urcu/uatomic.h and urcu/arch.h by several threads: atomicity, and the fences that are promised.
+ */
 #define _GNU_SOURCE 1
 #include <sched.h>
 #include <urcu/uatomic.h>
@@ -58,7 +60,9 @@ static void release(void)
 #endif
 }
 
-/* Plain memory behind a lock made of xchg and cmpxchg: ThreadSanitizer sees whether they order it. */
+/*
+ * Plain memory behind a lock made of xchg and cmpxchg: ThreadSanitizer sees whether they order it.
+ */
 static void *guard(void *number)
 {
     int i;
@@ -120,7 +124,10 @@ static void fence(int *own)
 #define KINDS 9
 #endif
 
-/* Waits until so many have come here, spinning, because who sleeps comes too late. */
+/*
+ * Waits until `count` arrivals were counted. Spins, because a thread that sleeps comes back too
+ * late.
+ */
 static void meet(int count)
 {
     int spins;

@@ -1,6 +1,9 @@
-/* urcu/wfcqueue.h and urcu/wfqueue.h by several threads, each node freed as soon as it is dequeued. */
+/*
+ * urcu/wfcqueue.h and urcu/wfqueue.h by several threads, each node freed as soon as it is dequeued.
+ */
 #define _GNU_SOURCE 1
 #define CDS_WFQ_DEPRECATED
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +46,7 @@ static void take(struct item *item, int *last)
 {
     CHECK(item->number > last[item->producer]);
     last[item->producer] = item->number;
-    came_out[item->producer][item->number]++;
+    uatomic_inc(&came_out[item->producer][item->number]);
     memset(item, 0xff, sizeof(*item));
     free(item);
     uatomic_inc(&taken);
@@ -81,7 +84,7 @@ static void *by_mutex(void *number)
     return NULL;
 }
 
-/* Consumers who race to splice all there is to a queue of their own, and walk through that. */
+/* Consumers that race to splice all there is to a queue of their own, and walk through that. */
 static void *by_splice(void *number)
 {
     struct __cds_wfcq_head own;
@@ -109,7 +112,82 @@ static void *by_splice(void *number)
     return NULL;
 }
 
-/* One consumer who sleeps when the queue is empty; a producer who finds it so wakes it. */
+/* A queue that is empty most of the time: each producer waits until its last element is gone. */
+static void *by_turns(void *number)
+{
+    struct cds_wfcq_node *node;
+    int last[PRODUCERS] = { -1, -1 }, i;
+
+    if ((intptr_t)number < PRODUCERS) {
+        for (i = 0; i < MANY; i++) {
+            (void)cds_wfcq_enqueue(&head, &tail, &new_item((int)(intptr_t)number, i)->node);
+            while (!uatomic_read(&came_out[(intptr_t)number][i]))
+                sched_yield();
+        }
+        return NULL;
+    }
+    while (taken < PRODUCERS * MANY) {
+        struct __cds_wfcq_head own;
+        struct cds_wfcq_tail own_tail;
+
+        __cds_wfcq_init(&own, &own_tail);
+        if (taken % 2) {
+            (void)__cds_wfcq_splice_blocking(&own, &own_tail, &head, &tail);
+            node = __cds_wfcq_dequeue_blocking(&own, &own_tail);
+            if (node && !cds_wfcq_empty(&own, &own_tail))
+                take(caa_container_of(__cds_wfcq_dequeue_blocking(&own, &own_tail), struct item, node), last);
+        } else {
+            node = __cds_wfcq_dequeue_blocking(&head, &tail);
+        }
+        if (node)
+            take(caa_container_of(node, struct item, node), last);
+        else
+            sched_yield();
+    }
+    return NULL;
+}
+
+/* A thread that moves one queue to the end of another, which a producer fills too. */
+static struct cds_wfcq_head between;
+static struct cds_wfcq_tail between_tail;
+
+static void *by_forward(void *number)
+{
+    struct cds_wfcq_node *node;
+    int last[PRODUCERS] = { -1, -1 }, i;
+
+    switch ((intptr_t)number) {
+    case 0:
+        /* Slowly, so that each is enqueued behind what was moved. */
+        for (i = 0; i < MANY; i++) {
+            (void)cds_wfcq_enqueue(&head, &tail, &new_item(0, i)->node);
+            sched_yield();
+        }
+        break;
+    case 1:
+        for (i = 0; i < MANY; i++) {
+            (void)cds_wfcq_enqueue(&between, &between_tail, &new_item(1, i)->node);
+            if (i % 4 == 3)
+                sched_yield();
+        }
+        break;
+    case 2:
+        while (uatomic_read(&taken) < PRODUCERS * MANY) {
+            (void)cds_wfcq_splice_blocking(&head, &tail, &between, &between_tail);
+            sched_yield();
+        }
+        break;
+    default:
+        while (uatomic_read(&taken) < PRODUCERS * MANY) {
+            node = cds_wfcq_dequeue_blocking(&head, &tail);
+            if (node)
+                take(caa_container_of(node, struct item, node), last);
+        }
+    }
+    return NULL;
+}
+
+/* One consumer that sleeps when the queue is empty; a producer that finds it so wakes it. */
 static int32_t asleep;
 
 static void *by_wake(void *number)
@@ -231,6 +309,14 @@ int main(void)
     begin();
     together(PRODUCERS + CONSUMERS, by_splice);
     came_out_all_once();
+    begin();
+    together(PRODUCERS + 1, by_turns);
+    came_out_all_once();
+    begin();
+    cds_wfcq_init(&between, &between_tail);
+    together(4, by_forward);
+    came_out_all_once();
+    cds_wfcq_destroy(&between, &between_tail);
     begin();
     together(PRODUCERS + 1, by_wake);
     came_out_all_once();

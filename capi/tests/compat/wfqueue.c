@@ -46,10 +46,11 @@ int main(void)
         }
         CHECK(cds_wfq_dequeue_blocking(&queue) == NULL);
     }
-    prepared(0);
-    link = __atomic_exchange_n(&queue.tail, &items[0].node.next, __ATOMIC_SEQ_CST);
-    gap_close_later(&gap, link, &items[0].node, 20);
-    CHECK(value(cds_wfq_dequeue_blocking(&queue)) == 0);
+    /* Another node than the one that was first behind the dummy until now. */
+    prepared(1);
+    link = __atomic_exchange_n(&queue.tail, &items[1].node.next, __ATOMIC_SEQ_CST);
+    gap_close_later(&gap, link, &items[1].node, 20);
+    CHECK(value(cds_wfq_dequeue_blocking(&queue)) == 1);
     gap_end(&gap);
     cds_wfq_destroy(&queue);
     return done("wfqueue");

@@ -53,7 +53,10 @@
 #define URCU_ARCH_NIOS2 1
 #endif
 
-/* The distance that keeps two variables from sharing a cache line, or a pair that is fetched at once. */
+/*
+ * The distance that keeps two variables from sharing a cache line, or a pair that is fetched at
+ * once.
+ */
 #if defined(URCU_ARCH_X86) || defined(URCU_ARCH_S390)
 #define CAA_CACHE_LINE_SIZE 128
 #elif defined(URCU_ARCH_PPC) || defined(URCU_ARCH_SPARC64)

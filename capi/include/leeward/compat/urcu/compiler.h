@@ -24,7 +24,10 @@
 #define CAA_COMBINE_TOKENS_(a, b) a##b
 #define CAA_COMBINE_TOKENS(a, b) CAA_COMBINE_TOKENS_(a, b)
 
-/* A union of pointers, as the type of an argument: C callers pass either. C++ has templates instead. */
+/*
+ * A union of pointers, as the type of an argument: C callers pass either. C++ has templates
+ * instead.
+ */
 #ifdef __cplusplus
 #define LEE_1_URCU_EITHER
 #else

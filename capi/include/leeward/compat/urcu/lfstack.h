@@ -4,8 +4,8 @@
  *
  * A pop beside another pop or a pop_all needs one of: both in sections, and a grace period before a
  * popped node is freed or pushed again (what else it holds may be overwritten at once); mutual
- * exclusion, by the stack's mutex or a lock of the program's; or one consumer who does both. Pushes,
- * and pop_alls among each other, need nothing.
+ * exclusion, by the stack's mutex or a lock of the program's; or one consumer that does both.
+ * Pushes, and pop_alls among each other, need nothing.
  *
  * A stack is a struct cds_lfs_stack, with a mutex that the functions without leading underscores
  * take, or a struct __cds_lfs_stack, without one. The functions of type cds_lfs_stack_ptr_t take
@@ -26,8 +26,9 @@
 #include "uatomic.h"
 
 /*
- * ISO C has no transparent unions, and GCC's -Wpedantic says so at every call of a function that has
- * one, unless a system header declares it. The test of these headers' own warnings defines the name.
+ * ISO C has no transparent unions, and GCC's -Wpedantic says so at every call of a function that
+ * has one, unless a system header declares it. The test of these headers' own warnings defines the
+ * name.
  */
 #if defined(__GNUC__) && !defined(__cplusplus) && !defined(LEE_1_URCU_WARN)
 #pragma GCC system_header
@@ -99,15 +100,17 @@ LEE_1_URCU_CDS bool cds_lfs_empty(cds_lfs_stack_const_ptr_t s)
 }
 
 /*
- * Pushes the node. Lock-free, by any thread. Returns false if the stack was empty. What was stored
- * before is seen by who pops the node.
+ * Pushes the node. Lock-free, by any thread. Returns false if the stack was empty. The thread that
+ * pops the node sees what was stored before.
  */
 LEE_1_URCU_CDS bool cds_lfs_push(cds_lfs_stack_ptr_t s, struct cds_lfs_node *node)
 {
     return lee_1_urcu_lfs_push(s._s, node);
 }
 
-/* Pops the top node; returns NULL if the stack is empty. Lock-free. The caller sees to exclusion. */
+/*
+ * Pops the top node; returns NULL if the stack is empty. Lock-free. The caller serialises pops.
+ */
 LEE_1_URCU_CDS struct cds_lfs_node *__cds_lfs_pop(cds_lfs_stack_ptr_t s)
 {
     return lee_1_urcu_lfs_pop(s._s);
@@ -119,7 +122,7 @@ LEE_1_URCU_CDS struct cds_lfs_head *__cds_lfs_pop_all(cds_lfs_stack_ptr_t s)
     return lee_1_urcu_lfs_pop_all(s._s);
 }
 
-/* The same two with the mutex held. */
+/* __cds_lfs_pop() and __cds_lfs_pop_all() with the mutex held. */
 LEE_1_URCU_CDS struct cds_lfs_node *cds_lfs_pop_blocking(struct cds_lfs_stack *s)
 {
     cds_lfs_stack_ptr_t either;
@@ -150,7 +153,9 @@ LEE_1_URCU_CDS struct cds_lfs_head *cds_lfs_pop_all_blocking(struct cds_lfs_stac
 #include "leeward/lfs-templates.h"
 #endif
 
-/* The loops over what was taken; zero rounds for NULL. In the safe one the body may free the node. */
+/*
+ * The loops over what was taken; zero rounds for NULL. In the safe one the body may free the node.
+ */
 #define cds_lfs_for_each(head, node) \
     for ((node) = lee_1_urcu_lfs_node(head); (node) != NULL; (node) = (node)->next)
 #define cds_lfs_for_each_safe(head, node, n) \

@@ -81,7 +81,10 @@ static inline struct rcu_head *lee_1_urcu_lfq_head(struct cds_lfq_node_rcu *dumm
 static inline void lee_1_urcu_lfq_advance_tail(struct cds_lfq_queue_rcu *q, struct cds_lfq_node_rcu *from,
                                                struct cds_lfq_node_rcu *to)
 {
-    /* SeqCst: its release hands on what `to` holds; partner of the acquires of the tail and the head. */
+    /*
+     * SeqCst: its release hands on what `to` holds; partner of the acquires of the tail and the
+     * head.
+     */
     __atomic_compare_exchange_n(&q->tail, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
@@ -92,7 +95,10 @@ LEE_1_URCU_CDS void cds_lfq_node_init_rcu(struct cds_lfq_node_rcu *node)
     node->dummy = 0;
 }
 
-/* Makes an empty queue that frees its dummies by `queue_call_rcu`. Aborts if malloc() has no memory for the first. */
+/*
+ * Makes an empty queue that frees its dummies by `queue_call_rcu`. Aborts if malloc() has no memory
+ * for the first.
+ */
 LEE_1_URCU_CDS void cds_lfq_init_rcu(struct cds_lfq_queue_rcu *q,
                                      void queue_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head)))
 {
@@ -107,7 +113,10 @@ LEE_1_URCU_CDS void cds_lfq_init_rcu(struct cds_lfq_queue_rcu *q,
     q->queue_call_rcu = queue_call_rcu;
 }
 
-/* Ends a queue that nobody uses any more. Returns 0, or -EPERM, and leaves it as it is, if it is not empty. */
+/*
+ * Ends a queue that nobody uses any more. Returns 0, or -EPERM, and leaves it as it is, if it is
+ * not empty.
+ */
 LEE_1_URCU_CDS int cds_lfq_destroy_rcu(struct cds_lfq_queue_rcu *q)
 {
     struct cds_lfq_node_rcu *head = rcu_dereference(q->head);
@@ -118,7 +127,9 @@ LEE_1_URCU_CDS int cds_lfq_destroy_rcu(struct cds_lfq_queue_rcu *q)
     return 0;
 }
 
-/* Enqueues the node. In a section. What was stored before is seen by who dequeues the node. */
+/*
+ * Enqueues the node. In a section. The thread that dequeues the node sees what was stored before.
+ */
 LEE_1_URCU_CDS void cds_lfq_enqueue_rcu(struct cds_lfq_queue_rcu *q, struct cds_lfq_node_rcu *node)
 {
     struct cds_lfq_node_rcu *tail, *next;
@@ -163,9 +174,10 @@ LEE_1_URCU_CDS struct cds_lfq_node_rcu *cds_lfq_dequeue_rcu(struct cds_lfq_queue
             continue;
         }
         /*
-         * The head must not pass the tail: who loads the tail in a section of its own, later than
-         * the grace period of the node we dequeue, must not find that node there. The tail never
-         * goes back, so what is seen here holds when the head is exchanged. Relaxed: only compared.
+         * The head must not pass the tail: a thread that loads the tail in a section of its own,
+         * begun after the grace period of the node we dequeue did, must not find that node there.
+         * The tail never goes back, so what is seen here holds when the head is exchanged. Relaxed:
+         * only compared.
          */
         if (__atomic_load_n(&q->tail, __ATOMIC_RELAXED) == head)
             lee_1_urcu_lfq_advance_tail(q, head, next);

@@ -4,8 +4,8 @@
  * moved. Lock-free; a pop is made in a section, and a popped node is freed or pushed again after a
  * grace period.
  *
- * A program that defines CDS_LFS_RCU_DEPRECATED as nothing is not warned. All of it is inlined, safe
- * in signal handlers, and leaves errno alone.
+ * A program that defines CDS_LFS_RCU_DEPRECATED as nothing is not warned. All of it is inlined,
+ * safe in signal handlers, and leaves errno alone.
  */
 #ifndef LEEWARD_COMPAT_URCU_RCULFSTACK_H
 #define LEEWARD_COMPAT_URCU_RCULFSTACK_H
@@ -50,7 +50,10 @@ CDS_LFS_RCU_DEPRECATED LEE_1_URCU_CDS void cds_lfs_init_rcu(struct cds_lfs_stack
     s->head = NULL;
 }
 
-/* Pushes the node. Returns 0 if the stack was empty, else non-zero. What was stored before is seen by who pops it. */
+/*
+ * Pushes the node. Returns 0 if the stack was empty, else non-zero. The thread that pops it sees
+ * what was stored before.
+ */
 CDS_LFS_RCU_DEPRECATED LEE_1_URCU_CDS int cds_lfs_push_rcu(struct cds_lfs_stack_rcu *s, struct cds_lfs_node_rcu *node)
 {
     /* Relaxed: nothing is read through it. */
@@ -59,7 +62,10 @@ CDS_LFS_RCU_DEPRECATED LEE_1_URCU_CDS int cds_lfs_push_rcu(struct cds_lfs_stack_
     do {
         /* Relaxed: a popper that has the node from before may still read its link. */
         __atomic_store_n(&node->next, top, __ATOMIC_RELAXED);
-        /* SeqCst: its release is the partner of the acquire of who pops; its acquire hands the nodes below on. */
+        /*
+         * SeqCst: its release is the partner of the acquires in cds_lfs_pop_rcu(); its acquire
+         * hands the nodes below on.
+         */
     } while (!__atomic_compare_exchange_n(&s->head, &top, node, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
     return top != NULL;
 }
@@ -75,7 +81,10 @@ CDS_LFS_RCU_DEPRECATED LEE_1_URCU_CDS struct cds_lfs_node_rcu *cds_lfs_pop_rcu(s
             return NULL;
         /* Relaxed: if another popper has the node and overwrote it, the exchange fails. */
         next = __atomic_load_n(&top->next, __ATOMIC_RELAXED);
-        /* SeqCst: liburcu's is a full barrier here. Acquire on failure: the next round reads through it. */
+        /*
+         * SeqCst: liburcu's is a full barrier here. Acquire on failure: the next round reads
+         * through it.
+         */
     } while (!__atomic_compare_exchange_n(&s->head, &top, next, 0, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));
     return top;
 }

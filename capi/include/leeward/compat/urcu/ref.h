@@ -35,7 +35,8 @@ static inline void urcu_ref_init(struct urcu_ref *ref)
 
 /*
  * Adds a reference unless the count is at LONG_MAX, or at `refused`. Returns whether it did.
- * Relaxed: who takes a reference has the object already, or finds it by an order of its own.
+ * Relaxed: a thread that takes a reference has the object already, or finds it by an order of its
+ * own.
  */
 static inline bool lee_1_urcu_ref_get_but(struct urcu_ref *ref, long refused)
 {
@@ -61,13 +62,19 @@ static inline void urcu_ref_get(struct urcu_ref *ref)
         abort();
 }
 
-/* Adds a reference and returns true; at 0, where the object is on its way out, and at LONG_MAX, returns false. */
+/*
+ * Adds a reference and returns true; at 0, where the object is on its way out, and at LONG_MAX,
+ * returns false.
+ */
 static inline __attribute__((__warn_unused_result__)) bool urcu_ref_get_unless_zero(struct urcu_ref *ref)
 {
     return lee_1_urcu_ref_get_but(ref, 0);
 }
 
-/* Takes a reference away; the last one calls release(ref). A full fence: what any holder did is seen by it. */
+/*
+ * Takes a reference away; the last one calls release(ref). A full fence: what any holder did is
+ * seen by it.
+ */
 static inline void urcu_ref_put(struct urcu_ref *ref, void (*release)(struct urcu_ref *))
 {
     long left = uatomic_sub_return(&ref->refcount, 1);

@@ -10,7 +10,10 @@
 #include "arch.h"
 #include "compiler.h"
 
-/* Loads the lvalue x. The form without underscore has its order with devices' caches, of which there are none. */
+/*
+ * Loads the lvalue x. The form without underscore has its order with devices' caches, of which
+ * there are none.
+ */
 #define _CMM_LOAD_SHARED(x) CMM_ACCESS_ONCE(x)
 #define CMM_LOAD_SHARED(x) _CMM_LOAD_SHARED(x)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * urcu/wfcqueue.h, leeward's: a queue of many enqueuers, who are wait-free, and of dequeuers who
- * take turns. It has nothing to do with RCU: a dequeued node may be freed or reused at once.
+ * urcu/wfcqueue.h, leeward's: a queue of many enqueuers, which are wait-free, and of dequeuers that
+ * are serialised. It has nothing to do with RCU: a dequeued node may be freed or reused at once.
  *
  * An enqueuer exchanges the tail for its node, and then links the node behind the one it found.
  * Between the two the queue has a gap, which only its enqueuer can close. The blocking functions
@@ -9,7 +9,7 @@
  * CDS_WFCQ_WAIT_SLEEP(milliseconds) before it includes any header to have its own sleep, of 10 ms,
  * instead of the naps); the nonblocking ones return CDS_WFCQ_WOULDBLOCK and change nothing.
  *
- * Who must take turns, by one consumer, by the head's mutex, or by a lock of the program's:
+ * What must be serialised (x), by one consumer, by the head's mutex, or by a lock of the program's:
  *
  *                            dequeue  splice from  first, next
  *     dequeue                   x          x            x
@@ -37,8 +37,9 @@
 #include "uatomic.h"
 
 /*
- * ISO C has no transparent unions, and GCC's -Wpedantic says so at every call of a function that has
- * one, unless a system header declares it. The test of these headers' own warnings defines the name.
+ * ISO C has no transparent unions, and GCC's -Wpedantic says so at every call of a function that
+ * has one, unless a system header declares it. The test of these headers' own warnings defines the
+ * name.
  */
 #if defined(__GNUC__) && !defined(__cplusplus) && !defined(LEE_1_URCU_WARN)
 #pragma GCC system_header
@@ -87,7 +88,7 @@ LEE_1_URCU_COMMON void cds_wfcq_destroy(struct cds_wfcq_head *head, struct cds_w
     (void)tail;
 }
 
-/* Locks the mutex, for a row of the functions that must take turns. */
+/* Locks the mutex, for a row of the functions that must be serialised. */
 LEE_1_URCU_COMMON void cds_wfcq_dequeue_lock(struct cds_wfcq_head *head, struct cds_wfcq_tail *tail)
 {
     int error = pthread_mutex_lock(&head->lock);
@@ -118,7 +119,7 @@ LEE_1_URCU_COMMON bool cds_wfcq_empty(cds_wfcq_head_const_ptr_t u_head, const st
 
 /*
  * Enqueues the node. Wait-free, by any thread. Returns false if the queue was empty: the consumer
- * may sleep. What was stored before is seen by who dequeues the node.
+ * may sleep. The thread that dequeues the node sees what was stored before.
  */
 LEE_1_URCU_COMMON bool cds_wfcq_enqueue(cds_wfcq_head_ptr_t u_head, struct cds_wfcq_tail *tail,
                                         struct cds_wfcq_node *node)
@@ -127,8 +128,8 @@ LEE_1_URCU_COMMON bool cds_wfcq_enqueue(cds_wfcq_head_ptr_t u_head, struct cds_w
 }
 
 /*
- * Dequeues the first node; returns NULL if the queue is empty. The caller sees to turns. `state` is
- * set to CDS_WFCQ_STATE_LAST if the queue is empty now, else to 0.
+ * Dequeues the first node; returns NULL if the queue is empty. The caller serialises (see the table
+ * above). `state` is set to CDS_WFCQ_STATE_LAST if the queue is empty now, else to 0.
  */
 LEE_1_URCU_COMMON struct cds_wfcq_node *__cds_wfcq_dequeue_with_state_blocking(cds_wfcq_head_ptr_t u_head,
                                                                                struct cds_wfcq_tail *tail, int *state)
@@ -155,7 +156,9 @@ LEE_1_URCU_COMMON struct cds_wfcq_node *__cds_wfcq_dequeue_nonblocking(cds_wfcq_
     return lee_1_urcu_wfcq_dequeue(u_head._h, tail, NULL, 0);
 }
 
-/* The same with the mutex held. */
+/*
+ * __cds_wfcq_dequeue_with_state_blocking() and __cds_wfcq_dequeue_blocking() with the mutex held.
+ */
 LEE_1_URCU_COMMON struct cds_wfcq_node *cds_wfcq_dequeue_with_state_blocking(struct cds_wfcq_head *head,
                                                                              struct cds_wfcq_tail *tail, int *state)
 {
@@ -176,8 +179,9 @@ LEE_1_URCU_COMMON struct cds_wfcq_node *cds_wfcq_dequeue_blocking(struct cds_wfc
 }
 
 /*
- * Moves all nodes of src to the end of dest, in their order. Returns CDS_WFCQ_RET_SRC_EMPTY if there
- * were none, else whether dest was empty before. The caller sees to turns at src; dest needs none.
+ * Moves all nodes of src to the end of dest, in their order. Returns CDS_WFCQ_RET_SRC_EMPTY if
+ * there were none, else whether dest was empty before. The caller serialises src; dest needs
+ * nothing.
  */
 LEE_1_URCU_COMMON enum cds_wfcq_ret __cds_wfcq_splice_blocking(cds_wfcq_head_ptr_t u_dest_head,
                                                                struct cds_wfcq_tail *dest_tail,
@@ -195,7 +199,7 @@ LEE_1_URCU_COMMON enum cds_wfcq_ret __cds_wfcq_splice_nonblocking(cds_wfcq_head_
     return lee_1_urcu_wfcq_splice(u_dest_head._h, dest_tail, u_src_head._h, src_tail, 0);
 }
 
-/* The same with src's mutex held; dest's is not taken. */
+/* __cds_wfcq_splice_blocking() with the mutex of src held; that of dest is not taken. */
 LEE_1_URCU_COMMON enum cds_wfcq_ret cds_wfcq_splice_blocking(struct cds_wfcq_head *dest_head,
                                                              struct cds_wfcq_tail *dest_tail,
                                                              struct cds_wfcq_head *src_head,
@@ -212,7 +216,10 @@ LEE_1_URCU_COMMON enum cds_wfcq_ret cds_wfcq_splice_blocking(struct cds_wfcq_hea
     return found;
 }
 
-/* Returns the first node without dequeueing it; NULL if the queue is empty. The caller sees to turns. */
+/*
+ * Returns the first node without dequeueing it; NULL if the queue is empty. The caller serialises
+ * (see the table above).
+ */
 LEE_1_URCU_COMMON struct cds_wfcq_node *__cds_wfcq_first_blocking(cds_wfcq_head_ptr_t u_head,
                                                                   struct cds_wfcq_tail *tail)
 {
@@ -225,7 +232,10 @@ LEE_1_URCU_COMMON struct cds_wfcq_node *__cds_wfcq_first_nonblocking(cds_wfcq_he
     return lee_1_urcu_wfcq_first(u_head._h, tail, 0);
 }
 
-/* Returns the node after this one; NULL if this is the last. The caller sees to turns. */
+/*
+ * Returns the node after this one; NULL if this is the last. The caller serialises (see the table
+ * above).
+ */
 LEE_1_URCU_COMMON struct cds_wfcq_node *__cds_wfcq_next_blocking(cds_wfcq_head_ptr_t u_head,
                                                                  struct cds_wfcq_tail *tail,
                                                                  struct cds_wfcq_node *node)
@@ -250,7 +260,8 @@ LEE_1_URCU_COMMON struct cds_wfcq_node *__cds_wfcq_next_nonblocking(cds_wfcq_hea
 
 /*
  * The loops over a queue's nodes, which stay in it. In the safe one the body may free the node, as
- * one does with a queue that was spliced and is not used again. The caller sees to turns.
+ * one does with a queue that was spliced and is not used again. The caller serialises (see the
+ * table above).
  */
 #define __cds_wfcq_for_each_blocking(head, tail, node)                         \
     for ((node) = __cds_wfcq_first_blocking(head, tail); (node) != NULL; \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * urcu/wfqueue.h, leeward's: the queue that urcu/wfcqueue.h replaced, for programs that have not
- * moved. Enqueueing is wait-free; dequeuers take turns, by the queue's mutex or as the program
- * likes. A dequeued node may be freed or reused at once.
+ * moved. Enqueueing is wait-free; dequeuers are serialised, by the queue's mutex or by the program.
+ * A dequeued node may be freed or reused at once.
  *
  * The queue holds a dummy of its own, which is put at the end whenever it reaches the front. A
  * program that defines CDS_WFQ_DEPRECATED as nothing is not warned. All of it is inlined, leaves
@@ -112,19 +112,25 @@ CDS_WFQ_DEPRECATED LEE_1_URCU_COMMON void cds_wfq_destroy(struct cds_wfq_queue *
     (void)error;
 }
 
-/* Enqueues the node. Wait-free, by any thread. What was stored before is seen by who dequeues it. */
+/*
+ * Enqueues the node. Wait-free, by any thread. The thread that dequeues it sees what was stored
+ * before.
+ */
 CDS_WFQ_DEPRECATED LEE_1_URCU_COMMON void cds_wfq_enqueue(struct cds_wfq_queue *q, struct cds_wfq_node *node)
 {
     lee_1_urcu_wfq_append(q, node);
 }
 
-/* Dequeues the first node; returns NULL if the queue is empty. The caller sees to turns. */
+/*
+ * Dequeues the first node; returns NULL if the queue is empty. The caller serialises (see the table
+ * above).
+ */
 CDS_WFQ_DEPRECATED LEE_1_URCU_COMMON struct cds_wfq_node *__cds_wfq_dequeue_blocking(struct cds_wfq_queue *q)
 {
     return lee_1_urcu_wfq_dequeue(q);
 }
 
-/* The same with the mutex held. */
+/* __cds_wfq_dequeue_blocking() with the mutex held. */
 CDS_WFQ_DEPRECATED LEE_1_URCU_COMMON struct cds_wfq_node *cds_wfq_dequeue_blocking(struct cds_wfq_queue *q)
 {
     struct cds_wfq_node *node;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * urcu/wfstack.h, leeward's: a stack with wait-free push and pop_all, and a pop that waits for a
- * pusher who was interrupted between its two stores (urcu/leeward/wait.h: a spin, then short naps).
+ * pusher that was interrupted between its two stores (urcu/leeward/wait.h: a spin, then short
+ * naps).
  *
  * A pop beside another pop or a pop_all needs one of: both in sections, and a grace period before a
  * popped node is freed or pushed again; mutual exclusion, by the stack's mutex or a lock of the
- * program's; or one consumer who does both. Pushes, and pop_alls among each other, need nothing.
+ * program's; or one consumer that does both. Pushes, and pop_alls among each other, need nothing.
  *
  * A stack is a struct cds_wfs_stack, with a mutex that the functions without leading underscores
  * take, or a struct __cds_wfs_stack, without one. The functions of type cds_wfs_stack_ptr_t take
@@ -26,8 +27,9 @@
 #include "uatomic.h"
 
 /*
- * ISO C has no transparent unions, and GCC's -Wpedantic says so at every call of a function that has
- * one, unless a system header declares it. The test of these headers' own warnings defines the name.
+ * ISO C has no transparent unions, and GCC's -Wpedantic says so at every call of a function that
+ * has one, unless a system header declares it. The test of these headers' own warnings defines the
+ * name.
  */
 #if defined(__GNUC__) && !defined(__cplusplus) && !defined(LEE_1_URCU_WARN)
 #pragma GCC system_header
@@ -99,8 +101,8 @@ LEE_1_URCU_COMMON bool cds_wfs_empty(cds_wfs_stack_const_ptr_t u_stack)
 }
 
 /*
- * Pushes the node. Wait-free, by any thread. Returns 0 if the stack was empty, else non-zero. What
- * was stored before is seen by who pops the node.
+ * Pushes the node. Wait-free, by any thread. Returns 0 if the stack was empty, else non-zero. The
+ * thread that pops the node sees what was stored before.
  */
 LEE_1_URCU_COMMON int cds_wfs_push(cds_wfs_stack_ptr_t u_stack, struct cds_wfs_node *node)
 {
@@ -108,7 +110,7 @@ LEE_1_URCU_COMMON int cds_wfs_push(cds_wfs_stack_ptr_t u_stack, struct cds_wfs_n
 }
 
 /*
- * Pops the top node; returns NULL if the stack is empty. The caller sees to exclusion. `state` is
+ * Pops the top node; returns NULL if the stack is empty. The caller serialises pops. `state` is
  * set to CDS_WFS_STATE_LAST if the stack is empty now, else to 0. The nonblocking forms return
  * CDS_WFS_WOULDBLOCK where the others wait, and where a push came between.
  */
@@ -132,7 +134,7 @@ LEE_1_URCU_COMMON struct cds_wfs_node *__cds_wfs_pop_nonblocking(cds_wfs_stack_p
     return lee_1_urcu_wfs_pop(u_stack._s, NULL, 0);
 }
 
-/* The same with the mutex held. */
+/* __cds_wfs_pop_with_state_blocking() and __cds_wfs_pop_blocking() with the mutex held. */
 LEE_1_URCU_COMMON struct cds_wfs_node *cds_wfs_pop_with_state_blocking(struct cds_wfs_stack *s, int *state)
 {
     cds_wfs_stack_ptr_t either;
@@ -156,7 +158,7 @@ LEE_1_URCU_COMMON struct cds_wfs_head *__cds_wfs_pop_all(cds_wfs_stack_ptr_t u_s
     return lee_1_urcu_wfs_pop_all(u_stack._s);
 }
 
-/* The same with the mutex held, and so beside pops. */
+/* __cds_wfs_pop_all() with the mutex held, which lets it run beside the pops that take it. */
 LEE_1_URCU_COMMON struct cds_wfs_head *cds_wfs_pop_all_blocking(struct cds_wfs_stack *s)
 {
     cds_wfs_stack_ptr_t either;
@@ -192,7 +194,9 @@ LEE_1_URCU_COMMON struct cds_wfs_node *cds_wfs_next_nonblocking(struct cds_wfs_n
 #include "leeward/wfs-templates.h"
 #endif
 
-/* The loops over what was taken; zero rounds for NULL. In the safe one the body may free the node. */
+/*
+ * The loops over what was taken; zero rounds for NULL. In the safe one the body may free the node.
+ */
 #define cds_wfs_for_each_blocking(head, node) \
     for ((node) = cds_wfs_first(head); (node) != NULL; (node) = cds_wfs_next_blocking(node))
 #define cds_wfs_for_each_blocking_safe(head, node, n)                                                       \

@@ -49,7 +49,10 @@ static inline __attribute__((__always_inline__)) void lee_1_urcu_fence_if(int ne
 #define LEE_1_URCU_FENCE_LOAD(mo) ((int)(mo) == (int)CMM_SEQ_CST_FENCE)
 #define LEE_1_URCU_FENCE_RMW(mo) ((int)(mo) == (int)CMM_SEQ_CST_FENCE && !LEE_1_URCU_RMW_IS_FENCE)
 
-/* The type `addr` points to, without qualifiers: the type of what a load returns. Nothing is evaluated. */
+/*
+ * The type `addr` points to, without qualifiers: the type of what a load returns. Nothing is
+ * evaluated.
+ */
 #define LEE_1_URCU_TYPE(addr) __typeof__(__atomic_load_n((addr), __ATOMIC_RELAXED))
 
 /* The sizes that have atomic operations, beside int's. Bytes and shorts need an instruction. */
@@ -104,8 +107,8 @@ static inline __attribute__((__always_inline__)) void *lee_1_urcu_then(void *val
 #endif
 
 /*
- * The order of a compare and exchange that succeeds. A compiler wants it to be no weaker than that of
- * a failure, which programs may ask for: then both are sequentially consistent.
+ * The order of a compare and exchange that succeeds. A compiler wants it to be no weaker than that
+ * of a failure, which programs may ask for: then both are sequentially consistent.
  */
 #define LEE_1_URCU_SUCCESS(success, failure) \
     (LEE_1_URCU_ORDER(success) < LEE_1_URCU_ORDER(failure) ? __ATOMIC_SEQ_CST : LEE_1_URCU_ORDER(success))

@@ -12,7 +12,10 @@
 extern "C" {
 #endif
 
-/* A callback that waits for its grace period. Needs no initialisation; its fields are the library's. */
+/*
+ * A callback that waits for its grace period. Needs no initialisation; its fields are the
+ * library's.
+ */
 struct rcu_head {
     struct cds_wfcq_node next;
     void (*func)(struct rcu_head *head);

@@ -124,8 +124,9 @@ static inline bool lee_1_urcu_lfs_push(struct __cds_lfs_stack *s, struct cds_lfs
         /* Relaxed: a popper that has the node from before may still read its link. */
         __atomic_store_n(&node->next, lee_1_urcu_lfs_node(top), __ATOMIC_RELAXED);
         /*
-         * SeqCst: the promised barrier. Its release is the partner of the acquire of who takes the
-         * node; its acquire hands the nodes below on to them.
+         * SeqCst: the promised barrier. Its release is the partner of the acquires in
+         * lee_1_urcu_lfs_pop() and lee_1_urcu_lfs_pop_all(); its acquire hands the nodes below on
+         * to them.
          */
     } while (!__atomic_compare_exchange_n(&s->head, &top, lee_1_urcu_lfs_head(node), 0, __ATOMIC_SEQ_CST,
                                           __ATOMIC_RELAXED));
@@ -144,7 +145,10 @@ static inline struct cds_lfs_node *lee_1_urcu_lfs_pop(struct __cds_lfs_stack *s)
             return NULL;
         /* Relaxed: if another popper has the node and overwrote it, the exchange fails. */
         next = __atomic_load_n(&top->node.next, __ATOMIC_RELAXED);
-        /* SeqCst: liburcu's is a full barrier here. Acquire on failure: the next round reads through it. */
+        /*
+         * SeqCst: liburcu's is a full barrier here. Acquire on failure: the next round reads
+         * through it.
+         */
     } while (!__atomic_compare_exchange_n(&s->head, &top, lee_1_urcu_lfs_head(next), 0, __ATOMIC_SEQ_CST,
                                           __ATOMIC_ACQUIRE));
     return lee_1_urcu_lfs_node(top);
@@ -153,7 +157,9 @@ static inline struct cds_lfs_node *lee_1_urcu_lfs_pop(struct __cds_lfs_stack *s)
 /* Takes all nodes; NULL if there are none. */
 static inline struct cds_lfs_head *lee_1_urcu_lfs_pop_all(struct __cds_lfs_stack *s)
 {
-    /* SeqCst: liburcu's is a full barrier here. Its acquire is the partner of the exchange in push. */
+    /*
+     * SeqCst: liburcu's is a full barrier here. Its acquire is the partner of the exchange in push.
+     */
     return __atomic_exchange_n(&s->head, (struct cds_lfs_head *)NULL, __ATOMIC_SEQ_CST);
 }
 

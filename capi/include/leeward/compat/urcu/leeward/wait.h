@@ -5,8 +5,8 @@
  * include this.
  *
  * The wait is a short spin, then some yields, then naps from 50 microseconds up to a millisecond:
- * the naps are what lets an enqueuer of lower priority run. A wait is no cancellation point, because
- * it may hold the queue's mutex, and leaves errno alone.
+ * the naps are what lets an enqueuer of lower priority run. A wait is no cancellation point,
+ * because it may hold the queue's mutex, and leaves errno alone.
  */
 #ifndef LEEWARD_COMPAT_URCU_LEEWARD_WAIT_H
 #define LEEWARD_COMPAT_URCU_LEEWARD_WAIT_H

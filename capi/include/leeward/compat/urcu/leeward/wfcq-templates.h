@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * urcu/leeward/wfcq-templates.h: what a transparent union does in C, for urcu/wfcqueue.h in C++: its
- * functions for both heads take a pointer to either. Programs do not include this.
+ * urcu/leeward/wfcq-templates.h: what a transparent union does in C, for urcu/wfcqueue.h in C++:
+ * its functions for both heads take a pointer to either. Programs do not include this.
  */
 #ifndef LEEWARD_COMPAT_URCU_LEEWARD_WFCQ_TEMPLATES_H
 #define LEEWARD_COMPAT_URCU_LEEWARD_WFCQ_TEMPLATES_H

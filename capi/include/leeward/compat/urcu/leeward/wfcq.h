@@ -3,9 +3,9 @@
  * urcu/leeward/wfcq.h: the types of urcu/wfcqueue.h, and its algorithm on heads without a mutex.
  * Programs do not include this.
  *
- * The algorithm is that of Desnoyers and Lai: an exchange of the tail, and a dummy node in the head.
- * The tail is the last node, or the head's where there is none. Only the link of the node that was
- * the tail before may be missing, until its enqueuer has stored it.
+ * The algorithm is that of Desnoyers and Lai: an exchange of the tail, and a dummy node in the
+ * head. The tail is the last node, or the head's where there is none. Only the link of the node
+ * that was the tail before may be missing, until its enqueuer has stored it.
  */
 #ifndef LEEWARD_COMPAT_URCU_LEEWARD_WFCQ_H
 #define LEEWARD_COMPAT_URCU_LEEWARD_WFCQ_H
@@ -195,13 +195,19 @@ static inline struct cds_wfcq_node *lee_1_urcu_wfcq_next(struct cds_wfcq_tail *t
 
     if (next)
         return next;
-    /* Relaxed: the tail is this node, or a later one: we came here by a link stored after the exchange. */
+    /*
+     * Relaxed: the tail is this node, or a later one: we came here by a link stored after the
+     * exchange.
+     */
     if (__atomic_load_n(&tail->p, __ATOMIC_RELAXED) == node)
         return NULL;
     return lee_1_urcu_wfcq_link(node, blocking);
 }
 
-/* Dequeues the first node. `state`, unless NULL, is set to CDS_WFCQ_STATE_LAST if it was the last, else to 0. */
+/*
+ * Dequeues the first node. `state`, unless NULL, is set to CDS_WFCQ_STATE_LAST if it was the last,
+ * else to 0.
+ */
 static inline struct cds_wfcq_node *lee_1_urcu_wfcq_dequeue(struct __cds_wfcq_head *head, struct cds_wfcq_tail *tail,
                                                             int *state, int blocking)
 {
@@ -212,7 +218,10 @@ static inline struct cds_wfcq_node *lee_1_urcu_wfcq_dequeue(struct __cds_wfcq_he
     node = lee_1_urcu_wfcq_first(head, tail, blocking);
     if (node == NULL || node == CDS_WFCQ_WOULDBLOCK)
         return node;
-    /* Acquire: partner of the release in lee_1_urcu_wfcq_append(): the next dequeue sees that element. */
+    /*
+     * Acquire: partner of the release in lee_1_urcu_wfcq_append(): the next dequeue sees that
+     * element.
+     */
     next = __atomic_load_n(&node->next, __ATOMIC_ACQUIRE);
     if (next == NULL) {
         /* Relaxed: ordered by the exchange below before an enqueuer can store to it. */
@@ -230,7 +239,10 @@ static inline struct cds_wfcq_node *lee_1_urcu_wfcq_dequeue(struct __cds_wfcq_he
         }
         next = lee_1_urcu_wfcq_link(node, blocking);
         if (next == CDS_WFCQ_WOULDBLOCK) {
-            /* Relaxed: only dequeuers read it while the queue is not empty, and they take turns. */
+            /*
+             * Relaxed: only dequeuers read it while the queue is not empty, and they are
+             * serialised.
+             */
             __atomic_store_n(&head->node.next, node, __ATOMIC_RELAXED);
             return CDS_WFCQ_WOULDBLOCK;
         }
@@ -246,16 +258,16 @@ static inline enum cds_wfcq_ret lee_1_urcu_wfcq_splice(struct __cds_wfcq_head *d
                                                        struct __cds_wfcq_head *src_head,
                                                        struct cds_wfcq_tail *src_tail, int blocking)
 {
-    struct cds_wfcq_node *first, *last;
+    struct cds_wfcq_node *const none = NULL, *first, *last;
     unsigned int round = 0;
 
     if (lee_1_urcu_wfcq_empty(src_head, src_tail))
         return CDS_WFCQ_RET_SRC_EMPTY;
     /*
-     * Two splices of one queue may race: one takes the first node, the other waits until the tail is
-     * the head's node again. Acquire: partner of the release in lee_1_urcu_wfcq_append().
+     * Two splices of one queue may race: one takes the first node, the other waits until the tail
+     * is the head's node again. Acquire: partner of the release in lee_1_urcu_wfcq_append().
      */
-    while ((first = __atomic_exchange_n(&src_head->node.next, (struct cds_wfcq_node *)NULL, __ATOMIC_ACQUIRE)) == NULL) {
+    while ((first = __atomic_exchange_n(&src_head->node.next, none, __ATOMIC_ACQUIRE)) == NULL) {
         /* Relaxed: nothing is read through the tail. */
         if (__atomic_load_n(&src_tail->p, __ATOMIC_RELAXED) == &src_head->node)
             return CDS_WFCQ_RET_SRC_EMPTY;
@@ -264,9 +276,9 @@ static inline enum cds_wfcq_ret lee_1_urcu_wfcq_splice(struct __cds_wfcq_head *d
         lee_1_urcu_wfcq_wait(round++);
     }
     /*
-     * Release: partner of the acquire of the exchange in lee_1_urcu_wfcq_append(), whose link to the
-     * head's node comes after our NULL. Acquire: partner of that exchange's release, handed on to the
-     * next enqueuer of the destination, who stores to the last node.
+     * Release: partner of the acquire of the exchange in lee_1_urcu_wfcq_append(), whose link to
+     * the head's node comes after our NULL. Acquire: partner of that exchange's release, handed on
+     * to the next enqueuer of the destination, which stores to the last node.
      */
     last = __atomic_exchange_n(&src_tail->p, &src_head->node, __ATOMIC_SEQ_CST);
     return lee_1_urcu_wfcq_append(dest_head, dest_tail, first, last) ? CDS_WFCQ_RET_DEST_NON_EMPTY

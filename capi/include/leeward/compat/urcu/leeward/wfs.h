@@ -116,7 +116,9 @@ static inline const struct cds_wfs_stack *cds_wfs_stack_const_cast(const struct 
 }
 #endif
 
-/* The end of every stack: no node's address, and not NULL, which is a link that is still missing. */
+/*
+ * The end of every stack: no node's address, and not NULL, which is a link that is still missing.
+ */
 #define LEE_1_URCU_WFS_END ((struct cds_wfs_node *)1)
 #define LEE_1_URCU_WFS_EMPTY ((struct cds_wfs_head *)1)
 
@@ -139,8 +141,8 @@ static inline bool lee_1_urcu_wfs_push(struct __cds_wfs_stack *s, struct cds_wfs
     urcu_posix_assert(node->next == NULL);
     /*
      * SeqCst: the promised barrier between what the pusher stored and the push, and what it asks
-     * afterwards (does the consumer sleep?). Its release is the partner of the acquire of who takes
-     * the node from the word.
+     * afterwards (does the consumer sleep?). Its release is the partner of the acquires in
+     * lee_1_urcu_wfs_pop() and lee_1_urcu_wfs_pop_all().
      */
     below = __atomic_exchange_n(&s->head, lee_1_urcu_wfs_head(node), __ATOMIC_SEQ_CST);
     /* Release: partner of the acquire in lee_1_urcu_wfs_link(), which leads to the node below. */
@@ -148,7 +150,9 @@ static inline bool lee_1_urcu_wfs_push(struct __cds_wfs_stack *s, struct cds_wfs
     return below != LEE_1_URCU_WFS_EMPTY;
 }
 
-/* The link of a node: waits until its pusher has stored it, or WOULDBLOCK. The end mark at the end. */
+/*
+ * The link of a node: waits until its pusher has stored it, or WOULDBLOCK. The end mark at the end.
+ */
 static inline struct cds_wfs_node *lee_1_urcu_wfs_link(struct cds_wfs_node *node, int blocking)
 {
     struct cds_wfs_node *next;
@@ -163,7 +167,10 @@ static inline struct cds_wfs_node *lee_1_urcu_wfs_link(struct cds_wfs_node *node
     return next;
 }
 
-/* Pops the top node. `state`, unless NULL, is set to CDS_WFS_STATE_LAST if it was the last, else to 0. */
+/*
+ * Pops the top node. `state`, unless NULL, is set to CDS_WFS_STATE_LAST if it was the last, else to
+ * 0.
+ */
 static inline struct cds_wfs_node *lee_1_urcu_wfs_pop(struct __cds_wfs_stack *s, int *state, int blocking)
 {
     struct cds_wfs_head *top;
@@ -194,7 +201,9 @@ static inline struct cds_wfs_node *lee_1_urcu_wfs_pop(struct __cds_wfs_stack *s,
 /* Takes all nodes; NULL if there are none. */
 static inline struct cds_wfs_head *lee_1_urcu_wfs_pop_all(struct __cds_wfs_stack *s)
 {
-    /* SeqCst: liburcu's is a full barrier here. Its acquire is the partner of the exchange in push. */
+    /*
+     * SeqCst: liburcu's is a full barrier here. Its acquire is the partner of the exchange in push.
+     */
     struct cds_wfs_head *top = __atomic_exchange_n(&s->head, LEE_1_URCU_WFS_EMPTY, __ATOMIC_SEQ_CST);
 
     return top == LEE_1_URCU_WFS_EMPTY ? NULL : top;
