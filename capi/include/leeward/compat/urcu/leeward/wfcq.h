@@ -176,7 +176,6 @@ static inline struct cds_wfcq_node *lee_1_urcu_wfcq_link(struct cds_wfcq_node *n
     return next;
 }
 
-
 /* The first node, which stays in the queue. */
 static inline struct cds_wfcq_node *lee_1_urcu_wfcq_first(struct __cds_wfcq_head *head, struct cds_wfcq_tail *tail,
                                                           int blocking)
