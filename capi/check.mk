@@ -36,7 +36,7 @@ HEADERS := $(wildcard include/leeward/*.h include/leeward/*.hpp tests/*.h)
 define objects
 $(CHECKS)/$(1)-$(2)/%.o: tests/%.$(3) $(HEADERS)
 	@mkdir -p $$(dir $$@)
-	$(call driver,$(1),$(2)) -x $(if $(filter c++%,$(2)),c++,c) -std=$(2) $$(check_flags) -c -o $$@ $$<
+	@$(call driver,$(1),$(2)) -x $(if $(filter c++%,$(2)),c++,c) -std=$(2) $$(check_flags) -c -o $$@ $$<
 endef
 # $(1): compiler; $(2): language; $(3): how it is linked; $(4): the tests.
 define programs
