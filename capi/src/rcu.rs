@@ -74,19 +74,19 @@ fn refused(what: &str, why: Refused) -> c_int {
     }
 }
 
-/// See `<leeward/rcu.h>`.
+/// Registers the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_register(domain: &'static RawDomain) -> c_int {
     domain.register().map_or(libc::ENOMEM, |()| 0)
 }
 
-/// See `<leeward/rcu.h>`.
+/// Unregisters the calling thread, and ends its sections.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_unregister(domain: &'static RawDomain) {
     domain.unregister();
 }
 
-/// See `<leeward/rcu.h>`.
+/// Opens a section; does nothing in a domain of QSBR.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_read_lock(domain: &'static RawDomain) {
     if !domain.is_qsbr() {
@@ -94,7 +94,7 @@ pub extern "C" fn lee_domain_read_lock(domain: &'static RawDomain) {
     }
 }
 
-/// See `<leeward/rcu.h>`.
+/// Closes a section; does nothing in a domain of QSBR.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_read_unlock(domain: &'static RawDomain) {
     if !domain.is_qsbr() {
@@ -102,25 +102,25 @@ pub extern "C" fn lee_domain_read_unlock(domain: &'static RawDomain) {
     }
 }
 
-/// See `<leeward/rcu.h>`.
+/// Returns true inside a section, or while the thread is online.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_is_inside(domain: &'static RawDomain) -> bool {
     domain.is_inside()
 }
 
-/// See `<leeward/rcu.h>`.
+/// Announces a quiescent state of an online thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_quiescent(domain: &'static RawDomain) {
     domain.quiesce();
 }
 
-/// See `<leeward/rcu.h>`.
+/// Takes an online thread out of what grace periods wait for.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_offline(domain: &'static RawDomain) {
     domain.go_offline();
 }
 
-/// See `<leeward/rcu.h>`.
+/// Makes the calling thread an online reader of a domain of QSBR.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_online(domain: &'static RawDomain) {
     if domain.is_qsbr() {
@@ -128,25 +128,25 @@ pub extern "C" fn lee_domain_online(domain: &'static RawDomain) {
     }
 }
 
-/// See `<leeward/rcu.h>`.
+/// Waits for a grace period.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_synchronize(domain: &'static RawDomain) -> c_int {
     domain.synchronize().map_or_else(|why| refused("synchronize", why), |()| 0)
 }
 
-/// See `<leeward/rcu.h>`.
+/// Asks for a grace period without waiting for it.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_start_poll(domain: &'static RawDomain) -> Cookie {
     Cookie { ticket: domain.start_poll() }
 }
 
-/// See `<leeward/rcu.h>`.
+/// Returns true if the grace period that a cookie stands for is over.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_poll(domain: &'static RawDomain, cookie: Cookie) -> bool {
     domain.poll(cookie.ticket)
 }
 
-/// See `<leeward/rcu.h>`.
+/// Queues a callback, which runs after a grace period.
 ///
 /// # Safety
 /// The head is the caller's, and not queued.
@@ -156,13 +156,13 @@ pub unsafe extern "C" fn lee_domain_defer(domain: &'static RawDomain, head: NonN
     unsafe { domain.defer(head, call) };
 }
 
-/// See `<leeward/rcu.h>`.
+/// Waits until what was deferred before has run.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_barrier(domain: &'static RawDomain) -> c_int {
     domain.barrier().map_or_else(|why| refused("barrier", why), |()| 0)
 }
 
-/// See `<leeward/rcu.h>`.
+/// Stores what the domain has done so far, and what it holds.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_stats(domain: &'static RawDomain, stats: &mut Stats) {
     let now = domain.stats();
@@ -180,7 +180,7 @@ pub extern "C" fn lee_domain_stats(domain: &'static RawDomain, stats: &mut Stats
     };
 }
 
-/// See `<leeward/rcu.h>`.
+/// Sets when a reader in the way is reported, and to which function.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_set_stall_limit(
     domain: &'static RawDomain,
@@ -190,7 +190,7 @@ pub extern "C" fn lee_domain_set_stall_limit(
     domain.set_stall_limit((after != 0).then(|| Duration::from_nanos(after)), tell);
 }
 
-/// See `<leeward/rcu.h>`.
+/// Bounds what is deferred and has not run.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_set_limit(domain: &'static RawDomain, limit: Option<&CLimit>) -> c_int {
     const NONE: CLimit = CLimit { callbacks: u64::MAX, time: 0, policy: 0, reserved: 0 };
@@ -207,7 +207,7 @@ pub extern "C" fn lee_domain_set_limit(domain: &'static RawDomain, limit: Option
     0
 }
 
-/// See `<leeward/rcu.h>`.
+/// Sets whether children of forks run the callbacks that they inherit.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_set_child_adopts(domain: &'static RawDomain, adopts: bool) {
     domain.set_child_adopts(adopts);

@@ -433,9 +433,12 @@ LEE_1_INLINE void lee_1_quiesce(struct lee_domain *domain, struct lee_1_slot *sl
 	static struct lee_1_slot **name##_1_place(void) { return &name##_1_slot; } \
 	struct lee_domain name = {1, {0}, name##_1_place, readers, 1, {0}}
 
-#define LEE_DECLARE_DOMAIN(name) LEE_1_DECLARE(name); LEE_1_SECTIONS(name, name##_1_slot, LEE_1_ASYMMETRIC) LEE_1_SEMICOLON
-#define LEE_DECLARE_DOMAIN_FULL(name) LEE_1_DECLARE(name); LEE_1_SECTIONS(name, name##_1_slot, LEE_1_FULL) LEE_1_SEMICOLON
-#define LEE_DECLARE_DOMAIN_QSBR(name) LEE_1_DECLARE(name); LEE_1_QUIESCENT_STATES(name, name##_1_slot) LEE_1_SEMICOLON
+#define LEE_DECLARE_DOMAIN(name) \
+	LEE_1_DECLARE(name); LEE_1_SECTIONS(name, name##_1_slot, LEE_1_ASYMMETRIC) LEE_1_SEMICOLON
+#define LEE_DECLARE_DOMAIN_FULL(name) \
+	LEE_1_DECLARE(name); LEE_1_SECTIONS(name, name##_1_slot, LEE_1_FULL) LEE_1_SEMICOLON
+#define LEE_DECLARE_DOMAIN_QSBR(name) \
+	LEE_1_DECLARE(name); LEE_1_QUIESCENT_STATES(name, name##_1_slot) LEE_1_SEMICOLON
 /* Defines a domain; in one source. LEE_DECLARE_DOMAIN may stand before it. */
 #define LEE_DEFINE_DOMAIN(name) LEE_1_DEFINE(name, LEE_1_ASYMMETRIC)
 #define LEE_DEFINE_DOMAIN_FULL(name) LEE_1_DEFINE(name, LEE_1_FULL)

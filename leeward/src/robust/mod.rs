@@ -63,9 +63,9 @@
 //!   ([`ListError::Libc`]), as on any libc but glibc.
 //! - **Sandboxes** see `kill(owner, 0)`: a wait that has lasted 30 seconds, or is at its deadline,
 //!   asks by it whether the owner exists.
-//! - **Without the feature `threads`** (which `std` brings) there is no thread-local storage, so each lock and unlock asks
-//!   the kernel which thread calls: two system calls, and one each time that a guard is asked for
-//!   the value.
+//! - **Without the feature `threads`** (which `std` brings) there is no thread-local storage, so
+//!   each lock and unlock asks the kernel which thread calls: two system calls, and one each time
+//!   that a guard is asked for the value.
 //!
 //! # Fork
 //! A guard's copy in the child of a fork opens nothing: its drop does nothing, and asking it for
