@@ -15,14 +15,14 @@ use crate::report::report;
 /// A callback, as C passes it.
 type Callback = unsafe extern "C-unwind" fn(NonNull<Head>);
 
-/// `struct lee_cookie`.
+/// A grace period that was asked for, `struct lee_cookie`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Cookie {
     ticket: u64,
 }
 
-/// `struct lee_stats`.
+/// What a domain has done, `struct lee_stats`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Stats {
@@ -38,7 +38,7 @@ pub struct Stats {
     reserved: [u64; 7],
 }
 
-/// `struct lee_limit`.
+/// A bound on what is deferred, `struct lee_limit`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct CLimit {
