@@ -57,11 +57,14 @@ $(foreach compiler,$(COMPILERS),\
 		$(foreach language,$(LANGUAGES),$(if $(TESTS),$(eval $(call programs,$(compiler),$(language),$(link),$(TESTS)))))\
 		$(foreach language,$(CXX_LANGUAGES),$(if $(CXX_TESTS),$(eval $(call programs,$(compiler),$(language),$(link),$(CXX_TESTS)))))))
 
-# Scripts find the libraries in $BUILD, the headers in $INCLUDE, and run their programs by $RUNNER.
+# Scripts find the libraries in $BUILD, the headers in $INCLUDE, and run their programs by $RUNNER. That
+# of the compat headers builds libraries of its own, of the same names, in what it takes for $BUILD.
+BUILD_OF_compat := $(BUILD)/check-compat
 SCRIPTED := $(patsubst tests/%/run,check-%,$(SCRIPTS))
 $(SCRIPTED): check-%: all
 	@echo "tests/$*/run"
-	@cd tests/$* && BUILD='$(abspath $(BUILD))' INCLUDE='$(abspath include)' COMPILERS='$(COMPILERS)' CC='$(CC)' RUNNER='$(RUNNER)' ./run
+	@cd tests/$* && BUILD='$(abspath $(or $(BUILD_OF_$*),$(BUILD)))' INCLUDE='$(abspath include)' \
+		COMPILERS='$(COMPILERS)' CCS='$(COMPILERS)' CC='$(CC)' RUNNER='$(RUNNER)' ./run
 
 check: $(CHECKED) $(SCRIPTED)
 	@echo "check: $(words $(CHECKED)) programs of $(words $(TESTS) $(CXX_TESTS)) tests, and $(words $(SCRIPTS)) scripts, passed"
