@@ -87,11 +87,17 @@ static void takes_functions_and_lambdas()
 	CHECK(called == 15 && seen == 1);
 }
 
+struct flagged : leeward::rcu_obj_base<flagged> {
+	explicit flagged(std::atomic<bool> &f) : flag(f) {}
+	~flagged() { flag = true; }
+	std::atomic<bool> &flag;
+};
+
 /* What is retired waits for sections of its own domain, in C++ and in C. */
 static void waits_for_its_own_readers()
 {
 	std::atomic<int> step{0};
-	std::atomic<bool> gone{false};
+	std::atomic<bool> gone{false}, ended{false};
 	std::thread reader([&] {
 		std::unique_lock<leeward::rcu_domain> section(routes_domain);
 		CHECK(routes_is_inside() && !lee_memb_is_inside());
@@ -100,20 +106,21 @@ static void waits_for_its_own_readers()
 		step = 1;
 		while (step != 2)
 			std::this_thread::yield();
-		CHECK(!gone);
+		CHECK(!gone && !ended);
 		section.unlock();
 		CHECK(!routes_is_inside());
 	});
 	while (step != 1)
 		std::this_thread::yield();
 	leeward::rcu_retire(&gone, [](std::atomic<bool> *p) { *p = true; }, routes_domain);
+	(new flagged(ended))->retire(std::default_delete<flagged>(), routes_domain);
 	leeward::rcu_synchronize();
 	leeward::rcu_retire(new int(1));
 	leeward::rcu_barrier();
-	CHECK(!gone);
+	CHECK(!gone && !ended);
 	step = 2;
 	leeward::rcu_barrier(routes_domain);
-	CHECK(gone);
+	CHECK(gone && ended);
 	reader.join();
 	CHECK(&leeward::rcu_default_domain().native() == &lee_memb);
 	{
