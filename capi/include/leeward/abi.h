@@ -25,8 +25,9 @@
 #else
 #define LEE_1_BEGIN
 #define LEE_1_END
-#define LEE_1_ALIGNED(n) _Alignas(n)
-#define LEE_1_ASSERT(condition, message) _Static_assert(condition, message)
+/* C99 has neither, but the compilers do. */
+#define LEE_1_ALIGNED(n) __attribute__((__aligned__(n)))
+#define LEE_1_ASSERT(condition, message) __extension__ _Static_assert(condition, message)
 #endif
 
 /* A function that is inlined at any level of optimization. */

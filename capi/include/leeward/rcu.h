@@ -47,8 +47,9 @@
 #ifndef LEEWARD_RCU_H
 #define LEEWARD_RCU_H
 
-#include <leeward/abi.h>
 #include <stdbool.h>
+
+#include "abi.h"
 
 LEE_1_BEGIN
 
