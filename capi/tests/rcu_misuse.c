@@ -171,6 +171,7 @@ static void *waits_and_is_cancelled(void *argument)
 
 static void cancelled_while_it_waits(void)
 {
+	const uint64_t stalls = stats_of(d).stalls;
 	struct inside inside;
 	pthread_t thread;
 	void *result;
@@ -180,8 +181,7 @@ static void cancelled_while_it_waits(void)
 	inside_begin(&inside, d);
 	capture_begin();
 	thread = check_start(waits_and_is_cancelled, NULL);
-	EVENTUALLY(stats_of(d).stalls > 0);
-	sleep_us(3000);
+	EVENTUALLY(stats_of(d).stalls > stalls + 1);
 	inside_end(&inside);
 	CHECK_EQ(pthread_join(thread, &result), 0);
 	CHECK(capture_end(said, sizeof said) > 0);
