@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * urcu/cds.h, leeward's: all containers of these headers. liburcu's also includes its hash table,
+ * urcu/rculfhash.h, which these headers do not have.
+ */
+#ifndef LEEWARD_COMPAT_URCU_CDS_H
+#define LEEWARD_COMPAT_URCU_CDS_H
+
+#include "hlist.h"
+#include "lfstack.h"
+#include "list.h"
+#include "rcuhlist.h"
+#include "rculfqueue.h"
+#include "rculfstack.h"
+#include "rculist.h"
+#include "wfcqueue.h"
+#include "wfqueue.h"
+#include "wfstack.h"
+
+#endif

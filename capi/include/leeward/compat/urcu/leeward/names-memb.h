@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * urcu/leeward/names-memb.h: the older names of the flavour memb, which end with its name. Programs do
+ * not include this; URCU_NO_COMPAT_IDENTIFIERS leaves these names out.
+ */
+#if !defined(LEEWARD_COMPAT_URCU_LEEWARD_NAMES_MEMB_H) && !defined(URCU_NO_COMPAT_IDENTIFIERS)
+#define LEEWARD_COMPAT_URCU_LEEWARD_NAMES_MEMB_H
+
+#define rcu_read_lock_memb urcu_memb_read_lock
+#define rcu_read_unlock_memb urcu_memb_read_unlock
+#define rcu_read_ongoing_memb urcu_memb_read_ongoing
+
+#define _rcu_read_lock_memb _urcu_memb_read_lock
+#define _rcu_read_unlock_memb _urcu_memb_read_unlock
+#define _rcu_read_ongoing_memb _urcu_memb_read_ongoing
+#define _rcu_quiescent_state_memb _urcu_memb_quiescent_state
+
+#define rcu_quiescent_state_memb urcu_memb_quiescent_state
+#define rcu_thread_offline_memb urcu_memb_thread_offline
+#define rcu_thread_online_memb urcu_memb_thread_online
+#define rcu_register_thread_memb urcu_memb_register_thread
+#define rcu_unregister_thread_memb urcu_memb_unregister_thread
+#define rcu_init_memb urcu_memb_init
+#define rcu_exit_memb urcu_memb_exit
+#define synchronize_rcu_memb urcu_memb_synchronize_rcu
+#define rcu_reader_memb urcu_memb_reader
+#define rcu_gp_memb urcu_memb_gp
+
+#define call_rcu_memb urcu_memb_call_rcu
+#define rcu_barrier_memb urcu_memb_barrier
+#define create_call_rcu_data_memb urcu_memb_create_call_rcu_data
+#define call_rcu_data_free_memb urcu_memb_call_rcu_data_free
+#define get_thread_call_rcu_data_memb urcu_memb_get_thread_call_rcu_data
+#define set_thread_call_rcu_data_memb urcu_memb_set_thread_call_rcu_data
+#define get_cpu_call_rcu_data_memb urcu_memb_get_cpu_call_rcu_data
+#define set_cpu_call_rcu_data_memb urcu_memb_set_cpu_call_rcu_data
+#define get_call_rcu_data_memb urcu_memb_get_call_rcu_data
+#define get_default_call_rcu_data_memb urcu_memb_get_default_call_rcu_data
+#define get_call_rcu_thread_memb urcu_memb_get_call_rcu_thread
+#define create_all_cpu_call_rcu_data_memb urcu_memb_create_all_cpu_call_rcu_data
+#define free_all_cpu_call_rcu_data_memb urcu_memb_free_all_cpu_call_rcu_data
+#define call_rcu_before_fork_memb urcu_memb_call_rcu_before_fork
+#define call_rcu_after_fork_parent_memb urcu_memb_call_rcu_after_fork_parent
+#define call_rcu_after_fork_child_memb urcu_memb_call_rcu_after_fork_child
+
+#define defer_rcu_memb urcu_memb_defer_rcu
+#define rcu_defer_register_thread_memb urcu_memb_defer_register_thread
+#define rcu_defer_unregister_thread_memb urcu_memb_defer_unregister_thread
+#define rcu_defer_barrier_memb urcu_memb_defer_barrier
+#define rcu_defer_barrier_thread_memb urcu_memb_defer_barrier_thread
+#define rcu_defer_exit_memb urcu_memb_defer_exit
+
+#define rcu_flavor_memb urcu_memb_flavor
+#define urcu_register_rculfhash_atfork_memb urcu_memb_register_rculfhash_atfork
+#define urcu_unregister_rculfhash_atfork_memb urcu_memb_unregister_rculfhash_atfork
+
+#define rcu_dereference_memb rcu_dereference
+#define rcu_cmpxchg_pointer_memb rcu_cmpxchg_pointer
+#define rcu_xchg_pointer_memb rcu_xchg_pointer
+#define rcu_set_pointer_memb rcu_set_pointer
+
+#endif

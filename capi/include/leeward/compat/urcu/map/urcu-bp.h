@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * urcu/map/urcu-bp.h, leeward's: the short names (rcu_read_lock) stand for those of the flavour bp
+ * (urcu_bp_read_lock) from here on, whatever they stood for before.
+ */
+#include "../leeward/names-bp.h"
+
+#undef LEE_1_URCU_NAME
+#undef LEE_1_URCU_NAME_
+#undef LEE_1_URCU_DOMAIN
+#undef LEE_1_URCU_SLOT
+#undef LEE_1_URCU_IS_QSBR
+#undef LEE_1_URCU_IS_BP
+#define LEE_1_URCU_NAME(name) urcu_bp_##name
+#define LEE_1_URCU_NAME_(name) _urcu_bp_##name
+/* The domain of <leeward/rcu.h>, and the calling thread's variable of it. */
+#define LEE_1_URCU_DOMAIN(name) lee_bp_##name
+#define LEE_1_URCU_SLOT lee_1_bp_slot
+#define LEE_1_URCU_IS_BP 1
+#include "../leeward/map.h"
+
+#define rcu_yield_active LEE_1_URCU_NAME(yield_active)
+#define rcu_rand_yield LEE_1_URCU_NAME(rand_yield)

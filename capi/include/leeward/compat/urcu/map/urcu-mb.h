@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * urcu/map/urcu-mb.h, leeward's: the short names (rcu_read_lock) stand for those of the flavour mb
+ * (urcu_mb_read_lock) from here on, whatever they stood for before.
+ */
+#include "../leeward/names-mb.h"
+
+#undef LEE_1_URCU_NAME
+#undef LEE_1_URCU_NAME_
+#undef LEE_1_URCU_DOMAIN
+#undef LEE_1_URCU_SLOT
+#undef LEE_1_URCU_IS_QSBR
+#undef LEE_1_URCU_IS_BP
+#define LEE_1_URCU_NAME(name) urcu_mb_##name
+#define LEE_1_URCU_NAME_(name) _urcu_mb_##name
+/* The domain of <leeward/rcu.h>, and the calling thread's variable of it. */
+#define LEE_1_URCU_DOMAIN(name) lee_mb_##name
+#define LEE_1_URCU_SLOT lee_1_mb_slot
+#include "../leeward/map.h"

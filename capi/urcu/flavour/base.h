@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The flavour's header, and what all files of a flavour use: reports of misuse, and errno left alone.
+ */
+#ifndef LEEWARD_URCU_FLAVOUR_BASE_H
+#define LEEWARD_URCU_FLAVOUR_BASE_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((__visibility__("default")))
+#define COLD __attribute__((__cold__, __noinline__))
+/* The readers' functions of the header are the library's. */
+#define LEE_1_URCU_READER EXPORT
+
+#include LEE_1_URCU_HEADER
+#include <urcu/futex.h>
+
+#define TEXT_(name) #name
+#define TEXT(name) TEXT_(name)
+/* The name of a function as text, as programs know it: "urcu_memb_barrier". */
+#define NAME(name) TEXT(LEE_1_URCU_NAME(name))
+
+/* Programs have these compiled in. */
+urcu_static_assert(sizeof(struct rcu_head) == sizeof(struct lee_head), "rcu_head is a lee_head", rcu_head_size);
+urcu_static_assert(offsetof(struct rcu_head, func) == offsetof(struct lee_head, func), "rcu_head is a lee_head",
+                   rcu_head_func);
+
+/* Writes a line to standard error. */
+COLD static void report(const char *what)
+{
+    char line[200] = "leeward: ";
+    int error = errno;
+    size_t length = strlen(line), room = sizeof(line) - length - 1;
+    size_t more = strnlen(what, room);
+
+    memcpy(line + length, what, more);
+    line[length + more] = '\n';
+    (void)!syscall(SYS_write, 2, line, length + more + 1);
+    errno = error;
+}
+
+/* Ends the process, where the caller cannot be told and going on would free what readers use. */
+COLD __attribute__((__noreturn__)) static void give_up(const char *what)
+{
+    report(what);
+    abort();
+}
+
+/* True if the calling thread is registered, by a call or by a section. */
+#define IS_REGISTERED (LEE_1_URCU_SLOT != &lee_1_unregistered)
+
+/* Returns true in a section; never in qsbr, where a waiting thread goes offline. */
+static inline bool is_in_section(void)
+{
+#ifdef LEE_1_URCU_IS_QSBR
+    return false;
+#else
+    return LEE_1_URCU_DOMAIN(is_inside)();
+#endif
+}
+
+/* qsbr: takes the calling thread offline while it waits. Returns true if it was online. */
+static inline bool go_offline(void)
+{
+#ifdef LEE_1_URCU_IS_QSBR
+    bool was_online = rcu_read_ongoing();
+
+    if (was_online)
+        rcu_thread_offline();
+    return was_online;
+#else
+    return false;
+#endif
+}
+
+/* qsbr: takes the calling thread online again, if it was. */
+static inline void come_back(bool was_online)
+{
+    if (was_online)
+        rcu_thread_online();
+}
+
+/* Queues a callback for the domain's worker, which is the default one. */
+static inline void call_by_default(struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+    LEE_1_URCU_DOMAIN(defer)((struct lee_head *)head, (void (*)(struct lee_head *))(void (*)(void))func);
+}
+
+#endif
