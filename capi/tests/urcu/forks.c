@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Forks: what waits at a fork runs in both processes, with call_rcu's three functions and without.
+ */
+#include "check.h"
+
+struct object {
+    struct rcu_head head;
+    int number;
+};
+
+static struct object objects[1000];
+static int calls;
+static struct call_rcu_data *worker;
+static bool has_hooks;
+
+static void count(struct rcu_head *head)
+{
+    (void)head;
+    ADD(calls, 1);
+}
+
+static void in_order(struct rcu_head *head)
+{
+    CHECK(((struct object *)head)->number == calls);
+    calls++;
+}
+
+static pid_t fork_with_hooks(void)
+{
+    pid_t child;
+
+    fflush(NULL);
+    if (has_hooks)
+        KEEPS_ERRNO(call_rcu_before_fork());
+#ifdef LEE_1_URCU_IS_BP
+    urcu_bp_before_fork();
+#endif
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0)
+        begin();
+#ifdef LEE_1_URCU_IS_BP
+    if (child)
+        urcu_bp_after_fork_parent();
+    else
+        urcu_bp_after_fork_child();
+#endif
+    if (has_hooks && child)
+        KEEPS_ERRNO(call_rcu_after_fork_parent());
+    if (has_hooks && !child)
+        KEEPS_ERRNO(call_rcu_after_fork_child());
+    return child;
+}
+
+/* A reader of another thread, who keeps all callbacks waiting. */
+static int phase;
+
+static void *hold(void *unused)
+{
+    (void)unused;
+    rcu_register_thread();
+    rcu_read_lock();
+    SET(phase, 1);
+    while (GET(phase) == 1)
+        sleep_ms(1);
+    rcu_read_unlock();
+    rcu_unregister_thread();
+    return NULL;
+}
+
+static pthread_t start_reader(void)
+{
+    pthread_t reader;
+
+    phase = 0;
+    reader = start_thread(hold, NULL);
+    EVENTUALLY(GET(phase));
+    return reader;
+}
+
+static void end_reader(pthread_t reader)
+{
+    SET(phase, 2);
+    rcu_thread_offline();
+    join_thread(reader);
+    rcu_thread_online();
+}
+
+static void queue_all(void)
+{
+    int i;
+
+    calls = 0;
+    for (i = 0; i < 1000; i++) {
+        objects[i].number = i;
+        call_rcu(&objects[i].head, in_order);
+    }
+}
+
+/* The queue is that of the default worker, of one's own, or a batch that waits for its grace period. */
+static void what_waits_runs_in_both(bool is_own, bool is_taken)
+{
+    pthread_t reader = start_reader();
+    pid_t child;
+    int i;
+
+    worker = is_own ? create_call_rcu_data(0, -1) : NULL;
+    set_thread_call_rcu_data(worker);
+    queue_all();
+    if (is_taken)
+        sleep_ms(5);
+    child = fork_with_hooks();
+    CHECK(child == 0 || GET(calls) == 0);
+    if (child == 0) {
+        /* The reader is not there. */
+        KEEPS_ERRNO(rcu_barrier());
+        CHECK(calls == 1000);
+        CHECK(get_thread_call_rcu_data() == (has_hooks ? NULL : worker));
+        /* The worker is there again, if it is used. */
+        set_thread_call_rcu_data(worker);
+        queue_all();
+        synchronize_rcu();
+        rcu_barrier();
+        CHECK(calls == 1000);
+        if (is_own) {
+            CHECK(!pthread_equal(get_call_rcu_thread(worker), pthread_self()));
+            for (i = 0; i < 10; i++)
+                call_rcu(&objects[i].head, count);
+            call_rcu_data_free(worker);
+            rcu_barrier();
+            CHECK(calls == 1010);
+        }
+        exit(7);
+    }
+    end_reader(reader);
+    rcu_barrier();
+    CHECK(calls == 1000);
+    ends_with(child, 7);
+    set_thread_call_rcu_data(NULL);
+    call_rcu_data_free(worker);
+}
+
+static void idle_workers_are_forgotten(void)
+{
+    pid_t child;
+
+    worker = create_call_rcu_data(0, -1);
+    CHECK(create_all_cpu_call_rcu_data(0) == 0);
+    child = fork_with_hooks();
+    if (child == 0) {
+        CHECK(count_threads() == 1);
+        CHECK((get_cpu_call_rcu_data(0) == NULL) == has_hooks);
+        call_rcu_data_free(worker);
+        calls = 0;
+        call_rcu(&objects[0].head, count);
+        rcu_barrier();
+        CHECK(calls == 1);
+        free_all_cpu_call_rcu_data();
+        exit(8);
+    }
+    ends_with(child, 8);
+    call_rcu_data_free(worker);
+    free_all_cpu_call_rcu_data();
+}
+
+/* A callback that runs at the fork is not half done in the child, which sees what it has done. */
+static void take_time(struct rcu_head *head)
+{
+    (void)head;
+    SET(phase, 1);
+    sleep_ms(10);
+    SET(phase, 2);
+    ADD(calls, 1);
+}
+
+static void callbacks_are_not_half_done(bool is_own)
+{
+    pid_t child;
+
+    worker = is_own ? create_call_rcu_data(0, -1) : NULL;
+    set_thread_call_rcu_data(worker);
+    phase = calls = 0;
+    call_rcu(&objects[0].head, take_time);
+    call_rcu(&objects[1].head, count);
+    rcu_thread_offline();
+    EVENTUALLY(GET(phase));
+    rcu_thread_online();
+    child = fork_with_hooks();
+    if (child == 0) {
+        CHECK(phase == 2);
+        rcu_barrier();
+        CHECK(calls == 2);
+        exit(9);
+    }
+    ends_with(child, 9);
+    rcu_barrier();
+    CHECK(calls == 2);
+    set_thread_call_rcu_data(NULL);
+    call_rcu_data_free(worker);
+}
+
+/* With the hooks, a fork waits as long as a callback of one's own worker takes. */
+static void take_longer(struct rcu_head *head)
+{
+    (void)head;
+    SET(phase, 1);
+    sleep_ms(300);
+    SET(phase, 2);
+}
+
+static void hooks_wait_without_bound(void)
+{
+    pid_t child;
+
+    worker = create_call_rcu_data(0, -1);
+    set_thread_call_rcu_data(worker);
+    phase = 0;
+    call_rcu(&objects[0].head, take_longer);
+    rcu_thread_offline();
+    EVENTUALLY(GET(phase));
+    rcu_thread_online();
+    child = fork_with_hooks();
+    CHECK(GET(phase) == 2);
+    if (child == 0)
+        exit(10);
+    ends_with(child, 10);
+    set_thread_call_rcu_data(NULL);
+    call_rcu_data_free(worker);
+}
+
+/* A callback that forks. */
+static pid_t forked;
+
+static void fork_inside(struct rcu_head *head)
+{
+    (void)head;
+    forked = fork();
+    if (forked == 0) {
+        begin();
+        rcu_barrier();
+        CHECK(calls == 1);
+        queue_all();
+        rcu_barrier();
+        CHECK(calls == 1000);
+        _exit(11);
+    }
+    ADD(calls, 1);
+}
+
+static void callbacks_may_fork(bool is_own)
+{
+    worker = is_own ? create_call_rcu_data(0, -1) : NULL;
+    set_thread_call_rcu_data(worker);
+    calls = 0;
+    rcu_read_lock();
+    call_rcu(&objects[0].head, fork_inside);
+    call_rcu(&objects[1].head, count);
+    rcu_read_unlock();
+    rcu_barrier();
+    CHECK(calls == 2);
+    ends_with(forked, 11);
+    set_thread_call_rcu_data(NULL);
+    call_rcu_data_free(worker);
+}
+
+/* The parent goes, and the child of the child goes on. */
+static void daemons_go_on(void)
+{
+    int ends[2];
+    char answer = 0;
+    pid_t child;
+
+    CHECK(pipe(ends) == 0);
+    child = fork_with_hooks();
+    if (child == 0) {
+        worker = create_call_rcu_data(0, -1);
+        set_thread_call_rcu_data(worker);
+        queue_all();
+        child = fork_with_hooks();
+        if (child)
+            _exit(0);
+        set_thread_call_rcu_data(worker);
+        CHECK(setsid() > 0);
+        rcu_barrier();
+        CHECK(calls == 1000);
+        queue_all();
+        rcu_barrier();
+        CHECK(calls == 1000);
+        CHECK(write(ends[1], "d", 1) == 1);
+        exit(0);
+    }
+    ends_with(child, 0);
+    CHECK(read(ends[0], &answer, 1) == 1 && answer == 'd');
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* What is told of a fork: a hash table's worker. */
+static char told[10];
+
+static void before(void *priv)
+{
+    strcat((char *)priv, "b");
+}
+
+static void in_parent(void *priv)
+{
+    strcat((char *)priv, "p");
+}
+
+static void in_child(void *priv)
+{
+    strcat((char *)priv, "c");
+}
+
+static void hash_tables_are_told(void)
+{
+    struct urcu_atfork atfork;
+    pid_t child;
+
+    atfork.before_fork = before;
+    atfork.after_fork_parent = in_parent;
+    atfork.after_fork_child = in_child;
+    atfork.priv = told;
+    urcu_register_rculfhash_atfork(&atfork);
+    urcu_register_rculfhash_atfork(&atfork);
+    urcu_unregister_rculfhash_atfork(&atfork);
+    child = fork_with_hooks();
+    if (child == 0) {
+        CHECK(strcmp(told, "bc") == 0);
+        exit(12);
+    }
+    CHECK(strcmp(told, "bp") == 0);
+    ends_with(child, 12);
+    urcu_unregister_rculfhash_atfork(&atfork);
+    told[0] = '\0';
+    child = fork_with_hooks();
+    CHECK(told[0] == '\0');
+    if (child == 0)
+        exit(0);
+    ends_with(child, 0);
+}
+
+/* Forks beside threads that queue for workers of their own, and for the default one. */
+#define PRODUCERS 3
+static int queued, is_over;
+
+static void free_object(struct rcu_head *head)
+{
+    free(head);
+    ADD(calls, 1);
+}
+
+static void *produce(void *is_own)
+{
+    int i = 0;
+
+    if (is_own)
+        set_thread_call_rcu_data(create_call_rcu_data(0, -1));
+    while (!GET(is_over)) {
+        struct rcu_head *head = (struct rcu_head *)malloc(sizeof *head);
+
+        CHECK(head);
+        ADD(queued, 1);
+        call_rcu(head, free_object);
+        if (++i % 50 == 0)
+            sleep_ms(1);
+    }
+    if (is_own)
+        call_rcu_data_free(get_thread_call_rcu_data());
+    return NULL;
+}
+
+static void forks_beside_producers(void)
+{
+    pthread_t threads[PRODUCERS];
+    int i;
+
+    rcu_thread_offline();
+    queued = calls = is_over = 0;
+    for (i = 0; i < PRODUCERS; i++)
+        threads[i] = start_thread(produce, i ? &queued : NULL);
+    for (i = 0; i < 100; i++) {
+        pid_t child = fork_with_hooks();
+
+        if (child == 0) {
+            int known = queued;
+
+            rcu_barrier();
+            /* A producer may be between its count and its call, or count twice what it had just queued. */
+            CHECK(calls <= known && calls >= known - PRODUCERS);
+            exit(13);
+        }
+        ends_with(child, 13);
+    }
+    SET(is_over, 1);
+    for (i = 0; i < PRODUCERS; i++)
+        join_thread(threads[i]);
+    rcu_barrier();
+    CHECK(calls == queued);
+    rcu_thread_online();
+}
+
+/* A signal handler that forks while its thread queues for workers and waits for them; not while it allocates. */
+static void fork_in_handler(int signal)
+{
+    pid_t child = fork();
+
+    (void)signal;
+    if (child == 0) {
+        begin();
+        alarm(10);
+        return;
+    }
+    ADD(forked, 1);
+}
+
+/* Ends a worker whose thread was asked for, and joins it. */
+static void join_thread_of(struct call_rcu_data *data)
+{
+    pthread_t thread = get_call_rcu_thread(data);
+
+    call_rcu_data_free(data);
+    join_thread(thread);
+}
+
+static void handlers_may_fork(void)
+{
+    struct timespec start, now;
+    struct sigaction action;
+    pid_t self = getpid();
+    sigset_t blocked;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = fork_in_handler;
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    forked = calls = 0;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    {
+        /* Another process sends the signals. */
+        pid_t sender = fork();
+        int i;
+
+        if (sender == 0) {
+            for (i = 0; i < 30; i++) {
+                struct timespec time = {0, 3000000};
+
+                nanosleep(&time, NULL);
+                kill(self, SIGUSR1);
+            }
+            _exit(0);
+        }
+        do {
+            struct call_rcu_data *mine;
+
+            CHECK(pthread_sigmask(SIG_BLOCK, &blocked, NULL) == 0);
+            mine = create_call_rcu_data(0, -1);
+            set_thread_call_rcu_data(mine);
+            CHECK(pthread_sigmask(SIG_UNBLOCK, &blocked, NULL) == 0);
+            for (i = 0; i < 20 && getpid() == self; i++) {
+                call_rcu(&objects[0].head, count);
+                rcu_barrier();
+                CHECK(get_cpu_call_rcu_data(0) == NULL);
+                get_call_rcu_thread(mine);
+            }
+            CHECK(pthread_sigmask(SIG_BLOCK, &blocked, NULL) == 0);
+            join_thread_of(mine);
+            CHECK(pthread_sigmask(SIG_UNBLOCK, &blocked, NULL) == 0);
+            clock_gettime(CLOCK_MONOTONIC, &now);
+        } while (getpid() == self && now.tv_sec - start.tv_sec < 2 && GET(forked) < 25);
+        CHECK(pthread_sigmask(SIG_BLOCK, &blocked, NULL) == 0);
+        if (getpid() != self)
+            _exit(0);
+        ends_with(sender, 0);
+        while ((sender = waitpid(-1, &i, 0)) > 0 || errno == EINTR)
+            CHECK(sender < 0 || (WIFEXITED(i) && WEXITSTATUS(i) == 0));
+    }
+    signal(SIGUSR1, SIG_DFL);
+}
+
+int main(void)
+{
+    int round;
+
+    begin();
+    rcu_register_thread();
+    for (round = 0; round < 2; round++) {
+        has_hooks = round != 0;
+        what_waits_runs_in_both(false, false);
+        what_waits_runs_in_both(false, true);
+        what_waits_runs_in_both(true, false);
+        what_waits_runs_in_both(true, true);
+        idle_workers_are_forgotten();
+        callbacks_are_not_half_done(false);
+        callbacks_are_not_half_done(true);
+        callbacks_may_fork(false);
+        callbacks_may_fork(true);
+        daemons_go_on();
+        forks_beside_producers();
+    }
+    hooks_wait_without_bound();
+    hash_tables_are_told();
+    handlers_may_fork();
+    rcu_unregister_thread();
+    return end("forks");
+}
