@@ -3,9 +3,9 @@
  * libleeward-urcu-memb.so.8 and its like: one flavour of urcu/leeward/flavour.h, as functions.
  *
  * It is compiled once for each flavour, with LEE_1_URCU_HEADER as the header that gives the flavour
- * the short names; so what reads `call_rcu` below defines urcu_memb_call_rcu. All of a flavour is one
- * source, so that nothing but the functions of flavour.symbols has external linkage, and a program may
- * link several flavours statically.
+ * the short names; so what reads `call_rcu` below defines urcu_memb_call_rcu. All of a flavour is
+ * one source, so that nothing but the functions of flavour.symbols has external linkage, and a
+ * program may link several flavours statically.
  *
  *     file           idea
  *     base.h         the flavour's header, errors, reports

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The flavour's header, and what all files of a flavour use: reports of misuse, and errno left alone.
+ * The flavour's header, and what all files of a flavour use: reports of misuse, and errno left
+ * alone.
  */
 #ifndef LEEWARD_URCU_FLAVOUR_BASE_H
 #define LEEWARD_URCU_FLAVOUR_BASE_H

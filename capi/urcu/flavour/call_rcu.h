@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * call_rcu() and its choice of a worker: the thread's own, that of its processor, or the default one,
- * which is the domain's. And rcu_barrier(), which waits for all of them.
+ * call_rcu() and its choice of a worker: the thread's own, that of its processor, or the default
+ * one, which is the domain's. And rcu_barrier(), which waits for all of them.
  */
 #ifndef LEEWARD_URCU_FLAVOUR_CALL_RCU_H
 #define LEEWARD_URCU_FLAVOUR_CALL_RCU_H
@@ -121,7 +121,10 @@ EXPORT void rcu_barrier(void)
         report(NAME(barrier) " called inside a callback: it would wait for itself");
         return;
     }
-    /* First: workers that end from now on hand their queues to the default one, before the second barrier. */
+    /*
+     * First: workers that end from now on hand their queues to the default one, before the second
+     * barrier.
+     */
     newest = newest_worker();
     if (LEE_1_URCU_DOMAIN(barrier)() != 0 || newest == 0)
         return;
@@ -191,7 +194,10 @@ static void note_thread(struct rcu_head *head)
     __atomic_store_n(&default_worker.is_known, 1, __ATOMIC_RELEASE);
 }
 
-/* Returns the default worker's thread: it is asked by a callback, once. 0 where that cannot be waited for. */
+/*
+ * Returns the default worker's thread: it is asked by a callback, once. 0 where that cannot be
+ * waited for.
+ */
 static pthread_t default_thread(void)
 {
     pthread_t unknown;

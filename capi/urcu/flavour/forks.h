@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Forks: what waits in a program's own workers runs in both processes. The parent's workers begin no
- * callback meanwhile (gate.h); the child, which has none of them, hands their queues to the default
- * worker, which the domain starts there, and starts a worker again when something is queued for it.
+ * Forks: what waits in a program's own workers runs in both processes. The parent's workers begin
+ * no callback meanwhile (gate.h); the child, which has none of them, hands their queues to the
+ * default worker, which the domain starts there, and starts a worker again when something is queued
+ * for it.
  *
- * The handlers of pthread_atfork do that for every fork. call_rcu's three functions only lift the bound
- * of the wait before, tell the hash table, and take the child's workers away from its thread and
- * processors. A child of _Fork() or clone() runs no handler: there they repair what is here, but not
- * the domain.
+ * The handlers of pthread_atfork do that for every fork. call_rcu's three functions only lift the
+ * bound of the wait before, tell the hash table, and take the child's workers away from its thread
+ * and processors. A child of _Fork() or clone() runs no handler: there they repair what is here,
+ * but not the domain.
  */
 #ifndef LEEWARD_URCU_FLAVOUR_FORKS_H
 #define LEEWARD_URCU_FLAVOUR_FORKS_H
@@ -20,7 +21,9 @@ static struct {
     uint32_t depth;
 } forking;
 
-/* What is told of a fork besides (value.h), and how often it was registered. Under the list's lock. */
+/*
+ * What is told of a fork besides (value.h), and how often it was registered. Under the list's lock.
+ */
 static struct {
     struct urcu_atfork *what;
     unsigned long count;
@@ -50,7 +53,9 @@ static bool is_calling(void)
     return is_calling;
 }
 
-/* Waits until no worker calls; with `bound`, for that many nanoseconds at most. The gate is closed. */
+/*
+ * Waits until no worker calls; with `bound`, for that many nanoseconds at most. The gate is closed.
+ */
 static void wait_for_callbacks(int64_t bound)
 {
     const long first = MILLISECOND / 20, longest = 5 * MILLISECOND;
@@ -67,7 +72,10 @@ static void wait_for_callbacks(int64_t bound)
 static void before_fork(void)
 {
     gate_close();
-    /* Acquire: partner of the release below, if that is another thread's: then so is `forking.thread`. */
+    /*
+     * Acquire: partner of the release below, if that is another thread's: then so is
+     * `forking.thread`.
+     */
     if (__atomic_load_n(&forking.depth, __ATOMIC_ACQUIRE) == 0 || !pthread_equal(forking.thread, pthread_self())) {
         wait_for_callbacks(LONGEST_PAUSE);
         lock_workers();

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The gate that keeps workers from beginning a callback while the process forks, so that no callback
- * is half done in the child.
+ * The gate that keeps workers from beginning a callback while the process forks, so that no
+ * callback is half done in the child.
  *
  *     a worker                                 the thread that forks
  *     current = the callback                   pausing += 1
  *     load pausing; if not 0: step back        load each current; wait until none is set
  *
- * All four are SeqCst: if the worker's store comes first, the forking thread sees that a callback runs
- * and waits for its end; if the other's comes first, the worker sees the fork and does not begin.
+ * All four are SeqCst: if the worker's store comes first, the forking thread sees that a callback
+ * runs and waits for its end; if the other's comes first, the worker sees the fork and does not
+ * begin.
  */
 #ifndef LEEWARD_URCU_FLAVOUR_GATE_H
 #define LEEWARD_URCU_FLAVOUR_GATE_H
@@ -23,7 +24,9 @@ static struct {
     uint32_t is_held; /* 1: call_rcu_before_fork() was called, so the pause has no bound */
 } gate;
 
-/* The number of forks that lie between the first process and this one. Changes in children alone. */
+/*
+ * The number of forks that lie between the first process and this one. Changes in children alone.
+ */
 static uint64_t generation;
 
 /* Waits until no fork is under way; not for ever, since the parent's handler may never run. */

@@ -28,7 +28,7 @@ EXPORT bool poll_state_synchronize_rcu(struct urcu_gp_poll_state state)
 {
     struct lee_cookie cookie = {(uint64_t)state.grace_period_id + 1};
 
-    /* A number that nobody was given: its grace period has not passed. */
+    /* A number that no call returned: its grace period has not passed. */
     return cookie.ticket <= __atomic_load_n(&given_out, __ATOMIC_RELAXED) && LEE_1_URCU_DOMAIN(poll)(cookie);
 }
 

@@ -9,7 +9,10 @@
 
 #include "call_rcu.h"
 
-/* Returns the greatest number in a list as the kernel writes it ("0-3,5"), plus 1; 0: there is none. */
+/*
+ * Returns the greatest number in a list as the kernel writes it ("0-3,5"), plus 1; 0: there is
+ * none.
+ */
 static int end_of_list(const char *list)
 {
     long greatest = -1, number = -1;

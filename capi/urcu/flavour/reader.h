@@ -8,7 +8,9 @@
 
 #include "base.h"
 
-/* The functions behind rcu_register_thread() and rcu_unregister_thread() in units with DEBUG_RCU. */
+/*
+ * The functions behind rcu_register_thread() and rcu_unregister_thread() in units with DEBUG_RCU.
+ */
 void lee_1_urcu_register_checked(void) __asm__("lee_1_" TEXT(LEE_1_URCU_NAME(register_checked)));
 void lee_1_urcu_unregister_checked(void) __asm__("lee_1_" TEXT(LEE_1_URCU_NAME(unregister_checked)));
 
@@ -24,7 +26,9 @@ EXPORT void rcu_exit(void)
 
 EXPORT void rcu_register_thread(void)
 {
-    /* Without memory, the first section of the other flavours tries again, and says so if it fails. */
+    /*
+     * Without memory, the first section of the other flavours tries again, and says so if it fails.
+     */
     if (LEE_1_URCU_DOMAIN(register)() != 0) {
 #ifdef LEE_1_URCU_IS_QSBR
         give_up("there is no memory for a reader of " NAME(register_thread));
@@ -60,8 +64,8 @@ EXPORT void lee_1_urcu_unregister_checked(void)
 }
 
 /*
- * Waits for all readers but the caller, which is inside a section: for it to wait for itself would be
- * a deadlock, and not to wait at all would free what others read. The domain has reported it.
+ * Waits for all readers but the caller, which is inside a section: for it to wait for itself would
+ * be a deadlock, and not to wait at all would free what others read. The domain has reported it.
  */
 COLD static void synchronize_inside(void)
 {

@@ -16,7 +16,9 @@
 
 #define MILLISECOND 1000000L
 
-/* Sleeps while the word is `value`, for `nanoseconds` at most; 0: without bound. May return early. */
+/*
+ * Sleeps while the word is `value`, for `nanoseconds` at most; 0: without bound. May return early.
+ */
 static void sleep_on(uint32_t *word, uint32_t value, long nanoseconds)
 {
     struct timespec time = {nanoseconds / 1000000000, nanoseconds % 1000000000};
@@ -53,8 +55,8 @@ static int64_t now(void)
 }
 
 /*
- * A place where threads sleep until something that others do has happened. A thread that did it calls
- * announce() afterwards.
+ * A place where threads sleep until something that others do has happened. A thread that did it
+ * calls announce() afterwards.
  */
 struct event {
     uint32_t round;    /* counts the wakes; threads sleep on it */
@@ -67,8 +69,8 @@ static uint32_t event_begin(struct event *event)
     uint32_t round = __atomic_load_n(&event->round, __ATOMIC_RELAXED);
 
     /*
-     * SeqCst: the announcement is before the caller's check. Partner: the load in announce(). If the
-     * announcement comes first, we are woken; if not, the check sees what was done.
+     * SeqCst: the announcement is before the caller's check. Partner: the load in announce(). If
+     * the announcement comes first, we are woken; if not, the check sees what was done.
      */
     __atomic_fetch_add(&event->sleepers, 1, __ATOMIC_SEQ_CST);
     return round;

@@ -28,8 +28,9 @@ EXPORT void urcu_unregister_rculfhash_atfork(struct urcu_atfork *atfork)
 EXPORT DEFINE_RCU_FLAVOR(rcu_flavor);
 
 /*
- * For those that were compiled with liburcu's. An executable has a copy, of the size that it was linked
- * with; the dynamic linker complains if the library's is greater, which 0.14's is for a program of 0.13.
+ * For those that were compiled with liburcu's. An executable has a copy, of the size that it was
+ * linked with; the dynamic linker complains if the library's is greater, which 0.14's is for a
+ * program of 0.13.
  */
 struct lee_1_urcu_flavor_0_13 {
     void (*read_lock)(void);

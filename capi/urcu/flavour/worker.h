@@ -3,11 +3,11 @@
  * A worker that a program created, and its queue. workers.h starts and ends it.
  *
  * The queue is a stack that threads push to by one compare-exchange, and that the worker takes as a
- * whole and turns round. It is whole at any instruction, so that the child of a fork finds it whole.
- * (R. K. Treiber, "Systems Programming: Coping with Parallelism", 1986. Nothing is popped, so that no
- * address can be mistaken for another.) What the worker took stays in `batch` until it is called, for
- * the same reason. The worker sleeps only when it found nothing, and only the thread that pushes to an
- * empty stack wakes it.
+ * whole and turns round. It is whole at any instruction, so that the child of a fork finds it
+ * whole. (R. K. Treiber, "Systems Programming: Coping with Parallelism", 1986. Nothing is popped,
+ * so that no address can be mistaken for another.) What the worker took stays in `batch` until it
+ * is called, for the same reason. The worker sleeps only when it found nothing, and only the thread
+ * that pushes to an empty stack wakes it.
  */
 #ifndef LEEWARD_URCU_FLAVOUR_WORKER_H
 #define LEEWARD_URCU_FLAVOUR_WORKER_H
@@ -68,7 +68,10 @@ static void link_to(struct rcu_head *head, struct rcu_head *next)
     head->next.next = next ? &next->next : NULL;
 }
 
-/* Turns heads round that are linked from the last to the first, and puts them after those of `first`. */
+/*
+ * Turns heads round that are linked from the last to the first, and puts them after those of
+ * `first`.
+ */
 static struct rcu_head *in_order(struct rcu_head *first, struct rcu_head *last)
 {
     struct rcu_head *reversed = NULL, *end = first, *next;
@@ -108,9 +111,9 @@ static void enqueue(struct call_rcu_data *data, struct rcu_head *head, void (*fu
     do {
         link_to(head, last);
         /*
-         * SeqCst: a release, whose partner is the acquire in take(); and before the look at the state.
-         * If the push comes first, the worker finds it before it sleeps (rest()); if its store of
-         * ASLEEP does, rouse() wakes it.
+         * SeqCst: a release, whose partner is the acquire in take(); and before the look at the
+         * state. If the push comes first, the worker finds it before it sleeps (rest()); if its
+         * store of ASLEEP does, rouse() wakes it.
          */
     } while (!__atomic_compare_exchange_n(&data->incoming, &last, head, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
     if (!last && !data->is_polling)
@@ -132,7 +135,9 @@ static void begin(struct call_rcu_data *data, struct rcu_head *what)
 /* Announces that it has ended. */
 static void end(struct call_rcu_data *data)
 {
-    /* Release: what was done, for the forking thread. Partner: the acquire in wait_for_callbacks(). */
+    /*
+     * Release: what was done, for the forking thread. Partner: the acquire in wait_for_callbacks().
+     */
     __atomic_store_n(&data->current, NULL, __ATOMIC_RELEASE);
 }
 
@@ -265,8 +270,8 @@ static bool work(struct call_rcu_data *data)
 }
 
 /*
- * Sets what the calling thread, a worker, blocks: all signals that may come from outside, but SIGURG
- * and the real-time ones, which are as where it was started: without membarrier, a fence of
+ * Sets what the calling thread, a worker, blocks: all signals that may come from outside, but
+ * SIGURG and the real-time ones, which are as where it was started: without membarrier, a fence of
  * <leeward/fence.h> may use one.
  */
 static void set_signals(struct call_rcu_data *data)

@@ -18,8 +18,8 @@ static struct {
 static struct call_rcu_data by_default;
 
 /*
- * Locks the list. Signals are blocked meanwhile: a handler may fork, and a fork takes this lock. It is
- * held for moments, and never while callbacks or readers are waited for.
+ * Locks the list. Signals are blocked meanwhile: a handler may fork, and a fork takes this lock. It
+ * is held for moments, and never while callbacks or readers are waited for.
  */
 static void lock_workers(void)
 {
@@ -100,7 +100,10 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* Starts the worker's thread, if there is none. Returns false if that is impossible. Under the lock. */
+/*
+ * Starts the worker's thread, if there is none. Returns false if that is impossible. Under the
+ * lock.
+ */
 static bool start(struct call_rcu_data *data)
 {
     int error = errno;
@@ -162,8 +165,8 @@ static struct call_rcu_data *make(unsigned long flags, int cpu)
 }
 
 /*
- * Has the worker end, once a callback that runs has returned. Returns true if the caller is to wait for
- * that (wait_for_end()); if not, the worker frees its memory itself.
+ * Has the worker end, once a callback that runs has returned. Returns true if the caller is to wait
+ * for that (wait_for_end()); if not, the worker frees its memory itself.
  */
 static bool end_worker(struct call_rcu_data *data, bool may_wait)
 {
@@ -230,10 +233,15 @@ static struct call_rcu_data *oldest_worker(uint64_t after, uint64_t newest)
     return oldest;
 }
 
-/* Returns true if the batch of that number has run, or all that was queued has, or the worker has ended. */
+/*
+ * Returns true if the batch of that number has run, or all that was queued has, or the worker has
+ * ended.
+ */
 static bool is_over(struct call_rcu_data *data, uint64_t last)
 {
-    /* Acquire: nothing is queued, and what was is in a batch that `taken` counts. Partner: take(). */
+    /*
+     * Acquire: nothing is queued, and what was is in a batch that `taken` counts. Partner: take().
+     */
     bool is_empty = !__atomic_load_n(&data->incoming, __ATOMIC_ACQUIRE);
     /* Relaxed: ordered by the acquire. */
     uint64_t taken = __atomic_load_n(&data->taken, __ATOMIC_RELAXED);
@@ -247,7 +255,10 @@ static bool is_over(struct call_rcu_data *data, uint64_t last)
 /* Waits until all that is queued has run, or has been handed over. */
 static void wait_for_queue(struct call_rcu_data *data)
 {
-    /* Acquire: what was queued before is here, or was taken, and `taken` counted it. Partner: take(). */
+    /*
+     * Acquire: what was queued before is here, or was taken, and `taken` counted it. Partner:
+     * take().
+     */
     bool is_empty = !__atomic_load_n(&data->incoming, __ATOMIC_ACQUIRE);
     /* Relaxed: ordered by the acquire. */
     uint64_t last = __atomic_load_n(&data->taken, __ATOMIC_RELAXED) + !is_empty;

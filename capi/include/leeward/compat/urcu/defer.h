@@ -3,15 +3,16 @@
  * urcu/defer.h, leeward's: functions that are called after a grace period, without a head in the
  * object. Each flavour's header declares the functions below.
  *
- * defer_rcu(fct, p)              Calls fct(p) after a grace period, on the worker of call_rcu, in the
- *                                order of the calls. Allocates; without memory it waits for the grace
- *                                period itself, and calls. May be called by any thread, also in
- *                                sections and callbacks (and waits there only without memory).
+ * defer_rcu(fct, p)              Calls fct(p) after a grace period, on the worker of call_rcu, in
+ *                                the order of the calls. Allocates; without memory it waits for the
+ *                                grace period itself, and calls. May be called by any thread, also
+ *                                in sections and callbacks (and waits there only without memory).
  * rcu_defer_register_thread()    Returns 0: nothing is needed.
- * rcu_defer_unregister_thread()  Waits until everything that was deferred has been called.
- * rcu_defer_barrier_thread()     The same.
- * rcu_defer_barrier()            The same. These three, in a section or in a deferred function, report
- *                                that and return at once.
+ * rcu_defer_barrier()            Waits until everything that any thread has deferred was called. In
+ *                                a section or in a deferred function it reports that and returns at
+ *                                once.
+ * rcu_defer_barrier_thread()     Calls rcu_defer_barrier().
+ * rcu_defer_unregister_thread()  Calls rcu_defer_barrier().
  * rcu_defer_exit()               Does nothing.
  */
 #ifndef LEEWARD_COMPAT_URCU_DEFER_H

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * urcu/flavor.h, leeward's: a flavour as a value, for code that serves several, such as a hash table.
+ * urcu/flavor.h, leeward's: a flavour as a value, for code that serves several, such as a hash
+ * table.
  *
  * Each flavour's header declares its own, urcu_memb_flavor (rcu_flavor, where it is mapped), and
  *
  * urcu_register_rculfhash_atfork(atfork)    Has call_rcu's three functions for forks call those of
- *                                           `atfork`. The flavour keeps one, and counts how often it
- *                                           was registered.
+ *                                           `atfork`. The flavour keeps one, and counts how often
+ *                                           it was registered.
  * urcu_unregister_rculfhash_atfork(atfork)  Takes one registration back.
  */
 #ifndef LEEWARD_COMPAT_URCU_FLAVOR_H
@@ -30,8 +31,8 @@ struct urcu_atfork {
 };
 
 /*
- * A flavour's functions. The order is liburcu's: its hash table, which is compiled, uses it. The last
- * two came with 0.14.
+ * A flavour's functions. The order is liburcu's: its hash table, which is compiled, uses it. The
+ * last two came with 0.14.
  */
 struct rcu_flavor_struct {
     void (*read_lock)(void);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * urcu/urcu-poll.h, leeward's: grace periods without waiting for them. Each flavour's header declares
- * the functions below.
+ * urcu/urcu-poll.h, leeward's: grace periods without waiting for them. Each flavour's header
+ * declares the functions below.
  *
  * start_poll_synchronize_rcu()       Asks for a grace period and returns its state. Any thread may.
- * poll_state_synchronize_rcu(state)  Returns true if that grace period has passed, from then on always.
- *                                    Never waits for a reader. In qsbr the calling thread is one.
+ * poll_state_synchronize_rcu(state)  Returns true if that grace period has passed, from then on
+ *                                    always. Never waits for a reader. In qsbr the calling thread
+ *                                    is one.
  */
 #ifndef LEEWARD_COMPAT_URCU_URCU_POLL_H
 #define LEEWARD_COMPAT_URCU_URCU_POLL_H

@@ -10,7 +10,10 @@
 #include "leeward/flavour.h"
 #include "leeward/names-qsbr.h"
 
-/* A section is opened and closed while the thread is online: asserted in units with DEBUG_RCU or RCU_DEBUG. */
+/*
+ * A section is opened and closed while the thread is online: asserted in units with DEBUG_RCU or
+ * RCU_DEBUG.
+ */
 #ifdef RCU_DEBUG
 #define LEE_1_URCU_QSBR_ASSERT(cond) urcu_posix_assert(cond)
 #else

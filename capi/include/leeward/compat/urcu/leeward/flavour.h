@@ -8,21 +8,23 @@
  *
  * rcu_init()                Does nothing: all is ready before it is used. Not in qsbr.
  * rcu_exit()                Does nothing.
- * rcu_register_thread()     Registers the calling thread. Readers of memb, mb and bp that did not are
- *                           registered by their first section; qsbr's are online from this call on.
- *                           A second call does nothing; in units with DEBUG_RCU it is reported.
+ * rcu_register_thread()     Registers the calling thread. Readers of memb, mb and bp that did not
+ *                           are registered by their first section; qsbr's are online from this call
+ *                           on. A second call does nothing; in units with DEBUG_RCU it is reported.
  * rcu_unregister_thread()   Ends the calling thread's sections and its registration, which its exit
  *                           does, too. In bp it does nothing.
  * rcu_read_lock()           Opens a section. Sections nest. Wait-free but for a thread's first, and
  *                           async-signal-safe. In qsbr it does nothing.
  * rcu_read_unlock()         Closes a section; without one it does nothing.
- * rcu_read_ongoing()        Returns how many sections are open; in qsbr 1 while the thread is online.
+ * rcu_read_ongoing()        Returns how many sections are open; in qsbr 1 while the thread is
+ *                           online.
  * rcu_quiescent_state()     qsbr: announces that the calling thread holds nothing.
- * rcu_thread_offline()      qsbr: nobody waits for the calling thread until rcu_thread_online().
+ * rcu_thread_offline()      qsbr: grace periods do not wait for the calling thread until
+ *                           rcu_thread_online().
  * rcu_thread_online()       qsbr: ends that. Registers the thread, if need be.
  * synchronize_rcu()         Waits until every section that was open at the call has ended; a full
- *                           fence before and after. A thread of qsbr is offline meanwhile. Called in
- *                           a section it reports that, and waits for all readers but the caller,
+ *                           fence before and after. A thread of qsbr is offline meanwhile. Called
+ *                           in a section it reports that, and waits for all readers but the caller,
  *                           whose own section counts as ended and begun anew.
  *
  * urcu/call-rcu.h, urcu/defer.h, urcu/urcu-poll.h and urcu/flavor.h describe the others. Where

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * urcu/leeward/names-qsbr.h: the older names of the flavour qsbr, which end with its name. Programs do
- * not include this; URCU_NO_COMPAT_IDENTIFIERS leaves these names out.
+ * urcu/leeward/names-qsbr.h: the older names of the flavour qsbr, which end with its name. Programs
+ * do not include this; URCU_NO_COMPAT_IDENTIFIERS leaves these names out.
  */
 #if !defined(LEEWARD_COMPAT_URCU_LEEWARD_NAMES_QSBR_H) && !defined(URCU_NO_COMPAT_IDENTIFIERS)
 #define LEEWARD_COMPAT_URCU_LEEWARD_NAMES_QSBR_H

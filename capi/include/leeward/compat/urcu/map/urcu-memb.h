@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * urcu/map/urcu-memb.h, leeward's: the short names (rcu_read_lock) stand for those of the flavour memb
- * (urcu_memb_read_lock) from here on, whatever they stood for before.
+ * urcu/map/urcu-memb.h, leeward's: the short names (rcu_read_lock) stand for those of the flavour
+ * memb (urcu_memb_read_lock) from here on, whatever they stood for before.
  */
 #include "../leeward/names-memb.h"
 
