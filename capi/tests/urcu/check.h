@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * What the programs of this folder share. They are C99 and C++11, and define HEADER as the header that
- * gives the flavour under test the short names.
+ * What the programs of this folder share. They are C99 and C++11, and define HEADER as the header
+ * that gives the flavour under test the short names.
  */
 #ifndef URCU_CHECK_H
 #define URCU_CHECK_H

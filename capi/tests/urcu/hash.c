@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The system's liburcu-cds serves its hash table over one of these flavours, which is handed to it as a
- * struct rcu_flavor_struct. The declarations are those of liburcu's documentation.
+ * The system's liburcu-cds serves its hash table over one of these flavours, which is handed to it
+ * as a struct rcu_flavor_struct. The declarations are those of liburcu's documentation.
  */
 #include "check.h"
 

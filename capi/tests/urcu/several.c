@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Several flavours in one source, by their own names: each with all of its functions, and none waits
- * for another's readers.
+ * Several flavours in one source, by their own names: each with all of its functions, and none
+ * waits for another's readers.
  */
 #include <urcu/urcu-memb.h>
 #include <urcu/urcu-mb.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * A program for liburcu, compiled with the system's headers and linked with its libraries. It runs on
- * those, and, with another LD_LIBRARY_PATH, on ours; its argument says on which it should be.
+ * A program for liburcu, compiled with the system's headers and linked with its libraries. It runs
+ * on those, and, with another LD_LIBRARY_PATH, on ours; its argument says on which it should be.
  */
 #include "check.h"
 

@@ -65,7 +65,10 @@ static void calls_in_order_on_its_own_thread(unsigned long flags, int cpu)
     KEEPS_ERRNO(call_rcu_data_free(worker));
 }
 
-/* Returns the number of threads, once those that have been joined are gone from the kernel's count, too. */
+/*
+ * Returns the number of threads, once those that have been joined are gone from the kernel's count,
+ * too.
+ */
 static int count_at_rest(void)
 {
     sleep_ms(50);
@@ -306,7 +309,10 @@ static void *unregistered(void *unused)
     return NULL;
 }
 
-/* Destructors of the program's own, which run before and after the library's, may do what threads do. */
+/*
+ * Destructors of the program's own, which run before and after the library's, may do what threads
+ * do.
+ */
 static pthread_key_t key;
 static struct object last_ones[4];
 
