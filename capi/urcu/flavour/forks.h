@@ -153,7 +153,10 @@ static void repair(void)
     }
 }
 
-/* Runs in the child. The domain, whose handler was installed before ours, is repaired by now. */
+/*
+ * Runs in the child. The domain is repaired by now, or, in a program that is linked statically,
+ * after this: then it finds what is queued for it here as if it had been there before.
+ */
 static void in_child(void)
 {
     sigset_t before = workers.signals;
@@ -171,8 +174,12 @@ static void install_handlers(void)
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
-/* Has forks handled from now on. */
-static void watch_forks(void)
+/*
+ * Has forks handled from now on. When the library is loaded: a fork that is under way runs no
+ * handler that is installed meanwhile, and its child would wait for workers that it does not have.
+ * (Also when a worker is created, which a program may do before that.)
+ */
+__attribute__((__constructor__)) static void watch_forks(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
