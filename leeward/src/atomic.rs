@@ -6,7 +6,7 @@
 //! stands.
 
 #[cfg(not(leeward_loom))]
-pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence};
+pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence};
 
 #[cfg(leeward_loom)]
 pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
@@ -18,6 +18,27 @@ compile_error!(
     "models have no thread-local storage and no worker of their own: build leeward with \
      --no-default-features under --cfg leeward_loom"
 );
+
+/// Executes core's fence.
+#[cfg(not(any(leeward_loom, all(target_arch = "x86_64", not(miri)))))]
+#[inline(always)]
+pub(crate) fn fence(order: Ordering) {
+    core::sync::atomic::fence(order);
+}
+
+/// Executes core's fence. A full one is a locked instruction that changes nothing: `mfence`, which
+/// the compiler would take, also orders what no atomic access needs, and takes twice to four times
+/// as long (on Zen 5 20 ns, where this takes 5).
+#[cfg(all(target_arch = "x86_64", not(any(leeward_loom, miri))))]
+#[inline(always)]
+pub(crate) fn fence(order: Ordering) {
+    if order != Ordering::SeqCst {
+        return core::sync::atomic::fence(order);
+    }
+    // SAFETY: a word of the thread's own stack keeps its value. It is beside the return address, so
+    // that the return need not wait for this store.
+    unsafe { core::arch::asm!("lock or dword ptr [rsp - 8], 0", options(nostack)) };
+}
 
 /// Executes loom's fence, after an access of its own.
 ///
