@@ -66,9 +66,19 @@ mod rwlock {
     }
 
     /// A waiting reader goes in when the writer leaves, before a writer that waits as well; a
-    /// reader that comes later does not.
+    /// reader that comes later does not. (Readers may pass a writer that finds no processor for
+    /// 1 ms, so on a busy machine a round may see another order.)
     fn phases_alternate<F: Futex>() {
         let _dog = Watchdog::new("phases_alternate");
+        let mut rounds = 0;
+        while !phases_alternated::<F>() {
+            rounds += 1;
+            assert!(rounds < 1000, "readers always enter past a waiting writer");
+        }
+    }
+
+    /// One round of `phases_alternate`. Returns true if the order was as it says.
+    fn phases_alternated<F: Futex>() -> bool {
         let lock = RwLock::<F, _>::new(());
         let order = Mutex::new(Vec::new());
         let (leave, told) = channel::<()>();
@@ -88,16 +98,17 @@ mod rwlock {
             eventually("a writer sleeps", || shows(lock, "writers_wait: true"));
             drop(writer);
             eventually("the reader is inside", || shows(lock, "readers: 1"));
-            assert!(lock.try_read().is_none(), "a newcomer entered past a waiting writer");
+            let keeps_out = lock.try_read().is_none();
             assert!(lock.try_read_recursive().is_some(), "a nested reader did not enter past a waiting writer");
             scope.spawn(move || {
                 let _guard = lock.read();
                 order.lock().push("late reader");
             });
-            eventually("another reader sleeps", || shows(lock, "readers_wait: true"));
+            let sleeps = || shows(lock, "readers_wait: true") || order.lock().contains(&"late reader");
+            eventually("another reader sleeps, or passed the writer", sleeps);
             leave.send(()).unwrap();
-        });
-        assert_eq!(*order.lock(), ["waiting reader", "waiting writer", "late reader"]);
+            keeps_out
+        }) && *order.lock() == ["waiting reader", "waiting writer", "late reader"]
     }
 
     /// A writer that gives up no longer keeps readers out, which may wait for a reader that stays.
