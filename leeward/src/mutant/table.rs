@@ -636,8 +636,12 @@ mutants! {
         // A locked addition stands before it: x86 has the fence already.
         model: model::registering::the_first_reader,
     }
-    /// The acquire of the check how many readers need a heavy fence (relaxed instead).
-    sections_acquire {
+    /// The acquire of the check how many readers are registered (relaxed instead).
+    registered_acquire {
+        model: model::registering::the_last_reader,
+    }
+    /// The release of the count of a reader that unregisters (relaxed instead).
+    registered_release {
         model: model::registering::the_last_reader,
     }
     /// The starter's check whether the worker that it started is still there.

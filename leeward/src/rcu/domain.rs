@@ -147,7 +147,7 @@ pub trait Domain: Backing {
     /// # Cost
     /// One [heavy fence](crate::fence::heavy) and a load for each registered reader; one more heavy
     /// fence and a sleep if a reader stays inside for long. [`Stats::heavy_fences`] says when no
-    /// heavy fence is needed.
+    /// heavy fence is needed. While no reader is registered: one full fence.
     ///
     /// # Panics
     /// - Inside a section of the same domain, since the call would wait for itself.

@@ -23,7 +23,7 @@ use super::slot::Slot;
 use super::stall;
 use super::stats::Counts;
 use super::tickets::Tickets;
-use crate::atomic::{AtomicU64, AtomicUsize, Ordering, const_fn, fence, fence_after_update, outside_model, spin_hint};
+use crate::atomic::{AtomicU64, Ordering, const_fn, fence, fence_after_update, outside_model, spin_hint};
 use crate::fence::{Asymmetric, Pair};
 use crate::futex::{self, Private, Timeout};
 use crate::mutant::{check, mutated, order, step};
@@ -35,6 +35,9 @@ use crate::registry::{Full, Registry, Slot as _};
 /// gets a processor sooner when we sleep, and wakes us when it is outside.
 const RECHECKS: u32 = 64;
 
+/// What one reader with full fences counts in `registered`.
+const FENCED: u64 = 1 << 32;
+
 /// The epoch that readers copy. Only grace periods change it; alone on its lines.
 #[repr(align(128))]
 struct Epoch(AtomicU64);
@@ -44,8 +47,9 @@ struct Epoch(AtomicU64);
 pub(crate) struct Grace {
     epoch: Epoch,
     pub(super) kind: Kind,
-    /// The number of registered slots whose readers need a heavy fence: all but those of `qsbr`.
-    sections: AtomicUsize,
+    /// The number of registered slots: in the lower half of those whose readers need a heavy fence,
+    /// in the upper half of those whose readers execute full fences.
+    registered: AtomicU64,
     pub(super) registry: Registry<Slot>,
     pub(super) tickets: Tickets,
     pub(super) counts: Counts,
@@ -68,7 +72,7 @@ impl Grace {
             Grace {
                 epoch: Epoch(AtomicU64::new(1)),
                 kind,
-                sections: AtomicUsize::new(0),
+                registered: AtomicU64::new(0),
                 registry: Registry::new(),
                 tickets: Tickets::new(),
                 counts: Counts::new(),
@@ -85,10 +89,19 @@ impl Grace {
         &self.epoch.0
     }
 
-    /// Waits for a grace period that starts after the call. Returns an error if the calling thread
-    /// itself is in the way.
+    /// Waits for a grace period that starts after the call, or finds that no reader is registered.
+    /// Returns an error if the calling thread itself is in the way.
     pub(crate) fn synchronize(&self) -> Result<(), OwnSection> {
-        self.serve(|| self.is_inside(), Timeout::Never).map(|_| ())
+        let ticket = self.tickets.take();
+        // Pair M: the caller's unlink is before the look at `registered`, by the fence in `take`.
+        // Partner: the fence in `claim_as`.
+        // - If a reader's count comes first, we see it, and a grace period follows.
+        // - If our fence comes first, the reader sees what was unlinked, in its first section and
+        //   in all later ones.
+        if self.registered() == 0 {
+            return Ok(());
+        }
+        self.serve(ticket, || self.is_inside(), Timeout::Never).map(|_| ())
     }
 
     /// Waits for a grace period that starts after the call, or until `timeout`. Returns true if
@@ -97,13 +110,14 @@ impl Grace {
     /// If the calling thread itself is in the way (a callback leaked a guard), the wait goes on all
     /// the same, as for any other leaked guard, and is reported as a stall.
     pub(crate) fn wait(&self, timeout: Timeout) -> bool {
-        self.serve(|| false, timeout) == Ok(true)
+        // This runs a grace period even where no reader is registered: those who poll look at its
+        // number.
+        self.serve(self.tickets.take(), || false, timeout) == Ok(true)
     }
 
-    /// Waits for a grace period, as a leader or as a follower. Returns `Ok(false)` if the time was
-    /// up.
-    fn serve(&self, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
-        let ticket = self.tickets.take();
+    /// Waits until `ticket` is served, as a leader or as a follower. Returns `Ok(false)` if the time
+    /// was up.
+    fn serve(&self, ticket: u64, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
         while !self.tickets.is_served(ticket) {
             if self.tickets.try_lead() {
                 return self.lead(ticket, is_inside, timeout);
@@ -153,9 +167,7 @@ impl Grace {
         if mutated!(global_before_heavy) {
             self.epoch.0.store(epoch, Ordering::Relaxed);
         }
-        // Acquire: the sections of a reader that unregistered are over. Partner: the release in
-        // `release`. (Pair M orders a reader that registers.)
-        let is_needed = || self.sections.load(order!(Acquire, sections_acquire)) != 0;
+        let is_needed = || self.registered() % FENCED != 0;
         // Pair A, heavy half. Partner: the light fence in `Slot::enter_outermost` and
         // `Slot::quiesce`.
         // - If the reader's store comes first, the scan sees the reader inside and waits for it.
@@ -174,7 +186,7 @@ impl Grace {
     /// returns false.
     fn heavy(&self, is_needed: impl FnOnce() -> bool) {
         // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the
-        // callers unlinked is before the look at `sections`. Partner: the fence in `claim`.
+        // callers unlinked is before the look at `registered`. Partner: the fence in `claim_as`.
         // - If the reader's count comes first, we see that it registers and issue the heavy fence.
         // - If this fence comes first, the reader sees what was unlinked, in its first section and
         //   in all later ones.
@@ -273,33 +285,46 @@ impl Grace {
 
     /// Registers a reader of sections for the thread that the owner's word `owner` names.
     pub(super) fn claim(&self, owner: u64, thread: u32) -> Result<&Slot, Full> {
+        self.claim_as(false, owner, thread)
+    }
+
+    /// Registers a reader that executes full fences itself.
+    pub(super) fn claim_fenced(&self, owner: u64, thread: u32) -> Result<&Slot, Full> {
+        self.claim_as(true, owner, thread)
+    }
+
+    fn claim_as(&self, is_fenced: bool, owner: u64, thread: u32) -> Result<&Slot, Full> {
         let slot = self.registry.claim(owner, thread)?;
-        slot.set_fenced(false);
+        slot.set_fenced(is_fenced);
         // Relaxed: the fence orders it.
-        self.sections.fetch_add(1, Ordering::Relaxed);
+        self.registered.fetch_add(Grace::count(slot), Ordering::Relaxed);
         // SeqCst. Pair M: the count is before everything that the reader ever loads in a section.
-        // Partner: the fence in `heavy`.
-        // - If our count comes first, the leader sees it and reaches us by its heavy fence.
-        // - If the leader's fence comes first, we see what was unlinked.
+        // Partners: the fences in `heavy` and in `Tickets::take`.
+        // - If our count comes first, the other sees it: a leader reaches us by its heavy fence, and
+        //   `synchronize` runs a grace period.
+        // - If the other's fence comes first, we see what was unlinked.
         step!(register_fence, fence_after_update());
         Ok(slot)
     }
 
     /// Unregisters a reader, which is outside.
     pub(super) fn release(&self, slot: &Slot) {
-        if !slot.is_fenced() {
-            // Release: the reader's sections are over for a leader that does not count it any more.
-            // Partner: the acquire in `advance`.
-            self.sections.fetch_sub(1, Ordering::Release);
-        }
+        // Release: the reader's sections are over for one who does not count it any more. Partner:
+        // the acquire in `registered`.
+        self.registered.fetch_sub(Grace::count(slot), order!(Release, registered_release));
         self.registry.release(slot);
     }
 
-    /// Registers a reader that executes full fences itself.
-    pub(super) fn claim_fenced(&self, owner: u64, thread: u32) -> Result<&Slot, Full> {
-        let slot = self.registry.claim(owner, thread)?;
-        slot.set_fenced(true);
-        Ok(slot)
+    /// Returns what the slot counts in `registered`.
+    fn count(slot: &Slot) -> u64 {
+        if slot.is_fenced() { FENCED } else { 1 }
+    }
+
+    /// Returns how many readers of both kinds are registered.
+    fn registered(&self) -> u64 {
+        // Acquire: the sections of a reader that unregistered are over. Partner: the release in
+        // `release`. (Pair M orders a reader that registers.)
+        self.registered.load(order!(Acquire, registered_acquire))
     }
 
     /// Returns how many readers are registered.
@@ -324,18 +349,18 @@ impl Grace {
     /// running.
     pub(super) fn after_fork(&self) {
         let me = thread::current();
-        let mut sections = 0;
+        let mut registered = 0;
         for slot in self.registry.slots() {
             if !slot.outlives_fork(me) {
                 slot.abandon();
                 continue;
             }
             slot.clear_waited();
-            sections += usize::from(!slot.is_fenced());
+            registered += Grace::count(slot);
         }
         self.registry.start_over();
         // Relaxed, both: the child has one thread.
-        self.sections.store(sections, Ordering::Relaxed);
+        self.registered.store(registered, Ordering::Relaxed);
         self.asleep_since.store(0, Ordering::Relaxed);
         self.tickets.after_fork();
     }

@@ -55,7 +55,7 @@
 //! | [`Reader::read`] and the guard's drop | the same, without thread-local storage | |
 //! | [`quiescent`](qsbr::Reader::quiescent) | two loads, a comparison | a store and a full fence |
 //! | any section of a `: Full` domain | two full fences more, some ten nanoseconds | |
-//! | [`synchronize`] | a heavy fence, a load for each slot | one fence more and a sleep |
+//! | [`synchronize`] | a heavy fence, a load for each slot; no reader: a fence | one fence more and a sleep |
 //! | [`defer`] | an allocation and two atomic operations | a system call to wake the worker |
 //! | [`poll`] | a load | |
 //!

@@ -44,14 +44,16 @@ counts!(grace_periods, heavy_fences, sleeps, stalls, leaked, callbacks_run, call
 /// ```
 /// use leeward::rcu::{Domain, Stats};
 /// leeward::rcu_domain! { struct Routes; }
+/// drop(Routes::read());
 /// Routes::synchronize();
 /// let stats: Stats = Routes::stats();
-/// assert_eq!((stats.grace_periods, stats.readers), (1, 0));
+/// assert_eq!((stats.grace_periods, stats.readers), (1, 1));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Grace periods that ended.
+    /// Grace periods that ended. [`synchronize`](super::Domain::synchronize) runs none while no
+    /// reader is registered.
     pub grace_periods: u64,
     /// Heavy fences that grace periods issued: one each, and one more for each time that a grace
     /// period had to sleep. No heavy fence is issued in a domain declared `: Full`, nor while only

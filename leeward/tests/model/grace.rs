@@ -47,8 +47,18 @@ fn heavy(a: &mut Asm, s: &Setup) {
     }
 }
 
-/// Writes one grace period, run by the leader.
+/// Writes what `synchronize` does: nothing more than a look at the count where no reader is
+/// registered, if `returns_early`, and one grace period else, run by the leader.
 pub fn period(a: &mut Asm, s: &Setup) {
+    let end = a.label();
+    if s.returns_early {
+        if !s.cut(Cut::NoQuietFence) {
+            a.op(Op::Fence);
+        }
+        // Acquire: as in `heavy`.
+        a.load(T, layout::SECTIONS, relaxed_if(s.cut(Cut::SectionsRelaxed), Acquire));
+        a.branch(T, Is, Imm(0), end);
+    }
     if s.cut(Cut::GlobalBeforeHeavy) {
         advance(a, s);
     }
@@ -73,6 +83,7 @@ pub fn period(a: &mut Asm, s: &Setup) {
     if s.cut(Cut::SecondHeavy) {
         heavy(a, s);
     }
+    a.place(end);
 }
 
 /// Writes `GLOBAL += 1`, by the leader alone: a load and a store.

@@ -36,7 +36,7 @@ pub enum Cut {
     DoneLoadRelaxed,
     DoneStoreRelaxed,
     // The count of readers that need a heavy fence.
-    /// The leader's fence before its load of the count.
+    /// The writer's fences before its loads of the count.
     NoQuietFence,
     /// The fence of a reader that registers, after it has counted itself.
     NoRegisterFence,
@@ -180,6 +180,8 @@ pub struct Setup {
     /// True if readers of sections are counted; the leader needs no heavy fence where there are
     /// none.
     pub counted: bool,
+    /// True if a writer that counts no reader at all returns without a grace period.
+    pub returns_early: bool,
     pub spurious: bool,
     /// The thread during whose sleep alone readers leave their last section.
     pub gate: Option<u8>,
@@ -199,6 +201,7 @@ impl Setup {
             payload: false,
             list: false,
             counted: false,
+            returns_early: false,
             spurious: false,
             gate: None,
             window: 5,

@@ -233,9 +233,12 @@ fn publishing() {
 #[test]
 fn three_callers() {
     explore(3, || {
+        // Without a registered reader there would be no grace period.
+        let reader = Reader::<Model>::register();
         let callers: Vec<_> = (0..2).map(|_| thread::spawn(Model::synchronize)).collect();
         Model::synchronize();
         callers.into_iter().for_each(|caller| caller.join().unwrap());
+        drop(reader);
     });
 }
 
