@@ -235,7 +235,8 @@ bool lee_domain_poll(struct lee_domain *domain, struct lee_cookie cookie);
  * The head is the library's from the call until func begins, which may free or
  * reuse it. Never fails and never waits, unless a limit was set; may be called in
  * sections, in callbacks, and under any lock. Cost: two atomic operations, and a
- * system call if the worker sleeps; the first call starts the worker. Not
+ * system call if the worker sleeps; the first call starts the worker. (Of callbacks
+ * that follow one another closely it is not woken: they run up to 1 ms later.) Not
  * async-signal-safe. func must not throw.
  */
 void lee_domain_defer(struct lee_domain *domain, struct lee_head *head, void (*func)(struct lee_head *head));

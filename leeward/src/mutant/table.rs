@@ -199,10 +199,15 @@ mutants! {
         defer: callbacks_run_after_a_grace_period,
         loom: rcu::loom_tests::worker::no_call_is_lost,
     }
-    /// The wake after setting the word that tells the worker of work.
-    worker_call_wake {
+    /// The wake after telling the worker that something was queued.
+    worker_tell_wake {
         defer: callbacks_run_after_a_grace_period,
         loom: rcu::loom_tests::worker::no_call_is_lost,
+    }
+    /// The wake after telling the worker that a thread waits.
+    worker_call_wake {
+        defer: polling::nobody_has_to_ask_twice,
+        loom: rcu::loom_tests::worker::polling,
     }
     /// The wake of the worker when a thread wants to poll.
     want_wake {

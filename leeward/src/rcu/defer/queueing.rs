@@ -53,6 +53,7 @@ impl Queue {
         bytes: impl Bytes,
     ) -> Result<(), NotQueued<F>> {
         if !self.limit.have_room(self.incoming.held.get(), bytes.get()) {
+            self.worker.wake(D::state(), self);
             return Err(NotQueued(call));
         }
         let head = callback::callback::<D, _, _>(call, bytes).map_err(NotQueued)?;
@@ -75,10 +76,10 @@ impl Queue {
         let held = self.incoming.held.add(Held::one(bytes));
         let is_first = self.link(head);
         // The worker takes all that is queued until it finds nothing, so only the first to queue
-        // has to wake it. If no thread can be started, `barrier` and callers at the limit, which
+        // has to tell it. If no thread can be started, `barrier` and callers at the limit, which
         // are expected to wait, run what is queued.
         if check!(worker_wake, (is_first || !self.worker.is_running())) {
-            self.worker.wake(domain, self);
+            self.worker.notify(domain, self);
         }
         held
     }

@@ -8,12 +8,17 @@ mod backend;
 #[cfg(feature = "threads")]
 #[path = "std.rs"]
 mod backend;
+#[cfg(all(test, not(leeward_loom)))]
+mod tests;
 mod work;
 
 pub(super) use backend::panics;
+use work::Naps;
+
+use core::time::Duration;
 
 use crate::atomic::{AtomicU32, Ordering, const_fn};
-use crate::futex::{self, Timeout};
+use crate::futex::{self, Private, Timeout};
 use crate::mutant::check;
 
 /// Phase: there is no worker. None was needed yet, or it ended, or none could be started.
@@ -27,6 +32,13 @@ const PHASE: u32 = 3;
 /// One start, as `state` counts it.
 const START: u32 = 4;
 
+/// A bit of `work`: something was queued or asked for since the worker's last look.
+const CALLED: u32 = 1;
+/// A bit of `work`: a thread waits for it, so the worker does not nap.
+const URGENT: u32 = 2;
+/// A bit of `work`: the worker works or naps, and looks again by itself.
+const AWAKE: u32 = 4;
+
 /// The state of a domain's worker.
 pub(crate) struct Worker {
     /// | bits | meaning |
@@ -36,14 +48,24 @@ pub(crate) struct Worker {
     state: AtomicU32,
     /// The number of workers that ended, which they do by a panic only.
     deaths: AtomicU32,
-    /// 1: there may be work. The worker sleeps on this word.
+    /// The bits `CALLED`, `URGENT` and `AWAKE`. The worker sleeps on this word.
+    ///
+    /// Every change is a read-modify-write, so they have one order: `sleep` takes `AWAKE` back only
+    /// where nothing was announced since its last look, and an announcement that comes later finds
+    /// that the worker sleeps.
     work: AtomicU32,
+    naps: Naps,
 }
 
 impl Worker {
     const_fn! {
         pub(super) fn new() -> Worker {
-            Worker { state: AtomicU32::new(NONE), deaths: AtomicU32::new(0), work: AtomicU32::new(0) }
+            Worker {
+                state: AtomicU32::new(NONE),
+                deaths: AtomicU32::new(0),
+                work: AtomicU32::new(0),
+                naps: Naps::new(),
+            }
         }
     }
 
@@ -82,20 +104,57 @@ impl Worker {
         self.work.store(0, Ordering::Relaxed);
     }
 
-    /// Announces that there is work, and wakes a worker that may be asleep.
+    /// Announces that something was queued, and wakes the worker if it sleeps, but not from a nap.
+    fn tell(&self) {
+        // Release: what was queued happens before the worker's look. Partner: the acquires in
+        // `sleep` and `nap`.
+        if check!(worker_tell_wake, self.work.fetch_or(CALLED, Ordering::Release) == 0) {
+            futex::wake(&self.work, 1);
+        }
+    }
+
+    /// Announces that a thread waits for the worker's look, and wakes the worker if it sleeps or
+    /// naps.
     fn call(&self) {
-        // Release: what was queued or asked for happens before the worker's look. Partner: the
-        // acquire in `sleep`.
-        if check!(worker_call_wake, self.work.swap(1, Ordering::Release) == 0) {
+        // Release: as in `tell`. A second call finds the first one's bit, and leaves the wake to it.
+        if check!(worker_call_wake, self.work.fetch_or(CALLED | URGENT, Ordering::Release) & URGENT == 0) {
             futex::wake(&self.work, 1);
         }
     }
 
     /// Sleeps until work is announced, and takes the announcement back.
     fn sleep(&self) {
-        // Acquire: partner of the release in `call`.
-        while self.work.swap(0, Ordering::Acquire) == 0 {
-            futex::wait(&self.work, 0, Timeout::Never);
+        // Relaxed, both: the exchange below orders what was announced.
+        if self.work.compare_exchange(AWAKE, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            while self.work.load(Ordering::Relaxed) == 0 {
+                futex::wait(&self.work, 0, Timeout::Never);
+            }
         }
+        self.look_again();
+    }
+
+    /// Sleeps for `time`, or until a thread waits for the worker, and takes the announcements back.
+    /// Returns true if the time has passed.
+    fn nap(&self, time: Duration) -> bool {
+        let end = Timeout::after::<Private>(time);
+        let is_over = loop {
+            // Relaxed: compared by the kernel, or ordered by the exchange.
+            let work = self.work.load(Ordering::Relaxed);
+            if work & URGENT != 0 {
+                break false;
+            }
+            if end.has_passed::<Private>() {
+                break true;
+            }
+            futex::wait(&self.work, work, end);
+        };
+        self.look_again();
+        is_over
+    }
+
+    /// Takes back what was announced. The worker looks for work after this.
+    fn look_again(&self) {
+        // Acquire: partner of the releases in `tell` and `call`.
+        self.work.swap(AWAKE, Ordering::Acquire);
     }
 }

@@ -6,7 +6,14 @@ use super::super::defer::Queue;
 use super::Worker;
 
 impl Worker {
-    /// Announces that there is work, if there is a worker. Returns false if there is none.
+    /// Announces that something was queued, if there is a worker.
+    pub(in super::super) fn notify(&self, _: &'static State, _: &'static Queue) {
+        if self.is_running() {
+            self.tell();
+        }
+    }
+
+    /// Announces that a thread waits for the worker. Returns false if there is none.
     pub(in super::super) fn wake(&self, _: &'static State, _: &'static Queue) -> bool {
         let is_there = self.is_running();
         if is_there {

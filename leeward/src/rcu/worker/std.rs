@@ -9,8 +9,17 @@ pub(in super::super) use crate::process::panics;
 use crate::process::{self, Work};
 
 impl Worker {
-    /// Announces that there is work in `queue`, whose worker this is, and starts the worker if there
-    /// is none. Returns false if none could be started.
+    /// Announces that something was queued in `queue`, whose worker this is, and starts the worker
+    /// if there is none.
+    pub(in super::super) fn notify(&self, domain: &'static State, queue: &'static Queue) {
+        self.tell();
+        if !self.is_running() {
+            self.start(domain, queue);
+        }
+    }
+
+    /// Announces that a thread waits for the worker of `queue`, and starts the worker if there is
+    /// none. Returns false if none could be started.
     pub(in super::super) fn wake(&self, domain: &'static State, queue: &'static Queue) -> bool {
         self.call();
         self.is_running() || self.start(domain, queue)

@@ -1,0 +1,68 @@
+//! Tests of what ends a worker's nap.
+
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use super::*;
+
+/// Naps for an hour, until `end` is called.
+fn nap_until(end: impl FnOnce(&Worker, &AtomicBool)) {
+    let worker = Worker::new();
+    let has_ended = AtomicBool::new(false);
+    worker.look_again();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            assert!(!worker.nap(Duration::from_secs(3600)));
+            has_ended.store(true, Ordering::SeqCst);
+        });
+        end(&worker, &has_ended);
+    });
+    // It has taken back what was announced.
+    assert_eq!(worker.work.load(Ordering::SeqCst), AWAKE);
+}
+
+#[test]
+fn a_thread_that_waits_ends_a_nap() {
+    nap_until(|worker, _| worker.call());
+    nap_until(|worker, _| {
+        thread::sleep(Duration::from_millis(10));
+        worker.call();
+        worker.call();
+    });
+}
+
+#[test]
+fn a_thread_that_queues_does_not_end_a_nap() {
+    nap_until(|worker, has_ended| {
+        for _ in 0..10 {
+            worker.tell();
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!has_ended.load(Ordering::SeqCst));
+        // Nor does it hide that another waits.
+        worker.call();
+    });
+}
+
+#[test]
+fn a_nap_ends_by_itself() {
+    let worker = Worker::new();
+    worker.look_again();
+    worker.tell();
+    assert!(worker.nap(Duration::from_millis(1)));
+}
+
+/// What is announced while the worker works keeps it from sleeping.
+#[test]
+fn what_was_announced_is_looked_at() {
+    let worker = Worker::new();
+    for announce in [Worker::tell, Worker::call] {
+        worker.look_again();
+        announce(&worker);
+        worker.sleep();
+        worker.look_again();
+        announce(&worker);
+        worker.tell();
+        worker.sleep();
+    }
+}
