@@ -102,10 +102,10 @@ pub struct Scaling {
 
 #[derive(Args)]
 pub struct Readme {
-    /// The page to take the numbers from [default: the newest of `bench/results`]
+    /// The pages to take the numbers from [default: the newest of `bench/results`, and the newest of C]
     #[arg(value_name = "PAGE")]
-    pub page: Option<String>,
-    /// Write nothing; fail if README.md's table is not what the page gives
+    pub pages: Vec<String>,
+    /// Write nothing; fail if README.md's table is not what the pages give
     #[arg(long)]
     pub check: bool,
     /// Write the table to standard output and leave README.md alone

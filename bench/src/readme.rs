@@ -1,5 +1,5 @@
-//! `cargo compare readme`: the table in README.md, taken from a page of `bench/results`. Called by
-//! `main`; it measures nothing. The page's figures are the items that `markdown::figures` writes.
+//! `cargo compare readme`: the table in README.md, taken from pages of `bench/results`: the newest,
+//! and the newest of the C face, whose names end in `-c`. Called by `main`; it measures nothing. The page's figures are the items that `markdown::figures` writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const EQUAL: f64 = 0.02;
 /// The rows: what README.md calls each, and what the page calls the figure. They are the operations
 /// that users of each part make most often, beside the strongest peer there, and two in which the
 /// peer is well ahead of us.
-const ROWS: [(&str, &str); 8] = [
+const ROWS: [(&str, &str); 10] = [
     ("RCU section: enter, load, leave", "enter + load + leave, one thread, rcu::read()"),
     ("`synchronize`, one busy reader", "synchronize, one busy reader, empty sections"),
     (
@@ -38,14 +38,18 @@ const ROWS: [(&str, &str); 8] = [
     ),
     ("`robust::Mutex`: lock and unlock, uncontended", "robust Mutex, shared: lock + unlock, uncontended"),
     ("engine: `UNLOCK_PI` beside 100 waiters", "UNLOCK_PI, 100 waiters, the call"),
+    ("C: lock, dereference, unlock, in a shared library", "C, memb: lock + dereference + unlock, in a shared library"),
+    ("C: lock and unlock within a section", "C, memb: lock + unlock within a section, in a program"),
 ];
 
 /// Writes the table into README.md, or prints it, or fails if README.md has another one.
 pub fn write(options: &Readme) -> Result<bool, Error> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let page =
-        options.page.as_ref().map_or_else(|| newest(&root.join("bench/results")), |page| Ok(PathBuf::from(page)))?;
-    let block = block(&page, &read(&page)?)?;
+    let pages = match options.pages.as_slice() {
+        [] => [false, true].map(|of_c| newest(&root.join("bench/results"), of_c)).into_iter().collect(),
+        pages => pages.iter().map(|page| Page::read(Path::new(page))).collect::<Result<Vec<_>, _>>(),
+    }?;
+    let block = block(&pages)?;
     if options.print {
         print!("{block}");
         return Ok(true);
@@ -54,9 +58,10 @@ pub fn write(options: &Readme) -> Result<bool, Error> {
     let now = read(&readme)?;
     let then = replaced(&now, &block)?;
     if options.check && now != then {
+        let names: Vec<_> = pages.iter().map(|page| page.name.as_str()).collect();
         return Err(Error::new(format!(
-            "README.md's table is not what {} gives: `cargo compare readme` writes it.",
-            name(&page)
+            "README.md's table is not what {} give: `cargo compare readme` writes it.",
+            names.join(" and ")
         )));
     }
     if now != then {
@@ -65,19 +70,40 @@ pub fn write(options: &Readme) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// The page whose name, which begins with its date, is the last.
-fn newest(results: &Path) -> Result<PathBuf, Error> {
+/// A page of `bench/results`.
+struct Page {
+    name: String,
+    text: String,
+}
+
+impl Page {
+    fn read(path: &Path) -> Result<Page, Error> {
+        Ok(Page { name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(), text: read(path)? })
+    }
+
+    /// When and where it was measured.
+    fn title(&self) -> &str {
+        self.text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Measured here")
+    }
+
+    fn link(&self) -> String {
+        format!("[{0}](bench/results/{0})", self.name)
+    }
+}
+
+/// The page whose name, which begins with its date, is the last: of the C face, or of all else.
+fn newest(results: &Path, of_c: bool) -> Result<Page, Error> {
     let files = fs::read_dir(results)?.collect::<Result<Vec<_>, _>>()?;
-    let pages = files.into_iter().map(|file| file.path()).filter(|path| path.extension().is_some_and(|is| is == "md"));
-    pages.max().ok_or_else(|| Error::new("bench/results has no page."))
+    let is_page = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".md") && name.ends_with("-c.md") == of_c
+    };
+    let page = files.into_iter().map(|file| file.path()).filter(is_page).max();
+    Page::read(&page.ok_or_else(|| Error::new("bench/results lacks a page."))?)
 }
 
 fn read(file: &Path) -> Result<String, Error> {
     fs::read_to_string(file).map_err(|error| Error::new(format!("{} could not be read: {error}.", file.display())))
-}
-
-fn name(page: &Path) -> String {
-    page.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Returns the document with the lines between the marks replaced.
@@ -89,15 +115,15 @@ fn replaced(document: &str, block: &str) -> Result<String, Error> {
 }
 
 /// What stands between the marks: where the numbers come from, and the table.
-fn block(page: &Path, text: &str) -> Result<String, Error> {
-    let items = items(text);
+fn block(pages: &[Page]) -> Result<String, Error> {
+    let items: Vec<_> = pages.iter().flat_map(|page| items(&page.text)).collect();
     let titles = ["what", "ours", "the peer's", "ratio", ""].map(str::to_string).to_vec();
     let rows = ROWS.iter().map(|(label, figure)| row(label, figure, &items)).collect::<Result<Vec<_>, _>>()?;
-    let taken = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Measured here");
+    let origin: Vec<_> = pages.iter().map(|page| format!("{} ({}).", page.title(), page.link())).collect();
     let origin = format!(
-        "{taken}. A ratio is ours to the peer's, the median of interleaved rounds. All rows, with what was missed and \
-         what was tried, are in [bench/results](bench/results/{}).",
-        name(page)
+        "{} A ratio is ours to the peer's, the median of interleaved rounds. The pages have all rows, with what was \
+         missed and what was tried.",
+        origin.join(" ")
     );
     let options = textwrap::Options::new(WIDTH).break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation);
     Ok(format!("{}\n\n{}", textwrap::fill(&origin, options), table(std::iter::once(titles).chain(rows))))
@@ -122,17 +148,17 @@ fn items(text: &str) -> Vec<String> {
 }
 
 fn row(label: &str, figure: &str, items: &[String]) -> Result<Vec<String>, Error> {
-    let no = |why| Error::new(format!("The page {why} `{figure}`, which README.md's table has."));
+    let no = |why| Error::new(format!("The pages {why} `{figure}`, which README.md's table has."));
     // Several figures may share a name: the first one's peer is the row's.
     let measured = items.iter().find_map(|item| item.strip_prefix(figure)?.strip_prefix(": **"));
-    let (ours, rest) = measured.ok_or_else(|| no("lacks"))?.split_once("**").ok_or_else(|| no("does not give"))?;
-    let ours = Amount::parse(ours).ok_or_else(|| no("has no number for"))?;
+    let (ours, rest) = measured.ok_or_else(|| no("lack"))?.split_once("**").ok_or_else(|| no("do not give"))?;
+    let ours = Amount::parse(ours).ok_or_else(|| no("have no number for"))?;
     let mut cells = vec![label.to_string(), ours.text()];
     let Some((peer, ratio)) = rest.trim_start_matches(", ").split_once("; ratio ") else {
         cells.extend(["absent", "–", ""].map(str::to_string));
         return Ok(cells);
     };
-    let (peer, theirs) = peer_of(peer).ok_or_else(|| no("has no peer's number for"))?;
+    let (peer, theirs) = peer_of(peer).ok_or_else(|| no("have no peer's number for"))?;
     let ratio = ratio.split(' ').next().unwrap_or_default();
     let verdict = ratio.parse().map_or("", |ratio| verdict(ratio, more_is_better(&ours.unit)));
     cells.extend([format!("{}, {peer}", ours.like(theirs).text()), ratio.to_string(), verdict.to_string()]);
