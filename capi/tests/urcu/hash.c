@@ -1,41 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * The system's liburcu-cds serves its hash table over one of these flavours, which is handed to it
- * as a struct rcu_flavor_struct. The declarations are those of liburcu's documentation.
+ * as a struct rcu_flavor_struct.
  */
 #include "check.h"
 
-struct cds_lfht;
-struct cds_lfht_mm_type;
-struct cds_lfht_node {
-    struct cds_lfht_node *next;
-    unsigned long reverse_hash;
-} __attribute__((aligned(8)));
-struct cds_lfht_iter {
-    struct cds_lfht_node *node, *next;
-};
-enum { CDS_LFHT_AUTO_RESIZE = 1, CDS_LFHT_ACCOUNTING = 2 };
-typedef int (*cds_lfht_match_fct)(struct cds_lfht_node *node, const void *key);
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-struct cds_lfht *_cds_lfht_new(unsigned long init_size, unsigned long min_nr_alloc_buckets,
-                               unsigned long max_nr_buckets, int flags, const struct cds_lfht_mm_type *mm,
-                               const struct rcu_flavor_struct *flavor, pthread_attr_t *attr);
-int cds_lfht_destroy(struct cds_lfht *ht, pthread_attr_t **attr);
-void cds_lfht_count_nodes(struct cds_lfht *ht, long *split_before, unsigned long *count, long *split_after);
-void cds_lfht_lookup(struct cds_lfht *ht, unsigned long hash, cds_lfht_match_fct match, const void *key,
-                     struct cds_lfht_iter *iter);
-struct cds_lfht_node *cds_lfht_add_replace(struct cds_lfht *ht, unsigned long hash, cds_lfht_match_fct match,
-                                           const void *key, struct cds_lfht_node *node);
-int cds_lfht_del(struct cds_lfht *ht, struct cds_lfht_node *node);
-void cds_lfht_resize(struct cds_lfht *ht, unsigned long new_size);
-void cds_lfht_first(struct cds_lfht *ht, struct cds_lfht_iter *iter);
-void cds_lfht_next(struct cds_lfht *ht, struct cds_lfht_iter *iter);
-#ifdef __cplusplus
-}
-#endif
+#include <urcu/rculfhash.h>
 
 #define KEYS 2000
 
@@ -175,7 +145,7 @@ int main(void)
 
     begin();
     rcu_register_thread();
-    table = _cds_lfht_new(1, 1, 0, CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL, &rcu_flavor, NULL);
+    table = cds_lfht_new(1, 1, 0, CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL);
     CHECK(table);
     rcu_thread_offline();
     for (i = 0; i < 4; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * urcu/cds.h, leeward's: all containers of these headers. liburcu's also includes its hash table,
- * urcu/rculfhash.h, which these headers do not have.
+ * urcu/cds.h, leeward's: all containers of these headers.
  */
 #ifndef LEEWARD_COMPAT_URCU_CDS_H
 #define LEEWARD_COMPAT_URCU_CDS_H
@@ -10,6 +9,7 @@
 #include "lfstack.h"
 #include "list.h"
 #include "rcuhlist.h"
+#include "rculfhash.h"
 #include "rculfqueue.h"
 #include "rculfstack.h"
 #include "rculist.h"
