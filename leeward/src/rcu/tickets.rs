@@ -196,13 +196,11 @@ impl Tickets {
         self.is_served(ticket) || self.leader.load(Ordering::Relaxed) == 0
     }
 
-    /// Forgets the leader and the followers in the child of a fork, where they do not exist. Their
-    /// grace period has not ended.
+    /// Forgets the leader in the child of a fork, where it does not exist. Its grace period has not
+    /// ended. Sleepers stay counted: one may be this thread, which forked in a signal handler and
+    /// will take itself off; for the others, leaders make needless system calls.
     pub(crate) fn after_fork(&self) {
-        // Relaxed, all: the child has one thread.
+        // Relaxed: the child has one thread.
         self.leader.store(0, Ordering::Relaxed);
-        for room in &self.rooms {
-            room.sleepers.store(0, Ordering::Relaxed);
-        }
     }
 }

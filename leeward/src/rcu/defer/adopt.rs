@@ -96,9 +96,9 @@ impl Queue {
         let runs_here = self.runs_here();
         self.reclaiming.reset();
         self.worker.after_fork();
-        for word in [&self.pausing, &self.waiting] {
-            word.store(0, Ordering::Relaxed);
-        }
+        self.pausing.store(0, Ordering::Relaxed);
+        // `waiting` stays: this thread may have forked in a signal handler while it waited, and will
+        // take itself off. For the others, the worker makes a needless system call a batch.
         self.runner.store(0, Ordering::Relaxed);
         self.incoming.held.reset();
         let adopted = if check!(fork_adopts, self.child_adopts()) {
