@@ -6,57 +6,6 @@
 
 static struct call_rcu_data *worker;
 
-static void in_order(struct rcu_head *head)
-{
-    CHECK(((struct object *)head)->number == calls);
-    calls++;
-}
-
-/* A reader of another thread, who keeps all callbacks waiting. */
-static int phase;
-
-static void *hold(void *unused)
-{
-    (void)unused;
-    rcu_register_thread();
-    rcu_read_lock();
-    SET(phase, 1);
-    while (GET(phase) == 1)
-        sleep_ms(1);
-    rcu_read_unlock();
-    rcu_unregister_thread();
-    return NULL;
-}
-
-static pthread_t start_reader(void)
-{
-    pthread_t reader;
-
-    phase = 0;
-    reader = start_thread(hold, NULL);
-    EVENTUALLY(GET(phase));
-    return reader;
-}
-
-static void end_reader(pthread_t reader)
-{
-    SET(phase, 2);
-    rcu_thread_offline();
-    join_thread(reader);
-    rcu_thread_online();
-}
-
-static void queue_all(void)
-{
-    int i;
-
-    calls = 0;
-    for (i = 0; i < 1000; i++) {
-        objects[i].number = i;
-        call_rcu(&objects[i].head, in_order);
-    }
-}
-
 /*
  * The queue is that of the default worker, of one's own, or a batch that waits for its grace
  * period.
@@ -134,14 +83,6 @@ static void take_time(struct rcu_head *head)
     sleep_ms(10);
     SET(phase, 2);
     ADD(calls, 1);
-}
-
-static long milliseconds(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (long)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
 static void callbacks_are_not_half_done(bool is_own)

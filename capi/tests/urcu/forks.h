@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * What forks.c and forks_beside.c share: a fork with call_rcu's three functions, or without.
+ * What the tests of forks share: a fork with call_rcu's three functions, or without; and callbacks
+ * that wait for a reader.
  */
 #ifndef URCU_FORKS_H
 #define URCU_FORKS_H
@@ -14,15 +15,23 @@ struct object {
 
 static struct object objects[1000];
 static int calls;
-static bool has_hooks;
+static bool has_hooks UNUSED;
 
-static void count(struct rcu_head *head)
+static UNUSED void count(struct rcu_head *head)
 {
     (void)head;
     ADD(calls, 1);
 }
 
-static pid_t fork_with_hooks(void)
+static UNUSED long milliseconds(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (long)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static UNUSED pid_t fork_with_hooks(void)
 {
     pid_t child;
 
@@ -47,6 +56,57 @@ static pid_t fork_with_hooks(void)
     if (has_hooks && !child)
         KEEPS_ERRNO(call_rcu_after_fork_child());
     return child;
+}
+
+static UNUSED void in_order(struct rcu_head *head)
+{
+    CHECK(((struct object *)head)->number == calls);
+    calls++;
+}
+
+/* A reader of another thread, who keeps all callbacks waiting. */
+static int phase UNUSED;
+
+static UNUSED void *hold(void *unused)
+{
+    (void)unused;
+    rcu_register_thread();
+    rcu_read_lock();
+    SET(phase, 1);
+    while (GET(phase) == 1)
+        sleep_ms(1);
+    rcu_read_unlock();
+    rcu_unregister_thread();
+    return NULL;
+}
+
+static UNUSED pthread_t start_reader(void)
+{
+    pthread_t reader;
+
+    phase = 0;
+    reader = start_thread(hold, NULL);
+    EVENTUALLY(GET(phase));
+    return reader;
+}
+
+static UNUSED void end_reader(pthread_t reader)
+{
+    SET(phase, 2);
+    rcu_thread_offline();
+    join_thread(reader);
+    rcu_thread_online();
+}
+
+static UNUSED void queue_all(void)
+{
+    int i;
+
+    calls = 0;
+    for (i = 0; i < 1000; i++) {
+        objects[i].number = i;
+        call_rcu(&objects[i].head, in_order);
+    }
 }
 
 #endif

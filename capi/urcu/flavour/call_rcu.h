@@ -185,36 +185,39 @@ EXPORT void set_thread_call_rcu_data(struct call_rcu_data *crdp)
     own = crdp;
 }
 
-/* A callback: notes the default worker's thread. */
+/* A callback, whose head was allocated: notes the default worker's thread. */
 static void note_thread(struct rcu_head *head)
 {
-    (void)head;
+    free(head);
+    /* Relaxed: only the default worker stores it. */
+    if (__atomic_load_n(&default_worker.is_known, __ATOMIC_RELAXED))
+        return;
     default_worker.thread = pthread_self();
     /* Release: partner of the acquire in default_thread(). */
     __atomic_store_n(&default_worker.is_known, 1, __ATOMIC_RELEASE);
 }
 
 /*
- * Returns the default worker's thread: it is asked by a callback, once. 0 where that cannot be
- * waited for.
+ * Returns the default worker's thread, which a callback tells. 0 where that cannot be waited for,
+ * or without memory. (A head of its own each time: a child does not know whether one that it
+ * inherited was queued.)
  */
 static pthread_t default_thread(void)
 {
     pthread_t unknown;
 
-    watch_forks();
+    memset(&unknown, 0, sizeof(unknown));
     while (!__atomic_load_n(&default_worker.is_known, __ATOMIC_ACQUIRE)) {
-        /* Under the lock, so that no child finds it asked and the head not queued. */
-        lock_workers();
-        if (!default_worker.is_asked)
-            call_by_default(&default_worker.head, note_thread);
-        default_worker.is_asked = true;
-        unlock_workers();
-        if (LEE_1_URCU_DOMAIN(barrier)() == 0)
-            continue;
-        /* In a section; or in a callback of the default worker, which is this thread then. */
-        memset(&unknown, 0, sizeof(unknown));
-        return is_in_section() ? unknown : pthread_self();
+        int error = errno;
+        struct rcu_head *head = malloc(sizeof(*head));
+
+        errno = error;
+        if (!head)
+            return unknown;
+        call_by_default(head, note_thread);
+        if (LEE_1_URCU_DOMAIN(barrier)() != 0)
+            /* In a section; or in a callback of the default worker, which is this thread then. */
+            return is_in_section() ? unknown : pthread_self();
     }
     return default_worker.thread;
 }

@@ -5,6 +5,11 @@
  * default worker, which the domain starts there, and starts a worker again when something is queued
  * for it.
  *
+ * A fork takes no lock: a handler of the program's, or a callback that the domain's handler waits
+ * for, may want it. So the list of workers, and what is in it, is such at any instruction that a
+ * child, which has the forking thread alone, can repair it. What a thread that is not there was
+ * making or ending may cost its memory.
+ *
  * The handlers of pthread_atfork do that for every fork. call_rcu's three functions only lift the
  * bound of the wait before, tell the hash table, and take the child's workers away from its thread
  * and processors. A child of _Fork() or clone() runs no handler: there they repair what is here,
@@ -15,24 +20,17 @@
 
 #include "workers.h"
 
-/* The thread that holds the list's lock over its fork, and how many of its forks are under way. */
-static struct {
-    pthread_t thread;
-    uint32_t depth;
-} forking;
+/* How many forks of the calling thread are under way; more than one, if a handler of them forks. */
+static LEE_1_THREAD uint32_t forking;
 
-/*
- * What is told of a fork besides (value.h), and how often it was registered. Under the list's lock.
- */
+/* What is told of a fork besides (value.h), and how often it was registered. Under the lock. */
 static struct {
     struct urcu_atfork *what;
     unsigned long count;
 } told;
 
-/* The head by which get_call_rcu_thread() asks the default worker for its thread (call_rcu.h). */
+/* The default worker's thread, once get_call_rcu_thread() has asked for it (call_rcu.h). */
 static struct {
-    struct rcu_head head;
-    bool is_asked;     /* under the list's lock */
     uint32_t is_known; /* 1: `thread` is stored */
     pthread_t thread;
 } default_worker;
@@ -68,27 +66,19 @@ static void wait_for_callbacks(int64_t bound)
     }
 }
 
-/* Runs in the parent, before the fork. A handler of the program's that forks comes here twice. */
+/* Runs in the parent, before the fork. */
 static void before_fork(void)
 {
     gate_close();
-    /*
-     * Acquire: partner of the release below, if that is another thread's: then so is
-     * `forking.thread`.
-     */
-    if (__atomic_load_n(&forking.depth, __ATOMIC_ACQUIRE) == 0 || !pthread_equal(forking.thread, pthread_self())) {
+    if (forking++ == 0)
         wait_for_callbacks(LONGEST_PAUSE);
-        lock_workers();
-        forking.thread = pthread_self();
-    }
-    __atomic_store_n(&forking.depth, forking.depth + 1, __ATOMIC_RELEASE);
 }
 
 /* Runs in the parent, after the fork. */
 static void in_parent(void)
 {
-    if (forking.depth != 0 && --forking.depth == 0)
-        unlock_workers();
+    if (forking != 0)
+        forking--;
     gate_open();
 }
 
@@ -96,13 +86,11 @@ static void in_parent(void)
 static void forget_ending(struct call_rcu_data *data)
 {
     unlist(data);
-    if (data->is_orphan || !pthread_equal(data->ender, pthread_self())) {
+    if (data->is_orphan || !pthread_equal(data->ender, pthread_self()))
         release(data);
-        return;
-    }
-    /* This thread is about to wait for it (wait_for_end()), and forked in a signal handler. */
-    data->was_asked = true;
-    data->has_ended = 1;
+    else
+        /* This thread is about to wait for it (wait_for_end()), and forked in a signal handler. */
+        data->has_ended = 1;
 }
 
 /* Takes what a worker of the parent's had queued, and forgets its thread. */
@@ -113,7 +101,6 @@ static struct rcu_head *forget_worker(struct call_rcu_data *data)
     data->batch = data->incoming = data->current = NULL;
     data->finished = data->taken;
     data->state = AWAKE;
-    data->batch_ended.sleepers = 0;
     if (data->phase == RUNNING)
         data->phase = NONE;
     if (data->stop)
@@ -127,14 +114,12 @@ static void repair(void)
     struct rcu_head *heads = NULL, *head;
     struct call_rcu_data *data, *next;
 
+    pthread_mutex_init(&workers.mutex, NULL);
     generation++;
     gate.pausing = gate.is_held = 0;
-    forking.depth = 0;
+    forking = 0;
     here = NULL;
-    if (default_worker.is_known) {
-        default_worker.is_asked = false;
-        default_worker.is_known = 0;
-    }
+    default_worker.is_known = 0;
     for (data = workers.first; data; data = next) {
         struct rcu_head *more;
 
@@ -153,33 +138,24 @@ static void repair(void)
     }
 }
 
-/*
- * Runs in the child. The domain is repaired by now, or, in a program that is linked statically,
- * after this: then it finds what is queued for it here as if it had been there before.
- */
-static void in_child(void)
-{
-    sigset_t before = workers.signals;
-    bool holds_lock = forking.depth != 0;
-
-    pthread_mutex_init(&workers.mutex, NULL);
-    repair();
-    if (holds_lock)
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 static void install_handlers(void)
 {
+    /*
+     * The domain's handler first, so that children repair the domain before what is here is queued
+     * for it. (In a program that is linked statically, it may not be installed yet.)
+     */
+    LEE_1_URCU_DOMAIN(set_child_adopts)(true);
     /* It fails without memory only; then children have the functions below. */
-    pthread_atfork(before_fork, in_parent, in_child);
+    pthread_atfork(before_fork, in_parent, repair);
 }
 
 /*
  * Has forks handled from now on. When the library is loaded: a fork that is under way runs no
  * handler that is installed meanwhile, and its child would wait for workers that it does not have.
- * (Also when a worker is created, which a program may do before that.)
+ * Before a program's own constructors, so that their handlers run in children after these. (Also
+ * when a worker is created, which a program may do before that.)
  */
-__attribute__((__constructor__)) static void watch_forks(void)
+__attribute__((__constructor__(101))) static void watch_forks(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -192,7 +168,7 @@ static struct urcu_atfork *who_is_told(void)
     struct urcu_atfork *what;
 
     lock_workers();
-    what = told.what;
+    what = told.count != 0 ? told.what : NULL;
     unlock_workers();
     return what;
 }
@@ -229,11 +205,9 @@ EXPORT void call_rcu_after_fork_child(void)
 {
     struct urcu_atfork *what;
 
-    if (generation == forked_from && gate.is_held) {
-        /* No handler ran. */
-        pthread_mutex_init(&workers.mutex, NULL);
+    /* No handler ran; nor will one, after another of the program's that called this. */
+    if (generation == forked_from && gate.is_held && forking == 0)
         repair();
-    }
     own = NULL;
     forget_processors();
     what = who_is_told();

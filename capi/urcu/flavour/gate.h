@@ -18,9 +18,12 @@
 
 /* How long a fork waits for a callback at most, and how long workers wait for a fork. */
 #define LONGEST_PAUSE (100 * MILLISECOND)
+/* How long workers wait for forks, one of which begins before the other has ended. */
+#define LONGEST_PAUSES (10 * LONGEST_PAUSE)
 
 static struct {
     uint32_t pausing; /* forks under way */
+    uint32_t ended;   /* counts those that have ended in this process */
     uint32_t is_held; /* 1: call_rcu_before_fork() was called, so the pause has no bound */
 } gate;
 
@@ -29,22 +32,30 @@ static struct {
  */
 static uint64_t generation;
 
-/* Waits until no fork is under way; not for ever, since the parent's handler may never run. */
+/* Waits until no fork is under way; not for ever, since a parent's handler may never run. */
 COLD static void gate_wait(void)
 {
-    int64_t end = now() + LONGEST_PAUSE;
-    uint32_t pausing;
+    int64_t start = now(), end = start + LONGEST_PAUSE;
+    /* Relaxed, all: counts. begin() in worker.h looks again with SeqCst. */
+    uint32_t ended = __atomic_load_n(&gate.ended, __ATOMIC_RELAXED), pausing;
 
-    /* Relaxed, all: a count. begin() in worker.h looks again with SeqCst. */
     while ((pausing = __atomic_load_n(&gate.pausing, __ATOMIC_RELAXED)) != 0) {
         bool is_held = __atomic_load_n(&gate.is_held, __ATOMIC_RELAXED) != 0;
-        int64_t left = end - now();
+        uint32_t seen = __atomic_load_n(&gate.ended, __ATOMIC_RELAXED);
+        int64_t time = now();
 
-        if (!is_held && left <= 0) {
+        if (seen != ended) {
+            /* This is another fork, which has its own time. */
+            ended = seen;
+            end = time + LONGEST_PAUSE;
+            if (end > start + LONGEST_PAUSES)
+                end = start + LONGEST_PAUSES;
+        }
+        if (!is_held && time >= end) {
             __atomic_compare_exchange_n(&gate.pausing, &pausing, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
             return;
         }
-        sleep_on(&gate.pausing, pausing, is_held ? 0 : (long)left);
+        sleep_on(&gate.pausing, pausing, is_held ? 0 : (long)(end - time));
     }
 }
 
@@ -59,7 +70,8 @@ static void gate_open(void)
 {
     uint32_t pausing = __atomic_load_n(&gate.pausing, __ATOMIC_RELAXED);
 
-    /* Relaxed: a count. */
+    /* Relaxed, all: counts. */
+    __atomic_fetch_add(&gate.ended, 1, __ATOMIC_RELAXED);
     while (pausing != 0 && !__atomic_compare_exchange_n(&gate.pausing, &pausing, pausing - 1, false,
                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;

@@ -10,8 +10,10 @@
 EXPORT void urcu_register_rculfhash_atfork(struct urcu_atfork *atfork)
 {
     lock_workers();
-    if (told.count++ == 0)
+    if (told.count == 0)
         told.what = atfork;
+    /* Release: a child that finds it counted finds what it is. */
+    __atomic_store_n(&told.count, told.count + 1, __ATOMIC_RELEASE);
     unlock_workers();
 }
 

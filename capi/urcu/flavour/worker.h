@@ -47,6 +47,7 @@ struct call_rcu_data {
     bool is_doomed;                  /* free_all_cpu_call_rcu_data() ends it */
     int cpu;
     pthread_t thread, ender;         /* the worker's, and the one that has it end */
+    uint64_t born;                   /* the generation that the thread was started in */
     sigset_t signals;                /* that were blocked where it was started */
 };
 
@@ -270,28 +271,27 @@ static bool work(struct call_rcu_data *data)
 }
 
 /*
- * Sets what the calling thread, a worker, blocks: all signals that may come from outside, but
- * SIGURG and the real-time ones, which are as where it was started: without membarrier, a fence of
- * <leeward/fence.h> may use one.
+ * Adds all signals that may come from outside to a set, but SIGURG and the real-time ones: without
+ * membarrier, a fence of <leeward/fence.h> may use one.
  */
-static void set_signals(struct call_rcu_data *data)
+static void add_outside_signals(sigset_t *signals)
 {
-    static const int open[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGURG};
-    sigset_t blocked = data->signals;
+    static const int others[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGURG};
     int signal;
     size_t i;
 
-    for (signal = 1; signal < 32; signal++)
-        sigaddset(&blocked, signal);
-    for (i = 0; i < CAA_ARRAY_SIZE(open); i++)
-        if (sigismember(&data->signals, open[i]) != 1)
-            sigdelset(&blocked, open[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+    for (signal = 1; signal < 32; signal++) {
+        for (i = 0; i < CAA_ARRAY_SIZE(others) && signal != others[i]; i++)
+            ;
+        if (i == CAA_ARRAY_SIZE(others))
+            sigaddset(signals, signal);
+    }
 }
 
 /* Makes the calling thread the worker. */
 static void settle(struct call_rcu_data *data)
 {
+    sigset_t blocked = data->signals;
     cpu_set_t cpus;
     int before;
 
@@ -309,7 +309,9 @@ static void settle(struct call_rcu_data *data)
     go_offline();
     own = data;
     here = data;
-    set_signals(data);
+    /* The others are as where it was started; until now, all were blocked. */
+    add_outside_signals(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
 }
 
 #endif

@@ -18,8 +18,8 @@ static struct {
 static struct call_rcu_data by_default;
 
 /*
- * Locks the list. Signals are blocked meanwhile: a handler may fork, and a fork takes this lock. It
- * is held for moments, and never while callbacks or readers are waited for.
+ * Locks the list. Signals are blocked meanwhile: a handler may fork, and its child takes this lock.
+ * It is held for moments, and never while callbacks or readers are waited for.
  */
 static void lock_workers(void)
 {
@@ -82,13 +82,16 @@ static void *worker_main(void *argument)
     hand_over(data);
     LEE_1_URCU_DOMAIN(unregister)();
     lock_workers();
-    unlist(data);
     is_orphan = data->is_orphan;
     was_asked = data->was_asked;
     __atomic_store_n(&data->phase, ENDED, __ATOMIC_SEQ_CST);
-    finish(data);
-    /* Release: partner of the acquire in call_rcu_data_free(), whose caller frees what is here. */
+    /*
+     * Release: partner of the acquire in wait_for_end(), whose caller frees what is here. Before
+     * the worker leaves the list: a child ends those that are in it (forget_ending()).
+     */
     __atomic_store_n(&data->has_ended, 1, __ATOMIC_RELEASE);
+    unlist(data);
+    finish(data);
     wake(&data->has_ended, 1);
     if (is_orphan)
         release(data);
@@ -113,6 +116,7 @@ static bool start(struct call_rcu_data *data)
         return data->phase == RUNNING;
     /* The thread begins with all signals blocked, as the holder of the lock has them. */
     data->signals = workers.signals;
+    data->born = generation;
     /* The phase is stored before the thread may end. */
     __atomic_store_n(&data->phase, RUNNING, __ATOMIC_RELEASE);
     is_started = pthread_create(&data->thread, NULL, worker_main, data) == 0;
@@ -192,24 +196,30 @@ static bool end_worker(struct call_rcu_data *data, bool may_wait)
 /* Waits until the worker has ended, and frees its memory. */
 static void wait_for_end(struct call_rcu_data *data)
 {
-    bool was_asked;
+    sigset_t blocked, before;
+    bool is_to_join;
     pthread_t thread;
-    int before;
+    int state;
 
     /* Acquire: partner of the release in worker_main(). */
     while (!__atomic_load_n(&data->has_ended, __ATOMIC_ACQUIRE))
         sleep_on(&data->has_ended, 0, 0);
+    /* From here on no handler forks: its child would wait for the end of a thread it has not. */
+    sigemptyset(&blocked);
+    add_outside_signals(&blocked);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
     lock_workers();
-    was_asked = data->was_asked;
     thread = data->thread;
+    /* A program that knows the thread's id may join it after this; no other thread ever will. */
+    is_to_join = !data->was_asked && data->born == generation;
     release(data);
     unlock_workers();
-    /* A program that knows the thread's id may join it after this; no other thread ever will. */
-    if (was_asked)
-        return;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    pthread_join(thread, NULL);
-    pthread_setcancelstate(before, &before);
+    if (is_to_join) {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+        pthread_join(thread, NULL);
+        pthread_setcancelstate(state, &state);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* Returns the id of the newest worker there is; 0: there is none. */
