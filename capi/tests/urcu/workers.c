@@ -65,14 +65,13 @@ static void calls_in_order_on_its_own_thread(unsigned long flags, int cpu)
     KEEPS_ERRNO(call_rcu_data_free(worker));
 }
 
-/*
- * Returns the number of threads, once those that have been joined are gone from the kernel's count,
- * too.
- */
+/* Returns the number of threads where there is no worker but the default one, which is started. */
 static int count_at_rest(void)
 {
-    sleep_ms(50);
-    return count_threads();
+    call_rcu(&objects[0].head, count);
+    rcu_barrier();
+    EVENTUALLY(count_threads() == 2);
+    return 2;
 }
 
 /* Those who join the thread after it, as older versions of liburcu want, and those who do not. */
@@ -188,6 +187,118 @@ static void bears_with_its_callbacks(void)
     rcu_thread_offline();
     EVENTUALLY(GET(calls) == 7);
     EVENTUALLY(count_threads() == threads);
+    rcu_thread_online();
+}
+
+static void is_freed_once(void)
+{
+    char text[1000];
+
+    capture_begin();
+    worker = create_call_rcu_data(0, -1);
+    call_rcu_data_free(worker);
+    KEEPS_ERRNO(call_rcu_data_free(worker));
+    CHECK(capture_end(text, sizeof text) == 1);
+    CHECK(strstr(text, "leeward: ") == text && strstr(text, "freed before"));
+}
+
+static void go_offline(struct rcu_head *head)
+{
+    (void)head;
+    rcu_thread_offline();
+}
+
+static void is_online(struct rcu_head *head)
+{
+    (void)head;
+    CHECK(!IS_QSBR || rcu_read_ongoing());
+    ADD(calls, 1);
+}
+
+/* Whatever the callback before it has done; those that wait for a section are one batch. */
+static void callbacks_are_online(void)
+{
+    int i;
+
+    calls = 0;
+    worker = create_call_rcu_data(0, -1);
+    set_thread_call_rcu_data(worker);
+    rcu_read_lock();
+    for (i = 0; i < 20; i++)
+        call_rcu(&objects[i].head, i % 2 ? is_online : go_offline);
+    rcu_read_unlock();
+    rcu_barrier();
+    CHECK(calls == 10);
+    set_thread_call_rcu_data(NULL);
+    call_rcu_data_free(worker);
+}
+
+/* A thread in a section until its word is 2. */
+static void *read_on(void *word)
+{
+    int *phase = (int *)word;
+
+    rcu_register_thread();
+    rcu_read_lock();
+    SET(*phase, 1);
+    EVENTUALLY(GET(*phase) == 2);
+    rcu_read_unlock();
+    rcu_unregister_thread();
+    return NULL;
+}
+
+static pthread_t start_reading(int *phase)
+{
+    pthread_t reader = start_thread(read_on, phase);
+
+    EVENTUALLY(GET(*phase) == 1);
+    return reader;
+}
+
+static void *free_all(void *has_freed)
+{
+    free_all_cpu_call_rcu_data();
+    SET(*(int *)has_freed, 1);
+    return NULL;
+}
+
+/* Gives processor 0 a worker, and has a thread free it, which waits for readers first. */
+static pthread_t start_freeing(int *has_freed)
+{
+    pthread_t thread;
+
+    worker = create_call_rcu_data(0, -1);
+    CHECK(set_cpu_call_rcu_data(0, worker) == 0);
+    thread = start_thread(free_all, has_freed);
+    EVENTUALLY(!get_cpu_call_rcu_data(0));
+    sleep_ms(20);
+    return thread;
+}
+
+/* A thread that frees what processors have does not free what another has taken from them since. */
+static void freeing_waits_for_readers(void)
+{
+    int phases[2] = {0, 0}, has_freed[2] = {0, 0}, i;
+    pthread_t readers[2], threads[2], of_worker;
+
+    rcu_thread_offline();
+    for (i = 0; i < 2; i++) {
+        readers[i] = start_reading(&phases[i]);
+        threads[i] = start_freeing(&has_freed[i]);
+    }
+    of_worker = get_call_rcu_thread(worker);
+    SET(phases[0], 2);
+    /* Where its grace period began late, it waits for the other reader, too. */
+    for (i = 0; i < 200 && !GET(has_freed[0]); i++)
+        sleep_ms(1);
+    sleep_ms(20);
+    CHECK(pthread_tryjoin_np(of_worker, NULL) == EBUSY);
+    SET(phases[1], 2);
+    for (i = 0; i < 2; i++) {
+        join_thread(readers[i]);
+        join_thread(threads[i]);
+    }
+    join_thread(of_worker);
     rcu_thread_online();
 }
 
@@ -373,6 +484,9 @@ int main(void)
     may_be_joined_or_not();
     loses_nothing_when_it_ends();
     bears_with_its_callbacks();
+    is_freed_once();
+    callbacks_are_online();
+    freeing_waits_for_readers();
     processors_have_workers();
     come_and_go();
     rcu_thread_offline();

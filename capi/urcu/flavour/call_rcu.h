@@ -156,8 +156,15 @@ EXPORT void call_rcu_data_free(struct call_rcu_data *crdp)
         return;
     if (own == crdp)
         own = NULL;
-    if (!end_worker(crdp, !here && !is_in_section()))
+    switch (end_worker(crdp, !here && !is_in_section())) {
+    case NO_WORKER:
+        report(NAME(call_rcu_data_free) ": there is no such worker, or it was freed before");
         return;
+    case NO_WAIT:
+        return;
+    case TO_WAIT:
+        break;
+    }
     was_online = go_offline();
     wait_for_end(crdp);
     come_back(was_online);

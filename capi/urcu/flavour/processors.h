@@ -140,9 +140,15 @@ EXPORT int create_all_cpu_call_rcu_data(unsigned long flags)
     return result;
 }
 
-/* Takes the workers of all processors away, and marks them. Returns true if there was any. */
-static bool doom_workers(struct processors *all)
+/*
+ * Takes the workers of all processors away, and marks them with a number of this call's own: those
+ * that another call takes wait for another grace period. Returns the number; 0: there was none.
+ */
+static uint64_t doom_workers(struct processors *all)
 {
+    static uint64_t dooms;
+    /* Relaxed: a count. */
+    uint64_t doom = __atomic_add_fetch(&dooms, 1, __ATOMIC_RELAXED);
     bool was_any = false;
     int cpu;
 
@@ -153,23 +159,23 @@ static bool doom_workers(struct processors *all)
         if (!data || data == &by_default)
             continue;
         lock_workers();
-        data->is_doomed = true;
+        data->doom = doom;
         unlock_workers();
         was_any = true;
     }
-    return was_any;
+    return was_any ? doom : 0;
 }
 
-/* Returns a worker that is marked, and takes the mark back; NULL: there is none. */
-static struct call_rcu_data *next_doomed(void)
+/* Returns a worker that is marked so, and takes the mark back; NULL: there is none. */
+static struct call_rcu_data *next_doomed(uint64_t doom)
 {
     struct call_rcu_data *data;
 
     lock_workers();
-    for (data = workers.first; data && !data->is_doomed; data = data->next)
+    for (data = workers.first; data && data->doom != doom; data = data->next)
         ;
     if (data)
-        data->is_doomed = false;
+        data->doom = 0;
     unlock_workers();
     return data;
 }
@@ -177,12 +183,13 @@ static struct call_rcu_data *next_doomed(void)
 EXPORT void free_all_cpu_call_rcu_data(void)
 {
     struct processors *all = table();
+    uint64_t doom = all ? doom_workers(all) : 0;
     struct call_rcu_data *data;
 
-    if (!all || !doom_workers(all))
+    if (doom == 0)
         return;
     synchronize_rcu();
-    while ((data = next_doomed()))
+    while ((data = next_doomed(doom)))
         call_rcu_data_free(data);
 }
 

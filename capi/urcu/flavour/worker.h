@@ -44,7 +44,7 @@ struct call_rcu_data {
     bool is_polling;                 /* URCU_CALL_RCU_RT */
     bool is_orphan;                  /* the worker frees this when it ends */
     bool was_asked;                  /* the program knows the thread's id, and may join it */
-    bool is_doomed;                  /* free_all_cpu_call_rcu_data() ends it */
+    uint64_t doom;                   /* free_all_cpu_call_rcu_data() ends it: that call; 0: none */
     int cpu;
     pthread_t thread, ender;         /* the worker's, and the one that has it end */
     uint64_t born;                   /* the generation that the thread was started in */
@@ -177,7 +177,10 @@ static struct rcu_head *begin_next(struct call_rcu_data *data)
 static void tidy(void)
 {
 #ifdef LEE_1_URCU_IS_QSBR
-    rcu_quiescent_state();
+    if (caa_likely(rcu_read_ongoing()))
+        rcu_quiescent_state();
+    else
+        rcu_thread_online();
 #else
     if (caa_likely(!is_in_section()))
         return;

@@ -168,18 +168,33 @@ static struct call_rcu_data *make(unsigned long flags, int cpu)
     return data;
 }
 
-/*
- * Has the worker end, once a callback that runs has returned. Returns true if the caller is to wait
- * for that (wait_for_end()); if not, the worker frees its memory itself.
- */
-static bool end_worker(struct call_rcu_data *data, bool may_wait)
+/* Returns true if there is that worker, and nothing has it end. Under the lock. */
+static bool is_there(const struct call_rcu_data *data)
 {
-    bool waits = false;
+    const struct call_rcu_data *at = workers.first;
+
+    while (at && at != data)
+        at = at->next;
+    return at && !at->stop;
+}
+
+/* What end_worker() returns: the caller is to call wait_for_end(), or not. */
+enum ending { NO_WORKER, NO_WAIT, TO_WAIT };
+
+/*
+ * Has the worker end, once a callback that runs has returned. If the caller is not to wait for
+ * that, the worker frees its memory itself.
+ */
+static enum ending end_worker(struct call_rcu_data *data, bool may_wait)
+{
+    enum ending ending = NO_WAIT;
 
     lock_workers();
-    if (data->phase == RUNNING) {
-        waits = may_wait;
-        data->is_orphan = !waits;
+    if (!is_there(data)) {
+        ending = NO_WORKER;
+    } else if (data->phase == RUNNING) {
+        ending = may_wait ? TO_WAIT : NO_WAIT;
+        data->is_orphan = !may_wait;
         data->ender = pthread_self();
         /* SeqCst: before the look at the state; partner: the loads in rest(). */
         __atomic_store_n(&data->stop, 1, __ATOMIC_SEQ_CST);
@@ -190,7 +205,7 @@ static bool end_worker(struct call_rcu_data *data, bool may_wait)
         release(data);
     }
     unlock_workers();
-    return waits;
+    return ending;
 }
 
 /* Waits until the worker has ended, and frees its memory. */
