@@ -21,7 +21,8 @@
  * call_rcu_data_free(data)          Ends a worker that no thread and no processor uses. What it has
  *                                   queued goes to the default one. Waits for a callback that runs,
  *                                   except in a section or in a callback of such a worker. NULL and
- *                                   the default one: does nothing.
+ *                                   the default one: does nothing. One that was freed before:
+ *                                   reports that.
  * set_thread_call_rcu_data(data)    The calling thread's call_rcu uses that worker; NULL: no
  *                                   longer.
  * get_thread_call_rcu_data()        Returns that worker, or NULL. On a worker of a program's own,
@@ -47,6 +48,10 @@
  * fork run in both processes, and the child's workers are started when they are needed. The fork
  * waits for a callback that runs, 100 ms at most; one that takes longer is lost to the child. After
  * call_rcu_before_fork() it waits for callbacks of the program's own workers as long as they take.
+ * A program's own handlers of pthread_atfork() may make workers, end them and wait for them; those
+ * that were installed before the library was loaded, not in the child. After _Fork() and clone(),
+ * which run no handler, nothing but sections may be used in the child.
+ *
  * These three functions, which the forking thread calls outside sections, also tell a hash table's
  * worker of the fork (urcu/flavor.h).
  *
