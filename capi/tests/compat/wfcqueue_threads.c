@@ -121,7 +121,7 @@ static void *by_turns(void *number)
     if ((intptr_t)number < PRODUCERS) {
         for (i = 0; i < MANY; i++) {
             (void)cds_wfcq_enqueue(&head, &tail, &new_item((int)(intptr_t)number, i)->node);
-            while (!uatomic_read(&came_out[(intptr_t)number][i]))
+            while (!uatomic_read(&came_out[(intptr_t)number][i]) && has_time())
                 sched_yield();
         }
         return NULL;
@@ -129,19 +129,16 @@ static void *by_turns(void *number)
     while (taken < PRODUCERS * MANY) {
         struct __cds_wfcq_head own;
         struct cds_wfcq_tail own_tail;
+        int before = taken;
 
         __cds_wfcq_init(&own, &own_tail);
-        if (taken % 2) {
+        if (taken % 2)
             (void)__cds_wfcq_splice_blocking(&own, &own_tail, &head, &tail);
-            node = __cds_wfcq_dequeue_blocking(&own, &own_tail);
-            if (node && !cds_wfcq_empty(&own, &own_tail))
-                take(caa_container_of(__cds_wfcq_dequeue_blocking(&own, &own_tail), struct item, node), last);
-        } else {
-            node = __cds_wfcq_dequeue_blocking(&head, &tail);
-        }
-        if (node)
+        else if ((node = __cds_wfcq_dequeue_blocking(&head, &tail)))
             take(caa_container_of(node, struct item, node), last);
-        else
+        while ((node = __cds_wfcq_dequeue_blocking(&own, &own_tail)))
+            take(caa_container_of(node, struct item, node), last);
+        if (taken == before)
             sched_yield();
     }
     return NULL;
@@ -161,13 +158,14 @@ static void *by_forward(void *number)
         /* Slowly, so that each is enqueued behind what was moved. */
         for (i = 0; i < MANY; i++) {
             (void)cds_wfcq_enqueue(&head, &tail, &new_item(0, i)->node);
-            sched_yield();
+            if (has_time())
+                sched_yield();
         }
         break;
     case 1:
         for (i = 0; i < MANY; i++) {
             (void)cds_wfcq_enqueue(&between, &between_tail, &new_item(1, i)->node);
-            if (i % 4 == 3)
+            if (i % 4 == 3 && has_time())
                 sched_yield();
         }
         break;
