@@ -205,7 +205,7 @@ EXPORT void call_rcu_after_fork_child(void)
 {
     struct urcu_atfork *what;
 
-    /* No handler ran; nor will one, after another of the program's that called this. */
+    /* No handler ran. (Where `forking` is not 0, one will: another of the program's calls this.) */
     if (generation == forked_from && gate.is_held && forking == 0)
         repair();
     own = NULL;
