@@ -8,12 +8,13 @@ mod backend;
 #[cfg(feature = "threads")]
 #[path = "std.rs"]
 mod backend;
+mod naps;
 #[cfg(all(test, not(leeward_loom)))]
 mod tests;
 mod work;
 
 pub(super) use backend::panics;
-use work::Naps;
+use naps::Naps;
 
 use core::time::Duration;
 
