@@ -82,10 +82,8 @@ __attribute__((__noinline__)) static void call_on_processor(struct rcu_head *hea
 {
     struct shelter shelter = take_shelter();
     struct call_rcu_data *data = choose();
-    bool is_queued = data && has_worker(data);
+    bool is_queued = data && queue_for(data, head, func);
 
-    if (is_queued)
-        enqueue(data, head, func);
     leave_shelter(shelter);
     if (!is_queued)
         call_by_default(head, func);
@@ -98,9 +96,7 @@ __attribute__((__noinline__)) static void call_elsewhere(struct rcu_head *head, 
 
     if (!data)
         call_on_processor(head, func);
-    else if (data != &by_default && has_worker(data))
-        enqueue(data, head, func);
-    else
+    else if (data == &by_default || !queue_for(data, head, func))
         call_by_default(head, func);
 }
 

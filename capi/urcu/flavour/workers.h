@@ -144,6 +144,34 @@ static inline bool has_worker(struct call_rcu_data *data)
     return caa_likely(__atomic_load_n(&data->phase, __ATOMIC_ACQUIRE) == RUNNING) || start_again(data);
 }
 
+/* Starts the worker that a callback was queued for, or has the default one call it. */
+COLD static void serve(struct call_rcu_data *data)
+{
+    struct rcu_head *heads = NULL, *head;
+
+    lock_workers();
+    if (!start(data))
+        /* Acquire: partner of the release in enqueue(). */
+        heads = in_order(NULL, __atomic_exchange_n(&data->incoming, NULL, __ATOMIC_ACQUIRE));
+    unlock_workers();
+    while ((head = heads)) {
+        heads = next_of(head);
+        call_by_default(head, head->func);
+    }
+}
+
+/* Queues a callback for a worker. Returns false if it does not run, and cannot be started. */
+static inline bool queue_for(struct call_rcu_data *data, struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+    if (!has_worker(data))
+        return false;
+    enqueue(data, head, func);
+    /* A signal handler of this thread may have forked since: the child does not have the worker. */
+    if (caa_unlikely(__atomic_load_n(&data->phase, __ATOMIC_RELAXED) != RUNNING))
+        serve(data);
+    return true;
+}
+
 /* Makes a worker; NULL without memory. */
 static struct call_rcu_data *make(unsigned long flags, int cpu)
 {
