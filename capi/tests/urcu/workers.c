@@ -148,14 +148,16 @@ static void bears_with_its_callbacks(void)
     char text[1000];
     int threads = count_at_rest();
 
-    /* One that frees its worker, in the middle of others. */
+    /* One that frees its worker, in the middle of others, once this thread does not use it. */
     calls = 0;
     worker = create_call_rcu_data(0, -1);
     set_thread_call_rcu_data(worker);
+    rcu_read_lock();
     call_rcu(&objects[0].head, count);
     call_rcu(&objects[1].head, free_own);
     call_rcu(&objects[2].head, count);
     set_thread_call_rcu_data(NULL);
+    rcu_read_unlock();
     rcu_thread_offline();
     EVENTUALLY(GET(calls) == 3);
     EVENTUALLY(count_threads() == threads);

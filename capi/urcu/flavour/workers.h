@@ -163,11 +163,14 @@ COLD static void serve(struct call_rcu_data *data)
 /* Queues a callback for a worker. Returns false if it does not run, and cannot be started. */
 static inline bool queue_for(struct call_rcu_data *data, struct rcu_head *head, void (*func)(struct rcu_head *head))
 {
+    /* Relaxed, both: changed by this thread alone, whose signal handler may fork meanwhile. */
+    uint64_t before = __atomic_load_n(&generation, __ATOMIC_RELAXED);
+
     if (!has_worker(data))
         return false;
     enqueue(data, head, func);
-    /* A signal handler of this thread may have forked since: the child does not have the worker. */
-    if (caa_unlikely(__atomic_load_n(&data->phase, __ATOMIC_RELAXED) != RUNNING))
+    if (caa_unlikely(__atomic_load_n(&generation, __ATOMIC_RELAXED) != before))
+        /* The child may not have the worker that was there before. */
         serve(data);
     return true;
 }
