@@ -66,6 +66,24 @@ fn with_a_fences_signal_pending() {
     assert_ne!(pending, 0, "no signal was sent: {said}");
 }
 
+/// Another handler would run on the same alternate stack, which may have room for one only.
+#[test]
+fn the_fences_handler_is_not_interrupted() {
+    let asked = child(|| {
+        fence::force(Strategy::Signal).unwrap();
+        fence::heavy();
+        // SAFETY: zeroed is a valid sigaction: integers and an optional function.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: a local variable.
+        let result = unsafe { libc::sigaction(libc::SIGURG, std::ptr::null(), &mut action) };
+        assert!(result == 0 && action.sa_flags & libc::SA_ONSTACK != 0);
+        // SAFETY: the set that was read above.
+        let is_blocked = |signal| unsafe { libc::sigismember(&action.sa_mask, signal) } == 1;
+        [libc::SIGUSR1, libc::SIGALRM, libc::SIGPROF, libc::SIGRTMAX()].into_iter().all(is_blocked)
+    });
+    assert_eq!(status_of(asked), 0);
+}
+
 fn pending() {
     signals::block_signals(libc::SIG_BLOCK);
     thread::spawn(|| {

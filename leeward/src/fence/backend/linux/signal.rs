@@ -347,6 +347,10 @@ fn install() -> Result<c_int, Errno> {
         };
         action.sa_sigaction = handler();
         action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        // No other handler interrupts this one: it would run on the alternate stack, too, which may have
+        // room for one only.
+        // SAFETY: a local variable's field.
+        unsafe { libc::sigfillset(&mut action.sa_mask) };
         // SAFETY: `action` is a whole sigaction with a handler that is async-signal-safe.
         let taken = unsafe { libc::sigaction(signal, &action, core::ptr::null_mut()) };
         if taken == 0 {
