@@ -23,6 +23,8 @@ mod callbacks;
 mod domains;
 mod raw;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod thread;
 #[cfg(feature = "std")]
 mod types;

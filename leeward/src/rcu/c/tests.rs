@@ -1,0 +1,53 @@
+//! A domain that a C program defines: its bytes are those that Rust makes.
+
+use core::ptr;
+
+use super::super::kind::{ASYMMETRIC, FULL, Place, QSBR};
+use super::super::slot::Slot;
+use super::{RawDomain, SIZE};
+
+/// A domain as the macros of `<leeward/rcu.h>` initialize it.
+#[repr(C, align(128))]
+struct AsInC {
+    epoch: u64,
+    gap: [u64; 15],
+    place: Place,
+    readers: u32,
+    version: u32,
+    rest: [u8; SIZE - 144],
+}
+
+const VERSION: core::ops::Range<usize> = 140..144;
+
+extern "C" fn nowhere() -> *mut *const Slot {
+    ptr::null_mut()
+}
+
+static IN_C: [AsInC; 3] = [in_c(ASYMMETRIC), in_c(FULL), in_c(QSBR)];
+static IN_RUST: [RawDomain; 3] =
+    [RawDomain::new(ASYMMETRIC, nowhere), RawDomain::new(FULL, nowhere), RawDomain::new(QSBR, nowhere)];
+
+const fn in_c(readers: u32) -> AsInC {
+    AsInC { epoch: 1, gap: [0; 15], place: nowhere, readers, version: 1, rest: [0; SIZE - 144] }
+}
+
+/// Returns a byte of a value, which may be one that the compiler leaves unset between fields; in a
+/// static, that is 0.
+fn byte<T>(value: &'static T, at: usize) -> u8 {
+    assert!(at < size_of::<T>());
+    let place = ptr::from_ref(value).cast::<u8>().wrapping_add(at);
+    // SAFETY: within the static.
+    unsafe { place.read_volatile() }
+}
+
+#[test]
+fn c_programs_initialize_a_domain_as_rust_does() {
+    assert_eq!((size_of::<AsInC>(), align_of::<AsInC>()), (size_of::<RawDomain>(), align_of::<RawDomain>()));
+    for (in_c, in_rust) in IN_C.iter().zip(&IN_RUST) {
+        for at in (0..SIZE).filter(|at| !VERSION.contains(at)) {
+            assert_eq!(byte(in_c, at), byte(in_rust, at), "byte {at}");
+        }
+        // Rust knows nothing of a version, whose place it leaves unset.
+        assert!(VERSION.into_iter().all(|at| byte(in_rust, at) == 0));
+    }
+}
