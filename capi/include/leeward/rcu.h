@@ -282,18 +282,20 @@ void lee_1_read_unlock(struct lee_domain *domain) LEE_1_COLD;
 void lee_1_quiescent(struct lee_domain *domain) LEE_1_COLD;
 void lee_1_wake(struct lee_1_slot *slot) LEE_1_COLD;
 
+LEE_1_END
+
+/* What programs are told that are built with the thread sanitizer. */
+#include "tsan.h"
+
+LEE_1_BEGIN
+
 /*
  * Every processor orders a load after the one that its address came from, and the
  * compilers keep that. Thread sanitizers see the order with an acquire only.
  */
-#if defined(__SANITIZE_THREAD__)
+#ifdef LEE_1_TSAN
 #define LEE_1_CONSUME __ATOMIC_ACQUIRE
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LEE_1_CONSUME __ATOMIC_ACQUIRE
-#endif
-#endif
-#ifndef LEE_1_CONSUME
+#else
 #define LEE_1_CONSUME __ATOMIC_RELAXED
 #endif
 
@@ -408,6 +410,7 @@ LEE_1_INLINE void lee_1_quiesce(struct lee_domain *domain, struct lee_1_slot *sl
 	LEE_1_INLINE int name##_set_limit(const struct lee_limit *limit) { return lee_domain_set_limit(&name, limit); } \
 	LEE_1_INLINE void name##_set_child_adopts(bool adopts) { lee_domain_set_child_adopts(&name, adopts); }
 
+#ifndef LEE_1_TSAN
 /* The functions of a domain whose readers open sections. */
 #define LEE_1_SECTIONS(name, slot, readers) \
 	LEE_1_INLINE void name##_read_lock(void) { lee_1_enter(&name, slot, readers); } \
@@ -424,6 +427,7 @@ LEE_1_INLINE void lee_1_quiesce(struct lee_domain *domain, struct lee_1_slot *sl
 	LEE_1_INLINE void name##_offline(void) { lee_domain_offline(&name); } \
 	LEE_1_INLINE void name##_online(void) { lee_domain_online(&name); } \
 	LEE_1_FUNCTIONS(name)
+#endif
 
 /* The words of a program's own domain. */
 #define LEE_1_DECLARE(name) \
