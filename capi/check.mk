@@ -72,6 +72,13 @@ check: $(CHECKED) $(SCRIPTED)
 # A test is run again whenever it is asked for.
 $(CHECKED): FORCE
 
+# Runs the torture for so many seconds: make torture SECONDS=60.
+SECONDS ?= 60
+torture: $(STATIC)
+	@mkdir -p $(CHECKS)
+	@$(CC) -std=c11 $(check_flags) -o $(CHECKS)/rcu_torture tests/rcu_torture.c $(link_a)
+	@$(RUNNER) $(CHECKS)/rcu_torture $(SECONDS)
+
 # What programs that were linked before rely on: names, versions, sizes and offsets.
 abi: all
 	@./abi-list $(BUILD) >$(BUILD)/abi.txt
@@ -81,4 +88,4 @@ abi: all
 abi-update: all
 	./abi-list $(BUILD) >abi.txt
 
-.PHONY: check abi abi-update $(SCRIPTED)
+.PHONY: check torture abi abi-update $(SCRIPTED)

@@ -187,7 +187,7 @@ static CHECK_UNUSED pid_t start_child(bool (*work)(void))
 /* Begins a test of RCU: a process that hangs is ended. */
 static CHECK_UNUSED void rcu_begin(void)
 {
-	watchdog(6 * patience_ns());
+	watchdog(110 * UINT64_C(1000000000));
 }
 
 /* What was standard error before capture_begin, and the file that it is meanwhile. */

@@ -145,9 +145,9 @@ static CHECK_UNUSED void *inside_thread(void *argument)
 	const struct kind *d = inside->domain;
 
 	SET(inside->id, thread_id());
-	if (d->readers == LEE_1_QSBR)
-		CHECK_EQ(d->enroll(), 0);
-	else
+	/* A thread's first section is none of the inline code's. */
+	CHECK_EQ(d->enroll(), 0);
+	if (d->readers != LEE_1_QSBR)
 		d->read_lock();
 	SET(inside->state, 1);
 	while (GET(inside->state) != 2)
@@ -201,6 +201,7 @@ static CHECK_UNUSED void waiter_begin(struct waiter *waiter, const struct kind *
 
 static CHECK_UNUSED void waiter_end(struct waiter *waiter)
 {
+	EVENTUALLY(GET(waiter->done));
 	check_join(waiter->thread);
 	CHECK_EQ(waiter->result, 0);
 }

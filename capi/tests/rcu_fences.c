@@ -117,7 +117,8 @@ static struct lee_1_slot *slot;
 static int order = 1, obeyed;
 static uint64_t announced;
 
-enum { LEAVE = 2, RETURN_LATE, END };
+enum { LEAVE = 2, RETURN_LATE, LEAVE_AGAIN, END };
+static pthread_t reader;
 
 static void *obeys(void *argument)
 {
@@ -133,7 +134,7 @@ static void *obeys(void *argument)
 			sleep_us(20);
 			continue;
 		}
-		if (now == LEAVE)
+		if (now == LEAVE || now == LEAVE_AGAIN)
 			d->read_unlock();
 		/* As a reader that loaded the epoch long ago, and was delayed. */
 		if (now == RETURN_LATE)
@@ -167,8 +168,6 @@ static void leave_at_the_second_fence(int number)
 
 static bool the_reader_is_looked_at_after_the_fence(void)
 {
-	pthread_t reader;
-
 	trap(leave_at_the_second_fence);
 	reader = check_start(obeys, NULL);
 	EVENTUALLY(GET(obeyed) == 1);
@@ -187,41 +186,72 @@ static bool the_reader_is_looked_at_after_the_fence(void)
  * loaded before, while the writer sleeps for another. It is asked again, with another fence.
  */
 static int waited_at_the_third_fence;
+static uint64_t sleeps_before;
 
 static void look_at_the_request(int number)
 {
-	if (number == 3)
+	if (number == 3) {
 		waited_at_the_third_fence = (int)slot->waited;
+		sleeps_before = stats_of(d).sleeps;
+	}
 }
 
-static bool the_request_is_made_again(void)
+/* And looked at again behind it: this time it leaves there. */
+static void leave_at_the_third_fence(int number)
+{
+	look_at_the_request(number);
+	if (number == 3)
+		obey(LEAVE_AGAIN);
+}
+
+static void until_the_request_is_made_again(struct waiter *waiter, void (*look)(int number))
 {
 	struct inside first;
-	struct waiter waiter;
-	pthread_t reader;
 
-	trap(look_at_the_request);
+	trap(look);
 	inside_begin(&first, d);
 	reader = check_start(obeys, NULL);
 	EVENTUALLY(GET(obeyed) == 1);
-	waiter_asleep(&waiter, d);
-	EVENTUALLY(is_asleep(GET(waiter.id)));
+	waiter_asleep(waiter, d);
+	EVENTUALLY(is_asleep(GET(waiter->id)));
 	CHECK_EQ(GET(fences), 2);
 	CHECK_EQ(GET(slot->waited), 1);
 	obey(LEAVE);
 	CHECK_EQ(GET(slot->waited), 0);
 	obey(RETURN_LATE);
 	inside_end(&first);
+	EVENTUALLY(GET(fences) >= 3);
+	CHECK_EQ(waited_at_the_third_fence, 1);
+}
+
+static bool the_request_is_made_again(void)
+{
+	struct waiter waiter;
+
+	until_the_request_is_made_again(&waiter, look_at_the_request);
 	EVENTUALLY(stats_of(d).sleeps >= 2 && is_asleep(GET(waiter.id)));
 	sleep_us(5000);
 	CHECK_EQ(GET(waiter.done), 0);
 	/* It sleeps: it does not look all the time. */
 	CHECK(stats_of(d).sleeps <= 4);
 	CHECK_EQ(GET(fences), 3);
-	CHECK_EQ(waited_at_the_third_fence, 1);
 	CHECK_EQ(GET(slot->waited), 1);
-	SET(order, LEAVE);
+	SET(order, LEAVE_AGAIN);
 	waiter_end(&waiter);
+	obey(END);
+	check_join(reader);
+	return true;
+}
+
+static bool it_leaves_when_the_request_is_made_again(void)
+{
+	struct waiter waiter;
+
+	until_the_request_is_made_again(&waiter, leave_at_the_third_fence);
+	waiter_end(&waiter);
+	CHECK_EQ(fences, 3);
+	/* It was looked at again, and not slept for. */
+	CHECK_EQ(stats_of(d).sleeps, sleeps_before);
 	obey(END);
 	check_join(reader);
 	return true;
@@ -271,6 +301,7 @@ int main(void)
 		IN_CHILD(no_fence_without_readers);
 		IN_CHILD(the_reader_is_looked_at_after_the_fence);
 		IN_CHILD(the_request_is_made_again);
+		IN_CHILD(it_leaves_when_the_request_is_made_again);
 		IN_CHILD(a_fork_executes_a_fence);
 	}
 	return check_end("rcu_fences");

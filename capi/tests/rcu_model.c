@@ -30,6 +30,14 @@ static void model_thread_fence(int order);
 
 /* What is otherwise the library's. */
 struct lee_1_slot lee_1_unregistered;
+#define LIBRARYS(name, slot, readers) \
+	LEE_1_THREAD struct lee_1_slot *slot; \
+	static struct lee_1_slot **name##_place(void) { return &slot; } \
+	struct lee_domain name = {1, {0}, name##_place, readers, 1, {0}}
+LIBRARYS(lee_memb, lee_1_memb_slot, LEE_1_ASYMMETRIC);
+LIBRARYS(lee_bp, lee_1_bp_slot, LEE_1_ASYMMETRIC);
+LIBRARYS(lee_mb, lee_1_mb_slot, LEE_1_FULL);
+LIBRARYS(lee_qsbr, lee_1_qsbr_slot, LEE_1_QSBR);
 
 LEE_DOMAIN(light);
 LEE_DOMAIN_FULL(full);
@@ -164,6 +172,7 @@ static void model_store(void *place, size_t size, uint64_t value, int order)
 		write_memory(place, size, value);
 		return;
 	}
+	step();
 	if (is_recording) {
 		seen_orders[buffered] = order;
 		CHECK(buffered < ROOM - 1);
@@ -183,6 +192,7 @@ static uint64_t model_exchange(void *place, size_t size, uint64_t value, int ord
 		model_store(place, size, value, order);
 		return read_memory(place, size);
 	}
+	step();
 	flush(buffered);
 	old = read_memory(place, size);
 	write_memory(place, size, value);
@@ -447,11 +457,21 @@ static void explore(const struct program *one)
 	CHECK(known_states > 100);
 }
 
-static void light_enter(void) { light_read_lock(); }
-static void light_leave(void) { light_read_unlock(); }
-static void full_enter(void) { full_read_lock(); }
-static void full_leave(void) { full_read_unlock(); }
-static void quiet_quiesce(void) { quiet_quiescent(); }
+/* The inline functions of a domain, as functions. */
+#define SECTIONS_OF(name) \
+	static void name##_enter(void) { name##_read_lock(); } \
+	static void name##_leave(void) { name##_read_unlock(); } \
+	typedef struct lee_domain name##_semicolon
+#define QUIESCENT_STATES_OF(name) \
+	static void name##_quiesce(void) { name##_quiescent(); } \
+	typedef struct lee_domain name##_semicolon
+SECTIONS_OF(light);
+SECTIONS_OF(full);
+SECTIONS_OF(lee_memb);
+SECTIONS_OF(lee_bp);
+SECTIONS_OF(lee_mb);
+QUIESCENT_STATES_OF(quiet);
+QUIESCENT_STATES_OF(lee_qsbr);
 
 /*
  * Orders that this machine keeps by itself, and others do not: the announcements are releases, and
@@ -496,19 +516,24 @@ static void the_rules(void (*enter)(void), void (*leave)(void), struct lee_domai
 int main(void)
 {
 	const struct program programs[] = {
-		{"a section without fences", light_enter, light_leave, NULL, &light, false, 1, 2},
-		{"two sections without fences", light_enter, light_leave, NULL, &light, false, 2, 2},
-		{"a section with full fences", full_enter, full_leave, NULL, &full, true, 1, 2},
-		{"two sections with full fences", full_enter, full_leave, NULL, &full, true, 2, 2},
-		{"quiescent states", NULL, NULL, quiet_quiesce, &quiet, true, 3, 2},
+		{"an own domain, one section", light_enter, light_leave, NULL, &light, false, 1, 2},
+		{"an own domain, two sections", light_enter, light_leave, NULL, &light, false, 2, 2},
+		{"an own domain with full fences, one section", full_enter, full_leave, NULL, &full, true, 1, 2},
+		{"an own domain with full fences, two sections", full_enter, full_leave, NULL, &full, true, 2, 2},
+		{"an own domain of QSBR", NULL, NULL, quiet_quiesce, &quiet, true, 3, 2},
+		{"lee_memb", lee_memb_enter, lee_memb_leave, NULL, &lee_memb, false, 2, 1},
+		{"lee_bp", lee_bp_enter, lee_bp_leave, NULL, &lee_bp, false, 2, 1},
+		{"lee_mb", lee_mb_enter, lee_mb_leave, NULL, &lee_mb, true, 2, 1},
+		{"lee_qsbr", NULL, NULL, lee_qsbr_quiesce, &lee_qsbr, true, 2, 1},
 	};
 	size_t at;
 
 	rcu_begin();
-	the_rules(light_enter, light_leave, &light);
-	the_rules(full_enter, full_leave, &full);
-	for (at = 0; at < sizeof programs / sizeof *programs; at++)
+	for (at = 0; at < sizeof programs / sizeof *programs; at++) {
+		if (programs[at].enter != NULL)
+			the_rules(programs[at].enter, programs[at].leave, programs[at].domain);
 		explore(&programs[at]);
+	}
 	return check_end("rcu_model");
 }
 #else

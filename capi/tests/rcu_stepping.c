@@ -5,70 +5,11 @@
  */
 #include "rcu_domains.h"
 
-#if defined(__x86_64__) && !IS_SANITIZED
-#include <ucontext.h>
+#include "stepping.h"
 
-/* How many instructions have run, the one before which to act, and what to do there. */
-static uint64_t steps, act_at, acted;
-static void (*act)(void);
-
-/* Functions of their own, so that the flags' way over the stack meets no red zone. */
-LEE_1_BEGIN
-void step_on(void);
-void step_off(void);
-LEE_1_END
-__asm__(".text\n"
-	".globl step_on\n"
-	".type step_on,@function\n"
-	"step_on: pushfq\n"
-	"orq $0x100, (%rsp)\n"
-	"popfq\n"
-	"ret\n"
-	".globl step_off\n"
-	".type step_off,@function\n"
-	"step_off: pushfq\n"
-	"andq $-0x101, (%rsp)\n"
-	"popfq\n"
-	"ret\n");
-
-static void trapped(int number, siginfo_t *information, void *context)
-{
-	ucontext_t *interrupted = (ucontext_t *)context;
-
-	(void)number;
-	(void)information;
-	if (++steps == act_at) {
-		acted++;
-		act();
-		/* The rest runs at its own speed. */
-		interrupted->uc_mcontext.gregs[REG_EFL] &= ~0x100LL;
-	}
-}
-
-static void install(void)
-{
-	struct sigaction action;
-
-	memset(&action, 0, sizeof action);
-	action.sa_sigaction = trapped;
-	action.sa_flags = SA_SIGINFO;
-	CHECK_EQ(sigaction(SIGTRAP, &action, NULL), 0);
-}
-
+#if CAN_STEP
 /* The domain of the test that runs. */
 static const struct kind *d;
-
-/* Runs `body`, with the handler before that instruction. Returns how many there were up to there. */
-static uint64_t stepped(uint64_t at, void (*handler)(void), void (*body)(void))
-{
-	act = handler;
-	steps = 0;
-	act_at = at;
-	step_on();
-	body();
-	step_off();
-	return steps;
-}
 
 /* Runs `body` once for each of its instructions, with `handler` before that one, and `afterwards`. */
 static void at_every_instruction(void (*handler)(void), void (*body)(void), void (*afterwards)(void))
@@ -291,7 +232,7 @@ static void a_thread_that_ends(bool reads)
 int main(void)
 {
 	rcu_begin();
-	install();
+	install_stepping();
 	CHECK_EQ(pthread_key_create(&key, late_destructor), 0);
 	FOR_EACH(one, SECTIONS) {
 		const bool is_thorough = one == SECTIONS;
