@@ -27,8 +27,8 @@ mod active {
         #[cold]
         #[inline(never)]
         fn read() -> usize {
-            let index = match std::env::var("LEEWARD_MUTANT") {
-                Ok(name) if !name.is_empty() => Mutant::NAMES
+            let index = match name() {
+                Some(name) if !name.is_empty() => Mutant::NAMES
                     .iter()
                     .position(|known| *known == name)
                     .unwrap_or_else(|| panic!("LEEWARD_MUTANT={name}: there is no such mutant")),
@@ -37,6 +37,14 @@ mod active {
             // Relaxed: every thread stores the same value.
             ACTIVE.store(index, Ordering::Relaxed);
             index
+        }
+
+        /// Returns the name of the active mutant. By the C library, since there may be no std.
+        fn name() -> Option<&'static str> {
+            // SAFETY: a string that ends with 0. The environment does not change.
+            let value = unsafe { libc::getenv(c"LEEWARD_MUTANT".as_ptr()) };
+            // SAFETY: null, or a string that ends with 0.
+            (!value.is_null()).then(|| unsafe { core::ffi::CStr::from_ptr(value) })?.to_str().ok()
         }
 
         // Relaxed: as above; and a load adds no order that the mutant was meant to take away.
