@@ -42,6 +42,9 @@ pub enum Subject {
     /// Userspace RCU: poisoned memory, nested sections, signals, forks, short-lived threads, stuck
     /// readers
     Rcu(Rcu),
+    /// Userspace RCU through its C face: readers and writers that the compiler of C inlined, beside
+    /// those in Rust, in the domains that both share
+    C(C),
     /// Robust locks: processes that are killed at random instants, just after a wake, and at every
     /// instruction of lock and unlock
     Robust(Robust),
@@ -61,6 +64,25 @@ pub struct Doctor {
 
 #[derive(Args)]
 pub struct Rcu {
+    #[command(flatten)]
+    pub storm: Storm,
+    /// Which kind of reader, or `all`, one after the other
+    #[arg(long, value_enum, value_name = "NAME", default_value = "all")]
+    pub flavour: Flavours,
+}
+
+#[derive(Args)]
+pub struct C {
+    #[command(flatten)]
+    pub storm: Storm,
+    /// Which domain of C, or `all`, one after the other
+    #[arg(long, value_enum, value_name = "NAME", default_value = "all")]
+    pub domain: Domains,
+}
+
+/// What the tortures of RCU have in common.
+#[derive(Args)]
+pub struct Storm {
     /// Duration in seconds
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: u32,
@@ -71,9 +93,6 @@ pub struct Rcu {
     /// other
     #[arg(long, value_name = "NAME", default_value = "all", value_parser = strategies)]
     pub strategy: Strategies,
-    /// Which kind of reader, or `all`, one after the other
-    #[arg(long, value_enum, value_name = "NAME", default_value = "all")]
-    pub flavour: Flavours,
     /// The number of reading threads
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub readers: u16,
@@ -112,6 +131,19 @@ pub enum Flavours {
     Qsbr,
     /// A full fence in the reader
     Mb,
+    All,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Domains {
+    /// `lee_memb`: no fence in the reader
+    Memb,
+    /// `lee_bp`: no fence in the reader
+    Bp,
+    /// `lee_mb`: a full fence in the reader
+    Mb,
+    /// `lee_qsbr`: readers that announce quiescent states
+    Qsbr,
     All,
 }
 

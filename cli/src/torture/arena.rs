@@ -50,6 +50,8 @@ pub struct Arena {
     generation: AtomicU64,
     pub retired: AtomicU64,
     pub freed: AtomicU64,
+    /// The process whose objects they are.
+    process: u32,
 }
 
 impl Arena {
@@ -62,7 +64,13 @@ impl Arena {
             generation: AtomicU64::new(1),
             retired: AtomicU64::new(0),
             freed: AtomicU64::new(0),
+            process: std::process::id(),
         }
+    }
+
+    /// Returns true in the child of a fork.
+    pub fn is_copy(&self) -> bool {
+        std::process::id() != self.process
     }
 
     fn free_places(&self) -> std::sync::MutexGuard<'_, Vec<usize>> {
@@ -82,6 +90,12 @@ impl Arena {
             word.store(name.word(at), Ordering::Relaxed);
         }
         Some(name)
+    }
+
+    /// Returns the objects' words, for readers in C.
+    #[cfg_attr(not(feature = "c"), allow(dead_code))]
+    pub fn words(&self) -> *const u64 {
+        self.objects.as_ptr().cast()
     }
 
     /// Records that the object was unlinked and waits for its grace period.

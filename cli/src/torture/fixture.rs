@@ -43,6 +43,11 @@ pub struct Fixture<D: Domain> {
 
 /// A kind of reader, with a domain of its own.
 pub trait Flavour: Domain {
+    /// True if the child of a fork runs the callbacks that it inherits, as C's domains have it.
+    const ADOPTS: bool = false;
+    /// The number of workers that may be registered as readers.
+    const WORKERS: u64 = 0;
+
     fn fixture() -> &'static Fixture<Self>;
 }
 
@@ -72,7 +77,7 @@ flavours! {
 }
 
 impl<D: Domain> Fixture<D> {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let arena = Arena::new(OBJECTS);
         let roots = lines(ROOTS);
         for root in &roots {
@@ -89,6 +94,12 @@ impl<D: Domain> Fixture<D> {
             passed: Line::default(),
             panics: AtomicU64::new(0),
         }
+    }
+
+    /// Returns the published names, a line apart, for readers in C.
+    #[cfg_attr(not(feature = "c"), allow(dead_code))]
+    pub fn roots(&self) -> *const u64 {
+        self.roots.as_ptr().cast()
     }
 
     /// Fills the calling processor's store buffer by stores to lines that other threads have just

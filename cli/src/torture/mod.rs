@@ -1,4 +1,5 @@
-//! `leeward torture`. The torture of robust locks is in `robust`; that of `rcu` is here: every
+//! `leeward torture`. The torture of robust locks is in `robust`, that of the C face in `c`; that of
+//! `rcu` is here, and shared with `c`: every
 //! flavour of reader with every fence strategy, each a round of litmus programs and a storm, until
 //! the time is up or a violation is found.
 //!
@@ -7,6 +8,11 @@
 //! detected.
 
 mod arena;
+#[cfg(feature = "c")]
+pub mod c;
+#[cfg(not(feature = "c"))]
+#[path = "no_c.rs"]
+pub mod c;
 mod crew;
 mod fixture;
 mod forker;
@@ -33,26 +39,33 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use leeward::fence;
 
-use crate::args::Rcu;
-use plan::Plan;
+use crate::args::{Rcu, Storm};
+use plan::{Choice, Combination, Plan};
 use random::Random;
-use round::Tally;
+use round::{Size, Tally};
 
 /// The exit code if a violation was found.
 const VIOLATION: u8 = 1;
 
+/// The function that runs a round for about so long, and calls the last one now and then.
+type Round<F> = fn(&Combination<F>, Size, &mut Random, Duration, &dyn Fn()) -> Tally;
+
 /// Runs the torture. An error is a sentence on what was asked for.
 pub fn run(args: &Rcu) -> Result<ExitCode, String> {
+    torture("rcu", &args.storm, args.flavour, round::run)
+}
+
+fn torture<F: Choice>(subject: &str, args: &Storm, chosen: F, round: Round<F>) -> Result<ExitCode, String> {
     let seed = args.seed.unwrap_or_else(Random::any_seed);
-    let plan = Plan::new(args)?;
-    println!("torture rcu: seed {seed:#018x}, {} s, {plan}", args.seconds);
+    let plan = Plan::new(args, chosen)?;
+    println!("torture {subject}: seed {seed:#018x}, {} s, {plan}", args.seconds);
     watchdog::start(args.seconds.clamp(4, 10)).map_err(|error| format!("no thread can be started: {error}"))?;
     signals::install();
-    let tally = go_through(&plan, Random::new(seed), Duration::from_secs(args.seconds.into()));
+    let tally = go_through(&plan, Random::new(seed), Duration::from_secs(args.seconds.into()), round);
     Ok(verdict(&tally, seed))
 }
 
-fn go_through(plan: &Plan, mut random: Random, time: Duration) -> Tally {
+fn go_through<F: Choice>(plan: &Plan<F>, mut random: Random, time: Duration, round: Round<F>) -> Tally {
     let start = Instant::now();
     let bar = progress(time);
     let mut tally = Tally::default();
@@ -68,7 +81,7 @@ fn go_through(plan: &Plan, mut random: Random, time: Duration) -> Tally {
                 continue;
             }
             let slice = (time / plan.len()).clamp(Duration::from_millis(100), Duration::from_secs(2)).min(left);
-            tally += round::run(&combination, plan, &mut random, slice, &|| {
+            tally += round(&combination, plan.size, &mut random, slice, &|| {
                 bar.set_position(start.elapsed().as_millis() as u64)
             });
         }

@@ -11,7 +11,7 @@ use leeward::rcu::{Domain, Limit, Policy, Reader};
 use super::crew::{self, Hired, Member};
 use super::fixture::{Auto, Flavour, Handle, Leak, Mb, Qsbr, ROOTS, WRITERS};
 use super::litmus::{self, OwnSlot, Way};
-use super::plan::{Combination, Plan};
+use super::plan::Combination;
 use super::random::Random;
 use super::violation::{Kind, found, remember_stall, report};
 use super::{forker, quiescent, reader, short_lived, signals, watchdog, writer};
@@ -44,27 +44,57 @@ impl fmt::Display for Tally {
     }
 }
 
-/// The function of a reader of the storm.
-type Read = fn(&'static Member, Random);
+/// The function of a reader of the storm, or of a thread that lives for a few sections.
+pub type Read = fn(&'static Member, Random);
+/// The function of a writer: the one of that number, of so many.
+pub type Write = fn(&'static Member, Random, usize, usize);
+
+/// The functions of the storm's threads, each of which is taken in turn.
+pub struct Cast<'a> {
+    pub reads: &'a [Read],
+    pub writes: &'a [Write],
+    pub lives: &'a [Read],
+}
+
+/// The number of threads that read and write.
+#[derive(Clone, Copy)]
+pub struct Size {
+    pub readers: usize,
+    pub writers: usize,
+}
 
 /// Runs a round for about `slice`.
-pub fn run(what: &Combination, plan: &Plan, random: &mut Random, slice: Duration, tick: &dyn Fn()) -> Tally {
+pub fn run(what: &Combination<Flavours>, size: Size, random: &mut Random, slice: Duration, tick: &dyn Fn()) -> Tally {
     match what.flavour {
-        Flavours::Handle => of::<Handle, Reader<Handle>>(&[reader::with_handle::<Handle>], plan, random, slice, tick),
-        Flavours::Qsbr => of::<Qsbr, qsbr::Reader<Qsbr>>(&[quiescent::read::<Qsbr>], plan, random, slice, tick),
+        Flavours::Handle => {
+            in_rust::<Handle, Reader<Handle>>(&[reader::with_handle::<Handle>], size, random, slice, tick)
+        }
+        Flavours::Qsbr => in_rust::<Qsbr, qsbr::Reader<Qsbr>>(&[quiescent::read::<Qsbr>], size, random, slice, tick),
         Flavours::Mb => {
             let all: [Read; 3] = [reader::automatic::<Mb>, reader::with_handle::<Mb>, quiescent::read::<Mb>];
-            of::<Mb, OwnSlot<Mb>>(&all, plan, random, slice, tick)
+            in_rust::<Mb, OwnSlot<Mb>>(&all, size, random, slice, tick)
         }
         Flavours::Auto | Flavours::All => {
-            of::<Auto, OwnSlot<Auto>>(&[reader::automatic::<Auto>], plan, random, slice, tick)
+            in_rust::<Auto, OwnSlot<Auto>>(&[reader::automatic::<Auto>], size, random, slice, tick)
         }
     }
 }
 
-fn of<D: Flavour, W: Way<D>>(
+fn in_rust<D: Flavour, W: Way<D>>(
     reads: &[Read],
-    plan: &Plan,
+    size: Size,
+    random: &mut Random,
+    slice: Duration,
+    tick: &dyn Fn(),
+) -> Tally {
+    let cast = Cast { reads, writes: &[writer::write::<D>], lives: &[short_lived::live::<D>] };
+    of::<D, W>(&cast, size, random, slice, tick)
+}
+
+/// Runs a round in one domain, with the litmus programs reading by `W`.
+pub fn of<D: Flavour, W: Way<D>>(
+    cast: &Cast,
+    size: Size,
     random: &mut Random,
     slice: Duration,
     tick: &dyn Fn(),
@@ -88,7 +118,7 @@ fn of<D: Flavour, W: Way<D>>(
         });
     }
     D::set_stall_limit(Some(watchdog::STALL_LIMIT), Some(remember_stall));
-    phase(slice * 2 / 5, tick, |_| storm::<D>(reads, plan, random));
+    phase(slice * 2 / 5, tick, |_| storm::<D>(cast, size, random));
     check::<D>();
     let after = D::stats();
     Tally {
@@ -123,20 +153,21 @@ fn phase(time: Duration, tick: &dyn Fn(), hire: impl FnOnce(&mut bool) -> Vec<Hi
     crew::dismiss(crew);
 }
 
-fn storm<D: Flavour>(reads: &[Read], plan: &Plan, random: &mut Random) -> Vec<Hired> {
+fn storm<D: Flavour>(cast: &Cast, size: Size, random: &mut Random) -> Vec<Hired> {
     let mut hired = Vec::new();
-    for read in reads.iter().copied().cycle().take(plan.readers) {
+    for read in cast.reads.iter().copied().cycle().take(size.readers) {
         let own = random.split();
         hired.push(crew::hire(move |me| read(me, own)));
     }
-    let writers = plan.writers;
-    for number in 0..writers {
+    let writers = size.writers;
+    for (number, write) in cast.writes.iter().copied().cycle().take(writers).enumerate() {
         let own = random.split();
-        hired.push(crew::hire(move |me| writer::write::<D>(me, own, number, writers)));
+        hired.push(crew::hire(move |me| write(me, own, number, writers)));
     }
     let [signal_seed, arrivals, fork_seed] = [0; 3].map(|_: u32| random.split());
     hired.push(crew::hire(move |_| signals::send(signal_seed)));
-    hired.push(crew::hire(move |_| short_lived::start::<D>(arrivals)));
+    let lives = cast.lives.to_vec();
+    hired.push(crew::hire(move |_| short_lived::start(arrivals, lives)));
     hired.push(crew::hire(move |me| forker::fork::<D>(me, fork_seed)));
     hired.into_iter().flatten().collect()
 }
@@ -167,7 +198,7 @@ fn check<D: Flavour>() {
     if stats.leaked != 0 {
         report(Kind::Leaked, [stats.leaked, 0]);
     }
-    if stats.readers != migrating {
+    if stats.readers < migrating || stats.readers > migrating + D::WORKERS {
         report(Kind::SlotLost, [stats.readers, migrating]);
     }
     if stats.callback_panics != read(&fixture.panics) {

@@ -9,6 +9,7 @@ use super::crew::{self, Member, is_over};
 use super::fixture::{Flavour, think};
 use super::forker;
 use super::random::Random;
+use super::round::Read;
 
 /// Actions of a thread in a thread-local destructor, which runs after those of variables that were
 /// first used later.
@@ -24,23 +25,26 @@ thread_local! {
     static LAST: LastActs = const { LastActs(RefCell::new(Vec::new())) };
 }
 
-fn at_last(act: impl FnOnce() + 'static) {
+/// Has the calling thread act when it exits.
+pub fn at_last(act: impl FnOnce() + 'static) {
     LAST.with(|last| last.0.borrow_mut().push(Box::new(act)));
 }
 
-/// Starts threads until the phase is over.
-pub fn start<D: Flavour>(mut random: Random) {
+/// Starts threads, of each kind of life, until the phase is over.
+pub fn start(mut random: Random, lives: Vec<Read>) {
     while !is_over() {
         let mut threads = Vec::new();
         for _ in 0..1 + random.below(4) {
             let own = random.split();
-            threads.extend(crew::hire(move |me| live::<D>(me, own)));
+            let live = lives[random.below(lives.len() as u64) as usize];
+            threads.extend(crew::hire(move |me| live(me, own)));
         }
         crew::dismiss(threads);
     }
 }
 
-fn live<D: Flavour>(me: &'static Member, mut random: Random) {
+/// Lives for a few sections.
+pub fn live<D: Flavour>(me: &'static Member, mut random: Random) {
     match random.below(8) {
         // The destructor runs after the library's own, when the thread is no longer registered.
         0 => {

@@ -52,7 +52,8 @@ pub fn through_handle<D: Flavour, R>(handle: &Reader<D>, work: impl FnOnce() -> 
     while_signalled(act, std::ptr::from_ref(handle).cast(), work)
 }
 
-fn while_signalled<R>(act: fn(*const ()), handle: *const (), work: impl FnOnce() -> R) -> R {
+/// Has the calling thread's handler call `act` with `handle` while `work` runs.
+pub fn while_signalled<R>(act: fn(*const ()), handle: *const (), work: impl FnOnce() -> R) -> R {
     HANDLE.with(|place| place.set(handle));
     ON_SIGNAL.with(|place| place.set(Some(act)));
     let want = |whether| crew::me().into_iter().for_each(|me| me.wants_signals(whether));
@@ -66,19 +67,26 @@ fn while_signalled<R>(act: fn(*const ()), handle: *const (), work: impl FnOnce()
 
 /// Enters a section, and another one within it.
 fn handle_signal<'a, D: Flavour>(enter: impl Fn() -> leeward::rcu::Guard<'a, D>) {
+    counted(|count| {
+        let fixture = D::fixture();
+        let outer = enter();
+        let first = fixture.look(count as usize);
+        let inner = enter();
+        let second = fixture.look(count as usize + 1);
+        drop(outer);
+        fixture.check(first);
+        fixture.check(second);
+        drop(inner);
+    });
+}
+
+/// Runs a handler's sections, with their number, where the watchdog can see it.
+pub fn counted(sections: impl FnOnce(u64)) {
     let Some(me) = crew::me() else { return };
-    let fixture = D::fixture();
     // Relaxed: the count is the thread's own.
     let count = me.handled.load(Ordering::Relaxed) + 1;
     me.handled.store(count, Ordering::Relaxed);
-    let outer = enter();
-    let first = fixture.look(count as usize);
-    let inner = enter();
-    let second = fixture.look(count as usize + 1);
-    drop(outer);
-    fixture.check(first);
-    fixture.check(second);
-    drop(inner);
+    sections(count);
     me.handled.store(count + 1, Ordering::Relaxed);
 }
 

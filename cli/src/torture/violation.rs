@@ -24,9 +24,11 @@ pub enum Kind {
     SlotLost,
     LeakForgotten,
     OverLimit,
+    #[cfg_attr(not(feature = "c"), allow(dead_code))]
+    Refused,
 }
 
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 17] = [
     Kind::ReadAfterFree,
     Kind::FreedTwice,
     Kind::RetiredTwice,
@@ -43,6 +45,7 @@ const KINDS: [Kind; 16] = [
     Kind::SlotLost,
     Kind::LeakForgotten,
     Kind::OverLimit,
+    Kind::Refused,
 ];
 
 /// A violation and two numbers, whose meaning depends on its kind.
@@ -127,6 +130,7 @@ impl fmt::Display for Violation {
             Kind::LeakForgotten => f.write_str(
                 "the section of a leaked guard ended when its thread exited: memory was freed under a reference",
             ),
+            Kind::Refused => write!(f, "a call of C was refused with error {a}"),
             Kind::OverLimit => write!(f, "{a} callbacks were queued at a limit of {b}"),
         }
     }

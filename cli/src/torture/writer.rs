@@ -17,7 +17,7 @@ const PENDING: usize = 24;
 pub const LIMIT: usize = 256;
 
 /// An owned, unlinked object, which is freed when the token is dropped.
-struct Token<D: Flavour> {
+pub struct Token<D: Flavour> {
     fixture: &'static Fixture<D>,
     name: Name,
     came_back: Option<&'static Line>,
@@ -25,6 +25,10 @@ struct Token<D: Flavour> {
 
 impl<D: Flavour> Drop for Token<D> {
     fn drop(&mut self) {
+        // A child that adopts callbacks has no use for objects; and their lock may be another thread's.
+        if D::ADOPTS && self.fixture.arena.is_copy() {
+            return;
+        }
         self.fixture.arena.free(self.name);
         if let Some(count) = self.came_back {
             // Relaxed: `barrier` orders the count.
@@ -33,20 +37,35 @@ impl<D: Flavour> Drop for Token<D> {
     }
 }
 
-struct Writer<D: Flavour> {
+/// A writer, whose ways to free an object are a function.
+pub struct Writer<D: Flavour> {
     me: &'static Member,
-    fixture: &'static Fixture<D>,
-    random: Random,
+    pub fixture: &'static Fixture<D>,
+    pub random: Random,
     number: usize,
     writers: usize,
     polled: Vec<(Cookie<D>, Name)>,
     retired: Vec<Retired<Token<D>, D>>,
+    give_back: fn(&mut Writer<D>, Name),
 }
 
-/// Writes until the phase is over, and then waits for everything that it retired.
+/// Writes until the phase is over, and frees objects in every way that Rust has.
 pub fn write<D: Flavour>(me: &'static Member, random: Random, number: usize, writers: usize) {
+    write_by::<D>(me, random, number, writers, Writer::give_back);
+}
+
+/// Writes until the phase is over, and then waits for everything that it retired. The function
+/// frees an object that was unlinked, now or later.
+pub fn write_by<D: Flavour>(
+    me: &'static Member,
+    random: Random,
+    number: usize,
+    writers: usize,
+    give_back: fn(&mut Writer<D>, Name),
+) {
     let fixture = D::fixture();
-    let mut writer = Writer::<D> { me, fixture, random, number, writers, polled: Vec::new(), retired: Vec::new() };
+    let (polled, retired) = (Vec::new(), Vec::new());
+    let mut writer = Writer::<D> { me, fixture, random, number, writers, polled, retired, give_back };
     while !is_over() {
         writer.update();
         writer.collect();
@@ -72,7 +91,7 @@ impl<D: Flavour> Writer<D> {
         let old = self.fixture.publish(root, new, self.random.one_in(2));
         self.fixture.arena.retire(old);
         let me = self.me;
-        me.waits(|| self.give_back(old));
+        me.waits(|| (self.give_back)(self, old));
     }
 
     fn give_back(&mut self, old: Name) {
@@ -140,7 +159,7 @@ impl<D: Flavour> Writer<D> {
     }
 
     /// Returns a token of an object. `counted` is true if the library will run a callback for it.
-    fn token(&mut self, name: Name, counted: bool) -> Token<D> {
+    pub fn token(&mut self, name: Name, counted: bool) -> Token<D> {
         if counted {
             // Relaxed: only this thread writes the count.
             self.fixture.deferred[self.number].0.fetch_add(1, Ordering::Relaxed);
@@ -170,18 +189,22 @@ impl<D: Flavour> Writer<D> {
 
     /// Waits for everything deferred so far, and checks that it has run.
     fn barrier(&mut self) {
-        let [deferred, came_back] =
-            [&self.fixture.deferred, &self.fixture.came_back].map(|counts| &counts[self.number].0);
-        // Relaxed, both: one count is this thread's own, and `barrier` orders the callbacks' count
-        // before the load.
-        let before = deferred.load(Ordering::Relaxed);
         let queued = D::stats().callbacks_queued;
         let limit = LIMIT as u64 + D::stats().over_limit;
         if queued > limit {
             report(Kind::OverLimit, [queued, limit]);
         }
         self.me.waits(D::barrier);
-        let behind = came_back.load(Ordering::Relaxed);
+        self.check_callbacks();
+    }
+
+    /// Checks, after a barrier, that all callbacks of this writer have run.
+    pub fn check_callbacks(&self) {
+        let [deferred, came_back] =
+            [&self.fixture.deferred, &self.fixture.came_back].map(|counts| &counts[self.number].0);
+        // Relaxed, both: one count is this thread's own, and `barrier` orders the callbacks' count
+        // before the load.
+        let (before, behind) = (deferred.load(Ordering::Relaxed), came_back.load(Ordering::Relaxed));
         if behind < before {
             report(Kind::BarrierEarly, [before, behind]);
         }
