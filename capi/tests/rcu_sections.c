@@ -43,7 +43,7 @@ static void waits_for_a_section_that_was_open(const struct kind *d)
 	uint64_t before = stats_of(d).grace_periods;
 
 	inside_begin(&inside, d);
-	waiter_begin(&waiter, d);
+	waiter_asleep(&waiter, d);
 	NEVER(GET(waiter.done));
 	CHECK_EQ(stats_of(d).grace_periods, before);
 	inside_end(&inside);
