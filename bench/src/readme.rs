@@ -1,5 +1,6 @@
 //! `cargo compare readme`: the table in README.md, taken from pages of `bench/results`: the newest,
-//! and the newest of the C face, whose names end in `-c`. Called by `main`; it measures nothing. The page's figures are the items that `markdown::figures` writes.
+//! and the newest of the C face, whose name ends in `-c`. Called by `main`; it measures nothing. The
+//! pages' figures are the items that `markdown::figures` writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

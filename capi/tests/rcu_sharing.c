@@ -56,7 +56,7 @@ static void two_at_a_time(void)
 	}
 }
 
-/* A poll that answered yes never says no again, whoever leads meanwhile. */
+/* Asks again and again: a poll that answered yes never says no, though other threads lead. */
 static bool is_over;
 
 static void *synchronizes(void *argument)

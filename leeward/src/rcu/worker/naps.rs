@@ -1,4 +1,4 @@
-//! Whether the worker naps, as it learns from its last naps. Called by its loop (`work.rs`).
+//! When the worker naps, as it learns from its last naps. Called by its loop (`work.rs`).
 
 use crate::atomic::{AtomicU32, IS_MODEL, Ordering, const_fn};
 
@@ -7,7 +7,7 @@ use crate::atomic::{AtomicU32, IS_MODEL, Ordering, const_fn};
 /// without `barrier`, should find the worker asleep and wake it.)
 const SLEEPS: u32 = 64;
 
-/// When a worker naps, as it learns it. Only the worker changes it.
+/// What a worker has learnt of its naps. Only the worker changes it.
 pub(super) struct Naps {
     /// How many sleeps go by before the worker naps again.
     sleeps: AtomicU32,
