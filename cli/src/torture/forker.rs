@@ -18,7 +18,7 @@ use super::violation::{Kind, found, report};
 use super::{arena::Name, watchdog};
 use crate::sys::{self, Ended};
 
-/// Held by a fork, and by a thread that is exiting inside a section. The library cannot tell such a
+/// Held by a fork, and by a thread that is inside a section while it exits. The library cannot tell such a
 /// section, which would never end in a child, from one whose guard was leaked, and rightly keeps it
 /// there.
 pub static LATE: Mutex<()> = Mutex::new(());

@@ -48,7 +48,10 @@ pub fn live<D: Flavour>(me: &'static Member, mut random: Random) {
     match random.below(8) {
         // The destructor runs after the library's own, when the thread is no longer registered.
         0 => {
-            at_last(move || sections::<D>(me, 3));
+            at_last(move || {
+                let _late = forker::LATE.lock();
+                sections::<D>(me, 3);
+            });
             sections::<D>(me, 3);
         }
         // The destructor runs before the library's own.
@@ -112,8 +115,8 @@ fn leave_late<D: Flavour>(me: &'static Member, mut random: Random) {
             drop(nested);
         }
         me.left();
-        drop(late);
         sections::<D>(me, 1);
+        drop(late);
     });
 }
 

@@ -11,7 +11,7 @@ use super::super::violation::{Kind, report};
 // The functions behind those that C inlines.
 use leeward_capi as _;
 
-/// `struct lee_head`.
+/// Mirrors `struct lee_head` of C.
 #[repr(C)]
 pub struct Head {
     words: [usize; 2],
@@ -21,7 +21,7 @@ impl Head {
     pub const UNUSED: Head = Head { words: [0; 2] };
 }
 
-/// `struct lee_cookie`.
+/// Mirrors `struct lee_cookie` of C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Cookie {
