@@ -88,7 +88,7 @@ impl Page {
     }
 
     fn link(&self) -> String {
-        format!("[{0}](bench/results/{0})", self.name)
+        format!("[results](bench/results/{})", self.name)
     }
 }
 
@@ -122,11 +122,15 @@ fn block(pages: &[Page]) -> Result<String, Error> {
     let rows = ROWS.iter().map(|(label, figure)| row(label, figure, &items)).collect::<Result<Vec<_>, _>>()?;
     let origin: Vec<_> = pages.iter().map(|page| format!("{} ({}).", page.title(), page.link())).collect();
     let origin = format!(
-        "{} A ratio is ours to the peer's, the median of interleaved rounds. The pages have all rows, with what was \
+        "{} A ratio is ours to the peer's, the median of interleaved rounds. The pages have all rows, and say what was \
          missed and what was tried.",
         origin.join(" ")
     );
-    let options = textwrap::Options::new(WIDTH).break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    // Links are whole words.
+    let options = textwrap::Options::new(WIDTH)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     Ok(format!("{}\n\n{}", textwrap::fill(&origin, options), table(std::iter::once(titles).chain(rows))))
 }
 
