@@ -3,22 +3,23 @@
 use crate::atomic::{AtomicU32, IS_MODEL, Ordering, const_fn};
 
 /// After naps in which fewer than two callbacks came, the worker sleeps once before it tries another,
-/// then twice, and so on up to this number of times. (A thread that waits for each of its callbacks,
+/// then twice, and so on up to 2 to this power. (A thread that waits for each of its callbacks,
 /// without `barrier`, should find the worker asleep and wake it.)
-const SLEEPS: u32 = 64;
+const DOUBLINGS: u32 = 6;
 
-/// What a worker has learnt of its naps. Only the worker changes it.
+/// What a worker has learnt of its naps. Only the worker changes it. All zeros at first: C programs
+/// write a domain's first bytes.
 pub(super) struct Naps {
     /// How many sleeps go by before the worker naps again.
     sleeps: AtomicU32,
-    /// What `sleeps` becomes when the next nap was needless.
-    next: AtomicU32,
+    /// How many naps in a row were needless, up to `DOUBLINGS`.
+    needless: AtomicU32,
 }
 
 impl Naps {
     const_fn! {
         pub(super) fn new() -> Naps {
-            Naps { sleeps: AtomicU32::new(0), next: AtomicU32::new(1) }
+            Naps { sleeps: AtomicU32::new(0), needless: AtomicU32::new(0) }
         }
     }
 
@@ -33,8 +34,9 @@ impl Naps {
 
     /// Notes that a nap of full length gathered callbacks, or that it was needless.
     pub(super) fn learn(&self, has_gathered: bool) {
-        let next = if has_gathered { 1 } else { self.next.load(Ordering::Relaxed) };
-        self.sleeps.store(if has_gathered { 0 } else { next }, Ordering::Relaxed);
-        self.next.store(if has_gathered { 1 } else { SLEEPS.min(2 * next) }, Ordering::Relaxed);
+        let needless = self.needless.load(Ordering::Relaxed);
+        let (sleeps, needless) = if has_gathered { (0, 0) } else { (1 << needless, DOUBLINGS.min(needless + 1)) };
+        self.sleeps.store(sleeps, Ordering::Relaxed);
+        self.needless.store(needless, Ordering::Relaxed);
     }
 }

@@ -66,3 +66,19 @@ fn what_was_announced_is_looked_at() {
         worker.sleep();
     }
 }
+
+/// Sleeps between two naps: none after one that gathered callbacks, and more after each that did not.
+#[test]
+fn needless_naps_become_rare() {
+    let naps = Naps::new();
+    let sleeps = || (0..).take_while(|_| !naps.may_begin()).count();
+    assert_eq!(sleeps(), 0);
+    for expected in [1, 2, 4, 8, 16, 32, 64, 64] {
+        naps.learn(false);
+        assert_eq!(sleeps(), expected);
+    }
+    naps.learn(true);
+    assert_eq!(sleeps(), 0);
+    naps.learn(false);
+    assert_eq!(sleeps(), 1);
+}
