@@ -48,7 +48,7 @@ fn callbacks_run_on_it() {
 /// Readers by handles, on threads that come and go, while values are replaced and freed.
 fn readers_are_waited_for() {
     static DONE: AtomicU32 = AtomicU32::new(0);
-    static CELL: RcuOption<Vec<u32>, Own> = RcuOption::none();
+    static CELL: RcuOption<Vec<u32>, Own> = RcuOption::none_in();
     let readers: Vec<_> = (0..3)
         .map(|_| {
             spawn(|| {

@@ -72,7 +72,7 @@ fn main() -> std::io::Result<()> {
     if given.is_none() {
         write(&path, 0)?;
     }
-    let config = RcuCell::<Config>::new(Config::load(&path, 0)?);
+    let config = RcuCell::new(Config::load(&path, 0)?);
     let stop = AtomicBool::new(false);
     let (requests, torn) = (AtomicU64::new(0), AtomicU64::new(0));
     let mut reloads = 0;

@@ -59,7 +59,7 @@ fn event_loop(names: &RcuCell<Names, Loops>, events: &Receiver<Event>) -> (u64, 
 }
 
 fn main() {
-    let names = RcuCell::<Names, Loops>::new(Names::new());
+    let names = RcuCell::<Names, Loops>::new_in(Names::new());
     let (sender, events): (Sender<Event>, _) = mpsc::channel();
     std::thread::scope(|scope| {
         let names = &names;

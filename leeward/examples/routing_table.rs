@@ -142,7 +142,7 @@ fn run() -> Result<(), String> {
     let routes = parse(&std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?)?;
 
     let full = routes.iter().fold(Node::default(), |table, (prefix, hop)| table.with(*prefix, 0, Some(hop.clone())));
-    let table = RcuCell::<Node, Routes>::new(full);
+    let table = RcuCell::<Node, Routes>::new_in(full);
     let stop = AtomicBool::new(false);
     let (lookups, found, updates) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
 

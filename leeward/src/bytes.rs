@@ -29,6 +29,12 @@ use core::sync::atomic::{
 /// // SAFETY: two numbers, of which all bytes are values.
 /// unsafe impl AnyBytes for Account {}
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` may lie in memory that another process left half-written only if it is `AnyBytes`",
+    label = "some patterns of bytes may be no value of it",
+    note = "for a `#[repr(C)]` type of integers and arrays of them, write `unsafe impl AnyBytes for {Self} {{}}`; \
+            use `u8` for `bool` and `char` and enums, and indices for references"
+)]
 pub unsafe trait AnyBytes: Send + Sized + 'static {}
 
 macro_rules! any_bytes {

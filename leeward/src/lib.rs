@@ -7,7 +7,7 @@
 //! ```
 //! use leeward::rcu::{self, RcuCell};
 //!
-//! let config = RcuCell::<String>::new("listen 80".into());
+//! let config = RcuCell::new(String::from("listen 80"));
 //!
 //! // A reader, on any thread: no lock, no fence, no atomic read-modify-write.
 //! let guard = rcu::read();

@@ -237,7 +237,7 @@ fn a_leaked_guard_protects_for_ever() {
     nested::<Bp>();
     c::lee_bp.unregister();
     let before = Bp::stats().readers;
-    let cell: &'static RcuCell<AtomicU64, Bp> = Box::leak(Box::new(RcuCell::new(AtomicU64::new(7))));
+    let cell: &'static RcuCell<AtomicU64, Bp> = Box::leak(Box::new(RcuCell::new_in(AtomicU64::new(7))));
     let seen = thread::spawn(|| {
         c::lee_bp.enter();
         let guard: &'static Guard<'static, Bp> = Box::leak(Box::new(Bp::read()));
@@ -294,7 +294,7 @@ fn a_slot_that_a_handle_had() {
 fn each_language_waits_for_the_other() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::new("both languages");
-    let cell: &'static RcuCell<u64, Memb> = Box::leak(Box::new(RcuCell::new(0)));
+    let cell: &'static RcuCell<u64, Memb> = Box::leak(Box::new(RcuCell::new_in(0)));
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let _stop = Raise(&stop);

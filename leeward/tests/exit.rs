@@ -39,7 +39,7 @@ fn leak_a_reference<D: Domain>(cell: &'static RcuCell<Canary, D>) -> &'static Ca
 }
 
 fn forever<D: Domain>() -> &'static RcuCell<Canary, D> {
-    Box::leak(Box::new(RcuCell::new(Canary::new())))
+    Box::leak(Box::new(RcuCell::new_in(Canary::new())))
 }
 
 /// The first thread leaks its guard, sends the reference away and ends; the reference stays valid.
@@ -150,7 +150,7 @@ mod destructors;
 fn ten_thousand_threads_come_and_go() {
     leeward::rcu_domain! { struct D; }
     let _dog = Watchdog::within("ten_thousand_threads_come_and_go", 4 * patience());
-    let cell = RcuCell::<_, D>::new(0);
+    let cell = RcuCell::<_, D>::new_in(0);
     let stop = AtomicBool::new(false);
     let most = AtomicU64::new(0);
     thread::scope(|scope| {

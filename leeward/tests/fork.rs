@@ -87,7 +87,7 @@ fn inside<D: Domain>() -> (std::sync::mpsc::Sender<()>, thread::JoinHandle<()>) 
 fn works<D: Domain>() -> bool {
     static RAN: AtomicU64 = AtomicU64::new(0);
     D::synchronize();
-    let cell = RcuCell::<_, D>::new(1);
+    let cell = RcuCell::<_, D>::new_in(1);
     let guard = D::read();
     let seen = cell.load(&guard);
     let retired = cell.replace(2);
@@ -209,7 +209,7 @@ fn by_a_thread_that_is_inside() {
             while guards.len() > 1 {
                 guards.pop();
             }
-            let cell = RcuCell::<_, D>::new(1);
+            let cell = RcuCell::<_, D>::new_in(1);
             let seen = cell.load(&guards[0]);
             let retired = cell.replace(2);
             let cookie = D::start_poll();

@@ -38,7 +38,7 @@ fn a_callback_that_leaks_a_guard_frees_nothing_under_others() {
     leeward::rcu_domain! { struct Own; }
     static DROPPED: AtomicBool = AtomicBool::new(false);
     static SECOND: AtomicBool = AtomicBool::new(false);
-    let cell: &'static RcuCell<Tracked, Own> = Box::leak(Box::new(RcuCell::new(Tracked(&DROPPED))));
+    let cell: &'static RcuCell<Tracked, Own> = Box::leak(Box::new(RcuCell::new_in(Tracked(&DROPPED))));
     Own::defer(|| std::mem::forget(Own::read()));
     Own::barrier();
     let guard = Own::read();
@@ -53,7 +53,7 @@ fn a_leaked_handle_outlives_its_thread_whoever_comes_next() {
     leeward::rcu_domain! { struct Own; }
     static DROPPED: AtomicBool = AtomicBool::new(false);
     static SECOND: AtomicBool = AtomicBool::new(false);
-    let cell: &'static RcuCell<Tracked, Own> = Box::leak(Box::new(RcuCell::new(Tracked(&DROPPED))));
+    let cell: &'static RcuCell<Tracked, Own> = Box::leak(Box::new(RcuCell::new_in(Tracked(&DROPPED))));
     let held: &'static Tracked = thread::spawn(move || {
         let reader: &'static Reader<Own> = Box::leak(Box::new(Reader::register()));
         let guard: &'static Guard<'static, Own> = Box::leak(Box::new(reader.read()));
@@ -162,7 +162,7 @@ fn registering_while_the_thread_exits_keeps_no_slot() {
 fn threads_that_exit_while_others_register_share_no_slot() {
     leeward::rcu_domain! { struct Own; }
     static READS: AtomicU64 = AtomicU64::new(0);
-    let cell: &'static RcuCell<u64, Own> = Box::leak(Box::new(RcuCell::new(0)));
+    let cell: &'static RcuCell<u64, Own> = Box::leak(Box::new(RcuCell::new_in(0)));
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..2 {

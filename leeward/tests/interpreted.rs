@@ -188,7 +188,7 @@ mod where_threads_are_known {
     fn readers_of_every_kind_and_a_writer() {
         leeward::rcu_domain! { struct Own; }
         let there = Arc::new(AtomicU32::new(0));
-        let cell = RcuCell::<Counted, Own>::new(Counted::new(&there));
+        let cell = RcuCell::<Counted, Own>::new_in(Counted::new(&there));
         thread::scope(|scope| {
             scope.spawn(|| {
                 for _ in 0..TURNS {
@@ -248,7 +248,7 @@ mod where_threads_are_known {
     fn a_leaked_guard_protects_for_ever() {
         leeward::rcu_domain! { struct Own; }
         let there = Arc::new(AtomicU32::new(0));
-        let cell = RcuCell::<Counted, Own>::new(Counted::new(&there));
+        let cell = RcuCell::<Counted, Own>::new_in(Counted::new(&there));
         thread::scope(|scope| {
             let held = scope.spawn(|| {
                 let guard = Own::read();

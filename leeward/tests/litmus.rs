@@ -91,7 +91,7 @@ fn cell() {
     let Some((reader_on, writer_on)) = two_processors() else { return };
     let arena = harness::Arena::new();
     arena.revive(0);
-    let cell = RcuCell::<usize, Cells>::new(0);
+    let cell = RcuCell::<usize, Cells>::new_in(0);
     let stop = AtomicBool::new(false);
     let mut kept = Vec::new();
     let end = Instant::now() + duration(0.5);

@@ -248,7 +248,7 @@ cases! {
         let guard = D::read();
         drop(guard);
         assert!(D::poll(&cookie), "nobody is inside, and whoever polls runs the grace period");
-        let cell = RcuCell::<_, D>::new(1);
+        let cell = RcuCell::<_, D>::new_in(1);
         assert_eq!(*cell.replace(2).synchronize(), 1);
         drop(cell.replace(3));
         D::barrier();

@@ -117,7 +117,7 @@ fn what_was_loaded_stays_until_the_last_guard() {
         }
     }
     let _dog = Watchdog::new("what_was_loaded_stays_until_the_last_guard");
-    let cell = RcuCell::<_, D>::new(Some(Canary));
+    let cell = RcuCell::<_, D>::new_in(Some(Canary));
     let outer = D::read();
     let inner = D::read();
     let seen = cell.load(&inner);

@@ -117,7 +117,7 @@ fn outlive<D: Flavour>(fixture: &Fixture<D>, guard: Guard<'_, D>, held: Name) ->
 
 /// Runs in the child, outside any section: uses everything that the library offers.
 fn live_on<D: Flavour>() -> u8 {
-    let cell = RcuCell::<u64, D>::new(1);
+    let cell = RcuCell::<u64, D>::new_in(1);
     for value in 2..5 {
         let guard = D::read();
         let before = *cell.load(&guard);

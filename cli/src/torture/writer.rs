@@ -151,7 +151,7 @@ impl<D: Flavour> Writer<D> {
     }
 
     fn retire(&mut self, old: Name, counted: bool) -> Retired<Token<D>, D> {
-        let cell = RcuOption::<Token<D>, D>::some(self.token(old, counted));
+        let cell = RcuOption::<Token<D>, D>::some_in(self.token(old, counted));
         match cell.take() {
             Some(retired) => retired,
             None => unreachable!("it was put in just now"),

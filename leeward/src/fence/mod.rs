@@ -331,7 +331,7 @@ pub enum Asymmetric {}
 ///     /// Readers of rules that change often.
 ///     struct Rules: Full;
 /// }
-/// let limit = leeward::rcu::RcuCell::<u32, Rules>::new(1);
+/// let limit = leeward::rcu::RcuCell::<u32, Rules>::new_in(1);
 /// let old = limit.replace(2).synchronize(); // without a heavy fence
 /// assert_eq!(*old, 1);
 /// ```

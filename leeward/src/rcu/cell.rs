@@ -8,6 +8,8 @@ use core::ptr::{self, NonNull};
 
 use super::domain::Domain;
 use super::protects::Protects;
+#[cfg(feature = "std")]
+use super::reference::Ref;
 use super::retired::Retired;
 use crate::atomic::{AtomicPtr, Ordering, const_fn};
 use crate::mutant::order;
@@ -54,17 +56,69 @@ unsafe impl<T: Send, D: Domain> Send for RcuOption<T, D> {}
 // it away (`Send`).
 unsafe impl<T: Send + Sync, D: Domain> Sync for RcuOption<T, D> {}
 
+impl<T> RcuOption<T> {
+    const_fn! {
+        /// Makes an empty cell of [`Global`](super::Global). [`none_in`](Self::none_in) makes one of
+        /// any domain.
+        pub fn none() -> Self {
+            Self::none_in()
+        }
+    }
+
+    /// Makes a cell of [`Global`](super::Global) that holds `value`, which it allocates.
+    /// [`some_in`](Self::some_in) makes one of any domain.
+    pub fn some(value: T) -> Self {
+        Self::some_in(value)
+    }
+}
+
 impl<T, D: Domain> RcuOption<T, D> {
     const_fn! {
-        /// Makes an empty cell.
-        pub fn none() -> Self {
+        /// Makes an empty cell of the domain `D`.
+        ///
+        /// ```
+        /// use leeward::rcu::{Domain, RcuOption};
+        /// leeward::rcu_domain! { struct Routes; }
+        /// static DEFAULT: RcuOption<String, Routes> = RcuOption::none_in();
+        /// assert!(DEFAULT.load(&Routes::read()).is_none());
+        /// ```
+        pub fn none_in() -> Self {
             RcuOption { value: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
         }
     }
 
-    /// Makes a cell that holds `value`, which it allocates.
-    pub fn some(value: T) -> Self {
+    /// Makes a cell of the domain `D` that holds `value`, which it allocates.
+    pub fn some_in(value: T) -> Self {
         Self::from(Box::new(value))
+    }
+
+    /// Returns the current value with a section of its own; `None` if there is none.
+    ///
+    /// What is returned keeps the section open, and with it every value of the domain: keep it for
+    /// as long as a lock's guard, and no longer. For several loads that belong together, open one
+    /// section ([`Domain::read`]) and use [`load`](Self::load).
+    ///
+    /// ```
+    /// use leeward::rcu::RcuOption;
+    /// static NAME: RcuOption<String> = RcuOption::none();
+    /// assert!(NAME.get().is_none());
+    /// NAME.replace(Some(String::from("first")));
+    /// assert_eq!(NAME.get().unwrap().len(), 5);
+    /// ```
+    ///
+    /// # Memory ordering, cost
+    /// Those of a section and of [`load`](Self::load).
+    ///
+    /// # Panics
+    /// As [`Domain::read`] does.
+    #[cfg(feature = "std")]
+    #[inline]
+    #[track_caller]
+    pub fn get(&self) -> Option<Ref<'_, T, D>> {
+        let guard = D::read();
+        let value = NonNull::from(self.load(&guard)?);
+        // SAFETY: it was loaded with the guard, from a cell that is borrowed for as long.
+        Some(unsafe { Ref::new(value, guard) })
     }
 
     /// Returns the current value, which stays alive for as long as the guard (or the online reader)
@@ -210,7 +264,7 @@ impl<T, D: Domain> From<Box<T>> for RcuOption<T, D> {
 
 impl<T, D: Domain> Default for RcuOption<T, D> {
     fn default() -> Self {
-        Self::none()
+        Self::none_in()
     }
 }
 
@@ -224,7 +278,7 @@ impl<T, D: Domain> fmt::Debug for RcuOption<T, D> {
 ///
 /// ```
 /// use leeward::rcu::{self, RcuCell};
-/// let config = RcuCell::<Vec<u32>>::new(vec![1, 2]);
+/// let config = RcuCell::new(vec![1, 2]);
 /// let guard = rcu::read();
 /// let now = config.load(&guard);
 /// config.update(|old| old.iter().map(|n| n * 10).collect()).defer();
@@ -235,10 +289,43 @@ impl<T, D: Domain> fmt::Debug for RcuOption<T, D> {
 /// [`RcuOption`] lists the differences from arc-swap, and the functions' orderings and costs.
 pub struct RcuCell<T, D: Domain = super::Global>(RcuOption<T, D>);
 
-impl<T, D: Domain> RcuCell<T, D> {
-    /// Makes a cell that holds `value`, which it allocates.
+impl<T> RcuCell<T> {
+    /// Makes a cell of [`Global`](super::Global) that holds `value`, which it allocates.
+    /// [`new_in`](Self::new_in) makes one of any domain.
     pub fn new(value: T) -> Self {
-        RcuCell(RcuOption::some(value))
+        Self::new_in(value)
+    }
+}
+
+impl<T, D: Domain> RcuCell<T, D> {
+    /// Makes a cell of the domain `D` that holds `value`, which it allocates.
+    ///
+    /// ```
+    /// use leeward::rcu::{Domain, RcuCell};
+    /// leeward::rcu_domain! { struct Routes; }
+    /// let table = RcuCell::<_, Routes>::new_in(vec![1, 2]);
+    /// assert_eq!(table.load(&Routes::read()).len(), 2);
+    /// ```
+    pub fn new_in(value: T) -> Self {
+        RcuCell(RcuOption::some_in(value))
+    }
+
+    /// Returns the current value with a section of its own; see [`RcuOption::get`].
+    ///
+    /// ```
+    /// use leeward::rcu::RcuCell;
+    /// let config = RcuCell::new(String::from("listen 80"));
+    /// let now = config.get();
+    /// assert_eq!(*now, "listen 80");
+    /// ```
+    #[cfg(feature = "std")]
+    #[inline]
+    #[track_caller]
+    pub fn get(&self) -> Ref<'_, T, D> {
+        let guard = D::read();
+        let value = NonNull::from(self.load(&guard));
+        // SAFETY: as in `RcuOption::get`.
+        unsafe { Ref::new(value, guard) }
     }
 
     /// Returns the current value; see [`RcuOption::load`].
@@ -318,7 +405,7 @@ impl<T, D: Domain> From<Box<T>> for RcuCell<T, D> {
 
 impl<T: Default, D: Domain> Default for RcuCell<T, D> {
     fn default() -> Self {
-        Self::new(T::default())
+        Self::new_in(T::default())
     }
 }
 

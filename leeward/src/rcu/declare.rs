@@ -16,7 +16,7 @@
 ///     struct Rules: Full;
 /// }
 ///
-/// let table = RcuCell::<_, Routes>::new(vec![1, 2, 3]);
+/// let table = RcuCell::<_, Routes>::new_in(vec![1, 2, 3]);
 /// let guard = Routes::read();
 /// assert_eq!(table.load(&guard).len(), 3);
 /// ```

@@ -54,7 +54,7 @@ impl<D: Domain> Copy for Cookie<D> {}
 ///
 /// leeward::rcu_domain! { struct Routes; }
 ///
-/// let table = RcuCell::<_, Routes>::new(vec![1, 2]);
+/// let table = RcuCell::<_, Routes>::new_in(vec![1, 2]);
 /// assert_eq!(table.load(&Routes::read()).len(), 2);
 /// let old = table.replace(vec![3]);       // new readers find the new table
 /// Routes::synchronize();                  // every older section has ended

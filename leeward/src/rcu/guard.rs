@@ -17,7 +17,7 @@ use crate::mutant::mutated;
 ///
 /// ```
 /// use leeward::rcu::{self, RcuCell};
-/// let limits = RcuCell::<[u32; 2]>::new([10, 20]);
+/// let limits = RcuCell::new([10, 20]);
 /// let mut guard = rcu::read();
 /// let sum: u32 = limits.load(&guard).iter().sum();
 /// guard.refresh();                        // what was loaded before cannot be used from here on

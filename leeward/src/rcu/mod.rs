@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use leeward::rcu::{self, RcuCell};
-//! let config = RcuCell::<String>::new(String::from("listen 80"));
+//! let config = RcuCell::new(String::from("listen 80"));
 //!
 //! // A reader.
 //! let guard = rcu::read();
@@ -120,6 +120,8 @@ mod no_memory;
 mod protects;
 pub mod qsbr;
 mod reader;
+#[cfg(feature = "std")]
+mod reference;
 mod retired;
 mod slot;
 mod stall;
@@ -137,6 +139,8 @@ pub use limit::{Limit, NotQueued, Policy};
 pub use no_memory::NoMemory;
 pub use protects::Protects;
 pub use reader::{DetachedReader, Reader};
+#[cfg(feature = "std")]
+pub use reference::Ref;
 pub use retired::Retired;
 pub use stall::Stall;
 pub use stats::Stats;

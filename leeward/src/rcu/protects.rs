@@ -19,6 +19,11 @@ use super::qsbr;
 /// # Safety
 /// Only this crate implements it. While a shared borrow of the value lives, its slot must announce
 /// a section of `D` that began before the borrow.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` protects nothing in cells of the domain `{D}`",
+    label = "not a guard of `{D}`, nor an online reader of it",
+    note = "open a section of the cell's own domain, `{D}::read()`, or call the cell's `get()`, which opens it"
+)]
 pub unsafe trait Protects<D: Domain>: sealed::Sealed {}
 
 // SAFETY: the section is open until the guard is dropped, and `refresh` needs the guard whole.

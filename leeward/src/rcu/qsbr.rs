@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use leeward::rcu::{Domain, Global, RcuCell, qsbr};
-//! let config = RcuCell::<_, Global>::new(String::from("first"));
+//! let config = RcuCell::new(String::from("first"));
 //! let mut reader = qsbr::Reader::<Global>::online();
 //! for _ in 0..3 {
 //!     let now = config.load(&reader);     // no fence, no store
@@ -32,7 +32,7 @@ use crate::process::thread;
 ///
 /// ```
 /// use leeward::rcu::{Global, RcuCell, qsbr};
-/// let config = RcuCell::<_, Global>::new(7);
+/// let config = RcuCell::new(7);
 /// let mut reader = qsbr::Reader::<Global>::online();
 /// let mut sum = 0;
 /// for _event in 0..3 {

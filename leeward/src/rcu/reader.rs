@@ -19,7 +19,7 @@ use crate::process::thread;
 ///
 /// ```
 /// use leeward::rcu::{Global, RcuCell, Reader};
-/// let config = RcuCell::<_, Global>::new(7);
+/// let config = RcuCell::new(7);
 /// let reader = Reader::<Global>::register();
 /// let guard = reader.read();
 /// assert_eq!(*config.load(&guard), 7);
@@ -104,7 +104,7 @@ impl<D: Domain> Drop for Reader<D> {
 ///
 /// ```
 /// use leeward::rcu::{Global, RcuCell, Reader};
-/// let config = RcuCell::<_, Global>::new(7);
+/// let config = RcuCell::new(7);
 /// let reader = Reader::<Global>::register().detach();
 /// std::thread::scope(|scope| {
 ///     scope.spawn(|| {

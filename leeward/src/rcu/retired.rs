@@ -19,7 +19,7 @@ use super::domain::{Cookie, Domain};
 ///
 /// ```
 /// use leeward::rcu::{self, RcuCell, Retired};
-/// let name = RcuCell::<String>::new(String::from("a"));
+/// let name = RcuCell::new(String::from("a"));
 /// let old: Retired<String> = name.replace(String::from("b"));
 /// assert_eq!(*old, "a");
 /// let back: Box<String> = old.synchronize();      // waits for a grace period

@@ -121,7 +121,7 @@ fn bytes_are_bounded_too() {
     let _dog = Watchdog::new("bytes_are_bounded_too");
     const LIMIT: usize = 10_000;
     D::set_limit(Limit { bytes: LIMIT, policy: Policy::WaitForever, ..Limit::default() });
-    let cell = RcuCell::<_, D>::new([0u8; 1_000]);
+    let cell = RcuCell::<_, D>::new_in([0u8; 1_000]);
     let most = AtomicU64::new(0);
     for n in 0..500u32 {
         cell.replace([n as u8; 1_000]).defer();
@@ -149,7 +149,7 @@ fn a_large_value_gets_in_beside_small_ones() {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                let small = RcuCell::<_, D>::new([0u8; 100]);
+                let small = RcuCell::<_, D>::new_in([0u8; 100]);
                 while !is_in.load(Ordering::Relaxed) {
                     small.replace([1; 100]).defer();
                 }
@@ -163,7 +163,7 @@ fn a_large_value_gets_in_beside_small_ones() {
                 }
             }
             eventually("small ones are queued", || D::stats().bytes_queued > 1_000);
-            let cell = RcuCell::<_, D>::new(Some(Large(Arc::clone(&ran))));
+            let cell = RcuCell::<_, D>::new_in(Some(Large(Arc::clone(&ran))));
             cell.replace(None).defer_bytes(LIMIT);
             is_in.store(true, Ordering::Relaxed);
         });
@@ -217,7 +217,7 @@ fn try_defer_gives_the_closure_back() {
     assert!(ran.load(Ordering::SeqCst));
     assert_eq!(Arc::strong_count(&token), 1);
     // The same holds for a retired value.
-    let cell = RcuCell::<_, D>::new(String::from("old"));
+    let cell = RcuCell::<_, D>::new_in(String::from("old"));
     let Err(retired) = cell.replace(String::from("new")).try_defer() else { panic!("there was no room for a value") };
     assert_eq!(&*retired, "old");
     drop(guard);
@@ -312,7 +312,7 @@ fn a_reader_that_stays_holds_nobody_up() {
         );
         TOLD.store(0, Ordering::SeqCst);
         let inside = Inside::begin::<D>();
-        let cell = RcuCell::<_, D>::new(0);
+        let cell = RcuCell::<_, D>::new_in(0);
         for n in 0..5 {
             cell.replace(n).defer();
             drop(cell.replace(n));
@@ -340,7 +340,7 @@ fn a_writer_may_hold_what_its_readers_wait_for() {
     leeward::rcu_domain! { struct D; struct Helped; }
     fn try_it<D: Domain>(policy: Policy) {
         limit::<D>(2, policy);
-        let cell = RcuCell::<_, D>::new(0u32);
+        let cell = RcuCell::<_, D>::new_in(0u32);
         let mutex = Mutex::new(());
         let (entered, inside) = std::sync::mpsc::channel();
         thread::scope(|scope| {

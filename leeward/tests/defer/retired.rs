@@ -30,7 +30,7 @@ fn values(count: usize) -> (Arc<Drops>, impl FnMut() -> Value) {
 fn synchronize_gives_the_value_back() {
     domain!();
     let _dog = Watchdog::new("synchronize_gives_the_value_back");
-    let cell = RcuCell::<_, D>::new(vec![1, 2, 3]);
+    let cell = RcuCell::<_, D>::new_in(vec![1, 2, 3]);
     let retired = cell.replace(vec![]);
     assert_eq!(*retired, [1, 2, 3]);
     let back: Box<Vec<i32>> = retired.synchronize();
@@ -42,7 +42,7 @@ fn synchronize_gives_the_value_back() {
 fn try_into_box_waits_for_nobody() {
     domain!();
     let _dog = Watchdog::new("try_into_box_waits_for_nobody");
-    let cell = RcuCell::<_, D>::new(1);
+    let cell = RcuCell::<_, D>::new_in(1);
     let guard = D::read();
     let mut retired: Retired<_, D> = cell.replace(2);
     for _ in 0..10 {
@@ -66,7 +66,7 @@ fn dropping_defers() {
     domain!();
     let _dog = Watchdog::new("dropping_defers");
     let (drops, mut value) = values(2);
-    let cell = RcuCell::<_, D>::new(value());
+    let cell = RcuCell::<_, D>::new_in(value());
     let guard = D::read();
     drop(cell.replace(value()));
     never("a value was dropped under a reader", || drops.0[0].load(Ordering::SeqCst) > 0);
@@ -83,7 +83,7 @@ fn cells_that_may_be_empty() {
     domain!();
     let _dog = Watchdog::new("cells_that_may_be_empty");
     let (drops, mut value) = values(3);
-    let cell = RcuOption::<_, D>::none();
+    let cell = RcuOption::<_, D>::none_in();
     assert!(cell.take().is_none() && cell.replace(None).is_none());
     assert!(cell.replace(Some(value())).is_none());
     assert_eq!(cell.read(|now| now.map(|value| value.number)), Some(0));
@@ -102,7 +102,7 @@ fn cells_that_may_be_empty() {
 fn updates_are_not_lost() {
     domain!();
     let _dog = Watchdog::new("updates_are_not_lost");
-    let cell = RcuCell::<u64, D>::new(0);
+    let cell = RcuCell::<u64, D>::new_in(0);
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| (0..2_000).for_each(|_| cell.update(|now| now + 1).defer()));
@@ -121,7 +121,7 @@ fn every_value_is_dropped_once() {
     for seed in 0..60 {
         let (drops, mut value) = values(STEPS + 1);
         let mut rng = Rng::new(seed);
-        let cell = RcuOption::<_, D>::some(value());
+        let cell = RcuOption::<_, D>::some_in(value());
         let mut made = 1;
         let mut kept: Vec<Retired<Value, D>> = Vec::new();
         let mut boxes = Vec::new();

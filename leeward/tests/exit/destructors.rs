@@ -11,7 +11,7 @@ struct Reads;
 
 impl Drop for Reads {
     fn drop(&mut self) {
-        let cell = RcuCell::<_, D>::new(7);
+        let cell = RcuCell::<_, D>::new_in(7);
         let outer = D::read();
         let inner = D::read();
         assert_eq!(*cell.load(&inner), 7);

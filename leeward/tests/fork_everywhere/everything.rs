@@ -80,7 +80,7 @@ fn domain<D: Domain>() -> bool {
     }
     D::set_limit(Limit::default());
     let before = RAN.load(Ordering::SeqCst);
-    let cell = RcuCell::<_, D>::new(1);
+    let cell = RcuCell::<_, D>::new_in(1);
     let guard = D::read();
     let seen = cell.load(&guard);
     let retired = cell.replace(2);

@@ -16,7 +16,7 @@ pub fn suite() {
 }
 
 pub fn rcu_suite<D: Domain>() {
-    let cell = RcuCell::<_, D>::new(1);
+    let cell = RcuCell::<_, D>::new_in(1);
     thread::scope(|scope| {
         let (entered, inside) = std::sync::mpsc::channel();
         let (leave, told) = std::sync::mpsc::channel::<()>();

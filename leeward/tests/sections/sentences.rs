@@ -63,7 +63,7 @@ fn a_caller_that_panics_leaves_the_domain_usable() {
 fn retired_in_a_section() {
     domain!();
     let _dog = Watchdog::new("retired_in_a_section");
-    let cell = RcuCell::<_, D>::new(1);
+    let cell = RcuCell::<_, D>::new_in(1);
     let guard = D::read();
     assert_eq!(panic_of(|| drop(cell.replace(2).synchronize())), SYNCHRONIZE_INSIDE);
     drop(guard);
@@ -153,7 +153,7 @@ fn the_callers_place() {
     }));
     let mut online = qsbr::Reader::<D>::online();
     let guard = D::read();
-    let cell = RcuCell::<_, D>::new(1);
+    let cell = RcuCell::<_, D>::new_in(1);
     let refused = [
         catch_unwind(|| D::synchronize()).is_err(),
         catch_unwind(|| D::barrier()).is_err(),

@@ -1,7 +1,7 @@
 //! A guard of the global domain opens no cell of another.
 use leeward::rcu::{self, Domain, RcuOption};
 leeward::rcu_domain! { struct One; }
-static CELL: RcuOption<u32, One> = RcuOption::none();
+static CELL: RcuOption<u32, One> = RcuOption::none_in();
 fn main() {
     let guard = rcu::read();
     CELL.load(&One::read());

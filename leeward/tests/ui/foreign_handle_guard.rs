@@ -2,7 +2,7 @@
 use leeward::rcu::{RcuCell, Reader};
 leeward::rcu_domain! { struct One; struct Other; }
 fn main() {
-    let cell = RcuCell::<u32, One>::new(1);
+    let cell = RcuCell::<u32, One>::new_in(1);
     let reader = Reader::<Other>::register();
     let guard = reader.read();
     let _ = &guard;

@@ -20,7 +20,7 @@ impl Scheme for Automatic {
     type Writer<'a> = ();
 
     fn open() -> Self {
-        Automatic(RcuCell::new(Node::new()))
+        Automatic(RcuCell::new_in(Node::new()))
     }
 
     fn reader(&self) {}
@@ -58,7 +58,7 @@ impl<D: Domain> Scheme for Handle<D> {
     type Writer<'a> = ();
 
     fn open() -> Self {
-        Handle(RcuCell::new(Node::new()))
+        Handle(RcuCell::new_in(Node::new()))
     }
 
     fn reader(&self) -> Reader<D> {
@@ -98,7 +98,7 @@ impl Scheme for Qsbr {
     type Writer<'a> = ();
 
     fn open() -> Self {
-        Qsbr(RcuCell::new(Node::new()))
+        Qsbr(RcuCell::new_in(Node::new()))
     }
 
     fn reader(&self) -> qsbr::Reader<Global> {

@@ -164,7 +164,7 @@ fn a_cell_in_a_section_of_c() {
         }
     }
     static DROPS: AtomicU64 = AtomicU64::new(0);
-    let cell: RcuCell<Noisy<'static>, Memb> = RcuCell::new(Noisy(&DROPS));
+    let cell: RcuCell<Noisy<'static>, Memb> = RcuCell::new_in(Noisy(&DROPS));
     part_enter();
     let word: *const AtomicU64 = cell.read(|value| &raw const *value.0);
     thread::scope(|scope| {
@@ -200,7 +200,7 @@ fn threads_that_end() {
     .join()
     .unwrap();
     assert_eq!((Memb::stats().readers, Memb::stats().leaked), (0, 0));
-    let cell: &'static RcuCell<AtomicU64, Memb> = Box::leak(Box::new(RcuCell::new(AtomicU64::new(5))));
+    let cell: &'static RcuCell<AtomicU64, Memb> = Box::leak(Box::new(RcuCell::new_in(AtomicU64::new(5))));
     let seen = thread::spawn(|| {
         part_enter();
         let guard: &'static Guard<'static, Memb> = Box::leak(Box::new(Memb::read()));

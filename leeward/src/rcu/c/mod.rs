@@ -15,7 +15,7 @@
 #![cfg_attr(feature = "std", doc = "")]
 #![cfg_attr(feature = "std", doc = "```")]
 #![cfg_attr(feature = "std", doc = "use leeward::rcu::{Domain, RcuCell, c::Memb};")]
-#![cfg_attr(feature = "std", doc = "let cell = RcuCell::<_, Memb>::new(7);")]
+#![cfg_attr(feature = "std", doc = "let cell = RcuCell::<_, Memb>::new_in(7);")]
 #![cfg_attr(feature = "std", doc = "assert_eq!(*cell.load(&Memb::read()), 7);   // a section of `lee_memb`")]
 #![cfg_attr(feature = "std", doc = "```")]
 

@@ -99,7 +99,7 @@ impl Shelf {
 loom::lazy_static! {
     static ref SHELF: Shelf = Shelf::new();
     static ref OTHER: Shelf = Shelf::new();
-    static ref CELL: RcuCell<UnsafeCell<bool>, Model> = RcuCell::new(UnsafeCell::new(true));
+    static ref CELL: RcuCell<UnsafeCell<bool>, Model> = RcuCell::new_in(UnsafeCell::new(true));
 }
 
 /// A section that reads one shelf.

@@ -51,18 +51,18 @@ operations! {
     stats: || {
         let _ = D::stats();
     };
-    cell_replaced: || drop(RcuCell::<_, D>::new(1).replace(2));
-    cell_updated: || drop(RcuCell::<_, D>::new(1).update(|value| value + 1));
-    cell_synchronized: || drop(RcuCell::<_, D>::new(1).replace(2).synchronize());
-    cell_tried: || drop(RcuCell::<_, D>::new(1).replace(2).try_defer());
+    cell_replaced: || drop(RcuCell::<_, D>::new_in(1).replace(2));
+    cell_updated: || drop(RcuCell::<_, D>::new_in(1).update(|value| value + 1));
+    cell_synchronized: || drop(RcuCell::<_, D>::new_in(1).replace(2).synchronize());
+    cell_tried: || drop(RcuCell::<_, D>::new_in(1).replace(2).try_defer());
     cell_back: || {
-        let mut retired = RcuCell::<_, D>::new(1).replace(2);
+        let mut retired = RcuCell::<_, D>::new_in(1).replace(2);
         while let Err(again) = retired.try_into_box() {
             retired = again;
             nap();
         }
     };
-    option_taken: || drop(RcuOption::<_, D>::some(1).take());
+    option_taken: || drop(RcuOption::<_, D>::some_in(1).take());
     global: || {
         drop(rcu::read());
         rcu::synchronize();

@@ -1,0 +1,8 @@
+//! A reference that owns its section belongs to its thread.
+use leeward::rcu::RcuCell;
+static CELL: std::sync::LazyLock<RcuCell<u32>> = std::sync::LazyLock::new(|| RcuCell::new(1));
+fn main() {
+    let value = CELL.get();
+    let _ = &value;
+    std::thread::spawn(move || drop(value)); //~ BREAKS E0277
+}
