@@ -98,6 +98,7 @@ pub mod c;
 mod c;
 mod callback;
 mod cell;
+mod conflict;
 mod declare;
 mod defer;
 mod domain;
@@ -117,6 +118,7 @@ mod local;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 mod no_memory;
+mod option;
 mod protects;
 pub mod qsbr;
 mod reader;
@@ -132,11 +134,13 @@ mod tickets;
 mod worker;
 
 pub use backing::Backing;
-pub use cell::{RcuCell, RcuOption};
+pub use cell::RcuCell;
+pub use conflict::Conflict;
 pub use domain::{Cookie, Domain};
 pub use guard::Guard;
 pub use limit::{Limit, NotQueued, Policy};
 pub use no_memory::NoMemory;
+pub use option::RcuOption;
 pub use protects::Protects;
 pub use reader::{DetachedReader, Reader};
 #[cfg(feature = "std")]

@@ -1,4 +1,4 @@
-//! References that own their section. Made by `cell.rs`.
+//! References that own their section. Made by `cell.rs` and `option.rs`.
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -1,6 +1,6 @@
 //! Retired values: new readers cannot reach them, and they live until the old readers have left.
 //!
-//! Made by `cell.rs`; calls `defer/` and `grace.rs`.
+//! Made by `option.rs`; calls `defer/` and `grace.rs`.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
