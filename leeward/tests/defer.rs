@@ -254,6 +254,8 @@ mod polling {
     }
 }
 
+#[path = "defer/raw.rs"]
+mod raw;
 #[path = "defer/retired.rs"]
 mod retired;
 #[path = "defer/unwinding.rs"]

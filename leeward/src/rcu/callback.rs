@@ -10,7 +10,6 @@ use core::ptr::NonNull;
 
 use super::backing::Backing;
 use super::head::Head;
-use super::worker;
 
 /// The bytes that a callback counts towards the limit.
 pub(super) trait Bytes: Copy {
@@ -53,14 +52,12 @@ struct Callback<F, B> {
     call: F,
 }
 
-/// Makes a callback of a closure, which counts `bytes` towards the limit of `D`.
+/// Makes a callback of a closure, which counts `bytes` towards the limit of `D`. Who has the head
+/// called answers for what the closure borrows, and for the thread.
 ///
 /// # Errors
 /// The closure, where there is no memory.
-pub(super) fn callback<D: Backing, F: FnOnce() + Send + 'static, B: Bytes>(
-    call: F,
-    bytes: B,
-) -> Result<NonNull<Head>, F> {
+pub(super) fn callback<D: Backing, F: FnOnce(), B: Bytes>(call: F, bytes: B) -> Result<NonNull<Head>, F> {
     /// Runs and frees a callback.
     ///
     /// # Safety
@@ -70,17 +67,14 @@ pub(super) fn callback<D: Backing, F: FnOnce() + Send + 'static, B: Bytes>(
         // SAFETY: by the caller's promise, it was allocated below, as a box of this type is.
         let boxed = unsafe { Box::from_raw(head.cast::<Callback<F, B>>().as_ptr()) };
         let Callback { bytes, call, .. } = *boxed;
-        let state = D::state();
-        state.queue.note_bytes(bytes.get());
-        if worker::panics(call) {
-            state.grace.counts.callback_panics.add(1);
-        }
+        D::state().queue.note_bytes(bytes.get());
+        call();
     }
     let layout = Layout::new::<Callback<F, B>>();
     // SAFETY: the layout is not empty: it has the head's two words.
     let memory = unsafe { alloc(layout) };
     let Some(memory) = NonNull::new(memory.cast::<Callback<F, B>>()) else { return Err(call) };
-    let head = Head::new(run::<D, F, B>);
+    let head = Head::of(run::<D, F, B>);
     // SAFETY: the memory is fresh and has this layout.
     unsafe { memory.write(Callback { head, bytes, call }) };
     Ok(memory.cast())

@@ -2,6 +2,7 @@
 //!
 //! Called by users; calls `automatic.rs` to read, `grace.rs` to wait and `defer/` to free.
 
+use core::ptr::NonNull;
 use core::time::Duration;
 
 #[cfg(feature = "std")]
@@ -10,6 +11,7 @@ use super::backing::Backing;
 use super::callback::SizeOf;
 use super::fork::watch;
 use super::grace::OwnSection;
+use super::head::Head;
 use super::limit::{Limit, NotQueued};
 use super::local;
 #[cfg(feature = "std")]
@@ -232,7 +234,63 @@ pub trait Domain: Backing {
     /// # Aborts
     /// Where there is no memory for the closure, as a box of it would.
     fn defer(callback: impl FnOnce() + Send + 'static) {
-        Self::state().queue.defer::<Self, _>(callback);
+        // SAFETY: the closure is `Send` and `'static`.
+        unsafe { Self::state().queue.defer::<Self, _>(callback) };
+    }
+
+    /// Does what [`defer`](Self::defer) does with a closure that the compiler cannot check.
+    ///
+    /// For authors of data structures, whose nodes are freed by pointers.
+    ///
+    /// ```
+    /// use leeward::rcu::{Domain, Global};
+    /// let node = Box::into_raw(Box::new(7));
+    /// // SAFETY: no reader can find the node any more, it is freed nowhere else, and a number may
+    /// // be dropped on any thread, at any time.
+    /// unsafe { Global::defer_unchecked(move || drop(Box::from_raw(node))) };
+    /// Global::barrier();
+    /// ```
+    ///
+    /// # Safety
+    /// The closure may be called on another thread (what it captures and is not `Send` must be
+    /// right there), and at any later time, or never: what it borrows must live until then.
+    unsafe fn defer_unchecked<F: FnOnce()>(callback: F) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::state().queue.defer::<Self, F>(callback) };
+    }
+
+    /// Calls `call(head)` after a grace period, as [`defer`](Self::defer) does with a closure, and
+    /// allocates nothing: the [`Head`], two words, lies in the object that is to be freed.
+    ///
+    /// It counts one callback and no bytes towards the [limit](Limit).
+    ///
+    /// ```
+    /// use std::ptr::NonNull;
+    /// use leeward::rcu::{Domain, Global, Head};
+    /// #[repr(C)]
+    /// struct Node { head: Head, value: u64 }
+    /// /// # Safety
+    /// /// The head is that of a node which is the caller's alone.
+    /// unsafe extern "C-unwind" fn free(head: NonNull<Head>) {
+    ///     // SAFETY: the head is a node's first field, and the node came from a box.
+    ///     drop(unsafe { Box::from_raw(head.cast::<Node>().as_ptr()) });
+    /// }
+    /// let node = NonNull::from(Box::leak(Box::new(Node { head: Head::new(), value: 7 })));
+    /// // SAFETY: no reader can find the node any more, and it is freed nowhere else.
+    /// unsafe { Global::defer_raw(node.cast(), free) };
+    /// Global::barrier();
+    /// ```
+    ///
+    /// # Cost
+    /// An addition and a compare-exchange; a system call if the worker sleeps. No lock.
+    ///
+    /// # Safety
+    /// - The head is the caller's alone, is not queued, and stays where it is until `call` runs.
+    /// - `call` may run on another thread, at any later time, or never, and its promises hold then.
+    unsafe fn defer_raw(head: NonNull<Head>, call: unsafe extern "C-unwind" fn(NonNull<Head>)) {
+        let state = Self::state();
+        // SAFETY: the caller's promise.
+        unsafe { state.queue.push_raw(state, head, call) };
     }
 
     /// Runs `callback` after a grace period, as [`defer`](Self::defer) does, but never waits: at

@@ -3,10 +3,12 @@
 use core::cell::Cell;
 use core::ptr::NonNull;
 
-/// The head of an object that waits to be called. The queue needs nothing but these two words, so
-/// queueing allocates nothing and touches no other memory.
-#[doc(hidden)]
-#[derive(Debug)]
+/// The head of an object that waits to be called: two words in the object itself, for
+/// [`Domain::defer_raw`](super::Domain::defer_raw), which has an example.
+///
+/// The queue needs nothing else, so queueing allocates nothing and touches no other memory. The words
+/// are the queue's from `defer_raw` until the call; otherwise they are free for other uses of the
+/// same size and alignment, for example in a union.
 #[repr(C)]
 pub struct Head {
     /// The head that was queued before this one or, in a batch, the head that is called after it.
@@ -17,8 +19,15 @@ pub struct Head {
 }
 
 impl Head {
-    /// Makes the head of an object that is not queued yet.
-    pub(super) fn new(call: unsafe extern "C-unwind" fn(NonNull<Head>)) -> Head {
+    /// Makes the head of an object that is not queued.
+    pub const fn new() -> Head {
+        /// Does nothing: an object that is not queued is not called.
+        unsafe extern "C-unwind" fn nothing(_: NonNull<Head>) {}
+        Head::of(nothing)
+    }
+
+    /// Makes the head of an object that is to be called by `call`.
+    pub(super) const fn of(call: unsafe extern "C-unwind" fn(NonNull<Head>)) -> Head {
         Head { next: Cell::new(core::ptr::null_mut()), call }
     }
 
@@ -40,5 +49,24 @@ impl Head {
         let call = unsafe { head.as_ref() }.call;
         // SAFETY: the function was stored with this head, and is called once.
         unsafe { call(head) };
+    }
+}
+
+// SAFETY: the words are changed by the object's owner or, once it is queued, by the queue, which
+// hands them from thread to thread by releases and acquires; a shared reference changes nothing
+// outside this crate.
+unsafe impl Send for Head {}
+// SAFETY: as above.
+unsafe impl Sync for Head {}
+
+impl Default for Head {
+    fn default() -> Self {
+        Head::new()
+    }
+}
+
+impl core::fmt::Debug for Head {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Head").finish_non_exhaustive()
     }
 }

@@ -138,6 +138,7 @@ pub use cell::RcuCell;
 pub use conflict::Conflict;
 pub use domain::{Cookie, Domain};
 pub use guard::Guard;
+pub use head::Head;
 pub use limit::{Limit, NotQueued, Policy};
 pub use no_memory::NoMemory;
 pub use option::RcuOption;

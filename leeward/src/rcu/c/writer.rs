@@ -71,9 +71,8 @@ impl RawDomain {
     /// it does once, on any thread; `call` does not unwind.
     pub unsafe fn defer(&'static self, head: NonNull<Head>, call: unsafe extern "C-unwind" fn(NonNull<Head>)) {
         let domain = self.state();
-        // SAFETY: the head is the caller's own memory.
-        unsafe { head.write(Head::new(call)) };
-        domain.queue.push(domain, head, 0);
+        // SAFETY: the caller's promise.
+        unsafe { domain.queue.push_raw(domain, head, call) };
     }
 
     /// Waits until everything that was queued before the call has run. A thread that is online is

@@ -17,7 +17,10 @@ use crate::mutant::{check, step};
 impl Queue {
     /// Queues a closure, and holds the caller up beyond the limit, as the policy says. Aborts
     /// without memory.
-    pub(in super::super) fn defer<D: Backing, F: FnOnce() + Send + 'static>(&'static self, call: F) {
+    ///
+    /// # Safety
+    /// The closure may be called on any thread, after any time.
+    pub(in super::super) unsafe fn defer<D: Backing, F: FnOnce()>(&'static self, call: F) {
         match callback::callback::<D, _, _>(call, SizeOf::<F>::NEW) {
             Ok(head) => self.push(D::state(), head, size_of::<F>()),
             Err(_) => alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<F>()),
@@ -61,8 +64,25 @@ impl Queue {
         Ok(())
     }
 
+    /// Queues the object of `head`, which is to be called by `call` and counts no bytes; at the limit
+    /// as `push` does.
+    ///
+    /// # Safety
+    /// The head is the caller's alone, is not queued, and stays where it is until `call` runs with
+    /// it, which it does once, on any thread.
+    pub(in super::super) unsafe fn push_raw(
+        &'static self,
+        domain: &'static State,
+        head: NonNull<Head>,
+        call: unsafe extern "C-unwind" fn(NonNull<Head>),
+    ) {
+        // SAFETY: the head is the caller's own memory.
+        unsafe { head.write(Head::of(call)) };
+        self.push(domain, head, 0);
+    }
+
     /// Queues the object of `head`, and holds the caller up beyond the limit, as the policy says.
-    pub(in super::super) fn push(&'static self, domain: &'static State, head: NonNull<Head>, bytes: usize) {
+    fn push(&'static self, domain: &'static State, head: NonNull<Head>, bytes: usize) {
         let held = self.push_regardless(domain, head, bytes);
         if self.limit.are_exceeded_by(held) {
             self.hold_up(domain);

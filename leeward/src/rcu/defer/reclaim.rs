@@ -7,6 +7,7 @@ use super::super::backing::State;
 use super::super::c::Callbacks;
 use super::super::head::Head;
 use super::super::limit::Held;
+use super::super::worker;
 use super::Queue;
 use crate::atomic::Ordering;
 use crate::futex::Timeout;
@@ -118,7 +119,9 @@ impl Queue {
             self.batch.store(next, Ordering::Release);
             self.bytes.store(0, Ordering::Relaxed);
             // SAFETY: the head is ours, not in the batch any more, and its grace period has passed.
-            unsafe { Head::call(head) };
+            if worker::panics(|| unsafe { Head::call(head) }) {
+                domain.grace.counts.callback_panics.add(1);
+            }
             if fork::generation() != generation {
                 // The callback forked, and this is the child, where the queue was reset.
                 return Reclaimed::Forked;
