@@ -64,7 +64,7 @@ fn count_up_without_waiting(counters: &Counters) -> u64 {
 }
 
 fn main() {
-    let counters = Counters::new((0..8).collect());
+    let counters = Counters::new_in((0..8).collect());
     let stop = AtomicBool::new(false);
     let handles: Vec<_> = (0..3).map(|_| Reader::<Table>::register().detach()).collect();
     std::thread::scope(|scope| {

@@ -88,6 +88,7 @@
 //! A handler must call nothing else of this module: other functions may allocate, wait or take
 //! locks.
 
+mod arc;
 #[cfg(feature = "std")]
 mod automatic;
 mod backing;
@@ -133,6 +134,9 @@ mod thread_local;
 mod tickets;
 mod worker;
 
+#[cfg(feature = "std")]
+pub use arc::Cache;
+pub use arc::{ArcCell, ArcOption};
 pub use backing::Backing;
 pub use cell::RcuCell;
 pub use conflict::Conflict;

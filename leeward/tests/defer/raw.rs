@@ -27,8 +27,10 @@ impl Node {
     /// # Safety
     /// The head is that of a node which is the caller's alone.
     unsafe extern "C-unwind" fn free(head: NonNull<Head>) {
-        // SAFETY: the head lies in a node, which came from a box.
-        let node = unsafe { Box::from_raw(head.as_ptr().byte_sub(std::mem::offset_of!(Node, head)).cast::<Node>()) };
+        // SAFETY: the head lies in a node.
+        let node = unsafe { head.byte_sub(std::mem::offset_of!(Node, head)) }.cast::<Node>();
+        // SAFETY: it came from a box, and nobody else has it.
+        let node = unsafe { Box::from_raw(node.as_ptr()) };
         node.freed.lock().unwrap().push(node.number);
         assert_ne!(node.number, 13, "on purpose");
     }
@@ -114,12 +116,12 @@ fn closures_that_are_not_send_or_borrow() {
     {
         let borrowed = &ran;
         let pointer = Box::into_raw(Box::new(7));
-        // SAFETY: `ran` lives until the barrier below, and the box is the closure's alone.
-        unsafe {
-            D::defer_unchecked(move || {
-                borrowed.fetch_add(*Box::from_raw(pointer), Ordering::SeqCst);
-            });
-        }
+        let free = move || {
+            // SAFETY: the box is the closure's alone.
+            borrowed.fetch_add(*unsafe { Box::from_raw(pointer) }, Ordering::SeqCst);
+        };
+        // SAFETY: `ran` lives until the barrier below, and a number may be freed on any thread.
+        unsafe { D::defer_unchecked(free) };
     }
     D::barrier();
     assert_eq!(ran.load(Ordering::SeqCst), 7);
