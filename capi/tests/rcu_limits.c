@@ -213,7 +213,7 @@ static void stalls_are_told(void)
 	struct waiter waiter;
 	uint64_t before = stats_of(d).stalls;
 
-	reports = 0;
+	SET(reports, 0);
 	d->set_stall_limit(AFTER, told);
 	inside_begin(&inside, d);
 	waiter_begin(&waiter, d);
@@ -228,7 +228,7 @@ static void stalls_are_told(void)
 	waiter_end(&waiter);
 	CHECK_EQ(stats_of(d).stalls, before + (uint64_t)GET(reports));
 	/* A caller of defer beyond the limit reports as well. */
-	reports = 0;
+	SET(reports, 0);
 	CHECK_EQ(set_limit(1, 1000000, LEE_WAIT), 0);
 	inside_begin(&inside, d);
 	while (GET(is_beyond) == 0) {
