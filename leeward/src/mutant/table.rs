@@ -40,6 +40,11 @@ mutants! {
         model: model::pairing::every_ordering_of_one_reader_is_needed,
         loom: rcu::loom_tests::two_updaters,
     }
+    /// The scan of the slots in a grace period that goes on in steps.
+    step_scan {
+        epochs: an_open_section_holds_back_what_is_deferred_meanwhile,
+        loom: rcu::loom_tests::steps,
+    }
     /// The full fence between the caller's unlink and its check of the tickets (pair B).
     caller_fence {
         // Needs three processors at once to show on hardware (the reader, the caller and the

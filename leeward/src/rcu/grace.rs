@@ -17,6 +17,10 @@
 //! pair what breaks without it.
 
 mod report;
+mod step;
+
+#[cfg_attr(all(leeward_loom, not(test)), allow(unused_imports))]
+pub(super) use step::Steps;
 
 use super::kind::Kind;
 use super::slot::Slot;

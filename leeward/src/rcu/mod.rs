@@ -103,6 +103,8 @@ mod conflict;
 mod declare;
 mod defer;
 mod domain;
+#[cfg(not(leeward_loom))]
+pub mod epoch;
 mod for_c;
 mod fork;
 mod grace;

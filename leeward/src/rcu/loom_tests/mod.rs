@@ -14,6 +14,7 @@ use std::vec::Vec;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
+use super::grace::Steps;
 use super::{Backing as _, Domain, RcuCell, Reader, qsbr};
 use crate::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::fence;
@@ -150,6 +151,36 @@ fn two_readers() {
         SHELF.update();
         readers.into_iter().for_each(|reader| reader.join().unwrap());
     });
+}
+
+/// Two threads take steps towards one grace period, and whichever finds its ticket served frees.
+#[test]
+fn steps() {
+    loom::lazy_static! { static ref STEPS: Steps = Steps::new(); }
+    fn step(ticket: u64) -> bool {
+        let grace = &Model::state().grace;
+        grace.step(&STEPS, ticket, || true, |_| ());
+        grace.tickets.is_served(ticket)
+    }
+    models::explore(
+        3,
+        || {
+            set_up();
+            let _ = &*STEPS;
+        },
+        || {
+            let reader = spawn_reader(section);
+            let old = SHELF.unlink();
+            let ticket = Model::state().grace.tickets.take();
+            let other = thread::spawn(move || step(ticket));
+            let is_served = step(ticket);
+            // The other thread may still be about its step; only one of the two frees.
+            if other.join().unwrap() || is_served {
+                SHELF.free(old);
+            }
+            reader.join().unwrap();
+        },
+    );
 }
 
 /// Explores `update`, which updates the first shelf, beside a reader of both shelves and an updater

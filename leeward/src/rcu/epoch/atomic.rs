@@ -1,0 +1,277 @@
+//! Atomic pointers with tags.
+
+use alloc::boxed::Box;
+use core::fmt;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::guard::Guard;
+use super::pointable::{self, Pointable};
+use super::pointer::sealed::Sealed;
+use super::pointer::{Owned, Pointer, Shared};
+
+/// An atomic pointer to a value on the heap, with a tag in the bits that the value's alignment leaves
+/// free; it may be null: crossbeam-epoch's `Atomic`.
+///
+/// The orderings are the caller's, as in [`AtomicPtr`]: a load that acquires sees what the store that
+/// released it made. Dropping one frees nothing.
+///
+/// ```
+/// use leeward::rcu::epoch::{self, Atomic, Owned};
+/// use std::sync::atomic::Ordering::{AcqRel, Acquire};
+/// let head = Atomic::new(1);
+/// let guard = epoch::pin();
+/// let old = head.swap(Owned::new(2).with_tag(1), AcqRel, &guard);
+/// // SAFETY: unlinked above, and retired once.
+/// unsafe { guard.defer_destroy(old) };
+/// let new = head.load(Acquire, &guard);
+/// // SAFETY: it is still linked.
+/// assert_eq!((unsafe { *new.deref() }, new.tag()), (2, 1));
+/// # drop(unsafe { head.into_owned() });
+/// ```
+pub struct Atomic<T: ?Sized + Pointable> {
+    pointer: AtomicPtr<()>,
+    owns: PhantomData<*mut T>,
+}
+
+// SAFETY: threads that have the cell may share the value, and take it over.
+unsafe impl<T: ?Sized + Pointable + Send + Sync> Send for Atomic<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Pointable + Send + Sync> Sync for Atomic<T> {}
+
+/// The error of a compare-exchange: the pointer was another one.
+pub struct CompareExchangeError<'g, T: ?Sized + Pointable, P: Pointer<T>> {
+    /// The pointer that was there.
+    pub current: Shared<'g, T>,
+    /// The pointer that was to be put there.
+    pub new: P,
+}
+
+impl<T: ?Sized + Pointable, P: Pointer<T> + fmt::Debug> fmt::Debug for CompareExchangeError<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompareExchangeError").field("current", &self.current).field("new", &self.new).finish()
+    }
+}
+
+/// Returns a word that was loaded as the pointer that it is.
+fn shared<'g, T: ?Sized + Pointable>(pointer: *mut ()) -> Shared<'g, T> {
+    // SAFETY: it came from an owner, or from another such pointer, and looking at it is `unsafe`.
+    unsafe { Shared::from_pointer(pointer) }
+}
+
+impl<T> Atomic<T> {
+    /// Allocates a value and points to it.
+    pub fn new(value: T) -> Atomic<T> {
+        Owned::<T>::new(value).into()
+    }
+}
+
+impl<T: ?Sized + Pointable> Atomic<T> {
+    /// Allocates a value, or a slice of the given length, and points to it.
+    pub fn init(init: T::Init) -> Atomic<T> {
+        Owned::<T>::init(init).into()
+    }
+
+    /// Makes a null pointer.
+    pub const fn null() -> Atomic<T> {
+        Atomic { pointer: AtomicPtr::new(core::ptr::null_mut()), owns: PhantomData }
+    }
+
+    /// Loads the pointer.
+    #[inline]
+    pub fn load<'g>(&self, order: Ordering, _: &'g Guard) -> Shared<'g, T> {
+        shared(self.pointer.load(order))
+    }
+
+    /// Loads the pointer with [`Ordering::Acquire`], which is what C++'s `consume` becomes
+    /// everywhere.
+    #[inline]
+    pub fn load_consume<'g>(&self, guard: &'g Guard) -> Shared<'g, T> {
+        // Acquire: partner of whichever release made the value.
+        self.load(Ordering::Acquire, guard)
+    }
+
+    /// Stores a pointer.
+    #[inline]
+    pub fn store<P: Pointer<T>>(&self, new: P, order: Ordering) {
+        self.pointer.store(new.into_pointer(), order);
+    }
+
+    /// Stores a pointer and returns the one that was there.
+    #[inline]
+    pub fn swap<'g, P: Pointer<T>>(&self, new: P, order: Ordering, _: &'g Guard) -> Shared<'g, T> {
+        shared(self.pointer.swap(new.into_pointer(), order))
+    }
+
+    /// Stores `new` if the pointer is `current`, tag included, and returns what is there now.
+    ///
+    /// # Errors
+    /// The pointer that was there, and `new`.
+    pub fn compare_exchange<'g, P: Pointer<T>>(
+        &self,
+        current: Shared<'_, T>,
+        new: P,
+        success: Ordering,
+        failure: Ordering,
+        _: &'g Guard,
+    ) -> Result<Shared<'g, T>, CompareExchangeError<'g, T, P>> {
+        let new = new.into_pointer();
+        let outcome = self.pointer.compare_exchange(current.into_pointer(), new, success, failure);
+        Self::outcome(outcome, new)
+    }
+
+    /// Does as [`compare_exchange`](Self::compare_exchange), but may fail although the pointer is
+    /// `current`.
+    ///
+    /// # Errors
+    /// The pointer that was there, and `new`.
+    pub fn compare_exchange_weak<'g, P: Pointer<T>>(
+        &self,
+        current: Shared<'_, T>,
+        new: P,
+        success: Ordering,
+        failure: Ordering,
+        _: &'g Guard,
+    ) -> Result<Shared<'g, T>, CompareExchangeError<'g, T, P>> {
+        let new = new.into_pointer();
+        let outcome = self.pointer.compare_exchange_weak(current.into_pointer(), new, success, failure);
+        Self::outcome(outcome, new)
+    }
+
+    fn outcome<'g, P: Pointer<T>>(
+        outcome: Result<*mut (), *mut ()>,
+        new: *mut (),
+    ) -> Result<Shared<'g, T>, CompareExchangeError<'g, T, P>> {
+        match outcome {
+            Ok(_) => Ok(shared(new)),
+            // SAFETY: made of a `P` by the caller, and stored nowhere.
+            Err(now) => Err(CompareExchangeError { current: shared(now), new: unsafe { P::from_pointer(new) } }),
+        }
+    }
+
+    /// Stores what `next` makes of the pointer, and tries again if another thread was faster.
+    /// Returns the pointer that was there.
+    ///
+    /// # Errors
+    /// The pointer that is there, where `next` returns `None`.
+    pub fn fetch_update<'g>(
+        &self,
+        set_order: Ordering,
+        fetch_order: Ordering,
+        _: &'g Guard,
+        mut next: impl FnMut(Shared<'g, T>) -> Option<Shared<'g, T>>,
+    ) -> Result<Shared<'g, T>, Shared<'g, T>> {
+        let update = |now| next(shared(now)).map(Shared::into_pointer);
+        self.pointer.fetch_update(set_order, fetch_order, update).map(shared).map_err(shared)
+    }
+
+    /// Replaces the tag by its bitwise *and* with `bits`. Returns the pointer that was there.
+    pub fn fetch_and<'g>(&self, bits: usize, order: Ordering, _: &'g Guard) -> Shared<'g, T> {
+        self.change_tag(order, |tag| tag & bits)
+    }
+
+    /// Replaces the tag by its bitwise *or* with `bits`. Returns the pointer that was there.
+    pub fn fetch_or<'g>(&self, bits: usize, order: Ordering, _: &'g Guard) -> Shared<'g, T> {
+        self.change_tag(order, |tag| tag | bits)
+    }
+
+    /// Replaces the tag by its bitwise *exclusive or* with `bits`. Returns the pointer that was
+    /// there.
+    pub fn fetch_xor<'g>(&self, bits: usize, order: Ordering, _: &'g Guard) -> Shared<'g, T> {
+        self.change_tag(order, |tag| tag ^ bits)
+    }
+
+    /// Changes the tag, by compare-exchange: what a processor does for an *or* whose old value is
+    /// asked for.
+    fn change_tag<'g>(&self, order: Ordering, change: impl Fn(usize) -> usize) -> Shared<'g, T> {
+        // The load of a read-modify-write acquires as the whole does.
+        let fetch = match order {
+            Ordering::Release | Ordering::Relaxed => Ordering::Relaxed,
+            Ordering::AcqRel => Ordering::Acquire,
+            order => order,
+        };
+        let update = |now| Some(pointable::with_tag::<T>(now, change(pointable::tag::<T>(now))));
+        match self.pointer.fetch_update(order, fetch, update) {
+            Ok(old) | Err(old) => shared(old),
+        }
+    }
+
+    /// Takes the value over.
+    ///
+    /// # Safety
+    /// The pointer is not null, and no thread has another pointer to the value that it will use.
+    pub unsafe fn into_owned(self) -> Owned<T> {
+        // SAFETY: the caller's promise.
+        unsafe { Owned::from_pointer(self.pointer.into_inner()) }
+    }
+
+    /// Takes the value over, or returns `None` where the pointer is null.
+    ///
+    /// # Safety
+    /// As for [`into_owned`](Self::into_owned), but for a null pointer.
+    pub unsafe fn try_into_owned(self) -> Option<Owned<T>> {
+        // SAFETY: the caller's promise.
+        unsafe { shared::<T>(self.pointer.into_inner()).try_into_owned() }
+    }
+}
+
+impl<T: ?Sized + Pointable> Clone for Atomic<T> {
+    /// Returns a copy of the pointer (relaxed), not of the value.
+    fn clone(&self) -> Self {
+        // Relaxed: says so.
+        Atomic { pointer: AtomicPtr::new(self.pointer.load(Ordering::Relaxed)), owns: PhantomData }
+    }
+}
+
+impl<T: ?Sized + Pointable> Default for Atomic<T> {
+    fn default() -> Self {
+        Atomic::null()
+    }
+}
+
+impl<T: ?Sized + Pointable> From<Owned<T>> for Atomic<T> {
+    fn from(owned: Owned<T>) -> Self {
+        Atomic { pointer: AtomicPtr::new(owned.into_pointer()), owns: PhantomData }
+    }
+}
+
+impl<T> From<Box<T>> for Atomic<T> {
+    fn from(value: Box<T>) -> Self {
+        Owned::<T>::from(value).into()
+    }
+}
+
+impl<T> From<T> for Atomic<T> {
+    fn from(value: T) -> Self {
+        Atomic::new(value)
+    }
+}
+
+impl<T: ?Sized + Pointable> From<Shared<'_, T>> for Atomic<T> {
+    fn from(pointer: Shared<'_, T>) -> Self {
+        Atomic { pointer: AtomicPtr::new(pointer.into_pointer()), owns: PhantomData }
+    }
+}
+
+impl<T> From<*const T> for Atomic<T> {
+    /// # Panics
+    /// If the pointer is not aligned.
+    fn from(raw: *const T) -> Self {
+        Shared::from(raw).into()
+    }
+}
+
+impl<T: ?Sized + Pointable> fmt::Debug for Atomic<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Relaxed: shows an address.
+        let pointer: Shared<'_, T> = shared(self.pointer.load(Ordering::Relaxed));
+        f.debug_struct("Atomic").field("pointer", &format_args!("{pointer:p}")).field("tag", &pointer.tag()).finish()
+    }
+}
+
+impl<T: ?Sized + Pointable> fmt::Pointer for Atomic<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Relaxed: shows an address.
+        fmt::Pointer::fmt(&shared::<T>(self.pointer.load(Ordering::Relaxed)), f)
+    }
+}

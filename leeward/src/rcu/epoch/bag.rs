@@ -1,0 +1,186 @@
+//! Bags: what a thread has deferred, a few dozen calls at a time, and lists of them.
+
+use alloc::boxed::Box;
+use core::mem::{self, MaybeUninit};
+use core::ptr;
+
+/// The number of calls in a bag, which then is 1,016 bytes: of a size that allocators cache.
+pub(super) const CALLS: usize = 62;
+
+/// A word that a call is made with: the closure itself, or the address of its box.
+type Word = MaybeUninit<*mut ()>;
+
+/// A closure that is called once, of two words. It is called or leaked: it has no destructor.
+pub(super) struct Deferred {
+    call: unsafe fn(Word),
+    word: Word,
+}
+
+impl Deferred {
+    /// Takes a closure, which lies in a word or is boxed.
+    ///
+    /// # Safety
+    /// The closure may be called on any thread, after any time.
+    pub(super) unsafe fn new<F: FnOnce()>(closure: F) -> Deferred {
+        /// # Safety
+        /// The word has a closure, which is called once.
+        unsafe fn call<F: FnOnce()>(word: Word) {
+            // SAFETY: the closure was written there.
+            let closure = unsafe { word.as_ptr().cast::<F>().read() };
+            closure();
+        }
+        /// # Safety
+        /// The word has the address of a boxed closure, which is called once.
+        unsafe fn call_boxed<F: FnOnce()>(word: Word) {
+            // SAFETY: the address was written there.
+            let boxed = unsafe { word.assume_init() };
+            // SAFETY: from a box of this type.
+            let closure = unsafe { Box::from_raw(boxed.cast::<F>()) };
+            closure();
+        }
+        if size_of::<F>() > size_of::<Word>() || align_of::<F>() > align_of::<Word>() {
+            let boxed = Box::into_raw(Box::new(closure)).cast();
+            return Deferred { call: call_boxed::<F>, word: Word::new(boxed) };
+        }
+        let mut word = Word::uninit();
+        // SAFETY: it fits.
+        unsafe { word.as_mut_ptr().cast::<F>().write(closure) };
+        Deferred { call: call::<F>, word }
+    }
+
+    /// Calls the closure, on this thread.
+    ///
+    /// # Safety
+    /// What the closure frees has no reader.
+    pub(super) unsafe fn call(self) {
+        // SAFETY: the word is of this function, by `new`, and this is the only call.
+        unsafe { (self.call)(self.word) };
+    }
+}
+
+/// A part of what was deferred.
+pub(super) struct Bag {
+    /// The bag that is behind this one in a list; null: none.
+    next: *mut Bag,
+    /// The grace period after which the calls may be made, once the bag is sealed.
+    pub(super) ticket: u64,
+    /// The number of calls that were made.
+    called: usize,
+    /// The number of calls that were put in.
+    length: usize,
+    calls: [MaybeUninit<Deferred>; CALLS],
+}
+
+impl Bag {
+    pub(super) fn new() -> Box<Bag> {
+        Box::new(Bag {
+            next: ptr::null_mut(),
+            ticket: 0,
+            called: 0,
+            length: 0,
+            calls: [const { MaybeUninit::uninit() }; CALLS],
+        })
+    }
+
+    /// Puts a call in. The bag is not full.
+    #[inline]
+    pub(super) fn push(&mut self, call: Deferred) {
+        self.calls[self.length].write(call);
+        self.length += 1;
+    }
+
+    /// Takes the first call out; forgets all calls when the last one was taken.
+    fn pop(&mut self) -> Option<Deferred> {
+        if self.called == self.length {
+            (self.called, self.length) = (0, 0);
+            return None;
+        }
+        self.called += 1;
+        // SAFETY: put in by `push`, and taken once.
+        Some(unsafe { self.calls[self.called - 1].assume_init_read() })
+    }
+
+    /// Makes all calls, each by `call`.
+    pub(super) fn empty(&mut self, mut call: impl FnMut(Deferred)) {
+        while let Some(deferred) = self.pop() {
+            call(deferred);
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.length == CALLS
+    }
+
+    /// Returns how many calls are left.
+    pub(super) fn len(&self) -> usize {
+        self.length - self.called
+    }
+}
+
+/// A list of bags, first in, first out. Bags that are still in it when it is dropped are leaked: their
+/// calls must not be made early.
+pub(super) struct Bags {
+    first: *mut Bag,
+    last: *mut Bag,
+}
+
+impl Bags {
+    pub(super) const fn new() -> Bags {
+        Bags { first: ptr::null_mut(), last: ptr::null_mut() }
+    }
+
+    /// Takes a list over whose first bag is `first`.
+    ///
+    /// # Safety
+    /// The bags are the caller's alone, and linked by `into_raw`.
+    pub(super) unsafe fn from_raw(first: *mut Bag) -> Bags {
+        let mut bags = Bags { first, last: first };
+        // SAFETY: the caller's promise.
+        while let Some(next) = unsafe { bags.last.as_ref() }.map(|last| last.next).filter(|next| !next.is_null()) {
+            bags.last = next;
+        }
+        bags
+    }
+
+    /// Gives the list up for its first bag, behind whose last one `rest` is linked.
+    pub(super) fn into_raw(self, rest: *mut Bag) -> *mut Bag {
+        // SAFETY: the list's own bag.
+        match unsafe { self.last.as_mut() } {
+            None => rest,
+            Some(last) => {
+                last.next = rest;
+                mem::ManuallyDrop::new(self).first
+            }
+        }
+    }
+
+    pub(super) fn push(&mut self, mut bag: Box<Bag>) {
+        bag.next = ptr::null_mut();
+        let bag = Box::into_raw(bag);
+        // SAFETY: the list's own bag.
+        match unsafe { self.last.as_mut() } {
+            None => self.first = bag,
+            Some(last) => last.next = bag,
+        }
+        self.last = bag;
+    }
+
+    /// Takes the first bag out, if `may_go` says so.
+    pub(super) fn pop_if(&mut self, may_go: impl FnOnce(&Bag) -> bool) -> Option<Box<Bag>> {
+        // SAFETY: the list's own bag.
+        let first = unsafe { self.first.as_ref() }.filter(|bag| may_go(bag))?;
+        // SAFETY: from a box, by `push`, and taken out below.
+        let bag = unsafe { Box::from_raw(ptr::from_ref(first).cast_mut()) };
+        self.first = bag.next;
+        if self.first.is_null() {
+            self.last = ptr::null_mut();
+        }
+        Some(bag)
+    }
+
+    /// Returns the ticket of the last bag.
+    pub(super) fn last_ticket(&self) -> Option<u64> {
+        // SAFETY: the list's own bag.
+        unsafe { self.last.as_ref() }.map(|bag| bag.ticket)
+    }
+}

@@ -1,0 +1,285 @@
+//! Collectors: domains as values.
+//!
+//! A collector's words (`Inner`) live as long as its values and its threads' records (`local.rs`) do.
+//! The children of forks find them by a registry of their addresses.
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::ptr::{self, NonNull};
+use core::time::Duration;
+
+use super::super::grace::{Grace, Steps};
+use super::super::kind::Kind;
+use super::super::stats::Stats;
+use super::super::worker;
+use super::bag::{Bag, Bags, Deferred};
+use super::forks::{self, Entry};
+use crate::atomic::{AtomicPtr, AtomicU64, Ordering};
+use crate::fence;
+
+/// How many nanoseconds of a heavy fence each deferred call may cost: so many calls share one that
+/// the fence costs each of them no more. So do looks at waiting bags, one in many sections.
+const FENCE_SHARE: u64 = 4;
+/// The number of calls that share a heavy fence at most, however long it takes.
+const SHARERS: u64 = 1 << 14;
+
+/// A set of readers, and what they retire: an RCU domain as a value.
+///
+/// Handles ([`register`](Self::register)) belong to a thread and enter sections. What is deferred
+/// under a guard is called by a thread that defers, pins or drops its handle later, once every
+/// section that was open has ended; there is no worker. Dropping a collector's last handle and the
+/// last of its clones calls all that is left.
+///
+/// ```
+/// use leeward::rcu::epoch::{Atomic, Collector, Owned};
+/// use std::sync::atomic::Ordering::{AcqRel, Acquire};
+/// let collector = Collector::new();
+/// let handle = collector.register();
+/// let head = Atomic::new(1);
+/// let guard = handle.pin();
+/// let old = head.swap(Owned::new(2), AcqRel, &guard);
+/// // SAFETY: unlinked above, and retired once, in the collector whose guards its readers hold.
+/// unsafe { guard.defer_destroy(old) };
+/// # drop(guard);
+/// # drop(unsafe { head.into_owned() });
+/// ```
+///
+/// # Cost
+/// Two kilobytes and a half. Sections cost what a [`Reader`](crate::rcu::Reader)'s do and a count
+/// more; deferring writes two words. A heavy fence is shared by 62 calls at least, and by more where
+/// it takes long.
+#[derive(Clone)]
+pub struct Collector(pub(super) Arc<Inner>);
+
+/// The words of a collector.
+pub(super) struct Inner {
+    pub(super) grace: Grace,
+    steps: Steps,
+    /// The number of calls that were sealed since a grace period last began, and of looks since then.
+    sealed: AtomicU64,
+    /// How many nanoseconds a heavy fence takes, about.
+    fence: AtomicU64,
+    /// The number of calls that were sealed and not made.
+    held: AtomicU64,
+    /// See `set_limit`.
+    limit: AtomicU64,
+    /// Bags of records that were dropped, as a list (`Bags`).
+    orphans: AtomicPtr<Bag>,
+    /// The ticket of some orphan, after which they are looked at; 0: there is none.
+    orphans_ticket: AtomicU64,
+    /// True: readers execute full fences, since no heavy fence is possible.
+    pub(super) is_full: bool,
+    entry: &'static Entry,
+}
+
+// SAFETY: bags hold calls that may be made on any thread (`Deferred::new`).
+unsafe impl Send for Inner {}
+// SAFETY: as above; the bags are exchanged atomically.
+unsafe impl Sync for Inner {}
+
+impl Collector {
+    /// Makes a collector without readers.
+    ///
+    /// # Panics
+    /// If there is no memory to keep its address for the children of forks.
+    pub fn new() -> Collector {
+        let is_full = fence::init().is_err();
+        let Some(entry) = forks::claim() else { panic!("leeward: there is no memory for one more collector") };
+        let inner = Arc::new(Inner {
+            grace: Grace::new(Kind::new(!is_full, None)),
+            steps: Steps::new(),
+            sealed: AtomicU64::new(0),
+            fence: AtomicU64::new(0),
+            held: AtomicU64::new(0),
+            limit: AtomicU64::new(1 << 16),
+            orphans: AtomicPtr::new(ptr::null_mut()),
+            orphans_ticket: AtomicU64::new(0),
+            is_full,
+            entry,
+        });
+        entry.set(NonNull::from(&inner.grace));
+        Collector(inner)
+    }
+
+    /// Waits until every section of this collector that was open when the call began has ended; as
+    /// [`Domain::synchronize`](crate::rcu::Domain::synchronize), with its cost and its panics. (It makes
+    /// no deferred call.)
+    ///
+    /// # Panics
+    /// In a section of the same collector.
+    #[track_caller]
+    pub fn synchronize(&self) {
+        if self.0.grace.synchronize().is_err() {
+            panic!("leeward: Collector::synchronize was called in a section of the same collector");
+        }
+    }
+
+    /// Sets how many deferred calls may be held back before every thread that defers tries to make
+    /// some at each bag, whatever the fences cost. The default is 65,536.
+    ///
+    /// A reader that stays in its section holds all of them back even so: [`Stats::over_limit`] counts
+    /// the bags that were sealed beyond the limit.
+    pub fn set_limit(&self, calls: usize) {
+        // Relaxed: a number.
+        self.0.limit.store(calls as u64, Ordering::Relaxed);
+    }
+
+    /// Returns what the collector has done so far, and what it holds: of the calls that are queued,
+    /// those in bags that are full or were flushed.
+    pub fn stats(&self) -> Stats {
+        let counts = &self.0.grace.counts;
+        Stats {
+            grace_periods: counts.grace_periods.get(),
+            heavy_fences: counts.heavy_fences.get(),
+            sleeps: counts.sleeps.get(),
+            stalls: counts.stalls.get(),
+            readers: self.0.grace.readers(),
+            callbacks_run: counts.callbacks_run.get(),
+            callback_panics: counts.callback_panics.get(),
+            over_limit: counts.over_limit.get(),
+            // Relaxed: a count.
+            callbacks_queued: self.0.held.load(Ordering::Relaxed),
+            ..Stats::default()
+        }
+    }
+}
+
+impl Inner {
+    /// Seals a bag: takes its ticket, and counts its calls.
+    pub(super) fn seal(&self, bag: &mut Bag) {
+        bag.ticket = self.grace.tickets.take();
+        let calls = bag.len() as u64;
+        // Relaxed, both: counts.
+        self.sealed.fetch_add(calls, Ordering::Relaxed);
+        let held = self.held.fetch_add(calls, Ordering::Relaxed) + calls;
+        if held > self.limit.load(Ordering::Relaxed) {
+            self.grace.counts.over_limit.add(1);
+        }
+    }
+
+    /// Goes on with a grace period for the ticket `wanted`, or the orphans', if that needs no waiting.
+    /// `at_once`: begins one although few calls wait for it.
+    pub(super) fn step(&self, wanted: Option<u64>, at_once: bool) {
+        // Relaxed: a number. Whoever comes later sees it.
+        let wanted = wanted.unwrap_or(0).max(self.orphans_ticket.load(Ordering::Relaxed));
+        if self.grace.tickets.is_served(wanted) {
+            return;
+        }
+        // Relaxed: a count.
+        self.sealed.fetch_add(1, Ordering::Relaxed);
+        let may_begin = || at_once || self.is_worth_a_fence();
+        self.grace.step(&self.steps, wanted, may_begin, |time| self.note_fence(time));
+    }
+
+    /// Returns true if enough calls wait for a grace period to share its heavy fence.
+    fn is_worth_a_fence(&self) -> bool {
+        // Relaxed, all: numbers.
+        let needed = (self.fence.load(Ordering::Relaxed) / FENCE_SHARE).min(SHARERS);
+        self.sealed.load(Ordering::Relaxed) >= needed
+            || self.held.load(Ordering::Relaxed) > self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a grace period has begun, whose fence took `time`.
+    fn note_fence(&self, time: Duration) {
+        // Relaxed, all: numbers, which only the leader changes but for `sealed`. A single fence that
+        // was preempted counts for twice the usual time at most.
+        self.sealed.store(0, Ordering::Relaxed);
+        let known = self.fence.load(Ordering::Relaxed);
+        let now = time.as_nanos() as u64;
+        let next = if known == 0 { now } else { (3 * known + now.min(2 * known)) / 4 };
+        self.fence.store(next.max(1), Ordering::Relaxed);
+    }
+
+    /// Returns true if the bag's grace period is over.
+    pub(super) fn is_over(&self, bag: &Bag) -> bool {
+        self.grace.tickets.is_served(bag.ticket)
+    }
+
+    /// Makes the calls of a bag, whose grace period is over. What panics is counted.
+    pub(super) fn run(&self, bag: &mut Bag) {
+        let calls = bag.len() as u64;
+        bag.empty(|deferred: Deferred| {
+            // SAFETY: the grace period of the bag is over.
+            if worker::panics(|| unsafe { deferred.call() }) {
+                self.grace.counts.callback_panics.add(1);
+            }
+        });
+        self.grace.counts.callbacks_run.add(calls);
+        // Relaxed: a count.
+        self.held.fetch_sub(calls, Ordering::Relaxed);
+    }
+
+    /// Leaves bags to whichever thread comes by.
+    pub(super) fn leave(&self, bags: Bags) {
+        let Some(ticket) = bags.last_ticket() else { return };
+        let mut first = bags.into_raw(ptr::null_mut());
+        // SeqCst, here and in `run_orphans`: this exchange is before that of the ticket below, as the
+        // two of `run_orphans` are the other way round.
+        // - If our look at the ticket comes first, the other takes our bags, too.
+        // - If the other's exchange of the ticket comes first, we set the ticket anew.
+        // It also releases the bags, and acquires those of others.
+        while self.orphans.compare_exchange(ptr::null_mut(), first, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+            // Others left theirs: they go behind ours.
+            // SAFETY: this thread's alone.
+            let ours = unsafe { Bags::from_raw(first) };
+            first = ours.into_raw(self.orphans.swap(ptr::null_mut(), Ordering::SeqCst));
+        }
+        let _ = self.orphans_ticket.compare_exchange(0, ticket, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
+    /// Makes the calls of orphans whose grace period is over.
+    pub(super) fn run_orphans(&self) {
+        // Relaxed: a hint.
+        let ticket = self.orphans_ticket.load(Ordering::Relaxed);
+        if ticket == 0 || !self.grace.tickets.is_served(ticket) {
+            return;
+        }
+        // SeqCst, both: as in `leave`.
+        self.orphans_ticket.swap(0, Ordering::SeqCst);
+        let first = self.orphans.swap(ptr::null_mut(), Ordering::SeqCst);
+        // SAFETY: taken by the exchange.
+        let mut orphans = unsafe { Bags::from_raw(first) };
+        let mut later = Bags::new();
+        while let Some(mut bag) = orphans.pop_if(|_| true) {
+            if self.is_over(&bag) {
+                self.run(&mut bag);
+            } else {
+                later.push(bag);
+            }
+        }
+        self.leave(later);
+    }
+}
+
+impl Drop for Inner {
+    /// Makes all calls that are left: there is no reader any more.
+    fn drop(&mut self) {
+        self.entry.clear();
+        let first = core::mem::replace(self.orphans.get_mut(), ptr::null_mut());
+        // SAFETY: the caller has the collector alone.
+        let mut orphans = unsafe { Bags::from_raw(first) };
+        while let Some(mut bag) = orphans.pop_if(|_| true) {
+            self.run(&mut bag);
+        }
+    }
+}
+
+impl Default for Collector {
+    fn default() -> Self {
+        Collector::new()
+    }
+}
+
+/// Two are equal that are clones of one.
+impl PartialEq for Collector {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+impl Eq for Collector {}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collector").finish_non_exhaustive()
+    }
+}

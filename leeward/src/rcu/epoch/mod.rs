@@ -1,0 +1,98 @@
+//! Epochs as values, for authors of data structures: collectors, guards that defer, and atomic
+//! pointers with tags, in crossbeam-epoch's words.
+//!
+//! A structure that was written for crossbeam-epoch 0.9 moves over by its `use` lines:
+//!
+//! ```
+//! use leeward::rcu::epoch::{self as epoch, Atomic, Guard, Owned, Shared};
+//! use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+//!
+//! /// A stack of Treiber's.
+//! struct Stack(Atomic<Node>);
+//! struct Node { value: u32, next: Atomic<Node> }
+//!
+//! impl Stack {
+//!     fn push(&self, value: u32, guard: &Guard) {
+//!         let mut node = Owned::new(Node { value, next: Atomic::null() });
+//!         loop {
+//!             let head = self.0.load(Relaxed, guard);
+//!             node.next.store(head, Relaxed);
+//!             match self.0.compare_exchange(head, node, AcqRel, Relaxed, guard) {
+//!                 Ok(_) => return,
+//!                 Err(error) => node = error.new,
+//!             }
+//!         }
+//!     }
+//!
+//!     fn pop(&self, guard: &Guard) -> Option<u32> {
+//!         loop {
+//!             let head: Shared<Node> = self.0.load(Acquire, guard);
+//!             // SAFETY: loaded under the guard, and nodes are retired under guards of one collector.
+//!             let node = unsafe { head.as_ref() }?;
+//!             let next = node.next.load(Relaxed, guard);
+//!             if self.0.compare_exchange(head, next, AcqRel, Relaxed, guard).is_ok() {
+//!                 let value = node.value;
+//!                 // SAFETY: this thread has unlinked it.
+//!                 unsafe { guard.defer_destroy(head) };
+//!                 return Some(value);
+//!             }
+//!         }
+//!     }
+//! }
+//!
+//! let stack = Stack(Atomic::null());
+//! let guard = epoch::pin();
+//! stack.push(1, &guard);
+//! stack.push(2, &guard);
+//! assert_eq!((stack.pop(&guard), stack.pop(&guard), stack.pop(&guard)), (Some(2), Some(1), None));
+//! ```
+//!
+//! # Beside crossbeam-epoch
+//! - Entering a section executes no fence: the thread that frees issues a heavy one, once for many
+//!   retired values.
+//! - A deferred call takes two words, and bags are linked, not copied.
+//! - In the child of a fork, sections of threads that are not there are over; in crossbeam's they last
+//!   for ever.
+//! - [`Collector::synchronize`], [`Collector::stats`] and [`Collector::set_limit`] are new.
+//! - [`Pointable`] is implemented for the same types, and for no others.
+//!
+//! # Beside the domains of [`rcu`](super)
+//! - A domain is a type: its cells, guards and what they retire fit together, or do not compile, and
+//!   nothing of it is `unsafe`. A collector is a value, for structures that have their own; that its
+//!   guards and pointers fit together is their author's to keep.
+//! - What a domain defers runs on its worker, soon, and in order. What is deferred here runs on the
+//!   threads that defer and pin, in their calls: it must take no lock that they hold. If they all stop,
+//!   it stays until one goes on or its handle is dropped.
+//! - [`rcu::barrier`](super::barrier) does not wait for it.
+//!
+//! # Fork
+//! In the child, the forking thread's handles, guards and deferred calls go on, and calls that ended
+//! threads had left. Calls that other threads had deferred are made in the parent alone.
+//!
+//! # Signals
+//! Nothing here is async-signal-safe.
+//!
+//! # Source
+//! Epochs: K. Fraser, "Practical lock-freedom", 2004. Bags, and who empties them: A. Turon's and the
+//! crossbeam project's design. Grace periods are those of [`rcu`](super), taken in steps.
+
+mod atomic;
+mod bag;
+mod collector;
+#[cfg(feature = "std")]
+mod default;
+mod forks;
+mod guard;
+mod handle;
+mod local;
+mod pointable;
+mod pointer;
+
+pub use atomic::{Atomic, CompareExchangeError};
+pub use collector::Collector;
+#[cfg(feature = "std")]
+pub use default::{default_collector, is_pinned, pin};
+pub use guard::{Guard, unprotected};
+pub use handle::LocalHandle;
+pub use pointable::Pointable;
+pub use pointer::{Owned, Pointer, Shared};

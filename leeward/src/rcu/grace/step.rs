@@ -1,0 +1,66 @@
+//! Grace periods in steps, for callers that never wait: whoever comes by ends the one that is under
+//! way, if no reader is in its way any more, and begins the next.
+//!
+//! Called by `epoch/`. A caller that waits (`Grace::synchronize`) may lead meanwhile: it begins a
+//! later number, which serves the one under way as well.
+
+use core::time::Duration;
+
+use super::{Grace, Lead};
+use crate::atomic::{AtomicU64, Ordering, const_fn};
+use crate::futex;
+use crate::mutant::check;
+
+/// The grace period that goes on in steps.
+pub(in super::super) struct Steps {
+    /// The number of the latest one that was begun; its heavy fence is issued and the epoch is
+    /// advanced. Changed by leaders.
+    begun: AtomicU64,
+}
+
+impl Steps {
+    const_fn! {
+        pub(in super::super) fn new() -> Steps {
+            Steps { begun: AtomicU64::new(0) }
+        }
+    }
+}
+
+impl Grace {
+    /// Goes on with a grace period that serves the ticket `wanted`, as far as that needs no waiting.
+    /// Begins one only where `may_begin` returns true, and then calls `begun` with the time that the
+    /// heavy fence took. (The caller then looks at its ticket.)
+    ///
+    /// Every reader that was inside when the heavy fence was issued and has not left since is found
+    /// by any later scan, on whatever thread, so one fence serves a grace period that takes many
+    /// steps.
+    pub(in super::super) fn step(
+        &self,
+        steps: &Steps,
+        wanted: u64,
+        may_begin: impl Fn() -> bool,
+        begun: impl Fn(Duration),
+    ) {
+        while !self.tickets.is_served(wanted) && self.tickets.try_lead() {
+            // Relaxed, here and below: changed by leaders only, one after the other.
+            let number = steps.begun.load(Ordering::Relaxed);
+            let is_under_way = !self.tickets.is_served(number);
+            if !is_under_way && (self.tickets.is_served(wanted) || !may_begin()) {
+                return self.tickets.step_down();
+            }
+            let mut lead =
+                if is_under_way { Lead { grace: self, number, is_served: false } } else { Lead::begin(self) };
+            if !is_under_way {
+                let start = futex::now();
+                self.advance();
+                begun(futex::now().saturating_sub(start));
+                steps.begun.store(lead.number, Ordering::Relaxed);
+            }
+            let epoch = self.epoch.0.load(Ordering::Relaxed);
+            lead.is_served = !check!(step_scan, self.registry.slots().any(|slot| slot.is_blocking(epoch)));
+            if !lead.is_served {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Where bugs are: calls that defer, pin, panic or drop the handle; leaked guards; threads that exit;
+//! forks.
+
+use super::processes::{child, status_of};
+use super::*;
+
+#[test]
+fn calls_may_defer_pin_and_flush() {
+    let (collector, count) = (Collector::new(), Arc::new(AtomicUsize::new(0)));
+    fn again(collector: &Collector, depth: usize, count: &Arc<AtomicUsize>) {
+        let handle = collector.register();
+        let guard = handle.pin();
+        let (inner, count) = (collector.clone(), Arc::clone(count));
+        guard.defer(move || {
+            count.fetch_add(1, SeqCst);
+            if depth != 0 {
+                again(&inner, depth - 1, &count);
+            }
+        });
+        guard.flush();
+    }
+    for _ in 0..BAG {
+        again(&collector, 5, &count);
+    }
+    let handle = collector.register();
+    for _ in 0..20 {
+        handle.pin().flush();
+    }
+    assert_eq!(count.load(SeqCst), 6 * BAG);
+}
+
+#[test]
+fn calls_of_the_default_collector_use_it() {
+    let count = Arc::new(AtomicUsize::new(0));
+    for _ in 0..3 * BAG {
+        let count = Arc::clone(&count);
+        epoch::pin().defer(move || {
+            let guard = epoch::pin();
+            let count = Arc::clone(&count);
+            guard.defer(move || count.fetch_add(1, SeqCst));
+            guard.flush();
+        });
+    }
+    // Other tests' sections hold it back for a moment.
+    common::eventually("the calls are made", || {
+        epoch::pin().flush();
+        count.load(SeqCst) == 3 * BAG
+    });
+}
+
+#[test]
+fn a_panic_in_a_call_is_counted_and_the_others_are_made() {
+    let (collector, count) = (Collector::new(), Arc::default());
+    let handle = collector.register();
+    let guard = handle.pin();
+    for at in 0..BAG {
+        guard.defer(move || assert!(at % 2 == 0, "expected"));
+        defer_counting(&guard, 1, &count);
+    }
+    drop((guard, handle));
+    assert_eq!(count.load(SeqCst), BAG);
+    assert_eq!(collector.stats().callback_panics, BAG as u64 / 2);
+}
+
+#[test]
+fn a_call_may_drop_the_handle_it_is_called_by() {
+    thread_local!(static HANDLE: Cell<Option<LocalHandle>> = const { Cell::new(None) });
+    let (collector, count) = (Collector::new(), Arc::default());
+    HANDLE.set(Some(collector.register()));
+    let pin = || {
+        let handle = HANDLE.take().unwrap();
+        let guard = handle.pin();
+        HANDLE.set(Some(handle));
+        guard
+    };
+    let guard = pin();
+    guard.defer(|| drop(HANDLE.take()));
+    defer_counting(&guard, BAG, &count);
+    guard.flush();
+    drop(guard);
+    let guard = pin();
+    guard.flush();
+    assert!(HANDLE.take().is_none());
+    drop(guard);
+    assert_eq!(count.load(SeqCst), BAG);
+    assert_eq!(collector.stats().readers, 0);
+}
+
+#[test]
+fn a_handle_may_be_dropped_while_its_guard_is_outside() {
+    let (collector, count) = (Collector::new(), Arc::default());
+    let handle = Cell::new(Some(collector.register()));
+    let taken = handle.take().unwrap();
+    let mut guard = taken.pin();
+    handle.set(Some(taken));
+    guard.repin_after(|| drop(handle.take()));
+    defer_counting(&guard, BAG, &count);
+    assert_eq!(collector.stats().readers, 1);
+    guard.repin_after(|| ());
+    drop(guard);
+    assert_eq!((count.load(SeqCst), collector.stats().readers), (BAG, 0));
+}
+
+#[test]
+fn a_panic_outside_enters_again() {
+    let collector = Collector::new();
+    let handle = collector.register();
+    let mut guard = handle.pin();
+    let panics = std::panic::AssertUnwindSafe(|| guard.repin_after(|| panic!("expected")));
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert!(handle.is_pinned());
+    drop(guard);
+    assert!(!handle.is_pinned());
+}
+
+#[test]
+fn a_leaked_guard_keeps_all_that_comes_after() {
+    let (collector, count) = (Collector::new(), Arc::default());
+    thread::scope(|scope| {
+        scope.spawn(|| std::mem::forget(collector.register().pin()));
+    });
+    let handle = collector.register();
+    defer_counting(&handle.pin(), BAG, &count);
+    for _ in 0..4 {
+        handle.pin().flush();
+    }
+    drop(handle);
+    assert_eq!((count.load(SeqCst), collector.stats().readers), (0, 1));
+}
+
+#[test]
+fn exiting_threads_pin_before_and_after_their_destructors() {
+    struct AtExit(Arc<AtomicUsize>);
+    impl Drop for AtExit {
+        fn drop(&mut self) {
+            let guard = epoch::pin();
+            defer_counting(&guard, BAG + 1, &self.0);
+            guard.flush();
+        }
+    }
+    thread_local! {
+        static FIRST: Cell<Option<AtExit>> = const { Cell::new(None) };
+        static SECOND: Cell<Option<AtExit>> = const { Cell::new(None) };
+    }
+    let count = Arc::default();
+    for _ in 0..8 {
+        let at_exit = AtExit(Arc::clone(&count));
+        let other = AtExit(Arc::clone(&count));
+        thread::spawn(move || {
+            FIRST.set(Some(at_exit));
+            drop(epoch::pin());
+            SECOND.set(Some(other));
+        })
+        .join()
+        .unwrap();
+    }
+    common::eventually("the calls are made", || {
+        epoch::pin().flush();
+        count.load(SeqCst) == 8 * 2 * (BAG + 1)
+    });
+}
+
+/// Runs `work` in a child.
+#[track_caller]
+fn in_child(work: impl FnOnce()) {
+    let child = child(|| {
+        work();
+        true
+    });
+    assert_eq!(status_of(child), 0, "the child found something wrong");
+}
+
+/// A guard in a thread-local variable whose destructor comes after the record's.
+#[test]
+fn a_guard_that_outlives_its_threads_record_protects_until_its_end() {
+    thread_local!(static KEPT: Cell<Option<Guard>> = const { Cell::new(None) });
+    let before = epoch::default_collector().stats().readers;
+    for _ in 0..8 {
+        thread::spawn(|| {
+            KEPT.set(None);
+            KEPT.set(Some(epoch::pin()));
+        })
+        .join()
+        .unwrap();
+    }
+    // Other tests' threads come and go.
+    common::eventually("the slots are given back", || epoch::default_collector().stats().readers <= before + 4);
+}
+
+#[test]
+fn a_child_goes_on_with_what_its_thread_has() {
+    let (collector, count) = (Collector::new(), Arc::default());
+    let handle = collector.register();
+    let (go, inside) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let other = collector.register();
+            let _section = other.pin();
+            inside.wait();
+            go.wait();
+        });
+        inside.wait();
+        let guard = handle.pin();
+        defer_counting(&guard, 2 * BAG + 3, &count);
+        in_child(|| {
+            // The other thread's section is over here; this thread's own goes on.
+            guard.flush();
+            guard.flush();
+            assert_eq!(count.load(SeqCst), 0);
+            drop(guard);
+            handle.pin().flush();
+            handle.pin().flush();
+            assert_eq!(count.load(SeqCst), 2 * BAG + 3);
+            collector.synchronize();
+            // New collectors, handles and threads serve.
+            let new = Collector::new();
+            thread::scope(|scope| {
+                scope.spawn(|| defer_counting(&new.register().pin(), BAG, &count));
+            });
+            drop(new);
+            assert_eq!(count.load(SeqCst), 3 * BAG + 3);
+            drop(handle);
+        });
+        go.wait();
+    });
+}
+
+/// Forks come while other threads make and end collectors and handles, and defer.
+#[test]
+fn children_of_busy_parents_use_everything() {
+    let stop = AtomicUsize::new(0);
+    let shared = Collector::new();
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while stop.load(Relaxed) == 0 {
+                    let count = Arc::default();
+                    let own = Collector::new();
+                    for collector in [&own, &shared, epoch::default_collector()] {
+                        let handle = collector.register();
+                        defer_counting(&handle.pin(), BAG + 1, &count);
+                    }
+                }
+            });
+        }
+        let handle = shared.register();
+        for _ in 0..50 {
+            in_child(|| {
+                let count = Arc::default();
+                defer_counting(&handle.pin(), BAG, &count);
+                for _ in 0..3 {
+                    handle.pin().flush();
+                }
+                assert_eq!(count.load(SeqCst), BAG);
+                let own = Collector::new();
+                defer_counting(&own.register().pin(), BAG, &count);
+                drop(own);
+                assert_eq!(count.load(SeqCst), 2 * BAG);
+                drop(epoch::pin());
+                shared.synchronize();
+            });
+        }
+        stop.store(1, Relaxed);
+    });
+}
