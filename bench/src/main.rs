@@ -15,6 +15,7 @@ mod locks;
 mod machine;
 mod markdown;
 mod plan;
+mod processor;
 mod rcu;
 mod readme;
 mod report;

@@ -13,6 +13,7 @@ use crate::crew::{Post, Task, during};
 use crate::error::Error;
 use crate::figure::{Target, Title};
 use crate::plan::Plan;
+use crate::processor::processor_time;
 
 /// The capacities of the channels, in items.
 const CAPACITIES: [usize; 3] = [1, 16, 1024];
@@ -182,17 +183,4 @@ impl State {
         self.turn += 1;
         Some(*self.at(self.turn - 1))
     }
-}
-
-/// Returns the processor time that this process has used, in seconds.
-fn processor_time() -> Result<f64, Error> {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: there is room for what the call writes.
-    if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {
-        return Err(std::io::Error::last_os_error().into());
-    }
-    // SAFETY: the call has written it.
-    let usage = unsafe { usage.assume_init() };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    Ok(seconds(usage.ru_utime) + seconds(usage.ru_stime))
 }

@@ -7,6 +7,7 @@ mod counts;
 pub mod flat;
 pub mod grace;
 pub mod memory;
+mod retire;
 pub mod section;
 
 use crate::error::Error;
@@ -19,7 +20,7 @@ use crate::rcu::roster::{self, Contender};
 
 /// Measures every figure of the target table.
 pub fn all(plan: &Plan) -> Vec<Figure> {
-    let groups: [groups::Group; 7] = [
+    let groups: [groups::Group; 8] = [
         section::figures,
         flat::figures,
         grace::figures,
@@ -27,6 +28,7 @@ pub fn all(plan: &Plan) -> Vec<Figure> {
         barrier::figures,
         asleep::figures,
         memory::figures,
+        retire::figures,
     ];
     groups::run(plan, "rcu", &groups)
 }
