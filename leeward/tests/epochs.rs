@@ -67,7 +67,7 @@ fn a_section_that_began_later_holds_nothing_back() {
     let (reader, writer) = (collector.register(), collector.register());
     defer_counting(&writer.pin(), BAG, &count);
     writer.pin().flush();
-    // The grace period was begun within a section; it ends at the next step, whoever entered since.
+    // The grace period was begun within a section; it ends at the next step, although a reader entered since.
     let _section = reader.pin();
     writer.pin().flush();
     assert_eq!(count.load(SeqCst), BAG);

@@ -266,4 +266,42 @@ mod where_threads_are_known {
         }
         assert_eq!(there.load(Ordering::Relaxed), 2);
     }
+
+    /// Nodes, bags and boxed closures, of records that end in every order.
+    #[test]
+    fn collectors() {
+        use leeward::rcu::epoch::{Atomic, Collector, Owned};
+        let (collector, there) = (Collector::new(), Arc::new(AtomicU32::new(0)));
+        let cell = Atomic::new(Counted::new(&there));
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let handle = collector.register();
+                    for turn in 0..80 {
+                        let guard = handle.pin();
+                        let old = cell.swap(Owned::new(Counted::new(&there)).with_tag(turn), Ordering::AcqRel, &guard);
+                        // SAFETY: unlinked by the exchange, and retired once.
+                        unsafe { guard.defer_destroy(old) };
+                        let large = [Box::new(turn), Box::new(turn), Box::new(turn)];
+                        guard.defer(move || assert_eq!(*large[0], *large[2]));
+                    }
+                });
+            }
+            let handle = collector.register();
+            for _ in 0..TURNS {
+                let mut guard = handle.pin();
+                // SAFETY: the cell is never empty, and what it had is retired in this collector.
+                let _ = unsafe { cell.load(Ordering::Acquire, &guard).deref() }.0.load(Ordering::Relaxed);
+                guard.repin_after(thread::yield_now);
+                guard.flush();
+            }
+            let last = handle.pin();
+            drop(handle);
+            drop(last);
+        });
+        drop(collector);
+        assert_eq!(there.load(Ordering::Relaxed), 1);
+        // SAFETY: no thread is left.
+        drop(unsafe { cell.into_owned() });
+    }
 }

@@ -301,7 +301,8 @@ pub trait Domain: Backing {
     /// # Errors
     /// [`NotQueued`], with the callback.
     fn try_defer<F: FnOnce() + Send + 'static>(callback: F) -> Result<(), NotQueued<F>> {
-        Self::state().queue.try_defer::<Self, F>(callback, SizeOf::<F>::NEW)
+        // SAFETY: it may be sent, and borrows nothing.
+        unsafe { Self::state().queue.try_defer::<Self, F>(callback, SizeOf::<F>::NEW) }
     }
 
     /// Waits until every callback that was deferred before the call, by any thread, has run.

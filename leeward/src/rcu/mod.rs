@@ -152,7 +152,7 @@ pub use protects::Protects;
 pub use reader::{DetachedReader, Reader};
 #[cfg(feature = "std")]
 pub use reference::Ref;
-pub use retired::Retired;
+pub use retired::{Boxed, Free, Retired};
 pub use stall::Stall;
 pub use stats::Stats;
 

@@ -1,6 +1,6 @@
 //! Retired values: new readers cannot reach them, and they live until the old readers have left.
 //!
-//! Made by `option.rs`; calls `defer/` and `grace.rs`.
+//! Made by `option.rs`, and by authors of data structures; calls `defer/` and `grace.rs`.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -11,6 +11,9 @@ use core::ptr::NonNull;
 use super::NotQueued;
 use super::callback::{Bytes, SizeOf};
 use super::domain::{Cookie, Domain};
+
+/// A function that frees a retired value.
+type Function<T> = unsafe fn(NonNull<T>);
 
 /// A value that a cell gave up. Its owner can still look at it, as can readers that loaded it
 /// before.
@@ -29,15 +32,17 @@ use super::domain::{Cookie, Domain};
 /// ```
 ///
 /// # Differences from crossbeam-epoch
-/// - Deferring needs no `unsafe` and no guard: only a cell makes a `Retired`, which owns its value.
+/// - Deferring needs no `unsafe` and no guard: a cell makes a `Retired`, which owns its value. (Data
+///   structures of one's own make them by [`from_raw`](Self::from_raw).)
 /// - A value can come back to its writer, after [`synchronize`](Self::synchronize) or by
 ///   [`try_into_box`](Self::try_into_box).
 ///
 /// In the child of a [fork](super#fork) it is a value as before: dropping it there defers the
 /// child's copy.
 #[must_use = "dropping it defers; say `.defer()`, or `.synchronize()` to have the value back"]
-pub struct Retired<T: Send + 'static, D: Domain = super::Global> {
+pub struct Retired<T, D: Domain = super::Global, F: Free<T> = Boxed> {
     value: NonNull<T>,
+    free: F,
     /// Made at the first poll.
     cookie: Option<Cookie<D>>,
     owns: PhantomData<Box<T>>,
@@ -45,20 +50,113 @@ pub struct Retired<T: Send + 'static, D: Domain = super::Global> {
 
 // SAFETY: it owns the value, which is `Send`; readers of other threads may share it meanwhile, so
 // it must be `Sync` as well.
-unsafe impl<T: Send + Sync, D: Domain> Send for Retired<T, D> {}
+unsafe impl<T: Send + Sync, D: Domain, F: Free<T>> Send for Retired<T, D, F> {}
 // SAFETY: a shared reference shares the value, as readers do.
-unsafe impl<T: Send + Sync, D: Domain> Sync for Retired<T, D> {}
+unsafe impl<T: Send + Sync, D: Domain, F: Free<T>> Sync for Retired<T, D, F> {}
 
-impl<T: Send, D: Domain> Retired<T, D> {
+impl<T> Retired<T> {
+    /// Retires a value of a data structure of one's own, which `free` frees: of any memory, whether or
+    /// not it is `Send` or borrows.
+    ///
+    /// ```
+    /// use leeward::rcu::Retired;
+    /// use std::ptr::NonNull;
+    ///
+    /// /// # Safety
+    /// /// From a box, and used by nobody.
+    /// unsafe fn free(node: NonNull<u32>) {
+    ///     // SAFETY: the caller's promise.
+    ///     drop(unsafe { Box::from_raw(node.as_ptr()) });
+    /// }
+    /// let node = NonNull::from(Box::leak(Box::new(7)));
+    /// // SAFETY: no reader can find it, and it is retired once.
+    /// let retired = unsafe { Retired::from_raw(node, free) };
+    /// assert_eq!(*retired, 7);
+    /// retired.defer();
+    /// ```
+    ///
+    /// # Safety
+    /// - The value is the caller's alone to free, and no section of [`Global`](super::Global) that
+    ///   begins from now on finds it.
+    /// - `free` may be called with it on another thread, at any later time, or never.
+    pub unsafe fn from_raw(value: NonNull<T>, free: Function<T>) -> Retired<T, super::Global, Function<T>> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::from_raw_in(value, free) }
+    }
+}
+
+impl<T, D: Domain> Retired<T, D> {
+    /// Retires a value of a data structure of one's own in the domain `D`, as
+    /// [`from_raw`](Retired::from_raw) does in `Global`.
+    ///
+    /// # Safety
+    /// As for `from_raw`, of the sections of `D`.
+    pub unsafe fn from_raw_in(value: NonNull<T>, free: Function<T>) -> Retired<T, D, Function<T>> {
+        Retired { value, free, cookie: None, owns: PhantomData }
+    }
+
     /// Retires a value that was unlinked.
     ///
     /// # Safety
     /// `value` came from a box, is the caller's alone to free, and no reader of `D` that begins
-    /// from now on can find it.
+    /// from now on can find it. It is `Send` and borrows nothing.
     pub(super) unsafe fn new(value: NonNull<T>) -> Self {
-        Retired { value, cookie: None, owns: PhantomData }
+        Retired { value, free: Boxed(()), cookie: None, owns: PhantomData }
     }
 
+    /// Waits for a grace period and returns the value, which no reader has any more.
+    ///
+    /// # Cost
+    /// As [`Domain::synchronize`].
+    ///
+    /// # Panics
+    /// As [`Domain::synchronize`] does, for example inside a section of the same domain. The value
+    /// is leaked then: unwinding must neither free nor wait.
+    #[track_caller]
+    pub fn synchronize(self) -> Box<T> {
+        // SAFETY: from a box, ours alone (`new`), and every reader that may have found it has left.
+        unsafe { Box::from_raw(self.wait().as_ptr()) }
+    }
+
+    /// Returns the value if a grace period has passed since the first call. Never waits for
+    /// readers.
+    ///
+    /// # Cost
+    /// The first call as [`Domain::start_poll`], and each as [`Domain::poll`].
+    ///
+    /// # Errors
+    /// The retired value, while the grace period has not passed.
+    pub fn try_into_box(self) -> Result<Box<T>, Self> {
+        // SAFETY: as in `synchronize`: the cookie was made after the value was unlinked.
+        self.poll().map(|value| unsafe { Box::from_raw(value.as_ptr()) })
+    }
+}
+
+impl<T, D: Domain> Retired<T, D, Function<T>> {
+    /// Waits for a grace period and returns the value, which no reader has any more. It is the caller's
+    /// to free.
+    ///
+    /// # Cost and panics
+    /// As [`Domain::synchronize`].
+    #[track_caller]
+    pub fn synchronize(self) -> NonNull<T> {
+        self.wait()
+    }
+
+    /// Returns the value, which is the caller's to free, if a grace period has passed since the first
+    /// call. Never waits for readers.
+    ///
+    /// # Cost
+    /// The first call as [`Domain::start_poll`], and each as [`Domain::poll`].
+    ///
+    /// # Errors
+    /// The retired value, while the grace period has not passed.
+    pub fn try_into_raw(self) -> Result<NonNull<T>, Self> {
+        self.poll()
+    }
+}
+
+impl<T, D: Domain, F: Free<T>> Retired<T, D, F> {
     /// Drops the value after a grace period, on the domain's worker thread; [`Domain::defer`] says
     /// what happens at the limit, and what it costs.
     ///
@@ -84,8 +182,9 @@ impl<T: Send, D: Domain> Retired<T, D> {
     /// The retired value, at the limit or where there is no memory to queue it.
     pub fn try_defer(self) -> Result<(), Self> {
         let this = ManuallyDrop::new(self);
-        let value = Value(this.value);
-        let tried = D::state().queue.try_defer::<D, _>(move || value.free(), SizeOf::<T>::NEW);
+        let free = this.freeing();
+        // SAFETY: as in `enqueue`.
+        let tried = unsafe { D::state().queue.try_defer::<D, _>(free, SizeOf::<T>::NEW) };
         match tried {
             Ok(()) => Ok(()),
             // The closure owns nothing: only calling it would free the value.
@@ -93,62 +192,71 @@ impl<T: Send, D: Domain> Retired<T, D> {
         }
     }
 
-    /// Waits for a grace period and returns the value, which no reader has any more.
-    ///
-    /// # Cost
-    /// As [`Domain::synchronize`].
-    ///
-    /// # Panics
-    /// As [`Domain::synchronize`] does, for example inside a section of the same domain. The value
-    /// is leaked then: unwinding must neither free nor wait.
+    /// Waits for a grace period.
     #[track_caller]
-    pub fn synchronize(self) -> Box<T> {
+    fn wait(self) -> NonNull<T> {
         let this = ManuallyDrop::new(self);
         D::synchronize();
-        // SAFETY: from a box, ours alone (`new`), and every reader that may have found it has left.
-        unsafe { Box::from_raw(this.value.as_ptr()) }
+        this.value
     }
 
-    /// Returns the value if a grace period has passed since the first call. Never waits for
-    /// readers.
-    ///
-    /// # Cost
-    /// The first call as [`Domain::start_poll`], and each as [`Domain::poll`].
-    ///
-    /// # Errors
-    /// The retired value, while the grace period has not passed.
-    pub fn try_into_box(mut self) -> Result<Box<T>, Self> {
+    /// Looks whether a grace period has passed since the first call.
+    fn poll(mut self) -> Result<NonNull<T>, Self> {
         let cookie = *self.cookie.get_or_insert_with(D::start_poll);
-        if !D::poll(&cookie) {
-            return Err(self);
-        }
-        let this = ManuallyDrop::new(self);
-        // SAFETY: as in `synchronize`: the cookie was made after the value was unlinked.
-        Ok(unsafe { Box::from_raw(this.value.as_ptr()) })
+        if D::poll(&cookie) { Ok(ManuallyDrop::new(self).value) } else { Err(self) }
     }
 
     /// Queues the value to be dropped. The caller gives up `self`.
     fn enqueue(&self, bytes: impl Bytes) {
-        let value = Value(self.value);
-        D::state().queue.defer_or_wait::<D, _>(move || value.free(), bytes);
+        // SAFETY: the value may be freed on any thread, after any time, by the promise of its maker.
+        unsafe { D::state().queue.defer_or_wait::<D, _>(self.freeing(), bytes) };
+    }
+
+    /// Returns a closure that frees the value, once its readers have left.
+    fn freeing(&self) -> impl FnOnce() + use<T, D, F> {
+        let (value, free) = (self.value, self.free);
+        // SAFETY: the value was its retirer's alone, which gives it up with this; every reader has left.
+        move || unsafe { free.free(value) }
     }
 }
 
-/// A value that a callback will free.
-struct Value<T>(NonNull<T>);
+/// How a retired value is freed: as a [`Box`](Boxed), or by a function.
+///
+/// Only this crate implements it.
+pub trait Free<T>: sealed::Sealed<T> {}
 
-// SAFETY: the value is freed on another thread, for which it must be `Send`.
-unsafe impl<T: Send> Send for Value<T> {}
+/// Retired values that came from a box, and are freed as one.
+#[derive(Clone, Copy, Debug)]
+pub struct Boxed(());
 
-impl<T> Value<T> {
-    fn free(self) {
-        // SAFETY: it came from a box and was its retirer's alone (`Retired::new`), which gave it
-        // up; every reader has left.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+impl<T> Free<T> for Boxed {}
+impl<T> Free<T> for Function<T> {}
+
+mod sealed {
+    use super::{Box, Boxed, Function, NonNull};
+
+    pub trait Sealed<T>: Copy {
+        /// # Safety
+        /// The value is the caller's alone, and of the kind that this frees.
+        unsafe fn free(self, value: NonNull<T>);
+    }
+
+    impl<T> Sealed<T> for Boxed {
+        unsafe fn free(self, value: NonNull<T>) {
+            // SAFETY: from a box, and the caller's alone.
+            drop(unsafe { Box::from_raw(value.as_ptr()) });
+        }
+    }
+
+    impl<T> Sealed<T> for Function<T> {
+        unsafe fn free(self, value: NonNull<T>) {
+            // SAFETY: the promise of `Retired::from_raw`.
+            unsafe { self(value) };
+        }
     }
 }
 
-impl<T: Send, D: Domain> Deref for Retired<T, D> {
+impl<T, D: Domain, F: Free<T>> Deref for Retired<T, D, F> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -157,13 +265,13 @@ impl<T: Send, D: Domain> Deref for Retired<T, D> {
     }
 }
 
-impl<T: Send, D: Domain> Drop for Retired<T, D> {
+impl<T, D: Domain, F: Free<T>> Drop for Retired<T, D, F> {
     fn drop(&mut self) {
         self.enqueue(SizeOf::<T>::NEW);
     }
 }
 
-impl<T: Send, D: Domain> core::fmt::Debug for Retired<T, D> {
+impl<T, D: Domain, F: Free<T>> core::fmt::Debug for Retired<T, D, F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Retired").finish_non_exhaustive()
     }

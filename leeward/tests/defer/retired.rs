@@ -2,6 +2,10 @@
 
 use super::*;
 
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::SeqCst;
+
 /// How often each value was dropped.
 struct Drops(Vec<AtomicU64>);
 
@@ -174,4 +178,39 @@ fn every_value_is_dropped_once() {
             assert_eq!(times.load(Ordering::SeqCst), 1, "seed {seed}: value {number} was dropped so often");
         }
     }
+}
+
+/// What the compiler cannot check: a value that is not `Send`, in memory of one's own.
+#[test]
+fn raw_values_are_freed_by_their_own_function() {
+    leeward::rcu_domain! { struct D; }
+    static FREED: AtomicUsize = AtomicUsize::new(0);
+    /// # Safety
+    /// From a box, and used by nobody.
+    unsafe fn free(value: NonNull<Cell<u32>>) {
+        FREED.fetch_add(1, SeqCst);
+        // SAFETY: the caller's promise.
+        drop(unsafe { Box::from_raw(value.as_ptr()) });
+    }
+    let retire = |number| {
+        let value = NonNull::from(Box::leak(Box::new(Cell::new(number))));
+        // SAFETY: no reader has it; and whichever thread frees it has it alone.
+        unsafe { Retired::<_, D>::from_raw_in(value, free) }
+    };
+    let reader = Reader::<D>::register();
+    let section = reader.read();
+    retire(1).defer();
+    assert!(retire(2).try_defer().is_ok());
+    drop(retire(3));
+    let polled = retire(4).try_into_raw().unwrap_err();
+    assert_eq!((polled.get(), FREED.load(SeqCst)), (4, 0));
+    drop(section);
+    D::barrier();
+    assert_eq!(FREED.load(SeqCst), 3);
+    let waited = retire(5).synchronize();
+    // SAFETY: the caller's own since then.
+    unsafe { free(waited) };
+    drop(polled);
+    D::barrier();
+    assert_eq!(FREED.load(SeqCst), 5);
 }

@@ -29,11 +29,10 @@ impl Queue {
 
     /// Queues a closure that, without memory, the caller may call after a grace period, or never
     /// call: then it is forgotten, and counted as lost.
-    pub(in super::super) fn defer_or_wait<D: Backing, F: FnOnce() + Send + 'static>(
-        &'static self,
-        call: F,
-        bytes: impl Bytes,
-    ) {
+    ///
+    /// # Safety
+    /// As for `defer`.
+    pub(in super::super) unsafe fn defer_or_wait<D: Backing, F: FnOnce()>(&'static self, call: F, bytes: impl Bytes) {
         let domain = D::state();
         let call = match callback::callback::<D, _, _>(call, bytes) {
             Ok(head) => return self.push(domain, head, bytes.get()),
@@ -50,7 +49,10 @@ impl Queue {
     }
 
     /// Queues a closure, or returns it at the limit or without memory.
-    pub(in super::super) fn try_defer<D: Backing, F: FnOnce() + Send + 'static>(
+    ///
+    /// # Safety
+    /// As for `defer`.
+    pub(in super::super) unsafe fn try_defer<D: Backing, F: FnOnce()>(
         &'static self,
         call: F,
         bytes: impl Bytes,

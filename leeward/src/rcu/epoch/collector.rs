@@ -61,7 +61,7 @@ pub(super) struct Inner {
     fence: AtomicU64,
     /// The number of calls that were sealed and not made.
     held: AtomicU64,
-    /// See `set_limit`.
+    /// The limit of `held`, as `set_limit` says.
     limit: AtomicU64,
     /// Bags of records that were dropped, as a list (`Bags`).
     orphans: AtomicPtr<Bag>,
@@ -160,7 +160,7 @@ impl Inner {
     /// Goes on with a grace period for the ticket `wanted`, or the orphans', if that needs no waiting.
     /// `at_once`: begins one although few calls wait for it.
     pub(super) fn step(&self, wanted: Option<u64>, at_once: bool) {
-        // Relaxed: a number. Whoever comes later sees it.
+        // Relaxed: a number. The next look sees it, if this one does not.
         let wanted = wanted.unwrap_or(0).max(self.orphans_ticket.load(Ordering::Relaxed));
         if self.grace.tickets.is_served(wanted) {
             return;

@@ -1,4 +1,4 @@
-//! Grace periods in steps, for callers that never wait: whoever comes by ends the one that is under
+//! Grace periods in steps, for callers that never wait: any thread ends the one that is under
 //! way, if no reader is in its way any more, and begins the next.
 //!
 //! Called by `epoch/`. A caller that waits (`Grace::synchronize`) may lead meanwhile: it begins a
