@@ -15,6 +15,7 @@ macro_rules! page {
             "[c.md]: crate::guide::c\n",
             "[fences.md]: crate::guide::fences\n",
             "[rcu.md]: crate::guide::rcu\n",
+            "[async.md]: crate::guide::asynchronous\n",
             "[locks.md]: crate::guide::locks\n",
             "[locks-small.md]: crate::guide::locks_small\n",
             "[asymmetric.md]: crate::guide::asymmetric\n",
@@ -37,6 +38,7 @@ page!(migrating, "migrating.md");
 page!(c, "c.md");
 page!(fences, "fences.md");
 page!(rcu, "rcu.md");
+page!(asynchronous, "async.md");
 page!(locks, "locks.md");
 page!(locks_small, "locks-small.md");
 page!(asymmetric, "asymmetric.md");

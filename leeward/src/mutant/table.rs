@@ -40,6 +40,10 @@ mutants! {
         model: model::pairing::every_ordering_of_one_reader_is_needed,
         loom: rcu::loom_tests::two_updaters,
     }
+    /// The wake of the task that awaits a grace period.
+    future_wake {
+        futures: it_is_ready_when_the_sections_have_ended,
+    }
     /// The scan of the slots in a grace period that goes on in steps.
     step_scan {
         epochs: an_open_section_holds_back_what_is_deferred_meanwhile,

@@ -170,6 +170,18 @@ pub trait Domain: Backing {
         }
     }
 
+    /// Returns a grace period as a future, for any executor: ready once every section has ended that
+    /// was open when it was first polled.
+    ///
+    /// No guard of the domain must be held meanwhile: as a guard stays on its thread, a task that holds
+    /// one across an `await` cannot be sent to another, which most executors ask for; on the others the
+    /// first poll panics. [`GracePeriod`](super::GracePeriod) has an example, the cost, and what a
+    /// fork does.
+    #[cfg(feature = "threads")]
+    fn synchronize_async() -> super::GracePeriod<Self> {
+        super::GracePeriod::new()
+    }
+
     /// Asks for a grace period without waiting for it; [`poll`](Self::poll) returns true once it is
     /// over.
     ///

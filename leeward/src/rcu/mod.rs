@@ -107,6 +107,8 @@ mod domain;
 pub mod epoch;
 mod for_c;
 mod fork;
+#[cfg(feature = "threads")]
+mod future;
 mod grace;
 mod guard;
 mod head;
@@ -125,6 +127,8 @@ mod option;
 mod protects;
 pub mod qsbr;
 mod reader;
+#[cfg(feature = "threads")]
+mod reclaimed;
 #[cfg(feature = "std")]
 mod reference;
 mod retired;
@@ -143,6 +147,8 @@ pub use backing::Backing;
 pub use cell::RcuCell;
 pub use conflict::Conflict;
 pub use domain::{Cookie, Domain};
+#[cfg(feature = "threads")]
+pub use future::GracePeriod;
 pub use guard::Guard;
 pub use head::Head;
 pub use limit::{Limit, NotQueued, Policy};
@@ -150,6 +156,8 @@ pub use no_memory::NoMemory;
 pub use option::RcuOption;
 pub use protects::Protects;
 pub use reader::{DetachedReader, Reader};
+#[cfg(feature = "threads")]
+pub use reclaimed::Reclaimed;
 #[cfg(feature = "std")]
 pub use reference::Ref;
 pub use retired::{Boxed, Free, Retired};

@@ -118,6 +118,16 @@ impl<T, D: Domain> Retired<T, D> {
         unsafe { Box::from_raw(self.wait().as_ptr()) }
     }
 
+    /// Returns the value, which no reader has any more.
+    ///
+    /// # Safety
+    /// A grace period has passed since the value was retired.
+    #[cfg(feature = "threads")]
+    pub(super) unsafe fn into_box(self) -> Box<T> {
+        // SAFETY: as in `synchronize`.
+        unsafe { Box::from_raw(ManuallyDrop::new(self).value.as_ptr()) }
+    }
+
     /// Returns the value if a grace period has passed since the first call. Never waits for
     /// readers.
     ///

@@ -83,6 +83,22 @@ impl Queue {
         self.push(domain, head, 0);
     }
 
+    /// Queues the object of `head` as `push_raw` does, and holds nobody up.
+    ///
+    /// # Safety
+    /// As for `push_raw`.
+    #[cfg(feature = "threads")]
+    pub(in super::super) unsafe fn push_raw_regardless(
+        &'static self,
+        domain: &'static State,
+        head: NonNull<Head>,
+        call: unsafe extern "C-unwind" fn(NonNull<Head>),
+    ) {
+        // SAFETY: the head is the caller's own memory.
+        unsafe { head.write(Head::of(call)) };
+        self.push_regardless(domain, head, 0);
+    }
+
     /// Queues the object of `head`, and holds the caller up beyond the limit, as the policy says.
     fn push(&'static self, domain: &'static State, head: NonNull<Head>, bytes: usize) {
         let held = self.push_regardless(domain, head, bytes);
