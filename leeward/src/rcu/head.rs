@@ -1,10 +1,12 @@
-//! The head of a callback: two words, through which it is queued and called (`defer/`).
+//! The head of a callback: two words, through which it is queued and called (`defer/`), or retired
+//! and ended (`hazard`).
 
 use core::cell::Cell;
 use core::ptr::NonNull;
 
 /// The head of an object that waits to be called: two words in the object itself, for
-/// [`Domain::defer_raw`](super::Domain::defer_raw), which has an example.
+/// [`Domain::defer_raw`](super::Domain::defer_raw) and
+/// [`hazard::retire_raw`](crate::hazard::retire_raw), which have examples.
 ///
 /// The queue needs nothing else, so queueing allocates nothing and touches no other memory. The words
 /// are the queue's from `defer_raw` until the call; otherwise they are free for other uses of the
@@ -14,8 +16,9 @@ pub struct Head {
     /// The head that was queued before this one or, in a batch, the head that is called after it.
     next: Cell<*mut Head>,
     /// The function that is called once, with the head, after a grace period, and consumes the
-    /// object.
-    call: unsafe extern "C-unwind" fn(NonNull<Head>),
+    /// object. A cell, as all of the head: it is written when the object is queued, while readers
+    /// may have references to the object.
+    call: Cell<unsafe extern "C-unwind" fn(NonNull<Head>)>,
 }
 
 impl Head {
@@ -27,26 +30,26 @@ impl Head {
     }
 
     /// Makes the head of an object that is to be called by `call`.
-    pub(super) const fn of(call: unsafe extern "C-unwind" fn(NonNull<Head>)) -> Head {
-        Head { next: Cell::new(core::ptr::null_mut()), call }
+    pub(crate) const fn of(call: unsafe extern "C-unwind" fn(NonNull<Head>)) -> Head {
+        Head { next: Cell::new(core::ptr::null_mut()), call: Cell::new(call) }
     }
 
-    pub(super) fn next(&self) -> *mut Head {
+    pub(crate) fn next(&self) -> *mut Head {
         self.next.get()
     }
 
-    pub(super) fn set_next(&self, next: *mut Head) {
+    pub(crate) fn set_next(&self, next: *mut Head) {
         self.next.set(next);
     }
 
     /// Calls the object, which ends it.
     ///
     /// # Safety
-    /// `head` is the caller's alone, taken out of the queue and not called yet; a grace period has
-    /// passed since it was queued. The object is not used afterwards.
-    pub(super) unsafe fn call(head: NonNull<Head>) {
+    /// `head` is the caller's alone, taken out of the queue and not called yet; no reader has its
+    /// object any more. The object is not used afterwards.
+    pub(crate) unsafe fn call(head: NonNull<Head>) {
         // SAFETY: the object is alive, by the caller's promise.
-        let call = unsafe { head.as_ref() }.call;
+        let call = unsafe { head.as_ref() }.call.get();
         // SAFETY: the function was stored with this head, and is called once.
         unsafe { call(head) };
     }
