@@ -16,6 +16,7 @@ macro_rules! page {
             "[fences.md]: crate::guide::fences\n",
             "[rcu.md]: crate::guide::rcu\n",
             "[async.md]: crate::guide::asynchronous\n",
+            "[hazard.md]: crate::guide::hazard\n",
             "[locks.md]: crate::guide::locks\n",
             "[locks-small.md]: crate::guide::locks_small\n",
             "[asymmetric.md]: crate::guide::asymmetric\n",
@@ -39,6 +40,7 @@ page!(c, "c.md");
 page!(fences, "fences.md");
 page!(rcu, "rcu.md");
 page!(asynchronous, "async.md");
+page!(hazard, "hazard.md");
 page!(locks, "locks.md");
 page!(locks_small, "locks-small.md");
 page!(asymmetric, "asymmetric.md");

@@ -43,6 +43,7 @@
 //! | an event loop that can say "I hold nothing" in each iteration | [`rcu::qsbr::Reader`] |
 //! | no thread-local storage, or the last nanosecond | [`rcu::Reader`] |
 //! | several sets of data whose readers should not wait for each other | [`rcu_domain!`] |
+//! | readers that hold on to an object for long, or sleep with it | [`hazard::HazardPointer`] |
 //! | an `RwLock` that is nearly always read | [`asym::RwLock`] |
 //! | a mutex that one thread takes nearly always | [`asym::Mutex`] |
 //! | `std::sync` or `parking_lot` locks | [`sync`]`::{Mutex, RwLock, Condvar, Once, LazyLock}` |
@@ -58,6 +59,7 @@
 //! |---|---|---|
 //! | [`fence`] | a reader's barrier: no instruction | one `membarrier` by the writer |
 //! | [`rcu`] | a read section: two stores | a grace period |
+//! | [`hazard`] | protecting an object: two stores | a heavy fence for 256 objects |
 //! | [`asym`] | reading, or the usual owner's locking: stores | a heavy fence |
 //! | [`sync`] | a compare-exchange each way | a futex sleep |
 //! | [`shared`] | a compare-exchange each way | a futex sleep, with a look-up |
@@ -95,7 +97,7 @@
 //!   it is written; `LightMutex` is for locks that are seldom contended.
 //! - Locks of `sync` do not poison; [`Poison<T>`](sync::Poison) marks data that a panic may have
 //!   left half-changed.
-//! - The explicit-state models have the [pairs](crate::guide::orderings) A to D, G to J, L and M
+//! - The explicit-state models have the [pairs](crate::guide::orderings) A to D, G to J and L to N
 //!   under the rules of x86, Arm and RISC-V, and K with store buffers and deaths; E and F are
 //!   explored by loom only. POWER, which is not multi-copy atomic, is compiled and tested under
 //!   qemu, but in no model.
@@ -131,6 +133,7 @@ pub mod fence;
 pub mod futex;
 #[cfg(any(doc, doctest))]
 pub mod guide;
+pub mod hazard;
 #[cfg(all(test, leeward_loom))]
 mod models;
 mod mutant;

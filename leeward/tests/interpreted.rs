@@ -129,6 +129,7 @@ mod where_threads_are_known {
     use std::sync::Arc;
 
     use leeward::asym;
+    use leeward::hazard::{self, Cell, HazardPointer};
     use leeward::rcu::{Domain, RcuCell, Reader, qsbr};
 
     #[test]
@@ -303,5 +304,40 @@ mod where_threads_are_known {
         assert_eq!(there.load(Ordering::Relaxed), 1);
         // SAFETY: no thread is left.
         drop(unsafe { cell.into_owned() });
+    }
+
+    #[test]
+    fn hazard_pointers() {
+        /// A value with a cell of its own.
+        struct Pair(Counted, Cell<Counted>);
+        let there = Arc::new(AtomicU32::new(0));
+        let counted = || Counted::new(&there);
+        let cell = Cell::new(Pair(counted(), Cell::new(counted())));
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let (mut outer, mut inner) = (HazardPointer::new(), HazardPointer::new());
+                    for _ in 0..TURNS {
+                        let pair = outer.protect(&cell).unwrap();
+                        let value = inner.protect(&pair.1).unwrap();
+                        assert!(value.0.load(Ordering::Relaxed) > 0 && pair.0.0.load(Ordering::Relaxed) > 0);
+                        pair.1.store(counted());
+                    }
+                });
+            }
+            let mut hazard = HazardPointer::new();
+            for turn in 0..TURNS {
+                let pair = || Pair(counted(), Cell::new(counted()));
+                match turn % 3 {
+                    0 => drop(cell.replace(pair()).unwrap().try_into_inner()),
+                    1 => drop(cell.update(&mut hazard, |now| now.map(|_| pair()))),
+                    _ => cell.store(pair()),
+                }
+                hazard::reclaim();
+            }
+        });
+        drop(cell);
+        hazard::reclaim();
+        assert_eq!(there.load(Ordering::Relaxed), 0, "what was retired is there still");
     }
 }

@@ -48,6 +48,7 @@ mod model {
     // The tests.
     mod asymmetric;
     mod following;
+    mod hazards;
     mod large;
     mod litmus;
     mod nesting;

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use leeward::hazard;
 use leeward::rcu::{Domain, Reader, Stall, qsbr};
 
 /// Held by each test: the handler is the process's, so one program is stepped at a time.
@@ -163,6 +164,77 @@ fn the_interrupted_section_protects() {
             D::synchronize();
         },
     );
+}
+
+/// A writer replaces and frees the value at any instruction of `protect`: what the reader is given
+/// is alive, whichever it is, and stays so.
+#[test]
+fn a_hazard_pointer_protects_whatever_a_writer_does() {
+    static CELL: hazard::Cell<Canary> = hazard::Cell::empty();
+    struct Canary(AtomicBool);
+    impl Drop for Canary {
+        fn drop(&mut self) {
+            // What ends here is what no reader is given from now on: it is told from a live one.
+            self.0.store(false, Ordering::Relaxed);
+        }
+    }
+    fn writer() {
+        CELL.store(Canary(AtomicBool::new(true)));
+        hazard::reclaim();
+        // An allocation at the address that was freed, with other contents.
+        std::hint::black_box([Box::new([0_u64; 3]), Box::new([0; 3])]);
+    }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("a_hazard_pointer_protects_whatever_a_writer_does");
+    writer();
+    let mut hazard = hazard::HazardPointer::new();
+    let is_alive = AtomicBool::new(false);
+    at_every_instruction(
+        writer,
+        || {
+            let value = hazard.protect(&CELL);
+            is_alive.store(value.is_some_and(|value| value.0.load(Ordering::Relaxed)), Ordering::Relaxed);
+        },
+        |at| assert!(is_alive.load(Ordering::Relaxed), "a value that was freed before instruction {at} is in use"),
+    );
+    drop(hazard);
+    drop(CELL.take());
+    hazard::reclaim();
+    assert_eq!(hazard::waiting(), 0);
+}
+
+/// A handler protects by a hazard pointer of its own, at any instruction of what threads do: make a
+/// hazard pointer, protect, replace, retire, drop it.
+#[test]
+fn a_handler_may_protect_anywhere() {
+    static CELL: hazard::Cell<u64> = hazard::Cell::empty();
+    static HANDLED: AtomicU64 = AtomicU64::new(0);
+    fn handler() {
+        let mut hazard = hazard::HazardPointer::new();
+        let value = *hazard.protect(&CELL).unwrap();
+        assert!(value == 7 || value == 8);
+        HANDLED.fetch_add(1, Ordering::Relaxed);
+    }
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("a_handler_may_protect_anywhere");
+    CELL.store(7);
+    hazard::reclaim();
+    let steps = at_every_instruction(
+        handler,
+        || {
+            let mut hazard = hazard::HazardPointer::new();
+            let old = hazard.protect(&CELL);
+            drop(CELL.compare_exchange(old, Some(8)));
+            drop(hazard);
+        },
+        |_| {
+            // Nothing is lost, and nothing stays protected.
+            hazard::reclaim();
+            assert_eq!(hazard::waiting(), 0);
+        },
+    );
+    assert!(HANDLED.load(Ordering::Relaxed) >= steps);
+    assert_eq!(CELL.take().unwrap().try_into_inner().unwrap(), 8);
 }
 
 /// A writer has asked a handler's section to wake it, and sleeps on another thread's section; the

@@ -702,4 +702,69 @@ mutants! {
     signal_numbers {
         refused: another_proc,
     }
+    /// The heavy fence between unlinking and the scan of the hazard pointers (pair N).
+    hazard_heavy {
+        model: model::hazards::one_use,
+        loom: hazard::loom_tests::a_reader_and_a_reclaimer,
+    }
+    /// The light fence between a hazard pointer's announcement and the second load (pair N).
+    hazard_light {
+        model: model::hazards::one_use,
+        loom: hazard::loom_tests::a_reader_and_a_reclaimer,
+    }
+    /// The comparison of the pointer that was announced with what the second load finds.
+    hazard_rechecks {
+        model: model::hazards::one_use,
+        loom: hazard::loom_tests::a_reader_and_two_replacements,
+        hazard: threads::a_protection_that_comes_too_late,
+    }
+    /// The acquire of the second load (relaxed instead).
+    hazard_load_acquire {
+        model: model::hazards::an_address_again,
+    }
+    /// The release of the store that protects nothing from now on (relaxed instead).
+    hazard_reset_release {
+        model: model::hazards::one_use,
+        loom: hazard::loom_tests::a_reader_and_a_reclaimer,
+    }
+    /// The release of the store that protects the next object (relaxed instead).
+    hazard_protect_release {
+        model: model::hazards::one_use_after_the_other,
+        loom: hazard::loom_tests::one_protection_after_the_other,
+    }
+    /// The acquire of the scan of the hazard pointers (relaxed instead).
+    hazard_scan_acquire {
+        model: model::hazards::one_use,
+        loom: hazard::loom_tests::a_reader_and_a_reclaimer,
+    }
+    /// The release of the push to the list of retired objects (relaxed instead).
+    hazard_push_release {
+        loom: hazard::loom_tests::what_another_thread_retired,
+    }
+    /// The acquire with which the list of retired objects is taken (relaxed instead).
+    hazard_take_acquire {
+        sanitizer: hazard,
+    }
+    /// The exemption of an object that a hazard pointer names from the end of its batch.
+    hazard_keeps {
+        hazard: what_is_protected_is_kept,
+        stepping: a_hazard_pointer_protects_whatever_a_writer_does,
+        loom: hazard::loom_tests::a_reader_and_a_reclaimer,
+    }
+    /// The end of the protection when a hazard pointer is dropped.
+    hazard_drop_resets {
+        hazard: what_is_protected_is_kept,
+    }
+    /// The refusal to reclaim from within a destructor.
+    hazard_turn {
+        hazard: destructors_that_retire,
+    }
+    /// The return of a batch to the list when a destructor panics.
+    hazard_unwinds {
+        hazard: destructors_that_panic,
+    }
+    /// The end of the list of retired objects in the child of a fork.
+    hazard_fork {
+        hazard: forks::what_was_retired_is_the_parents,
+    }
 }

@@ -1,6 +1,6 @@
 //! Registries of slots, which threads own and writers scan: never moved, never freed, and used
-//! again. Readers claim them; grace periods (`rcu`) and writers of asymmetric locks (`asym`) scan
-//! them.
+//! again. Readers claim them; grace periods (`rcu`), writers of asymmetric locks (`asym`) and
+//! reclaimers (`hazard`) scan them.
 //!
 //! The first few lie in the registry itself, so that a program with few readers needs no memory.
 //! The others come in blocks, each twice as long as the one before, so that a scan walks memory in
@@ -178,6 +178,12 @@ impl<S: Slot> Registry<S> {
             })
             .take_while(|used| !used.is_empty())
             .flatten()
+    }
+
+    /// Returns the number of slots that were ever claimed.
+    pub(crate) fn used(&self) -> usize {
+        // Relaxed: a number only.
+        self.high.load(Ordering::Relaxed)
     }
 
     /// Returns the slots of a block, if it is there. Block 0 is the inline one.

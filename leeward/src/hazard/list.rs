@@ -1,0 +1,103 @@
+//! The list of retired objects: threads push one after the other, and take all of it at once.
+//!
+//! The list is R. Kent Treiber's stack (1986). Since nothing is ever taken from it but the whole,
+//! it has no ABA. Called by `retired.rs`, `raw.rs` and `reclaim.rs`.
+
+use core::ptr::{self, NonNull};
+
+use crate::atomic::{AtomicPtr, AtomicUsize, Ordering, const_fn};
+use crate::mutant::order;
+use crate::rcu::Head;
+
+/// The list, with an approximate count.
+pub(super) struct List {
+    /// The head that was pushed last; null: none.
+    first: AtomicPtr<Head>,
+    /// The number of heads, where no thread is about to push or take.
+    count: AtomicUsize,
+}
+
+/// The linked heads of retired objects, at least one.
+#[derive(Clone, Copy)]
+pub(super) struct Chain {
+    pub(super) first: NonNull<Head>,
+    pub(super) last: NonNull<Head>,
+    pub(super) count: usize,
+}
+
+impl Chain {
+    /// Makes the chain of one head.
+    pub(super) fn of_one(head: NonNull<Head>) -> Chain {
+        Chain { first: head, last: head, count: 1 }
+    }
+
+    /// Makes a chain that begins with `head`, before all that is in `rest`.
+    ///
+    /// # Safety
+    /// All heads are the caller's alone.
+    pub(super) unsafe fn before(head: NonNull<Head>, rest: Option<Chain>) -> Chain {
+        let Some(rest) = rest else { return Chain::of_one(head) };
+        // SAFETY: the caller's promise.
+        unsafe { head.as_ref() }.set_next(rest.first.as_ptr());
+        Chain { first: head, count: rest.count + 1, ..rest }
+    }
+}
+
+impl List {
+    const_fn! {
+        pub(super) fn new() -> List {
+            List { first: AtomicPtr::new(ptr::null_mut()), count: AtomicUsize::new(0) }
+        }
+    }
+
+    /// Pushes a chain, and returns the number of heads in the list then. Lock-free.
+    ///
+    /// # Safety
+    /// The heads are the caller's alone, who gives them up.
+    pub(super) unsafe fn push(&self, chain: Chain) -> usize {
+        // SAFETY: the caller's promise.
+        let last = unsafe { chain.last.as_ref() };
+        // Relaxed: the exchange decides, and this thread does not look at that head.
+        let mut first = self.first.load(Ordering::Relaxed);
+        loop {
+            last.set_next(first);
+            // Release: the objects, their links, and that they were unlinked, happen before the
+            // reclaimer's fence and their end. Partner: the acquire in `take`. Relaxed on failure:
+            // as above.
+            match self.first.compare_exchange_weak(
+                first,
+                chain.first.as_ptr(),
+                order!(Release, hazard_push_release),
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break,
+                Err(now) => first = now,
+            }
+        }
+        // Relaxed: only the threshold depends on it. Counted last: who takes the list meanwhile
+        // leaves a count that is too high, never one that is too low.
+        self.count.fetch_add(chain.count, Ordering::Relaxed) + chain.count
+    }
+
+    /// Takes all heads, linked, or null.
+    pub(super) fn take(&self) -> *mut Head {
+        // Relaxed: see `push`.
+        self.count.store(0, Ordering::Relaxed);
+        // Acquire: partner of the release in `push`; of every push, since an exchange continues the
+        // release of the one before it.
+        self.first.swap(ptr::null_mut(), order!(Acquire, hazard_take_acquire))
+    }
+
+    /// Returns the number of heads, approximately.
+    pub(super) fn count(&self) -> usize {
+        // Relaxed: see `push`.
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Empties the list in the child of a fork.
+    pub(super) fn forget(&self) {
+        // Relaxed, both: the child has one thread.
+        self.first.store(ptr::null_mut(), Ordering::Relaxed);
+        self.count.store(0, Ordering::Relaxed);
+    }
+}
