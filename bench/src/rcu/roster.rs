@@ -9,7 +9,7 @@ use leeward::rcu::Global;
 use crate::error::Error;
 use crate::rcu::foreign::{Foreign, kovan, liburcu};
 use crate::rcu::loops::Running;
-use crate::rcu::peers::{arc_swap, crossbeam, haphazard, ours, rwlock, sdd, seize};
+use crate::rcu::peers::{arc_swap, crossbeam, haphazard, hazarc, ours, rwlock, sdd, seize};
 use crate::rcu::scheme::Scheme;
 use crate::rcu::stage::Stage;
 use crate::rcu::table::Table;
@@ -107,12 +107,14 @@ pub fn get(name: &str) -> Result<&'static Contender, Error> {
 pub const AUTOMATIC: &str = "leeward automatic";
 /// The row of a `Reader` handle with the default strategy.
 pub const HANDLE: &str = "leeward membarrier expedited";
+/// The row of hazard pointers.
+pub const HAZARD: &str = "leeward hazard";
 /// The peer of most figures.
 pub const MEMB: &str = "liburcu-memb";
 
-fn ours() -> [Contender; 6] {
-    let row =
-        |name, strategy, make| Contender { name, ours: true, write: Write::Waits, open: Open::Ours(strategy, make) };
+fn ours() -> [Contender; 7] {
+    let entrant = |name, write, strategy, make| Contender { name, ours: true, write, open: Open::Ours(strategy, make) };
+    let row = |name, strategy, make| entrant(name, Write::Waits, strategy, make);
     [
         row(AUTOMATIC, Strategy::MembarrierPrivate, stage::<ours::Automatic>),
         row(HANDLE, Strategy::MembarrierPrivate, stage::<ours::Handle<Global>>),
@@ -120,10 +122,11 @@ fn ours() -> [Contender; 6] {
         row("leeward signal", Strategy::Signal, stage::<ours::Handle<Global>>),
         row("leeward mb", Strategy::MembarrierPrivate, stage::<ours::Handle<ours::Fenced>>),
         row("leeward qsbr", Strategy::MembarrierPrivate, stage::<ours::Qsbr>),
+        entrant(HAZARD, Write::Retires, Strategy::MembarrierPrivate, stage::<ours::Hazards>),
     ]
 }
 
-fn peers() -> [Contender; 13] {
+fn peers() -> [Contender; 14] {
     let urcu = |name, table| Contender {
         name,
         ours: false,
@@ -141,6 +144,7 @@ fn peers() -> [Contender; 13] {
         rust("seize", Write::Retires, stage::<seize::Seize>),
         rust("haphazard", Write::Retires, stage::<haphazard::Hazards>),
         rust("arc-swap", Write::Retires, stage::<arc_swap::Arcs>),
+        rust("hazarc", Write::Retires, stage::<hazarc::Arcs>),
         rust("sdd", Write::Retires, stage::<sdd::Sdd>),
         Contender { name: "kovan", ours: false, write: Write::Retires, open: Open::Table(kovan::table(), KOVAN) },
         rust("std RwLock", Write::Locks, stage::<rwlock::Std>),
@@ -151,6 +155,17 @@ fn peers() -> [Contender; 13] {
 /// Returns every peer with its version; the version of an absent peer is `None`.
 pub fn versions() -> Versions {
     let here = |name| name != "kovan" || kovan::table().is_some();
-    let names = ["liburcu", "kovan", "std", "arc-swap", "crossbeam-epoch", "haphazard", "parking_lot", "sdd", "seize"];
+    let names = [
+        "liburcu",
+        "kovan",
+        "std",
+        "arc-swap",
+        "crossbeam-epoch",
+        "haphazard",
+        "hazarc",
+        "parking_lot",
+        "sdd",
+        "seize",
+    ];
     names.into_iter().map(|name| (name, versions::built(name).filter(|_| here(name)).map(str::to_string))).collect()
 }

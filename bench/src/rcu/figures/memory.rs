@@ -76,7 +76,7 @@ fn push(taken: &mut Result<Vec<f64>, Error>, row: &str, case: Case, seconds: f64
 }
 
 /// Runs this program again for one case.
-fn in_child(row: &str, case: Case, seconds: f64) -> Result<f64, Error> {
+pub(super) fn in_child(row: &str, case: Case, seconds: f64) -> Result<f64, Error> {
     let case = if case == Case::Flood { "flood" } else { "stuck" };
     let mut child = Command::new(std::env::current_exe()?);
     let output = child.args(["memory-child", row, case, &seconds.to_string()]).output()?;

@@ -6,6 +6,7 @@ mod barrier;
 mod counts;
 pub mod flat;
 pub mod grace;
+mod hazard;
 pub mod memory;
 mod retire;
 pub mod section;
@@ -20,7 +21,7 @@ use crate::rcu::roster::{self, Contender};
 
 /// Measures every figure of the target table.
 pub fn all(plan: &Plan) -> Vec<Figure> {
-    let groups: [groups::Group; 8] = [
+    let groups: [groups::Group; 9] = [
         section::figures,
         flat::figures,
         grace::figures,
@@ -29,6 +30,7 @@ pub fn all(plan: &Plan) -> Vec<Figure> {
         asleep::figures,
         memory::figures,
         retire::figures,
+        hazard::figures,
     ];
     groups::run(plan, "rcu", &groups)
 }

@@ -25,7 +25,8 @@ pub fn figures(plan: &Plan) -> Vec<Figure> {
     .collect()
 }
 
-fn take(plan: &Plan, ours: &'static str, title: Title) -> Vec<Figure> {
+/// Measures the sections of our row `ours` and of the title's peer.
+pub(super) fn take(plan: &Plan, ours: &'static str, title: Title) -> Vec<Figure> {
     let cheapest = |cheapest: Option<f64>, ns: f64| Some(cheapest.map_or(ns, |cheapest| cheapest.min(ns)));
     let mut best = (None, None);
     let mut figures = against(plan, 3 * plan.rounds, ours, vec![title], |row| {

@@ -5,6 +5,7 @@
 pub mod arc_swap;
 pub mod crossbeam;
 pub mod haphazard;
+pub mod hazarc;
 pub mod ours;
 pub mod rwlock;
 pub mod sdd;

@@ -1,7 +1,8 @@
 //! leeward as programs use it: read automatically (`rcu::read`), through a `Reader` handle, or by
 //! quiescent states; in the global domain, or in one whose readers execute full fences. The
-//! strategy of the heavy fence changes between rows.
+//! strategy of the heavy fence changes between rows. Last, its hazard pointers.
 
+use leeward::hazard::{Cell, HazardPointer};
 use leeward::rcu::{self, Domain, Global, RcuCell, Reader, qsbr};
 use leeward::rcu_domain;
 
@@ -127,5 +128,35 @@ impl Scheme for Qsbr {
 
     fn synchronize(&self) {
         rcu::synchronize();
+    }
+}
+
+/// The scheme of hazard pointers, one kept by each reader. Writes retire.
+pub struct Hazards(Cell<Node>);
+
+impl Scheme for Hazards {
+    type Reader<'a> = HazardPointer;
+    type Writer<'a> = ();
+
+    fn open() -> Self {
+        Hazards(Cell::new(Node::new()))
+    }
+
+    fn reader(&self) -> HazardPointer {
+        HazardPointer::new()
+    }
+
+    fn writer(&self) {}
+
+    #[inline(always)]
+    fn section(&self, hazard: &mut HazardPointer, look: impl FnOnce(&Node)) {
+        if let Some(node) = hazard.protect(&self.0) {
+            look(node);
+        }
+        hazard.reset_protection();
+    }
+
+    fn replace(&self, _: &mut ()) {
+        self.0.store(Node::new());
     }
 }
