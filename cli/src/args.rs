@@ -45,6 +45,9 @@ pub enum Subject {
     /// Userspace RCU through its C face: readers and writers that the compiler of C inlined, beside
     /// those in Rust, in the domains that both share
     C(C),
+    /// Hazard pointers: poisoned memory, hazard pointers that travel, destructors that retire, a
+    /// stuck reader
+    Hazard(Storm),
     /// Robust locks: processes that are killed at random instants, just after a wake, and at every
     /// instruction of lock and unlock
     Robust(Robust),
@@ -80,7 +83,7 @@ pub struct C {
     pub domain: Domains,
 }
 
-/// What the tortures of RCU have in common.
+/// What the tortures of RCU and of hazard pointers have in common.
 #[derive(Args)]
 pub struct Storm {
     /// Duration in seconds

@@ -28,7 +28,8 @@ pub struct Name(pub u64);
 impl Name {
     const PLACES: u64 = 1 << 14;
 
-    fn place(self) -> usize {
+    /// Returns the index of the object.
+    pub fn place(self) -> usize {
         (self.0 % Self::PLACES) as usize
     }
 

@@ -1,5 +1,5 @@
-//! `leeward torture`. The torture of robust locks is in `robust`, that of the C face in `c`; that of
-//! `rcu` is here, and shared with `c`: every
+//! `leeward torture`. The torture of robust locks is in `robust`, that of hazard pointers in
+//! `hazard`, that of the C face in `c`; that of `rcu` is here, and shared with `c`: every
 //! flavour of reader with every fence strategy, each a round of litmus programs and a storm, until
 //! the time is up or a violation is found.
 //!
@@ -16,6 +16,7 @@ pub mod c;
 mod crew;
 mod fixture;
 mod forker;
+pub mod hazard;
 mod litmus;
 mod plan;
 mod quiescent;
@@ -33,6 +34,7 @@ mod violation;
 mod watchdog;
 mod writer;
 
+use std::fmt;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -97,7 +99,7 @@ fn progress(time: Duration) -> ProgressBar {
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn verdict(tally: &Tally, seed: u64) -> ExitCode {
+fn verdict(tally: &impl fmt::Display, seed: u64) -> ExitCode {
     match violation::found() {
         None => {
             println!("passed: {tally}");

@@ -47,6 +47,21 @@ fn name(flavour: impl Choice) -> String {
     flavour.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
 }
 
+/// Returns the strategies that were asked for and are possible, at least one.
+pub fn strategies(args: &Storm) -> Result<Vec<Strategy>, String> {
+    match args.strategy {
+        Strategies::All => {
+            let all = Strategy::ALL.iter().copied();
+            let possible: Vec<_> = all.filter(|strategy| fence::force(*strategy).is_ok()).collect();
+            if possible.is_empty() { Err(fence::Error::NoStrategy.to_string()) } else { Ok(possible) }
+        }
+        Strategies::Only(strategy) => {
+            fence::force(strategy).map_err(|refusal| refusal.to_string())?;
+            Ok(vec![strategy])
+        }
+    }
+}
+
 pub struct Plan<F> {
     combinations: Vec<Combination<F>>,
     strategies: Vec<Strategy>,
@@ -56,15 +71,7 @@ pub struct Plan<F> {
 impl<F: Choice> Plan<F> {
     /// Makes the plan. An error is a sentence on what was asked for and is not possible.
     pub fn new(args: &Storm, chosen: F) -> Result<Plan<F>, String> {
-        let strategies = match args.strategy {
-            Strategies::All => {
-                Strategy::ALL.iter().copied().filter(|strategy| fence::force(*strategy).is_ok()).collect()
-            }
-            Strategies::Only(strategy) => {
-                fence::force(strategy).map_err(|refusal| refusal.to_string())?;
-                vec![strategy]
-            }
-        };
+        let strategies = strategies(args)?;
         let all = F::value_variants().iter().copied().filter(|flavour| *flavour != F::ALL);
         let combinations: Vec<_> = all
             .filter(|flavour| [F::ALL, *flavour].contains(&chosen))
@@ -73,9 +80,6 @@ impl<F: Choice> Plan<F> {
                 strategies.iter().take(needed).map(move |strategy| Combination { flavour, strategy: *strategy })
             })
             .collect();
-        if combinations.is_empty() {
-            return Err(fence::Error::NoStrategy.to_string());
-        }
         let size = Size { readers: args.readers.into(), writers: args.writers.into() };
         Ok(Plan { combinations, strategies, size })
     }
