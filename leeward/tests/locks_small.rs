@@ -290,7 +290,7 @@ fn every_permit_finds_its_waiter<F: Futex>() {
 
 fn barriers_separate_rounds<F: Futex>() {
     let _dog = Watchdog::new("barriers_separate_rounds");
-    const THREADS: u32 = 4;
+    const THREADS: usize = 4;
     let (barrier, count, leaders) = (Barrier::<F>::new(THREADS), AtomicU32::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -298,7 +298,7 @@ fn barriers_separate_rounds<F: Futex>() {
                 for round in 1..=500 {
                     count.fetch_add(1, Ordering::Relaxed);
                     leaders.fetch_add(barrier.wait().is_leader().into(), Ordering::Relaxed);
-                    assert_eq!(count.load(Ordering::Relaxed), round * THREADS);
+                    assert_eq!(count.load(Ordering::Relaxed), round * THREADS as u32);
                     barrier.wait();
                 }
             });

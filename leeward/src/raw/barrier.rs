@@ -80,16 +80,16 @@ impl BarrierWaitResult {
 
 impl<F: Futex> Barrier<F> {
     /// The greatest number of threads that a barrier can be for.
-    pub const MOST: u32 = ARRIVED;
+    pub const MOST: usize = ARRIVED as usize;
 
     const_fn! {
         /// Returns a barrier for `size` threads.
         ///
         /// # Panics
         /// If `size` is more than [`MOST`](Self::MOST).
-        pub fn new(size: u32) -> Self {
-            assert!(size <= ARRIVED, "a Barrier cannot count so many threads");
-            Barrier { word: AtomicU32::new(0), size: AtomicU32::new(size), futex: PhantomData }
+        pub fn new(size: usize) -> Self {
+            assert!(size <= Self::MOST, "a Barrier cannot count so many threads");
+            Barrier { word: AtomicU32::new(0), size: AtomicU32::new(size as u32), futex: PhantomData }
         }
     }
 
