@@ -178,6 +178,8 @@ fn time_is_up<F: Futex>() {
     assert!(condition.wait_until(&mut guard, Instant::now() + Duration::from_millis(2)).timed_out());
     assert!(condition.wait_while_for(&mut guard, |_| true, Duration::from_millis(2)).timed_out());
     assert!(!condition.wait_while_for(&mut guard, |_| false, Duration::ZERO).timed_out());
+    assert!(condition.wait_while_until(&mut guard, |_| true, Instant::now() + Duration::from_millis(2)).timed_out());
+    assert!(!condition.wait_while_until(&mut guard, |_| false, Instant::now()).timed_out());
     // It has the lock, and is not counted any more.
     assert!(mutex.try_lock().is_none());
     assert!(!condition.notify_one());

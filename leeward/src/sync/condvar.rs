@@ -59,7 +59,9 @@ impl WaitTimeoutResult {
 /// Cost, fork and signals: [`raw::Condvar`].
 ///
 /// # Differences from std
-/// - Waits borrow the guard instead of consuming and returning it.
+/// - Waits borrow the guard instead of consuming and returning it. `wait_timeout` is
+///   [`wait_for`](Self::wait_for), and `wait_timeout_while` is
+///   [`wait_while_for`](Self::wait_while_for).
 /// - `notify_one` and `notify_all` return whether, and how many, threads were notified.
 /// - Waiters that are notified while the mutex is held are moved to it, and run one after the other
 ///   as it is unlocked.
@@ -69,7 +71,6 @@ impl WaitTimeoutResult {
 ///
 /// # Differences from parking_lot
 /// - A wait may return without a notification.
-/// - There is no `wait_while_until`.
 /// - 32 bytes instead of 8.
 pub struct Condvar<S: raw::Scheme = raw::Requeue, F: Futex = Private> {
     raw: raw::Condvar<S, F>,
@@ -116,6 +117,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         }
     }
 
+    #[doc(alias = "wait_timeout")]
     /// Waits as [`wait`](Self::wait) does, for `limit` at most (and the time that it takes to lock
     /// the mutex again).
     pub fn wait_for<R, T>(&self, guard: &mut MutexGuard<'_, R, T>, limit: Duration) -> WaitTimeoutResult
@@ -136,12 +138,13 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         self.wait_raw(guard, Timeout::At(raw::deadline::<F>(instant)))
     }
 
+    #[doc(alias = "wait_timeout_while")]
     /// Waits as [`wait`](Self::wait) does, for as long as `condition` returns true, and for `limit`
     /// at most. The result says that the time was up only if `condition` still returned true then.
     pub fn wait_while_for<R, T, C>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
-        mut condition: C,
+        condition: C,
         limit: Duration,
     ) -> WaitTimeoutResult
     where
@@ -149,7 +152,47 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
         T: ?Sized,
         C: FnMut(&mut T) -> bool,
     {
-        let deadline = Deadline::after::<F>(limit);
+        self.wait_while_at(guard, condition, Deadline::after::<F>(limit))
+    }
+
+    /// Waits as [`wait`](Self::wait) does, for as long as `condition` returns true, and until
+    /// `instant` at most. The result says that the time was up only if `condition` still returned
+    /// true then.
+    ///
+    /// ```
+    /// use leeward::sync::{Condvar, Mutex};
+    /// use std::time::Instant;
+    /// let (jobs, more) = (Mutex::new(vec![1]), Condvar::new());
+    /// let mut guard = jobs.lock();
+    /// let result = more.wait_while_until(&mut guard, |jobs| jobs.is_empty(), Instant::now());
+    /// assert!(!result.timed_out());
+    /// ```
+    pub fn wait_while_until<R, T, C>(
+        &self,
+        guard: &mut MutexGuard<'_, R, T>,
+        condition: C,
+        instant: Instant,
+    ) -> WaitTimeoutResult
+    where
+        R: RawMutex + raw::Lock<F>,
+        T: ?Sized,
+        C: FnMut(&mut T) -> bool,
+    {
+        self.wait_while_at(guard, condition, raw::deadline::<F>(instant))
+    }
+
+    /// Waits for as long as `condition` returns true, until `deadline` at most.
+    fn wait_while_at<R, T, C>(
+        &self,
+        guard: &mut MutexGuard<'_, R, T>,
+        mut condition: C,
+        deadline: Deadline,
+    ) -> WaitTimeoutResult
+    where
+        R: RawMutex + raw::Lock<F>,
+        T: ?Sized,
+        C: FnMut(&mut T) -> bool,
+    {
         let mut result = WaitTimeoutResult(false);
         while !result.timed_out() && condition(&mut **guard) {
             result = self.wait_raw(guard, Timeout::At(deadline));
