@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use leeward::sync::{LazyLock, OnceLock};
+use leeward::sync::{LazyLock, Once, OnceLock, OnceState};
 
 #[test]
 fn once_locks() {
@@ -32,6 +32,42 @@ fn once_locks() {
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 
+/// A closure that panicked is told to the next one; `call_once` and `call_once_force` both try again.
+#[test]
+fn states_of_a_once() {
+    static ONCE: Once = Once::new();
+    assert_eq!(ONCE.state(), OnceState::New);
+    for call in [|| ONCE.call_once(|| panic!("early")), || ONCE.call_once_force(|_| panic!("early"))] {
+        assert_eq!(panic_of(call), "early");
+        assert!(ONCE.state().is_poisoned() && ONCE.state().poisoned() && !ONCE.state().done());
+    }
+    let told = ONCE.call_once_force(|before| {
+        assert_eq!((before, ONCE.state()), (OnceState::Poisoned, OnceState::InProgress));
+    });
+    assert_eq!((told, ONCE.state(), ONCE.is_completed()), ((), OnceState::Done, true));
+    ONCE.call_once_force(|_| unreachable!("it has run"));
+    assert_eq!(format!("{ONCE:?}"), "Once { state: Done }");
+    let fresh = Once::new();
+    fresh.call_once_force(|before| assert_eq!(before, OnceState::New));
+    assert!(fresh.state().done());
+}
+
+/// A thread that only waits sleeps through runs that panic.
+#[test]
+fn waiting_beside_runs_that_panic() {
+    let _dog = Watchdog::new("waiting_beside_runs_that_panic");
+    let once = Once::new();
+    thread::scope(|scope| {
+        let waiters: Vec<_> = (0..2).map(|_| scope.spawn(|| once.wait())).collect();
+        for _ in 0..3 {
+            assert_eq!(panic_of(|| once.call_once(|| panic!("early"))), "early");
+            thread::sleep(GLANCE);
+            assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
+        }
+        once.call_once(|| {});
+    });
+}
+
 #[test]
 fn lazy_locks() {
     static RUNS: AtomicU32 = AtomicU32::new(0);
@@ -49,8 +85,6 @@ mod itself {
     use super::*;
 
     use std::sync::mpsc::channel;
-
-    use leeward::sync::Once;
 
     const SENTENCE: &str = "asks for it again: it would wait for itself forever";
 

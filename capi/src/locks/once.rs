@@ -20,7 +20,7 @@ const _: () = assert!(unsafe { core::mem::transmute::<Once, u32>(Once::new()) } 
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_1_once_begin(once: &Once) -> c_int {
     match slow::begin(once) {
-        OnceBegun::Mine => MINE,
+        OnceBegun::Mine(_) => MINE,
         OnceBegun::Done => 0,
         OnceBegun::WouldDeadlock => {
             report(format_args!("what a lee_once does asks for it again: it would wait for itself"));

@@ -86,7 +86,7 @@ pub use lock::Lock;
 #[cfg(all(feature = "std", not(leeward_loom)))]
 pub(crate) use lock_api::deadline;
 pub use mutex::Mutex;
-pub use once::Once;
+pub use once::{Once, OnceState};
 pub use rwlock::RwLock;
 pub use scheme::{Plain, Requeue, Scheme, WakeOp};
 pub use semaphore::{Permit, Semaphore};

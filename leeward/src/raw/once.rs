@@ -14,6 +14,8 @@ const RUNNING: u32 = 1;
 const AWAITED: u32 = 2;
 const DONE: u32 = 3;
 const WANTED: u32 = 4;
+const PANICKED: u32 = 5;
+const PANICKED_WANTED: u32 = 6;
 /// The state of a [`Once`] whose closure has run.
 pub(super) const COMPLETED: u32 = DONE;
 /// The bits that hold the state.
@@ -33,7 +35,8 @@ const fn runner(word: u32) -> u32 {
 /// when zeroed (has not run).
 ///
 /// What the closure did happens before the return of each call. A closure that panics has not run:
-/// the waiters are woken, and the next caller tries again.
+/// the waiters are woken, and the next caller tries again, who learns of the panic if it asks
+/// ([`call_once_force`](Self::call_once_force), [`state`](Self::state)).
 ///
 /// ```
 /// use leeward::raw::Once;
@@ -47,12 +50,14 @@ const fn runner(word: u32) -> u32 {
 /// ```
 ///
 /// # Differences from std
-/// - It is not poisoned by a closure that panics, so there is no `call_once_force`.
+/// - It is not poisoned by a closure that panics: [`call_once`](Self::call_once) tries again, as
+///   [`call_once_force`](Self::call_once_force) does.
+/// - [`state`](Self::state) tells how far it is, and [`OnceState`] is an enum.
 /// - A closure that calls the same `Once` panics; std leaves it open whether that panics or waits
 ///   forever.
 ///
 /// # Differences from parking_lot
-/// - It is not poisoned, so there is no `call_once_force`; no `state`, no `new_completed`.
+/// - It is not poisoned, as above.
 /// - 4 bytes instead of 1.
 ///
 /// # Cost
@@ -69,27 +74,76 @@ pub struct Once<F: Futex = Private> {
     /// |---|---|
     /// | 0-2 | 0: has not run. 1: runs. 2: runs, and a thread may sleep. 3: has run. |
     /// | | 4: has not run, and a thread may sleep (in [`wait`](Once::wait)) |
+    /// | | 5, 6: as 0 and 4, and the closure that ran last has panicked |
     /// | 3-31 | while it runs: the [number](Futex::thread_number) of the running thread, or 0 |
     word: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
 
+/// How far a [`Once`] is: what [`Once::state`] returns, and what the closure of
+/// [`Once::call_once_force`] is told.
+///
+/// ```
+/// use leeward::raw::{Once, OnceState};
+/// let once = <Once>::new();
+/// assert_eq!(once.state(), OnceState::New);
+/// once.call_once_force(|before| assert!(!before.is_poisoned()));
+/// assert!(once.state().done());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnceState {
+    /// No closure has run.
+    New,
+    /// The closure that ran last has panicked, and none has run since.
+    Poisoned,
+    /// A closure is running.
+    InProgress,
+    /// A closure has run.
+    Done,
+}
+
+impl OnceState {
+    const fn of(word: u32) -> OnceState {
+        match word {
+            NEW | WANTED => OnceState::New,
+            PANICKED | PANICKED_WANTED => OnceState::Poisoned,
+            DONE => OnceState::Done,
+            _ => OnceState::InProgress,
+        }
+    }
+
+    /// Returns true if the closure that ran last has panicked; the name is std's.
+    pub const fn is_poisoned(self) -> bool {
+        matches!(self, OnceState::Poisoned)
+    }
+
+    /// Returns true if the closure that ran last has panicked; the name is parking_lot's.
+    pub const fn poisoned(self) -> bool {
+        self.is_poisoned()
+    }
+
+    /// Returns true if a closure has run.
+    pub const fn done(self) -> bool {
+        matches!(self, OnceState::Done)
+    }
+}
+
 /// A run of the closure. Its drop writes how the run ended, also when the closure unwinds.
 struct Run<'a, F: Futex> {
     once: &'a Once<F>,
-    end: u32,
+    is_done: bool,
 }
 
 impl<F: Futex> Drop for Run<'_, F> {
     fn drop(&mut self) {
-        self.once.end(self.end == DONE);
+        self.once.end(self.is_done);
     }
 }
 
 /// What a caller that may run the work learns.
 pub enum Begun {
-    /// The caller runs the work now.
-    Mine,
+    /// The caller runs the work now; how far the `Once` was before: `New` or `Poisoned`.
+    Mine(OnceState),
     /// The work has been done.
     Done,
     /// The caller is the thread that runs the work, and would wait for itself.
@@ -112,6 +166,15 @@ impl<F: Futex> Once<F> {
         self.word.load(Ordering::Acquire) == DONE
     }
 
+    /// Returns how far the `Once` is; out of date when it returns, unless it is done. What a closure
+    /// that has run did happens before the return.
+    ///
+    /// Async-signal-safe.
+    pub fn state(&self) -> OnceState {
+        // Acquire: as in `is_completed`.
+        OnceState::of(self.word.load(Ordering::Acquire))
+    }
+
     /// Runs `work` unless a closure has run. Waits while another thread runs one.
     ///
     /// # Panics
@@ -122,11 +185,36 @@ impl<F: Futex> Once<F> {
     #[inline]
     #[track_caller]
     pub fn call_once(&self, work: impl FnOnce()) {
+        self.call_once_force(|_| work());
+    }
+
+    /// Runs `work` unless a closure has run, and tells it whether the closure that ran last has
+    /// panicked (`Poisoned`) or none has run (`New`). Waits while another thread runs one.
+    ///
+    /// It runs `work` whenever [`call_once`](Self::call_once) does; only what `work` is told
+    /// differs.
+    ///
+    /// # Panics
+    /// As [`call_once`](Self::call_once).
+    ///
+    /// ```
+    /// use leeward::raw::Once;
+    /// static TABLE: Once = Once::new();
+    /// let first = std::thread::spawn(|| TABLE.call_once(|| panic!("half of it is made")));
+    /// assert!(first.join().is_err());
+    /// TABLE.call_once_force(|before| {
+    ///     if before.is_poisoned() { /* begin with an empty one */ }
+    /// });
+    /// assert!(TABLE.is_completed());
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn call_once_force(&self, work: impl FnOnce(OnceState)) {
         if !self.is_completed() {
             let mut work = Some(work);
-            let run = &mut || {
+            let run = &mut |before| {
                 if let Some(work) = work.take() {
-                    work();
+                    work(before);
                 }
             };
             self.call_slow(Some(run));
@@ -148,12 +236,12 @@ impl<F: Futex> Once<F> {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn call_slow(&self, work: Option<&mut dyn FnMut()>) {
+    fn call_slow(&self, work: Option<&mut dyn FnMut(OnceState)>) {
         match (self.begin_or_wait(work.is_some()), work) {
-            (Begun::Mine, Some(work)) => {
-                let mut run = Run { once: self, end: NEW };
-                work();
-                run.end = DONE;
+            (Begun::Mine(before), Some(work)) => {
+                let mut run = Run { once: self, is_done: false };
+                work(before);
+                run.is_done = true;
             }
             (Begun::WouldDeadlock, _) => {
                 panic!("what a Once runs asks for it again: it would wait for itself forever")
@@ -172,9 +260,9 @@ impl<F: Futex> Once<F> {
             let word = self.word.load(Ordering::Acquire);
             match word {
                 DONE => return Begun::Done,
-                NEW | WANTED if has_work => {
+                NEW | WANTED | PANICKED | PANICKED_WANTED if has_work => {
                     if self.begin(word, current) {
-                        return Begun::Mine;
+                        return Begun::Mine(OnceState::of(word));
                     }
                 }
                 _ if check!(once_itself, current != 0 && runner(word) == current) => return Begun::WouldDeadlock,
@@ -186,7 +274,7 @@ impl<F: Futex> Once<F> {
 
     /// Begins a run by the thread `current` if the word is still `word`; returns true if it did.
     fn begin(&self, word: u32, current: u32) -> bool {
-        let state = if word == NEW { RUNNING } else { AWAITED };
+        let state = if matches!(word, NEW | PANICKED) { RUNNING } else { AWAITED };
         let running = state | current << THREAD_SHIFT;
         // Acquire: what a run that panicked did is seen. Relaxed on failure: the caller rechecks.
         self.word.compare_exchange(word, running, Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -196,7 +284,7 @@ impl<F: Futex> Once<F> {
     /// next caller begins it.
     pub(super) fn end(&self, is_done: bool) {
         // Release: partner of the acquires in `is_completed`, `begin_or_wait` and `begin`.
-        let before = self.word.swap(if is_done { DONE } else { NEW }, Ordering::Release);
+        let before = self.word.swap(if is_done { DONE } else { PANICKED }, Ordering::Release);
         if check!(once_wake, before & STATES == AWAITED) {
             F::wake(&self.word, ALL);
         }
@@ -204,7 +292,11 @@ impl<F: Futex> Once<F> {
 
     /// Marks the word as contended and sleeps on it, if it is still `word`.
     fn sleep(&self, word: u32) {
-        let marked = if word == NEW || word == WANTED { WANTED } else { word & !STATES | AWAITED };
+        let marked = match word {
+            NEW | WANTED => WANTED,
+            PANICKED | PANICKED_WANTED => PANICKED_WANTED,
+            _ => word & !STATES | AWAITED,
+        };
         // Relaxed: the mark is all that is published.
         if word == marked || self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             F::wait(&self.word, marked, Timeout::Never);
@@ -214,6 +306,6 @@ impl<F: Futex> Once<F> {
 
 impl<F: Futex> core::fmt::Debug for Once<F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Once").field("is_completed", &self.is_completed()).finish()
+        f.debug_struct("Once").field("state", &self.state()).finish()
     }
 }

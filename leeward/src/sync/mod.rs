@@ -63,7 +63,7 @@ mod condvar;
 mod once;
 mod poison;
 
-pub use crate::raw::BarrierWaitResult;
+pub use crate::raw::{BarrierWaitResult, OnceState};
 #[cfg(feature = "std")]
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use once::{LazyLock, OnceLock};
