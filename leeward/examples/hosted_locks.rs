@@ -13,16 +13,16 @@ type Here = Hosted<Parking>;
 type Mutex<T> = lock_api::Mutex<raw::Mutex<Here>, T>;
 type RwLock<T> = lock_api::RwLock<raw::RwLock<Here>, T>;
 
-const WORKERS: u32 = 4;
+const WORKERS: usize = 4;
 const EACH: u64 = 5_000;
 
 fn main() {
     let queue = Mutex::new(Vec::new());
     let filled = Condvar::<WakeOp, Here>::with_scheme();
-    let sums = RwLock::new(vec![0; WORKERS as usize]);
+    let sums = RwLock::new(vec![0; WORKERS]);
     let start = raw::Barrier::<Here>::new(WORKERS + 1);
     std::thread::scope(|scope| {
-        for worker in 0..WORKERS as usize {
+        for worker in 0..WORKERS {
             let (queue, filled, sums, start) = (&queue, &filled, &sums, &start);
             scope.spawn(move || {
                 start.wait();
@@ -36,7 +36,7 @@ fn main() {
             });
         }
         start.wait();
-        for item in 1..=u64::from(WORKERS) * EACH {
+        for item in 1..=WORKERS as u64 * EACH {
             queue.lock().push(Some(item));
             filled.notify_one();
         }
@@ -45,7 +45,7 @@ fn main() {
         items.splice(0..0, (0..WORKERS).map(|_| None));
         filled.notify_all();
     });
-    let count = u64::from(WORKERS) * EACH;
+    let count = WORKERS as u64 * EACH;
     let sum: u64 = sums.read().iter().sum();
     let (own, global) = (Parking::lot().stats(), Parking::lot().global_stats());
     println!("{WORKERS} workers took {count} items; their sum is {sum}");

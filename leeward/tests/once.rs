@@ -41,10 +41,10 @@ fn states_of_a_once() {
         assert_eq!(panic_of(call), "early");
         assert!(ONCE.state().is_poisoned() && ONCE.state().poisoned() && !ONCE.state().done());
     }
-    let told = ONCE.call_once_force(|before| {
+    ONCE.call_once_force(|before| {
         assert_eq!((before, ONCE.state()), (OnceState::Poisoned, OnceState::InProgress));
     });
-    assert_eq!((told, ONCE.state(), ONCE.is_completed()), ((), OnceState::Done, true));
+    assert_eq!((ONCE.state(), ONCE.is_completed()), (OnceState::Done, true));
     ONCE.call_once_force(|_| unreachable!("it has run"));
     assert_eq!(format!("{ONCE:?}"), "Once { state: Done }");
     let fresh = Once::new();
