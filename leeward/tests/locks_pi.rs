@@ -16,7 +16,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use leeward::pi::{Error, Mutex};
+use leeward::pi::{Error, MappedMutexGuard, Mutex, MutexGuard};
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -30,6 +30,25 @@ fn one_at_a_time() {
         }
     });
     assert_eq!(count.into_inner(), 8_000);
+}
+
+/// A guard of a part holds the lock; a closure that panics, or finds no part, leaves no lock behind.
+#[test]
+fn guards_of_parts() {
+    let _dog = Watchdog::new("guards_of_parts");
+    let lock = Mutex::new((1, vec![2]));
+    let is_free = || thread::scope(|scope| scope.spawn(|| lock.try_lock().is_ok()).join().unwrap());
+    let queue = MutexGuard::map(lock.lock().unwrap(), |value| &mut value.1);
+    let mut first = MappedMutexGuard::map(queue, |queue| &mut queue[0]);
+    *first = 3;
+    assert!(!is_free());
+    drop(first);
+    assert!(is_free());
+    let none = MutexGuard::try_map(lock.lock().unwrap(), |value| value.1.get_mut(1)).unwrap_err();
+    assert_eq!((none.1[0], is_free()), (3, false));
+    drop(none);
+    panic_of(|| drop(MutexGuard::map(lock.lock().unwrap(), |value| &mut value.1[1])));
+    assert!(is_free());
 }
 
 #[test]

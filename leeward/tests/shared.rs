@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use leeward::raw::{Plain, Requeue, Scheme, WakeOp};
-use leeward::shared::{AnyBytes, Barrier, Condvar, Event, Latch, Mutex, Once, Region, RwLock, Semaphore};
+use leeward::shared::{AnyBytes, Barrier, Condvar, Event, Latch, Mutex, MutexGuard, Once, Region, RwLock};
+use leeward::shared::{RwLockReadGuard, RwLockWriteGuard, Semaphore};
 
 const ROUNDS: u64 = 2_000;
 
@@ -307,6 +308,32 @@ fn guards_that_a_fork_copies() {
     assert_eq!(status_of(copied), 0, "the child's copy of a guard unlocked the lock for writing");
     drop(writer);
     assert!(mutex.try_lock().is_some() && rwlock.try_write().is_some());
+}
+
+/// The copy of a guard of a part unlocks nothing, and is no access to the part.
+#[test]
+fn guards_of_parts_that_a_fork_copies() {
+    let _dog = Watchdog::new("guards_of_parts_that_a_fork_copies");
+    let (mutex, rwlock) = (region::<Mutex<[u32; 2]>>(|_| {}), region::<RwLock<[u32; 2]>>(|_| {}));
+    let mut held = MutexGuard::map(mutex.lock(), |pair| &mut pair[1]);
+    *held = 7;
+    let writer = RwLockWriteGuard::map(rwlock.write(), |pair| &mut pair[0]);
+    let copied = child(|| {
+        assert!(panic_of(|| _ = *held).contains("is a fork's copy"));
+        // This happens in a child that returns from where it was forked. SAFETY: copied as the fork
+        // copies it; the parent's half of this test goes on in another process.
+        drop(unsafe { core::ptr::read(&held) });
+        // SAFETY: as above.
+        drop(unsafe { core::ptr::read(&writer) });
+        mutex.try_lock().is_none() && rwlock.try_read().is_none()
+    });
+    assert_eq!(status_of(copied), 0, "the child's copy of a guard unlocked the lock");
+    drop((held, writer));
+    let reader = RwLockReadGuard::map(rwlock.read(), |pair| &pair[0]);
+    assert!(rwlock.try_write().is_none());
+    drop(reader);
+    panic_of(|| drop(MutexGuard::map(mutex.lock(), |pair| &mut pair[2..][0])));
+    assert_eq!((mutex.try_lock().map(|pair| *pair), rwlock.try_write().is_some()), (Some([0, 7]), true));
 }
 
 /// A guard's copy is no access to the value either, and cannot be used for a wait that would give

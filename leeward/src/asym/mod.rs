@@ -175,6 +175,31 @@ pub type RwLockReadGuard<'a, T> = ::lock_api::RwLockReadGuard<'a, RawRwLock, T>;
 #[cfg(not(leeward_loom))]
 pub type RwLockWriteGuard<'a, T> = ::lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
 
+/// A shared reference to a part of the value of a [`RwLock`] that the thread has locked for reading;
+/// dropping it unlocks.
+///
+/// ```
+/// use leeward::asym::{MappedRwLockReadGuard, RwLock, RwLockReadGuard};
+/// let names = RwLock::new(vec!["one", "two"]);
+/// let first: MappedRwLockReadGuard<'_, str> = RwLockReadGuard::map(names.read(), |names| names[0]);
+/// assert_eq!(&*first, "one");
+/// ```
+#[cfg(not(leeward_loom))]
+pub type MappedRwLockReadGuard<'a, T> = ::lock_api::MappedRwLockReadGuard<'a, RawRwLock, T>;
+/// An exclusive reference to a part of the value of a [`RwLock`] that the thread has locked for
+/// writing; dropping it unlocks.
+///
+/// ```
+/// use leeward::asym::{MappedRwLockWriteGuard, RwLock, RwLockWriteGuard};
+/// let limits = RwLock::new([1, 2]);
+/// let mut last: MappedRwLockWriteGuard<'_, i32> = RwLockWriteGuard::map(limits.write(), |limits| &mut limits[1]);
+/// *last = 3;
+/// drop(last);
+/// assert_eq!(*limits.read(), [1, 3]);
+/// ```
+#[cfg(not(leeward_loom))]
+pub type MappedRwLockWriteGuard<'a, T> = ::lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
+
 /// A mutex for a lock that one thread takes nearly always: that thread locks and unlocks by stores.
 ///
 /// # Bias
@@ -244,3 +269,16 @@ pub type Mutex<T> = ::lock_api::Mutex<RawMutex, T>;
 /// ```
 #[cfg(not(leeward_loom))]
 pub type MutexGuard<'a, T> = ::lock_api::MutexGuard<'a, RawMutex, T>;
+/// An exclusive reference to a part of the value of a [`Mutex`] that the thread has locked; dropping
+/// it unlocks.
+///
+/// ```
+/// use leeward::asym::{MappedMutexGuard, Mutex, MutexGuard};
+/// let pair = Mutex::new((1, "one"));
+/// let mut number: MappedMutexGuard<'_, i32> = MutexGuard::map(pair.lock(), |pair| &mut pair.0);
+/// *number = 2;
+/// drop(number);
+/// assert_eq!(pair.lock().0, 2);
+/// ```
+#[cfg(not(leeward_loom))]
+pub type MappedMutexGuard<'a, T> = ::lock_api::MappedMutexGuard<'a, RawMutex, T>;

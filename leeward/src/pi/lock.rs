@@ -166,6 +166,13 @@ pub struct MutexGuard<'a, T: ?Sized> {
 // SAFETY: a shared guard gives shared references to the value only.
 unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// Returns the lock that the guard holds.
+    pub(super) fn lock(&self) -> &'a RawMutex {
+        &self.mutex.lock
+    }
+}
+
 impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 

@@ -40,9 +40,11 @@
 //! [`sync::Mutex`]: crate::sync::Mutex
 
 mod lock;
+mod mapped;
 mod raw;
 
 pub use lock::{Mutex, MutexGuard};
+pub use mapped::MappedMutexGuard;
 pub use raw::RawMutex;
 
 /// The reason why a lock was not taken.

@@ -189,7 +189,7 @@ impl<T: AnyBytes> fmt::Debug for RwLock<T> {
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn not_ours() -> ! {
+pub(super) fn not_ours() -> ! {
     panic!("this guard of a shared lock is a fork's copy: the parent holds the lock")
 }
 
@@ -209,7 +209,12 @@ macro_rules! guard {
         // SAFETY: a shared guard gives shared references to the value only.
         unsafe impl<T: AnyBytes + Sync> Sync for $guard<'_, T> {}
 
-        impl<T: AnyBytes> $guard<'_, T> {
+        impl<'a, T: AnyBytes> $guard<'a, T> {
+            /// Returns the lock that the guard holds, and the mark of the process that took it.
+            pub(super) fn parts(&self) -> (&'a raw::$lock<Shared>, u32) {
+                (&self.$field.lock, self.process)
+            }
+
             #[inline]
             fn is_ours(&self) -> bool {
                 fork_mark::is_still(self.process) || mutated!(shared_fork_mark)

@@ -62,6 +62,7 @@ mod file;
 mod header;
 mod lock;
 mod map;
+mod mapped;
 #[doc(hidden)]
 pub mod raw_region;
 mod region;
@@ -70,6 +71,7 @@ pub use crate::bytes::AnyBytes;
 pub use condvar::Condvar;
 pub use error::RegionError;
 pub use lock::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use mapped::{MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard};
 pub use region::Region;
 
 use crate::futex::Shared;

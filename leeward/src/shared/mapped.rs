@@ -1,0 +1,162 @@
+//! The guards of a part of a value in shared memory. Called by those who hold a guard of `lock.rs`.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+
+use super::lock::{MutexGuard, RwLockReadGuard, RwLockWriteGuard, not_ours};
+use crate::bytes::AnyBytes;
+use crate::futex::Shared;
+use crate::process::fork_mark;
+use crate::raw;
+
+/// Makes the guard `$mapped` of a part of what `$guard` guards, whose drop calls `$unlock` of the
+/// lock `$lock`. References to the part are `&`, or `&mut` if that is in the brackets.
+macro_rules! mapped {
+    ($(#[$meta:meta])* $mapped:ident, $guard:ident, $lock:ident, $unlock:ident, [$($exclusive:tt)?]) => {
+        $(#[$meta])*
+        #[must_use = "it is unlocked at once"]
+        pub struct $mapped<'a, T: ?Sized> {
+            lock: &'a raw::$lock<Shared>,
+            /// The part. (A pointer keeps the guard on its thread.)
+            part: NonNull<T>,
+            /// The process that took the lock, by its `fork_mark`. In a child of a fork this guard
+            /// is a copy, and opens nothing.
+            process: u32,
+            borrowed: PhantomData<&'a $($exclusive)? T>,
+        }
+
+        // SAFETY: a shared guard gives shared references to the part only.
+        unsafe impl<T: ?Sized + Sync> Sync for $mapped<'_, T> {}
+
+        impl<'a, T: AnyBytes> $guard<'a, T> {
+            /// Makes the guard one of a part of the value, which `part` chooses. If `part` panics,
+            /// the lock is unlocked.
+            ///
+            /// # Panics
+            /// In the child of a fork, as all use of the guard's copy.
+            #[track_caller]
+            pub fn map<U: ?Sized>(
+                #[allow(unused_mut)] mut guard: Self,
+                part: impl FnOnce(&$($exclusive)? T) -> &$($exclusive)? U,
+            ) -> $mapped<'a, U> {
+                let part = NonNull::from(part(&$($exclusive)? guard));
+                let (lock, process) = guard.parts();
+                mem::forget(guard);
+                $mapped { lock, part, process, borrowed: PhantomData }
+            }
+        }
+
+        impl<'a, T: ?Sized> $mapped<'a, T> {
+            /// Makes the guard one of a smaller part, which `part` chooses. If `part` panics, the
+            /// lock is unlocked.
+            ///
+            /// # Panics
+            /// In the child of a fork, as all use of the guard's copy.
+            #[track_caller]
+            pub fn map<U: ?Sized>(
+                #[allow(unused_mut)] mut guard: Self,
+                part: impl FnOnce(&$($exclusive)? T) -> &$($exclusive)? U,
+            ) -> $mapped<'a, U> {
+                let part = NonNull::from(part(&$($exclusive)? guard));
+                let (lock, process) = (guard.lock, guard.process);
+                mem::forget(guard);
+                $mapped { lock, part, process, borrowed: PhantomData }
+            }
+
+            #[track_caller]
+            fn must_be_ours(&self) {
+                if !fork_mark::is_still(self.process) {
+                    not_ours();
+                }
+            }
+        }
+
+        impl<T: ?Sized> Deref for $mapped<'_, T> {
+            type Target = T;
+
+            #[track_caller]
+            fn deref(&self) -> &T {
+                self.must_be_ours();
+                // SAFETY: a part of the value, for which this process took the lock; the guard
+                // gives that up when it is dropped.
+                unsafe { self.part.as_ref() }
+            }
+        }
+
+        impl<T: ?Sized> Drop for $mapped<'_, T> {
+            fn drop(&mut self) {
+                if fork_mark::is_still(self.process) {
+                    // SAFETY: this process took the lock for the guard that this one was made of,
+                    // and that one is not dropped.
+                    unsafe { self.lock.$unlock() };
+                }
+            }
+        }
+
+        impl<T: ?Sized + fmt::Debug> fmt::Debug for $mapped<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        $(mapped!(@ $exclusive $mapped);)?
+    };
+    (@ mut $mapped:ident) => {
+        impl<T: ?Sized> DerefMut for $mapped<'_, T> {
+            #[track_caller]
+            fn deref_mut(&mut self) -> &mut T {
+                self.must_be_ours();
+                // SAFETY: as in `deref`, for this guard alone, which is borrowed exclusively.
+                unsafe { self.part.as_mut() }
+            }
+        }
+    };
+}
+
+mapped!(
+    /// An exclusive reference to a part of the value of a [`Mutex`](super::Mutex); dropping it
+    /// unlocks. It is not `Send`, and its copy in the child of a fork opens nothing, as that of a
+    /// [`MutexGuard`].
+    ///
+    /// ```
+    /// use leeward::shared::{MappedMutexGuard, Mutex, MutexGuard};
+    /// let mutex = Mutex::new([1, 2]);
+    /// let mut last: MappedMutexGuard<'_, u32> = MutexGuard::map(mutex.lock(), |pair| &mut pair[1]);
+    /// *last = 3;
+    /// drop(last);
+    /// assert_eq!(*mutex.lock(), [1, 3]);
+    /// ```
+    MappedMutexGuard, MutexGuard, Mutex, unlock, [mut]
+);
+mapped!(
+    /// A shared reference to a part of the value of a [`RwLock`](super::RwLock); dropping it
+    /// unlocks. It is not `Send`, and its copy in the child of a fork opens nothing, as that of a
+    /// [`MutexGuard`].
+    ///
+    /// ```
+    /// use leeward::shared::{MappedRwLockReadGuard, RwLock, RwLockReadGuard};
+    /// let lock = RwLock::new([1, 2]);
+    /// let last: MappedRwLockReadGuard<'_, u32> = RwLockReadGuard::map(lock.read(), |pair| &pair[1]);
+    /// assert_eq!(*last, 2);
+    /// assert!(lock.try_write().is_none());
+    /// ```
+    MappedRwLockReadGuard, RwLockReadGuard, RwLock, unlock_shared, []
+);
+mapped!(
+    /// An exclusive reference to a part of the value of a [`RwLock`](super::RwLock); dropping it
+    /// unlocks. It is not `Send`, and its copy in the child of a fork opens nothing, as that of a
+    /// [`MutexGuard`].
+    ///
+    /// ```
+    /// use leeward::shared::{MappedRwLockWriteGuard, RwLock, RwLockWriteGuard};
+    /// let lock = RwLock::new([1, 2]);
+    /// let mut last: MappedRwLockWriteGuard<'_, u32> = RwLockWriteGuard::map(lock.write(), |pair| &mut pair[1]);
+    /// *last = 3;
+    /// drop(last);
+    /// assert_eq!(*lock.read(), [1, 3]);
+    /// ```
+    MappedRwLockWriteGuard, RwLockWriteGuard, RwLock, unlock_exclusive, [mut]
+);
