@@ -84,6 +84,8 @@
 //!   (with `std`) `futex::Parking`, which is that engine on this process's own threads.
 //! - `lock_api_05`: the raw and asymmetric locks implement the traits of lock_api 0.5 as well as
 //!   those of 0.4. Asks for Rust 1.95; everything else for 1.85.
+//! - `serde`, `arc_lock`, `owning_ref`: lock_api's features of these names, for the locks of
+//!   [`sync`] and [`asym`]: serialization, guards that own an `Arc` of their lock, stable addresses.
 //!
 //! # Safety
 //! Everything that is safe to call is sound: in any order, from any thread, with guards leaked, in

@@ -50,6 +50,8 @@ macro_rules! sharing {
 
 exclusive!(sync::Mutex);
 exclusive!(sync::LightMutex);
+exclusive!(sync::FairMutex);
+exclusive!(sync::ReentrantMutex);
 exclusive!(pi::Mutex);
 exclusive!(asym::Mutex);
 sharing!(sync::RwLock);
@@ -82,8 +84,19 @@ macro_rules! thread_guard {
 guard!(sync::MutexGuard);
 guard!(sync::MappedMutexGuard);
 guard!(sync::LightMutexGuard);
+guard!(sync::MappedLightMutexGuard);
+guard!(sync::FairMutexGuard);
+guard!(sync::MappedFairMutexGuard);
 guard!(sync::RwLockReadGuard);
+guard!(sync::MappedRwLockWriteGuard);
 guard!(sync::RwLockWriteGuard);
+// It is a shared reference to the part, and goes where that may go.
+assert_is!(Send: sync::MappedRwLockReadGuard<'static, u32>, sync::MappedRwLockReadGuard<'static, NotSend>);
+assert_not!(Send: sync::MappedRwLockReadGuard<'static, NotSync>);
+assert_is!(Sync: sync::MappedRwLockReadGuard<'static, u32>);
+assert_not!(Sync: sync::MappedRwLockReadGuard<'static, NotSync>);
+thread_guard!(sync::ReentrantMutexGuard);
+thread_guard!(sync::MappedReentrantMutexGuard);
 thread_guard!(pi::MutexGuard);
 thread_guard!(pi::MappedMutexGuard);
 thread_guard!(shared::MappedMutexGuard);
@@ -117,7 +130,7 @@ assert_is!(Sync: shared::Region<u32>, shared::Condvar);
 
 // Words, and types made of words, are any thread's.
 assert_is!(Send:
-    raw::Mutex, raw::Mutex<Shared>, raw::LightMutex, raw::RwLock, raw::RwLock<Shared>,
+    raw::Mutex, raw::Mutex<Shared>, raw::LightMutex, raw::FairMutex, raw::RwLock, raw::RwLock<Shared>,
     pi::RawMutex, pi::RawMutex<true>, asym::RawMutex, asym::RawRwLock
 );
 assert_is!(Sync:

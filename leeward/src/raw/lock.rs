@@ -1,7 +1,7 @@
 //! What a condition variable asks of a lock: to be unlocked and locked, and where its waiters may
 //! be moved; and the answers of the locks of this folder. Called by `condvar.rs`.
 
-use super::{LightMutex, Mutex, RwLock};
+use super::{FairMutex, LightMutex, Mutex, RwLock};
 use crate::futex::{Futex, Private, Timeout};
 
 /// A lock that a [`Condvar`](super::Condvar) over the same futex may be waited on with.
@@ -78,6 +78,27 @@ unsafe impl<F: Futex> Lock<F> for Mutex<F> {
 
     fn lock_moved(&self) {
         self.lock_contended(Timeout::Never, true);
+    }
+}
+
+// SAFETY: `lock` lets one caller in until `unlock`; `queue` is the lock itself without its fair
+// unlock.
+unsafe impl<F: Futex> Lock<F> for FairMutex<F> {
+    fn lock(&self) {
+        FairMutex::lock(self);
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { FairMutex::unlock(self) };
+    }
+
+    fn queue(&self) -> Option<&Mutex<F>> {
+        Some(&self.0)
+    }
+
+    fn lock_moved(&self) {
+        self.0.lock_moved();
     }
 }
 

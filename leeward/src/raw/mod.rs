@@ -8,6 +8,7 @@
 //! | lock | bytes | without contention | may a waiter be overtaken? |
 //! |---|---|---|---|
 //! | [`Mutex`] | 4 | a compare-exchange each way | yes, with a bound |
+//! | [`FairMutex`] | 4 | a compare-exchange each way | not by threads that have not slept |
 //! | [`LightMutex`] | 8 | a compare-exchange to lock, a store to unlock | yes, without bound |
 //! | [`RwLock`] | 8 | one atomic operation each way | readers: with a bound |
 //! | [`Condvar`] | 32 | a load to notify | not by threads that come after the notification |
@@ -57,6 +58,7 @@ mod condvar;
 mod event;
 #[cfg(not(leeward_loom))]
 mod event_any;
+mod fair_mutex;
 mod forked;
 mod latch;
 mod light_mutex;
@@ -80,6 +82,7 @@ pub(crate) mod spin_budget;
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::Condvar;
 pub use event::Event;
+pub use fair_mutex::FairMutex;
 pub use latch::Latch;
 pub use light_mutex::LightMutex;
 pub use lock::Lock;

@@ -30,8 +30,12 @@
 //! - Waiters sleep in the kernel and not in a table of the process, which a fork may copy while it
 //!   is locked: see the page [fork](crate::guide::fork).
 //! - The traits are those of lock_api 0.4, and with the feature `lock_api_05` also 0.5's.
-//! - There is no `ReentrantMutex`, `FairMutex` or detection of deadlocks. The page
-//!   [migrating](crate::guide::migrating) translates a program.
+//! - There is no detection of deadlocks. The page [migrating](crate::guide::migrating) translates a
+//!   program.
+//!
+//! The other names of parking_lot 0.12 are here: `RawMutex`, `RawRwLock`, `RawFairMutex` and
+//! `RawThreadId`, `const_mutex` and its kin, [`lock_api`], which is version 0.4 as there, and with
+//! the feature `arc_lock` the guards that own an `Arc` of their lock.
 //!
 //! # Sizes
 //! In bytes, on 64-bit Linux; std of Rust 1.95.
@@ -39,7 +43,9 @@
 //! | type | here | std | parking_lot |
 //! |---|---|---|---|
 //! | `Mutex<()>` | 4 | 8 | 1 |
+//! | `FairMutex<()>` | 4 | | 1 |
 //! | `LightMutex<()>` | 8 | | |
+//! | `ReentrantMutex<()>` | 24 | | 24 |
 //! | `RwLock<()>` | 8 | 12 | 8 |
 //! | `Condvar` | 32 | 4 | 8 |
 //! | `Once` | 4 | 4 | 1 |
@@ -60,158 +66,44 @@
 
 #[cfg(feature = "std")]
 mod condvar;
+mod fair;
+mod mutex;
 mod once;
 mod poison;
+#[cfg(feature = "threads")]
+mod reentrant;
+mod rwlock;
+
+/// The crate with the data and the guards of these locks, in version 0.4.
+///
+/// The feature `serde` makes the locks of this module and of `asym` serializable, `owning_ref` makes
+/// their guards stable addresses, and `arc_lock` makes guards that own an `Arc` of their lock
+/// (`Mutex::lock_arc`). Each is lock_api's feature of that name, also of version 0.5 where
+/// `lock_api_05` is set.
+#[doc(no_inline)]
+pub use ::lock_api;
 
 pub use crate::raw::{BarrierWaitResult, OnceState};
 #[cfg(feature = "std")]
 pub use condvar::{Condvar, WaitTimeoutResult};
+pub use fair::{FairMutex, FairMutexGuard, MappedFairMutexGuard, RawFairMutex, const_fair_mutex};
+#[cfg(feature = "arc_lock")]
+#[doc(no_inline)]
+pub use lock_api::{
+    ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard,
+};
+pub use mutex::{
+    LightMutex, LightMutexGuard, MappedLightMutexGuard, MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex,
+};
 pub use once::{LazyLock, OnceLock};
 pub use poison::{Poison, Poisoned};
-
-/// A mutual exclusion lock around a value.
-///
-/// ```
-/// use leeward::sync::Mutex;
-/// use std::time::Duration;
-/// static TOTAL: Mutex<u64> = Mutex::new(0);
-/// std::thread::scope(|scope| {
-///     for _ in 0..4 {
-///         scope.spawn(|| *TOTAL.lock() += 1);
-///     }
-/// });
-/// let total = TOTAL.try_lock_for(Duration::from_secs(1)).expect("no thread holds it");
-/// assert_eq!(*total, 4);
-/// ```
-///
-/// Cost, fairness, fork and signals: [`raw::Mutex`](crate::raw::Mutex).
-///
-/// # Differences from std
-/// - No poisoning: `lock` returns the guard, `try_lock` an `Option`.
-/// - `try_lock_for`, `try_lock_until`; `MutexGuard::unlock_fair`, `unlocked`, `map`.
-/// - A waiter that lost more than 32 wake-ups, or one after a millisecond, is preferred to
-///   newcomers.
-/// - Guards are `Send`.
-///
-/// # Differences from parking_lot
-/// - The bound above; there a thread may be overtaken without end where no thread calls
-///   `unlock_fair`.
-/// - Guards are `Send` without a feature.
-/// - 4 bytes instead of 1.
-pub type Mutex<T> = lock_api::Mutex<crate::raw::Mutex, T>;
-
-/// A locked [`Mutex`]; unlocks it when dropped.
-///
-/// ```
-/// use leeward::sync::{Mutex, MutexGuard};
-/// let queue = Mutex::new(vec![1]);
-/// let mut guard = queue.lock();
-/// guard.push(2);
-/// assert!(queue.try_lock().is_none());
-/// MutexGuard::unlock_fair(guard);
-/// assert_eq!(queue.into_inner(), [1, 2]);
-/// ```
-pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, crate::raw::Mutex, T>;
-
-/// A locked [`Mutex`] that shows a part of its value; unlocks it when dropped.
-///
-/// ```
-/// use leeward::sync::{MappedMutexGuard, Mutex, MutexGuard};
-/// let pair = Mutex::new((1, "one"));
-/// let mut number: MappedMutexGuard<'_, i32> = MutexGuard::map(pair.lock(), |pair| &mut pair.0);
-/// *number = 2;
-/// drop(number);
-/// assert_eq!(pair.lock().0, 2);
-/// ```
-pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, crate::raw::Mutex, T>;
-
-/// A [`Mutex`] whose unlock is a store, for locks that are seldom contended.
-///
-/// ```
-/// use leeward::sync::LightMutex;
-/// static COUNT: LightMutex<u32> = LightMutex::new(0);
-/// *COUNT.lock() += 1;
-/// assert_eq!(*COUNT.lock(), 1);
-/// ```
-///
-/// What a sleeper pays instead, fork, signals and aborts:
-/// [`raw::LightMutex`](crate::raw::LightMutex).
-///
-/// # Differences from std
-/// - Those of [`Mutex`], but without a bound for waiters, and without `unlock_fair`.
-/// - A thread that goes to sleep issues a heavy fence, once in 511 unlocks at most; where no heavy
-///   fence is possible, waiting ends the process.
-pub type LightMutex<T> = lock_api::Mutex<crate::raw::LightMutex, T>;
-
-/// A locked [`LightMutex`]; unlocks it when dropped.
-///
-/// ```
-/// use leeward::sync::{LightMutex, LightMutexGuard};
-/// let count = LightMutex::new(1);
-/// let guard: LightMutexGuard<'_, i32> = count.lock();
-/// assert!(count.try_lock().is_none());
-/// drop(guard);
-/// assert!(count.try_lock().is_some());
-/// ```
-pub type LightMutexGuard<'a, T> = lock_api::MutexGuard<'a, crate::raw::LightMutex, T>;
-
-/// A readers-writer lock around a value: readers share it, a writer is alone, and neither side
-/// starves the other.
-///
-/// ```
-/// use leeward::sync::{RwLock, RwLockWriteGuard};
-/// static ROUTES: RwLock<Vec<&str>> = RwLock::new(Vec::new());
-/// let mut routes = ROUTES.write();
-/// routes.push("/");
-/// let routes = RwLockWriteGuard::downgrade(routes);
-/// std::thread::scope(|scope| {
-///     scope.spawn(|| assert_eq!(*ROUTES.read(), ["/"]));
-/// });
-/// assert!(ROUTES.try_write().is_none());
-/// drop(routes);
-/// assert!(ROUTES.try_write().is_some());
-/// ```
-///
-/// Cost, fairness, fork, signals and aborts: [`raw::RwLock`](crate::raw::RwLock).
-///
-/// # Differences from std
-/// - A policy that is promised: a reader that arrives after a sleeping writer does not overtake it,
-///   and one writer at most precedes a reader that was woken. std leaves the policy to the
-///   platform.
-/// - No poisoning: `read` and `write` return the guards.
-/// - `try_read_for`, `try_write_for` and their `_until` forms. `read_recursive`, for a thread that
-///   may read already.
-/// - Guards are `Send`.
-///
-/// # Differences from parking_lot
-/// - No upgradable reads, and no `unlock_fair` of guards.
-/// - `read_recursive` is a call of this type; version 0.13 has a `RecursiveRwLock` instead.
-/// - Readers have a bound without fair unlocks.
-pub type RwLock<T> = lock_api::RwLock<crate::raw::RwLock, T>;
-
-/// A [`RwLock`] that is locked for reading; unlocks it when dropped.
-///
-/// ```
-/// use leeward::sync::{RwLock, RwLockReadGuard};
-/// let limit = RwLock::new(5);
-/// let first: RwLockReadGuard<'_, i32> = limit.read();
-/// let second = limit.read();
-/// assert_eq!((*first, *second), (5, 5));
-/// ```
-pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, crate::raw::RwLock, T>;
-
-/// A [`RwLock`] that is locked for writing; unlocks it when dropped.
-///
-/// ```
-/// use leeward::sync::{RwLock, RwLockWriteGuard};
-/// let limit = RwLock::new(5);
-/// let mut guard: RwLockWriteGuard<'_, i32> = limit.write();
-/// *guard = 6;
-/// assert!(limit.try_read().is_none());
-/// drop(guard);
-/// assert_eq!(*limit.read(), 6);
-/// ```
-pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, crate::raw::RwLock, T>;
+#[cfg(feature = "threads")]
+pub use reentrant::{
+    MappedReentrantMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard, const_reentrant_mutex,
+};
+pub use rwlock::{
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard, RwLockWriteGuard, const_rwlock,
+};
 
 /// A counting semaphore: a number of permits that any thread takes and gives back.
 ///

@@ -1,6 +1,6 @@
 //! The traits of `lock_api` 0.4 for the raw mutexes.
 
-use super::super::{LightMutex, Mutex};
+use super::super::{FairMutex, LightMutex, Mutex};
 use crate::futex::Futex;
 
 // SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
@@ -36,6 +36,42 @@ unsafe impl<F: Futex> lock_api::RawMutexFair for Mutex<F> {
     unsafe fn unlock_fair(&self) {
         // SAFETY: the caller's promise.
         unsafe { Mutex::unlock_fair(self) };
+    }
+}
+
+// SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
+unsafe impl<F: Futex> lock_api::RawMutex for FairMutex<F> {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = FairMutex::<F>::new();
+    type GuardMarker = lock_api::GuardSend;
+
+    #[inline]
+    fn lock(&self) {
+        FairMutex::lock(self);
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        FairMutex::try_lock(self)
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { FairMutex::unlock(self) };
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        FairMutex::is_locked(self)
+    }
+}
+
+// SAFETY: each unlock is fair.
+unsafe impl<F: Futex> lock_api::RawMutexFair for FairMutex<F> {
+    unsafe fn unlock_fair(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { FairMutex::unlock(self) };
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::{LightMutex, Mutex, RwLock};
+use super::super::{FairMutex, LightMutex, Mutex, RwLock};
 use crate::futex::{Deadline, Futex, Private};
 
 /// Returns `instant` as a deadline on the clock of `F`.
@@ -21,6 +21,20 @@ unsafe impl<F: Futex> lock_api::RawMutexTimed for Mutex<F> {
 
     fn try_lock_until(&self, instant: Instant) -> bool {
         self.try_lock() || Mutex::try_lock_until(self, deadline::<F>(instant))
+    }
+}
+
+// SAFETY: the calls return true only with the lock taken.
+unsafe impl<F: Futex> lock_api::RawMutexTimed for FairMutex<F> {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, limit: Duration) -> bool {
+        self.try_lock() || self.try_lock_until(Deadline::after::<F>(limit))
+    }
+
+    fn try_lock_until(&self, instant: Instant) -> bool {
+        self.try_lock() || FairMutex::try_lock_until(self, deadline::<F>(instant))
     }
 }
 

@@ -6,7 +6,7 @@
 
 use lock_api_05::{GuardSend, RawMutex, RawMutexFair, RawRwLock, RawRwLockDowngrade};
 
-use super::super::{LightMutex, Mutex, RwLock};
+use super::super::{FairMutex, LightMutex, Mutex, RwLock};
 use crate::futex::Futex;
 
 /// Returns the guard of a call that locked; none if it did not.
@@ -49,6 +49,43 @@ unsafe impl<F: Futex> RawMutexFair for Mutex<F> {
     unsafe fn unlock_fair(&self, _: GuardSend) {
         // SAFETY: the caller's promise.
         unsafe { Mutex::unlock_fair(self) };
+    }
+}
+
+// SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
+unsafe impl<F: Futex> RawMutex for FairMutex<F> {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = FairMutex::<F>::new();
+    type Guard = GuardSend;
+
+    #[inline]
+    fn lock(&self) -> GuardSend {
+        FairMutex::lock(self);
+        GuardSend::new()
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<GuardSend> {
+        guard(FairMutex::try_lock(self))
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, _: GuardSend) {
+        // SAFETY: the caller's promise.
+        unsafe { FairMutex::unlock(self) };
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        FairMutex::is_locked(self)
+    }
+}
+
+// SAFETY: each unlock is fair.
+unsafe impl<F: Futex> RawMutexFair for FairMutex<F> {
+    unsafe fn unlock_fair(&self, _: GuardSend) {
+        // SAFETY: the caller's promise.
+        unsafe { FairMutex::unlock(self) };
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use lock_api_05::{GuardSend, RawMutexTimed, RawRwLockTimed};
 
-use super::super::{LightMutex, Mutex, RwLock};
+use super::super::{FairMutex, LightMutex, Mutex, RwLock};
 use super::deadline;
 use super::v05::guard;
 use crate::futex::{Deadline, Futex, Private};
@@ -20,6 +20,20 @@ unsafe impl<F: Futex> RawMutexTimed for Mutex<F> {
 
     fn try_lock_until(&self, instant: Instant) -> Option<GuardSend> {
         guard(Mutex::try_lock(self) || Mutex::try_lock_until(self, deadline::<F>(instant)))
+    }
+}
+
+// SAFETY: the calls return a guard only with the lock taken.
+unsafe impl<F: Futex> RawMutexTimed for FairMutex<F> {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, limit: Duration) -> Option<GuardSend> {
+        guard(FairMutex::try_lock(self) || FairMutex::try_lock_until(self, Deadline::after::<F>(limit)))
+    }
+
+    fn try_lock_until(&self, instant: Instant) -> Option<GuardSend> {
+        guard(FairMutex::try_lock(self) || FairMutex::try_lock_until(self, deadline::<F>(instant)))
     }
 }
 

@@ -1,0 +1,99 @@
+//! The readers-writer lock with data and guards: [`raw::RwLock`] under `lock_api`.
+
+use crate::raw;
+
+/// The lock of a [`RwLock`], by parking_lot's name.
+pub type RawRwLock = raw::RwLock;
+
+/// A readers-writer lock around a value: readers share it, a writer is alone, and neither side
+/// starves the other.
+///
+/// ```
+/// use leeward::sync::{RwLock, RwLockWriteGuard};
+/// static ROUTES: RwLock<Vec<&str>> = RwLock::new(Vec::new());
+/// let mut routes = ROUTES.write();
+/// routes.push("/");
+/// let routes = RwLockWriteGuard::downgrade(routes);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| assert_eq!(*ROUTES.read(), ["/"]));
+/// });
+/// assert!(ROUTES.try_write().is_none());
+/// drop(routes);
+/// assert!(ROUTES.try_write().is_some());
+/// ```
+///
+/// Cost, fairness, fork, signals and aborts: [`raw::RwLock`](crate::raw::RwLock).
+///
+/// # Differences from std
+/// - A policy that is promised: a reader that arrives after a sleeping writer does not overtake it,
+///   and one writer at most precedes a reader that was woken. std leaves the policy to the
+///   platform.
+/// - No poisoning: `read` and `write` return the guards.
+/// - `try_read_for`, `try_write_for` and their `_until` forms. `read_recursive`, for a thread that
+///   may read already.
+/// - Guards are `Send`.
+///
+/// # Differences from parking_lot
+/// - No upgradable reads, and no `unlock_fair` of guards.
+/// - `read_recursive` is a call of this type; version 0.13 has a `RecursiveRwLock` instead.
+/// - Readers have a bound without fair unlocks.
+pub type RwLock<T> = lock_api::RwLock<raw::RwLock, T>;
+
+/// A [`RwLock`] that is locked for reading; unlocks it when dropped.
+///
+/// ```
+/// use leeward::sync::{RwLock, RwLockReadGuard};
+/// let limit = RwLock::new(5);
+/// let first: RwLockReadGuard<'_, i32> = limit.read();
+/// let second = limit.read();
+/// assert_eq!((*first, *second), (5, 5));
+/// ```
+pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, raw::RwLock, T>;
+
+/// A [`RwLock`] that is locked for writing; unlocks it when dropped.
+///
+/// ```
+/// use leeward::sync::{RwLock, RwLockWriteGuard};
+/// let limit = RwLock::new(5);
+/// let mut guard: RwLockWriteGuard<'_, i32> = limit.write();
+/// *guard = 6;
+/// assert!(limit.try_read().is_none());
+/// drop(guard);
+/// assert_eq!(*limit.read(), 6);
+/// ```
+pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, raw::RwLock, T>;
+
+/// A [`RwLock`] that is locked for reading, and shows a part of its value; unlocks it when dropped.
+///
+/// ```
+/// use leeward::sync::{MappedRwLockReadGuard, RwLock, RwLockReadGuard};
+/// let names = RwLock::new(vec!["one", "two"]);
+/// let first: MappedRwLockReadGuard<'_, str> = RwLockReadGuard::map(names.read(), |names| names[0]);
+/// assert_eq!(&*first, "one");
+/// assert!(names.try_write().is_none());
+/// ```
+pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, raw::RwLock, T>;
+
+/// A [`RwLock`] that is locked for writing, and shows a part of its value; unlocks it when dropped.
+///
+/// ```
+/// use leeward::sync::{MappedRwLockWriteGuard, RwLock, RwLockWriteGuard};
+/// let limits = RwLock::new([1, 2]);
+/// let mut last: MappedRwLockWriteGuard<'_, i32> = RwLockWriteGuard::map(limits.write(), |limits| &mut limits[1]);
+/// *last = 3;
+/// drop(last);
+/// assert_eq!(*limits.read(), [1, 3]);
+/// ```
+pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, raw::RwLock, T>;
+
+/// Returns an unlocked [`RwLock`] around `value`: what `RwLock::new` returns, which is a `const fn`
+/// as well. The name is parking_lot's.
+///
+/// ```
+/// use leeward::sync::{RwLock, const_rwlock};
+/// static LIMIT: RwLock<u64> = const_rwlock(7);
+/// assert_eq!(*LIMIT.read(), 7);
+/// ```
+pub const fn const_rwlock<T>(value: T) -> RwLock<T> {
+    RwLock::new(value)
+}
