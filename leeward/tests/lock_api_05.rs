@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use leeward::{asym, raw};
 use lock_api_05::{Mutex, RawMutexTimed, RawRwLockDowngrade, RawRwLockTimed, RwLock, RwLockWriteGuard};
+use lock_api_05::{RawRwLockUpgradeDowngrade, RawRwLockUpgradeTimed, RwLockUpgradableReadGuard};
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -75,6 +76,42 @@ where
 fn readers_and_writers() {
     shares(&SHARED);
     shares(&SLOTTED);
+}
+
+/// An upgradable reader becomes the writer, and a writer an upgradable reader.
+fn upgrades<R>(lock: &RwLock<R, u64>)
+where
+    R: RawRwLockUpgradeTimed<Duration = Duration, Instant = Instant> + RawRwLockUpgradeDowngrade + Sync,
+{
+    let mut writer = RwLockUpgradableReadGuard::upgrade(lock.upgradable_read());
+    *writer = 1;
+    let upgradable = RwLockWriteGuard::downgrade_to_upgradable(writer);
+    let reader = thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            assert!(lock.try_upgradable_read().is_none() && lock.try_upgradable_read_for(SHORT).is_none());
+            assert!(lock.try_upgradable_read_until(Instant::now() + SHORT).is_none());
+            *lock.read()
+        });
+        assert_eq!(other.join().unwrap(), 1);
+        RwLockUpgradableReadGuard::downgrade(upgradable)
+    });
+    let upgradable = lock.try_upgradable_read().expect("the place is free");
+    thread::scope(|scope| {
+        assert!(!scope.spawn(|| lock.try_write().is_some()).join().unwrap());
+    });
+    drop(reader);
+    let upgradable = RwLockWriteGuard::downgrade_to_upgradable(
+        RwLockUpgradableReadGuard::try_upgrade(upgradable).expect("it is alone"),
+    );
+    drop(RwLockUpgradableReadGuard::try_upgrade_for(upgradable, SHORT).expect("it is alone"));
+    let until = Instant::now() + SHORT;
+    drop(RwLockUpgradableReadGuard::try_upgrade_until(lock.upgradable_read(), until).expect("it is alone"));
+    assert!(!lock.is_locked());
+}
+
+#[test]
+fn upgradable_readers() {
+    upgrades(&RwLock::<raw::RwLock, _>::new(0));
 }
 
 /// What a thread's slots stand for stays on the thread: both answers would make the call ambiguous.

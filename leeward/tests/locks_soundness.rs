@@ -90,6 +90,7 @@ guard!(sync::MappedFairMutexGuard);
 guard!(sync::RwLockReadGuard);
 guard!(sync::MappedRwLockWriteGuard);
 guard!(sync::RwLockWriteGuard);
+guard!(sync::RwLockUpgradableReadGuard);
 // It is a shared reference to the part, and goes where that may go.
 assert_is!(Send: sync::MappedRwLockReadGuard<'static, u32>, sync::MappedRwLockReadGuard<'static, NotSend>);
 assert_not!(Send: sync::MappedRwLockReadGuard<'static, NotSync>);

@@ -416,6 +416,23 @@ mutants! {
     rwlock_retract_wakes {
         loom: raw::loom_tests::small::rwlock_a_reader_that_gives_up,
     }
+    /// The bit that keeps other writers out of a lock whose upgradable reader becomes the writer.
+    rwlock_upgrade_excludes {
+        rwlock_upgrade: no_writer_comes_between,
+        loom: raw::loom_tests::small::rwlock_an_upgrade_and_a_writer,
+    }
+    /// The wake of all that sleep as writers, where an upgradable reader may be one of them.
+    rwlock_upgrade_wakes {
+        loom: raw::loom_tests::small::rwlock_an_upgrade_that_waits_beside_a_writer,
+    }
+    /// The wake of those that wait for the place of the upgradable reader.
+    rwlock_vacate_wakes {
+        loom: raw::loom_tests::small::rwlock_upgradable_readers,
+    }
+    /// The taking back of the mark of an upgrade whose time is up.
+    rwlock_upgrade_retracts {
+        rwlock_upgrade: an_upgrade_that_gives_up,
+    }
     /// The wait for room in a shared readers-writer lock that has, or seems to have, as many
     /// readers as fit.
     rwlock_full {

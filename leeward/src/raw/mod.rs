@@ -73,6 +73,7 @@ mod once;
 mod rwlock;
 mod rwlock_read;
 mod rwlock_state;
+mod rwlock_upgrade;
 mod scheme;
 mod semaphore;
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! A readers-writer lock for general use: two words; neither readers nor writers starve the other
 //! side. This file has the type, the writers' side and the wakes; `rwlock_read.rs` has the readers'
-//! side, `rwlock_state.rs` the state word.
+//! side, `rwlock_upgrade.rs` the upgradable reader's, `rwlock_state.rs` the state word.
 //!
 //! Phases alternate as in a phase-fair lock (Brandenburg and Anderson, "Spin-Based Reader-Writer
 //! Synchronization for Multiprocessor Real-Time Systems", 2010): readers stay out while a writer
@@ -14,13 +14,13 @@ use core::marker::PhantomData;
 
 use super::forked::forked_child;
 use super::rwlock_state::{
-    READER, READERS, READERS_WAIT, WRITER, WRITERS_WAIT, after_expiry, after_writer, is_free, is_written, kept_for,
-    kept_until, show,
+    READER, READERS, READERS_WAIT, UPGRADABLE, WRITER, WRITERS_WAIT, after_expiry, after_writer, is_free, is_upgrading,
+    is_written, kept_for, kept_until, show,
 };
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::{mutated, order};
+use crate::mutant::{check, mutated, order};
 
 /// A readers-writer lock over any futex: readers share it, a writer is alone; 8 bytes, valid when
 /// zeroed (unlocked).
@@ -28,6 +28,9 @@ use crate::mutant::{mutated, order};
 /// It is not recursive: [`lock_shared`](Self::lock_shared) by a thread that reads already may wait
 /// for a writer that waits for that thread. [`lock_shared_recursive`](Self::lock_shared_recursive)
 /// does not. A [`Condvar`](super::Condvar) may be waited on with the lock held for writing.
+///
+/// One of the readers may be an upgradable one ([`lock_upgradable`](Self::lock_upgradable)), which
+/// becomes a writer without leaving the lock to another.
 ///
 /// ```
 /// use leeward::raw::RwLock;
@@ -58,6 +61,9 @@ use crate::mutant::{mutated, order};
 ///   the lock before it (63 readers at a time are counted). So from its first recheck on, one
 ///   writer at most precedes it: the one that holds the lock then. If no counted reader comes for
 ///   the lock within a millisecond, a waiting writer takes it, and the readers are counted anew.
+/// - **An upgradable reader** enters as other readers do, and waits for another upgradable one
+///   besides, without a bound. To become the writer it waits for the readers that are inside, past
+///   all that wait, bypassed readers too; from when it sleeps, no later reader overtakes it.
 /// - **Among writers** there is no bound: a newcomer may overtake a writer that was woken. Sleeping
 ///   writers are woken in the order in which they went to sleep.
 ///
@@ -87,12 +93,13 @@ pub struct RwLock<F: Futex = Private> {
     /// |---|---|
     /// | 0-19 | readers inside; all ones: a writer |
     /// | 20-25 | bypassed readers: no writer takes the lock while it is not 0 |
-    /// | 26-29 | phase: counts the writers' unlocks that let readers in past waiting writers |
+    /// | 26-28 | phase: counts the writers' unlocks that let readers in past waiting writers |
+    /// | 29 | an upgradable reader is inside; with no readers inside, it becomes the writer next |
     /// | 30 | readers may sleep, on this word |
     /// | 31 | writers may sleep, on the other word: readers that arrive stay out |
     pub(super) state: AtomicU32,
-    /// Counts wakes of writers, which sleep on it.
-    writers: AtomicU32,
+    /// Counts wakes of writers, which sleep on it, as upgradable readers do that become writers.
+    pub(super) writers: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
 
@@ -240,8 +247,9 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
-    /// Replaces the writer in the state by `readers` readers; returns the state as it was.
-    fn leave_as_writer(&self, readers: u32) -> u32 {
+    /// Replaces the writer in the state by `readers` readers, or by an upgradable one; returns the
+    /// state as it was.
+    pub(super) fn leave_as_writer(&self, readers: u32) -> u32 {
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
@@ -255,7 +263,7 @@ impl<F: Futex> RwLock<F> {
     }
 
     /// Wakes the readers that sleep; returns true if there were any.
-    fn wake_readers(&self) -> bool {
+    pub(super) fn wake_readers(&self) -> bool {
         !mutated!(rwlock_wake_readers) && F::wake(&self.state, ALL) != 0
     }
 
@@ -268,14 +276,18 @@ impl<F: Futex> RwLock<F> {
         }
     }
 
-    /// Counts a wake and wakes one sleeping writer; returns true if there was one.
+    /// Counts a wake and wakes one sleeping writer; returns true if there was one. Where an
+    /// upgradable reader may be what sleeps, all are woken: no other of them could take the lock.
     fn wake_a_writer(&self) -> bool {
         if mutated!(rwlock_wake_writer) {
             return true;
         }
-        // Release: partner of the acquire in `lock_exclusive_slow`.
+        // Release: partner of the acquires in `lock_exclusive_slow` and `upgrade_slow`.
         self.writers.fetch_add(1, order!(Release, rwlock_wakes_release));
-        F::wake(&self.writers, 1) != 0
+        // Relaxed: an upgradable reader sleeps only after it has changed this word, before which the
+        // caller's last reader had left, or after which the caller changed it: then it is seen.
+        let upgrades = check!(rwlock_upgrade_wakes, self.state.load(Ordering::Relaxed) & UPGRADABLE != 0);
+        F::wake(&self.writers, if upgrades { ALL } else { 1 }) != 0
     }
 
     /// Takes back the mark that keeps readers out, for writers that are not there, or no longer. If
@@ -286,10 +298,10 @@ impl<F: Futex> RwLock<F> {
     pub(super) fn retract(&self) {
         // Relaxed: the mark is all that changes.
         let state = self.state.fetch_and(!WRITERS_WAIT, Ordering::Relaxed);
-        if !mutated!(rwlock_retract_wakes) && self.wake_a_writer() || is_written(state) {
+        if !mutated!(rwlock_retract_wakes) && self.wake_a_writer() || is_written(state) || is_upgrading(state) {
             return;
         }
-        // No writer sleeps or is inside: the readers that stayed out may enter.
+        // No writer sleeps, is inside or comes next: the readers that stayed out may enter.
         // Relaxed: as above.
         if self.state.fetch_and(!READERS_WAIT, Ordering::Relaxed) & READERS_WAIT != 0 {
             self.wake_readers();
@@ -299,7 +311,7 @@ impl<F: Futex> RwLock<F> {
     /// Returns true if a thread held the lock; out of date when it returns.
     pub fn is_locked(&self) -> bool {
         // Relaxed: out of date when it returns.
-        self.state.load(Ordering::Relaxed) & READERS != 0
+        self.state.load(Ordering::Relaxed) & (READERS | UPGRADABLE) != 0
     }
 
     /// Returns true if a writer held the lock; out of date when it returns.

@@ -4,8 +4,8 @@
 use super::RwLock;
 use super::forked::forked_child;
 use super::rwlock_state::{
-    ONE_BYPASSED, PHASES, READER, READERS, READERS_WAIT, TooManyReaders, WRITERS_WAIT, Waiting, admits, has_room,
-    is_full, is_kept_for_writers, kept_for_writers_until, room_may_be_at, without_bypassed,
+    ONE_BYPASSED, PHASES, READER, READERS, READERS_WAIT, Reader, TooManyReaders, WRITERS_WAIT, Waiting, admits,
+    has_room, is_full, is_kept_for_writers, kept_for_writers_until, room_may_be_at, without_bypassed,
 };
 use super::spin_budget::SpinBudget;
 use crate::atomic::Ordering;
@@ -23,7 +23,7 @@ impl<F: Futex> RwLock<F> {
     #[inline]
     pub fn lock_shared(&self) {
         if !self.enter_at_once() {
-            self.lock_shared_or_abort(false, Timeout::Never);
+            self.enter_or_abort(Reader::Ordinary, Timeout::Never);
         }
     }
 
@@ -35,7 +35,7 @@ impl<F: Futex> RwLock<F> {
     #[inline]
     pub fn lock_shared_recursive(&self) {
         if !self.enter_at_once() {
-            self.lock_shared_or_abort(true, Timeout::Never);
+            self.enter_or_abort(Reader::Nested, Timeout::Never);
         }
     }
 
@@ -46,25 +46,37 @@ impl<F: Futex> RwLock<F> {
     /// As [`lock_shared`](Self::lock_shared).
     #[inline]
     pub fn lock_shared_until(&self, deadline: Deadline) -> bool {
-        self.enter_at_once() || self.lock_shared_or_abort(false, Timeout::At(deadline))
+        self.enter_at_once() || self.enter_or_abort(Reader::Ordinary, Timeout::At(deadline))
+    }
+
+    /// Locks for reading as [`lock_shared_recursive`](Self::lock_shared_recursive) does if that is
+    /// possible until `deadline`; returns true if it did. Attempts at least once.
+    ///
+    /// # Aborts
+    /// As [`lock_shared`](Self::lock_shared).
+    #[inline]
+    pub fn lock_shared_recursive_until(&self, deadline: Deadline) -> bool {
+        self.enter_at_once() || self.enter_or_abort(Reader::Nested, Timeout::At(deadline))
     }
 
     /// Locks for reading if no writer holds the lock or waits for it; returns true if it did.
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
-        self.try_enter(&mut Waiting::new(false))
+        self.enter_at_once() || self.try_enter(Reader::Ordinary)
     }
 
     /// Locks for reading if no writer holds the lock, and none waits or readers are inside; returns
     /// true if it did.
     #[inline]
     pub fn try_lock_shared_recursive(&self) -> bool {
-        self.try_enter(&mut Waiting::new(true))
+        self.enter_at_once() || self.try_enter(Reader::Nested)
     }
 
     /// Enters if that is possible at once; returns true if it was. In the child of a fork, a mark
     /// for writers in a free lock does not count.
-    fn try_enter(&self, waiting: &mut Waiting) -> bool {
+    #[inline(never)]
+    pub(super) fn try_enter(&self, reader: Reader) -> bool {
+        let mut waiting = Waiting::new(reader);
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
@@ -72,7 +84,7 @@ impl<F: Futex> RwLock<F> {
             if !has_room(state) || !(passes || waiting.may_enter(state)) {
                 return false;
             }
-            match self.enter(waiting, state) {
+            match self.enter(&waiting, state) {
                 Ok(()) if passes => return self.expire(),
                 Ok(()) => return true,
                 Err(now) => state = now,
@@ -102,8 +114,8 @@ impl<F: Futex> RwLock<F> {
     /// process if the reader cannot be counted.
     #[cold]
     #[inline(never)]
-    fn lock_shared_or_abort(&self, is_nested: bool, timeout: Timeout) -> bool {
-        match self.lock_shared_slow(is_nested, timeout) {
+    pub(super) fn enter_or_abort(&self, reader: Reader, timeout: Timeout) -> bool {
+        match self.enter_slow(reader, timeout) {
             Ok(has_entered) => has_entered,
             Err(TooManyReaders) => abort!("a RwLock has more readers than it can count"),
         }
@@ -113,7 +125,12 @@ impl<F: Futex> RwLock<F> {
     #[cold]
     #[inline(never)]
     pub(super) fn lock_shared_slow(&self, is_nested: bool, timeout: Timeout) -> Result<bool, TooManyReaders> {
-        let mut waiting = Waiting::new(is_nested);
+        self.enter_slow(if is_nested { Reader::Nested } else { Reader::Ordinary }, timeout)
+    }
+
+    /// Waits until the reader may enter. Returns true if it entered, false on timeout.
+    fn enter_slow(&self, reader: Reader, timeout: Timeout) -> Result<bool, TooManyReaders> {
+        let mut waiting = Waiting::new(reader);
         // True if the reader slept while the lock was free and kept for writers, and none came.
         let mut expired = false;
         let mut budget = SpinBudget::for_lock(timeout);

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use crate::atomic::IS_MODEL;
 use crate::futex::{Futex, Timeout};
-use crate::mutant::check;
+use crate::mutant::{check, mutated};
 
 pub(super) const READER: u32 = 1;
 pub(super) const READERS: u32 = (1 << 20) - 1;
@@ -13,7 +13,8 @@ pub(super) const WRITER: u32 = READERS;
 pub(super) const ONE_BYPASSED: u32 = 1 << 20;
 pub(super) const BYPASSED: u32 = 0x3f << 20;
 pub(super) const PHASE: u32 = 1 << 26;
-pub(super) const PHASES: u32 = 0xf << 26;
+pub(super) const PHASES: u32 = 0x7 << 26;
+pub(super) const UPGRADABLE: u32 = 1 << 29;
 pub(super) const READERS_WAIT: u32 = 1 << 30;
 pub(super) const WRITERS_WAIT: u32 = 1 << 31;
 
@@ -22,8 +23,19 @@ pub(super) const fn is_written(state: u32) -> bool {
 }
 
 /// Returns true if a writer may take the lock.
-pub(super) const fn is_free(state: u32) -> bool {
-    state & (READERS | BYPASSED) == 0
+pub(super) fn is_free(state: u32) -> bool {
+    state & (READERS | BYPASSED | held_for_upgrade()) == 0
+}
+
+/// Returns the bit that keeps other writers out of a lock whose upgradable reader becomes a writer.
+fn held_for_upgrade() -> u32 {
+    if mutated!(rwlock_upgrade_excludes) { 0 } else { UPGRADABLE }
+}
+
+/// Returns true if no thread is inside but the upgradable reader, which takes the lock for writing
+/// next, and is not counted.
+pub(super) const fn is_upgrading(state: u32) -> bool {
+    state & (READERS | UPGRADABLE) == UPGRADABLE
 }
 
 /// How long a free lock is kept for bypassed readers, or for writers, if none of them comes. Also
@@ -31,9 +43,9 @@ pub(super) const fn is_free(state: u32) -> bool {
 const LONG: Duration = Duration::from_millis(1);
 
 /// Returns the bypassed readers (the bits of `BYPASSED`) for whom a free lock is kept; none if a
-/// thread is inside.
-pub(super) const fn kept_for(state: u32) -> Option<u32> {
-    if state & READERS == 0 { Some(state & BYPASSED) } else { None }
+/// thread is inside, or becomes a writer.
+pub(super) fn kept_for(state: u32) -> Option<u32> {
+    if state & (READERS | held_for_upgrade()) == 0 { Some(state & BYPASSED) } else { None }
 }
 
 /// Returns until when a writer may sleep on `state`: a free lock is kept for bypassed readers for
@@ -48,7 +60,7 @@ pub(super) fn kept_until<F: Futex>(state: u32) -> Timeout {
 /// until the writer that was woken has come. In the child of a fork it does not come, nor if its
 /// process was killed.
 pub(super) const fn is_kept_for_writers(state: u32) -> bool {
-    state & (READERS | WRITERS_WAIT) == WRITERS_WAIT
+    state & (READERS | UPGRADABLE | WRITERS_WAIT) == WRITERS_WAIT
 }
 
 /// Returns until when a reader may sleep on `state`: a free lock is kept for writers for [`LONG`].
@@ -105,10 +117,35 @@ pub(super) const fn after_writer(state: u32) -> u32 {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyReaders;
 
+/// Returns the state in which the upgradable reader has become the writer (precondition: no other
+/// thread is inside, and the reader is counted, or no longer). Readers that were bypassed still are.
+pub(super) const fn upgraded(state: u32) -> u32 {
+    state & !(READERS | UPGRADABLE) | WRITER
+}
+
+/// Returns the state without upgradable reader and less `readers` readers. Threads may sleep for its
+/// place, so the mark of sleeping readers is taken away for the wake that follows; but not while a
+/// writer waits, whose unlock begins a new phase for those that have the mark.
+pub(super) const fn vacated(state: u32, readers: u32) -> u32 {
+    let marks = if state & WRITERS_WAIT == 0 { READERS_WAIT } else { 0 };
+    (state & !(UPGRADABLE | marks)).wrapping_sub(readers)
+}
+
+/// What a thread asks for that comes to read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    Ordinary,
+    /// The reader may be inside already: it enters whenever a reader is inside.
+    Nested,
+    Upgradable,
+}
+
 /// What a reader that waits knows about itself.
 pub(super) struct Waiting {
-    /// The reader may be inside already: it enters whenever a reader is inside.
     is_nested: bool,
+    /// The bit that the reader sets as it enters, and that keeps it out while it is set:
+    /// `UPGRADABLE`; 0 for an ordinary reader.
+    place: u32,
     /// The phase in which the reader first went to sleep.
     pub(super) since: Option<u32>,
     /// A writer's unlock has begun another phase since: the reader enters past waiting writers.
@@ -118,29 +155,32 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(is_nested: bool) -> Waiting {
-        Waiting { is_nested, since: None, is_due: false, is_counted: false }
+    pub(super) const fn new(reader: Reader) -> Waiting {
+        let is_nested = matches!(reader, Reader::Nested);
+        let place = if matches!(reader, Reader::Upgradable) { UPGRADABLE } else { 0 };
+        Waiting { is_nested, place, since: None, is_due: false, is_counted: false }
     }
 
     /// Returns true if the reader may enter, and notes whether its phase has come.
     pub(super) fn may_enter(&mut self, state: u32) -> bool {
         self.is_due |= self.since.is_some_and(|phase| phase != state & PHASES);
         let is_shared = self.is_nested && state & READERS != 0;
-        !is_written(state) && (state & WRITERS_WAIT == 0 || self.is_due || is_shared)
+        !is_written(state) && state & self.place == 0 && (state & WRITERS_WAIT == 0 || self.is_due || is_shared)
     }
 
     /// Returns the state with the reader inside, and no longer bypassed (precondition: there is room
     /// for it).
     pub(super) fn entered(&self, state: u32) -> u32 {
         let others = if self.is_counted { without_bypassed(state) } else { None };
-        others.unwrap_or(state) + READER
+        others.unwrap_or(state) + READER + self.place
     }
 
     /// Returns true if the reader is to be counted as bypassed: its phase has come and a writer is
-    /// inside all the same.
+    /// inside all the same. (An upgradable reader is not counted: it may wait for another one, and
+    /// a writer that would have to wait for both might be the other one.)
     pub(super) fn is_bypassed(&self, state: u32) -> bool {
         let is_counted = self.is_counted && state & BYPASSED != 0;
-        check!(rwlock_bypassed, self.is_due && !is_counted && state & BYPASSED != BYPASSED)
+        check!(rwlock_bypassed, self.is_due && self.place == 0 && !is_counted && state & BYPASSED != BYPASSED)
     }
 }
 
@@ -150,6 +190,7 @@ pub(super) fn show(state: u32, f: &mut core::fmt::Formatter<'_>) -> core::fmt::R
     f.debug_struct("RwLock")
         .field("is_written", &is_written(state))
         .field("readers", &readers)
+        .field("is_upgradable", &(state & UPGRADABLE != 0))
         .field("readers_wait", &(state & READERS_WAIT != 0))
         .field("writers_wait", &(state & WRITERS_WAIT != 0))
         .finish()

@@ -102,7 +102,8 @@ pub use reentrant::{
     MappedReentrantMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard, const_reentrant_mutex,
 };
 pub use rwlock::{
-    MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard, RwLockWriteGuard, const_rwlock,
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
+    RwLockWriteGuard, const_rwlock,
 };
 
 /// A counting semaphore: a number of permits that any thread takes and gives back.

@@ -30,11 +30,11 @@ pub type RawRwLock = raw::RwLock;
 ///   platform.
 /// - No poisoning: `read` and `write` return the guards.
 /// - `try_read_for`, `try_write_for` and their `_until` forms. `read_recursive`, for a thread that
-///   may read already.
+///   may read already. [Upgradable reads](RwLockUpgradableReadGuard), and `downgrade`.
 /// - Guards are `Send`.
 ///
 /// # Differences from parking_lot
-/// - No upgradable reads, and no `unlock_fair` of guards.
+/// - No `unlock_fair` of guards.
 /// - `read_recursive` is a call of this type; version 0.13 has a `RecursiveRwLock` instead.
 /// - Readers have a bound without fair unlocks.
 pub type RwLock<T> = lock_api::RwLock<raw::RwLock, T>;
@@ -62,6 +62,29 @@ pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, raw::RwLock, T>;
 /// assert_eq!(*limit.read(), 6);
 /// ```
 pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, raw::RwLock, T>;
+
+/// A [`RwLock`] that is locked for reading by a thread that may become its writer; unlocks it when
+/// dropped.
+///
+/// One such guard is there at a time, beside those of other readers. `upgrade` waits until those have
+/// gone, and no writer comes between, so what was read still holds:
+///
+/// ```
+/// use leeward::sync::{RwLock, RwLockUpgradableReadGuard};
+/// static NAMES: RwLock<Vec<&str>> = RwLock::new(Vec::new());
+/// fn add(name: &'static str) {
+///     let names: RwLockUpgradableReadGuard<'_, _> = NAMES.upgradable_read();
+///     if !names.contains(&name) {
+///         RwLockUpgradableReadGuard::upgrade(names).push(name);
+///     }
+/// }
+/// std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| add("one"))));
+/// assert_eq!(*NAMES.read(), ["one"]);
+/// ```
+///
+/// A thread that reads already and upgrades waits for itself forever. Cost: without contention, a
+/// compare-exchange to lock, to upgrade and to unlock.
+pub type RwLockUpgradableReadGuard<'a, T> = lock_api::RwLockUpgradableReadGuard<'a, raw::RwLock, T>;
 
 /// A [`RwLock`] that is locked for reading, and shows a part of its value; unlocks it when dropped.
 ///

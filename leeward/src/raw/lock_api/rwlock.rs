@@ -74,3 +74,50 @@ unsafe impl<F: Futex> lock_api::RawRwLockRecursive for RwLock<F> {
         RwLock::try_lock_shared_recursive(self)
     }
 }
+
+// SAFETY: one upgradable reader is inside at a time, beside readers, and no writer; it becomes the
+// writer when the readers have left, before any other.
+unsafe impl<F: Futex> lock_api::RawRwLockUpgrade for RwLock<F> {
+    #[inline]
+    fn lock_upgradable(&self) {
+        RwLock::lock_upgradable(self);
+    }
+
+    #[inline]
+    fn try_lock_upgradable(&self) -> bool {
+        RwLock::try_lock_upgradable(self)
+    }
+
+    #[inline]
+    unsafe fn unlock_upgradable(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::unlock_upgradable(self) };
+    }
+
+    #[inline]
+    unsafe fn upgrade(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::upgrade(self) };
+    }
+
+    #[inline]
+    unsafe fn try_upgrade(&self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::try_upgrade(self) }
+    }
+}
+
+// SAFETY: each is one step, and no writer comes between.
+unsafe impl<F: Futex> lock_api::RawRwLockUpgradeDowngrade for RwLock<F> {
+    #[inline]
+    unsafe fn downgrade_upgradable(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::downgrade_upgradable(self) };
+    }
+
+    #[inline]
+    unsafe fn downgrade_to_upgradable(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::downgrade_to_upgradable(self) };
+    }
+}

@@ -73,3 +73,35 @@ unsafe impl<F: Futex> lock_api::RawRwLockTimed for RwLock<F> {
         RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(deadline::<F>(limit))
     }
 }
+
+// SAFETY: the calls return true only with the lock taken, or upgraded.
+unsafe impl<F: Futex> lock_api::RawRwLockUpgradeTimed for RwLock<F> {
+    fn try_lock_upgradable_for(&self, limit: Duration) -> bool {
+        RwLock::try_lock_upgradable(self) || self.lock_upgradable_until(Deadline::after::<F>(limit))
+    }
+
+    fn try_lock_upgradable_until(&self, limit: Instant) -> bool {
+        RwLock::try_lock_upgradable(self) || self.lock_upgradable_until(deadline::<F>(limit))
+    }
+
+    unsafe fn try_upgrade_for(&self, limit: Duration) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.upgrade_until(Deadline::after::<F>(limit)) }
+    }
+
+    unsafe fn try_upgrade_until(&self, limit: Instant) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.upgrade_until(deadline::<F>(limit)) }
+    }
+}
+
+// SAFETY: the calls return true only with the lock taken.
+unsafe impl<F: Futex> lock_api::RawRwLockRecursiveTimed for RwLock<F> {
+    fn try_lock_shared_recursive_for(&self, limit: Duration) -> bool {
+        self.lock_shared_recursive_until(Deadline::after::<F>(limit))
+    }
+
+    fn try_lock_shared_recursive_until(&self, limit: Instant) -> bool {
+        self.lock_shared_recursive_until(deadline::<F>(limit))
+    }
+}

@@ -5,9 +5,16 @@
 //! (0.5 has no recursive reads.)
 
 use lock_api_05::{GuardSend, RawMutex, RawMutexFair, RawRwLock, RawRwLockDowngrade};
+use lock_api_05::{RawRwLockUpgrade, RawRwLockUpgradeDowngrade};
 
 use super::super::{FairMutex, LightMutex, Mutex, RwLock};
 use crate::futex::Futex;
+
+/// Returns the guard of a writer that an upgrade has made; the upgradable reader's if it has not.
+#[inline]
+pub(super) fn upgraded(is_writer: bool, guard: GuardSend) -> Result<GuardSend, GuardSend> {
+    if is_writer { Ok(guard) } else { Err(guard) }
+}
 
 /// Returns the guard of a call that locked; none if it did not.
 #[inline]
@@ -177,6 +184,59 @@ unsafe impl<F: Futex> RawRwLockDowngrade for RwLock<F> {
     unsafe fn downgrade(&self, guard: GuardSend) -> GuardSend {
         // SAFETY: the caller's promise.
         unsafe { RwLock::downgrade(self) };
+        guard
+    }
+}
+
+// SAFETY: one upgradable reader is inside at a time, beside readers, and no writer; it becomes the
+// writer when the readers have left, before any other.
+unsafe impl<F: Futex> RawRwLockUpgrade for RwLock<F> {
+    type UpgradableGuard = GuardSend;
+
+    #[inline]
+    fn lock_upgradable(&self) -> GuardSend {
+        RwLock::lock_upgradable(self);
+        GuardSend::new()
+    }
+
+    #[inline]
+    fn try_lock_upgradable(&self) -> Option<GuardSend> {
+        guard(RwLock::try_lock_upgradable(self))
+    }
+
+    #[inline]
+    unsafe fn unlock_upgradable(&self, _: GuardSend) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::unlock_upgradable(self) };
+    }
+
+    #[inline]
+    unsafe fn upgrade(&self, guard: GuardSend) -> GuardSend {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::upgrade(self) };
+        guard
+    }
+
+    #[inline]
+    unsafe fn try_upgrade(&self, guard: GuardSend) -> Result<GuardSend, GuardSend> {
+        // SAFETY: the caller's promise.
+        upgraded(unsafe { RwLock::try_upgrade(self) }, guard)
+    }
+}
+
+// SAFETY: each is one step, and no writer comes between.
+unsafe impl<F: Futex> RawRwLockUpgradeDowngrade for RwLock<F> {
+    #[inline]
+    unsafe fn downgrade_upgradable(&self, guard: GuardSend) -> GuardSend {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::downgrade_upgradable(self) };
+        guard
+    }
+
+    #[inline]
+    unsafe fn downgrade_to_upgradable(&self, guard: GuardSend) -> GuardSend {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::downgrade_to_upgradable(self) };
         guard
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use lock_api_05::{GuardSend, RawMutexTimed, RawRwLockTimed};
+use lock_api_05::{GuardSend, RawMutexTimed, RawRwLockTimed, RawRwLockUpgradeTimed};
 
 use super::super::{FairMutex, LightMutex, Mutex, RwLock};
 use super::deadline;
-use super::v05::guard;
+use super::v05::{guard, upgraded};
 use crate::futex::{Deadline, Futex, Private};
 
 // SAFETY: the calls return a guard only with the lock taken.
@@ -70,5 +70,26 @@ unsafe impl<F: Futex> RawRwLockTimed for RwLock<F> {
 
     fn try_lock_exclusive_until(&self, instant: Instant) -> Option<GuardSend> {
         guard(RwLock::try_lock_exclusive(self) || self.lock_exclusive_until(deadline::<F>(instant)))
+    }
+}
+
+// SAFETY: the calls return a guard, or a writer's, only with the lock taken, or upgraded.
+unsafe impl<F: Futex> RawRwLockUpgradeTimed for RwLock<F> {
+    fn try_lock_upgradable_for(&self, limit: Duration) -> Option<GuardSend> {
+        guard(RwLock::try_lock_upgradable(self) || self.lock_upgradable_until(Deadline::after::<F>(limit)))
+    }
+
+    fn try_lock_upgradable_until(&self, instant: Instant) -> Option<GuardSend> {
+        guard(RwLock::try_lock_upgradable(self) || self.lock_upgradable_until(deadline::<F>(instant)))
+    }
+
+    unsafe fn try_upgrade_for(&self, guard: GuardSend, limit: Duration) -> Result<GuardSend, GuardSend> {
+        // SAFETY: the caller's promise.
+        upgraded(unsafe { self.upgrade_until(Deadline::after::<F>(limit)) }, guard)
+    }
+
+    unsafe fn try_upgrade_until(&self, guard: GuardSend, instant: Instant) -> Result<GuardSend, GuardSend> {
+        // SAFETY: the caller's promise.
+        upgraded(unsafe { self.upgrade_until(deadline::<F>(instant)) }, guard)
     }
 }

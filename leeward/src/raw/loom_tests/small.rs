@@ -130,6 +130,117 @@ fn rwlock_downgrading() {
     explore(2, || together([written_and_downgraded, read, write]));
 }
 
+fn look() {
+    GUARDED.lock.lock_upgradable();
+    // SAFETY: loom reports a thread that writes meanwhile.
+    GUARDED.value.with(|value| assert!(unsafe { *value } < 10));
+    // SAFETY: locked above.
+    unsafe { GUARDED.lock.unlock_upgradable() };
+}
+
+/// Locks as the upgradable reader, and writes if `upgrade` makes it the writer: then nothing was
+/// written in between.
+fn upgraded_by(upgrade: impl Fn(&RwLock) -> bool) {
+    GUARDED.lock.lock_upgradable();
+    // SAFETY: loom reports a thread that writes meanwhile.
+    let value = GUARDED.value.with(|value| unsafe { *value });
+    if upgrade(&GUARDED.lock) {
+        // SAFETY: loom reports a thread that is here meanwhile.
+        GUARDED.value.with_mut(|now| assert_eq!(unsafe { *now }, value));
+        written();
+    } else {
+        // SAFETY: loom reports a thread that writes meanwhile.
+        GUARDED.value.with(|now| assert_eq!(unsafe { *now }, value));
+        // SAFETY: locked above, and not upgraded.
+        unsafe { GUARDED.lock.unlock_upgradable() };
+    }
+}
+
+fn upgrade() {
+    upgraded_by(|lock| {
+        // SAFETY: locked by the caller, who goes on as the writer.
+        unsafe { lock.upgrade() };
+        true
+    });
+}
+
+fn upgrade_in_time() {
+    // SAFETY: locked by the caller, who goes on as what is returned.
+    upgraded_by(|lock| unsafe { lock.upgrade_until(NOW) });
+}
+
+fn try_upgrade() {
+    // SAFETY: locked by the caller, who goes on as what is returned.
+    upgraded_by(|lock| unsafe { lock.try_upgrade() });
+}
+
+#[test]
+fn rwlock_an_upgrade_and_a_reader() {
+    explore(3, || together([upgrade, read]));
+    explore(2, || together([upgrade, read, read]));
+}
+
+#[test]
+fn rwlock_an_upgrade_and_a_writer() {
+    explore(3, || together([upgrade, write]));
+    explore(2, || together([upgrade, write, read]));
+}
+
+/// Of two that sleep as writers, the one that comes next is woken, be it the first or the second.
+#[test]
+fn rwlock_an_upgrade_that_waits_beside_a_writer() {
+    fn upgraded() {
+        // SAFETY: locked by the model, and this thread goes on as the writer.
+        unsafe { GUARDED.lock.upgrade() };
+        written();
+    }
+    explore(2, || {
+        GUARDED.lock.lock_upgradable();
+        GUARDED.lock.lock_shared();
+        together([upgraded, write, seen]);
+    });
+}
+
+#[test]
+fn rwlock_two_upgrades() {
+    explore(3, || together([upgrade, upgrade]));
+    explore(2, || together([upgrade, upgrade, read]));
+}
+
+#[test]
+fn rwlock_upgradable_readers() {
+    explore(2, || together([look, look, look]));
+    explore(2, || together([look, look, write]));
+}
+
+/// An upgrade that gives up lets in those that stayed out for it.
+#[test]
+fn rwlock_an_upgrade_that_gives_up() {
+    explore(2, || together([upgrade_in_time, read, write]));
+    explore(2, || together([upgrade_in_time, read, read]));
+    explore(2, || together([try_upgrade, upgrade_in_time, read]));
+}
+
+#[test]
+fn rwlock_downgrading_from_and_to_upgradable() {
+    fn down_and_up_again() {
+        GUARDED.lock.lock_exclusive();
+        // SAFETY: locked above.
+        unsafe { GUARDED.lock.downgrade_to_upgradable() };
+        // SAFETY: the upgradable reader since.
+        unsafe { GUARDED.lock.upgrade() };
+        written();
+    }
+    fn down() {
+        GUARDED.lock.lock_upgradable();
+        // SAFETY: locked above.
+        unsafe { GUARDED.lock.downgrade_upgradable() };
+        seen();
+    }
+    explore(2, || together([down_and_up_again, read, look]));
+    explore(2, || together([down, look, write]));
+}
+
 /// The small locks, and values that are written before a lock is released and read after.
 struct Handed {
     semaphore: Semaphore,
