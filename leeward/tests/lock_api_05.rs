@@ -112,6 +112,7 @@ where
 #[test]
 fn upgradable_readers() {
     upgrades(&RwLock::<raw::RwLock, _>::new(0));
+    upgrades(&RwLock::<asym::RawRwLock, _>::new(0));
 }
 
 /// What a thread's slots stand for stays on the thread: both answers would make the call ambiguous.

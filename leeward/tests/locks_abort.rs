@@ -41,6 +41,7 @@ fn an_owner_that_locks_twice() {
 #[test]
 fn a_reader_that_writes() {
     aborts("reader_writes", "a thread writes an asym::RwLock that it reads");
+    aborts("reader_upgrades", "a thread upgrades an asym::RwLock that it reads twice");
 }
 
 /// A panic would be unsound: the guard outlives the lock that is not taken again.
@@ -163,6 +164,11 @@ fn case() {
             let lock = asym::RwLock::new(());
             let _reader = lock.read();
             drop(lock.write());
+        }
+        "reader_upgrades" => {
+            let lock = asym::RwLock::new(());
+            let (upgradable, _reader) = (lock.upgradable_read(), lock.read());
+            drop(asym::RwLockUpgradableReadGuard::upgrade(upgradable));
         }
         "unlocked_mutex" => unlocked_mutex(),
         "unlocked_writer" => unlocked_writer(),

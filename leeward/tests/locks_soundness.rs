@@ -109,6 +109,7 @@ thread_guard!(asym::MappedRwLockWriteGuard);
 thread_guard!(asym::MutexGuard);
 thread_guard!(asym::RwLockReadGuard);
 thread_guard!(asym::RwLockWriteGuard);
+thread_guard!(asym::RwLockUpgradableReadGuard);
 
 // Locks of shared memory: their values are Send.
 assert_is!(Send: shared::Mutex<u32>, shared::Mutex<Bytes>, shared::RwLock<u32>, shared::RwLock<Bytes>);

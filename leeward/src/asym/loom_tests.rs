@@ -154,6 +154,88 @@ fn rwlock_trying_and_giving_up() {
     });
 }
 
+/// Locks as the upgradable reader, and writes if `upgrade` makes it the writer: then nothing was
+/// written in between.
+fn upgraded_by(upgrade: impl Fn(&RawRwLock) -> bool) {
+    SHARED.lock.lock_upgradable();
+    // SAFETY: loom reports any thread that writes meanwhile.
+    let value = SHARED.value.with(|value| unsafe { *value });
+    if upgrade(&SHARED.lock) {
+        // SAFETY: loom reports any thread that is here meanwhile.
+        SHARED.value.with_mut(|now| assert_eq!(unsafe { *now }, value));
+        written();
+    } else {
+        // SAFETY: loom reports any thread that writes meanwhile.
+        SHARED.value.with(|now| assert_eq!(unsafe { *now }, value));
+        // SAFETY: locked above, and not upgraded.
+        unsafe { SHARED.lock.unlock_upgradable() };
+    }
+}
+
+fn upgrade() {
+    upgraded_by(|lock| {
+        // SAFETY: locked by the caller, who goes on as the writer.
+        unsafe { lock.upgrade() };
+        true
+    });
+}
+
+fn upgrade_in_time() {
+    // SAFETY: locked by the caller, who goes on as what is returned.
+    upgraded_by(|lock| unsafe { lock.upgrade_until(NOW) });
+}
+
+fn try_upgrade() {
+    // SAFETY: locked by the caller, who goes on as what is returned.
+    upgraded_by(|lock| unsafe { lock.try_upgrade() });
+}
+
+#[test]
+fn rwlock_an_upgrade() {
+    explore(3, || {
+        open();
+        together([upgrade, read]);
+    });
+    explore(2, || {
+        open();
+        together([upgrade, write]);
+    });
+    explore(1, || {
+        open();
+        together([upgrade, write, read]);
+    });
+}
+
+#[test]
+fn rwlock_upgrades_that_give_up() {
+    explore(2, || {
+        open();
+        together([upgrade_in_time, read]);
+    });
+    explore(2, || {
+        open();
+        together([try_upgrade, read]);
+    });
+}
+
+/// The thread of the upgradable reader reads besides, past a writer that waits, and becomes a reader.
+#[test]
+fn rwlock_downgrading_an_upgradable_reader() {
+    fn down() {
+        SHARED.lock.lock_upgradable();
+        SHARED.lock.lock_shared();
+        // SAFETY: locked above.
+        unsafe { SHARED.lock.downgrade_upgradable() };
+        seen();
+        seen();
+    }
+    explore(2, || {
+        open();
+        together([down, write]);
+    });
+    explore(2, || together([down, write]));
+}
+
 fn lock() {
     SHARED.mutex.lock();
     unlock();

@@ -74,6 +74,7 @@ mod lock_id;
 mod loom_tests;
 mod mutex;
 mod rwlock;
+mod rwlock_upgrade;
 mod slots;
 
 pub use mutex::RawMutex;
@@ -102,14 +103,20 @@ pub use rwlock::RawRwLock;
 /// which they are, so it passes waiting writers in all of them, as
 /// [`raw::RwLock::lock_shared_recursive`](crate::raw::RwLock::lock_shared_recursive) does.
 ///
+/// # Upgradable reads
+/// One reader at a time may be upgradable: it takes the ordinary lock (a compare-exchange, and one to
+/// unlock), shares with readers in their slots, and pays a writer's price when it becomes one. No
+/// other writer comes between. Where a thread often reads first to see whether it must write, read
+/// first by `read`, then look again by `upgradable_read`.
+///
 /// # Memory ordering
 /// What a writer did under the lock happens before what later readers and writers do under it. What
 /// readers did happens before what later writers do.
 ///
 /// # Aborts
-/// Writing a lock that the calling thread reads [ends the process](crate::asym#aborts), if a slot
-/// shows it; otherwise it waits forever, as does a writer that locks it again. `try_write` and
-/// `try_read` return `None` instead.
+/// Writing a lock, or becoming its writer, while the calling thread reads it besides
+/// [ends the process](crate::asym#aborts), if a slot shows it; otherwise it waits forever, as does a
+/// writer that locks it again. `try_write` and `try_read` return `None` instead.
 ///
 /// # Differences from std
 /// - No poisoning: a writer that panics unlocks, and `read` and `write` return guards.
@@ -119,7 +126,7 @@ pub use rwlock::RawRwLock;
 ///   lock's id is given at its first slow path, so a lock that was moved stays itself.
 ///
 /// # Differences from `parking_lot`
-/// The interface is the same (`lock_api`), without upgradable reads and fair unlocks.
+/// The interface is the same (`lock_api`), without fair unlocks.
 ///
 /// # Other locks of this kind
 /// - BRAVO (Dave Dice and Alex Kogan, 2019), from which the algorithm is: its readers enter one
@@ -174,6 +181,21 @@ pub type RwLockReadGuard<'a, T> = ::lock_api::RwLockReadGuard<'a, RawRwLock, T>;
 /// ```
 #[cfg(not(leeward_loom))]
 pub type RwLockWriteGuard<'a, T> = ::lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+
+/// A shared reference to the value of a [`RwLock`] that the thread has locked for reading, and may
+/// lock for writing before any other thread; dropping it unlocks.
+///
+/// ```
+/// use leeward::asym::{RwLock, RwLockUpgradableReadGuard};
+/// static NAMES: RwLock<Vec<&str>> = RwLock::new(Vec::new());
+/// let names: RwLockUpgradableReadGuard<'_, _> = NAMES.upgradable_read();
+/// if names.is_empty() {
+///     RwLockUpgradableReadGuard::upgrade(names).push("one");
+/// }
+/// assert_eq!(*NAMES.read(), ["one"]);
+/// ```
+#[cfg(not(leeward_loom))]
+pub type RwLockUpgradableReadGuard<'a, T> = ::lock_api::RwLockUpgradableReadGuard<'a, RawRwLock, T>;
 
 /// A shared reference to a part of the value of a [`RwLock`] that the thread has locked for reading;
 /// dropping it unlocks.

@@ -51,7 +51,7 @@ const AT_MOST: u64 = 100_000;
 /// ```
 #[repr(C)]
 pub struct RawRwLock {
-    id: LockId,
+    pub(super) id: LockId,
     /// The lock's id: readers enter by their slots. `CLOSED`: readers take the ordinary lock.
     /// Written under that lock only: readers open it, writers close it.
     open: AtomicU64,
@@ -59,7 +59,7 @@ pub struct RawRwLock {
     /// closed it yet.
     reopen_at: AtomicU64,
     /// The ordinary lock, which writers take, and readers while `open` is `CLOSED`.
-    lock: raw::RwLock<Private>,
+    pub(super) lock: raw::RwLock<Private>,
 }
 
 impl RawRwLock {
@@ -99,6 +99,14 @@ impl RawRwLock {
     #[inline]
     pub fn lock_shared_until(&self, deadline: Deadline) -> bool {
         self.enter_at_once() || self.lock_shared_or_abort(Timeout::At(deadline), false)
+    }
+
+    /// Locks the lock for reading by `deadline`, past waiting writers as
+    /// [`lock_shared_recursive`](Self::lock_shared_recursive) does. Returns false if the deadline
+    /// came first.
+    #[inline]
+    pub fn lock_shared_recursive_until(&self, deadline: Deadline) -> bool {
+        self.enter_at_once() || self.lock_shared_or_abort(Timeout::At(deadline), true)
     }
 
     /// Locks the lock for reading if no writer holds it or waits, or if the calling thread reads it
@@ -181,7 +189,7 @@ impl RawRwLock {
         Ok(true)
     }
 
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         // Relaxed: `enter` rechecks.
         self.open.load(Ordering::Relaxed) != CLOSED
     }
@@ -195,7 +203,7 @@ impl RawRwLock {
     }
 
     /// Notes, for nested reads, that the calling thread has the ordinary lock for reading.
-    fn note_ordinary(&self, id: u64) {
+    pub(super) fn note_ordinary(&self, id: u64) {
         if mutated!(asym_note_ordinary) {
             return;
         }
@@ -292,14 +300,20 @@ impl RawRwLock {
             Timeout::Now if !self.lock.try_lock_exclusive() => return false,
             _ => {}
         }
-        !self.is_open() || self.revoke(timeout)
+        let is_taken = !self.is_open() || self.revoke(timeout);
+        if !is_taken {
+            // SAFETY: locked above.
+            unsafe { self.lock.unlock_exclusive() };
+        }
+        is_taken
     }
 
-    /// Takes the lock away from the readers in their slots. The caller has the ordinary lock; if
-    /// this returns false, the call has given it up.
+    /// Takes the lock away from the readers in their slots. Returns false if readers are still inside
+    /// when time is up: then the lock is open, and the caller, who has the ordinary lock for writing,
+    /// gives that up.
     #[cold]
     #[inline(never)]
-    fn revoke(&self, timeout: Timeout) -> bool {
+    pub(super) fn revoke(&self, timeout: Timeout) -> bool {
         let id = self.id.get();
         let begun = now();
         let has_left = if matches!(timeout, Timeout::Now) && self.is_read(id) {
@@ -326,8 +340,6 @@ impl RawRwLock {
         if !has_left {
             // Release: as in `reopen`: this writer wrote nothing, but earlier ones did.
             step!(asym_open_restored, self.open.store(id, Ordering::Release));
-            // SAFETY: locked by the caller.
-            unsafe { self.lock.unlock_exclusive() };
         }
         has_left
     }

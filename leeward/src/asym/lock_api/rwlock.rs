@@ -69,3 +69,43 @@ unsafe impl lock_api::RawRwLockRecursive for RawRwLock {
         RawRwLock::try_lock_shared_recursive(self)
     }
 }
+
+// SAFETY: one upgradable reader is inside at a time, beside readers, and no writer; it becomes the
+// writer when the readers have left, before any other.
+unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
+    fn lock_upgradable(&self) {
+        RawRwLock::lock_upgradable(self);
+    }
+
+    fn try_lock_upgradable(&self) -> bool {
+        RawRwLock::try_lock_upgradable(self)
+    }
+
+    unsafe fn unlock_upgradable(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::unlock_upgradable(self) };
+    }
+
+    unsafe fn upgrade(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::upgrade(self) };
+    }
+
+    unsafe fn try_upgrade(&self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::try_upgrade(self) }
+    }
+}
+
+// SAFETY: each is one step, and no writer comes between.
+unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwLock {
+    unsafe fn downgrade_upgradable(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::downgrade_upgradable(self) };
+    }
+
+    unsafe fn downgrade_to_upgradable(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::downgrade_to_upgradable(self) };
+    }
+}

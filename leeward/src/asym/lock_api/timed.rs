@@ -41,3 +41,35 @@ unsafe impl lock_api::RawRwLockTimed for RawRwLock {
         self.lock_exclusive_until(deadline::<Private>(timeout))
     }
 }
+
+// SAFETY: the calls return true only with the lock taken, or upgraded.
+unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLock {
+    fn try_lock_upgradable_for(&self, limit: Duration) -> bool {
+        RawRwLock::try_lock_upgradable(self) || self.lock_upgradable_until(Deadline::after::<Private>(limit))
+    }
+
+    fn try_lock_upgradable_until(&self, limit: Instant) -> bool {
+        RawRwLock::try_lock_upgradable(self) || self.lock_upgradable_until(deadline::<Private>(limit))
+    }
+
+    unsafe fn try_upgrade_for(&self, limit: Duration) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.upgrade_until(Deadline::after::<Private>(limit)) }
+    }
+
+    unsafe fn try_upgrade_until(&self, limit: Instant) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.upgrade_until(deadline::<Private>(limit)) }
+    }
+}
+
+// SAFETY: the calls return true only with the lock taken.
+unsafe impl lock_api::RawRwLockRecursiveTimed for RawRwLock {
+    fn try_lock_shared_recursive_for(&self, limit: Duration) -> bool {
+        self.lock_shared_recursive_until(Deadline::after::<Private>(limit))
+    }
+
+    fn try_lock_shared_recursive_until(&self, limit: Instant) -> bool {
+        self.lock_shared_recursive_until(deadline::<Private>(limit))
+    }
+}

@@ -7,6 +7,12 @@ use lock_api_05::{GuardNoSend, RawRwLockDowngrade};
 
 use super::super::{RawMutex, RawRwLock};
 
+/// Returns the guard of a writer that an upgrade has made; the upgradable reader's if it has not.
+#[inline]
+pub(super) fn upgraded(is_writer: bool, guard: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
+    if is_writer { Ok(guard) } else { Err(guard) }
+}
+
 /// Returns the guard of a call that locked; none if it did not.
 #[inline]
 pub(super) fn guard(locked: bool) -> Option<GuardNoSend> {
@@ -95,6 +101,52 @@ unsafe impl RawRwLockDowngrade for RawRwLock {
     unsafe fn downgrade(&self, guard: GuardNoSend) -> GuardNoSend {
         // SAFETY: the caller's promise.
         unsafe { RawRwLock::downgrade(self) };
+        guard
+    }
+}
+
+// SAFETY: one upgradable reader is inside at a time, beside readers, and no writer; it becomes the
+// writer when the readers have left, before any other.
+unsafe impl lock_api_05::RawRwLockUpgrade for RawRwLock {
+    type UpgradableGuard = GuardNoSend;
+
+    fn lock_upgradable(&self) -> GuardNoSend {
+        RawRwLock::lock_upgradable(self);
+        GuardNoSend::new()
+    }
+
+    fn try_lock_upgradable(&self) -> Option<GuardNoSend> {
+        guard(RawRwLock::try_lock_upgradable(self))
+    }
+
+    unsafe fn unlock_upgradable(&self, _: GuardNoSend) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::unlock_upgradable(self) };
+    }
+
+    unsafe fn upgrade(&self, guard: GuardNoSend) -> GuardNoSend {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::upgrade(self) };
+        guard
+    }
+
+    unsafe fn try_upgrade(&self, guard: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
+        // SAFETY: the caller's promise.
+        upgraded(unsafe { RawRwLock::try_upgrade(self) }, guard)
+    }
+}
+
+// SAFETY: each is one step, and no writer comes between.
+unsafe impl lock_api_05::RawRwLockUpgradeDowngrade for RawRwLock {
+    unsafe fn downgrade_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::downgrade_upgradable(self) };
+        guard
+    }
+
+    unsafe fn downgrade_to_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::downgrade_to_upgradable(self) };
         guard
     }
 }
