@@ -117,6 +117,7 @@ assert_is!(Sync: shared::Mutex<u32>, shared::Mutex<Bytes>, shared::RwLock<u32>);
 assert_not!(Sync: shared::RwLock<Bytes>);
 assert_not!(Send:
     shared::MutexGuard<'static, u32>, shared::RwLockReadGuard<'static, u32>,
+    shared::RwLockUpgradableReadGuard<'static, u32>,
     shared::RwLockWriteGuard<'static, u32>
 );
 assert_is!(Sync:

@@ -21,7 +21,8 @@ use std::time::Duration;
 
 use leeward::futex::{Deadline, Futex, Shared};
 use leeward::raw::{Plain, Requeue, Scheme, WakeOp};
-use leeward::shared::{AnyBytes, Barrier, Condvar, Event, Latch, Mutex, Once, RwLock, Semaphore};
+use leeward::shared::{AnyBytes, Barrier, Condvar, Event, Latch, Mutex, Once, RwLock, RwLockUpgradableReadGuard};
+use leeward::shared::{RwLockWriteGuard, Semaphore};
 use leeward::{pi, robust};
 
 const SOON: Duration = Duration::from_micros(10);
@@ -73,6 +74,42 @@ fn rwlocks() {
         let held = lock.write();
         overwrite(&*lock, [word]);
         drop(held);
+        drop(lock.try_read_for(SOON));
+    });
+}
+
+#[test]
+fn upgradable_readers() {
+    let _dog = Watchdog::new("upgradable_readers");
+    let lock = region::<RwLock<u32>>(|_| {});
+    is_survived("a rwlock", |word| {
+        for wakes in [0, word] {
+            overwrite(&*lock, [word, wakes]);
+            drop(lock.try_upgradable_read());
+            drop(lock.try_upgradable_read_for(SOON));
+        }
+    });
+    is_survived("a rwlock with an upgradable reader", |word| {
+        // An upgrade that gives up waits for room in a lock that seems to be full of readers.
+        let word = if word & 0xf_ffff >= 0xf_fffe { word & !0xff } else { word };
+        for end in [
+            drop::<RwLockUpgradableReadGuard<'_, u32>>,
+            |guard| drop(RwLockUpgradableReadGuard::downgrade(guard)),
+            |guard| drop(RwLockUpgradableReadGuard::try_upgrade(guard)),
+            |guard| drop(RwLockUpgradableReadGuard::try_upgrade_for(guard, SOON)),
+        ] {
+            overwrite(&*lock, [0, 0]);
+            let held = lock.upgradable_read();
+            overwrite(&*lock, [word]);
+            end(held);
+            drop(lock.try_write_for(SOON));
+        }
+    });
+    is_survived("a rwlock that is written", |word| {
+        overwrite(&*lock, [0, 0]);
+        let held = lock.write();
+        overwrite(&*lock, [word]);
+        drop(RwLockWriteGuard::downgrade_to_upgradable(held));
         drop(lock.try_read_for(SOON));
     });
 }

@@ -80,7 +80,7 @@ pub struct Mutex<T: AnyBytes> {
 /// [As the module says](super#panics).
 #[repr(C)]
 pub struct RwLock<T: AnyBytes> {
-    lock: raw::RwLock<Shared>,
+    pub(super) lock: raw::RwLock<Shared>,
     value: UnsafeCell<T>,
 }
 
@@ -165,11 +165,15 @@ impl<T: AnyBytes> RwLock<T> {
             .then(|| self.writing())
     }
 
-    fn reading(&self) -> RwLockReadGuard<'_, T> {
+    pub(super) fn reading(&self) -> RwLockReadGuard<'_, T> {
         RwLockReadGuard { rwlock: self, process: fork_mark::now(), is_this_threads: PhantomData }
     }
 
-    fn writing(&self) -> RwLockWriteGuard<'_, T> {
+    pub(super) fn upgradable(&self) -> RwLockUpgradableReadGuard<'_, T> {
+        RwLockUpgradableReadGuard { rwlock: self, process: fork_mark::now(), is_this_threads: PhantomData }
+    }
+
+    pub(super) fn writing(&self) -> RwLockWriteGuard<'_, T> {
         RwLockWriteGuard { rwlock: self, process: fork_mark::now(), is_this_threads: PhantomData }
     }
 }
@@ -202,19 +206,14 @@ macro_rules! guard {
             pub(super) $field: &'a $lock<T>,
             /// The process that took the lock, by its `fork_mark`. In a child of a fork this guard
             /// is a copy, and opens nothing.
-            process: u32,
+            pub(super) process: u32,
             is_this_threads: PhantomData<*const ()>,
         }
 
         // SAFETY: a shared guard gives shared references to the value only.
         unsafe impl<T: AnyBytes + Sync> Sync for $guard<'_, T> {}
 
-        impl<'a, T: AnyBytes> $guard<'a, T> {
-            /// Returns the lock that the guard holds, and the mark of the process that took it.
-            pub(super) fn parts(&self) -> (&'a raw::$lock<Shared>, u32) {
-                (&self.$field.lock, self.process)
-            }
-
+        impl<T: AnyBytes> $guard<'_, T> {
             #[inline]
             fn is_ours(&self) -> bool {
                 fork_mark::is_still(self.process) || mutated!(shared_fork_mark)
@@ -288,6 +287,22 @@ guard!(
     /// assert_eq!(*guard, 1);
     /// ```
     RwLockReadGuard, RwLock, rwlock, unlock_shared
+);
+guard!(
+    /// A shared reference to the value of a [`RwLock`], of which one is there at a time beside other
+    /// readers' and which may become an exclusive one; dropping it unlocks. It is not `Send`, and its
+    /// copy in the child of a fork opens nothing, as that of a [`MutexGuard`].
+    ///
+    /// ```
+    /// use leeward::shared::{RwLock, RwLockUpgradableReadGuard};
+    /// let lock = RwLock::new(1);
+    /// let guard: RwLockUpgradableReadGuard<'_, u32> = lock.upgradable_read();
+    /// if *guard == 1 {
+    ///     *RwLockUpgradableReadGuard::upgrade(guard) = 2;
+    /// }
+    /// assert_eq!(*lock.read(), 2);
+    /// ```
+    RwLockUpgradableReadGuard, RwLock, rwlock, unlock_upgradable
 );
 guard!(
     /// An exclusive reference to the value of a [`RwLock`]; dropping it unlocks. It is not `Send`,

@@ -15,7 +15,7 @@ use crate::raw;
 /// Makes the guard `$mapped` of a part of what `$guard` guards, whose drop calls `$unlock` of the
 /// lock `$lock`. References to the part are `&`, or `&mut` if that is in the brackets.
 macro_rules! mapped {
-    ($(#[$meta:meta])* $mapped:ident, $guard:ident, $lock:ident, $unlock:ident, [$($exclusive:tt)?]) => {
+    ($(#[$meta:meta])* $mapped:ident, $guard:ident, $lock:ident $field:ident, $unlock:ident, [$($exclusive:tt)?]) => {
         $(#[$meta])*
         #[must_use = "it is unlocked at once"]
         pub struct $mapped<'a, T: ?Sized> {
@@ -43,7 +43,7 @@ macro_rules! mapped {
                 part: impl FnOnce(&$($exclusive)? T) -> &$($exclusive)? U,
             ) -> $mapped<'a, U> {
                 let part = NonNull::from(part(&$($exclusive)? guard));
-                let (lock, process) = guard.parts();
+                let (lock, process) = (&guard.$field.lock, guard.process);
                 mem::forget(guard);
                 $mapped { lock, part, process, borrowed: PhantomData }
             }
@@ -129,7 +129,7 @@ mapped!(
     /// drop(last);
     /// assert_eq!(*mutex.lock(), [1, 3]);
     /// ```
-    MappedMutexGuard, MutexGuard, Mutex, unlock, [mut]
+    MappedMutexGuard, MutexGuard, Mutex mutex, unlock, [mut]
 );
 mapped!(
     /// A shared reference to a part of the value of a [`RwLock`](super::RwLock); dropping it
@@ -143,7 +143,7 @@ mapped!(
     /// assert_eq!(*last, 2);
     /// assert!(lock.try_write().is_none());
     /// ```
-    MappedRwLockReadGuard, RwLockReadGuard, RwLock, unlock_shared, []
+    MappedRwLockReadGuard, RwLockReadGuard, RwLock rwlock, unlock_shared, []
 );
 mapped!(
     /// An exclusive reference to a part of the value of a [`RwLock`](super::RwLock); dropping it
@@ -158,5 +158,5 @@ mapped!(
     /// drop(last);
     /// assert_eq!(*lock.read(), [1, 3]);
     /// ```
-    MappedRwLockWriteGuard, RwLockWriteGuard, RwLock, unlock_exclusive, [mut]
+    MappedRwLockWriteGuard, RwLockWriteGuard, RwLock rwlock, unlock_exclusive, [mut]
 );

@@ -66,11 +66,12 @@ mod mapped;
 #[doc(hidden)]
 pub mod raw_region;
 mod region;
+mod upgradable;
 
 pub use crate::bytes::AnyBytes;
 pub use condvar::Condvar;
 pub use error::RegionError;
-pub use lock::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use lock::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
 pub use mapped::{MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard};
 pub use region::Region;
 
