@@ -84,6 +84,8 @@
 //!   (with `std`) `futex::Parking`, which is that engine on this process's own threads.
 //! - `lock_api_05`: the raw and asymmetric locks implement the traits of lock_api 0.5 as well as
 //!   those of 0.4. Asks for Rust 1.95; everything else for 1.85.
+//! - `send_guard`: the guards of [`sync`] are `Send` where the data allows it. Without it the compiler
+//!   refuses a guard that a task would hold across an `await`.
 //! - `serde`, `arc_lock`, `owning_ref`: lock_api's features of these names, for the locks of
 //!   [`sync`] and [`asym`]: serialization, guards that own an `Arc` of their lock, stable addresses.
 //!

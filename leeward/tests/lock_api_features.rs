@@ -1,11 +1,10 @@
 //! lock_api's features, which are this crate's of the same names: locks that serde reads and writes,
-//! guards that own an `Arc` of their lock, and guards for owning_ref.
+//! guards that own an `Arc` of their lock, and guards for owning_ref; and guards that are sent.
 
 #![cfg(all(feature = "serde", feature = "arc_lock", feature = "owning_ref", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 use std::sync::Arc;
-use std::thread;
 
 use leeward::{asym, sync};
 
@@ -36,13 +35,24 @@ fn guards_own_their_lock() {
     assert!(mutex.try_lock().is_none());
     drop(mutex);
     *guard = 2;
-    // Another thread may unlock.
-    thread::spawn(move || drop(guard)).join().unwrap();
+    drop(guard);
     let lock = Arc::new(asym::RwLock::new(1));
     let reader = lock.read_arc();
     assert!(lock.try_write().is_none());
     drop(lock);
     assert_eq!(*reader, 1);
+}
+
+/// With the feature `send_guard` another thread may unlock.
+#[cfg(feature = "send_guard")]
+#[test]
+fn guards_are_sent() {
+    let (mutex, lock) = (Arc::new(sync::Mutex::new(1)), sync::RwLock::new(1));
+    let (owning, reader) = (mutex.lock_arc(), lock.upgradable_read());
+    std::thread::scope(|scope| {
+        scope.spawn(move || drop((owning, sync::RwLockUpgradableReadGuard::upgrade(reader))));
+    });
+    assert!(mutex.try_lock().is_some() && lock.try_write().is_some());
 }
 
 #[test]

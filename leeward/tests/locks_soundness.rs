@@ -61,8 +61,9 @@ sharing!(sync::LazyLock);
 assert_is!(Sync: sync::LazyLock<u32, Box<dyn FnOnce() -> u32 + Send>>);
 assert_not!(Sync: sync::LazyLock<u32, Box<dyn FnOnce() -> u32>>);
 
-/// Asserts that guards of locks which any thread may unlock go where the value may go, and that
-/// sharing one is sharing the value.
+/// Asserts that guards of locks which any thread may unlock go where the value may go if the feature
+/// says so, and that sharing one is sharing the value.
+#[cfg(feature = "send_guard")]
 macro_rules! guard {
     ($($guard:ident)::+) => {
         assert_is!(Send: $($guard)::+<'static, u32>);
@@ -81,6 +82,13 @@ macro_rules! thread_guard {
     };
 }
 
+#[cfg(not(feature = "send_guard"))]
+macro_rules! guard {
+    ($($guard:ident)::+) => {
+        thread_guard!($($guard)::+);
+    };
+}
+
 guard!(sync::MutexGuard);
 guard!(sync::MappedMutexGuard);
 guard!(sync::LightMutexGuard);
@@ -91,8 +99,11 @@ guard!(sync::RwLockReadGuard);
 guard!(sync::MappedRwLockWriteGuard);
 guard!(sync::RwLockWriteGuard);
 guard!(sync::RwLockUpgradableReadGuard);
-// It is a shared reference to the part, and goes where that may go.
+// It is a shared reference to the part, and goes where that may go, or stays.
+#[cfg(feature = "send_guard")]
 assert_is!(Send: sync::MappedRwLockReadGuard<'static, u32>, sync::MappedRwLockReadGuard<'static, NotSend>);
+#[cfg(not(feature = "send_guard"))]
+assert_not!(Send: sync::MappedRwLockReadGuard<'static, u32>, sync::MappedRwLockReadGuard<'static, NotSend>);
 assert_not!(Send: sync::MappedRwLockReadGuard<'static, NotSync>);
 assert_is!(Sync: sync::MappedRwLockReadGuard<'static, u32>);
 assert_not!(Sync: sync::MappedRwLockReadGuard<'static, NotSync>);

@@ -13,7 +13,8 @@
 //! # Differences from std
 //! What holds for all types; each type lists its own.
 //! - No poisoning but in [`LazyLock`].
-//! - Guards are `Send` where the data allows it: another thread may unlock.
+//! - Guards are `Send` with the feature `send_guard` only, where the data allows it: then another
+//!   thread may unlock, and nothing warns of a guard that is held across an `await`.
 //! - Locks have timed calls, and [`Mutex`] bounds how long a waiter is overtaken.
 //! - A lock that cannot be taken at all ends the process instead of unwinding: see
 //!   [Panics and aborts](crate::raw#panics-and-aborts).
@@ -22,7 +23,7 @@
 //!
 //! # Differences from parking_lot
 //! Compared with version 0.13.
-//! - Guards are always `Send`; there with its feature `send_guard`.
+//! - Guards are `Send` with the feature `send_guard`, as there.
 //! - Waiters are bounded as the `raw` types say; there a `Mutex` is fair only by `unlock_fair`, or
 //!   as `FairMutex`.
 //! - [`Mutex`] and [`RwLock`] allocate nothing, so a global allocator may use them; parking_lot's

@@ -27,12 +27,10 @@ pub type RawMutex = raw::Mutex;
 /// - `try_lock_for`, `try_lock_until`; `MutexGuard::unlock_fair`, `unlocked`, `map`.
 /// - A waiter that lost more than 32 wake-ups, or one after a millisecond, is preferred to
 ///   newcomers.
-/// - Guards are `Send`.
 ///
 /// # Differences from parking_lot
 /// - The bound above; there a thread may be overtaken without end where no thread calls
 ///   `unlock_fair`.
-/// - Guards are `Send` without a feature.
 /// - 4 bytes instead of 1.
 pub type Mutex<T> = lock_api::Mutex<raw::Mutex, T>;
 

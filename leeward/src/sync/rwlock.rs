@@ -31,7 +31,6 @@ pub type RawRwLock = raw::RwLock;
 /// - No poisoning: `read` and `write` return the guards.
 /// - `try_read_for`, `try_write_for` and their `_until` forms. `read_recursive`, for a thread that
 ///   may read already. [Upgradable reads](RwLockUpgradableReadGuard), and `downgrade`.
-/// - Guards are `Send`.
 ///
 /// # Differences from parking_lot
 /// - No `unlock_fair` of guards.

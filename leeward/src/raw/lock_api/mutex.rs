@@ -1,13 +1,14 @@
 //! The traits of `lock_api` 0.4 for the raw mutexes.
 
 use super::super::{FairMutex, LightMutex, Mutex};
+use super::GuardMarker;
 use crate::futex::Futex;
 
 // SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
 unsafe impl<F: Futex> lock_api::RawMutex for Mutex<F> {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = Mutex::<F>::new();
-    type GuardMarker = lock_api::GuardSend;
+    type GuardMarker = GuardMarker;
 
     #[inline]
     fn lock(&self) {
@@ -43,7 +44,7 @@ unsafe impl<F: Futex> lock_api::RawMutexFair for Mutex<F> {
 unsafe impl<F: Futex> lock_api::RawMutex for FairMutex<F> {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = FairMutex::<F>::new();
-    type GuardMarker = lock_api::GuardSend;
+    type GuardMarker = GuardMarker;
 
     #[inline]
     fn lock(&self) {
@@ -79,7 +80,7 @@ unsafe impl<F: Futex> lock_api::RawMutexFair for FairMutex<F> {
 unsafe impl lock_api::RawMutex for LightMutex {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = LightMutex::new();
-    type GuardMarker = lock_api::GuardSend;
+    type GuardMarker = GuardMarker;
 
     #[inline]
     fn lock(&self) {

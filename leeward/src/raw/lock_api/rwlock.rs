@@ -1,6 +1,7 @@
 //! The traits of `lock_api` 0.4 for the raw readers-writer lock.
 
 use super::super::RwLock;
+use super::GuardMarker;
 use crate::futex::Futex;
 
 // SAFETY: a writer is alone until `unlock_exclusive` or `downgrade`; readers share until the last
@@ -8,7 +9,7 @@ use crate::futex::Futex;
 unsafe impl<F: Futex> lock_api::RawRwLock for RwLock<F> {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = RwLock::<F>::new();
-    type GuardMarker = lock_api::GuardSend;
+    type GuardMarker = GuardMarker;
 
     #[inline]
     fn lock_shared(&self) {
