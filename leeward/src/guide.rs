@@ -12,6 +12,7 @@ macro_rules! page {
             "\n",
             "[architecture.md]: crate::guide::architecture\n",
             "[migrating.md]: crate::guide::migrating\n",
+            "[compared.md]: crate::guide::compared\n",
             "[c.md]: crate::guide::c\n",
             "[fences.md]: crate::guide::fences\n",
             "[rcu.md]: crate::guide::rcu\n",
@@ -36,6 +37,7 @@ macro_rules! page {
 
 page!(architecture, "architecture.md");
 page!(migrating, "migrating.md");
+page!(compared, "compared.md");
 page!(c, "c.md");
 page!(fences, "fences.md");
 page!(rcu, "rcu.md");

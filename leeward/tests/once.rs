@@ -74,9 +74,16 @@ fn lazy_locks() {
     static LAZY: LazyLock<u32> = LazyLock::new(|| RUNS.fetch_add(1, Ordering::Relaxed) + 41);
     thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| assert_eq!(*LAZY, 41))));
     assert_eq!((*LAZY, RUNS.load(Ordering::Relaxed)), (41, 1));
-    let poisoned: LazyLock<u32> = LazyLock::new(|| panic!("at first"));
+    let mut poisoned: LazyLock<u32> = LazyLock::new(|| panic!("at first"));
     assert_eq!(panic_of(|| _ = *poisoned), "at first");
     assert!(panic_of(|| _ = *poisoned).contains("poisoned"));
+    assert!(LazyLock::get(&poisoned).is_none() && LazyLock::get_mut(&mut poisoned).is_none());
+    assert!(panic_of(|| *poisoned = 1).contains("poisoned"));
+    let mut mine = LazyLock::new(|| vec![1]);
+    assert_eq!(LazyLock::get_mut(&mut mine), None);
+    mine.push(2);
+    LazyLock::force_mut(&mut mine).push(3);
+    assert_eq!(LazyLock::get_mut(&mut mine), Some(&mut vec![1, 2, 3]));
 }
 
 /// The error of an initialiser that asks for the value that it makes. It used to wait forever.

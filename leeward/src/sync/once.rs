@@ -5,7 +5,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-use core::ops::Deref;
+use core::ops::{Deref, DerefMut};
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use super::Once;
@@ -188,7 +188,6 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
 ///
 /// # Differences from std
 /// - An initialiser that needs its own value panics instead of waiting for itself.
-/// - `get`, `get_mut`, `force_mut` and `DerefMut` are not there.
 /// - It is there without std.
 pub struct LazyLock<T, F = fn() -> T> {
     value: OnceLock<T>,
@@ -219,6 +218,44 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             make()
         })
     }
+
+    /// Returns the value to its only user, initialised now if need be.
+    ///
+    /// # Panics
+    /// As [`force`](Self::force).
+    ///
+    /// ```
+    /// use leeward::sync::LazyLock;
+    /// let mut count = LazyLock::new(|| 1);
+    /// *LazyLock::force_mut(&mut count) += 1;
+    /// assert_eq!(*count, 2);
+    /// ```
+    #[track_caller]
+    pub fn force_mut(this: &mut LazyLock<T, F>) -> &mut T {
+        LazyLock::force(this);
+        this.value.get_mut().expect("it was just initialised")
+    }
+}
+
+impl<T, F> LazyLock<T, F> {
+    /// Returns the value if it was initialised, and initialises nothing.
+    ///
+    /// ```
+    /// use leeward::sync::LazyLock;
+    /// let count = LazyLock::new(|| 1);
+    /// assert_eq!(LazyLock::get(&count), None);
+    /// LazyLock::force(&count);
+    /// assert_eq!(LazyLock::get(&count), Some(&1));
+    /// ```
+    #[inline]
+    pub fn get(this: &LazyLock<T, F>) -> Option<&T> {
+        this.value.get()
+    }
+
+    /// Returns the value to its only user if it was initialised, and initialises nothing.
+    pub fn get_mut(this: &mut LazyLock<T, F>) -> Option<&mut T> {
+        this.value.get_mut()
+    }
 }
 
 impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
@@ -228,6 +265,13 @@ impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
     #[track_caller]
     fn deref(&self) -> &T {
         LazyLock::force(self)
+    }
+}
+
+impl<T, F: FnOnce() -> T> DerefMut for LazyLock<T, F> {
+    #[track_caller]
+    fn deref_mut(&mut self) -> &mut T {
+        LazyLock::force_mut(self)
     }
 }
 
