@@ -62,6 +62,7 @@ static PARKED: Mutex<Hosted<Parking>> = Mutex::new();
 static LIGHT: LightMutex = LightMutex::new();
 static WRITTEN: RwLock = <RwLock>::new();
 static READ: RwLock = <RwLock>::new();
+static UPGRADED: RwLock = <RwLock>::new();
 static SEMAPHORE: Semaphore = <Semaphore>::new(0);
 static EVENT: Event = <Event>::new();
 static LATCH: Latch = <Latch>::new(1);
@@ -105,6 +106,24 @@ const AWAITED: &[Awaited] = &[
             || {
                 // SAFETY: held by the thread that forks, in whichever process.
                 unsafe { READ.unlock_shared() };
+            },
+        ),
+        Some(|| ()),
+    ),
+    awaited(
+        "a reader, by an upgrade",
+        (
+            || UPGRADED.lock_shared(),
+            || {
+                UPGRADED.lock_upgradable();
+                // SAFETY: locked just now.
+                unsafe { UPGRADED.upgrade() };
+                // SAFETY: upgraded.
+                unsafe { UPGRADED.unlock_exclusive() };
+            },
+            || {
+                // SAFETY: held by the thread that forks, in whichever process.
+                unsafe { UPGRADED.unlock_shared() };
             },
         ),
         Some(|| ()),

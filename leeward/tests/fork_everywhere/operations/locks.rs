@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use leeward::sync::{Condvar, LightMutex, Mutex, MutexGuard, RwLock};
+use leeward::sync::RwLockUpgradableReadGuard;
+use leeward::sync::{Condvar, FairMutex, LightMutex, Mutex, MutexGuard, ReentrantMutex, RwLock};
 use leeward::{pi, raw};
 
 use super::super::case::Beside;
@@ -18,6 +19,11 @@ operations! {
     mutex_given_up: || drop(MUTEX.try_lock_for(SHORT)) => beside(holds_the_mutex).left(mutex_is_usable);
     mutex_unlocked_fairly: || MutexGuard::unlock_fair(MUTEX.lock()) => left(mutex_is_usable);
     mutex_unlocked_for_another: unlock_for_another => beside(takes_the_mutex).left(mutex_is_usable);
+    fair: || drop(FAIR.lock()) => left(fair_is_usable);
+    fair_awaited: || drop(FAIR.lock()) => beside(holds_the_fair).left(fair_is_usable);
+    reentrant: || drop((REENTRANT.lock(), REENTRANT.lock())) => left(reentrant_is_usable);
+    reentrant_awaited: || drop((REENTRANT.lock(), REENTRANT.lock())) => beside(holds_the_reentrant)
+        .left(reentrant_is_usable);
     light: || drop(LIGHT.lock()) => left(light_is_usable);
     light_awaited: || drop(LIGHT.lock()) => beside(holds_the_light).left(light_is_usable);
     read: || drop(RWLOCK.read()) => left(rwlock_is_usable);
@@ -28,6 +34,12 @@ operations! {
     write_awaited: || drop(RWLOCK.write()) => beside(writes).left(rwlock_is_usable);
     write_awaited_behind_a_reader: || drop(RWLOCK.write()) => beside(reads).left(rwlock_is_usable);
     write_given_up: || drop(RWLOCK.try_write_for(SHORT)) => beside(reads).left(rwlock_is_usable);
+    upgraded: || drop(RwLockUpgradableReadGuard::upgrade(RWLOCK.upgradable_read())) => left(rwlock_is_usable);
+    upgradable_read_awaited: || drop(RWLOCK.upgradable_read()) => beside(reads_upgradably).left(rwlock_is_usable);
+    upgrade_awaited: || drop(RwLockUpgradableReadGuard::upgrade(RWLOCK.upgradable_read())) => beside(reads)
+        .left(rwlock_is_usable);
+    upgrade_given_up: || drop(RwLockUpgradableReadGuard::try_upgrade_for(RWLOCK.upgradable_read(), SHORT)) =>
+        beside(reads).left(rwlock_is_usable);
     condvar_timed: || {
         CONDVAR.wait_for(&mut MUTEX.lock(), SHORT);
     } => left(mutex_is_usable);
@@ -51,6 +63,8 @@ const SHORT: Duration = Duration::from_millis(2);
 const LONG: Duration = Duration::from_secs(5);
 
 static MUTEX: Mutex<u32> = Mutex::new(0);
+static FAIR: FairMutex<u32> = FairMutex::new(0);
+static REENTRANT: ReentrantMutex<u32> = ReentrantMutex::new(0);
 static LIGHT: LightMutex<u32> = LightMutex::new(0);
 static RWLOCK: RwLock<u32> = RwLock::new(0);
 static CONDVAR: Condvar = Condvar::new();
@@ -59,6 +73,14 @@ static LENDING: pi::Mutex<u32> = pi::Mutex::new(0);
 
 fn mutex_is_usable() -> bool {
     MUTEX.is_locked() || MUTEX.try_lock_for(LONG).is_some()
+}
+
+fn fair_is_usable() -> bool {
+    FAIR.is_locked() || FAIR.try_lock_for(LONG).is_some()
+}
+
+fn reentrant_is_usable() -> bool {
+    REENTRANT.is_locked() || REENTRANT.try_lock_for(LONG).is_some()
 }
 
 fn light_is_usable() -> bool {
@@ -88,6 +110,18 @@ fn takes_the_mutex(beside: &Beside<'_>) {
     drop(MUTEX.lock());
 }
 
+fn holds_the_fair(beside: &Beside<'_>) {
+    let guard = FAIR.lock();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+fn holds_the_reentrant(beside: &Beside<'_>) {
+    let guard = REENTRANT.lock();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
 fn holds_the_light(beside: &Beside<'_>) {
     let guard = LIGHT.lock();
     beside.until_it_sleeps();
@@ -102,6 +136,12 @@ fn writes(beside: &Beside<'_>) {
 
 fn reads(beside: &Beside<'_>) {
     let guard = RWLOCK.read();
+    beside.until_it_sleeps();
+    drop(guard);
+}
+
+fn reads_upgradably(beside: &Beside<'_>) {
+    let guard = RWLOCK.upgradable_read();
     beside.until_it_sleeps();
     drop(guard);
 }
