@@ -16,6 +16,8 @@ use leeward::rcu::epoch::{self, Atomic, Collector, Guard, LocalHandle, Owned, Sh
 mod common;
 #[path = "epochs/edges.rs"]
 mod edges;
+#[path = "epochs/entered.rs"]
+mod entered;
 #[path = "epochs/pointers.rs"]
 mod pointers;
 #[path = "common/processes.rs"]

@@ -162,7 +162,7 @@ fn exiting_threads_pin_before_and_after_their_destructors() {
 
 /// Runs `work` in a child.
 #[track_caller]
-fn in_child(work: impl FnOnce()) {
+pub fn in_child(work: impl FnOnce()) {
     let child = child(|| {
         work();
         true

@@ -62,7 +62,7 @@ impl Deferred {
 pub(super) struct Bag {
     /// The bag that is behind this one in a list; null: none.
     next: *mut Bag,
-    /// The grace period after which the calls may be made, once the bag is sealed.
+    /// The grace period after which the calls may be made; 0: the bag is not sealed.
     pub(super) ticket: u64,
     /// The number of calls that were made.
     called: usize,
@@ -92,7 +92,7 @@ impl Bag {
     /// Takes the first call out; forgets all calls when the last one was taken.
     fn pop(&mut self) -> Option<Deferred> {
         if self.called == self.length {
-            (self.called, self.length) = (0, 0);
+            (self.called, self.length, self.ticket) = (0, 0, 0);
             return None;
         }
         self.called += 1;

@@ -14,6 +14,7 @@ use super::super::stats::Stats;
 use super::super::worker;
 use super::bag::{Bag, Bags, Deferred};
 use super::forks::{self, Entry};
+use super::lent::List;
 use crate::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::fence;
 
@@ -70,6 +71,8 @@ pub(super) struct Inner {
     /// True: readers execute full fences, since no heavy fence is possible.
     pub(super) is_full: bool,
     entry: &'static Entry,
+    /// The records that it lends to threads which enter without a handle.
+    pub(super) lent: List,
 }
 
 // SAFETY: bags hold calls that may be made on any thread (`Deferred::new`).
@@ -96,6 +99,7 @@ impl Collector {
             orphans_ticket: AtomicU64::new(0),
             is_full,
             entry,
+            lent: List::new(),
         });
         entry.set(NonNull::from(&inner.grace));
         Collector(inner)
@@ -209,6 +213,15 @@ impl Inner {
         self.held.fetch_sub(calls, Ordering::Relaxed);
     }
 
+    /// Makes the calls of a bag, which may not be sealed, of a collector that ends.
+    fn run_unsealed(&self, bag: &mut Bag) {
+        if bag.ticket == 0 {
+            // Relaxed: a count.
+            self.held.fetch_add(bag.len() as u64, Ordering::Relaxed);
+        }
+        self.run(bag);
+    }
+
     /// Leaves bags to whichever thread comes by.
     pub(super) fn leave(&self, bags: Bags) {
         let Some(ticket) = bags.last_ticket() else { return };
@@ -255,6 +268,9 @@ impl Drop for Inner {
     /// Makes all calls that are left: there is no reader any more.
     fn drop(&mut self) {
         self.entry.clear();
+        let mut lent = core::mem::replace(&mut self.lent, List::new());
+        // SAFETY: guards of these records borrowed the collector.
+        unsafe { lent.end(&mut |bag| self.run_unsealed(bag)) };
         let first = core::mem::replace(self.orphans.get_mut(), ptr::null_mut());
         // SAFETY: the caller has the collector alone.
         let mut orphans = unsafe { Bags::from_raw(first) };

@@ -5,7 +5,7 @@ use core::ptr::{self, NonNull};
 
 use super::collector::Collector;
 use super::guard::Guard;
-use super::local::Local;
+use super::local::{Kind, Local};
 use crate::atomic::{AtomicPtr, Ordering};
 use crate::process::local::{Word, exit, word};
 
@@ -87,7 +87,7 @@ pub fn pin() -> Guard {
 #[cold]
 #[inline(never)]
 fn pin_first() -> Guard {
-    let local = match Local::new(default_collector().clone(), false) {
+    let local = match Local::new(default_collector().clone(), Kind::Default) {
         Ok(local) => local,
         Err(error) => panic!("leeward: {error}"),
     };

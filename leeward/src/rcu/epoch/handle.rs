@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use super::super::no_memory::NoMemory;
 use super::collector::Collector;
 use super::guard::Guard;
-use super::local::Local;
+use super::local::{Kind, Local};
 
 impl Collector {
     /// Makes a handle of the calling thread.
@@ -25,7 +25,7 @@ impl Collector {
     /// # Errors
     /// [`NoMemory`].
     pub fn try_register(&self) -> Result<LocalHandle, NoMemory> {
-        Local::new(self.clone(), true).map(|local| LocalHandle { local })
+        Local::new(self.clone(), Kind::Handle).map(|local| LocalHandle { local })
     }
 }
 

@@ -1,17 +1,21 @@
 //! A thread's record in a collector: its slot, and what it has deferred. Only its thread uses it.
 //!
-//! It is freed when its handle is dropped and no guard is open, by whichever comes last.
+//! A handle's record is freed when the handle is dropped and no guard is open, by whichever comes last;
+//! it keeps the collector. A record of `entered.rs` is the collector's, and is used again.
 
 use alloc::boxed::Box;
 use core::cell::{Cell, UnsafeCell};
-use core::ptr::NonNull;
+use core::mem::{self, ManuallyDrop};
+use core::ptr::{self, NonNull};
 
 use super::super::no_memory::NoMemory;
 use super::super::slot::Slot;
 use super::bag::{Bag, Bags, Deferred};
 use super::collector::Collector;
+use super::lent::{Lent, List, Run};
+use crate::atomic::Ordering;
 use crate::fence::{Asymmetric, Full};
-use crate::process::thread;
+use crate::process::{fork, thread};
 
 /// A thread with bags looks after them at each section whose number is a multiple of this.
 const SECTIONS: u32 = 128;
@@ -20,12 +24,15 @@ const BAGS: usize = 4;
 
 /// A thread's record.
 pub(super) struct Local {
-    slot: NonNull<Slot>,
-    collector: Collector,
-    /// True: the handle is alive.
+    /// Claimed while the record is used.
+    slot: Cell<NonNull<Slot>>,
+    /// Without a count of its own, if the record is lent.
+    collector: ManuallyDrop<Collector>,
+    kind: Kind,
+    /// True: the handle is alive, or the thread that entered is.
     has_handle: Cell<bool>,
-    /// True: the thread counts the handle (`thread::take_handle`).
-    is_counted: bool,
+    /// What only the collector's records have.
+    lent: Lent,
     /// The number of calls of `repin_after` under way, which keep the record.
     kept: Cell<usize>,
     /// The number of sections that were entered, counted while there are bags.
@@ -40,22 +47,64 @@ pub(super) struct Local {
     spare: Cell<Option<Box<Bag>>>,
 }
 
+/// Whose a record is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A handle's, which its thread counts (`thread::take_handle`).
+    Handle,
+    /// The calling thread's, in the default collector.
+    Default,
+    /// The collector's, which lends it to threads that enter without a handle.
+    Lent,
+}
+
 impl Local {
     /// Makes the calling thread's record; its handle is the caller's.
-    pub(super) fn new(collector: Collector, is_counted: bool) -> Result<NonNull<Local>, NoMemory> {
-        let owner = if is_counted { thread::take_handle() } else { thread::current() };
-        let Ok(slot) = collector.0.grace.claim(owner, thread::number()) else {
-            if is_counted {
-                thread::give_handle();
+    pub(super) fn new(collector: Collector, kind: Kind) -> Result<NonNull<Local>, NoMemory> {
+        let slot = Local::claim(&collector, kind)?;
+        Ok(Local::with(ManuallyDrop::new(collector), kind, slot))
+    }
+
+    /// Makes a record of the collector's for the calling thread, and puts it into `list`.
+    pub(super) fn lend(collector: &Collector, list: &List) -> Result<NonNull<Local>, NoMemory> {
+        let slot = Local::claim(collector, Kind::Lent)?;
+        // SAFETY: the copy has no count: it is not dropped, and the collector outlives its records.
+        let collector = ManuallyDrop::new(unsafe { ptr::read(collector) });
+        let local = Local::with(collector, Kind::Lent, slot);
+        // SAFETY: made above.
+        let lent = NonNull::from(unsafe { &local.as_ref().lent });
+        // SAFETY: freed by `end_lent`.
+        unsafe { list.push(lent) };
+        Ok(local)
+    }
+
+    /// Takes a record of `list` for the calling thread that no thread uses.
+    pub(super) fn borrow(list: &List) -> Result<Option<NonNull<Local>>, NoMemory> {
+        let taken = list.find(|lent| {
+            let local = Local::of(lent);
+            // SAFETY: in the list, so alive.
+            match unsafe { local.as_ref() }.reuse() {
+                Ok(false) => None,
+                Ok(true) => Some(Ok(local)),
+                Err(error) => Some(Err(error)),
             }
-            return Err(NoMemory);
-        };
-        let slot = NonNull::from(slot);
+        });
+        taken.transpose()
+    }
+
+    /// Returns the record that these words are in.
+    fn of(lent: NonNull<Lent>) -> NonNull<Local> {
+        // SAFETY: all words of the kind are in records.
+        unsafe { lent.byte_sub(mem::offset_of!(Local, lent)) }.cast()
+    }
+
+    fn with(collector: ManuallyDrop<Collector>, kind: Kind, slot: NonNull<Slot>) -> NonNull<Local> {
         let local = Box::new(Local {
-            slot,
+            slot: Cell::new(slot),
             collector,
+            kind,
             has_handle: Cell::new(true),
-            is_counted,
+            lent: Lent::new((thread::current(), fork::generation()), Local::end_lent),
             kept: Cell::new(0),
             sections: Cell::new(0),
             is_collecting: Cell::new(false),
@@ -63,13 +112,44 @@ impl Local {
             sealed: UnsafeCell::new(Bags::new()),
             spare: Cell::new(None),
         });
-        Ok(NonNull::from(Box::leak(local)))
+        NonNull::from(Box::leak(local))
+    }
+
+    /// Claims a slot for the calling thread.
+    fn claim(collector: &Collector, kind: Kind) -> Result<NonNull<Slot>, NoMemory> {
+        let owner = if kind == Kind::Handle { thread::take_handle() } else { thread::current() };
+        match collector.0.grace.claim(owner, thread::number()) {
+            Ok(slot) => Ok(NonNull::from(slot)),
+            Err(_) => {
+                if kind == Kind::Handle {
+                    thread::give_handle();
+                }
+                Err(NoMemory)
+            }
+        }
+    }
+
+    /// Takes the record for the calling thread, unless a thread uses it.
+    fn reuse(&self) -> Result<bool, NoMemory> {
+        // Acquire: partner of the release in `end`: the last user is done with it.
+        let taken = self.lent.is_used.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
+        if taken.is_err() {
+            return Ok(false);
+        }
+        let slot = Local::claim(&self.collector, self.kind).inspect_err(|_| {
+            // Release: as in `end`.
+            self.lent.is_used.store(false, Ordering::Release);
+        })?;
+        self.slot.set(slot);
+        self.has_handle.set(true);
+        self.lent.user.set((thread::current(), fork::generation()));
+        Ok(true)
     }
 
     #[inline(always)]
     fn slot(&self) -> &Slot {
-        // SAFETY: the slot is a part of the collector, and stays claimed as long as this lives.
-        unsafe { self.slot.as_ref() }
+        // SAFETY: the slot is a part of the collector, and stays claimed while this is used.
+        unsafe { self.slot.get().as_ref() }
     }
 
     pub(super) fn collector(&self) -> &Collector {
@@ -179,7 +259,7 @@ impl Local {
         if !local.is_pinned() {
             // SAFETY: no section is open.
             unsafe { Local::end(this) };
-        } else if local.is_counted {
+        } else if local.kind == Kind::Handle {
             local.slot().make_transient();
         } else {
             // The thread exits with a guard in a thread-local variable, or leaked.
@@ -187,8 +267,8 @@ impl Local {
         }
     }
 
-    /// Ends the record, unless a call of `repin_after` is under way: makes the calls that may be made,
-    /// and leaves the others to the collector.
+    /// Ends the record's use, unless a call of `repin_after` is under way: makes the calls that may be
+    /// made, and leaves the others to the collector.
     ///
     /// # Safety
     /// The record is the calling thread's, its handle was dropped, and no section is open.
@@ -203,13 +283,43 @@ impl Local {
         let grace = &local.collector.0.grace;
         local.seal();
         grace.release(local.slot());
-        if local.is_counted {
+        if local.kind == Kind::Handle {
             thread::give_handle();
         }
         local.collect(true);
+        // SAFETY: as in `defer`.
+        let sealed = mem::replace(unsafe { &mut *local.sealed.get() }, Bags::new());
+        local.collector.0.leave(sealed);
+        if local.kind == Kind::Lent {
+            // Release: the words. Partner: the acquire in `reuse`.
+            local.lent.is_used.store(false, Ordering::Release);
+            return;
+        }
         // SAFETY: made by `Box::leak`, and nothing uses it any more.
-        let Local { collector, sealed, .. } = *unsafe { Box::from_raw(this.as_ptr()) };
-        collector.0.leave(sealed.into_inner());
+        let local = unsafe { Box::from_raw(this.as_ptr()) };
+        drop(ManuallyDrop::into_inner(local.collector));
+    }
+
+    /// Frees a record of a collector that ends, and makes the calls that are left in it; but not in the
+    /// child of a fork, if a thread used it that is not there.
+    ///
+    /// # Safety
+    /// The record is the collector's, which has no guard any more.
+    unsafe fn end_lent(lent: NonNull<Lent>, run: Run<'_>) {
+        // SAFETY: made by `Box::leak`, and nothing uses it any more.
+        let mut local = unsafe { Box::from_raw(Local::of(lent).as_ptr()) };
+        let (user, generation) = local.lent.user.get();
+        if *local.lent.is_used.get_mut() && generation != fork::generation() && user != thread::current() {
+            // Its words may be half changed.
+            mem::forget(local);
+            return;
+        }
+        while let Some(mut bag) = local.sealed.get_mut().pop_if(|_| true) {
+            run(&mut bag);
+        }
+        if let Some(bag) = local.bag.get_mut() {
+            run(bag);
+        }
     }
 
     /// Defers a call.

@@ -81,9 +81,12 @@ mod bag;
 mod collector;
 #[cfg(feature = "std")]
 mod default;
+#[cfg(feature = "std")]
+mod entered;
 mod forks;
 mod guard;
 mod handle;
+mod lent;
 mod local;
 mod pointable;
 mod pointer;
@@ -92,6 +95,8 @@ pub use atomic::{Atomic, CompareExchangeError};
 pub use collector::Collector;
 #[cfg(feature = "std")]
 pub use default::{default_collector, is_pinned, pin};
+#[cfg(feature = "std")]
+pub use entered::CollectorGuard;
 pub use guard::{Guard, unprotected};
 pub use handle::LocalHandle;
 pub use pointable::Pointable;
