@@ -67,7 +67,9 @@
 //! # Fork
 //! The child of a fork goes on with its parent's strategy. The registration for `membarrier` is
 //! renewed there if the kernel asks for that. The lock of the signal strategy is free in the child,
-//! also if another thread held it at the fork.
+//! also if another thread held it at the fork, and no call of the child waits for a fence that a
+//! thread of the parent had begun. (Where this library has had no part yet that watches forks, and
+//! in children of `vfork` and raw `clone`, the first such call waits 100 ms.)
 
 #[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
 #[path = "backend/linux/mod.rs"]
@@ -75,6 +77,8 @@ mod backend;
 #[cfg(any(not(target_os = "linux"), leeward_symmetric, leeward_loom))]
 #[path = "backend/none.rs"]
 mod backend;
+#[cfg(any(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)), all(test, leeward_loom)))]
+mod combine;
 mod counters;
 mod strategy;
 
@@ -143,15 +147,19 @@ pub fn light() {
 ///   process has one thread.
 /// - Registering is part of it: at the first fence, and again where checkpoint and restore lost the
 ///   registration.
+/// - Threads that call at the same time share system calls: a call that finds a fence under way
+///   waits for the next one, which one of them issues for all.
 /// - A refusal is answered here, by the next strategy, and not by the caller.
 ///
 /// # Cost
 /// One system call of about a microsecond to a few where membarrier's expedited command is there
 /// and interrupts are quick; on virtual machines whose interrupts are slow it may take
-/// milliseconds.
-/// [`Strategy`] has the cost of the others. Threads that run are interrupted once (not by
-/// [`Strategy::MembarrierGlobal`]). The call may sleep. It allocates nothing, so that a lock inside
-/// the global allocator may use it.
+/// milliseconds. [`Strategy`] has the cost of the others. Threads that run are interrupted once
+/// (not by [`Strategy::MembarrierGlobal`]). The call may sleep. It allocates nothing, so that a
+/// lock inside the global allocator may use it. Any number of concurrent calls cost two fences, and
+/// each waits for two at most; sharing costs a caller alone no locked instruction more. Callers
+/// that wait for another's fence sleep, for 100 ms at most: then each issues its own, whatever the
+/// priority of the thread that it waited for.
 ///
 /// # Errors
 /// No error reaches the caller: a refusal (`ENOSYS`, `EPERM`, `EINVAL`, `ENOMEM`) is answered by
@@ -164,8 +172,8 @@ pub fn light() {
 ///
 /// # Signals
 /// Async-signal-safe with either membarrier strategy once [`init`] has returned, unless the kernel
-/// refuses the call later. Not with [`Strategy::Signal`], which holds a lock. errno is left as it
-/// was.
+/// refuses the call later; a handler that interrupts a call of its own thread issues a fence of its
+/// own. Not with [`Strategy::Signal`], which holds a lock. errno is left as it was.
 pub fn heavy() {
     if let Err(error) = try_heavy() {
         panic!("leeward: {error}");
@@ -198,13 +206,9 @@ pub(crate) fn heavy_or_abort() {
 /// [`Error::NoStrategy`] if no strategy is possible: the calling thread has executed a full fence,
 /// and the others perhaps none.
 pub fn try_heavy() -> Result<(), Error> {
-    // SeqCst: the caller's own half. The kernel promises as much, except to a process of one
-    // thread, where it returns at once.
-    fence(Ordering::SeqCst);
-    backend::run()?;
-    // SeqCst: as above, for the accesses that follow.
-    fence(Ordering::SeqCst);
-    Ok(())
+    // With the caller's own half: the kernel promises as much, except to a process of one thread,
+    // where it returns at once.
+    backend::run()
 }
 
 /// Returns true if a heavy fence is possible, as far as can be told beforehand.

@@ -264,6 +264,42 @@ mutants! {
         model: model::quiescing::quiescent_states,
         loom: rcu::loom_tests::scanning_past_a_quiescent_state,
     }
+    /// The full fence between a caller's stores and its look at the number of the fence (pair N).
+    combine_caller_fence {
+        loom: fence::combine::loom_tests::a_caller_that_another_serves,
+    }
+    /// The full fence between the beginning of a fence's number and the fence (pair N).
+    combine_leader_fence {
+        loom: fence::combine::loom_tests::a_caller_that_another_serves,
+    }
+    /// The rule that a caller waits for a fence that starts later, not for the one that runs.
+    combine_ticket {
+        loom: fence::combine::loom_tests::two_callers,
+    }
+    /// The release with which a fence's number is ended (relaxed instead).
+    combine_end_release {
+        loom: fence::combine::loom_tests::a_caller_that_another_serves,
+    }
+    /// The full fence of a caller that another caller's fence has served.
+    combine_served_fence {
+        loom: fence::combine::loom_tests::a_caller_that_another_serves,
+    }
+    /// The wake of the callers that a fence has served.
+    combine_wake_served {
+        loom: fence::combine::loom_tests::two_who_sleep_for_one_fence,
+    }
+    /// The wake of one caller of the next fence.
+    combine_wake_next {
+        loom: fence::combine::loom_tests::two_callers,
+    }
+    /// The wake of all callers by a leader whose fence was refused.
+    combine_fail_wake {
+        loom: fence::combine::loom_tests::a_fence_that_is_refused,
+    }
+    /// A caller's check whether its own thread leads, below the signal handler that calls.
+    combine_own_lead {
+        loom: fence::combine::loom_tests::a_handler_within_the_lead,
+    }
     /// The wait for the answers to the fence's signals.
     signal_answer {
         refused: signals_blocked,

@@ -17,8 +17,10 @@ pub(super) fn light() {
     fence(Ordering::SeqCst);
 }
 
-/// Counts a heavy fence; the caller executes it.
+/// Executes a heavy fence, which is a full one here, and counts it.
 pub(super) fn run() -> Result<(), Error> {
+    // SeqCst: partner of the fences in `light`.
+    fence(Ordering::SeqCst);
     // Relaxed: a count.
     ISSUED.fetch_add(1, Ordering::Relaxed);
     Ok(())

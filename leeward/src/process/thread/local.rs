@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::fork::{self, Hook, Watched};
 use super::super::local::{Word, exit, word};
-use super::super::thread_number;
+use super::super::{control_block, thread_number};
 use super::{ENDED, FIRST};
 
 /// The next id.
@@ -52,6 +52,16 @@ pub(crate) fn current() -> u64 {
             THREAD_ID.get()
         }
         known => known,
+    }
+}
+
+/// Returns the address of the calling thread's control block, without a look at thread-local
+/// storage. Async-signal-safe.
+#[inline]
+pub(crate) fn address() -> u64 {
+    match control_block() {
+        0 => current(),
+        block => block.max(FIRST),
     }
 }
 

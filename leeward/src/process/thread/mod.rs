@@ -1,6 +1,8 @@
 //! The identity of the calling thread: its id, which slots record, and its number, which the kernel
 //! gave it.
 //!
+//! An address tells threads apart that live at the same time, and no others.
+//!
 //! An id is never used again, and stays the thread's in the child of its fork; neither holds for a
 //! number. The owner's word of a slot is an id from [`current`], perhaps with [`ENDED`]. Ids below
 //! [`FIRST`] have a meaning of their own in slots.
@@ -15,7 +17,9 @@ mod backend;
 #[path = "local.rs"]
 mod backend;
 
-pub(crate) use backend::{current, give_handle, number, take_handle};
+// `address` is for callers that share heavy fences, which they do on Linux only.
+#[allow(unused_imports)]
+pub(crate) use backend::{address, current, give_handle, number, take_handle};
 
 /// The id that [`current`] returns where threads cannot be told apart: equal to no thread's id.
 pub(crate) const UNKNOWN: u64 = u64::MAX >> 1;

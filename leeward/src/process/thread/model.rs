@@ -17,6 +17,9 @@ pub(crate) fn current() -> u64 {
     ID.with(|id| *id)
 }
 
+/// Returns the calling thread's id, which is as good as an address.
+pub(crate) use current as address;
+
 /// Returns the owner's word of a handle that the calling thread takes.
 pub(crate) fn take_handle() -> u64 {
     current()

@@ -19,6 +19,9 @@ pub(crate) fn current() -> u64 {
     }
 }
 
+/// Returns the calling thread's id, which is an address here.
+pub(crate) use current as address;
+
 /// Returns the owner's word of a handle that the calling thread takes. The thread's exit is not
 /// noticed.
 pub(crate) fn take_handle() -> u64 {

@@ -7,11 +7,12 @@ use core::sync::atomic::AtomicU8;
 
 use rustix::io::Errno;
 
+use super::super::combine::Combiner;
 use super::super::strategy::{Error, Strategy};
 use super::counts::{GLOBAL, PRIVATE, RETRIES, SIGNAL, count};
 use super::request::{Request, requested};
 use super::{membarrier, probe, signal};
-use crate::atomic::{Ordering, compiler_fence};
+use crate::atomic::{Ordering, compiler_fence, fence};
 
 /// The strategy in use: 0 = not chosen yet, else an index into `Strategy::ALL` plus one. Threads
 /// that race to choose find the same.
@@ -37,13 +38,22 @@ fn choose(strategy: Strategy) {
     CHOSEN.store(index as u8, Ordering::Relaxed);
 }
 
-/// Issues one heavy fence by the strategy in use, or by the first other one that works.
+/// The callers of heavy fences, who share them.
+static CALLERS: Combiner = Combiner::new();
+
+/// Has one heavy fence executed by the strategy in use, or by the first other one that works: for
+/// the caller alone, or for all who call meanwhile. The caller executes full fences before and after
+/// it; in any case one, also if no heavy fence is possible.
 pub(in super::super) fn run() -> Result<(), Error> {
     let first = match chosen() {
         Some(strategy) => strategy,
-        None => automatic()?,
+        None => {
+            // SeqCst: the caller's own half, also where no strategy is found.
+            fence(Ordering::SeqCst);
+            automatic()?
+        }
     };
-    issue(first).or_else(|errno| fall_back(first, errno))
+    CALLERS.run(|| issue(first).or_else(|errno| fall_back(first, errno)))
 }
 
 /// Issues one heavy fence by exactly this strategy, and counts it.

@@ -50,7 +50,7 @@ pub(crate) fn thread_number() -> u32 {
 }
 
 /// Returns the address of the calling thread's control block, which the child of a fork keeps.
-#[cfg(not(feature = "threads"))]
+#[inline]
 pub(crate) fn control_block() -> u64 {
     // SAFETY: has no precondition.
     unsafe { libc::pthread_self() as u64 }
