@@ -109,7 +109,16 @@ impl Board {
 
     /// Returns the peer with the best median, or none if all peers are absent.
     pub fn best_peer(&self) -> Option<&'static str> {
-        let peers = self.scores.iter().filter(|score| !is_ours(score.name));
+        self.best(|name| !is_ours(name))
+    }
+
+    /// Returns the best of all but the one of this name, ours and peers.
+    pub fn best_but(&self, name: &str) -> Option<&'static str> {
+        self.best(|other| other != name)
+    }
+
+    fn best(&self, takes_part: impl Fn(&str) -> bool) -> Option<&'static str> {
+        let peers = self.scores.iter().filter(|score| takes_part(score.name));
         let medians = peers.filter_map(|score| Some((score.name, median(score.taken.as_ref().ok()?)?)));
         let sign = if more_is_better(self.unit) { -1.0 } else { 1.0 };
         medians.min_by(|a, b| (sign * a.1).total_cmp(&(sign * b.1))).map(|best| best.0)

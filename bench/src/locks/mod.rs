@@ -9,6 +9,7 @@ pub mod contest;
 mod exits;
 mod late;
 mod mapped;
+mod mixed;
 pub mod monitors;
 mod mutexes;
 mod no_syscalls;
@@ -32,9 +33,10 @@ use crate::{markdown, report};
 
 /// Measures and shows the table. Returns true if everything could be measured.
 pub fn compare(options: &Contests) -> Result<bool, Error> {
-    let groups: [Contest; 9] = [
+    let groups: [Contest; 10] = [
         alone::outcome,
         readers::outcome,
+        mixed::outcome,
         contended::outcome,
         conditions::outcome,
         channels::outcome,

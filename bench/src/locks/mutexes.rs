@@ -80,6 +80,9 @@ pub trait MutexLoops: Send + Sync {
     /// Locks, adds one, spends `steps` of `dwell` inside, unlocks and counts, until told to stop.
     fn contend(&self, post: &Post<'_>, steps: u32);
 
+    /// Locks once in `every` until told to stop.
+    fn visit(&self, post: &Post<'_>, every: Duration);
+
     /// Returns how often the lock was taken by `contend`.
     fn entered(&self) -> u64;
 }
@@ -127,6 +130,22 @@ impl<M: Mutex> MutexLoops for Apart<M> {
                 *number += 1;
                 dwell(steps);
             });
+        });
+    }
+
+    fn visit(&self, post: &Post<'_>, every: Duration) {
+        post.ready();
+        let mut next = Instant::now();
+        post.until_stopped(|| {
+            next = (next + every).max(Instant::now());
+            // A sleep takes longer than it is told to.
+            if every >= Duration::from_millis(1) {
+                std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            }
+            while Instant::now() < next {
+                std::hint::spin_loop();
+            }
+            self.0.locked(|_| ());
         });
     }
 

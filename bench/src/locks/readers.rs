@@ -19,16 +19,17 @@ use crate::rcu::stage::Stage;
 const READS: u64 = 512 * 1024;
 
 pub const STD: &str = "std";
-const ASYM: &str = "leeward asym::RwLock";
+pub const ASYM: &str = "leeward asym::RwLock";
 
 /// A function that opens a reader-writer lock.
-type Open = fn() -> Result<Box<dyn RwLockLoops>, Error>;
+pub type Open = fn() -> Result<Box<dyn RwLockLoops>, Error>;
 
 const fn entrant<L: RwLock>(name: &'static str) -> Entrant<Open> {
     Entrant::new(name, || Ok(rwlock_loops::<L>()))
 }
 
-fn locks() -> Vec<Entrant<Open>> {
+/// Returns the locks that take part.
+pub fn locks() -> Vec<Entrant<Open>> {
     vec![
         entrant::<leeward::sync::RwLock<u64>>("leeward RwLock"),
         entrant::<leeward::asym::RwLock<u64>>(ASYM),
@@ -59,6 +60,10 @@ impl RwLockLoops for Urcu {
     }
 
     fn write(&self, _: &Post<'_>) {
+        unreachable!("liburcu's section takes part where there is no writer");
+    }
+
+    fn mix(&self, _: &Post<'_>, _: u32, _: u64) {
         unreachable!("liburcu's section takes part where there is no writer");
     }
 }

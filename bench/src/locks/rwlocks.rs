@@ -82,6 +82,9 @@ pub trait RwLockLoops: Send + Sync {
 
     /// Writes once a millisecond until told to stop.
     fn write(&self, post: &Post<'_>);
+
+    /// Reads, and writes one time in `one_in` on average (0: never), without pause until told to stop.
+    fn mix(&self, post: &Post<'_>, one_in: u32, seed: u64);
 }
 
 /// A lock that shares its cache lines with nothing.
@@ -138,6 +141,26 @@ impl<L: RwLock> RwLockLoops for Apart<L> {
         post.until_stopped(|| {
             std::thread::sleep(Duration::from_millis(1));
             self.0.write(|number| *number += 1);
+        });
+    }
+
+    fn mix(&self, post: &Post<'_>, one_in: u32, seed: u64) {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut reads = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            if one_in == 0 { u64::MAX } else { (state >> 33) % (2 * u64::from(one_in) - 1) }
+        };
+        let mut left = reads();
+        post.ready();
+        post.until_stopped(|| {
+            if left == 0 {
+                left = reads();
+                return self.0.write(|number| *number += 1);
+            }
+            left -= 1;
+            self.0.read(|number| {
+                std::hint::black_box(*number);
+            });
         });
     }
 }
