@@ -149,7 +149,7 @@ impl Combiner {
         // before ours.
         let began = self.state.compare_exchange(seen.0, seen.begun().0, Ordering::Acquire, Ordering::Relaxed);
         if began.is_ok() {
-            // SeqCst. The caller's own half of the fence; and pair N, heavy half: the number is
+            // SeqCst. The caller's own half of the fence; and pair O, heavy half: the number is
             // begun before the fence that follows. Partner: the fence in `join`.
             // - If our number comes first, the caller sees it and asks for the next one.
             // - If the caller's fence comes first, our fence covers what the caller did before.
@@ -249,7 +249,7 @@ impl Combiner {
     #[cold]
     #[inline(never)]
     fn join<E>(&self, issue: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        // SeqCst. Pair N, the caller's half: what the caller did is before its look at the number.
+        // SeqCst. Pair O, the caller's half: what the caller did is before its look at the number.
         // Partner: the fence in `try_lead`, and the leader's heavy fence.
         // - If the leader's number comes first, we see it and ask for the next one.
         // - If this fence comes first, the leader's fence, still to come, covers what we did.

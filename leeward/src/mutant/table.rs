@@ -264,11 +264,11 @@ mutants! {
         model: model::quiescing::quiescent_states,
         loom: rcu::loom_tests::scanning_past_a_quiescent_state,
     }
-    /// The full fence between a caller's stores and its look at the number of the fence (pair N).
+    /// The full fence between a caller's stores and its look at the number of the fence (pair O).
     combine_caller_fence {
         loom: fence::combine::loom_tests::a_caller_that_another_serves,
     }
-    /// The full fence between the beginning of a fence's number and the fence (pair N).
+    /// The full fence between the beginning of a fence's number and the fence (pair O).
     combine_leader_fence {
         loom: fence::combine::loom_tests::a_caller_that_another_serves,
     }
