@@ -360,16 +360,17 @@ mod asked_in_a_handler {
     fn search() -> Result<(), String> {
         // Half a millisecond: the writer is asleep again.
         const LONG: u64 = 400_000;
-        let mut matter = Vec::new();
+        let (mut matter, mut turns) = (Vec::new(), LONG);
         let start = Instant::now();
-        // Again, if the writer had no processor in time.
-        while matter.is_empty() && start.elapsed() < patience() / 2 {
+        // Again, and for longer, if the writer had no processor in time.
+        while matter.is_empty() && start.elapsed() < patience() * 3 / 4 {
             for at in 1.. {
-                let Some(outcome) = section(at, LONG) else { break };
+                let Some(outcome) = section(at, turns) else { break };
                 if outcome.check().map_err(|wrong| format!("before instruction {at}: {wrong}"))?.asked_again() {
                     matter.push(at);
                 }
             }
+            turns *= 2;
         }
         let Some(&at) = matter.first() else {
             return Err("no instruction made the writer ask again".to_owned());
