@@ -24,7 +24,7 @@ mod pointers;
 mod processes;
 
 /// The number of calls in a bag.
-const BAG: usize = 62;
+const BAG: usize = 41;
 
 /// A value that counts its drop.
 struct Counted(Arc<AtomicUsize>);

@@ -5,47 +5,48 @@ use core::mem::{self, MaybeUninit};
 use core::ptr;
 
 /// The number of calls in a bag, which then is 1,016 bytes: of a size that allocators cache.
-pub(super) const CALLS: usize = 62;
+pub(super) const CALLS: usize = 41;
 
-/// A word that a call is made with: the closure itself, or the address of its box.
-type Word = MaybeUninit<*mut ()>;
+/// The words that a call is made with: the closure itself, such as a pointer and a function, or the
+/// address of its box.
+type Words = MaybeUninit<[*mut (); 2]>;
 
-/// A closure that is called once, of two words. It is called or leaked: it has no destructor.
+/// A closure that is called once. It is called or leaked: it has no destructor.
 pub(super) struct Deferred {
-    call: unsafe fn(Word),
-    word: Word,
+    call: unsafe fn(Words),
+    words: Words,
 }
 
 impl Deferred {
-    /// Takes a closure, which lies in a word or is boxed.
+    /// Takes a closure, which lies in two words or is boxed.
     ///
     /// # Safety
     /// The closure may be called on any thread, after any time.
     pub(super) unsafe fn new<F: FnOnce()>(closure: F) -> Deferred {
         /// # Safety
-        /// The word has a closure, which is called once.
-        unsafe fn call<F: FnOnce()>(word: Word) {
+        /// The words have a closure, which is called once.
+        unsafe fn call<F: FnOnce()>(words: Words) {
             // SAFETY: the closure was written there.
-            let closure = unsafe { word.as_ptr().cast::<F>().read() };
+            let closure = unsafe { words.as_ptr().cast::<F>().read() };
             closure();
         }
         /// # Safety
-        /// The word has the address of a boxed closure, which is called once.
-        unsafe fn call_boxed<F: FnOnce()>(word: Word) {
+        /// The first word has the address of a boxed closure, which is called once.
+        unsafe fn call_boxed<F: FnOnce()>(words: Words) {
             // SAFETY: the address was written there.
-            let boxed = unsafe { word.assume_init() };
+            let boxed = unsafe { words.as_ptr().cast::<*mut ()>().read() };
             // SAFETY: from a box of this type.
             let closure = unsafe { Box::from_raw(boxed.cast::<F>()) };
             closure();
         }
-        if size_of::<F>() > size_of::<Word>() || align_of::<F>() > align_of::<Word>() {
+        if size_of::<F>() > size_of::<Words>() || align_of::<F>() > align_of::<Words>() {
             let boxed = Box::into_raw(Box::new(closure)).cast();
-            return Deferred { call: call_boxed::<F>, word: Word::new(boxed) };
+            return Deferred { call: call_boxed::<F>, words: Words::new([boxed, ptr::null_mut()]) };
         }
-        let mut word = Word::uninit();
+        let mut words = Words::uninit();
         // SAFETY: it fits.
-        unsafe { word.as_mut_ptr().cast::<F>().write(closure) };
-        Deferred { call: call::<F>, word }
+        unsafe { words.as_mut_ptr().cast::<F>().write(closure) };
+        Deferred { call: call::<F>, words }
     }
 
     /// Calls the closure, on this thread.
@@ -53,8 +54,8 @@ impl Deferred {
     /// # Safety
     /// What the closure frees has no reader.
     pub(super) unsafe fn call(self) {
-        // SAFETY: the word is of this function, by `new`, and this is the only call.
-        unsafe { (self.call)(self.word) };
+        // SAFETY: the words are of this function, by `new`, and this is the only call.
+        unsafe { (self.call)(self.words) };
     }
 }
 

@@ -47,7 +47,7 @@ const SHARERS: u64 = 1 << 14;
 ///
 /// # Cost
 /// Two kilobytes and a half. Sections cost what a [`Reader`](crate::rcu::Reader)'s do and a count
-/// more; deferring writes two words. A heavy fence is shared by 62 calls at least, and by more where
+/// more; deferring writes three words. A heavy fence is shared by 41 calls at least, and by more where
 /// it takes long.
 #[derive(Clone)]
 pub struct Collector(pub(super) Arc<Inner>);

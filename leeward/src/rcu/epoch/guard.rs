@@ -62,7 +62,7 @@ impl Guard {
     /// the guard that [protects nothing](super::unprotected) it is made at once.
     ///
     /// # Cost
-    /// Two words are written. A closure of more than a word is boxed.
+    /// Three words are written. A closure of more than two words is boxed.
     ///
     /// # Safety
     /// The closure may be called on any thread, and what it borrows lives until then.

@@ -50,7 +50,7 @@
 //! # Beside crossbeam-epoch
 //! - Entering a section executes no fence: the thread that frees issues a heavy one, once for many
 //!   retired values.
-//! - A deferred call takes two words, and bags are linked, not copied.
+//! - A deferred call takes three words, and bags are linked, not copied.
 //! - In the child of a fork, sections of threads that are not there are over; in crossbeam's they last
 //!   for ever.
 //! - [`Collector::synchronize`], [`Collector::stats`] and [`Collector::set_limit`] are new.
