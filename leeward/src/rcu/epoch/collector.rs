@@ -118,8 +118,9 @@ impl Collector {
         }
     }
 
-    /// Sets how many deferred calls may be held back before every thread that defers tries to make
-    /// some at each bag, whatever the fences cost. The default is 65,536.
+    /// Sets how many deferred calls should be held back at most: a grace period begins at the latest when
+    /// a quarter of that waits for it, whatever its fence costs; and a thread that defers beyond the limit
+    /// makes more of the calls. The default is 65,536.
     ///
     /// A reader that stays in its section holds all of them back even so: [`Stats::over_limit`] counts
     /// the bags that were sealed beyond the limit.
@@ -155,8 +156,8 @@ impl Inner {
         let calls = bag.len() as u64;
         // Relaxed, both: counts.
         self.sealed.fetch_add(calls, Ordering::Relaxed);
-        let held = self.held.fetch_add(calls, Ordering::Relaxed) + calls;
-        if held > self.limit.load(Ordering::Relaxed) {
+        self.held.fetch_add(calls, Ordering::Relaxed);
+        if self.is_beyond_limit() {
             self.grace.counts.over_limit.add(1);
         }
     }
@@ -179,8 +180,13 @@ impl Inner {
     fn is_worth_a_fence(&self) -> bool {
         // Relaxed, all: numbers.
         let needed = (self.fence.load(Ordering::Relaxed) / FENCE_SHARE).min(SHARERS);
-        self.sealed.load(Ordering::Relaxed) >= needed
-            || self.held.load(Ordering::Relaxed) > self.limit.load(Ordering::Relaxed)
+        self.sealed.load(Ordering::Relaxed) >= needed.min(self.limit.load(Ordering::Relaxed) / 4)
+    }
+
+    /// Returns true if more calls are held back than should be.
+    pub(super) fn is_beyond_limit(&self) -> bool {
+        // Relaxed, both: numbers.
+        self.held.load(Ordering::Relaxed) > self.limit.load(Ordering::Relaxed)
     }
 
     /// Notes that a grace period has begun, whose fence took `time`.

@@ -21,6 +21,8 @@ use crate::process::{fork, thread};
 const SECTIONS: u32 = 128;
 /// The number of bags that are emptied at a time: more than are filled meanwhile.
 const BAGS: usize = 4;
+/// The number of bags that are emptied at a time beyond the limit.
+const MORE_BAGS: usize = 32;
 
 /// A thread's record.
 pub(super) struct Local {
@@ -368,7 +370,11 @@ impl Local {
         // SAFETY: as in `defer`.
         let wanted = unsafe { &*self.sealed.get() }.last_ticket();
         inner.step(wanted, all);
-        let bags = if all { usize::MAX } else { BAGS };
+        let bags = match () {
+            () if all => usize::MAX,
+            () if inner.is_beyond_limit() => MORE_BAGS,
+            () => BAGS,
+        };
         for _ in 0..bags {
             // SAFETY: as in `defer`.
             let bag = unsafe { &mut *self.sealed.get() }.pop_if(|bag| inner.is_over(bag));
