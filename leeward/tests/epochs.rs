@@ -1,5 +1,5 @@
 //! Collectors of `rcu::epoch`: what is deferred is called once, not before its readers have left, and
-//! all of it in the end; beside forks, panics, leaked guards and the exit of threads.
+//! all of it in the end; beside panics, leaked guards and the exit of threads.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
@@ -20,8 +20,6 @@ mod edges;
 mod entered;
 #[path = "epochs/pointers.rs"]
 mod pointers;
-#[path = "common/processes.rs"]
-mod processes;
 
 /// The number of calls in a bag.
 const BAG: usize = 41;

@@ -1,12 +1,10 @@
 //! Grace periods as futures: ready after the sections that were open, woken once, on any executor;
-//! dropped at any time, polled by several tasks in turn, across forks.
+//! dropped at any time, polled by several tasks in turn.
 
 #![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;
-#[path = "common/processes.rs"]
-mod processes;
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -157,25 +155,6 @@ fn an_own_section_is_refused_and_a_waker_that_panics_is_caught() {
     D::barrier();
     assert_eq!(D::stats().callback_panics - before, u64::from(!is_ready));
     assert!(poll_once(&mut grace).is_ready());
-}
-
-/// A future that was begun before a fork, and one that the child begins.
-#[test]
-fn children_await_grace_periods() {
-    leeward::rcu_domain! { struct D; }
-    D::set_child_adopts(true);
-    let _watch = Watchdog::new("futures and forks");
-    for _ in 0..20 {
-        let mut before = D::synchronize_async();
-        let _ = poll_once(&mut before);
-        let child = processes::child(|| {
-            block_on(D::synchronize_async());
-            block_on(&mut before);
-            true
-        });
-        assert_eq!(processes::status_of(child), 0, "the child found something wrong");
-        block_on(before);
-    }
 }
 
 /// Tasks of several threads await, while readers come and go.

@@ -1,7 +1,5 @@
-//! Where bugs are: calls that defer, pin, panic or drop the handle; leaked guards; threads that exit;
-//! forks.
+//! Where bugs are: calls that defer, pin, panic or drop the handle; leaked guards; threads that exit.
 
-use super::processes::{child, status_of};
 use super::*;
 
 #[test]
@@ -160,16 +158,6 @@ fn exiting_threads_pin_before_and_after_their_destructors() {
     });
 }
 
-/// Runs `work` in a child.
-#[track_caller]
-pub fn in_child(work: impl FnOnce()) {
-    let child = child(|| {
-        work();
-        true
-    });
-    assert_eq!(status_of(child), 0, "the child found something wrong");
-}
-
 /// A guard in a thread-local variable whose destructor comes after the record's.
 #[test]
 fn a_guard_that_outlives_its_threads_record_protects_until_its_end() {
@@ -185,81 +173,4 @@ fn a_guard_that_outlives_its_threads_record_protects_until_its_end() {
     }
     // Other tests' threads come and go.
     common::eventually("the slots are given back", || epoch::default_collector().stats().readers <= before + 4);
-}
-
-#[test]
-fn a_child_goes_on_with_what_its_thread_has() {
-    let (collector, count) = (Collector::new(), Arc::default());
-    let handle = collector.register();
-    let (go, inside) = (Barrier::new(2), Barrier::new(2));
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let other = collector.register();
-            let _section = other.pin();
-            inside.wait();
-            go.wait();
-        });
-        inside.wait();
-        let guard = handle.pin();
-        defer_counting(&guard, 2 * BAG + 3, &count);
-        in_child(|| {
-            // The other thread's section is over here; this thread's own goes on.
-            guard.flush();
-            guard.flush();
-            assert_eq!(count.load(SeqCst), 0);
-            drop(guard);
-            handle.pin().flush();
-            handle.pin().flush();
-            assert_eq!(count.load(SeqCst), 2 * BAG + 3);
-            collector.synchronize();
-            // New collectors, handles and threads serve.
-            let new = Collector::new();
-            thread::scope(|scope| {
-                scope.spawn(|| defer_counting(&new.register().pin(), BAG, &count));
-            });
-            drop(new);
-            assert_eq!(count.load(SeqCst), 3 * BAG + 3);
-            drop(handle);
-        });
-        go.wait();
-    });
-}
-
-/// Forks come while other threads make and end collectors and handles, and defer.
-#[test]
-fn children_of_busy_parents_use_everything() {
-    let stop = AtomicUsize::new(0);
-    let shared = Collector::new();
-    thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                while stop.load(Relaxed) == 0 {
-                    let count = Arc::default();
-                    let own = Collector::new();
-                    for collector in [&own, &shared, epoch::default_collector()] {
-                        let handle = collector.register();
-                        defer_counting(&handle.pin(), BAG + 1, &count);
-                    }
-                }
-            });
-        }
-        let handle = shared.register();
-        for _ in 0..50 {
-            in_child(|| {
-                let count = Arc::default();
-                defer_counting(&handle.pin(), BAG, &count);
-                for _ in 0..3 {
-                    handle.pin().flush();
-                }
-                assert_eq!(count.load(SeqCst), BAG);
-                let own = Collector::new();
-                defer_counting(&own.register().pin(), BAG, &count);
-                drop(own);
-                assert_eq!(count.load(SeqCst), 2 * BAG);
-                drop(epoch::pin());
-                shared.synchronize();
-            });
-        }
-        stop.store(1, Relaxed);
-    });
 }

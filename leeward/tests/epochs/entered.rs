@@ -1,6 +1,5 @@
 //! Sections without handles: records that the collector lends.
 
-use super::edges::in_child;
 use super::*;
 
 use leeward::rcu::epoch::CollectorGuard;
@@ -134,40 +133,4 @@ fn the_section_is_left_and_entered_again() {
     assert!(std::panic::catch_unwind(panics).is_err());
     drop(guard);
     collector.synchronize();
-}
-
-/// The child ends collectors whose records other threads were using.
-#[test]
-fn children_enter_and_end_collectors() {
-    let stop = AtomicUsize::new(0);
-    let shared = Collector::new();
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let count = Arc::default();
-                while stop.load(Relaxed) == 0 {
-                    defer_counting(&shared.enter(), 7, &count);
-                    let own = Collector::new();
-                    defer_counting(&own.enter(), 7, &count);
-                }
-            });
-        }
-        for _ in 0..50 {
-            let guard = shared.enter();
-            in_child(|| {
-                let count = Arc::default();
-                defer_counting(&guard, BAG, &count);
-                drop(guard);
-                for _ in 0..3 {
-                    shared.enter().flush();
-                }
-                assert_eq!(count.load(SeqCst), BAG);
-                let own = Collector::new();
-                defer_counting(&own.enter(), BAG, &count);
-                drop(own);
-                assert_eq!(count.load(SeqCst), 2 * BAG);
-            });
-        }
-        stop.store(1, Relaxed);
-    });
 }
