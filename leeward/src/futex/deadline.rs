@@ -15,6 +15,7 @@ use super::Futex;
 /// let deadline = Deadline::after::<Private>(Duration::from_secs(60));
 /// assert!(!deadline.has_passed::<Private>());
 /// assert!(deadline > Deadline::at(Duration::ZERO));
+/// assert_eq!(Deadline::at(Duration::from_secs(1)).since_beginning().as_secs(), 1);
 /// ```
 ///
 /// # Differences from `std::time::Instant`
@@ -61,6 +62,7 @@ impl Deadline {
 /// let soon = Timeout::after::<Private>(Duration::from_millis(1));
 /// assert_eq!(soon.min(Timeout::Never), soon);
 /// assert!(Timeout::Now < soon && Timeout::Now.has_passed::<Private>());
+/// assert!(soon.deadline().is_some() && Timeout::Never.deadline().is_none());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Timeout {

@@ -158,6 +158,16 @@ pub unsafe trait Futex: Send + Sync + 'static {
     /// `wake_on` of those of `on` if `op`'s comparison holds for the old value; all in one step.
     /// Returns how many threads were woken. [`WakeOp`] has an example.
     ///
+    /// ```
+    /// use leeward::futex::{Argument, Comparison, Futex, Operation, Private, WakeOp};
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    /// let (changed, lock) = (AtomicU32::new(0), AtomicU32::new(1));
+    /// let unlock = WakeOp::new(Operation::Set, Argument::Value(0), Comparison::Greater, 1).unwrap();
+    /// // SAFETY: `lock` is alive, and this thread may write it.
+    /// let woken = unsafe { Private::wake_op(&changed, 1, &lock, unlock, 1) };
+    /// assert_eq!((woken, lock.load(Relaxed)), (0, 0));        // unlocked, and nobody slept
+    /// ```
+    ///
     /// # Safety
     /// `on` is alive, and may be written so.
     unsafe fn wake_op(word: *const AtomicU32, wake: u32, on: *const AtomicU32, op: WakeOp, wake_on: u32) -> u32;
@@ -168,16 +178,38 @@ pub unsafe trait Futex: Send + Sync + 'static {
     /// Returns false if a [yield](Self::yield_now) of the calling thread lets no ordinary thread
     /// run: a real-time thread yields the processor to its equals alone. A lock asks before it
     /// yields a second time.
+    ///
+    /// ```
+    /// use leeward::futex::{Futex, Private};
+    /// /// Waits a little for a thread that may have no processor.
+    /// fn pause() {
+    ///     if Private::yields_to_all() { Private::yield_now() } else { std::hint::spin_loop() }
+    /// }
+    /// pause();
+    /// ```
     fn yields_to_all() -> bool {
         true
     }
 
     /// Returns the time, on a clock that only goes forward.
+    ///
+    /// ```
+    /// use leeward::futex::{Futex, Private};
+    /// let before = Private::now();
+    /// assert!(Private::now() >= before);
+    /// ```
     fn now() -> Deadline;
 
     /// Returns a number of the calling thread, below 2^29, that no other thread which may use the
     /// same words has while this one lives; 0 where there is none. By it a lock recognizes a thread
     /// that would wait for itself.
+    ///
+    /// ```
+    /// use leeward::futex::{Futex, Private};
+    /// let mine = Private::thread_number();
+    /// let other = std::thread::spawn(Private::thread_number).join().unwrap();
+    /// assert!(mine == Private::thread_number() && mine != other);
+    /// ```
     fn thread_number() -> u32 {
         0
     }
@@ -201,6 +233,13 @@ pub enum System<const SHARED: bool> {}
 /// The futex for words of one process, which the kernel finds by their address alone.
 ///
 /// It is the default of every lock of [`raw`](crate::raw). [`Futex`] has an example.
+///
+/// ```
+/// use leeward::futex::{Futex, Private, Timeout, Wait};
+/// let word = std::sync::atomic::AtomicU32::new(1);
+/// assert_eq!(Private::wait(&word, 0, Timeout::Never), Wait::Changed);
+/// assert_eq!(Private::wake(&word, 1), 0);
+/// ```
 ///
 /// # Cost
 /// The cheaper of the two: the kernel looks up no mapping and counts no reference.

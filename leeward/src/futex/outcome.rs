@@ -1,6 +1,13 @@
 //! The outcomes of waits.
 
 /// The largest number of words that one [`wait_any`](super::wait_any) takes.
+///
+/// ```
+/// use leeward::futex::{Timeout, WAIT_ANY_MOST, WrongCount, wait_any};
+/// let words: Vec<_> = (0..WAIT_ANY_MOST + 1).map(|_| std::sync::atomic::AtomicU32::new(0)).collect();
+/// let words: Vec<_> = words.iter().map(|word| (word, 0)).collect();
+/// assert!(matches!(wait_any(&words, Timeout::Now), Err(WrongCount::TooMany(129))));
+/// ```
 pub const MOST: usize = 128;
 
 /// The outcome of a [wait](super::Futex::wait). Whatever it is, the caller rechecks its condition.

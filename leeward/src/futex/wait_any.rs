@@ -53,6 +53,14 @@ impl<const SHARED: bool> System<SHARED> {
     /// A wake through any word that begins after a store to the word finds the caller, or the
     /// caller finds the store. errno is left as it was.
     ///
+    /// ```
+    /// use leeward::futex::{System, Timeout, WaitAny};
+    /// use std::sync::atomic::AtomicU32;
+    /// let (stop, work) = (AtomicU32::new(0), AtomicU32::new(1));
+    /// let outcome = System::<false>::wait_any(&[(&stop, 0), (&work, 0)], Timeout::Never);
+    /// assert!(matches!(outcome, Ok(WaitAny::Changed)));      // `work` is not 0 any more
+    /// ```
+    ///
     /// # Differences from the futex_waitv call
     /// - One word is waited for by the plain futex call, which older kernels have too.
     /// - Where the kernel has no such call (before Linux 5.16), or a sandbox refuses it, the caller

@@ -119,6 +119,9 @@ impl core::error::Error for OutOfRange {}
 /// // SAFETY: `lock` is alive, and ours to write.
 /// let woken = unsafe { Private::wake_op(&word, 1, &lock, UNLOCK, 1) };
 /// assert_eq!((woken, lock.into_inner()), (0, 0)); // no thread sleeps on either word
+/// let word = std::sync::atomic::AtomicU32::new(2);
+/// assert_eq!(UNLOCK.apply_to(&word), 2);              // without the kernel: atomically, and it wakes no thread
+/// assert_eq!(word.into_inner(), 0);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WakeOp {

@@ -85,6 +85,13 @@ impl HazardPointer {
     /// Makes a hazard pointer that protects nothing, if there is memory for it. [`NoMemory`] has an
     /// example.
     ///
+    /// ```
+    /// use leeward::hazard::{Cell, HazardPointer};
+    /// let cell = Cell::new(7);
+    /// let mut hazard = HazardPointer::try_new().expect("no memory for another slot");
+    /// assert_eq!(hazard.protect(&cell), Some(&7));
+    /// ```
+    ///
     /// # Errors
     /// [`NoMemory`].
     pub fn try_new() -> Result<HazardPointer, NoMemory> {

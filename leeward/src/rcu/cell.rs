@@ -23,6 +23,9 @@ use super::retired::Retired;
 /// config.update(|old| old.iter().map(|n| n * 10).collect()).defer();
 /// assert_eq!(now, &[1, 2]);                       // still the one that was loaded
 /// assert_eq!(config.load(&guard), &[10, 20]);     // the one that is published
+/// let mut config = config;                        // no reader can be left
+/// config.get_mut().push(30);
+/// assert_eq!(*config.into_inner(), [10, 20, 30]);
 /// ```
 ///
 /// [`RcuOption`] lists the differences from arc-swap, and the functions' orderings and costs.
@@ -87,6 +90,14 @@ impl<T, D: Domain> RcuCell<T, D> {
     }
 
     /// Publishes another value and returns the old one; see [`RcuOption::replace`].
+    ///
+    /// ```
+    /// use leeward::rcu::RcuCell;
+    /// let name = RcuCell::new(String::from("a"));
+    /// let old = name.replace(String::from("b"));
+    /// assert_eq!((old.as_str(), name.get().as_str()), ("a", "b"));
+    /// old.defer();
+    /// ```
     pub fn replace(&self, value: T) -> Retired<T, D>
     where
         T: Send + 'static,
@@ -96,6 +107,15 @@ impl<T, D: Domain> RcuCell<T, D> {
 
     /// Publishes a value that is allocated already, and returns the old one; see
     /// [`RcuOption::replace`].
+    ///
+    /// ```
+    /// use leeward::rcu::RcuCell;
+    /// let page = RcuCell::new([0; 64]);
+    /// let mut spare = page.replace_box(Box::new([1; 64])).synchronize();
+    /// spare[0] = 2;                           // the memory is ours again, and is used again
+    /// page.replace_box(spare).defer();
+    /// assert_eq!(page.read(|page| page[0]), 2);
+    /// ```
     #[doc(alias = "swap")]
     pub fn replace_box(&self, value: Box<T>) -> Retired<T, D>
     where
@@ -106,6 +126,13 @@ impl<T, D: Domain> RcuCell<T, D> {
 
     /// Publishes another value, and has the old one freed after a grace period; see
     /// [`RcuOption::store`].
+    ///
+    /// ```
+    /// use leeward::rcu::RcuCell;
+    /// let limit = RcuCell::new(10);
+    /// limit.store(20);
+    /// assert_eq!(*limit.get(), 20);
+    /// ```
     pub fn store(&self, value: T)
     where
         T: Send + 'static,
@@ -115,6 +142,16 @@ impl<T, D: Domain> RcuCell<T, D> {
 
     /// Publishes `new` if the current value is still the one that `current` refers to, and returns
     /// the old one; see [`RcuOption::compare_exchange`].
+    ///
+    /// ```
+    /// use leeward::rcu::{self, RcuCell};
+    /// let count = RcuCell::new(1);
+    /// let guard = rcu::read();
+    /// let seen = count.load(&guard);
+    /// count.compare_exchange(seen, Box::new(seen + 1), &guard).unwrap().defer();
+    /// let conflict = count.compare_exchange(seen, Box::new(9), &guard).unwrap_err();
+    /// assert_eq!((conflict.current, *conflict.new), (&2, 9));
+    /// ```
     ///
     /// # Errors
     /// [`Conflict`], with the value that is current, and with `new`.
@@ -151,6 +188,14 @@ impl<T, D: Domain> RcuCell<T, D> {
 
     /// Publishes what `next` makes of the current value, unless it returns an error; see
     /// [`RcuOption::try_update`].
+    ///
+    /// ```
+    /// use leeward::rcu::RcuCell;
+    /// let seats = RcuCell::new(1_u32);
+    /// let take = || seats.try_update(|free| free.checked_sub(1).ok_or("sold out"));
+    /// take().unwrap().defer();
+    /// assert_eq!(take().unwrap_err(), "sold out");
+    /// ```
     ///
     /// # Errors
     /// That of `next`; the cell stays as it is.

@@ -3,6 +3,23 @@
 use core::fmt;
 
 /// The error of a compare-exchange that found another value than it was told of.
+///
+/// ```
+/// use leeward::rcu::{self, Conflict, RcuCell};
+/// let count = RcuCell::new(0_u32);
+/// let guard = rcu::read();
+/// let (mut seen, mut new) = (count.load(&guard), Box::new(1));
+/// loop {
+///     match count.compare_exchange(seen, new, &guard) {
+///         Ok(old) => break old.defer(),
+///         Err(Conflict { current, new: back }) => {
+///             (seen, new) = (current, back);      // the box is used again
+///             *new = seen + 1;
+///         }
+///     }
+/// }
+/// assert_eq!(*count.load(&guard), 1);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conflict<C, N> {
     /// The value that is there.

@@ -126,6 +126,16 @@ pub trait Domain: Backing {
     /// Needed before a signal handler on this thread reads. Does nothing on a thread that has run
     /// its thread-local destructors: there each section takes a slot for itself.
     ///
+    /// ```
+    /// use leeward::rcu::{Domain, Global};
+    /// std::thread::spawn(|| {
+    ///     Global::register().expect("no memory for another thread");
+    ///     drop(Global::read());                       // cannot panic for lack of memory
+    /// })
+    /// .join()
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// [`NoMemory`], if there is none for the slot.
     #[cfg(feature = "std")]
@@ -177,6 +187,18 @@ pub trait Domain: Backing {
     /// one across an `await` cannot be sent to another, which most executors ask for; on the others the
     /// first poll panics. [`GracePeriod`](super::GracePeriod) has an example, the cost, and what a
     /// fork does.
+    ///
+    /// ```
+    /// use leeward::rcu::{Domain, Global, RcuCell};
+    /// static IS_OPEN: std::sync::LazyLock<RcuCell<bool>> = std::sync::LazyLock::new(|| RcuCell::new(true));
+    /// async fn close() {
+    ///     IS_OPEN.store(false);
+    ///     Global::synchronize_async().await;          // no thread waits
+    ///     // From here on, no section is open that found `true`.
+    /// }
+    /// fn spawn(task: impl Future<Output = ()> + Send) {}
+    /// spawn(close());
+    /// ```
     #[cfg(feature = "threads")]
     fn synchronize_async() -> super::GracePeriod<Self> {
         super::GracePeriod::new()
@@ -184,6 +206,15 @@ pub trait Domain: Backing {
 
     /// Asks for a grace period without waiting for it; [`poll`](Self::poll) returns true once it is
     /// over.
+    ///
+    /// ```
+    /// use leeward::rcu::{Domain, Global};
+    /// let cookie = Global::start_poll();
+    /// while !Global::poll(&cookie) {
+    ///     std::thread::yield_now();                   // or whatever else there is to do
+    /// }
+    /// assert!(Global::poll(&cookie));
+    /// ```
     ///
     /// # Cost
     /// A full fence and an atomic operation; a system call if the worker sleeps.
@@ -200,6 +231,17 @@ pub trait Domain: Backing {
     ///
     /// Once true, it stays true. The call works inside sections, and returns false while the
     /// caller's own section is in the way.
+    ///
+    /// ```
+    /// use leeward::rcu::{Domain, Global, RcuCell};
+    /// let cell = RcuCell::new(1);
+    /// let guard = Global::read();
+    /// let old = cell.load(&guard);
+    /// let cookie = Global::start_poll();
+    /// assert!(!Global::poll(&cookie));                // this thread's own section began before
+    /// assert_eq!(*old, 1);
+    /// drop(guard);
+    /// ```
     ///
     /// # Memory ordering
     /// Once it returns true, everything in the sections waited for happens before what follows the
@@ -310,6 +352,16 @@ pub trait Domain: Backing {
     ///
     /// Threads that call at once may together go beyond the limit by one callback each.
     ///
+    /// ```
+    /// use leeward::rcu::{Domain, Global, NotQueued};
+    /// let mut callback = (|| println!("no reader is left")) as fn();
+    /// while let Err(NotQueued(back)) = Global::try_defer(callback) {
+    ///     callback = back;                            // the queue is full: try again later
+    ///     std::thread::yield_now();
+    /// }
+    /// Global::barrier();
+    /// ```
+    ///
     /// # Errors
     /// [`NotQueued`], with the callback.
     fn try_defer<F: FnOnce() + Send + 'static>(callback: F) -> Result<(), NotQueued<F>> {
@@ -343,6 +395,15 @@ pub trait Domain: Backing {
     }
 
     /// Bounds what may be deferred and not yet run; see [`Limit`].
+    ///
+    /// ```
+    /// use leeward::rcu::{Domain, Limit, Policy};
+    /// use std::time::Duration;
+    /// leeward::rcu_domain! { struct Pages; }
+    /// let limit = Limit { callbacks: 1000, policy: Policy::Expedite(Duration::from_millis(5)), ..Pages::limit() };
+    /// Pages::set_limit(limit);
+    /// assert_eq!(Pages::limit().callbacks, 1000);
+    /// ```
     fn set_limit(limit: Limit) {
         Self::state().queue.set_limit(limit);
     }
@@ -367,6 +428,11 @@ pub trait Domain: Backing {
     ///
     /// `fork` waits for a callback that is running at that moment, for 100 ms at most. One that
     /// runs for longer is lost to the child, and counted in [`Stats::lost`].
+    ///
+    /// ```
+    /// use leeward::rcu::{Domain, Global};
+    /// Global::set_child_adopts(true);                 // at the beginning of a program that becomes a daemon
+    /// ```
     fn set_child_adopts(adopts: bool) {
         watch(Self::state());
         Self::state().queue.set_child_adopts(adopts);
@@ -383,6 +449,12 @@ pub trait Domain: Backing {
     /// panics, the next caller that asks for a grace period begins it anew, and callbacks stay
     /// queued. A thread whose [`defer`](Self::defer) went beyond the limit because of a reader
     /// calls `tell` as well, at most once in each `after`.
+    ///
+    /// ```
+    /// use leeward::rcu::{Domain, Global};
+    /// use std::time::Duration;
+    /// Global::set_stall_limit(Some(Duration::from_secs(60)), None);    // None: the report on standard error
+    /// ```
     fn set_stall_limit(after: Option<Duration>, tell: Option<fn(&Stall)>) {
         Self::state().grace.stall.set(after, tell);
     }

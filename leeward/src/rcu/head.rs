@@ -11,6 +11,15 @@ use core::ptr::NonNull;
 /// The queue needs nothing else, so queueing allocates nothing and touches no other memory. The words
 /// are the queue's from `defer_raw` until the call; otherwise they are free for other uses of the
 /// same size and alignment, for example in a union.
+///
+/// ```
+/// use leeward::rcu::Head;
+/// #[repr(C)]
+/// struct Node { head: Head, value: u64 }          // the head first: its address is the node's
+/// let node = Node { head: Head::new(), value: 7 };
+/// assert_eq!(&raw const node as usize, &raw const node.head as usize);
+/// assert_eq!((size_of::<Head>(), node.value), (2 * size_of::<usize>(), 7));
+/// ```
 #[repr(C)]
 pub struct Head {
     /// The head that was queued before this one or, in a batch, the head that is called after it.

@@ -192,6 +192,13 @@ crate::rcu_domain! {
 }
 
 /// Enters a section of [`Global`]; see [`Domain::read`].
+///
+/// ```
+/// use leeward::rcu::{self, RcuCell};
+/// let config = RcuCell::new(String::from("listen 80"));
+/// let guard = rcu::read();
+/// assert_eq!(config.load(&guard), "listen 80");
+/// ```
 #[cfg(feature = "std")]
 #[inline(always)]
 #[track_caller]
@@ -200,33 +207,92 @@ pub fn read() -> Guard<'static> {
 }
 
 /// Waits for a grace period of [`Global`]; see [`Domain::synchronize`].
+///
+/// ```
+/// use leeward::{rcu, sync::Mutex};
+/// let (is_open, entries) = (rcu::RcuCell::new(true), Mutex::new(vec![]));
+/// let at_the_end = std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         let is_open = is_open.get();
+///         if *is_open {
+///             entries.lock().push("a visitor");
+///         }
+///     });
+///     is_open.store(false);
+///     rcu::synchronize();                 // every section that found `true` has ended
+///     entries.lock().len()
+/// });
+/// assert_eq!(entries.lock().len(), at_the_end);
+/// ```
 #[track_caller]
 pub fn synchronize() {
     Global::synchronize();
 }
 
 /// Runs `callback` after a grace period of [`Global`]; see [`Domain::defer`].
+///
+/// ```
+/// use leeward::rcu;
+/// use std::sync::mpsc;
+/// let (sender, receiver) = mpsc::channel();
+/// rcu::defer(move || sender.send("every older section has ended").unwrap());
+/// assert!(receiver.recv().is_ok());
+/// ```
 pub fn defer(callback: impl FnOnce() + Send + 'static) {
     Global::defer(callback);
 }
 
 /// Waits until everything that was deferred in [`Global`] has run; see [`Domain::barrier`].
+///
+/// ```
+/// use leeward::rcu;
+/// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+/// static DONE: AtomicBool = AtomicBool::new(false);
+/// rcu::defer(|| DONE.store(true, Relaxed));
+/// rcu::barrier();
+/// assert!(DONE.load(Relaxed));
+/// ```
 #[track_caller]
 pub fn barrier() {
     Global::barrier();
 }
 
 /// Asks for a grace period of [`Global`] without waiting; see [`Domain::start_poll`].
+///
+/// ```
+/// use leeward::rcu;
+/// let cookie = rcu::start_poll();
+/// while !rcu::poll(&cookie) {
+///     std::thread::yield_now();
+/// }
+/// ```
 pub fn start_poll() -> Cookie {
     Global::start_poll()
 }
 
 /// Returns true if the grace period that `cookie` stands for is over; see [`Domain::poll`].
+///
+/// ```
+/// use leeward::rcu;
+/// let guard = rcu::read();
+/// let cookie = rcu::start_poll();
+/// assert!(!rcu::poll(&cookie));           // this thread's own section is in the way
+/// drop(guard);
+/// rcu::synchronize();                     // or wait for the worker
+/// assert!(rcu::poll(&cookie));            // and from now on
+/// ```
 pub fn poll(cookie: &Cookie) -> bool {
     Global::poll(cookie)
 }
 
 /// Returns what [`Global`] has done so far; see [`Domain::stats`].
+///
+/// ```
+/// use leeward::rcu;
+/// rcu::defer(|| ());
+/// rcu::barrier();
+/// assert!(rcu::stats().callbacks_run >= 1);
+/// ```
 pub fn stats() -> Stats {
     Global::stats()
 }

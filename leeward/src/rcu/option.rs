@@ -91,6 +91,15 @@ impl<T, D: Domain> RcuOption<T, D> {
     }
 
     /// Makes a cell of the domain `D` that holds `value`, which it allocates.
+    ///
+    /// ```
+    /// use leeward::rcu::{Domain, RcuOption};
+    /// leeward::rcu_domain! { struct Routes; }
+    /// let mut default = RcuOption::<_, Routes>::some_in(1);
+    /// *default.get_mut().unwrap() += 1;
+    /// assert_eq!(default.load(&Routes::read()), Some(&2));
+    /// assert_eq!(default.into_inner(), Some(Box::new(2)));
+    /// ```
     pub fn some_in(value: T) -> Self {
         Self::from(Box::new(value))
     }
@@ -174,6 +183,14 @@ impl<T, D: Domain> RcuOption<T, D> {
     }
 
     /// Publishes a value that is allocated already, as [`replace`](Self::replace) does otherwise.
+    ///
+    /// ```
+    /// use leeward::rcu::RcuOption;
+    /// let job = RcuOption::none();
+    /// assert!(job.replace_box(Some(Box::new(1))).is_none());
+    /// let old = job.replace_box(None).unwrap();
+    /// assert_eq!(*old.synchronize(), 1);
+    /// ```
     #[doc(alias = "swap")]
     pub fn replace_box(&self, value: Option<Box<T>>) -> Option<Retired<T, D>>
     where
@@ -184,6 +201,15 @@ impl<T, D: Domain> RcuOption<T, D> {
 
     /// Publishes another value, and has the old one freed after a grace period: as
     /// [`replace`](Self::replace) and [`Retired::defer`], with their costs.
+    ///
+    /// ```
+    /// use leeward::rcu::RcuOption;
+    /// static NOTICE: RcuOption<String> = RcuOption::none();
+    /// NOTICE.store(Some(String::from("closing at noon")));
+    /// assert!(NOTICE.get().is_some());
+    /// NOTICE.store(None);
+    /// assert!(NOTICE.get().is_none());
+    /// ```
     pub fn store(&self, value: Option<T>)
     where
         T: Send + 'static,
@@ -245,6 +271,13 @@ impl<T, D: Domain> RcuOption<T, D> {
     }
 
     /// Empties the cell, as [`replace`](Self::replace) with `None` does.
+    ///
+    /// ```
+    /// use leeward::rcu::RcuOption;
+    /// let job = RcuOption::some("sweep");
+    /// assert_eq!(*job.take().unwrap(), "sweep");
+    /// assert!(job.take().is_none());
+    /// ```
     pub fn take(&self) -> Option<Retired<T, D>>
     where
         T: Send + 'static,
@@ -268,6 +301,14 @@ impl<T, D: Domain> RcuOption<T, D> {
     ///
     /// Returns the old value, retired, or `None` if there was none.
     /// [`try_update`](Self::try_update) may also empty the cell, or leave it as it is.
+    ///
+    /// ```
+    /// use leeward::rcu::RcuOption;
+    /// let visits = RcuOption::none();
+    /// assert!(visits.update(|old| old.map_or(1, |n| n + 1)).is_none());
+    /// visits.update(|old| old.map_or(1, |n| n + 1)).unwrap().defer();
+    /// assert_eq!(visits.read(|n| n.copied()), Some(2));
+    /// ```
     ///
     /// # Memory ordering
     /// As [`replace`](Self::replace).

@@ -40,6 +40,8 @@ use crate::process::thread;
 ///     reader.quiescent();
 /// }
 /// assert_eq!(sum, 21);
+/// reader.offline(|| std::thread::yield_now());    // no grace period waits for it in there
+/// reader.synchronize();                           // a reader may be a writer as well
 /// ```
 ///
 /// Grace periods wait for it to become [quiescent](Self::quiescent), go [offline](Self::offline) or
@@ -81,6 +83,12 @@ impl<D: Domain> Reader<D> {
 
     /// Registers a reader of the calling thread, which is online at once, if there is memory for
     /// its slot.
+    ///
+    /// ```
+    /// use leeward::rcu::{Global, qsbr::Reader};
+    /// let reader = Reader::<Global>::try_online().expect("no memory for another reader");
+    /// drop(reader);
+    /// ```
     ///
     /// # Errors
     /// [`NoMemory`].

@@ -23,6 +23,9 @@ use crate::process::thread;
 /// let reader = Reader::<Global>::register();
 /// let guard = reader.read();
 /// assert_eq!(*config.load(&guard), 7);
+/// drop(guard);
+/// let detached = reader.detach();         // for another thread
+/// std::thread::spawn(move || drop(detached.attach())).join().unwrap();
 /// ```
 ///
 /// # Differences from crossbeam-epoch
@@ -49,6 +52,12 @@ impl<D: Domain> Reader<D> {
     }
 
     /// Registers a reader of the calling thread, if there is memory for its slot.
+    ///
+    /// ```
+    /// use leeward::rcu::{Global, Reader};
+    /// let reader = Reader::<Global>::try_register().expect("no memory for another reader");
+    /// drop(reader.read());
+    /// ```
     ///
     /// # Cost
     /// A search for a free slot, some atomic operations and a full fence; a system call for more

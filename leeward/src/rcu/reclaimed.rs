@@ -15,6 +15,21 @@ use super::retired::Retired;
 ///
 /// Dropping it before it is ready [defers](Retired::defer) the value's drop. Cost, panics and fork are
 /// [`GracePeriod`]'s.
+///
+/// ```
+/// use leeward::rcu::{RcuCell, Reclaimed};
+/// use std::task::{Context, Poll, Waker};
+/// let name = RcuCell::new("a");
+/// let mut old: Reclaimed<&str> = name.replace("b").reclaimed();
+/// let mut context = Context::from_waker(Waker::noop());
+/// loop {
+///     // As an executor would, but that an executor waits to be woken.
+///     if let Poll::Ready(old) = std::pin::Pin::new(&mut old).poll(&mut context) {
+///         break assert_eq!(*old, "a");
+///     }
+///     std::thread::yield_now();
+/// }
+/// ```
 #[must_use = "a future does nothing until it is polled"]
 pub struct Reclaimed<T, D: Domain = super::Global> {
     /// Taken when it is ready.

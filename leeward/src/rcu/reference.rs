@@ -69,6 +69,13 @@ impl<'c, T: ?Sized, D: Domain> Ref<'c, T, D> {
     }
 
     /// Returns the guard of the section, for other loads in it.
+    ///
+    /// ```
+    /// use leeward::rcu::{RcuCell, RcuOption, Ref};
+    /// let (hosts, limit) = (RcuCell::new(vec!["a"]), RcuOption::some(10));
+    /// let hosts = hosts.get();
+    /// assert_eq!(limit.load(Ref::guard(&hosts)), Some(&10));      // in the same section
+    /// ```
     #[inline]
     pub fn guard(this: &Self) -> &Guard<'static, D> {
         &this.guard

@@ -89,6 +89,24 @@ impl<T, D: Domain> Retired<T, D> {
     /// Retires a value of a data structure of one's own in the domain `D`, as
     /// [`from_raw`](Retired::from_raw) does in `Global`.
     ///
+    /// ```
+    /// use leeward::rcu::Retired;
+    /// use std::ptr::NonNull;
+    /// leeward::rcu_domain! { struct Pages; }
+    /// /// # Safety
+    /// /// From a box, and used by nobody.
+    /// unsafe fn free(page: NonNull<[u8; 64]>) {
+    ///     // SAFETY: the caller's promise.
+    ///     drop(unsafe { Box::from_raw(page.as_ptr()) });
+    /// }
+    /// let page = NonNull::from(Box::leak(Box::new([1; 64])));
+    /// // SAFETY: no reader can find it, and it is retired once.
+    /// let retired = unsafe { Retired::<_, Pages>::from_raw_in(page, free) };
+    /// let page = retired.synchronize();               // or `try_into_raw`, which does not wait
+    /// // SAFETY: no reader is left.
+    /// unsafe { free(page) };
+    /// ```
+    ///
     /// # Safety
     /// As for `from_raw`, of the sections of `D`.
     pub unsafe fn from_raw_in(value: NonNull<T>, free: Function<T>) -> Retired<T, D, Function<T>> {
@@ -131,6 +149,16 @@ impl<T, D: Domain> Retired<T, D> {
     /// Returns the value if a grace period has passed since the first call. Never waits for
     /// readers.
     ///
+    /// ```
+    /// use leeward::rcu::{self, RcuCell};
+    /// let name = RcuCell::new("a");
+    /// let guard = rcu::read();
+    /// let old = name.replace("b").try_into_box().unwrap_err();        // a section may still use it
+    /// drop(guard);
+    /// rcu::synchronize();
+    /// assert_eq!(*old.try_into_box().unwrap(), "a");
+    /// ```
+    ///
     /// # Cost
     /// The first call as [`Domain::start_poll`], and each as [`Domain::poll`].
     ///
@@ -155,6 +183,23 @@ impl<T, D: Domain> Retired<T, D, Function<T>> {
 
     /// Returns the value, which is the caller's to free, if a grace period has passed since the first
     /// call. Never waits for readers.
+    ///
+    /// ```
+    /// use leeward::rcu::Retired;
+    /// use std::ptr::NonNull;
+    /// unsafe fn free(_: NonNull<u32>) {}
+    /// static NUMBER: u32 = 7;
+    /// // SAFETY: it lives forever, and `free` does nothing to it.
+    /// let mut retired = unsafe { Retired::from_raw(NonNull::from(&NUMBER), free) };
+    /// let number = loop {
+    ///     match retired.try_into_raw() {
+    ///         Ok(number) => break number,
+    ///         Err(back) => retired = back,    // try again later
+    ///     }
+    ///     std::thread::yield_now();
+    /// };
+    /// assert_eq!(number, NonNull::from(&NUMBER));
+    /// ```
     ///
     /// # Cost
     /// The first call as [`Domain::start_poll`], and each as [`Domain::poll`].
@@ -182,11 +227,27 @@ impl<T, D: Domain, F: Free<T>> Retired<T, D, F> {
     /// Drops the value after a grace period, as [`defer`](Self::defer) does, and counts it as
     /// `bytes` bytes towards the domain's [limit](super::Limit): for values that own more than
     /// themselves.
+    ///
+    /// ```
+    /// use leeward::rcu::{self, RcuCell};
+    /// let page = RcuCell::new(vec![0; 1 << 16]);
+    /// page.replace(vec![1; 1 << 16]).defer_bytes(1 << 16);    // what the heap holds counts as well
+    /// rcu::barrier();
+    /// ```
     pub fn defer_bytes(self, bytes: usize) {
         ManuallyDrop::new(self).enqueue(bytes);
     }
 
     /// Drops the value after a grace period, as [`defer`](Self::defer) does, but never waits.
+    ///
+    /// ```
+    /// use leeward::rcu::RcuCell;
+    /// let name = RcuCell::new("a");
+    /// match name.replace("b").try_defer() {
+    ///     Ok(()) => {}
+    ///     Err(old) => assert_eq!(*old.synchronize(), "a"),    // the queue is full
+    /// }
+    /// ```
     ///
     /// # Errors
     /// The retired value, at the limit or where there is no memory to queue it.
@@ -233,9 +294,27 @@ impl<T, D: Domain, F: Free<T>> Retired<T, D, F> {
 /// How a retired value is freed: as a [`Box`](Boxed), or by a function.
 ///
 /// Only this crate implements it.
+///
+/// ```
+/// use leeward::rcu::{Domain, Free, Retired};
+/// /// Works on values of boxes and on others.
+/// fn retire<T, D: Domain, F: Free<T>>(old: Vec<Retired<T, D, F>>) {
+///     old.into_iter().for_each(Retired::defer);
+/// }
+/// let name = leeward::rcu::RcuCell::new("a");
+/// retire(vec![name.replace("b"), name.replace("c")]);
+/// assert_eq!(*name.get(), "c");
+/// ```
 pub trait Free<T>: sealed::Sealed<T> {}
 
 /// Retired values that came from a box, and are freed as one.
+///
+/// ```
+/// use leeward::rcu::{Boxed, Global, RcuCell, Retired};
+/// let name = RcuCell::new("a");
+/// let old: Retired<&str, Global, Boxed> = name.replace("b");
+/// assert_eq!(*old, "a");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Boxed(());
 

@@ -21,6 +21,10 @@ use super::option::ArcOption;
 /// hosts.rcu(|old| Arc::new([&old[..], &["b"]].concat()));
 /// let kept: Arc<Vec<&str>> = hosts.load_full();
 /// assert_eq!((now.len(), kept.len()), (1, 2));
+/// let old = hosts.swap(Arc::new(vec![]));
+/// assert_eq!(*old, ["a", "b"]);
+/// hosts.store(kept.clone());
+/// assert_eq!(hosts.cache().load(), Some(&kept));
 /// ```
 ///
 /// [`ArcOption`] has the orderings and costs; [`RcuOption`](crate::rcu::RcuOption) lists the
@@ -41,6 +45,15 @@ impl<T> ArcCell<T> {
 
 impl<T, D: Domain> ArcCell<T, D> {
     /// Makes a cell of the domain `D` that holds `value`.
+    ///
+    /// ```
+    /// use leeward::rcu::{ArcCell, Domain};
+    /// leeward::rcu_domain! { struct Routes; }
+    /// let table = ArcCell::<[i32; 2], Routes>::new_in([1, 2].into());
+    /// let guard = Routes::read();
+    /// assert_eq!(table.load(&guard).len(), 2);
+    /// assert_eq!(table.load_full_with(&guard).len(), 2);
+    /// ```
     pub fn new_in(value: Arc<T>) -> Self {
         ArcCell(ArcOption::some_in(value))
     }
@@ -91,6 +104,17 @@ impl<T: Send + Sync + 'static, D: Domain> ArcCell<T, D> {
 
     /// Publishes `new` if the current value is still `current`, the same allocation, and returns
     /// what was there; see [`ArcOption::compare_and_swap`].
+    ///
+    /// ```
+    /// use leeward::rcu::ArcCell;
+    /// use std::sync::Arc;
+    /// let leader = ArcCell::from_pointee("a");
+    /// let seen = leader.load_full();
+    /// let before = leader.compare_and_swap(&seen, Arc::new("b"));
+    /// assert!(Arc::ptr_eq(&before, &seen));           // it was still there, and has been replaced
+    /// let before = leader.compare_and_swap(&seen, Arc::new("c"));
+    /// assert_eq!((*before, *leader.get()), ("b", "b"));
+    /// ```
     #[cfg(feature = "std")]
     pub fn compare_and_swap(&self, current: &Arc<T>, new: Arc<T>) -> Arc<T> {
         always(self.0.compare_and_swap(Some(current), Some(new)))

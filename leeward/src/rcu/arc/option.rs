@@ -22,6 +22,8 @@ use crate::atomic::{AtomicPtr, Ordering, const_fn};
 /// assert_eq!(HOSTS.get().unwrap().len(), 1);                  // in a section
 /// let kept: Arc<Vec<String>> = HOSTS.load_full().unwrap();    // beyond it
 /// assert_eq!(HOSTS.swap(None), Some(kept));
+/// let mut cache = HOSTS.cache();
+/// assert!(cache.load().is_none());
 /// ```
 ///
 /// # Beside `RcuOption<Arc<T>>`
@@ -65,6 +67,13 @@ impl<T> ArcOption<T> {
     }
 
     /// Makes a cell of [`Global`](crate::rcu::Global) that holds `value`.
+    ///
+    /// ```
+    /// use leeward::rcu::ArcOption;
+    /// use std::sync::Arc;
+    /// let name = ArcOption::some(Arc::new("a"));
+    /// assert_eq!(name.load_full(), Some(Arc::new("a")));
+    /// ```
     pub fn some(value: Arc<T>) -> Self {
         Self::some_in(value)
     }
@@ -73,12 +82,28 @@ impl<T> ArcOption<T> {
 impl<T, D: Domain> ArcOption<T, D> {
     const_fn! {
         /// Makes an empty cell of the domain `D`.
+        ///
+        /// ```
+        /// use leeward::rcu::{ArcOption, Domain};
+        /// leeward::rcu_domain! { struct Routes; }
+        /// static DEFAULT: ArcOption<String, Routes> = ArcOption::none_in();
+        /// assert!(DEFAULT.load(&Routes::read()).is_none());
+        /// ```
         pub fn none_in() -> Self {
             ArcOption { value: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
         }
     }
 
     /// Makes a cell of the domain `D` that holds `value`.
+    ///
+    /// ```
+    /// use leeward::rcu::{ArcOption, Domain};
+    /// leeward::rcu_domain! { struct Routes; }
+    /// let default = ArcOption::<_, Routes>::some_in(7.into());
+    /// let guard = Routes::read();
+    /// assert_eq!(default.load(&guard), Some(&7));
+    /// assert_eq!(default.load_full_with(&guard), Some(7.into()));
+    /// ```
     pub fn some_in(value: Arc<T>) -> Self {
         ArcOption { value: AtomicPtr::new(into_raw(Some(value))), owns: PhantomData }
     }
@@ -157,6 +182,16 @@ impl<T: Send + Sync + 'static, D: Domain> ArcOption<T, D> {
     /// was there: it was replaced if it is `current`.
     ///
     /// Ordering and cost are those of [`swap`](Self::swap).
+    ///
+    /// ```
+    /// use leeward::rcu::ArcOption;
+    /// use std::sync::Arc;
+    /// let owner = ArcOption::none();
+    /// let mine = Arc::new("me");
+    /// assert!(owner.compare_and_swap(None, Some(mine.clone())).is_none());
+    /// let before = owner.compare_and_swap(None, Some(Arc::new("another")));
+    /// assert!(Arc::ptr_eq(&before.unwrap(), &mine));  // taken: nothing has changed
+    /// ```
     ///
     /// # Panics
     /// As [`Domain::read`] does.

@@ -40,6 +40,22 @@ unsafe impl<T: ?Sized + Pointable + Send + Sync> Send for Atomic<T> {}
 unsafe impl<T: ?Sized + Pointable + Send + Sync> Sync for Atomic<T> {}
 
 /// The error of a compare-exchange: the pointer was another one.
+///
+/// ```
+/// use leeward::rcu::epoch::{self, Atomic, CompareExchangeError, Owned, Shared};
+/// use std::sync::atomic::Ordering::{Acquire, Release};
+/// /// Takes the first value that a thread offers.
+/// fn decide(place: &Atomic<u32>, offer: u32) -> u32 {
+///     let guard = epoch::pin();
+///     match place.compare_exchange(Shared::null(), Owned::new(offer), Release, Acquire, &guard) {
+///         Ok(_) => offer,
+///         // SAFETY: the value is never retired.
+///         Err(CompareExchangeError { current, .. }) => unsafe { *current.deref() },
+///     }
+/// }
+/// static PLACE: Atomic<u32> = Atomic::null();
+/// assert_eq!((decide(&PLACE, 1), decide(&PLACE, 2)), (1, 1));
+/// ```
 pub struct CompareExchangeError<'g, T: ?Sized + Pointable, P: Pointer<T>> {
     /// The pointer that was there.
     pub current: Shared<'g, T>,
@@ -68,11 +84,33 @@ impl<T> Atomic<T> {
 
 impl<T: ?Sized + Pointable> Atomic<T> {
     /// Allocates a value, or a slice of the given length, and points to it.
+    ///
+    /// ```
+    /// use leeward::rcu::epoch::{self, Atomic};
+    /// use std::mem::MaybeUninit;
+    /// use std::sync::atomic::Ordering::Acquire;
+    /// let table = Atomic::<[MaybeUninit<u32>]>::init(16);
+    /// let guard = epoch::pin();
+    /// // SAFETY: the table is never replaced.
+    /// assert_eq!(unsafe { table.load(Acquire, &guard).deref() }.len(), 16);
+    /// # drop(unsafe { table.into_owned() });
+    /// ```
     pub fn init(init: T::Init) -> Atomic<T> {
         Owned::<T>::init(init).into()
     }
 
     /// Makes a null pointer.
+    ///
+    /// ```
+    /// use leeward::rcu::epoch::{self, Atomic, Owned};
+    /// use std::sync::atomic::Ordering::Release;
+    /// static HEAD: Atomic<u32> = Atomic::null();
+    /// let guard = epoch::pin();
+    /// assert!(HEAD.load_consume(&guard).is_null());
+    /// HEAD.store(Owned::new(7), Release);
+    /// // SAFETY: the value is never retired.
+    /// assert_eq!(unsafe { HEAD.load_consume(&guard).as_ref() }, Some(&7));
+    /// ```
     pub const fn null() -> Atomic<T> {
         Atomic { pointer: AtomicPtr::new(core::ptr::null_mut()), owns: PhantomData }
     }
@@ -105,6 +143,21 @@ impl<T: ?Sized + Pointable> Atomic<T> {
 
     /// Stores `new` if the pointer is `current`, tag included, and returns what is there now.
     ///
+    /// ```
+    /// use leeward::rcu::epoch::{self, Atomic, CompareExchangeError, Owned, Shared};
+    /// use std::sync::atomic::Ordering::{Acquire, Release};
+    /// let head = Atomic::null();
+    /// let guard = epoch::pin();
+    /// let none = Shared::null();
+    /// assert!(head.compare_exchange(none, Owned::new(1), Release, Acquire, &guard).is_ok());
+    /// match head.compare_exchange(none, Owned::new(2), Release, Acquire, &guard) {
+    ///     // SAFETY: the value is never retired.
+    ///     Err(CompareExchangeError { current, new }) => assert_eq!((unsafe { current.deref() }, *new), (&1, 2)),
+    ///     Ok(_) => unreachable!("one is there"),
+    /// }
+    /// # drop(unsafe { head.into_owned() });
+    /// ```
+    ///
     /// # Errors
     /// The pointer that was there, and `new`.
     pub fn compare_exchange<'g, P: Pointer<T>>(
@@ -122,6 +175,34 @@ impl<T: ?Sized + Pointable> Atomic<T> {
 
     /// Does as [`compare_exchange`](Self::compare_exchange), but may fail although the pointer is
     /// `current`.
+    ///
+    /// ```
+    /// use leeward::rcu::epoch::{self, Atomic, Owned, Shared};
+    /// use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+    /// struct Node(u32, Atomic<Node>);
+    /// let head = Atomic::null();
+    /// /// Pushes a node, as Treiber's stack does.
+    /// let push = |value| {
+    ///     let guard = epoch::pin();
+    ///     let mut node = Owned::new(Node(value, Atomic::null()));
+    ///     let mut first: Shared<Node> = head.load(Relaxed, &guard);
+    ///     loop {
+    ///         node.1.store(first, Relaxed);
+    ///         match head.compare_exchange_weak(first, node, Release, Relaxed, &guard) {
+    ///             Ok(_) => break,
+    ///             Err(failed) => (first, node) = (failed.current, failed.new),
+    ///         }
+    ///     }
+    /// };
+    /// push(1);
+    /// push(2);
+    /// let guard = epoch::pin();
+    /// // SAFETY: no node is retired.
+    /// let first = unsafe { head.load(Acquire, &guard).deref() };
+    /// assert_eq!(first.0, 2);
+    /// # drop(unsafe { first.1.load(Acquire, &guard).into_owned() });
+    /// # drop(unsafe { head.into_owned() });
+    /// ```
     ///
     /// # Errors
     /// The pointer that was there, and `new`.
@@ -152,6 +233,17 @@ impl<T: ?Sized + Pointable> Atomic<T> {
     /// Stores what `next` makes of the pointer, and tries again if another thread was faster.
     /// Returns the pointer that was there.
     ///
+    /// ```
+    /// use leeward::rcu::epoch::{self, Atomic};
+    /// use std::sync::atomic::Ordering::{AcqRel, Acquire};
+    /// let link = Atomic::new(1);
+    /// let guard = epoch::pin();
+    /// let mark = || link.fetch_update(AcqRel, Acquire, &guard, |old| (old.tag() == 0).then(|| old.with_tag(1)));
+    /// assert_eq!(mark().unwrap().tag(), 0);
+    /// assert_eq!(mark().unwrap_err().tag(), 1);       // marked already
+    /// # drop(unsafe { link.into_owned() });
+    /// ```
+    ///
     /// # Errors
     /// The pointer that is there, where `next` returns `None`.
     pub fn fetch_update<'g>(
@@ -171,6 +263,18 @@ impl<T: ?Sized + Pointable> Atomic<T> {
     }
 
     /// Replaces the tag by its bitwise *or* with `bits`. Returns the pointer that was there.
+    ///
+    /// ```
+    /// use leeward::rcu::epoch::{self, Atomic};
+    /// use std::sync::atomic::Ordering::{AcqRel, Acquire};
+    /// let link = Atomic::new(1_u64);                  // its alignment leaves three bits
+    /// let guard = epoch::pin();
+    /// assert_eq!(link.fetch_or(0b011, AcqRel, &guard).tag(), 0);
+    /// assert_eq!(link.fetch_and(0b110, AcqRel, &guard).tag(), 0b011);
+    /// assert_eq!(link.fetch_xor(0b110, AcqRel, &guard).tag(), 0b010);
+    /// assert_eq!(link.load(Acquire, &guard).tag(), 0b100);
+    /// # drop(unsafe { link.into_owned() });
+    /// ```
     pub fn fetch_or<'g>(&self, bits: usize, order: Ordering, _: &'g Guard) -> Shared<'g, T> {
         self.change_tag(order, |tag| tag | bits)
     }
@@ -206,6 +310,15 @@ impl<T: ?Sized + Pointable> Atomic<T> {
     }
 
     /// Takes the value over, or returns `None` where the pointer is null.
+    ///
+    /// ```
+    /// use leeward::rcu::epoch::Atomic;
+    /// // SAFETY: no thread has a pointer to the value.
+    /// let number = unsafe { Atomic::new(7).try_into_owned() };
+    /// assert_eq!(*number.unwrap(), 7);
+    /// // SAFETY: as above.
+    /// assert!(unsafe { Atomic::<u32>::null().try_into_owned() }.is_none());
+    /// ```
     ///
     /// # Safety
     /// As for [`into_owned`](Self::into_owned), but for a null pointer.

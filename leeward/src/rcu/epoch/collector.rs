@@ -109,6 +109,18 @@ impl Collector {
     /// [`Domain::synchronize`](crate::rcu::Domain::synchronize), with its cost and its panics. (It makes
     /// no deferred call.)
     ///
+    /// ```
+    /// use leeward::rcu::epoch::{Atomic, Collector, Owned};
+    /// use std::sync::atomic::Ordering::AcqRel;
+    /// let collector = Collector::new();
+    /// let name = Atomic::new("a");
+    /// let old = name.swap(Owned::new("b"), AcqRel, &collector.register().pin()).as_raw();
+    /// collector.synchronize();
+    /// // SAFETY: unlinked above, and every older section has ended; it came from a box.
+    /// drop(unsafe { Box::from_raw(old.cast_mut()) });
+    /// # drop(unsafe { name.into_owned() });
+    /// ```
+    ///
     /// # Panics
     /// In a section of the same collector.
     #[track_caller]
@@ -124,6 +136,15 @@ impl Collector {
     ///
     /// A reader that stays in its section holds all of them back even so: [`Stats::over_limit`] counts
     /// the bags that were sealed beyond the limit.
+    ///
+    /// ```
+    /// use leeward::rcu::epoch::Collector;
+    /// let collector = Collector::new();
+    /// collector.set_limit(1000);
+    /// let handle = collector.register();
+    /// handle.pin().defer(|| ());
+    /// assert_eq!(collector.stats().over_limit, 0);
+    /// ```
     pub fn set_limit(&self, calls: usize) {
         // Relaxed: a number.
         self.0.limit.store(calls as u64, Ordering::Relaxed);

@@ -22,6 +22,9 @@ use super::pointer::{Owned, Shared};
 /// guard.defer(|| println!("when every section that is open now has ended"));
 /// guard.flush();
 /// guard.repin();
+/// assert!(guard.collector().is_some());
+/// let sum = guard.repin_after(|| 1 + 1);  // outside, and then inside again
+/// assert_eq!(sum, 2);
 /// ```
 #[must_use = "the section ends when the guard is dropped"]
 pub struct Guard {
@@ -61,6 +64,14 @@ impl Guard {
     /// Defers a call as [`defer`](Self::defer) does, of a closure that the compiler cannot check. Under
     /// the guard that [protects nothing](super::unprotected) it is made at once.
     ///
+    /// ```
+    /// use leeward::rcu::epoch;
+    /// let node = Box::into_raw(Box::new(7));
+    /// let guard = epoch::pin();
+    /// // SAFETY: no thread can find the node any more, and a number may be dropped anywhere.
+    /// unsafe { guard.defer_unchecked(move || drop(Box::from_raw(node))) };
+    /// ```
+    ///
     /// # Cost
     /// Three words are written. A closure of more than two words is boxed.
     ///
@@ -77,6 +88,20 @@ impl Guard {
 
     /// Drops and frees the value that `pointer` points to, once every section that is open now has
     /// ended; as [`defer_unchecked`](Self::defer_unchecked).
+    ///
+    /// ```
+    /// use leeward::rcu::epoch::{self, Atomic, Owned};
+    /// use std::sync::atomic::Ordering::{AcqRel, Acquire};
+    /// let name = Atomic::new("a");
+    /// let guard = epoch::pin();
+    /// let old = name.swap(Owned::new("b"), AcqRel, &guard);
+    /// // SAFETY: unlinked above, and retired once.
+    /// unsafe { guard.defer_destroy(old) };
+    /// // SAFETY: this section still protects it.
+    /// assert_eq!(unsafe { *old.deref() }, "a");
+    /// # drop(guard);
+    /// # drop(unsafe { name.into_owned() });
+    /// ```
     ///
     /// # Safety
     /// The pointer is not null; the value is unlinked, so that no section that begins later finds it;
@@ -138,6 +163,17 @@ impl Drop for Guard {
 impl<T: ?Sized + Pointable> Owned<T> {
     /// Gives the value up for a pointer to it, which nobody owns until it is in an
     /// [`Atomic`](super::Atomic).
+    ///
+    /// ```
+    /// use leeward::rcu::epoch::{self, Atomic, Owned};
+    /// use std::sync::atomic::Ordering::Release;
+    /// let guard = epoch::pin();
+    /// let node = Owned::new(7).into_shared(&guard);
+    /// let (first, second) = (Atomic::null(), Atomic::null());
+    /// first.store(node, Release);                     // one node in two lists
+    /// second.store(node, Release);
+    /// # drop(unsafe { node.into_owned() });
+    /// ```
     pub fn into_shared<'g>(self, _: &'g Guard) -> Shared<'g, T> {
         // SAFETY: it was this one's.
         unsafe { Shared::from_pointer(self.into_pointer()) }

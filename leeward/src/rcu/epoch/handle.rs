@@ -22,6 +22,13 @@ impl Collector {
 
     /// Makes a handle of the calling thread, if there is memory for its slot.
     ///
+    /// ```
+    /// use leeward::rcu::epoch::Collector;
+    /// let collector = Collector::new();
+    /// let handle = collector.try_register().expect("no memory for another thread");
+    /// assert!(handle.collector() == &collector);
+    /// ```
+    ///
     /// # Errors
     /// [`NoMemory`].
     pub fn try_register(&self) -> Result<LocalHandle, NoMemory> {

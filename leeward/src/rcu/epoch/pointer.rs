@@ -57,6 +57,14 @@ impl<T> Owned<T> {
 
     /// Takes the value of a raw pointer over.
     ///
+    /// ```
+    /// use leeward::rcu::epoch::Owned;
+    /// let raw = Box::into_raw(Box::new(7));
+    /// // SAFETY: from a box, which nobody else has.
+    /// let owned = unsafe { Owned::from_raw(raw) };
+    /// assert_eq!(*owned, 7);
+    /// ```
+    ///
     /// # Safety
     /// The pointer came from [`Box::into_raw`], or from [`Shared::as_raw`] of a value whose owner
     /// the caller is.
@@ -78,6 +86,14 @@ impl<T> Owned<T> {
 
 impl<T: ?Sized + Pointable> Owned<T> {
     /// Allocates a value, or a slice of the given length.
+    ///
+    /// ```
+    /// use leeward::rcu::epoch::Owned;
+    /// use std::mem::MaybeUninit;
+    /// let mut table = Owned::<[MaybeUninit<u32>]>::init(2);
+    /// table[0].write(7);
+    /// assert_eq!(table.len(), 2);
+    /// ```
     ///
     /// # Panics
     /// If a slice of that length cannot be.
@@ -183,6 +199,9 @@ impl<T: ?Sized + Pointable> fmt::Debug for Owned<T> {
 /// let value = cell.load(Ordering::Acquire, &guard);
 /// // SAFETY: the cell is never emptied.
 /// assert_eq!(unsafe { value.as_ref() }, Some(&5));
+/// let marked = value.with_tag(1);
+/// assert_eq!((marked.tag(), marked.as_raw()), (1, value.as_raw()));
+/// assert!(marked != value && !value.is_null() && epoch::Shared::<i32>::null().is_null());
 /// # drop(unsafe { cell.into_owned() });
 /// ```
 pub struct Shared<'g, T: ?Sized + Pointable> {
@@ -209,6 +228,18 @@ impl<'g, T: ?Sized + Pointable> Shared<'g, T> {
     }
 
     /// Returns the value.
+    ///
+    /// ```
+    /// use leeward::rcu::epoch::{self, Owned};
+    /// let guard = epoch::pin();
+    /// let mut value = Owned::new(5).into_shared(&guard);
+    /// // SAFETY: not null, and no other thread has it.
+    /// unsafe { *value.deref_mut() += 1 };
+    /// // SAFETY: as above.
+    /// assert_eq!(unsafe { value.deref() }, &6);
+    /// // SAFETY: it is not used again.
+    /// assert_eq!(*unsafe { value.try_into_owned() }.unwrap(), 6);
+    /// ```
     ///
     /// # Safety
     /// The pointer is not null, and it was loaded under the guard of the collector through which the
