@@ -36,6 +36,7 @@ use crate::atomic::AtomicU32;
 ///
 /// static LOCK: Mutex<Hosted<Own>> = Mutex::new();
 /// assert!(LOCK.try_lock());
+/// Own::yield_now();                       // lets another thread run
 /// ```
 ///
 /// # Safety

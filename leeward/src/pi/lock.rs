@@ -102,6 +102,25 @@ impl<T: ?Sized> Mutex<T> {
 
     /// Locks the mutex if no thread holds it. Makes no system call.
     ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::pi::{Error, Mutex};
+    /// use std::time::Duration;
+    /// let mut total = Mutex::new(0);
+    /// let guard = total.try_lock()?;
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         assert_eq!(total.try_lock().unwrap_err(), Error::TimedOut);
+    ///         let soon = Deadline::after::<Private>(Duration::from_millis(1));
+    ///         assert_eq!(total.try_lock_until(soon).unwrap_err(), Error::TimedOut);
+    ///     });
+    /// });
+    /// drop(guard);
+    /// *total.get_mut() += 1;
+    /// assert_eq!(total.into_inner(), 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`RawMutex::try_lock`].
     #[inline]

@@ -64,6 +64,19 @@ impl<const SHARED: bool> RawMutex<SHARED> {
 
     /// Locks the mutex, waiting until `deadline` at most.
     ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::pi::{Error, RawMutex};
+    /// use std::time::Duration;
+    /// static LOCK: RawMutex = RawMutex::new();
+    /// LOCK.lock()?;
+    /// let other = std::thread::spawn(|| LOCK.lock_until(Deadline::after::<Private>(Duration::from_millis(1))));
+    /// assert_eq!(other.join().unwrap(), Err(Error::TimedOut));
+    /// // SAFETY: this thread has locked it.
+    /// unsafe { LOCK.unlock() };
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Any [`Error`].
     #[inline]

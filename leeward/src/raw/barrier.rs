@@ -33,6 +33,7 @@ const ROUND: u32 = 1 << 16;
 ///         });
 ///     }
 /// });
+/// assert!(<Barrier>::MOST > 1_000);
 /// ```
 ///
 /// # Differences from std
@@ -105,6 +106,16 @@ impl<F: Futex> Barrier<F> {
 
     /// Waits as [`wait`](Self::wait) does, until `deadline` at most. Returns `None` if not all
     /// threads had arrived by then: the arrival of this one is taken back.
+    ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::Barrier;
+    /// use std::time::Duration;
+    /// let barrier = <Barrier>::new(2);
+    /// // Nobody else comes: this thread leaves again, and is not counted any more.
+    /// assert!(barrier.wait_until(Deadline::after::<Private>(Duration::from_millis(1))).is_none());
+    /// assert!(barrier.wait_for(Duration::ZERO).is_none());
+    /// ```
     pub fn wait_until(&self, deadline: Deadline) -> Option<BarrierWaitResult> {
         self.arrive(Timeout::At(deadline))
     }

@@ -156,6 +156,18 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     /// Waits as [`wait`](Self::wait) does. Returns `None`, with the lock held and without having
     /// waited, where `wait` panics.
     ///
+    /// ```
+    /// use leeward::futex::Timeout;
+    /// use leeward::raw::{Condvar, Mutex};
+    /// let (lock, changed) = (<Mutex>::new(), <Condvar>::new());
+    /// lock.lock();
+    /// // SAFETY: locked above.
+    /// let notified = unsafe { changed.checked_wait(&lock, Timeout::Now) };
+    /// assert_eq!(notified, Some(false));              // one mutex, and no notification came
+    /// // SAFETY: a wait returns with the lock.
+    /// unsafe { lock.unlock() };
+    /// ```
+    ///
     /// # Safety
     /// The caller holds `lock`.
     pub unsafe fn checked_wait<L: Lock<F>>(&self, lock: &L, timeout: Timeout) -> Option<bool> {
@@ -294,6 +306,35 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
 
     /// Wakes one waiter, or moves it to `lock`; returns true if there was one. Waiters of a shared
     /// condition variable are moved by this call only, since the words store no pointer.
+    ///
+    /// ```
+    /// use leeward::futex::{Shared, Timeout};
+    /// use leeward::raw::{Condvar, Mutex, Requeue};
+    /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    /// static LOCK: Mutex<Shared> = Mutex::new();
+    /// static CHANGED: Condvar<Requeue, Shared> = Condvar::new();
+    /// static READY: AtomicBool = AtomicBool::new(false);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         LOCK.lock();
+    ///         READY.store(true, Relaxed);
+    ///         // SAFETY: all waiters use this lock. Its unlock wakes the waiter; the call did not.
+    ///         unsafe { CHANGED.notify_one_of(&LOCK) };
+    ///         // SAFETY: locked above.
+    ///         unsafe { LOCK.unlock() };
+    ///     });
+    ///     LOCK.lock();
+    ///     while !READY.load(Relaxed) {
+    ///         // SAFETY: this thread holds the lock.
+    ///         unsafe { CHANGED.wait(&LOCK, Timeout::Never) };
+    ///     }
+    ///     // SAFETY: a wait returns with the lock.
+    ///     unsafe { LOCK.unlock() };
+    /// });
+    /// // SAFETY: as above.
+    /// assert_eq!(unsafe { CHANGED.notify_all_of(&LOCK) }, 0);
+    /// assert_eq!(CHANGED.notify_all(), 0);            // nobody waits
+    /// ```
     ///
     /// # Safety
     /// All waiters use `lock`.

@@ -106,6 +106,16 @@ impl<F: Futex> Event<F> {
     }
 
     /// Waits until the event is set, until `deadline` at most; returns true if it was set.
+    ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::Event;
+    /// use std::time::Duration;
+    /// let event = <Event>::new();
+    /// assert!(!event.wait_until(Deadline::after::<Private>(Duration::from_millis(1))));
+    /// event.set();
+    /// assert!(event.wait_for(Duration::ZERO));
+    /// ```
     pub fn wait_until(&self, deadline: Deadline) -> bool {
         self.is_set() || self.wait_slow(Timeout::At(deadline))
     }

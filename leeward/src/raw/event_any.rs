@@ -34,6 +34,17 @@ impl<const SHARED: bool> Event<System<SHARED>> {
     /// Waits as [`wait_any`](Self::wait_any) does, until `deadline` at most. Returns `None` if no
     /// event was set by then.
     ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::Event;
+    /// use std::time::Duration;
+    /// let (stop, work) = (<Event>::new(), <Event>::new());
+    /// let soon = Deadline::after::<Private>(Duration::from_millis(1));
+    /// assert_eq!(Event::wait_any_until(&[&stop, &work], soon), Ok(None));
+    /// stop.set();
+    /// assert_eq!(Event::wait_any_until(&[&stop, &work], soon), Ok(Some(0)));
+    /// ```
+    ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn wait_any_until(events: &[&Self], deadline: Deadline) -> Result<Option<usize>, WrongCount> {

@@ -61,6 +61,18 @@ impl<F: Futex> FairMutex<F> {
 
     /// Locks the mutex if that is possible until `deadline`; returns true if it did. Attempts at
     /// least once.
+    ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::FairMutex;
+    /// use std::time::Duration;
+    /// let lock = <FairMutex>::new();
+    /// lock.lock();
+    /// let soon = Deadline::after::<Private>(Duration::from_millis(1));
+    /// assert!(lock.is_locked() && !lock.try_lock_until(soon));
+    /// // SAFETY: locked above.
+    /// unsafe { lock.unlock() };
+    /// ```
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
         self.0.try_lock_until(deadline)

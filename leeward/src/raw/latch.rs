@@ -26,6 +26,7 @@ const WAITERS: u32 = 1 << 31;
 ///     STARTED.wait();
 /// });
 /// assert!(STARTED.is_open());
+/// assert!(<Latch>::MOST > 1_000);
 /// ```
 ///
 /// # Cost
@@ -102,6 +103,16 @@ impl<F: Futex> Latch<F> {
     }
 
     /// Waits until the latch is open, until `deadline` at most; returns true if it is open.
+    ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::Latch;
+    /// use std::time::Duration;
+    /// let latch = <Latch>::new(1);
+    /// assert!(!latch.wait_until(Deadline::after::<Private>(Duration::from_millis(1))));
+    /// latch.count_down(1);
+    /// assert!(latch.wait_for(Duration::ZERO));
+    /// ```
     pub fn wait_until(&self, deadline: Deadline) -> bool {
         self.is_open() || self.wait_slow(Timeout::At(deadline))
     }
@@ -112,6 +123,20 @@ impl<F: Futex> Latch<F> {
     }
 
     /// Counts down by one and waits until the latch is open.
+    ///
+    /// ```
+    /// use leeward::raw::Latch;
+    /// static READY: Latch = Latch::new(3);
+    /// std::thread::scope(|scope| {
+    ///     for _ in 0..3 {
+    ///         scope.spawn(|| {
+    ///             // Open a file, warm a cache, ...
+    ///             READY.arrive_and_wait();
+    ///             assert!(READY.is_open());           // from here on, all three are ready
+    ///         });
+    ///     }
+    /// });
+    /// ```
     ///
     /// # Panics
     /// If the latch is open already.

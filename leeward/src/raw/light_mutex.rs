@@ -117,6 +117,18 @@ impl LightMutex {
     }
 
     /// Locks the mutex if that is possible until `deadline`; returns true if it did.
+    ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::LightMutex;
+    /// use std::time::Duration;
+    /// let lock = LightMutex::new();
+    /// lock.lock();
+    /// let soon = Deadline::after::<Private>(Duration::from_millis(1));
+    /// assert!(lock.is_locked() && !lock.try_lock_until(soon));
+    /// // SAFETY: locked above.
+    /// unsafe { lock.unlock() };
+    /// ```
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
         self.try_lock() || self.lock_contended(Timeout::At(deadline))

@@ -50,12 +50,29 @@ pub unsafe trait Lock<F: Futex> {
 
     /// Returns the mutex to whose word waiters may be moved, to be woken by its unlock. None if
     /// this kind of lock cannot take moved waiters: then they are woken.
+    ///
+    /// ```
+    /// use leeward::futex::Private;
+    /// use leeward::raw::{LightMutex, Lock, Mutex};
+    /// assert!(Lock::<Private>::queue(&<Mutex>::new()).is_some());
+    /// assert!(Lock::<Private>::queue(&LightMutex::new()).is_none());
+    /// ```
     fn queue(&self) -> Option<&Mutex<F>> {
         None
     }
 
     /// Locks the lock for a thread that was, or may have been, moved to [`queue`](Self::queue): as
     /// a contended lock, since other moved threads may sleep there and no other mark names them.
+    ///
+    /// ```
+    /// use leeward::futex::Private;
+    /// use leeward::raw::{Lock, Mutex};
+    /// let lock = <Mutex>::new();
+    /// Lock::<Private>::lock_moved(&lock);
+    /// assert!(lock.is_locked());
+    /// // SAFETY: locked above.
+    /// unsafe { Lock::<Private>::unlock(&lock) };
+    /// ```
     fn lock_moved(&self) {
         self.lock();
     }

@@ -122,6 +122,18 @@ impl<F: Futex> Mutex<F> {
 
     /// Locks the mutex if that is possible until `deadline`; returns true if it did. With a
     /// deadline that has passed this is [`try_lock`](Self::try_lock) and a little spinning.
+    ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::Mutex;
+    /// use std::time::Duration;
+    /// let lock = <Mutex>::new();
+    /// lock.lock();
+    /// let soon = Deadline::after::<Private>(Duration::from_millis(1));
+    /// assert!(lock.is_locked() && !lock.try_lock_until(soon));
+    /// // SAFETY: locked above.
+    /// unsafe { lock.unlock() };
+    /// ```
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
         self.take_at_once().is_ok() || self.lock_contended(Timeout::At(deadline), false)
@@ -273,6 +285,15 @@ impl<F: Futex> Mutex<F> {
 
     /// Unlocks the mutex for the thread that has slept longest, if any sleeps: no newcomer gets the
     /// lock before. The lock is idle until that thread runs. It must live until this call returns.
+    ///
+    /// ```
+    /// use leeward::raw::Mutex;
+    /// let lock = <Mutex>::new();
+    /// lock.lock();
+    /// // SAFETY: locked above.
+    /// unsafe { lock.unlock_fair() };
+    /// assert!(!lock.is_locked());                     // no thread slept
+    /// ```
     ///
     /// # Safety
     /// The caller holds the lock.

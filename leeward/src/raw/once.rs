@@ -47,6 +47,7 @@ const fn runner(word: u32) -> u32 {
 /// }
 /// assert!(START.is_completed());
 /// assert_eq!(runs, 1);
+/// START.wait();                                   // returns at once: it has run
 /// ```
 ///
 /// # Differences from std
@@ -118,6 +119,14 @@ impl OnceState {
     }
 
     /// Returns true if the closure that ran last has panicked; the name is parking_lot's.
+    ///
+    /// ```
+    /// use leeward::raw::{Once, OnceState};
+    /// static TABLE: Once = Once::new();
+    /// let first = std::thread::spawn(|| TABLE.call_once(|| panic!("half of it is made")));
+    /// assert!(first.join().is_err());
+    /// assert!(TABLE.state().poisoned() && !OnceState::New.poisoned());
+    /// ```
     pub const fn poisoned(self) -> bool {
         self.is_poisoned()
     }

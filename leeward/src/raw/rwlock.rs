@@ -114,6 +114,16 @@ impl<F: Futex> RwLock<F> {
 
     /// Locks for writing, waiting as long as that takes. What earlier holders did happens before
     /// the return.
+    ///
+    /// ```
+    /// use leeward::raw::RwLock;
+    /// let lock = <RwLock>::new();
+    /// lock.lock_exclusive();
+    /// assert!(lock.is_locked() && lock.is_locked_exclusive() && !lock.try_lock_shared());
+    /// // SAFETY: locked for writing above.
+    /// unsafe { lock.unlock_exclusive() };
+    /// assert!(!lock.is_locked());
+    /// ```
     #[inline]
     pub fn lock_exclusive(&self) {
         if !self.take_at_once() {
@@ -123,6 +133,18 @@ impl<F: Futex> RwLock<F> {
 
     /// Locks for writing if that is possible until `deadline`; returns true if it did. Attempts at
     /// least once.
+    ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::RwLock;
+    /// use std::time::Duration;
+    /// let lock = <RwLock>::new();
+    /// lock.lock_shared();
+    /// let soon = Deadline::after::<Private>(Duration::from_millis(1));
+    /// assert!(!lock.lock_exclusive_until(soon));      // a reader is inside
+    /// // SAFETY: locked for reading above.
+    /// unsafe { lock.unlock_shared() };
+    /// ```
     #[inline]
     pub fn lock_exclusive_until(&self, deadline: Deadline) -> bool {
         self.take_at_once() || self.lock_exclusive_slow(Timeout::At(deadline))
@@ -236,6 +258,19 @@ impl<F: Futex> RwLock<F> {
     }
 
     /// Makes the writer a reader: no other writer comes between, and waiting readers are let in.
+    ///
+    /// ```
+    /// use leeward::raw::RwLock;
+    /// let lock = <RwLock>::new();
+    /// lock.lock_exclusive();
+    /// // SAFETY: locked for writing above.
+    /// unsafe { lock.downgrade() };
+    /// assert!(lock.try_lock_shared() && !lock.is_locked_exclusive());
+    /// for _ in 0..2 {
+    ///     // SAFETY: two readers: the writer that was, and the one above.
+    ///     unsafe { lock.unlock_shared() };
+    /// }
+    /// ```
     ///
     /// # Safety
     /// The lock is held for writing, and its holder goes on as a reader.

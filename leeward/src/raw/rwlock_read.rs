@@ -30,6 +30,18 @@ impl<F: Futex> RwLock<F> {
     /// Locks for reading, on a thread that may hold the lock for reading already. The call
     /// overtakes waiting writers while any reader is inside, so such calls may starve them.
     ///
+    /// ```
+    /// use leeward::raw::RwLock;
+    /// let lock = <RwLock>::new();
+    /// lock.lock_shared();
+    /// lock.lock_shared_recursive();                   // enters even if a writer waits by now
+    /// assert!(lock.try_lock_shared_recursive());
+    /// for _ in 0..3 {
+    ///     // SAFETY: locked three times for reading above.
+    ///     unsafe { lock.unlock_shared() };
+    /// }
+    /// ```
+    ///
     /// # Aborts
     /// As [`lock_shared`](Self::lock_shared).
     #[inline]
@@ -41,6 +53,19 @@ impl<F: Futex> RwLock<F> {
 
     /// Locks for reading if that is possible until `deadline`; returns true if it did. Attempts at
     /// least once.
+    ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::RwLock;
+    /// use std::time::Duration;
+    /// let lock = <RwLock>::new();
+    /// lock.lock_exclusive();
+    /// let soon = Deadline::after::<Private>(Duration::from_millis(1));
+    /// assert!(!lock.lock_shared_until(soon));
+    /// assert!(!lock.lock_shared_recursive_until(soon));
+    /// // SAFETY: locked for writing above.
+    /// unsafe { lock.unlock_exclusive() };
+    /// ```
     ///
     /// # Aborts
     /// As [`lock_shared`](Self::lock_shared).

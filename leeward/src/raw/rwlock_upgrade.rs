@@ -176,6 +176,36 @@ impl<F: Futex> RwLock<F> {
     /// Makes the upgradable reader the writer if the other readers leave until `deadline`; returns
     /// true if it did, and leaves it the upgradable reader if not. Attempts at least once.
     ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::RwLock;
+    /// use std::time::Duration;
+    /// let lock = <RwLock>::new();
+    /// lock.lock_upgradable();
+    /// lock.lock_shared();
+    /// // SAFETY: this thread is the upgradable reader.
+    /// assert!(!unsafe { lock.try_upgrade() });        // another reader is inside
+    /// let soon = Deadline::after::<Private>(Duration::from_millis(1));
+    /// // SAFETY: as above.
+    /// assert!(!unsafe { lock.upgrade_until(soon) });
+    /// // SAFETY: locked for reading above.
+    /// unsafe { lock.unlock_shared() };
+    /// // SAFETY: as above.
+    /// unsafe { lock.upgrade() };
+    /// assert!(lock.is_locked_exclusive());
+    /// // SAFETY: upgraded; and then the upgradable reader again, and an ordinary one.
+    /// unsafe { lock.downgrade_to_upgradable() };
+    /// assert!(!lock.lock_upgradable_until(soon));     // there is one
+    /// // SAFETY: as above.
+    /// unsafe { lock.downgrade_upgradable() };
+    /// assert!(lock.try_lock_upgradable());            // there was none any more
+    /// // SAFETY: locked by `try_lock_upgradable`, and an ordinary reader since it was downgraded.
+    /// unsafe {
+    ///     lock.unlock_upgradable();
+    ///     lock.unlock_shared();
+    /// }
+    /// ```
+    ///
     /// # Aborts
     /// If its time is up and, since it began to wait, as many readers have come as can be counted;
     /// where processes share the futex, it waits until one has left.

@@ -79,6 +79,18 @@ impl<F: Futex> Semaphore<F> {
     }
 
     /// Takes a permit if there is one; returns true if it did.
+    ///
+    /// ```
+    /// use leeward::futex::{Deadline, Private};
+    /// use leeward::raw::Semaphore;
+    /// use std::time::Duration;
+    /// let free = <Semaphore>::new(2);
+    /// free.acquire();
+    /// assert!(free.try_acquire() && !free.try_acquire());
+    /// assert!(!free.acquire_for(Duration::from_millis(1)));
+    /// free.release(1);
+    /// assert!(free.acquire_until(Deadline::after::<Private>(Duration::from_secs(1))));
+    /// ```
     #[inline]
     pub fn try_acquire(&self) -> bool {
         // Relaxed: the exchange decides.
@@ -168,6 +180,14 @@ impl<F: Futex> Semaphore<F> {
 
     /// Adds `permits` permits as [`release`](Self::release) does. Returns false, with nothing
     /// changed, where `release` panics.
+    ///
+    /// ```
+    /// use leeward::raw::Semaphore;
+    /// let free = <Semaphore>::new(Semaphore::<leeward::futex::Private>::MOST);
+    /// assert!(!free.try_release(1));                  // more than it can count
+    /// free.acquire();
+    /// assert!(free.try_release(1));
+    /// ```
     #[inline]
     pub fn try_release(&self, permits: u32) -> bool {
         // Relaxed: the exchange decides.
@@ -211,6 +231,8 @@ impl<F: Futex> core::fmt::Debug for Semaphore<F> {
 /// assert_eq!(semaphore.permits(), 0);
 /// drop(permit);
 /// assert_eq!(semaphore.permits(), 1);
+/// semaphore.permit().forget();                    // for good, or until `release`
+/// assert_eq!(semaphore.permits(), 0);
 /// ```
 #[derive(Debug)]
 #[must_use = "the permit is given back at once"]

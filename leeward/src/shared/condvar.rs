@@ -96,6 +96,22 @@ impl<S: Scheme> Condvar<S> {
     /// Waits as [`wait`](Self::wait) does, for `limit` at most and for the time that it takes to
     /// lock the mutex again. Returns false if the time was up and no notification came.
     ///
+    /// ```
+    /// use leeward::shared::{Condvar, Mutex, Region};
+    /// use std::time::Duration;
+    /// let letters = Region::<Mutex<u32>>::create(1, |_| {})?;
+    /// static CAME: Condvar = Condvar::new();
+    /// let mut guard = letters.lock();
+    /// while *guard == 0 {
+    ///     // `wait` is the same without a time.
+    ///     if !CAME.wait_for(&mut guard, Duration::from_millis(1)) {
+    ///         break;                                  // nothing came
+    ///     }
+    /// }
+    /// assert_eq!(*guard, 0);
+    /// # Ok::<(), leeward::shared::RegionError>(())
+    /// ```
+    ///
     /// # Panics
     /// As [`wait`](Self::wait).
     pub fn wait_for<T: AnyBytes>(&self, guard: &mut MutexGuard<'_, T>, limit: Duration) -> bool {
@@ -121,6 +137,29 @@ impl<S: Scheme> Condvar<S> {
 
     /// Notifies as [`notify_one`](Self::notify_one) does; if the mutex is locked, its unlock wakes
     /// the waiter.
+    ///
+    /// ```
+    /// use leeward::raw::WakeOp;
+    /// use leeward::shared::{Condvar, Mutex};
+    /// static LETTERS: Mutex<u32> = Mutex::new(0);
+    /// static CAME: Condvar = Condvar::new();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let mut letters = LETTERS.lock();
+    ///         *letters += 1;
+    ///         // SAFETY: all waiters use this mutex. Its unlock wakes the waiter; the call did not.
+    ///         unsafe { CAME.notify_one_of(&LETTERS) };
+    ///     });
+    ///     let mut letters = LETTERS.lock();
+    ///     while *letters == 0 {
+    ///         CAME.wait(&mut letters);
+    ///     }
+    /// });
+    /// // SAFETY: as above.
+    /// assert_eq!(unsafe { CAME.notify_all_of(&LETTERS) }, 0);
+    /// let other: Condvar<WakeOp> = Condvar::with_scheme();
+    /// assert_eq!((CAME.notify_all(), other.notify_all()), (0, 0));
+    /// ```
     ///
     /// # Safety
     /// All threads that wait on this condition variable do so with `mutex`.

@@ -104,6 +104,16 @@ impl<T: AnyBytes> Mutex<T> {
 
     /// Locks the mutex if it is neither held nor reserved for a thread that has waited. Returns
     /// `None` otherwise.
+    ///
+    /// ```
+    /// use leeward::shared::Mutex;
+    /// use std::time::Duration;
+    /// let total = Mutex::new(1);
+    /// let guard = total.try_lock().unwrap();
+    /// assert!(total.try_lock().is_none());
+    /// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
+    /// assert_eq!(*guard, 1);
+    /// ```
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.lock.try_lock().then(|| self.guard())
@@ -134,6 +144,16 @@ impl<T: AnyBytes> RwLock<T> {
     }
 
     /// Locks the lock for reading if no writer holds it or waits. Returns `None` otherwise.
+    ///
+    /// ```
+    /// use leeward::shared::RwLock;
+    /// use std::time::Duration;
+    /// let limit = RwLock::new(1);
+    /// let reader = limit.try_read().unwrap();
+    /// assert!(limit.try_read_for(Duration::from_secs(1)).is_some());
+    /// assert!(limit.try_write_for(Duration::from_millis(1)).is_none());
+    /// assert_eq!(*reader, 1);
+    /// ```
     #[inline]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
         self.lock.try_lock_shared().then(|| self.reading())

@@ -87,6 +87,13 @@ impl<T: AnyBytes + Sync> Region<T> {
     ///
     /// `make` finds zeroes.
     ///
+    /// ```
+    /// use leeward::shared::{Mutex, Region};
+    /// let total = Region::<Mutex<u64>>::create(1, |total| *total = Mutex::new(7))?;
+    /// assert_eq!(*total.lock(), 7);                   // for the children of forks, too
+    /// # Ok::<(), leeward::shared::RegionError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`RegionError::System`].
     pub fn create(version: u32, make: impl FnOnce(&mut T)) -> Result<Region<T>, RegionError> {
@@ -116,6 +123,19 @@ impl<T: AnyBytes + Sync> Region<T> {
 
     /// Opens the region that [`create`](Self::create) made, in another process that passed its
     /// descriptor on. The descriptor stays the caller's.
+    ///
+    /// ```
+    /// use leeward::shared::{Mutex, Region};
+    /// let mine = Region::<Mutex<u64>>::create(1, |_| {})?;
+    /// // Another process would be sent the descriptor, or inherit it.
+    /// let file = mine.raw_fd().unwrap();
+    /// // SAFETY: it is open, and all its users are this program, with this type and version.
+    /// let theirs = unsafe { Region::<Mutex<u64>>::from_raw_fd(file, 1) }?;
+    /// *mine.lock() += 1;
+    /// let theirs: &'static Mutex<u64> = theirs.leak();
+    /// assert_eq!(*theirs.lock(), 1);
+    /// # Ok::<(), leeward::shared::RegionError>(())
+    /// ```
     ///
     /// # Errors
     /// [`RegionError`].

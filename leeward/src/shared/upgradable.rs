@@ -15,6 +15,18 @@ impl<T: AnyBytes> RwLock<T> {
     /// A process that is killed while it has the guard leaves it there, as any guard: others read and
     /// cannot write. If it is killed while it waits in [`upgrade`](RwLockUpgradableReadGuard::upgrade),
     /// others may not read either.
+    ///
+    /// ```
+    /// use leeward::shared::{RwLock, RwLockUpgradableReadGuard};
+    /// let lock = RwLock::new(1);
+    /// let guard = lock.upgradable_read();
+    /// assert!(lock.try_read().is_some());             // ordinary readers may come
+    /// assert!(lock.try_upgradable_read().is_none());  // but one upgradable reader at a time
+    /// assert!(lock.try_upgradable_read_for(std::time::Duration::ZERO).is_none());
+    /// let reader = RwLockUpgradableReadGuard::downgrade(guard);
+    /// assert!(lock.try_upgradable_read().is_some());
+    /// assert_eq!(*reader, 1);
+    /// ```
     #[inline]
     pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T> {
         self.lock.lock_upgradable();
@@ -54,6 +66,20 @@ impl<'a, T: AnyBytes> RwLockUpgradableReadGuard<'a, T> {
     }
 
     /// Makes the guard a writer's if no other reader is inside.
+    ///
+    /// ```
+    /// use leeward::shared::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
+    /// use std::time::Duration;
+    /// let lock = RwLock::new(1);
+    /// let reader = lock.read();
+    /// let guard = RwLockUpgradableReadGuard::try_upgrade(lock.upgradable_read()).unwrap_err();
+    /// let guard = RwLockUpgradableReadGuard::try_upgrade_for(guard, Duration::from_millis(1)).unwrap_err();
+    /// drop(reader);
+    /// let mut writer = RwLockUpgradableReadGuard::try_upgrade(guard).unwrap();
+    /// *writer += 1;
+    /// let guard = RwLockWriteGuard::downgrade_to_upgradable(writer);
+    /// assert_eq!(*guard, 2);
+    /// ```
     ///
     /// # Errors
     /// Readers are inside: the guard comes back.

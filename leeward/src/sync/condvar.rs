@@ -97,6 +97,23 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
 
     /// Unlocks the mutex, waits for a notification, and locks the mutex again.
     ///
+    /// ```
+    /// use leeward::sync::{Condvar, Mutex};
+    /// static JOBS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    /// static MORE: Condvar = Condvar::new();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         JOBS.lock().push(7);
+    ///         MORE.notify_all();
+    ///     });
+    ///     let mut jobs = JOBS.lock();
+    ///     while jobs.is_empty() {
+    ///         MORE.wait(&mut jobs);
+    ///     }
+    ///     assert_eq!(*jobs, [7]);
+    /// });
+    /// ```
+    ///
     /// # Panics
     /// With the scheme [`raw::Requeue`], if other threads wait with another mutex and one of the
     /// two is a [`Mutex`](super::Mutex), which takes moved waiters. The mutex is still locked then.
@@ -120,6 +137,20 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     #[doc(alias = "wait_timeout")]
     /// Waits as [`wait`](Self::wait) does, for `limit` at most (and the time that it takes to lock
     /// the mutex again).
+    ///
+    /// ```
+    /// use leeward::sync::{Condvar, Mutex};
+    /// use std::time::{Duration, Instant};
+    /// let (jobs, more) = (Mutex::new(Vec::<u32>::new()), Condvar::new());
+    /// let mut guard = jobs.lock();
+    /// let until = Instant::now() + Duration::from_millis(1);
+    /// while guard.is_empty() {
+    ///     if more.wait_until(&mut guard, until).timed_out() {
+    ///         break;
+    ///     }
+    /// }
+    /// assert!(more.wait_for(&mut guard, Duration::ZERO).timed_out() && guard.is_empty());
+    /// ```
     pub fn wait_for<R, T>(&self, guard: &mut MutexGuard<'_, R, T>, limit: Duration) -> WaitTimeoutResult
     where
         R: RawMutex + raw::Lock<F>,
@@ -141,6 +172,15 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     #[doc(alias = "wait_timeout_while")]
     /// Waits as [`wait`](Self::wait) does, for as long as `condition` returns true, and for `limit`
     /// at most. The result says that the time was up only if `condition` still returned true then.
+    ///
+    /// ```
+    /// use leeward::sync::{Condvar, Mutex};
+    /// use std::time::Duration;
+    /// let (jobs, more) = (Mutex::new(Vec::<u32>::new()), Condvar::new());
+    /// let mut guard = jobs.lock();
+    /// let result = more.wait_while_for(&mut guard, |jobs| jobs.is_empty(), Duration::from_millis(1));
+    /// assert!(result.timed_out());                    // no job came
+    /// ```
     pub fn wait_while_for<R, T, C>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,

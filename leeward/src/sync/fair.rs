@@ -3,6 +3,13 @@
 use crate::raw;
 
 /// The lock of a [`FairMutex`], by parking_lot's name.
+///
+/// ```
+/// use leeward::sync::{RawFairMutex, FairMutex, lock_api};
+/// static TOTAL: lock_api::Mutex<RawFairMutex, u64> = FairMutex::new(0);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 1);
+/// ```
 pub type RawFairMutex = raw::FairMutex;
 
 /// A [`Mutex`](super::Mutex) whose every unlock is for the thread that has slept longest.

@@ -3,6 +3,13 @@
 use crate::raw;
 
 /// The lock of a [`Mutex`], by parking_lot's name.
+///
+/// ```
+/// use leeward::sync::{RawMutex, Mutex, lock_api};
+/// static TOTAL: lock_api::Mutex<RawMutex, u64> = Mutex::new(0);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 1);
+/// ```
 pub type RawMutex = raw::Mutex;
 
 /// A mutual exclusion lock around a value.

@@ -21,6 +21,10 @@ use super::Once;
 /// assert_eq!(NAME.get(), None);
 /// assert_eq!(NAME.get_or_init(|| "first".into()), "first");
 /// assert_eq!(NAME.set("second".into()), Err("second".into()));
+/// assert_eq!(NAME.wait(), "first");               // waits for a `set` by another thread
+/// let mut own = OnceLock::from(1);
+/// *own.get_mut().unwrap() += 1;
+/// assert_eq!((own.take(), own.into_inner()), (Some(2), None));
 /// ```
 ///
 /// Cost and fork: [`raw::Once`](crate::raw::Once).
@@ -182,6 +186,9 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
 /// use leeward::sync::LazyLock;
 /// static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| "free path".split(' ').collect());
 /// assert_eq!(WORDS.len(), 2);
+/// LazyLock::force(&WORDS);                        // made already
+/// let mut own = LazyLock::new(|| 1);
+/// assert!(LazyLock::get_mut(&mut own).is_none()); // not made yet
 /// ```
 ///
 /// Cost and fork: [`raw::Once`](crate::raw::Once).

@@ -20,6 +20,9 @@ use core::fmt;
 /// assert_eq!(account.lock().access(|account| account.0), Err(Poisoned));
 /// *account.lock().clear() = (100, 0);
 /// assert_eq!(account.lock().access(|account| account.0), Ok(100));
+/// assert!(!account.lock().is_poisoned());
+/// assert_eq!(account.lock().get(), Ok(&(100, 0)));
+/// assert_eq!(account.into_inner().into_inner(), (100, 0));
 /// ```
 ///
 /// # Differences from std

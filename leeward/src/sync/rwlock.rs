@@ -3,6 +3,13 @@
 use crate::raw;
 
 /// The lock of a [`RwLock`], by parking_lot's name.
+///
+/// ```
+/// use leeward::sync::{RawRwLock, RwLock, lock_api};
+/// static LIMIT: lock_api::RwLock<RawRwLock, u64> = RwLock::new(0);
+/// *LIMIT.write() += 1;
+/// assert_eq!(*LIMIT.read(), 1);
+/// ```
 pub type RawRwLock = raw::RwLock;
 
 /// A readers-writer lock around a value: readers share it, a writer is alone, and neither side
