@@ -11,12 +11,15 @@ macro_rules! page {
         #[doc = concat!(
             "\n",
             "[architecture.md]: crate::guide::architecture\n",
+            "[caveats.md]: crate::guide::caveats\n",
             "[migrating.md]: crate::guide::migrating\n",
             "[compared.md]: crate::guide::compared\n",
             "[c.md]: crate::guide::c\n",
             "[fences.md]: crate::guide::fences\n",
             "[rcu.md]: crate::guide::rcu\n",
             "[async.md]: crate::guide::asynchronous\n",
+            "[structures.md]: crate::guide::structures\n",
+            "[allocators.md]: crate::guide::allocators\n",
             "[hazard.md]: crate::guide::hazard\n",
             "[locks.md]: crate::guide::locks\n",
             "[locks-small.md]: crate::guide::locks_small\n",
@@ -36,12 +39,15 @@ macro_rules! page {
 }
 
 page!(architecture, "architecture.md");
+page!(caveats, "caveats.md");
 page!(migrating, "migrating.md");
 page!(compared, "compared.md");
 page!(c, "c.md");
 page!(fences, "fences.md");
 page!(rcu, "rcu.md");
 page!(asynchronous, "async.md");
+page!(structures, "structures.md");
+page!(allocators, "allocators.md");
 page!(hazard, "hazard.md");
 page!(locks, "locks.md");
 page!(locks_small, "locks-small.md");
