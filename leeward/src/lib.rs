@@ -4,45 +4,85 @@
 //! writer, waiter or dying thread pays. For those who write databases, proxies, DNS servers,
 //! allocators, language runtimes and kernels, in Rust.
 //!
-//! ```
-//! use leeward::rcu::{self, RcuCell};
+//! **A configuration that every request reads** and that is seldom changed:
 //!
-//! let config = RcuCell::new(String::from("listen 80"));
+//! ```
+//! use leeward::rcu::RcuCell;
+//! use leeward::sync::LazyLock;
+//!
+//! struct Config { listen: String, limit: u32 }
+//! static CONFIG: LazyLock<RcuCell<Config>> =
+//!     LazyLock::new(|| RcuCell::new(Config { listen: "[::]:80".into(), limit: 10 }));
 //!
 //! // A reader, on any thread: no lock, no fence, no atomic read-modify-write.
-//! let guard = rcu::read();
-//! assert_eq!(config.load(&guard), "listen 80");
-//! drop(guard);
+//! let config = CONFIG.get();
+//! assert_eq!((config.listen.as_str(), config.limit), ("[::]:80", 10));
 //!
 //! // A writer publishes; the old value is freed once no reader can hold it.
-//! config.replace("listen 81".into()).defer();
-//! let old = config.replace("listen 82".into()).synchronize(); // or have it back now
-//! assert_eq!(*old, "listen 81");
+//! CONFIG.update(|now| Config { listen: now.listen.clone(), limit: 20 }).defer();
+//! assert_eq!((config.limit, CONFIG.get().limit), (10, 20));
 //! ```
 //!
-//! The same cheap reads behind the interface of std's and parking_lot's locks; only the `use` line
-//! changes:
+//! **Locks** behind the interface of std's and parking_lot's: only the `use` line changes. Those of
+//! [`asym`] are for data that is nearly always read, or nearly always used by one thread:
 //!
 //! ```
 //! use leeward::asym::RwLock;
+//! use leeward::sync::{Condvar, Mutex};
 //!
 //! static LIMIT: RwLock<u32> = RwLock::new(10);
-//!
-//! // After the first: a store into a slot of this thread; readers share no cache line.
+//! // After a thread's first: a store into a slot of its own; readers share no cache line.
 //! assert_eq!(*LIMIT.read(), 10);
 //! // A heavy fence, and a look at every thread's slots.
 //! *LIMIT.write() = 20;
+//!
+//! static JOBS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+//! static MORE: Condvar = Condvar::new();
+//! std::thread::scope(|scope| {
+//!     scope.spawn(|| {
+//!         JOBS.lock().push(7);
+//!         MORE.notify_one();
+//!     });
+//!     let mut jobs = JOBS.lock();
+//!     MORE.wait_while(&mut jobs, |jobs| jobs.is_empty());
+//!     assert_eq!(jobs.pop(), Some(7));
+//! });
 //! ```
 //!
-//! [`guide`] is the book: how each part works, why it is right, and what it costs.
+//! **Memory that processes share**, and a lock in it that survives a process which is killed while it
+//! holds the lock:
+//!
+//! ```
+//! use leeward::robust::{LockError, Mutex};
+//! use leeward::shared::Region;
+//!
+//! // By a name (`Region::open`), or without one, for the children of forks.
+//! let accounts = Region::<Mutex<[u64; 2]>>::create(1, |new| *new = Mutex::new([100, 0]))?.leak();
+//!
+//! let mut pair = accounts.lock().or_else(|error| {
+//!     // Its last owner died, perhaps between the two stores below.
+//!     error.repair(|pair| pair[1] = 100 - pair[0])
+//! })?;
+//! pair.with(|pair| {
+//!     pair[0] -= 10;
+//!     pair[1] += 10;
+//! });
+//! assert_eq!(pair.get(), [90, 10]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`guide`] is the book: how each part works, why it is right, and what it costs;
+//! [`guide::caveats`] has what to know before the first call, in one place.
 //!
 //! # You have, you use
 //! | you have | use |
 //! |---|---|
 //! | read-mostly data, any threads | [`rcu::read()`](rcu::read) and [`RcuCell`](rcu::RcuCell) |
-//! | an event loop that can say "I hold nothing" in each iteration | [`rcu::qsbr::Reader`] |
+//! | an event loop that can say "I hold nothing" in each iteration | [`rcu::qsbr`]`::Reader` |
 //! | no thread-local storage, or the last nanosecond | [`rcu::Reader`] |
 //! | several sets of data whose readers should not wait for each other | [`rcu_domain!`] |
+//! | an `Arc` to publish, as by arc-swap | [`rcu::ArcCell`], [`rcu::ArcOption`] |
+//! | lists, maps, trees of your own | [`guide::structures`]; [`rcu::epoch`] for what crossbeam-epoch does |
 //! | readers that hold on to an object for long, or sleep with it | [`hazard::HazardPointer`] |
 //! | an `RwLock` that is nearly always read | [`asym::RwLock`] |
 //! | a mutex that one thread takes nearly always | [`asym::Mutex`] |
@@ -64,6 +104,7 @@
 //! | [`sync`] | a compare-exchange each way | a futex sleep |
 //! | [`shared`] | a compare-exchange each way | a futex sleep, with a look-up |
 //! | [`robust`] | a compare-exchange each way, no system call | the walk when a thread dies |
+//! | [`pi`] | a compare-exchange each way | a system call, in which the owner is given the priority |
 //!
 //! A heavy fence is one `membarrier` call: about a microsecond to a few on bare processors,
 //! hundreds of microseconds to milliseconds on virtual machines whose interrupts are slow. Each
@@ -82,6 +123,7 @@
 //!   at the limit; and the locks of [`sync`], [`pi`], [`shared`] and [`robust`].
 //! - `engine`: `futex::Hosted`, the locks on `leeward-engine` instead of the kernel's futexes, and
 //!   (with `std`) `futex::Parking`, which is that engine on this process's own threads.
+//! - `c`: domains that programs in C share (`rcu::c`), for the crate `leeward-capi`.
 //! - `lock_api_05`: the raw and asymmetric locks implement the traits of lock_api 0.5 as well as
 //!   those of 0.4. Asks for Rust 1.95; everything else for 1.85.
 //! - `send_guard`: the guards of [`sync`] are `Send` where the data allows it. Without it the compiler
