@@ -93,6 +93,22 @@ impl RawMutex {
     }
 
     /// Locks the mutex by `deadline`. Returns false if the deadline came first.
+    ///
+    /// ```
+    /// use leeward::asym::RawMutex;
+    /// use leeward::futex::{Deadline, Private};
+    /// use std::time::Duration;
+    /// let lock = RawMutex::new();
+    /// assert!(lock.try_lock());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let soon = Deadline::after::<Private>(Duration::from_millis(1));
+    ///         assert!(!lock.try_lock() && !lock.try_lock_until(soon));
+    ///     });
+    /// });
+    /// // SAFETY: this thread has locked it.
+    /// unsafe { lock.unlock() };
+    /// ```
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
         self.enter_at_once() || self.lock_slow(Timeout::At(deadline))

@@ -88,6 +88,19 @@ impl RawRwLock {
     /// Locks the lock for reading, past waiting writers as long as any reader is inside, so readers
     /// may starve them. Nested reads do not need this: [`lock_shared`](Self::lock_shared) knows
     /// which locks its thread reads.
+    ///
+    /// ```
+    /// use leeward::asym::RawRwLock;
+    /// let lock = RawRwLock::new();
+    /// lock.lock_shared();
+    /// lock.lock_shared_recursive();
+    /// assert!(lock.try_lock_shared_recursive() && lock.try_lock_shared());
+    /// for _ in 0..4 {
+    ///     // SAFETY: this thread has locked it four times for reading.
+    ///     unsafe { lock.unlock_shared() };
+    /// }
+    /// assert!(!lock.is_locked());
+    /// ```
     #[inline]
     pub fn lock_shared_recursive(&self) {
         if !self.enter_at_once() {
@@ -96,6 +109,26 @@ impl RawRwLock {
     }
 
     /// Locks the lock for reading by `deadline`. Returns false if the deadline came first.
+    ///
+    /// ```
+    /// use leeward::asym::RawRwLock;
+    /// use leeward::futex::{Deadline, Private};
+    /// use std::time::Duration;
+    /// let lock = RawRwLock::new();
+    /// let after = |time| Deadline::after::<Private>(time);
+    /// assert!(lock.lock_shared_until(after(Duration::from_secs(60))));
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         assert!(lock.is_locked() && !lock.is_locked_exclusive());
+    ///         assert!(!lock.lock_exclusive_until(after(Duration::from_millis(1))));
+    ///         assert!(lock.lock_shared_recursive_until(after(Duration::from_secs(60))));
+    ///         // SAFETY: this thread has locked it for reading.
+    ///         unsafe { lock.unlock_shared() };
+    ///     });
+    /// });
+    /// // SAFETY: as above.
+    /// unsafe { lock.unlock_shared() };
+    /// ```
     #[inline]
     pub fn lock_shared_until(&self, deadline: Deadline) -> bool {
         self.enter_at_once() || self.lock_shared_or_abort(Timeout::At(deadline), false)
@@ -367,6 +400,17 @@ impl RawRwLock {
     }
 
     /// Makes the writer a reader. No other writer comes between, and readers may enter.
+    ///
+    /// ```
+    /// use leeward::asym::RawRwLock;
+    /// let lock = RawRwLock::new();
+    /// lock.lock_exclusive();
+    /// // SAFETY: this thread has locked it for writing.
+    /// unsafe { lock.downgrade() };
+    /// assert!(lock.is_locked() && !lock.is_locked_exclusive());
+    /// // SAFETY: this thread is a reader now.
+    /// unsafe { lock.unlock_shared() };
+    /// ```
     ///
     /// # Safety
     /// The calling thread has locked it for writing, and holds it for reading from now on.

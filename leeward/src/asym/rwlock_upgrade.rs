@@ -82,6 +82,35 @@ impl RawRwLock {
     /// Makes the upgradable reader the writer by `deadline`. Returns false if the deadline came first:
     /// it is the upgradable reader still.
     ///
+    /// ```
+    /// use leeward::asym::RawRwLock;
+    /// use leeward::futex::{Deadline, Private};
+    /// use std::time::Duration;
+    /// let lock = RawRwLock::new();
+    /// let after = |time| Deadline::after::<Private>(time);
+    /// assert!(lock.try_lock_upgradable());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         lock.lock_shared();                     // beside the upgradable reader
+    ///         assert!(!lock.lock_upgradable_until(after(Duration::from_millis(1))));
+    ///         // SAFETY: this thread has locked it for reading.
+    ///         unsafe { lock.unlock_shared() };
+    ///     });
+    /// });
+    /// // SAFETY: this thread is the upgradable reader, then the writer, and so on.
+    /// unsafe {
+    ///     assert!(lock.upgrade_until(after(Duration::from_secs(60))));
+    ///     lock.downgrade_to_upgradable();
+    ///     assert!(lock.try_upgrade());
+    ///     lock.downgrade_to_upgradable();
+    ///     lock.downgrade_upgradable();
+    ///     lock.unlock_shared();
+    /// }
+    /// lock.lock_upgradable();
+    /// // SAFETY: this thread is the upgradable reader.
+    /// unsafe { lock.unlock_upgradable() };
+    /// ```
+    ///
     /// # Safety
     /// The calling thread is the upgradable reader, and goes on as what the call returns.
     pub unsafe fn upgrade_until(&self, deadline: Deadline) -> bool {
