@@ -173,6 +173,24 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
 
     /// Locks the mutex, waiting until `deadline` at most.
     ///
+    /// ```
+    /// use leeward::futex::{Deadline, Shared};
+    /// use leeward::robust::{LockError, Mutex};
+    /// use std::time::Duration;
+    /// static TOTAL: Mutex<u64> = Mutex::new(1);
+    /// let total = TOTAL.try_lock_for(Duration::from_secs(1))?;
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let soon = Deadline::after::<Shared>(Duration::from_millis(1));
+    ///         assert!(TOTAL.try_lock().is_err());
+    ///         assert!(matches!(TOTAL.try_lock_until(soon), Err(LockError::TimedOut)));
+    ///     });
+    /// });
+    /// assert_eq!(total.get(), 1);
+    /// # drop(total);
+    /// # Ok::<(), LockError<u64>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`lock`](Self::lock); [`LockError::TimedOut`], or [`LockError::OwnerLost`] if time is up
     /// and there is no such thread as the owner.
@@ -207,6 +225,16 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
     }
 
     /// Returns true if it is unusable forever.
+    ///
+    /// ```
+    /// use leeward::robust::{LockError, Mutex};
+    /// static TOTAL: Mutex<u64> = Mutex::new(0);
+    /// std::thread::spawn(|| std::mem::forget(TOTAL.lock())).join().unwrap();
+    /// // Its owner died, and the one that was told so unlocks it without `mark_consistent`.
+    /// assert!(matches!(TOTAL.lock(), Err(LockError::OwnerDied(_))));
+    /// assert!(TOTAL.is_unrecoverable());
+    /// assert!(matches!(TOTAL.lock(), Err(LockError::NotRecoverable)));
+    /// ```
     pub fn is_unrecoverable(&self) -> bool {
         self.lock.is_unrecoverable()
     }
@@ -214,6 +242,18 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
     /// Frees a lock that the kernel did not reach: the next owner is told that `owner` died. For
     /// [`LockError::OwnerLost`]. Returns false, and changes nothing, if `owner` does not hold the
     /// lock.
+    ///
+    /// ```
+    /// use leeward::robust::{LockError, Mutex};
+    /// static TOTAL: Mutex<u64> = Mutex::new(0);
+    /// match TOTAL.lock() {
+    ///     Err(LockError::OwnerLost(owner)) => {
+    ///         // SAFETY: the thread is dead (the program knows that from elsewhere).
+    ///         assert!(unsafe { TOTAL.declare_owner_dead(owner) }.is_ok());
+    ///     }
+    ///     outcome => assert!(outcome.is_ok()),
+    /// }
+    /// ```
     ///
     /// # Errors
     /// [`ListError`]: this thread has no robust list.
@@ -316,6 +356,18 @@ impl<T: AnyBytes, U: Unlock> Guard<T, U> {
 
     /// Says that the data is whole again, so the lock stays usable. Has no effect where no owner
     /// died.
+    ///
+    /// ```
+    /// use leeward::robust::{LockError, Mutex};
+    /// static TOTAL: Mutex<u64> = Mutex::new(0);
+    /// std::thread::spawn(|| std::mem::forget(TOTAL.lock())).join().unwrap();
+    /// let Err(LockError::OwnerDied(mut total)) = TOTAL.lock() else { panic!("its owner died") };
+    /// assert!(total.is_inconsistent());
+    /// total.set(0);                                   // repair
+    /// total.mark_consistent();
+    /// drop(total);
+    /// assert!(TOTAL.lock().is_ok());
+    /// ```
     pub fn mark_consistent(&mut self) {
         self.is_inconsistent = false;
     }
