@@ -20,6 +20,7 @@ mod rcu;
 mod readme;
 mod report;
 mod rounds;
+mod tails;
 mod versions;
 
 use std::process::ExitCode;

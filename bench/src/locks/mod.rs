@@ -20,6 +20,7 @@ mod robust;
 mod rows;
 mod rwlocks;
 pub mod syscalls;
+mod tails;
 
 use contest::{Outcome, Row};
 
@@ -33,7 +34,7 @@ use crate::{markdown, report};
 
 /// Measures and shows the table. Returns true if everything could be measured.
 pub fn compare(options: &Contests) -> Result<bool, Error> {
-    let groups: [Contest; 10] = [
+    let groups: [Contest; 11] = [
         alone::outcome,
         readers::outcome,
         mixed::outcome,
@@ -41,6 +42,7 @@ pub fn compare(options: &Contests) -> Result<bool, Error> {
         conditions::outcome,
         channels::outcome,
         late::outcome,
+        tails::outcome,
         robust::outcome,
         exits::outcome,
         syscalls::outcome,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::pthread::{self, Kind};
 use crate::alignment::{ALIGNMENTS, align};
 use crate::crew::Post;
+use crate::tails::Tails;
 
 /// A mutex that guards a number.
 pub trait Mutex: Send + Sync + Sized + 'static {
@@ -83,6 +84,9 @@ pub trait MutexLoops: Send + Sync {
     /// Locks once in `every` until told to stop.
     fn visit(&self, post: &Post<'_>, every: Duration);
 
+    /// Does as `contend`, and notes how long each lock took.
+    fn contend_timed(&self, post: &Post<'_>, steps: u32) -> Tails;
+
     /// Returns how often the lock was taken by `contend`.
     fn entered(&self) -> u64;
 }
@@ -131,6 +135,22 @@ impl<M: Mutex> MutexLoops for Apart<M> {
                 dwell(steps);
             });
         });
+    }
+
+    fn contend_timed(&self, post: &Post<'_>, steps: u32) -> Tails {
+        let mut tails = Tails::new();
+        post.ready();
+        post.until_stopped(|| {
+            let began = Instant::now();
+            let took = self.0.locked(|_| {
+                let took = began.elapsed();
+                dwell(steps);
+                took
+            });
+            tails.note(took);
+            dwell(steps);
+        });
+        tails
     }
 
     fn visit(&self, post: &Post<'_>, every: Duration) {

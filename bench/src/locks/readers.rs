@@ -14,6 +14,7 @@ use crate::figure::{Target, Title};
 use crate::plan::Plan;
 use crate::rcu::roster::{self, MEMB};
 use crate::rcu::stage::Stage;
+use crate::tails::Tails;
 
 /// The number of reads in one round: a whole number of batches at each alignment.
 const READS: u64 = 512 * 1024;
@@ -60,6 +61,10 @@ impl RwLockLoops for Urcu {
     }
 
     fn write(&self, _: &Post<'_>) {
+        unreachable!("liburcu's section takes part where there is no writer");
+    }
+
+    fn write_timed(&self, _: &Post<'_>) -> Tails {
         unreachable!("liburcu's section takes part where there is no writer");
     }
 

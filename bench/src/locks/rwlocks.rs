@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::pthread;
 use crate::alignment::{ALIGNMENTS, align};
 use crate::crew::Post;
+use crate::tails::Tails;
 
 /// A reader-writer lock that guards a number.
 pub trait RwLock: Send + Sync + Sized + 'static {
@@ -83,6 +84,9 @@ pub trait RwLockLoops: Send + Sync {
     /// Writes once a millisecond until told to stop.
     fn write(&self, post: &Post<'_>);
 
+    /// Writes once a millisecond until told to stop, and notes how long each lock took.
+    fn write_timed(&self, post: &Post<'_>) -> Tails;
+
     /// Reads, and writes one time in `one_in` on average (0: never), without pause until told to stop.
     fn mix(&self, post: &Post<'_>, one_in: u32, seed: u64);
 }
@@ -142,6 +146,21 @@ impl<L: RwLock> RwLockLoops for Apart<L> {
             std::thread::sleep(Duration::from_millis(1));
             self.0.write(|number| *number += 1);
         });
+    }
+
+    fn write_timed(&self, post: &Post<'_>) -> Tails {
+        let mut tails = Tails::new();
+        post.ready();
+        post.until_stopped(|| {
+            std::thread::sleep(Duration::from_millis(1));
+            let began = Instant::now();
+            let took = self.0.write(|number| {
+                *number += 1;
+                began.elapsed()
+            });
+            tails.note(took);
+        });
+        tails
     }
 
     fn mix(&self, post: &Post<'_>, one_in: u32, seed: u64) {

@@ -10,6 +10,7 @@ mod hazard;
 pub mod memory;
 mod retire;
 pub mod section;
+mod tails;
 
 use crate::error::Error;
 use crate::figure::{Figure, Title};
@@ -21,7 +22,7 @@ use crate::rcu::roster::{self, Contender};
 
 /// Measures every figure of the target table.
 pub fn all(plan: &Plan) -> Vec<Figure> {
-    let groups: [groups::Group; 9] = [
+    let groups: [groups::Group; 10] = [
         section::figures,
         flat::figures,
         grace::figures,
@@ -30,6 +31,7 @@ pub fn all(plan: &Plan) -> Vec<Figure> {
         asleep::figures,
         memory::figures,
         retire::figures,
+        tails::figures,
         hazard::figures,
     ];
     groups::run(plan, "rcu", &groups)
