@@ -205,7 +205,8 @@ pub trait Domain: Backing {
     }
 
     /// Asks for a grace period without waiting for it; [`poll`](Self::poll) returns true once it is
-    /// over.
+    /// over. (A [`synchronize`](Self::synchronize) meanwhile need not serve the cookie: without
+    /// readers it returns at once.)
     ///
     /// ```
     /// use leeward::rcu::{Domain, Global};
