@@ -101,9 +101,9 @@ fn readers_and_a_writer() {
                 pin(writer_on);
                 let (mut rng, mut writes) = (Rng::new(2), 0);
                 while Instant::now() < end || writes == 0 {
-                    // Until the lock is open again.
+                    // Until the lock is open again, most of the time.
                     compute(10_000 + rng.below(20_000));
-                    (0..32).for_each(|_| drop(lock.read()));
+                    (0..4_096).for_each(|_| drop(lock.read()));
                     stage.arena.jam(writes);
                     let _guard = lock.write();
                     stage.take();
@@ -180,8 +180,8 @@ fn no_wake_up_is_lost() {
             pin(reader_on);
             let (mut rng, mut mine) = (Rng::new(5), 0);
             while !stop.load(Ordering::Relaxed) {
-                // Until the lock is open again.
-                (0..64).for_each(|_| drop(lock.read()));
+                // Until the lock is open again, most of the time.
+                (0..4_096).for_each(|_| drop(lock.read()));
                 let guard = lock.read();
                 mine += 1;
                 round.store(mine, Ordering::Relaxed);

@@ -12,8 +12,9 @@ const FIRST_ID: u64 = 16;
 /// Bit of an id, and so of a slot's `lock`: the lock is a mutex.
 pub(super) const MUTEX: u64 = 1 << 61;
 
-/// Returns an id for a lock, which no other lock of this process has had.
-fn new_id() -> u64 {
+/// Returns an id for a lock, which no other lock of this process has had; or a number for something
+/// else that has to be told from others of its kind.
+pub(super) fn new_id() -> u64 {
     use core::sync::atomic::AtomicU64;
     static LAST: AtomicU64 = AtomicU64::new(FIRST_ID);
     // Relaxed: it only has to be unique.
@@ -35,6 +36,12 @@ impl LockId {
     pub(super) fn get(&self) -> u64 {
         // Relaxed: given once, and the word that lets threads enter the lock was stored after it.
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Returns the id, or none if the lock has none yet.
+    #[inline(always)]
+    pub(super) fn given(&self) -> Option<u64> {
+        Some(self.get()).filter(|&id| id != NO_ID)
     }
 
     /// Returns the id; gives the lock one now if it has none.

@@ -60,6 +60,8 @@
 //! slots shows that. This is not a panic: a caller that caught it within `unlocked` would have a
 //! guard without the lock.
 
+mod account;
+mod chance;
 mod drain;
 #[cfg(leeward_loom)]
 #[path = "local/model.rs"]
@@ -75,6 +77,7 @@ mod loom_tests;
 mod mutex;
 mod rwlock;
 mod rwlock_upgrade;
+mod rwlock_write;
 mod slots;
 
 pub use mutex::RawMutex;
@@ -86,16 +89,21 @@ pub use rwlock::RawRwLock;
 /// - Reading, while the lock is open to slots: a store into the thread's own slot and a look at the
 ///   lock; on leaving, a store and a look at the slot. No fence, no locked instruction, no cache
 ///   line that others write.
-/// - Writing: an ordinary lock. If readers have come since the last write, also a
-///   [heavy fence](crate::fence::heavy) and a look at each thread's slots. After that, readers take
-///   the ordinary lock for nine times as long as the fence took, but at least 10 µs and at most
-///   100 µs. So frequent writers pay at most a tenth more than without the bias if the fence takes
-///   up to 11 µs. If it takes a millisecond, as on virtual machines whose interrupts are slow,
-///   writers pay one fence every 100 µs: use this lock there only if writes are rare.
+/// - Reading, while it is closed: an ordinary lock ([`raw::RwLock`](crate::raw::RwLock)), a look at
+///   the lock before it and a store into the thread's slot.
+/// - Writing: an ordinary lock. If readers have opened the lock since the last write, also a
+///   [heavy fence](crate::fence::heavy) and a look at each thread's slots.
+/// - The lock is closed by a write, and opened by readers once that pays: when the reads since have
+///   cost, by the ordinary lock, what makes up for the fence of the next write at least twice, and
+///   the reads between two writes do so on average. What a fence takes is measured. So where writes
+///   are frequent the lock is an ordinary one, at up to a fifth more than the price of one.
+/// - An upgradable read: an ordinary lock, open or closed. Its upgrade: as a write.
 ///
 /// # Fairness
-/// A writer first takes the ordinary lock ([`raw::RwLock`](crate::raw::RwLock), whose fairness this
-/// one has), then closes the way in: readers that come later wait there, however many they are.
+/// A writer closes the way in, and takes the ordinary lock ([`raw::RwLock`](crate::raw::RwLock),
+/// whose fairness this one has): readers that come later wait there, however many they are. While
+/// its fence is under way, others read by the ordinary lock. Writers that come meanwhile need no
+/// fence of their own if they meet it in time.
 ///
 /// # Nested reads
 /// A thread may read a lock that it reads already, even if a writer waits: it finds the lock in its
@@ -227,18 +235,20 @@ pub type MappedRwLockWriteGuard<'a, T> = ::lock_api::MappedRwLockWriteGuard<'a, 
 /// # Bias
 /// The first thread that takes the lock becomes its *owner*: its second lock and all that follow
 /// are a store into its own slot. A thread other than the owner takes the bias away, and the lock
-/// is an ordinary one ([`raw::Mutex`](crate::raw::Mutex)) until a thread has taken it 512 times in
-/// a row beyond the first, without waiting. That thread is the owner then. The number doubles with
-/// each revocation, up to 65,536: a lock that threads share ends as an ordinary one, whose bias is
-/// revoked once in 65,536 locks at most. An owner that exits leaves its bias to be revoked, or to
-/// the next thread that is given its slots.
+/// is an ordinary one ([`raw::Mutex`](crate::raw::Mutex)) until that pays again: until the owner
+/// has taken it so often that the stores would have saved twice what the fence cost. Each visit by
+/// another thread in the meantime adds a fence's worth. A thread that comes more often than the
+/// owner takes its place. What a fence takes is measured, so a lock that threads share ends as an
+/// ordinary one, and a lock that is visited rarely, for what a fence costs here, stays biased. An
+/// owner that exits leaves its bias to be revoked, or to the next thread that is given its slots.
 ///
 /// # Cost
 /// - By the owner: a store into its first slot and a look at the lock; to unlock, a store and a
 ///   look at the slot. No fence, no locked instruction. An owner that is inside of another lock of
 ///   this module takes the ordinary lock.
 /// - Revoking the bias: a [heavy fence](crate::fence::heavy), and a wait until the owner has left.
-/// - Otherwise: an ordinary lock and a few nanoseconds.
+/// - Otherwise: an ordinary lock, a store into the thread's slot and a look at the lock before it:
+///   up to a fifth more than an ordinary lock.
 ///
 /// # Fairness
 /// A revoker waits for the owner to leave once; afterwards as [`raw::Mutex`](crate::raw::Mutex).

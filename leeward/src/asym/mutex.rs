@@ -8,22 +8,16 @@
 
 use core::ptr;
 
+use super::account::Account;
 use super::lock_id::LockId;
 use super::slots::{Block, Slot};
 use super::{drain, local};
-use crate::atomic::{AtomicPtr, AtomicU32, Ordering, const_fn, outside_model};
+use crate::atomic::{AtomicPtr, Ordering, const_fn};
 use crate::fence;
 use crate::futex::{Deadline, Private, Timeout};
 use crate::mutant::{check, mutated, step};
 use crate::no_unwind::abort;
 use crate::raw;
-
-/// How many times in a row, beyond the first and uncontended, a thread takes the lock before it is
-/// biased again after its first revocation: what that many stores save pays for some fences.
-const AGAIN: u32 = outside_model(511) + 1;
-/// The most that the number grows to (it doubles with each revocation): a revocation costs less
-/// than a nanosecond a lock then.
-const AGAIN_AT_MOST: u32 = AGAIN << 7;
 
 /// A mutex without data, biased towards the thread that takes it nearly always; 40 bytes, none of
 /// which that thread writes.
@@ -47,13 +41,11 @@ pub struct RawMutex {
     /// ordinary lock. Written under that lock only. (A thread that is given the block of one that
     /// exited has its biases too, which does no harm: no other thread has that block.)
     owner: AtomicPtr<Block>,
-    /// The block of the thread that had the ordinary lock last. Under that lock.
-    last: AtomicPtr<Block>,
-    /// How many times in a row, beyond the first and uncontended, the `last` thread took the
-    /// ordinary lock. Under that lock.
-    row: AtomicU32,
-    /// How large `row` must be for the `last` thread to become the owner. Under the ordinary lock.
-    needed: AtomicU32,
+    /// The block of the thread that the bias is meant for: the one that takes the ordinary lock
+    /// most of the time. Under that lock.
+    favoured: AtomicPtr<Block>,
+    /// When the favoured thread may become the owner.
+    account: Account,
     /// The ordinary lock, which all but the owner take, and the owner when it has lost the bias.
     lock: raw::Mutex<Private>,
 }
@@ -66,9 +58,8 @@ impl RawMutex {
             RawMutex {
                 id: LockId::new(),
                 owner: AtomicPtr::new(ptr::null_mut()),
-                last: AtomicPtr::new(ptr::null_mut()),
-                row: AtomicU32::new(0),
-                needed: AtomicU32::new(0),
+                favoured: AtomicPtr::new(ptr::null_mut()),
+                account: Account::new(),
                 lock: raw::Mutex::new(),
             }
         }
@@ -123,7 +114,23 @@ impl RawMutex {
         if mutated!(asym_first_slot) {
             return block.unused().is_some_and(|slot| self.enter(block, slot));
         }
-        slot.is_free() && self.enter(block, slot)
+        slot.is_free() && (self.enter(block, slot) || self.lock_unbiased(block))
+    }
+
+    /// Takes the ordinary lock at once, if that is free and the lock not biased.
+    #[inline]
+    fn lock_unbiased(&self, block: &Block) -> bool {
+        if self.lock.take_at_once().is_err() {
+            return false;
+        }
+        // Another thread may have been given the bias before we had the ordinary lock.
+        if self.is_biased() {
+            // SAFETY: locked just now.
+            unsafe { self.lock.unlock() };
+            return false;
+        }
+        self.count(block);
+        true
     }
 
     /// Enters by `slot`, which is the block's first and free, if the block's thread is the owner.
@@ -138,7 +145,7 @@ impl RawMutex {
         if looked_before || self.is_owned_by(block) {
             return true;
         }
-        slot.retreat();
+        slot.leave();
         false
     }
 
@@ -158,18 +165,18 @@ impl RawMutex {
                 abort!("a thread locks an asym::Mutex that it holds: it would wait for itself forever");
             }
         }
-        let is_contended = !self.lock.try_lock();
-        if is_contended {
+        if !self.lock.try_lock() {
             match timeout {
                 Timeout::Never => self.lock.lock(),
                 Timeout::At(deadline) if self.lock.try_lock_until(deadline) => {}
                 Timeout::At(_) | Timeout::Now => return false,
             }
         }
-        if self.is_biased() && !self.revoke(timeout) {
+        if !self.is_biased() {
+            self.count(local::mine());
+        } else if !self.revoke(timeout) {
             return false;
         }
-        self.count(is_contended);
         true
     }
 
@@ -221,7 +228,7 @@ impl RawMutex {
             // light fence in `enter`.
             // - If the owner's store comes first, we see its slot and wait for it.
             // - If this fence comes first, the owner sees that the bias is gone, and retreats.
-            fence::heavy_or_abort();
+            self.account.end(fence::heavy_or_abort);
         }
         let has_left = match timeout {
             Timeout::Now => !is_held(),
@@ -232,24 +239,21 @@ impl RawMutex {
             step!(asym_owner_restored, self.set_owner(owner));
             // SAFETY: locked by the caller.
             unsafe { self.lock.unlock() };
-        } else if !is_own {
-            // Revoked: the next bias is earned by more locks in a row.
-            // Relaxed, both: under the lock.
-            let needed = self.needed.load(Ordering::Relaxed);
-            self.needed.store((2 * needed).clamp(AGAIN, AGAIN_AT_MOST), Ordering::Relaxed);
         }
         has_left
     }
 
-    /// Counts the calling thread's locks in a row, for the bias. The caller has the ordinary lock.
-    fn count(&self, is_contended: bool) {
-        let me = ptr::from_ref(local::mine()).cast_mut();
-        // Relaxed, all: under the lock.
-        let is_same = ptr::eq(self.last.load(Ordering::Relaxed), me) || mutated!(asym_row_of_one);
-        let is_again = is_same && !is_contended;
-        let row = if is_again { self.row.load(Ordering::Relaxed).saturating_add(1) } else { 0 };
-        self.row.store(row, Ordering::Relaxed);
-        self.last.store(me, Ordering::Relaxed);
+    /// Counts a lock by another thread than the favoured one, for the bias. The caller has the
+    /// ordinary lock. (The favoured thread's own locks are counted by its unlocks.)
+    #[inline]
+    fn count(&self, block: &Block) {
+        let me = ptr::from_ref(block).cast_mut();
+        // Relaxed, both: under the lock.
+        let favoured = self.favoured.load(Ordering::Relaxed);
+        let is_favoured = ptr::eq(favoured, me) || mutated!(asym_row_of_one);
+        if !is_favoured && (favoured.is_null() || self.account.charge_or_change()) {
+            self.favoured.store(me, Ordering::Relaxed);
+        }
     }
 
     /// Unlocks the mutex.
@@ -261,6 +265,10 @@ impl RawMutex {
         let slot = local::mine().first();
         if slot.is_simply(self.id.get()) {
             slot.leave();
+        } else if !slot.is(self.id.get()) && self.account.pay_one() {
+            // SAFETY: the caller gives up a lock that no slot stands for, so it has the ordinary
+            // one.
+            unsafe { self.lock.unlock() };
         } else {
             self.unlock_slow();
         }
@@ -273,11 +281,11 @@ impl RawMutex {
             return;
         }
         let me: &'static Block = local::mine();
-        // Relaxed, all: under the lock. The thread that had it last is this one; but a thread that
-        // had no block then may have one by now.
-        let is_last = ptr::eq(self.last.load(Ordering::Relaxed), me);
-        let is_earned = is_last && self.row.load(Ordering::Relaxed) >= self.needed.load(Ordering::Relaxed);
-        if is_earned && me.unused().is_some() && fence::is_possible() {
+        // Relaxed: under the lock.
+        let is_favoured = ptr::eq(self.favoured.load(Ordering::Relaxed), me) || mutated!(asym_row_of_one);
+        if is_favoured && !self.account.owes() && me.unused().is_some() && fence::is_possible() {
+            self.id.give(true);
+            self.account.begin();
             // The bias is given with the lock, not before: its owner could enter a second time.
             self.set_owner(me);
         }

@@ -1,35 +1,31 @@
 //! A readers-writer lock whose readers pay what an RCU section pays: a store into their own slot.
-//! Called through `lock_api/` and by the models; calls `slots` by way of `local`, `drain`, and
-//! `raw::RwLock`.
+//! Called through `lock_api/` and by the models; calls `slots` by way of `local`, and
+//! `raw::RwLock`. Its writers are in `rwlock_write`, its upgradable reader in `rwlock_upgrade`.
 //!
 //! After Dave Dice and Alex Kogan, "BRAVO: Biased Locking for Reader-Writer Locks" (2019): readers
 //! announce themselves beside the lock while it is biased towards them; a writer revokes the bias,
-//! waits for them, and inhibits the bias for a multiple of what that cost. BRAVO's readers enter
+//! waits for them, and inhibits the bias while it does not pay (`account`). BRAVO's readers enter
 //! one table by a compare-exchange; here each thread has slots of its own, and the writer's heavy
 //! fence stands for the reader's fence.
 
+use super::account::Account;
+use super::chance::DRAWN_IN;
+use super::local;
 use super::lock_id::LockId;
-use super::slots::{Left, Slot};
-use super::{drain, local};
-use crate::atomic::{AtomicU64, Ordering, const_fn, outside_model};
+use super::slots::{Block, Left, Slot};
+use crate::atomic::{AtomicU64, Ordering, const_fn};
 use crate::fence;
 use crate::futex::{Deadline, Private, Timeout};
-use crate::mutant::{mutated, order, step};
+use crate::mutant::{mutated, order};
 use crate::no_unwind::abort;
 use crate::raw;
 use crate::raw::slow::{self, TooManyReaders};
 
 /// The value of `open` while readers take the ordinary lock; no lock's id.
-const CLOSED: u64 = 0;
-/// How long readers take the ordinary lock, as a multiple of what the writer's fence took: a writer
-/// costs at most a tenth more than it would without the bias.
-const INHIBIT: u64 = 9;
-/// The shortest inhibition, in nanoseconds, however fast the fence was: a slow read in the meantime
-/// must not cost more than the bias saves.
-const AT_LEAST: u64 = outside_model(10_000) as u64;
-/// The longest inhibition, in nanoseconds, however slow the fence was (the writer may have lost its
-/// processor).
-const AT_MOST: u64 = 100_000;
+pub(super) const CLOSED: u64 = 0;
+/// Bit of `open`: a writer closes the lock. The rest of the word is a number that no other closing
+/// has.
+pub(super) const CLOSING: u64 = 1 << 63;
 
 /// A readers-writer lock without data, biased towards its readers; 32 bytes, none of which readers
 /// write.
@@ -52,12 +48,12 @@ const AT_MOST: u64 = 100_000;
 #[repr(C)]
 pub struct RawRwLock {
     pub(super) id: LockId,
-    /// The lock's id: readers enter by their slots. `CLOSED`: readers take the ordinary lock.
-    /// Written under that lock only: readers open it, writers close it.
-    open: AtomicU64,
-    /// When readers may open it again, in nanoseconds of the futex's clock; 0 if no writer has
-    /// closed it yet.
-    reopen_at: AtomicU64,
+    /// The lock's id: readers enter by their slots. `CLOSED`: readers take the ordinary lock, and
+    /// slots are empty. `CLOSING`: as `CLOSED`, but slots may hold readers. Who changes it, holding
+    /// what: `rwlock_write`.
+    pub(super) open: AtomicU64,
+    /// When readers may open it again.
+    pub(super) account: Account,
     /// The ordinary lock, which writers take, and readers while `open` is `CLOSED`.
     pub(super) lock: raw::RwLock<Private>,
 }
@@ -70,7 +66,7 @@ impl RawRwLock {
             RawRwLock {
                 id: LockId::new(),
                 open: AtomicU64::new(CLOSED),
-                reopen_at: AtomicU64::new(0),
+                account: Account::new(),
                 lock: raw::RwLock::new(),
             }
         }
@@ -156,18 +152,25 @@ impl RawRwLock {
         self.enter_at_once() || self.lock_shared_or_abort(Timeout::Now, true)
     }
 
-    /// Enters by the thread's first slot, if that is free and the lock is open.
+    /// Enters by the thread's first slot, if that is free and the lock is open; or by the ordinary
+    /// lock, if the lock is closed and no writer is in the way.
     #[inline(always)]
     fn enter_at_once(&self) -> bool {
-        let slot = local::mine().first();
-        slot.is_free() && self.enter(slot)
+        let block = local::mine();
+        let slot = block.first();
+        if !slot.is_free() {
+            return false;
+        }
+        match self.open_id() {
+            Some(id) => self.enter(slot, id),
+            None => self.enter_closed(block, slot),
+        }
     }
 
-    /// Enters by `slot`, which is free, if the lock is open.
+    /// Enters by `slot`, which is free, if the lock is open still. It was, as `id` says, its own.
     #[inline(always)]
-    fn enter(&self, slot: &Slot) -> bool {
-        let id = self.id.get();
-        // Pair G, light half, in `announce`. Partner: the heavy fence in `revoke`.
+    fn enter(&self, slot: &Slot, id: u64) -> bool {
+        // Pair G, light half, in `announce`. Partners: the heavy fences in `close` and `revoke`.
         // - If our store comes first, the writer's scan sees the slot and waits for us.
         // - If the heavy fence comes first, we see the lock closed, retreat, and take the ordinary
         //   lock.
@@ -179,6 +182,21 @@ impl RawRwLock {
         }
         slot.retreat();
         false
+    }
+
+    /// Enters by the ordinary lock, if no writer is in the way, and notes that in `slot`, the
+    /// block's first, which is free.
+    #[inline]
+    fn enter_closed(&self, block: &Block, slot: &Slot) -> bool {
+        let Some(id) = self.id.given() else { return false };
+        if !self.lock.enter_at_once() {
+            return false;
+        }
+        slot.take_ordinary(id);
+        if block.is_drawn() {
+            self.reopen(id);
+        }
+        true
     }
 
     /// Locks the lock for reading until `timeout`, as [`lock_shared`](Self::lock_shared) does, for
@@ -210,21 +228,38 @@ impl RawRwLock {
             slot.nest();
             return Ok(true);
         }
-        if block.and_then(|block| block.unused()).is_some_and(|slot| self.is_open() && self.enter(slot)) {
-            return Ok(true);
+        if let (Some(slot), Some(id)) = (block.and_then(|block| block.unused()), self.open_id()) {
+            if self.enter(slot, id) {
+                return Ok(true);
+            }
         }
         // A held lock that no slot shows may be this one: pass waiting writers then.
         if !self.lock_ordinary(timeout, is_recursive || local::untracked() != 0)? {
             return Ok(false);
         }
         self.note_ordinary(id);
-        self.reopen(id);
+        if block.is_some_and(Block::is_drawn) || !self.account.owes() {
+            self.reopen(id);
+        }
         Ok(true)
     }
 
+    /// Returns the lock's id if it is open to slots.
+    #[inline(always)]
+    pub(super) fn open_id(&self) -> Option<u64> {
+        // Relaxed: `enter` rechecks, and writers look under the ordinary lock.
+        let open = self.open.load(Ordering::Relaxed);
+        (open.wrapping_sub(1) < CLOSING - 1).then_some(open)
+    }
+
     pub(super) fn is_open(&self) -> bool {
-        // Relaxed: `enter` rechecks.
-        self.open.load(Ordering::Relaxed) != CLOSED
+        self.open_id().is_some()
+    }
+
+    /// Returns true if the lock is closed, and no writer is about to close it.
+    pub(super) fn is_closed(&self) -> bool {
+        // Relaxed: as in `open_id`.
+        self.open.load(Ordering::Relaxed) == CLOSED
     }
 
     fn lock_ordinary(&self, timeout: Timeout, is_recursive: bool) -> Result<bool, TooManyReaders> {
@@ -246,14 +281,16 @@ impl RawRwLock {
         }
     }
 
-    /// Opens the lock to slots again, if its time has come. The caller has the ordinary lock for
-    /// reading.
+    /// Counts reads by the ordinary lock, and opens the lock to slots again if that pays. The
+    /// caller has the ordinary lock for reading, and was drawn to count for others.
+    #[cold]
+    #[inline(never)]
     fn reopen(&self, id: u64) {
-        // Relaxed: written by writers, under the lock.
-        let at = self.reopen_at.load(Ordering::Relaxed);
-        if self.is_open() || (at != 0 && !(local::is_due() && now() >= at)) || !fence::is_possible() {
+        self.account.pay_by(local::mine(), DRAWN_IN);
+        if !self.is_closed() || self.account.owes() || !fence::is_possible() {
             return;
         }
+        self.account.begin();
         // Release: readers that enter by a slot see what writers wrote. Partner: the acquire in
         // `enter`. Other readers may store the same value.
         self.open.store(id, order!(Release, asym_open_release));
@@ -269,7 +306,7 @@ impl RawRwLock {
         if slot.is_simply(self.id.get()) {
             slot.leave();
         } else {
-            self.unlock_shared_slow();
+            self.unlock_shared_closed(slot);
         }
     }
 
@@ -286,7 +323,19 @@ impl RawRwLock {
             slot.leave();
             return true;
         }
-        self.unlock_shared_slow()
+        self.unlock_shared_closed(slot)
+    }
+
+    /// Unlocks the lock for reading, where the thread's first slot does not say that it entered by
+    /// that.
+    #[inline]
+    fn unlock_shared_closed(&self, slot: &Slot) -> bool {
+        if !slot.is_simply_ordinary(self.id.get()) {
+            return self.unlock_shared_slow();
+        }
+        slot.forget_ordinary();
+        // SAFETY: the slot said that the caller has the ordinary lock, which it gives up.
+        unsafe { slow::unlock_shared(&self.lock) }
     }
 
     #[cold]
@@ -301,82 +350,6 @@ impl RawRwLock {
         unsafe { slow::unlock_shared(&self.lock) }
     }
 
-    /// Locks the lock for writing.
-    ///
-    /// # Aborts
-    /// Ends the process if one of the calling thread's slots shows that the thread reads it: it
-    /// would wait for itself.
-    pub fn lock_exclusive(&self) {
-        self.lock_exclusive_within(Timeout::Never);
-    }
-
-    /// Locks the lock for writing by `deadline`. Returns false if the deadline came first.
-    pub fn lock_exclusive_until(&self, deadline: Deadline) -> bool {
-        self.lock_exclusive_within(Timeout::At(deadline))
-    }
-
-    /// Locks the lock for writing if no thread is inside. Readers that come during the call may be
-    /// refused, or wait a moment.
-    pub fn try_lock_exclusive(&self) -> bool {
-        self.lock_exclusive_within(Timeout::Now)
-    }
-
-    fn lock_exclusive_within(&self, timeout: Timeout) -> bool {
-        match timeout {
-            Timeout::Never => {
-                if self.is_read_here() {
-                    abort!("a thread writes an asym::RwLock that it reads: it would wait for itself forever");
-                }
-                self.lock.lock_exclusive();
-            }
-            Timeout::At(deadline) if !self.lock.lock_exclusive_until(deadline) => return false,
-            Timeout::Now if !self.lock.try_lock_exclusive() => return false,
-            _ => {}
-        }
-        let is_taken = !self.is_open() || self.revoke(timeout);
-        if !is_taken {
-            // SAFETY: locked above.
-            unsafe { self.lock.unlock_exclusive() };
-        }
-        is_taken
-    }
-
-    /// Takes the lock away from the readers in their slots. Returns false if readers are still inside
-    /// when time is up: then the lock is open, and the caller, who has the ordinary lock for writing,
-    /// gives that up.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn revoke(&self, timeout: Timeout) -> bool {
-        let id = self.id.get();
-        let begun = now();
-        let has_left = if matches!(timeout, Timeout::Now) && self.is_read(id) {
-            // A reader is inside already; the fence would only confirm it.
-            false
-        } else {
-            // Relaxed: ordered by the fence.
-            self.open.store(CLOSED, Ordering::Relaxed);
-            // Pair G, heavy half. Partner: the light fence in `enter`.
-            // - If the reader's store comes first, the scan below sees its slot and waits.
-            // - If this fence comes first, the reader sees the lock closed.
-            step!(asym_revoke_heavy, fence::heavy_or_abort());
-            let cost = now() - begun;
-            let has_left = match timeout {
-                Timeout::Now => !self.is_read(id),
-                _ => drain::wait(every_slot, id, timeout),
-            };
-            // Relaxed: under the lock. Only the fence counts as the price of the bias: any writer
-            // waits for readers that are inside.
-            self.reopen_at.store(now() + (INHIBIT * cost).clamp(AT_LEAST, AT_MOST), Ordering::Relaxed);
-            has_left
-        };
-        // Time is up and readers are still inside: the lock is theirs again.
-        if !has_left {
-            // Release: as in `reopen`: this writer wrote nothing, but earlier ones did.
-            step!(asym_open_restored, self.open.store(id, Ordering::Release));
-        }
-        has_left
-    }
-
     /// Returns true if one of the calling thread's slots shows that it reads the lock, so that it
     /// would wait for itself if it locked it for writing.
     #[doc(hidden)]
@@ -385,45 +358,14 @@ impl RawRwLock {
     }
 
     /// Returns true if a reader is inside by a slot, or is about to check whether it may enter.
-    fn is_read(&self, id: u64) -> bool {
+    pub(super) fn is_read(&self, id: u64) -> bool {
         every_slot().any(|slot| slot.is_held_for(id))
-    }
-
-    /// Unlocks the lock for writing.
-    ///
-    /// # Safety
-    /// It is locked for writing, and the holder gives that up by this call.
-    #[inline]
-    pub unsafe fn unlock_exclusive(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.lock.unlock_exclusive() };
-    }
-
-    /// Makes the writer a reader. No other writer comes between, and readers may enter.
-    ///
-    /// ```
-    /// use leeward::asym::RawRwLock;
-    /// let lock = RawRwLock::new();
-    /// lock.lock_exclusive();
-    /// // SAFETY: this thread has locked it for writing.
-    /// unsafe { lock.downgrade() };
-    /// assert!(lock.is_locked() && !lock.is_locked_exclusive());
-    /// // SAFETY: this thread is a reader now.
-    /// unsafe { lock.unlock_shared() };
-    /// ```
-    ///
-    /// # Safety
-    /// The calling thread has locked it for writing, and holds it for reading from now on.
-    pub unsafe fn downgrade(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.lock.downgrade() };
-        self.note_ordinary(self.id.give(false));
     }
 
     /// Returns true if a thread holds it, for reading or writing. The answer may be out of date
     /// when it is returned.
     pub fn is_locked(&self) -> bool {
-        self.lock.is_locked() || self.is_open() && self.is_read(self.id.get())
+        self.lock.is_locked() || !self.is_closed() && self.is_read(self.id.get())
     }
 
     /// Returns true if a writer holds it, or waits for readers to leave. The answer may be out of
@@ -433,13 +375,8 @@ impl RawRwLock {
     }
 }
 
-fn every_slot() -> impl Iterator<Item = &'static Slot> {
+pub(super) fn every_slot() -> impl Iterator<Item = &'static Slot> {
     local::blocks().slots().flat_map(|block| block.slots())
-}
-
-/// Returns the time in nanoseconds of the futex's clock, which lasts for 584 years.
-fn now() -> u64 {
-    crate::futex::now().as_nanos() as u64
 }
 
 impl core::fmt::Debug for RawRwLock {

@@ -1,14 +1,16 @@
 //! The upgradable reader of the asymmetric readers-writer lock: the upgradable reader of the ordinary
 //! lock underneath, which shares with readers in their slots as any reader does, and takes the lock
 //! away from them when it becomes the writer. Called through `lock_api/` and by the models; calls
-//! `rwlock`.
+//! `rwlock`, and `rwlock_write`, which tells what else may happen meanwhile.
 //!
 //! It has no slot, since a slot says that a thread may nest reads and leave them in any order. It is
 //! one of the locks that the thread holds without a slot (`local::untracked`), so that its thread's
 //! nested reads pass a writer that waits for it.
 
-use super::{RawRwLock, local};
+use super::local;
+use super::rwlock::{CLOSED, RawRwLock};
 use crate::futex::{Deadline, Timeout};
+use crate::mutant::mutated;
 use crate::no_unwind::abort;
 
 impl RawRwLock {
@@ -133,11 +135,14 @@ impl RawRwLock {
     /// # Safety
     /// The calling thread is the upgradable reader, and goes on as what the call returns.
     unsafe fn upgrade_within(&self, timeout: Timeout) -> bool {
+        let mut closing = CLOSED;
         let is_alone = match timeout {
             Timeout::Never => {
                 if self.is_read_here() {
                     abort!("a thread upgrades an asym::RwLock that it reads twice: it would wait for itself forever");
                 }
+                // While the caller is the upgradable reader, others read by the ordinary lock.
+                closing = self.close();
                 // SAFETY: the caller's promise.
                 unsafe { self.lock.upgrade() };
                 true
@@ -150,7 +155,9 @@ impl RawRwLock {
         if !is_alone {
             return false;
         }
-        if self.is_open() && !self.revoke(timeout) {
+        if self.is_closed() || mutated!(asym_upgrade_revokes) {
+            self.account.charge();
+        } else if !self.revoke(timeout, closing) {
             // SAFETY: upgraded above. No writer comes between, so what was read still holds.
             unsafe { self.lock.downgrade_to_upgradable() };
             return false;

@@ -6,6 +6,7 @@
 //! ever has: a guard that was leaked keeps its own lock taken, wherever that lock was moved to, and
 //! never another one that lies at the same address later.
 
+use super::chance::Chance;
 use super::lock_id::MUTEX;
 use crate::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn, outside_model};
 use crate::fence;
@@ -85,7 +86,7 @@ impl Slot {
     }
 
     /// Returns true if the thread is inside of the lock by this slot.
-    fn is(&self, id: u64) -> bool {
+    pub(super) fn is(&self, id: u64) -> bool {
         self.word() & !(SLOW | ORDINARY) == id
     }
 
@@ -112,8 +113,21 @@ impl Slot {
     }
 
     /// Notes that the thread has taken the ordinary lock under this one.
-    fn take_ordinary(&self, id: u64) {
-        self.store(id | ORDINARY | SLOW);
+    #[inline(always)]
+    pub(super) fn take_ordinary(&self, id: u64) {
+        self.store(id | ORDINARY);
+    }
+
+    /// Returns true if the thread is inside of the lock by the ordinary one, once.
+    #[inline(always)]
+    pub(super) fn is_simply_ordinary(&self, id: u64) -> bool {
+        self.word() == id | ORDINARY
+    }
+
+    /// Takes the note back, before the thread gives the ordinary lock up.
+    #[inline(always)]
+    pub(super) fn forget_ordinary(&self) {
+        self.store(FREE);
     }
 
     /// Counts one more guard of the lock that this slot holds.
@@ -218,10 +232,12 @@ const fn token(id: u64) -> u32 {
 ///
 /// | field | written by | meaning |
 /// |---|---|---|
+/// | `chance` | its thread | which ordinary reads are counted |
 /// | `slots` | its thread | see [`Slot`]; the first is the one that the fast paths use |
 /// | `owner` | the registry, its thread | 0: free; 1: its thread exited inside of a lock; else the thread's id |
 #[repr(C, align(128))]
 pub(super) struct Block {
+    chance: Chance,
     slots: [Slot; SLOTS],
     owner: AtomicU64,
 }
@@ -242,7 +258,7 @@ macro_rules! all {
 impl Block {
     const_fn! {
         fn new() -> Block {
-            Block { slots: all!(FREE), owner: AtomicU64::new(NOBODY) }
+            Block { chance: Chance::new(), slots: all!(FREE), owner: AtomicU64::new(NOBODY) }
         }
     }
 
@@ -250,7 +266,7 @@ impl Block {
         /// Returns the block of a thread that is not registered: no slot in it is free, and none
         /// holds a lock.
         pub(super) fn none() -> Block {
-            Block { slots: all!(TAKEN), owner: AtomicU64::new(NOBODY) }
+            Block { chance: Chance::new(), slots: all!(TAKEN), owner: AtomicU64::new(NOBODY) }
         }
     }
 
@@ -281,6 +297,12 @@ impl Block {
     /// that.
     pub(super) fn note_ordinary(&self, id: u64) -> bool {
         self.unused().map(|slot| slot.take_ordinary(id)).is_some()
+    }
+
+    /// Returns true if the calling thread, whose block it is, is drawn to count this read.
+    #[inline(always)]
+    pub(super) fn is_drawn(&self) -> bool {
+        self.chance.is_drawn()
     }
 
     /// Drops a guard of the lock; returns none if the thread is inside of it by no slot.

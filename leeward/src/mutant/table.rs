@@ -519,13 +519,25 @@ mutants! {
         locks_pi: an_owner_that_goes_while_others_wait,
     }
     /// The heavy fence between closing an asymmetric rwlock and the scan of the slots (pair G).
-    asym_revoke_heavy {
+    asym_close_heavy {
         model: model::asymmetric::readers_and_a_writer,
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
     }
+    /// The heavy fence of a writer that finds a lock which another writer is closing: taken for its
+    /// own.
+    asym_foreign_closing {
+        model: model::asymmetric::two_writers_that_meet,
+        loom: asym::loom_tests::rwlock_two_writers_and_a_reader,
+        loom: asym::loom_tests::rwlock_an_upgrade_while_a_writer_closes,
+    }
+    /// The same fence of a writer that has a deadline, or meets another that closes the lock.
+    asym_revoke_heavy {
+        model: model::asymmetric::two_writers_that_meet,
+        loom: asym::loom_tests::rwlock_trying_and_giving_up,
+    }
     /// A reader's check whether the asymmetric rwlock is open, after its announcement (pair G).
     asym_read_rechecks {
-        asym_rwlock: readers_share_and_a_writer_is_alone,
+        // The window is a few instructions wide: readers look before they announce themselves, too.
         loom: asym::loom_tests::rwlock_a_reader_and_a_writer,
     }
     /// The light fence between an announcement in a slot and the check of the lock (pairs G, I).
@@ -640,9 +652,16 @@ mutants! {
     /// The reopening of an asymmetric rwlock when a writer gives up.
     asym_open_restored {
         asym_rwlock: a_writer_that_gives_up_lets_readers_in,
+        asym_upgrade: who_shares_with_it,
         loom: asym::loom_tests::rwlock_trying_and_giving_up,
+        loom: asym::loom_tests::rwlock_an_upgrade_while_a_writer_closes,
     }
-    /// The check whether the locks in a row that earn a mutex's bias are one thread's.
+    /// The taking of an asymmetric rwlock from the readers in their slots by an upgrade.
+    asym_upgrade_revokes {
+        asym_upgrade: who_shares_with_it,
+        loom: asym::loom_tests::rwlock_an_upgrade,
+    }
+    /// The check whether the locks that earn a mutex's bias are one thread's.
     asym_row_of_one {
         asym_mutex: the_bias_is_not_earned_in_turn,
     }

@@ -105,7 +105,7 @@ impl<F: Futex> Mutex<F> {
 
     /// Makes one attempt to take a lock whose word is 0; returns the word if it is not.
     #[inline]
-    fn take_at_once(&self) -> Result<u32, u32> {
+    pub(crate) fn take_at_once(&self) -> Result<u32, u32> {
         // Acquire: partner of the releases in `unlock`. Relaxed on failure: nothing was learnt.
         self.word.compare_exchange(UNLOCKED, LOCKED, Ordering::Acquire, Ordering::Relaxed)
     }

@@ -168,7 +168,7 @@ impl<F: Futex> RwLock<F> {
 
     /// Makes one attempt to take a lock that no thread holds or waits for; returns true if it did.
     #[inline]
-    fn take_at_once(&self) -> bool {
+    pub(crate) fn take_at_once(&self) -> bool {
         // Acquire: partner of the releases in `unlock_shared` and `unlock_exclusive`. Relaxed on
         // failure: the slow path rechecks.
         self.state.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()

@@ -119,7 +119,7 @@ impl<F: Futex> RwLock<F> {
 
     /// Makes one attempt to enter a lock without writers; returns true if it succeeded.
     #[inline]
-    pub(super) fn enter_at_once(&self) -> bool {
+    pub(crate) fn enter_at_once(&self) -> bool {
         // Relaxed: the exchange decides.
         let state = self.state.load(Ordering::Relaxed);
         // Acquire: partner of the release in `unlock_exclusive`. Relaxed on failure: the slow path

@@ -63,6 +63,21 @@ fn readers_and_a_writer() {
     );
 }
 
+/// Pair G, where a writer meets another one that is closing the lock: the other's fence, of which
+/// it knows nothing, does not do.
+#[test]
+fn two_writers_that_meet() {
+    let roles = [
+        Role::Reader { reads: 1, opens: true },
+        Role::Writer { lock: 0, writes: 1 },
+        Role::Writer { lock: 0, writes: 1 },
+    ];
+    needs(
+        &setup("a reader, two writers", &roles),
+        &[(Cut::NoHeavy, FROM_TSO, BOTH), (Cut::NoHeavyForAnother, FROM_TSO, BOTH), (Cut::NoWait, ALL, BOTH)],
+    );
+}
+
 /// A reader opens the lock for another one: its release and the other's acquire carry what the
 /// writer wrote.
 #[test]

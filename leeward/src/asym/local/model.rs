@@ -39,11 +39,6 @@ pub(super) fn set_untracked(count: u64) {
     UNTRACKED.with(|untracked| untracked.set(count));
 }
 
-/// Returns true at each call: a model checks the clock at each slow read.
-pub(super) fn is_due() -> bool {
-    true
-}
-
 /// Drops a guard of the calling thread; returns none if the thread is inside of the lock by no
 /// slot.
 pub(super) fn drop_guard(id: u64) -> Option<Left> {

@@ -31,10 +31,6 @@ word! {
     /// lock comes back here.
     static ASYM_REGISTERING: u64 = 0
 }
-word! {
-    /// Counts the thread's slow reads, for `is_due`.
-    static ASYM_TICKS: u64 = 0
-}
 exit! { static ASYM_EXIT = leave_thread }
 
 /// The repair of the slots in the child of a fork, which has one thread. Readers that were other
@@ -127,12 +123,6 @@ pub(super) fn untracked() -> u64 {
 
 pub(super) fn set_untracked(count: u64) {
     ASYM_UNTRACKED.set(count);
-}
-
-/// Returns true once in sixteen calls.
-pub(super) fn is_due() -> bool {
-    ASYM_TICKS.set(ASYM_TICKS.get().wrapping_add(1));
-    ASYM_TICKS.get() % 16 == 0
 }
 
 /// Drops a guard of the calling thread; returns none if the thread is inside of the lock by no

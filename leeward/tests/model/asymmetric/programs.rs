@@ -13,6 +13,8 @@ pub const TORN: &str = "two threads were inside";
 
 const FREE: u8 = 0;
 const NOBODY: u8 = 0;
+/// The least number of a writer's closing.
+const CLOSING: u8 = 8;
 const T: Reg = 0;
 const A: Reg = 1;
 const B: Reg = 2;
@@ -50,7 +52,7 @@ impl Setup {
         match role {
             Role::Reader { reads, opens } => (0..reads).for_each(|_| self.read(&mut a, slot, 0, opens)),
             Role::ReaderOfBoth => [0, 1].into_iter().for_each(|lock| self.read(&mut a, slot, lock, false)),
-            Role::Writer { lock, writes } => (0..writes).for_each(|_| self.write(&mut a, lock, &self.readers())),
+            Role::Writer { lock, writes } => (0..writes).for_each(|_| self.close_and_write(&mut a, slot, lock)),
             Role::Owner { locks } => (0..locks).for_each(|_| self.own(&mut a, slot)),
             Role::Revoker => self.write(&mut a, 0, &self.owners()),
             Role::Trier => self.try_once(&mut a),
@@ -115,11 +117,47 @@ impl Setup {
         self.leave(a, slot);
         a.op(Op::Lock { at: ordinary(lock) });
         if opens {
+            let taken = a.label();
+            a.load(T, bias(lock), Relaxed);
+            a.branch(T, IsNot, Imm(NOBODY), taken);
             a.store(bias(lock), Imm(name(lock)), self.order(Cut::OpenRelaxed, Release));
+            a.place(taken);
         }
         look(a, lock);
         a.store(ordinary(lock), Imm(0), Release);
         a.place(done);
+    }
+
+    /// Locks for writing, changes what the lock guards, unlocks: closes the lock before it takes
+    /// the ordinary one, with a number of its own.
+    fn close_and_write(&self, a: &mut Asm, writer: u8, lock: u8) {
+        let (closed, unbiased, fenced) = (a.label(), a.label(), a.label());
+        let closing = Imm(CLOSING + writer);
+        a.op(Op::Cas { dst: T, at: bias(lock), old: Imm(name(lock)), new: closing, order: Relaxed });
+        a.branch(T, Is, Imm(0), closed);
+        if !self.cut(Cut::NoHeavy) {
+            a.op(Op::Heavy);
+        }
+        a.place(closed);
+        a.op(Op::Lock { at: ordinary(lock) });
+        a.load(T, bias(lock), Relaxed);
+        a.branch(T, Is, Imm(NOBODY), unbiased);
+        a.store(bias(lock), Imm(NOBODY), Relaxed);
+        a.branch(T, Is, closing, fenced);
+        if !self.cut(Cut::NoHeavy) && !self.cut(Cut::NoHeavyForAnother) {
+            a.op(Op::Heavy);
+        }
+        a.place(fenced);
+        self.wait_for(a, lock, &self.readers());
+        a.place(unbiased);
+        change(a, lock);
+        a.store(ordinary(lock), Imm(0), Release);
+    }
+
+    fn wait_for(&self, a: &mut Asm, lock: u8, slots: &[u8]) {
+        if !self.cut(Cut::NoWait) {
+            if self.sleep { self.sleep_until_left(a, lock, slots) } else { self.spin_until_left(a, lock, slots) }
+        }
     }
 
     /// Locks as a thread that the lock is not biased to, changes what it guards, unlocks.
@@ -129,9 +167,7 @@ impl Setup {
         a.load(T, bias(lock), Relaxed);
         a.branch(T, Is, Imm(NOBODY), unbiased);
         self.revoke(a, lock);
-        if !self.cut(Cut::NoWait) {
-            if self.sleep { self.sleep_until_left(a, lock, slots) } else { self.spin_until_left(a, lock, slots) }
-        }
+        self.wait_for(a, lock, slots);
         a.place(unbiased);
         change(a, lock);
         a.store(ordinary(lock), Imm(0), Release);

@@ -7,6 +7,8 @@ use crate::model::lang::{Order, Relaxed};
 pub enum Cut {
     /// G, I: the heavy fence between taking the bias away and the scan of the slots.
     NoHeavy,
+    /// G: that fence of a writer which finds the lock half closed by another, or open again.
+    NoHeavyForAnother,
     /// G, I: the light fence, as the compiler's swap of the announcement and the load.
     NoLightOnEnter,
     /// A full fence in the light fence's place: what a model without remote fences would see.
