@@ -25,6 +25,7 @@ macro_rules! page {
             "[locks-small.md]: crate::guide::locks_small\n",
             "[asymmetric.md]: crate::guide::asymmetric\n",
             "[robust.md]: crate::guide::robust\n",
+            "[robust-rwlock.md]: crate::guide::robust_rwlock\n",
             "[shared-memory.md]: crate::guide::shared_memory\n",
             "[fork.md]: crate::guide::fork\n",
             "[orderings.md]: crate::guide::orderings\n",
@@ -53,6 +54,7 @@ page!(locks, "locks.md");
 page!(locks_small, "locks-small.md");
 page!(asymmetric, "asymmetric.md");
 page!(robust, "robust.md");
+page!(robust_rwlock, "robust-rwlock.md");
 page!(shared_memory, "shared-memory.md");
 page!(fork, "fork.md");
 page!(orderings, "orderings.md");

@@ -90,7 +90,7 @@
 //! | any of several events to wait for | [`sync::Event`]`::wait_any` |
 //! | real-time threads of several priorities | [`pi::Mutex`] |
 //! | several processes that share memory | [`shared::Region`] and the locks of [`shared`] |
-//! | the same, and processes that may be killed | [`robust::Mutex`] |
+//! | the same, and processes that may be killed | [`robust::Mutex`], [`robust::RwLock`] |
 //! | a kernel, a sandbox or a runtime without Linux underneath | the crate `leeward-engine` |
 //! | a lock of your own to write | [`fence`], [`futex`], and [`raw`] for the locks without data |
 //!

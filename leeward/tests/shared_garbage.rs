@@ -11,7 +11,7 @@ mod garbage;
 mod processes;
 
 use common::*;
-use garbage::{is_survived, is_survived_with, overwrite};
+use garbage::{is_survived, is_survived_with, overwrite, overwrite_at};
 use processes::*;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -310,4 +310,43 @@ fn what_ends_a_process_is_seen() {
     }));
     let said = *died.unwrap_err().downcast::<String>().unwrap();
     assert!(said.contains("the word 0x2 ended the process"), "{said}");
+}
+
+/// Tries the writers' word, its state, the mark of a writer, and the words of both slots.
+#[test]
+fn robust_rwlocks() {
+    let _dog = Watchdog::new("robust_rwlocks");
+    let lock = region::<robust::RwLock<u32, 2>>(|_| {}).leak();
+    // The links between these words are addresses, which are believed.
+    let fill = |words: [u32; 5]| {
+        for (at, word) in [0, 1, 10, 16, 32].into_iter().zip(words) {
+            overwrite_at(lock, at, word);
+        }
+    };
+    is_survived("a robust rwlock", |word| {
+        for words in [[word, word, 0, 0, 0], [word, 1, word, 0, 0], [0, word, word, word, 0], [word, 0, 1, word, word]]
+        {
+            for is_reader in [true, false] {
+                fill(words);
+                if is_reader {
+                    let _ = lock.try_read();
+                    let _ = lock.try_read_for(SOON);
+                } else {
+                    let _ = lock.try_write();
+                    let _ = lock.try_write_for(SOON);
+                }
+                let _ = lock.is_unrecoverable();
+            }
+        }
+    });
+    is_survived("a robust rwlock that is held", |word| {
+        for is_reader in [true, false] {
+            fill([0; 5]);
+            let held = if is_reader { (lock.try_read().ok(), None) } else { (None, lock.try_write().ok()) };
+            fill([word; 5]);
+            drop(held);
+            let _ = lock.try_read_for(SOON);
+            let _ = lock.try_write_for(SOON);
+        }
+    });
 }

@@ -423,6 +423,32 @@ mutants! {
         // A race of four in a window of a few instructions.
         robust_model: taking_the_bit_away,
     }
+    /// A robust reader's look at the writers' lock once it has its slot.
+    robust_read_looks {
+        robust_rwlock: a_writer_keeps_readers_out,
+    }
+    /// The order of a robust reader's slot and its look at the writers' lock: it looks first.
+    robust_read_looks_first {
+        robust_rwlock_model: the_order_of_slot_and_look,
+        robust_rwlock_stepping: a_writer_comes_while_a_reader_enters,
+    }
+    /// The writers' lock until a robust reader that was held up has its slot (given up before).
+    robust_turnstile_early {
+        robust_rwlock_model: the_turnstile,
+        robust_rwlock_stepping: a_writer_comes_while_a_reader_is_in_the_turnstile,
+    }
+    /// A robust writer's wait for the readers that are inside.
+    robust_write_drains {
+        robust_rwlock: readers_keep_a_writer_out,
+    }
+    /// A robust writer's mark that it may have changed the data.
+    robust_writing {
+        robust_rwlock: a_writer_is_killed,
+    }
+    /// The news that a robust reader who does not repair leaves to the next one.
+    robust_left_to_the_next {
+        robust_rwlock: a_reader_may_leave_the_repair_to_others,
+    }
     /// The end of a reader's wait for writers that do not come for the free lock.
     rwlock_writer_expire {
         rwlock_steered: a_writer_that_was_woken_and_is_not_there,

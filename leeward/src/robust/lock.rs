@@ -6,6 +6,9 @@
 //! Ingo Molnar and Ulrich Drepper (Linux 2.6.17, 2006). The waiters bit that outlives the release,
 //! and the way in which it is cleared, are ours.
 
+mod deaths;
+mod slot;
+
 use core::time::Duration;
 
 use super::ListError;
@@ -355,35 +358,6 @@ impl Lock {
             Shared::wake(&self.word, futex::ALL);
         }
         me.list.end();
-    }
-
-    /// Reports the death of `owner`, which the kernel did not. Returns false if `owner` does not
-    /// hold the lock.
-    ///
-    /// # Safety
-    /// No thread holds the lock.
-    pub(super) unsafe fn declare_dead(&'static self, owner: u32) -> Result<bool, ListError> {
-        let me = current()?;
-        me.list.begin(&self.entry);
-        // Relaxed: the exchange decides.
-        let mut word = self.word.load(Ordering::Relaxed);
-        let was_owner = loop {
-            if owner == 0 || word & OWNER != owner {
-                break false;
-            }
-            let dead = word & WAITERS | OWNER_DIED;
-            // AcqRel: on behalf of the dead owner, whose stores this thread has seen. Relaxed on
-            // failure: tried again.
-            match self.word.compare_exchange(word, dead, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => break true,
-                Err(now) => word = now,
-            }
-        };
-        if was_owner && word & WAITERS != 0 {
-            Shared::wake(&self.word, 1);
-        }
-        me.list.end();
-        Ok(was_owner)
     }
 
     /// Returns the number of the thread that holds the lock; 0: none.

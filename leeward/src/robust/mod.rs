@@ -26,6 +26,9 @@
 //! | given with `OwnerDied` | marked it consistent and unlocked | `Ok` |
 //! | given with `OwnerDied` | unlocked it | [`LockError::NotRecoverable`], forever |
 //!
+//! A [`RwLock`]'s readers have nothing to leave half-written: it has [a table of its
+//! own](RwLock#what-a-death-means).
+//!
 //! An owner that is killed while it locks or unlocks is reported as dead although its data is
 //! whole. A panic is not a death: the guard is dropped as usual, without poisoning.
 //!
@@ -91,12 +94,14 @@ mod lock;
 mod mutex;
 #[doc(hidden)]
 pub mod raw;
+mod rwlock;
 mod sleepers;
 mod unlock;
 
 pub use error::ListError;
 pub use light::LightMutex;
 pub use mutex::{Guard, LockError, Mutex};
+pub use rwlock::{ReadGuard, RwLock, RwLockError, WriteGuard};
 pub use unlock::{ByExchange, ByStore, Unlock};
 
 pub use crate::bytes::AnyBytes;

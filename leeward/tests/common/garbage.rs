@@ -65,3 +65,12 @@ pub fn overwrite<T, const N: usize>(place: &T, words: [u32; N]) {
         place.store(word, Ordering::SeqCst);
     }
 }
+
+/// Writes to the word of this index of something shared, which is an atomic one.
+pub fn overwrite_at<T>(place: &T, at: usize, word: u32) {
+    assert!(size_of::<T>() >= 4 * (at + 1) && align_of::<T>() >= 4);
+    let place: *const AtomicU32 = core::ptr::from_ref(place).cast();
+    // SAFETY: within `place`.
+    let place = unsafe { &*place.wrapping_add(at) };
+    place.store(word, Ordering::SeqCst);
+}

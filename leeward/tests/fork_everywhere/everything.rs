@@ -36,6 +36,7 @@ const PARTS: &[(&str, fn() -> bool)] = &[
     ("asymmetric locks", asymmetric),
     ("a lock that lends priority", lending),
     ("robust locks", || robust_lock::<ByExchange>() && robust_lock::<ByStore>()),
+    ("robust readers and writers", robust_rwlock),
     ("shared memory", shared_memory),
     ("futexes", || futexes::<Private>() && futexes::<Shared>()),
     ("the parking lot", futexes::<Hosted<Parking>>),
@@ -179,6 +180,11 @@ fn robust_lock<U: Unlock>() -> bool {
     add();
     // One after the other: for a light lock a sleeper's fence reaches all processes, and is slow.
     with_bare_threads(1, add, || ()) && mutex.lock().unwrap().get() == [2]
+}
+
+fn robust_rwlock() -> bool {
+    let lock: &'static robust::RwLock<u32, 2> = Box::leak(Box::new(robust::RwLock::with_readers(0)));
+    counts(|| lock.write().unwrap().with(|count| *count += 1), || lock.read().unwrap().get())
 }
 
 fn shared_memory() -> bool {

@@ -77,6 +77,8 @@ static SLOTS: asym::RawRwLock = asym::RawRwLock::new();
 static LENDING: pi::RawMutex = <pi::RawMutex>::new();
 static BY_EXCHANGE: robust::Mutex<[u32; 1], ByExchange> = robust::Mutex::with_unlock([0]);
 static BY_STORE: robust::Mutex<[u32; 1], ByStore> = robust::Mutex::with_unlock([0]);
+static ROBUSTLY_WRITTEN: robust::RwLock<u32> = robust::RwLock::new(0);
+static ROBUSTLY_READ: robust::RwLock<u32> = robust::RwLock::new(0);
 static WORDS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 const AWAITED: &[Awaited] = &[
@@ -143,6 +145,8 @@ const AWAITED: &[Awaited] = &[
     awaited("a lock that lends priority", lending(), None),
     awaited("a robust lock", (|| (), || lock_robust(&BY_EXCHANGE), || ()), Some(|| ())),
     awaited("a light robust lock", (|| (), || lock_robust(&BY_STORE), || ()), Some(|| ())),
+    awaited("a robust writer, by a reader", (|| (), read_robust, || ()), Some(|| ())),
+    awaited("a robust reader, by a writer", (|| (), write_robust, || ()), Some(|| ())),
     awaited("one of two words", (|| (), wait_any, set_second), Some(wait_any)),
     awaited("readers", (|| (), InUse::synchronize, || ()), Some(|| ())),
     awaited("readers, behind one that waits", (|| (), InUse::synchronize, || ()), Some(|| ())),
@@ -189,6 +193,14 @@ fn lock_robust<U: Unlock>(mutex: &'static robust::Mutex<[u32; 1], U>) {
     mutex.lock().unwrap().with(|[count]| *count += 1);
 }
 
+fn read_robust() {
+    assert_eq!(ROBUSTLY_WRITTEN.read().unwrap().get(), 0);
+}
+
+fn write_robust() {
+    ROBUSTLY_READ.write().unwrap().with(|count| *count += 1);
+}
+
 fn wait_any() {
     while WORDS.iter().all(|word| word.load(Ordering::SeqCst) == 0) {
         futex::wait_any(&[(&WORDS[0], 0), (&WORDS[1], 0)], futex::Timeout::Never).unwrap();
@@ -207,6 +219,7 @@ fn limit() {
 /// Holds, on a thread other than the forking one, what such a thread must hold.
 fn hold_beside(is_held: &AtomicBool, is_over: &AtomicBool) {
     let robust = (BY_EXCHANGE.lock().unwrap(), BY_STORE.lock().unwrap());
+    let robust_guards = (ROBUSTLY_WRITTEN.write().unwrap(), ROBUSTLY_READ.read().unwrap());
     let sections = (InUse::read(), Limited::read());
     InUse::defer(|| ());
     Limited::defer(|| ());
@@ -216,7 +229,7 @@ fn hold_beside(is_held: &AtomicBool, is_over: &AtomicBool) {
             thread::sleep(Duration::from_millis(1));
         }
     });
-    drop((robust, sections));
+    drop((robust, robust_guards, sections));
 }
 
 /// Runs the case: all threads wait at once.

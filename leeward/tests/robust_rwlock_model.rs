@@ -1,0 +1,364 @@
+//! The protocol of `src/robust/rwlock/words.rs`, searched completely: every interleaving of readers
+//! and writers each of which may be killed between any two steps.
+//!
+//! Sequentially consistent: a reader's taking and look, and a writer's fence, are in one total
+//! order. The robust locks that it is made of are taken, waited for and given up in one step each:
+//! that they lose nothing is what `robust_model` searches.
+
+#![allow(missing_docs)]
+
+use std::collections::HashSet;
+
+const THREADS: usize = 3;
+const SLOTS: usize = 2;
+
+/// What is taken out of the protocol, or put in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cut {
+    /// A reader does not look whether a writer is there.
+    Look,
+    /// A reader looks before it has its slot.
+    LookFirst,
+    /// A reader takes the mark of a death for a free lock.
+    DiedIsOpen,
+    /// A reader leaves the turnstile before it has its slot.
+    TurnstileEarly,
+    /// A writer does not wait for readers.
+    Drain,
+    /// A writer does not say that it may have changed the data.
+    Writing,
+    /// A writer says so before it has the data to itself.
+    WritingBeforeDrain,
+    /// A writer says that the data is whole before it is.
+    WholeEarly,
+    /// The mark of a death is the news.
+    NewsByMark,
+    /// A reader that does not repair gives the lock up as usual.
+    LeaveAsFree,
+    /// The kernel does not reach a dead reader's slot.
+    SlotNotReached,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    Holds,
+    /// A writer is inside beside another thread.
+    NotAlone,
+    /// A thread that was not told is inside, and the data is half-written.
+    NobodyWasTold,
+    /// A thread was told, and no writer died inside.
+    FalseNews,
+    /// A reader came in although a writer had the writers' lock.
+    Overtaken,
+    /// A thread waits forever.
+    Lost,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+enum At {
+    #[default]
+    Begin,
+    /// A reader, on the quick way in; and out again.
+    Look(u8),
+    TakeLooked,
+    GiveWay(u8),
+    /// At the writers' lock.
+    Queue,
+    Turnstile,
+    UnderTurnstile,
+    /// Having left the turnstile too early.
+    BehindTurnstile,
+    EndTurnstile(u8),
+    Reading(u8),
+    Drain(u8),
+    SayWriting,
+    WriteHalf,
+    WriteRest,
+    SayWhole,
+    EndWriting,
+    Leave,
+    Done,
+    Dead,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+struct Thread {
+    at: At,
+    is_reader: bool,
+    rounds: u8,
+    told: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+struct State {
+    threads: [Thread; THREADS],
+    /// Who has the writers' lock, by number from 1; and whether the last owner died.
+    owner: u8,
+    died: bool,
+    writing: bool,
+    slots: [u8; SLOTS],
+    half_written: bool,
+    /// A writer died inside, and no thread has repaired since.
+    is_news: bool,
+    deaths: u8,
+}
+
+struct Machine<'a> {
+    cuts: &'a [Cut],
+}
+
+impl Machine<'_> {
+    fn cut(&self, cut: Cut) -> bool {
+        self.cuts.contains(&cut)
+    }
+
+    fn is_open(&self, state: &State) -> bool {
+        state.owner == 0 && (!state.died || self.cut(Cut::DiedIsOpen))
+    }
+
+    /// Checks what holds when this thread comes in, and says so.
+    fn comes_in(&self, state: &State, me: usize) -> Result<(), Verdict> {
+        let is_reader = matches!(state.threads[me].at, At::Reading(_));
+        let writes = |at: At| matches!(at, At::WriteHalf | At::WriteRest | At::SayWhole | At::Leave);
+        for (other, thread) in state.threads.iter().enumerate() {
+            if other != me && (writes(thread.at) || !is_reader && matches!(thread.at, At::Reading(_))) {
+                return Err(Verdict::NotAlone);
+            }
+        }
+        let told = state.threads[me].told;
+        match (told, state.half_written, state.is_news) {
+            (false, true, _) => Err(Verdict::NobodyWasTold),
+            (true, _, false) => Err(Verdict::FalseNews),
+            _ => Ok(()),
+        }
+    }
+
+    /// Pushes the states after the thread's next step, if it can take one.
+    fn step(&self, state: &State, me: usize, into: &mut Vec<State>) -> Result<(), Verdict> {
+        let name = me as u8 + 1;
+        let home = me % SLOTS;
+        let mut next = *state;
+        let mine = &mut next.threads[me];
+        match mine.at {
+            At::Done | At::Dead => return Ok(()),
+            At::Begin if mine.rounds == 0 => mine.at = At::Done,
+            At::Begin if !mine.is_reader => (mine.at, mine.told) = (At::Queue, false),
+            At::Begin if self.cut(Cut::LookFirst) => {
+                mine.at = if self.is_open(state) { At::TakeLooked } else { At::Queue };
+            }
+            At::TakeLooked if state.slots[home] == 0 => {
+                next.slots[home] = name;
+                mine.at = At::Reading(home as u8);
+                self.comes_in(&next, me)?;
+            }
+            At::TakeLooked => mine.at = At::Queue,
+            At::Begin if state.slots[home] == 0 => {
+                next.slots[home] = name;
+                (mine.at, mine.told) = (At::Look(home as u8), false);
+            }
+            At::Begin => (mine.at, mine.told) = (At::Queue, false),
+            At::Look(slot) if self.is_open(state) || self.cut(Cut::Look) => {
+                mine.at = At::Reading(slot);
+                self.comes_in(&next, me)?;
+                // The writer has the lock, and was not inside yet.
+                let writer = state.owner != 0 && !state.threads[state.owner as usize - 1].is_reader;
+                if writer && !self.cut(Cut::Look) {
+                    return Err(Verdict::Overtaken);
+                }
+            }
+            At::Look(slot) => mine.at = At::GiveWay(slot),
+            At::GiveWay(slot) => {
+                next.slots[slot as usize] = 0;
+                mine.at = At::Queue;
+            }
+            At::Queue if state.owner != 0 => return Ok(()),
+            At::Queue => {
+                let news = if self.cut(Cut::NewsByMark) { state.died } else { state.writing };
+                mine.told = news;
+                mine.at = match (mine.is_reader, news) {
+                    (true, false) => At::Turnstile,
+                    _ if self.cut(Cut::WritingBeforeDrain) => At::SayWriting,
+                    _ => At::Drain(0),
+                };
+                (next.owner, next.died) = (name, false);
+            }
+            At::Turnstile if self.cut(Cut::TurnstileEarly) => {
+                mine.at = At::BehindTurnstile;
+                next.owner = 0;
+            }
+            At::Turnstile => mine.at = At::UnderTurnstile,
+            // Any slot; it waits if none is free.
+            at @ (At::UnderTurnstile | At::BehindTurnstile) => {
+                for slot in (0..SLOTS).filter(|slot| state.slots[*slot] == 0) {
+                    let mut next = *state;
+                    next.slots[slot] = name;
+                    if at == At::UnderTurnstile {
+                        next.threads[me].at = At::EndTurnstile(slot as u8);
+                    } else {
+                        next.threads[me].at = At::Reading(slot as u8);
+                        self.comes_in(&next, me)?;
+                    }
+                    into.push(next);
+                }
+                return Ok(());
+            }
+            At::EndTurnstile(slot) => {
+                next.owner = 0;
+                mine.at = At::Reading(slot);
+                self.comes_in(&next, me)?;
+            }
+            At::Reading(slot) => {
+                next.slots[slot as usize] = 0;
+                mine.at = At::Begin;
+                mine.rounds -= 1;
+            }
+            At::Drain(slot) if (slot as usize) < SLOTS && !self.cut(Cut::Drain) => {
+                if state.slots[slot as usize] != 0 {
+                    return Ok(());
+                }
+                mine.at = At::Drain(slot + 1);
+            }
+            At::Drain(_) if self.cut(Cut::WritingBeforeDrain) => {
+                mine.at = At::WriteHalf;
+                self.comes_in(&next, me)?;
+            }
+            At::Drain(_) => mine.at = At::SayWriting,
+            At::SayWriting => {
+                next.writing |= !self.cut(Cut::Writing);
+                if self.cut(Cut::WritingBeforeDrain) {
+                    mine.at = At::Drain(0);
+                } else {
+                    mine.at = At::WriteHalf;
+                    self.comes_in(&next, me)?;
+                    // A reader that does not repair.
+                    if next.threads[me].is_reader {
+                        let mut leaves = next;
+                        leaves.threads[me].at = At::Leave;
+                        into.push(leaves);
+                    }
+                }
+            }
+            At::Leave => {
+                (next.owner, next.died) = (0, !self.cut(Cut::LeaveAsFree));
+                mine.at = At::Begin;
+                mine.rounds -= 1;
+            }
+            At::WriteHalf => {
+                next.half_written = true;
+                mine.at = if self.cut(Cut::WholeEarly) { At::SayWhole } else { At::WriteRest };
+            }
+            At::WriteRest => {
+                (next.half_written, next.is_news) = (false, false);
+                mine.at = if self.cut(Cut::WholeEarly) { At::EndWriting } else { At::SayWhole };
+            }
+            At::SayWhole => {
+                next.writing = false;
+                mine.at = if self.cut(Cut::WholeEarly) { At::WriteRest } else { At::EndWriting };
+            }
+            At::EndWriting => {
+                next.owner = 0;
+                mine.at = At::Begin;
+                mine.rounds -= 1;
+            }
+        }
+        into.push(next);
+        Ok(())
+    }
+
+    /// Kills a thread; the kernel gives away what it holds.
+    fn die(&self, state: &State, me: usize) -> Option<State> {
+        let name = me as u8 + 1;
+        let at = state.threads[me].at;
+        if state.deaths == 0 || matches!(at, At::Done | At::Dead) {
+            return None;
+        }
+        let mut next = *state;
+        next.deaths -= 1;
+        if state.owner == name {
+            (next.owner, next.died) = (0, true);
+        }
+        if !self.cut(Cut::SlotNotReached) {
+            next.slots = state.slots.map(|owner| if owner == name { 0 } else { owner });
+        }
+        next.is_news |= matches!(at, At::WriteHalf | At::WriteRest | At::SayWhole | At::Leave);
+        next.threads[me] = Thread { at: At::Dead, ..Thread::default() };
+        Some(next)
+    }
+
+    fn search(&self, start: State) -> (Verdict, usize) {
+        let mut seen = HashSet::from([start]);
+        let mut todo = vec![start];
+        while let Some(state) = todo.pop() {
+            let mut steps = Vec::new();
+            for me in 0..THREADS {
+                if let Err(verdict) = self.step(&state, me, &mut steps) {
+                    return (verdict, seen.len());
+                }
+            }
+            let is_over = |thread: &Thread| matches!(thread.at, At::Done | At::Dead);
+            if steps.is_empty() && !state.threads.iter().all(is_over) {
+                return (Verdict::Lost, seen.len());
+            }
+            steps.extend((0..THREADS).filter_map(|me| self.die(&state, me)));
+            todo.extend(steps.into_iter().filter(|next| seen.insert(*next)));
+            assert!(seen.len() < 20_000_000, "larger than its author believed");
+        }
+        (Verdict::Holds, seen.len())
+    }
+}
+
+/// Searches with these threads: how often each reads (`r`) or writes (`w`).
+#[track_caller]
+fn expect(threads: [(char, u8); THREADS], deaths: u8, cuts: &[Cut], expected: Verdict) {
+    let threads = threads.map(|(kind, rounds)| Thread { is_reader: kind == 'r', rounds, ..Thread::default() });
+    let (verdict, states) = Machine { cuts }.search(State { threads, deaths, ..State::default() });
+    let what = format!("{threads:?}, {deaths} deaths, without {cuts:?}");
+    println!("{states} states, {verdict:?}: {what}");
+    assert_eq!(verdict, expected, "{what}");
+}
+
+#[test]
+fn deaths_at_every_step() {
+    for deaths in 0..=3 {
+        expect([('r', 2), ('r', 2), ('w', 2)], deaths, &[], Verdict::Holds);
+        expect([('r', 2), ('w', 2), ('w', 2)], deaths, &[], Verdict::Holds);
+        expect([('r', 3), ('r', 3), ('r', 3)], deaths, &[], Verdict::Holds);
+        expect([('w', 3), ('w', 3), ('w', 3)], deaths, &[], Verdict::Holds);
+    }
+}
+
+#[test]
+fn the_order_of_slot_and_look() {
+    for cut in [Cut::Look, Cut::LookFirst, Cut::Drain] {
+        expect([('r', 1), ('w', 1), ('w', 0)], 0, &[cut], Verdict::NotAlone);
+    }
+}
+
+#[test]
+fn the_turnstile() {
+    expect([('r', 1), ('w', 2), ('w', 0)], 0, &[Cut::TurnstileEarly], Verdict::NotAlone);
+}
+
+/// A slot that stays taken holds a writer up, and all that come after it.
+#[test]
+fn the_slots_of_the_dead() {
+    let both = [('r', 1), ('w', 1), ('r', 1)];
+    expect(both, 0, &[Cut::SlotNotReached], Verdict::Holds);
+    expect(both, 1, &[Cut::SlotNotReached], Verdict::Lost);
+}
+
+/// What tells a half-written record, and nothing else, from what other deaths leave.
+#[test]
+fn the_news() {
+    let both = [('r', 1), ('w', 1), ('w', 1)];
+    for cut in [Cut::Writing, Cut::WholeEarly] {
+        expect(both, 0, &[cut], Verdict::Holds);
+        expect(both, 1, &[cut], Verdict::NobodyWasTold);
+    }
+    expect(both, 1, &[Cut::DiedIsOpen], Verdict::NobodyWasTold);
+    expect(both, 1, &[Cut::LeaveAsFree], Verdict::Holds);
+    expect([('r', 1), ('w', 1), ('r', 1)], 1, &[Cut::LeaveAsFree], Verdict::NobodyWasTold);
+    expect(both, 1, &[Cut::NewsByMark], Verdict::FalseNews);
+    expect(both, 1, &[Cut::WritingBeforeDrain], Verdict::FalseNews);
+    expect([('r', 2), ('w', 1), ('r', 2)], 2, &[Cut::NewsByMark], Verdict::FalseNews);
+}

@@ -1,0 +1,300 @@
+//! The robust readers-writer lock, stopped or killed at every instruction: a child is single-stepped
+//! by ptrace through its reading or writing, a step further each time. Dead readers are no news and
+//! hold nothing; half-written data is announced; waiters are woken; and no reader is inside beside a
+//! writer, wherever either was stopped.
+
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    target_arch = "x86_64",
+    feature = "std",
+    not(leeward_loom),
+    not(leeward_symmetric)
+))]
+#![allow(missing_docs)]
+
+mod common;
+#[path = "common/robust.rs"]
+mod robust;
+#[path = "common/robust_rwlock.rs"]
+mod rwlock;
+#[path = "common/step.rs"]
+mod step;
+
+use common::{Watchdog, alone, eventually, patience};
+use robust::{OWNER_DIED, child, gettid, is_in_futex, kill, reap, shared, value};
+use rwlock::*;
+
+use std::sync::Mutex as Lock;
+use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
+use std::thread;
+use std::time::Duration;
+
+use leeward::robust::{RwLock, RwLockError};
+
+type Record = RwLock<[u32; 2], 2>;
+
+static ALONE: Lock<()> = Lock::new(());
+
+/// Starts a child that stops where its `work` says so.
+fn traced_child(work: impl FnOnce()) -> i32 {
+    let child = child(|| {
+        assert!(step::let_the_parent_trace());
+        // What a thread asks once is asked before.
+        drop(shared_rwlock::<u32, 1>().read().unwrap());
+        work();
+        0
+    });
+    assert_eq!(step::wait(child).unwrap(), Some(libc::SIGSTOP));
+    child
+}
+
+/// Stores a mark that processor and compiler leave where it stands among the lock's own accesses,
+/// as a debugger sees it.
+fn mark(word: &AtomicU32, value: u32) {
+    compiler_fence(Ordering::SeqCst);
+    word.store(value, Ordering::SeqCst);
+    compiler_fence(Ordering::SeqCst);
+}
+
+/// Steps the child `count` instructions, then kills it. Returns false if it ended, or stopped
+/// itself, before.
+fn step_and_kill(child: i32, count: usize) -> bool {
+    let is_there = step::steps(child, count).unwrap();
+    kill(child);
+    reap(child);
+    is_there
+}
+
+/// The state of the lock before a child reads.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    Free,
+    /// A thread died in the turnstile: the reader goes through it.
+    DiedInTurnstile,
+    /// Readers died: the reader takes one of their slots.
+    DiedReading,
+}
+
+impl Before {
+    const ALL: [Before; 3] = [Before::Free, Before::DiedInTurnstile, Before::DiedReading];
+
+    fn prepare(self, lock: &'static Record) {
+        let words = words(lock);
+        let marked = match self {
+            Before::Free => &words[..0],
+            Before::DiedInTurnstile => &words[..1],
+            Before::DiedReading => &words[1..],
+        };
+        marked.iter().for_each(|word| word.store(OWNER_DIED, Ordering::SeqCst));
+    }
+}
+
+/// A reader that is killed holds nothing and is no news, wherever it was.
+#[test]
+fn a_reader_is_killed() {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::within("a_reader_is_killed", 6 * patience());
+    let lock = shared_rwlock::<[u32; 2], 2>();
+    let soon = Duration::from_millis(100);
+    for before in Before::ALL {
+        for at in 1.. {
+            before.prepare(lock);
+            let reader = traced_child(|| {
+                step::stop();
+                drop(lock.read().unwrap());
+                step::stop();
+            });
+            let killed = step_and_kill(reader, at);
+            assert_eq!(write(lock.try_write_for(soon)), "ok", "a reader killed at instruction {at}");
+            assert_eq!(read(lock.try_read()), "ok", "a reader killed at instruction {at}");
+            if !killed {
+                println!("{at} instructions");
+                assert!(at > 50);
+                break;
+            }
+        }
+    }
+}
+
+/// A writer that is killed is announced if its record may be half-written, and only then.
+#[test]
+fn a_writer_is_killed() {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::within("a_writer_is_killed", 6 * patience());
+    let lock = shared_rwlock::<[u32; 2], 2>();
+    let inside = shared::<AtomicU32>();
+    let mut told = 0;
+    for at in 1.. {
+        mark(inside, 0);
+        let writer = traced_child(|| {
+            step::stop();
+            let mut guard = lock.write().unwrap();
+            mark(inside, 1);
+            guard.with(|record| {
+                // SAFETY: a place of ours; the compiler must not make one store of the two.
+                unsafe { (&raw mut record[0]).write_volatile(at as u32) };
+                // SAFETY: as above.
+                unsafe { (&raw mut record[1]).write_volatile(at as u32) };
+            });
+            mark(inside, 2);
+            drop(guard);
+            step::stop();
+        });
+        let killed = step_and_kill(writer, at);
+        // By a reader and by a writer, in turn.
+        let soon = Duration::from_millis(100);
+        let died = match at % 2 {
+            0 => lock.try_read_for(soon).err(),
+            _ => lock.try_write_for(soon).err(),
+        };
+        match died {
+            Some(RwLockError::OwnerDied(mut guard)) => {
+                told += 1;
+                guard.set([0, 0]);
+                guard.mark_consistent();
+            }
+            Some(error) => panic!("killed at instruction {at}: {error}"),
+            None => {
+                assert_ne!(value(inside), 1, "killed at instruction {at}, inside: no thread was told");
+                let [one, other] = lock.read().unwrap().get();
+                assert_eq!(one, other, "killed at instruction {at}: half a record and no word of it");
+            }
+        }
+        assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "ok"));
+        if !killed {
+            println!("{at} instructions, {told} of them with news");
+            assert!(told > 10 && at > 100, "{told} of {at}");
+            return;
+        }
+    }
+}
+
+/// The child is killed at every instruction of its unlock, while a writer and a reader sleep.
+fn unlock_with_waiters(is_reader: bool) {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::within("unlock_with_waiters", 6 * patience());
+    let lock = shared_rwlock::<[u32; 2], 2>();
+    for at in 1.. {
+        let holder = traced_child(|| {
+            if is_reader {
+                let guard = lock.read().unwrap();
+                step::stop();
+                drop(guard);
+            } else {
+                let guard = lock.write().unwrap();
+                step::stop();
+                drop(guard);
+            }
+            step::stop();
+        });
+        let (names, through) = ([const { AtomicU32::new(0) }; 2], AtomicU32::new(0));
+        let killed = thread::scope(|scope| {
+            let sleeps = |at: usize| {
+                let name = value(&names[at]);
+                name != 0 && is_in_futex(name as i32)
+            };
+            scope.spawn(|| {
+                mark(&names[0], gettid() as u32);
+                write(lock.write());
+                through.fetch_add(1, Ordering::SeqCst);
+            });
+            eventually("it sleeps", || sleeps(0));
+            scope.spawn(|| {
+                mark(&names[1], gettid() as u32);
+                read(lock.read());
+                through.fetch_add(1, Ordering::SeqCst);
+            });
+            eventually("it sleeps", || sleeps(1));
+            let killed = step_and_kill(holder, at);
+            let start = std::time::Instant::now();
+            while value(&through) != 2 {
+                if start.elapsed() > patience() {
+                    eprintln!("killed at instruction {at}: a waiter sleeps on");
+                    std::process::exit(101);
+                }
+                thread::sleep(Duration::from_micros(50));
+            }
+            killed
+        });
+        assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "ok"));
+        if !killed {
+            println!("{at} instructions");
+            assert!(at > 50);
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_readers_unlock_with_waiters() {
+    unlock_with_waiters(true);
+}
+
+#[test]
+fn a_writers_unlock_with_waiters() {
+    unlock_with_waiters(false);
+}
+
+/// No process is killed: a child is stopped before each instruction of a call that comes in and
+/// does not wait; this thread comes in if it can, and the child goes on. Returns how often this
+/// thread came in while the child was on its way.
+fn stopped_on_its_way(before: Before, is_reader: bool) -> usize {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::within("stopped_on_its_way", 6 * patience());
+    let mut came_in = 0;
+    for at in 1.. {
+        let lock = shared_rwlock::<[u32; 2], 2>();
+        before.prepare(lock);
+        let said = shared::<AtomicU32>();
+        let other = traced_child(|| {
+            step::stop();
+            let guards = if is_reader { (lock.try_read().ok(), None) } else { (None, lock.try_write().ok()) };
+            mark(said, if guards.0.is_some() || guards.1.is_some() { 1 } else { 2 });
+            step::stop();
+            drop(guards);
+            step::stop();
+        });
+        let on_its_way = step::steps(other, at).unwrap();
+        // The other way round.
+        let guards = if is_reader { (None, lock.try_write().ok()) } else { (lock.try_read().ok(), None) };
+        if on_its_way {
+            assert_eq!(step::go_on(other).unwrap(), Some(libc::SIGSTOP));
+        }
+        let are_we_in = guards.0.is_some() || guards.1.is_some();
+        assert_ne!(value(said), 0);
+        assert!(!(are_we_in && value(said) == 1), "stopped at instruction {at}: a reader beside a writer");
+        came_in += usize::from(are_we_in);
+        drop(guards);
+        assert_eq!(step::go_on(other).unwrap(), Some(libc::SIGSTOP));
+        assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "ok"));
+        kill(other);
+        reap(other);
+        if !on_its_way {
+            println!("{at} instructions, before {came_in} of which the other came in");
+            assert!(at > 20);
+            return came_in;
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn a_writer_comes_while_a_reader_enters() {
+    assert_ne!(stopped_on_its_way(Before::Free, true), 0);
+}
+
+#[test]
+fn a_writer_comes_while_a_reader_is_in_the_turnstile() {
+    assert_ne!(stopped_on_its_way(Before::DiedInTurnstile, true), 0);
+}
+
+#[test]
+fn a_writer_comes_while_a_reader_takes_a_dead_ones_slot() {
+    assert_ne!(stopped_on_its_way(Before::DiedReading, true), 0);
+}
+
+#[test]
+fn a_reader_comes_while_a_writer_enters() {
+    assert_ne!(stopped_on_its_way(Before::Free, false), 0);
+}
