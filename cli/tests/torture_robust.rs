@@ -41,7 +41,8 @@ fn bad_input() {
 #[test]
 fn broken_locks() {
     std::thread::scope(|scope| {
-        for mutant in ["robust_pending_late", "robust_link_first", "robust_wake"] {
+        for mutant in ["robust_pending_late", "robust_link_first", "robust_wake", "robust_read_looks", "robust_writing"]
+        {
             scope.spawn(move || {
                 // The torture ends with the first violation; how soon that comes depends on the machine.
                 let output = torture(&["--seconds", "600"], Some(mutant));

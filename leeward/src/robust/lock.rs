@@ -125,10 +125,7 @@ impl Lock {
             Ok(me) => me,
             Err(error) => return Err(Refusal::NoList(error)),
         };
-        step!(robust_pending_late, me.list.begin(&self.entry));
-        if mutated!(robust_link_first) {
-            me.list.link(&self.entry);
-        }
+        self.announce(me);
         // Acquire: partner of the release in `unlock`. Relaxed on failure: the slow path loads the
         // word again.
         if self.word.compare_exchange(FREE, me.id(), Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -136,6 +133,15 @@ impl Lock {
         }
         self.taken::<U>(me);
         Ok(Taken { me, owner_died: false })
+    }
+
+    /// Names the lock as pending: the caller is about to take it.
+    #[inline]
+    fn announce(&'static self, me: Current) {
+        step!(robust_pending_late, me.list.begin(&self.entry));
+        if mutated!(robust_link_first) {
+            me.list.link(&self.entry);
+        }
     }
 
     /// Links the lock, whose word is this thread's now.

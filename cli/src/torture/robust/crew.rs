@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal};
 use super::super::random::Random;
 use super::Tally;
 use super::finding::Kind;
+use super::held::Access;
 use super::table::{SEATS, Table};
 use super::worker::{Way, Worker};
 use crate::sys::{self, Ended};
@@ -122,7 +123,7 @@ impl Crew {
     pub fn audit(&self) {
         for at in 0..self.table.places.len() {
             let start = Instant::now();
-            match self.me.enter(at, Way::For(self.patience)) {
+            match self.me.enter(at, Way::For(self.patience), Access::Write) {
                 Some(visit) => self.me.leave(visit),
                 None => {
                     let details = [start.elapsed().as_millis() as u64, self.word(at)];

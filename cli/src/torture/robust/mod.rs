@@ -1,6 +1,7 @@
-//! `leeward torture robust`: processes that lock, write a record in two parts, and are killed: at
-//! random instants, just after a wake, and at every instruction of a lock and an unlock. No lock
-//! may be lost, none may have two owners, and every half-written record must be announced.
+//! `leeward torture robust`: processes that lock, write a record in two parts or read it, and are
+//! killed: at random instants, just after a wake, and at every instruction of a lock and an unlock.
+//! No lock may be lost, none may have two owners, or a reader beside a writer, and every
+//! half-written record must be announced.
 
 mod crew;
 mod finding;

@@ -5,6 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::crew::{Child, Crew};
+use super::held::Access;
 use super::step;
 use super::table::Doing;
 use super::worker::Way;
@@ -74,24 +75,27 @@ pub fn woken(crew: &mut Crew, slice: Duration) -> io::Result<()> {
 
 fn one_woken(crew: &mut Crew) -> io::Result<()> {
     let me = crew.me;
-    let at = crew.random.below(KINDS as u64) as usize;
-    let Some(held) = me.enter(at, Way::For(crew.patience)) else {
+    let (at, access) = KINDS[crew.random.below(KINDS.len() as u64) as usize];
+    let Some(held) = me.enter(at, Way::For(crew.patience), access) else {
         crew.audit();
         return Ok(());
     };
     let mut children = Vec::new();
     for seat in 1..4 {
+        // A reader waits for no reader.
+        let reads = access == Access::Write && crew.random.one_in(2);
+        let wanted = if reads { Access::Read } else { Access::Write };
         let child = crew.start(seat, move |worker| {
             if seat == 1 {
                 sys::run_when_idle();
             }
-            worker.once(at);
+            worker.once(at, wanted);
         })?;
         await_sleep(crew, child);
         children.push(child);
     }
     me.leave(held);
-    let thief = if crew.random.one_in(2) { me.enter(at, Way::Try) } else { None };
+    let thief = if crew.random.one_in(2) { me.enter(at, Way::Try, access) } else { None };
     (0..crew.random.below(50)).for_each(|_| std::hint::spin_loop());
     let victim = if crew.random.one_in(4) { crew.random.below(3) as usize } else { 0 };
     let victim = children.remove(victim);
@@ -138,8 +142,8 @@ const LEGS: [Leg; 4] = [Leg::Lock, Leg::Record, Leg::Unlock, Leg::AwaitedUnlock]
 /// every `STRIDE`th instruction and the next pass at those after them, so that an error is found
 /// early.
 const STRIDE: usize = 4;
-/// The number of kinds of lock. The first two places have one each.
-const KINDS: usize = 2;
+/// A place with a lock of each kind, and what it is asked for.
+const KINDS: [(usize, Access); 4] = [(0, Access::Write), (1, Access::Write), (2, Access::Write), (2, Access::Read)];
 
 /// The progress of a sweep through the instructions of all legs, which advance side by side.
 #[derive(Default)]
@@ -154,8 +158,8 @@ pub struct Sweep {
 
 impl Sweep {
     fn next_pass(&mut self) {
-        self.pass = (self.pass + 1) % (STRIDE * KINDS);
-        (self.instructions, self.is_ended) = (self.pass / KINDS, Default::default());
+        self.pass = (self.pass + 1) % (STRIDE * KINDS.len());
+        (self.instructions, self.is_ended) = (self.pass / KINDS.len(), Default::default());
         self.done += u64::from(self.pass == 0);
     }
 }
@@ -172,7 +176,7 @@ pub fn stepped(crew: &mut Crew, sweep: &mut Sweep, slice: Duration) -> io::Resul
                 return Ok(());
             }
             if !sweep.is_ended[leg] {
-                sweep.is_ended[leg] = !one_stepped(crew, sweep.pass % KINDS, name, sweep.instructions)?;
+                sweep.is_ended[leg] = !one_stepped(crew, KINDS[sweep.pass % KINDS.len()], name, sweep.instructions)?;
                 crew.tally.stepped += 1;
                 crew.audit();
             }
@@ -186,8 +190,8 @@ pub fn stepped(crew: &mut Crew, sweep: &mut Sweep, slice: Duration) -> io::Resul
 
 /// Steps a process through `instructions` of a leg and kills it. Returns false if the leg ended
 /// before.
-fn one_stepped(crew: &mut Crew, at: usize, leg: Leg, instructions: usize) -> io::Result<bool> {
-    let child = crew.start(1, |worker| worker.in_legs(at))?;
+fn one_stepped(crew: &mut Crew, (at, access): (usize, Access), leg: Leg, instructions: usize) -> io::Result<bool> {
+    let child = crew.start(1, |worker| worker.in_legs(at, access))?;
     let mut stopped = step::wait(child.process)?;
     let before = match leg {
         Leg::Lock => 0,
@@ -203,7 +207,7 @@ fn one_stepped(crew: &mut Crew, at: usize, leg: Leg, instructions: usize) -> io:
     }
     let mut waiter = None;
     if leg == Leg::AwaitedUnlock {
-        let child = crew.start(2, |worker| worker.once(at))?;
+        let child = crew.start(2, |worker| worker.once(at, Access::Write))?;
         await_sleep(crew, child);
         waiter = Some(child);
     }

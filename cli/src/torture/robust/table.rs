@@ -4,23 +4,24 @@
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use leeward::robust::{LightMutex, Mutex};
+use leeward::robust::{LightMutex, Mutex, RwLock};
 
 use super::finding::Finding;
-use super::held::{self, Outcome, Record, is_light};
+use super::held::{self, Access, Kind, Outcome, READERS, Record};
 use super::worker::Way;
 
-pub const PLACES: usize = 3;
+pub const PLACES: usize = 4;
 /// The number of seats. The first is the parent's.
 pub const SEATS: usize = 64;
 
 /// A place: a lock and the record that it guards.
 #[repr(C)]
 pub struct Place {
-    /// The record: two numbers that are equal whenever no process is inside. One of the two locks
-    /// is used, as [`is_light`] says.
+    /// The record: two numbers that are equal whenever no process is inside. One of the three locks
+    /// is used, as [`kind`](held::kind) says.
     pub mutex: Mutex<Record>,
     light: LightMutex<Record>,
+    rwlock: RwLock<Record, READERS>,
     /// The life that is inside, 0 if none. The lock does not guard this word, so that two owners
     /// can be detected.
     pub inside: AtomicU64,
@@ -76,15 +77,24 @@ impl Table {
         &self.seats[life as usize % SEATS]
     }
 
-    pub fn ask(&'static self, at: usize, way: Way) -> Outcome {
+    pub fn ask(&'static self, at: usize, way: Way, access: Access) -> Outcome {
         let place = &self.places[at];
-        if is_light(at) { held::store(&place.light, way) } else { held::exchange(&place.mutex, way) }
+        match (held::kind(at), access) {
+            (Kind::Exchange, _) => held::exchange(&place.mutex, way),
+            (Kind::Store, _) => held::store(&place.light, way),
+            (Kind::ReadersAndWriters, Access::Read) => held::read(&place.rwlock, way),
+            (Kind::ReadersAndWriters, Access::Write) => held::write(&place.rwlock, way),
+        }
     }
 
-    /// Returns the lock word, which is at the mutex's beginning, as documented.
+    /// Returns the lock word, that of writers, which is at the lock's beginning, as documented.
     pub fn word(&self, at: usize) -> &AtomicU32 {
         let place = &self.places[at];
-        let word = if is_light(at) { (&raw const place.light).cast() } else { (&raw const place.mutex).cast() };
+        let word = match held::kind(at) {
+            Kind::Exchange => (&raw const place.mutex).cast(),
+            Kind::Store => (&raw const place.light).cast(),
+            Kind::ReadersAndWriters => (&raw const place.rwlock).cast(),
+        };
         // SAFETY: the word lives as long as the table.
         unsafe { &*word }
     }

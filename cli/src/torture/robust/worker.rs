@@ -1,12 +1,12 @@
-//! The work of a process until it is killed: it takes one lock or two, writes a record in two
-//! parts, and unlocks.
+//! The work of a process until it is killed: it takes one lock or two, writes a record in two parts
+//! or reads it twice, and unlocks.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::super::random::Random;
 use super::finding::Kind;
-use super::held::{Held, Outcome, is_light};
+use super::held::{self, Access, Held, Outcome};
 use super::step;
 use super::table::{Doing, PLACES, Table};
 
@@ -41,11 +41,11 @@ impl Worker {
                 1 => Way::For(Duration::from_micros(random.below(300))),
                 _ => Way::Wait,
             };
-            let Some(mut visit) = self.enter(at, way) else { continue };
+            let Some(mut visit) = self.enter(at, way, any_access(&mut random)) else { continue };
             self.write(&mut visit, &mut random);
             if at + 1 < PLACES && random.one_in(8) {
                 // Locks are taken in the order of their numbers, so that there is no deadlock.
-                if let Some(mut second) = self.enter(at + 1, Way::Wait) {
+                if let Some(mut second) = self.enter(at + 1, Way::Wait, any_access(&mut random)) {
                     self.write(&mut second, &mut random);
                     self.leave(second);
                 }
@@ -56,21 +56,23 @@ impl Worker {
     }
 
     /// Waits for one lock and unlocks it.
-    pub fn once(self, at: usize) {
-        if let Some(visit) = self.enter(at, Way::Wait) {
+    pub fn once(self, at: usize, access: Access) {
+        if let Some(visit) = self.enter(at, Way::Wait, access) {
             self.leave(visit);
         }
     }
 
     /// Takes a lock and checks that its record is what the outcome says. Returns none if the lock
     /// is held, or a violation was found.
-    pub fn enter(self, at: usize, way: Way) -> Option<Visit> {
+    pub fn enter(self, at: usize, way: Way, access: Access) -> Option<Visit> {
         self.table.seat(self.life).does(Doing::Locking, at);
-        self.judge(at, self.table.ask(at, way))
+        self.judge(at, self.table.ask(at, way, access), access)
     }
 
-    fn judge(self, at: usize, outcome: Outcome) -> Option<Visit> {
+    fn judge(self, at: usize, outcome: Outcome, access: Access) -> Option<Visit> {
         let (guard, told) = match outcome {
+            // A reader that leaves the repair to the next one.
+            Outcome::Taken(Held::Write(_), true) if access == Access::Read && self.life % 2 == 1 => return None,
             Outcome::Taken(guard, told) => (guard, told),
             Outcome::Held => return None,
             Outcome::Lost(owner) => {
@@ -91,7 +93,10 @@ impl Worker {
         let place = &self.table.places[visit.at];
         let report = |kind, details| self.table.finding.report(kind, visit.at, details);
         let [one, other] = visit.guard.get();
-        let before = place.inside.swap(self.life, Ordering::SeqCst);
+        let before = match visit.guard.is_reading() {
+            true => place.inside.load(Ordering::SeqCst),
+            false => place.inside.swap(self.life, Ordering::SeqCst),
+        };
         match (before, told) {
             (0, false) if one == other => {}
             (0, false) => report(Kind::NobodyWasTold, [one, other]),
@@ -101,7 +106,7 @@ impl Worker {
             (_, true) if self.table.is_doomed(before) => {}
             (_, true) => report(Kind::ToldOfTheLiving, [self.life, before]),
         }
-        // Relaxed, both: the counts are written under the lock.
+        // Relaxed, both: only the sums count.
         place.taken.fetch_add(1, Ordering::Relaxed);
         if told {
             place.told.fetch_add(1, Ordering::Relaxed);
@@ -136,6 +141,14 @@ impl Worker {
 
     fn says_goodbye(self, visit: &Visit) {
         let inside = &self.table.places[visit.at].inside;
+        if visit.guard.is_reading() {
+            let [one, other] = visit.guard.get();
+            let writer = inside.load(Ordering::SeqCst);
+            if writer != 0 || one != other {
+                self.table.finding.report(Kind::TwoOwners, visit.at, [writer, self.life]);
+            }
+            return self.table.seat(self.life).does(Doing::Unlocking, visit.at);
+        }
         let seen = inside.compare_exchange(self.life, 0, Ordering::SeqCst, Ordering::SeqCst);
         if let Err(other) = seen {
             self.table.finding.report(Kind::TwoOwners, visit.at, [other, self.life]);
@@ -143,20 +156,20 @@ impl Worker {
         self.table.seat(self.life).does(Doing::Unlocking, visit.at);
     }
 
-    /// Locks, writes the record and unlocks: three legs, each from one stop to the next, for the
+    /// Locks, writes the record or reads it, and unlocks: three legs, each from one stop to the next, for the
     /// parent that steps through one of them.
-    pub fn in_legs(self, at: usize) {
+    pub fn in_legs(self, at: usize, access: Access) {
         // Questions that are asked once a thread are asked beforehand. A lock at which a process
         // has slept is unlocked by an exchange for some hundred times.
-        (0..if is_light(at) { 600 } else { 1 }).for_each(|_| self.once(at));
+        (0..if held::kind(at) == held::Kind::Store { 600 } else { 1 }).for_each(|_| self.once(at, access));
         if !step::let_the_parent_trace() {
             return;
         }
         self.table.seat(self.life).does(Doing::Locking, at);
         step::stop();
-        let outcome = self.table.ask(at, Way::Wait);
+        let outcome = self.table.ask(at, Way::Wait, access);
         step::stop();
-        let Some(mut visit) = self.judge(at, outcome) else { return };
+        let Some(mut visit) = self.judge(at, outcome, access) else { return };
         self.write_half(&mut visit, 0, self.life);
         self.write_half(&mut visit, 1, self.life);
         self.says_goodbye(&visit);
@@ -164,4 +177,8 @@ impl Worker {
         drop(visit.guard);
         step::stop();
     }
+}
+
+fn any_access(random: &mut Random) -> Access {
+    if random.one_in(2) { Access::Read } else { Access::Write }
 }

@@ -22,7 +22,7 @@ impl Lock {
 
     #[inline]
     fn take_as_seen(&'static self, word: u32, me: Current) -> bool {
-        me.list.begin(&self.entry);
+        self.announce(me);
         // SeqCst: partner of the fence in `Words::drain`; it includes the acquire of `lock`.
         // Relaxed on failure: nothing was taken.
         let taken = me.id() | word & WAITERS;
