@@ -134,6 +134,27 @@ fn the_last_poller_is_woken() {
     assert_eq!(Arc::strong_count(&wakers[0]), 1, "the waker was dropped");
 }
 
+/// A task is not kept alive, nor woken, by a future that it has dropped.
+#[test]
+fn a_dropped_future_lets_its_task_go() {
+    leeward::rcu_domain! { struct D; }
+    let _watch = Watchdog::new("a future that is dropped");
+    let reader = Reader::<D>::register();
+    let section = reader.read();
+    let unpark = Arc::new(Unpark(thread::current(), AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&unpark));
+    thread::spawn(move || {
+        let mut grace = D::synchronize_async();
+        assert!(Pin::new(&mut grace).poll(&mut Context::from_waker(&waker)).is_pending());
+    })
+    .join()
+    .unwrap();
+    assert_eq!(Arc::strong_count(&unpark), 1);
+    drop(section);
+    D::barrier();
+    assert_eq!(unpark.1.load(Ordering::SeqCst), 0);
+}
+
 #[test]
 fn an_own_section_is_refused_and_a_waker_that_panics_is_caught() {
     leeward::rcu_domain! { struct D; }

@@ -153,6 +153,15 @@ impl<D: Backing> GracePeriod<D> {
     }
 }
 
+impl<D: Backing> Drop for GracePeriod<D> {
+    /// Gives the waker up, so that no task is woken, or kept alive, for nothing.
+    fn drop(&mut self) {
+        if let Some(shared) = &self.shared {
+            drop(shared.take());
+        }
+    }
+}
+
 impl<D: Backing> Future for GracePeriod<D> {
     type Output = ();
 
