@@ -200,3 +200,18 @@ fn children_await_grace_periods() {
         block_on(before);
     }
 }
+
+/// A thread of the child ends a collector whose record the forking thread has.
+#[test]
+fn another_thread_of_the_child_ends_the_collector() {
+    let (collector, count) = (Collector::new(), Arc::default());
+    defer_counting(&collector.enter(), BAG + 1, &count);
+    let other = collector.clone();
+    in_child(|| {
+        drop(collector);
+        thread::scope(|scope| {
+            scope.spawn(|| drop(other));
+        });
+        assert_eq!(count.load(SeqCst), BAG + 1);
+    });
+}

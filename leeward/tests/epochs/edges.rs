@@ -174,3 +174,45 @@ fn a_guard_that_outlives_its_threads_record_protects_until_its_end() {
     // Other tests' threads come and go.
     common::eventually("the slots are given back", || epoch::default_collector().stats().readers <= before + 4);
 }
+
+/// A list whose nodes' drop defers the next one's, dropped when its thread has begun to exit: calls do not
+/// nest as deep as the list is long.
+#[test]
+fn calls_that_defer_calls_do_not_nest() {
+    struct Link(Option<Box<Link>>, Arc<AtomicUsize>);
+    impl Drop for Link {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, SeqCst);
+            let next = self.0.take();
+            epoch::pin().defer(move || drop(next));
+        }
+    }
+    thread_local!(static LIST: Cell<Option<Box<Link>>> = const { Cell::new(None) });
+    const LENGTH: usize = 8_000;
+    let count = Arc::new(AtomicUsize::new(0));
+    let list = (0..LENGTH).fold(None, |next, _| Some(Box::new(Link(next, Arc::clone(&count)))));
+    thread::spawn(move || {
+        LIST.set(list);
+        drop(epoch::pin());
+    })
+    .join()
+    .unwrap();
+    common::eventually("all are dropped", || {
+        epoch::pin().flush();
+        count.load(SeqCst) == LENGTH
+    });
+    // So with handles that the calls themselves register.
+    fn again(collector: Collector, left: usize, count: Arc<AtomicUsize>) {
+        count.fetch_add(1, SeqCst);
+        if left != 0 {
+            let handle = collector.register();
+            handle.pin().defer(move || again(collector, left - 1, count));
+        }
+    }
+    let (collector, count) = (Collector::new(), Arc::new(AtomicUsize::new(0)));
+    again(collector.clone(), LENGTH, Arc::clone(&count));
+    common::eventually("all are called", || {
+        collector.enter().flush();
+        count.load(SeqCst) == LENGTH + 1
+    });
+}

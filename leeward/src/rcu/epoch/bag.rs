@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 use core::mem::{self, MaybeUninit};
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 /// The number of calls in a bag, which then is 1,016 bytes: of a size that allocators cache.
 pub(super) const CALLS: usize = 41;
@@ -168,10 +168,13 @@ impl Bags {
 
     /// Takes the first bag out, if `may_go` says so.
     pub(super) fn pop_if(&mut self, may_go: impl FnOnce(&Bag) -> bool) -> Option<Box<Bag>> {
+        let first = NonNull::new(self.first)?;
         // SAFETY: the list's own bag.
-        let first = unsafe { self.first.as_ref() }.filter(|bag| may_go(bag))?;
+        if !may_go(unsafe { first.as_ref() }) {
+            return None;
+        }
         // SAFETY: from a box, by `push`, and taken out below.
-        let bag = unsafe { Box::from_raw(ptr::from_ref(first).cast_mut()) };
+        let bag = unsafe { Box::from_raw(first.as_ptr()) };
         self.first = bag.next;
         if self.first.is_null() {
             self.last = ptr::null_mut();

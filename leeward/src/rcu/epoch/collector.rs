@@ -3,6 +3,7 @@
 //! A collector's words (`Inner`) live as long as its values and its threads' records (`local.rs`) do.
 //! The children of forks find them by a registry of their addresses.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::ptr::{self, NonNull};
@@ -226,27 +227,29 @@ impl Inner {
         self.grace.tickets.is_served(bag.ticket)
     }
 
-    /// Makes the calls of a bag, whose grace period is over. What panics is counted.
-    pub(super) fn run(&self, bag: &mut Bag) {
-        let calls = bag.len() as u64;
+    /// Makes the calls of a bag, whose grace period is over, and returns the bag. What panics is counted;
+    /// where panics are not caught, the rest is left to the next thread.
+    pub(super) fn run(&self, bag: Box<Bag>) -> Box<Bag> {
+        let mut making = Making { inner: self, calls: bag.len(), bag: Some(bag) };
+        if let Some(bag) = &mut making.bag {
+            self.make_calls(bag);
+        }
+        making.end().unwrap_or_else(Bag::new)
+    }
+
+    /// Makes the calls of a bag that may not be sealed, of a collector that ends.
+    fn run_unsealed(&self, bag: &mut Bag) {
+        self.grace.counts.callbacks_run.add(bag.len() as u64);
+        self.make_calls(bag);
+    }
+
+    fn make_calls(&self, bag: &mut Bag) {
         bag.empty(|deferred: Deferred| {
             // SAFETY: the grace period of the bag is over.
             if worker::panics(|| unsafe { deferred.call() }) {
                 self.grace.counts.callback_panics.add(1);
             }
         });
-        self.grace.counts.callbacks_run.add(calls);
-        // Relaxed: a count.
-        self.held.fetch_sub(calls, Ordering::Relaxed);
-    }
-
-    /// Makes the calls of a bag, which may not be sealed, of a collector that ends.
-    fn run_unsealed(&self, bag: &mut Bag) {
-        if bag.ticket == 0 {
-            // Relaxed: a count.
-            self.held.fetch_add(bag.len() as u64, Ordering::Relaxed);
-        }
-        self.run(bag);
     }
 
     /// Leaves bags to whichever thread comes by.
@@ -267,12 +270,12 @@ impl Inner {
         let _ = self.orphans_ticket.compare_exchange(0, ticket, Ordering::SeqCst, Ordering::SeqCst);
     }
 
-    /// Makes the calls of orphans whose grace period is over.
-    pub(super) fn run_orphans(&self) {
+    /// Makes the calls of orphans whose grace period is over. Returns true if there may be some.
+    pub(super) fn run_orphans(&self) -> bool {
         // Relaxed: a hint.
         let ticket = self.orphans_ticket.load(Ordering::Relaxed);
         if ticket == 0 || !self.grace.tickets.is_served(ticket) {
-            return;
+            return false;
         }
         // SeqCst, both: as in `leave`.
         self.orphans_ticket.swap(0, Ordering::SeqCst);
@@ -280,14 +283,15 @@ impl Inner {
         // SAFETY: taken by the exchange.
         let mut orphans = unsafe { Bags::from_raw(first) };
         let mut later = Bags::new();
-        while let Some(mut bag) = orphans.pop_if(|_| true) {
+        while let Some(bag) = orphans.pop_if(|_| true) {
             if self.is_over(&bag) {
-                self.run(&mut bag);
+                self.run(bag);
             } else {
                 later.push(bag);
             }
         }
         self.leave(later);
+        true
     }
 }
 
@@ -301,8 +305,39 @@ impl Drop for Inner {
         let first = core::mem::replace(self.orphans.get_mut(), ptr::null_mut());
         // SAFETY: the caller has the collector alone.
         let mut orphans = unsafe { Bags::from_raw(first) };
-        while let Some(mut bag) = orphans.pop_if(|_| true) {
-            self.run(&mut bag);
+        while let Some(bag) = orphans.pop_if(|_| true) {
+            self.run(bag);
+        }
+    }
+}
+
+/// A bag whose calls are being made.
+struct Making<'a> {
+    inner: &'a Inner,
+    /// The number of calls that it had.
+    calls: usize,
+    bag: Option<Box<Bag>>,
+}
+
+impl Making<'_> {
+    /// Counts the calls that were made, and returns the bag.
+    fn end(&mut self) -> Option<Box<Bag>> {
+        let bag = self.bag.take()?;
+        let made = (self.calls - bag.len()) as u64;
+        self.inner.grace.counts.callbacks_run.add(made);
+        // Relaxed: a count.
+        self.inner.held.fetch_sub(made, Ordering::Relaxed);
+        Some(bag)
+    }
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        // A call has unwound, where panics are not caught.
+        if let Some(bag) = self.end() {
+            let mut rest = Bags::new();
+            rest.push(bag);
+            self.inner.leave(rest);
         }
     }
 }

@@ -53,6 +53,15 @@ impl Drop for Known {
 /// let slot = Slot { value: Atomic::null(), collector: Collector::new() };
 /// assert!(is_empty(&slot, &slot.collector.enter()));
 /// ```
+///
+/// The collector outlives it:
+///
+/// ```compile_fail,E0505
+/// use leeward::rcu::epoch::Collector;
+/// let collector = Collector::new();
+/// let _guard = collector.enter();
+/// drop(collector);
+/// ```
 #[must_use = "the section ends when the guard is dropped"]
 pub struct CollectorGuard<'c> {
     guard: Guard,
@@ -70,6 +79,11 @@ impl CollectorGuard<'_> {
     pub fn repin_after<R>(&mut self, during: impl FnOnce() -> R) -> R {
         self.guard.repin_after(during)
     }
+}
+
+impl Drop for CollectorGuard<'_> {
+    /// Does nothing but say that the guard's end uses the collector, which must not end before it.
+    fn drop(&mut self) {}
 }
 
 impl Deref for CollectorGuard<'_> {

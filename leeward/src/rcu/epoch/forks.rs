@@ -111,7 +111,8 @@ impl Watched for Collectors {
     }
 
     fn resume(&'static self) {
-        each(Grace::renumber);
+        // Another item may have started a thread already, which ends collectors.
+        while_none_ends(|| each(Grace::renumber));
     }
 
     fn thread_ends(&'static self) {

@@ -11,6 +11,7 @@ use core::ptr::{self, NonNull};
 use super::super::no_memory::NoMemory;
 use super::super::slot::Slot;
 use super::bag::{Bag, Bags, Deferred};
+use super::calling;
 use super::collector::Collector;
 use super::lent::{Lent, List, Run};
 use crate::atomic::Ordering;
@@ -21,6 +22,8 @@ use crate::process::{fork, thread};
 const SECTIONS: u32 = 128;
 /// The number of bags that are emptied at a time: more than are filled meanwhile.
 const BAGS: usize = 4;
+/// How often a thread that looks after all bags begins anew, for what their calls deferred.
+const ROUNDS: usize = 32;
 /// The number of bags that are emptied at a time beyond the limit.
 const MORE_BAGS: usize = 32;
 
@@ -73,8 +76,8 @@ impl Local {
         // SAFETY: the copy has no count: it is not dropped, and the collector outlives its records.
         let collector = ManuallyDrop::new(unsafe { ptr::read(collector) });
         let local = Local::with(collector, Kind::Lent, slot);
-        // SAFETY: made above.
-        let lent = NonNull::from(unsafe { &local.as_ref().lent });
+        // SAFETY: within the record that was made above.
+        let lent = unsafe { local.byte_add(mem::offset_of!(Local, lent)) }.cast();
         // SAFETY: freed by `end_lent`.
         unsafe { list.push(lent) };
         Ok(local)
@@ -288,7 +291,9 @@ impl Local {
         if local.kind == Kind::Handle {
             thread::give_handle();
         }
-        local.collect(true);
+        if !calling::is_under_way() {
+            local.collect(true);
+        }
         // SAFETY: as in `defer`.
         let sealed = mem::replace(unsafe { &mut *local.sealed.get() }, Bags::new());
         local.collector.0.leave(sealed);
@@ -311,7 +316,9 @@ impl Local {
         // SAFETY: made by `Box::leak`, and nothing uses it any more.
         let mut local = unsafe { Box::from_raw(Local::of(lent).as_ptr()) };
         let (user, generation) = local.lent.user.get();
-        if *local.lent.is_used.get_mut() && generation != fork::generation() && user != thread::current() {
+        // In the child of a fork, the slots of threads that are not there were given up.
+        let is_there = generation == fork::generation() || thread::id(local.slot().holder().0) == user;
+        if *local.lent.is_used.get_mut() && !is_there {
             // Its words may be half changed.
             mem::forget(local);
             return;
@@ -329,12 +336,25 @@ impl Local {
     pub(super) fn defer(&self, call: Deferred) {
         loop {
             // SAFETY: only this thread has the record, and nothing is called while this borrow lives.
-            let bag = unsafe { &mut *self.bag.get() };
-            match bag {
+            match unsafe { &mut *self.bag.get() } {
                 Some(bag) if !bag.is_full() => return bag.push(call),
                 Some(_) => self.flush(false),
-                None => *bag = Some(self.spare.take().unwrap_or_else(Bag::new)),
+                None => self.open_bag(),
             }
+        }
+    }
+
+    /// Makes a bag to be filled.
+    #[cold]
+    fn open_bag(&self) {
+        // First: an allocator may defer, and so make one itself.
+        let new = self.spare.take().unwrap_or_else(Bag::new);
+        // SAFETY: as in `defer`.
+        let bag = unsafe { &mut *self.bag.get() };
+        if bag.is_none() {
+            *bag = Some(new);
+        } else {
+            self.spare.set(Some(new));
         }
     }
 
@@ -365,32 +385,40 @@ impl Local {
         if self.is_collecting.replace(true) {
             return;
         }
-        let _ends = Collecting(self);
+        let _ends = Collecting { local: self, was_calling: calling::set(true) };
         let inner = &self.collector.0;
-        // SAFETY: as in `defer`.
-        let wanted = unsafe { &*self.sealed.get() }.last_ticket();
-        inner.step(wanted, all);
-        let bags = match () {
-            () if all => usize::MAX,
-            () if inner.is_beyond_limit() => MORE_BAGS,
-            () => BAGS,
-        };
-        for _ in 0..bags {
+        for _ in 0..ROUNDS {
             // SAFETY: as in `defer`.
-            let bag = unsafe { &mut *self.sealed.get() }.pop_if(|bag| inner.is_over(bag));
-            let Some(mut bag) = bag else { break };
-            inner.run(&mut bag);
-            self.spare.set(Some(bag));
+            let wanted = unsafe { &*self.sealed.get() }.last_ticket();
+            inner.step(wanted, all);
+            let bags = match () {
+                () if all => usize::MAX,
+                () if inner.is_beyond_limit() => MORE_BAGS,
+                () => BAGS,
+            };
+            for _ in 0..bags {
+                // SAFETY: as in `defer`.
+                let bag = unsafe { &mut *self.sealed.get() }.pop_if(|bag| inner.is_over(bag));
+                let Some(bag) = bag else { break };
+                self.spare.set(Some(inner.run(bag)));
+            }
+            // What the calls left is looked after as well, if all is.
+            if !inner.run_orphans() || !all {
+                return;
+            }
         }
-        inner.run_orphans();
     }
 }
 
 /// The time in which a thread looks after its bags.
-struct Collecting<'a>(&'a Local);
+struct Collecting<'a> {
+    local: &'a Local,
+    was_calling: bool,
+}
 
 impl Drop for Collecting<'_> {
     fn drop(&mut self) {
-        self.0.is_collecting.set(false);
+        calling::set(self.was_calling);
+        self.local.is_collecting.set(false);
     }
 }

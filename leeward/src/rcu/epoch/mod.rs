@@ -67,7 +67,8 @@
 //!
 //! # Fork
 //! In the child, the forking thread's handles, guards and deferred calls go on, and calls that ended
-//! threads had left. Calls that other threads had deferred are made in the parent alone.
+//! threads had left. Calls that other threads had deferred, or were about to make, are made in the
+//! parent alone; [`Stats`](super::Stats) may go on counting them as queued.
 //!
 //! # Signals
 //! Nothing here is async-signal-safe.
@@ -78,6 +79,12 @@
 
 mod atomic;
 mod bag;
+#[cfg(not(feature = "threads"))]
+#[path = "calling/none.rs"]
+mod calling;
+#[cfg(feature = "threads")]
+#[path = "calling/words.rs"]
+mod calling;
 mod collector;
 #[cfg(feature = "std")]
 mod default;
