@@ -49,6 +49,24 @@ fn a_section_keeps_the_value() {
     assert_eq!(Arc::strong_count(&alive), 1);
 }
 
+/// What `compare_and_swap` drops, it drops outside of its section, where a destructor may wait for
+/// readers.
+#[test]
+fn a_destructor_may_wait() {
+    leeward::rcu_domain! { struct Own; }
+    struct Waits;
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            Own::synchronize();
+        }
+    }
+    let before = Own::stats().grace_periods;
+    let cell = ArcCell::<_, Own>::new_in(Arc::new(Waits));
+    let other = Arc::new(Waits);
+    drop(cell.compare_and_swap(&other, Arc::new(Waits)));
+    assert!(Own::stats().grace_periods > before);
+}
+
 #[test]
 fn compare_and_swap_compares_allocations() {
     let (first, equal, second) = (Arc::new(1), Arc::new(1), Arc::new(2));

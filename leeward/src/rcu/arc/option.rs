@@ -197,12 +197,18 @@ impl<T: Send + Sync + 'static, D: Domain> ArcOption<T, D> {
     /// As [`Domain::read`] does.
     #[cfg(feature = "std")]
     pub fn compare_and_swap(&self, current: Option<&Arc<T>>, new: Option<Arc<T>>) -> Option<Arc<T>> {
-        // What is there when the exchange fails is alive for as long as this.
-        let _guard = D::read();
         let current = current.map_or(ptr::null_mut(), |current| Arc::as_ptr(current).cast_mut());
-        let new = into_raw(new);
-        // Release, Acquire: as in `store`; Acquire: as in `load`.
-        match self.value.compare_exchange(current, new, Ordering::AcqRel, Ordering::Acquire) {
+        let (exchanged, new) = {
+            // What is there when the exchange fails is alive for as long as this.
+            let _guard = D::read();
+            let new = into_raw(new);
+            // Release, Acquire: as in `store`; Acquire: as in `load`.
+            let exchanged = self.value.compare_exchange(current, new, Ordering::AcqRel, Ordering::Acquire);
+            // SAFETY: the cell had a count when it was loaded, which lasts for the section.
+            (exchanged.map_err(|now| unsafe { another(now) }), new)
+        };
+        // Outside of the section: a value's destructor may wait for readers, as the queue's limit may.
+        match exchanged {
             Ok(old) => {
                 // SAFETY: the exchange gave us the cell's count.
                 let returned = unsafe { another(old) };
@@ -215,8 +221,7 @@ impl<T: Send + Sync + 'static, D: Domain> ArcOption<T, D> {
                     // SAFETY: made from an `Arc` above, and published nowhere.
                     drop(unsafe { Arc::from_raw(new) });
                 }
-                // SAFETY: the cell had a count when it was loaded, which lasts for the section.
-                unsafe { another(now) }
+                now
             }
         }
     }
