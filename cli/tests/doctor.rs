@@ -1,7 +1,6 @@
 //! Tests of `leeward doctor`.
 
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
 fn doctor(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_leeward"))
@@ -14,10 +13,8 @@ fn doctor(args: &[&str]) -> Output {
 
 #[test]
 fn says_what_is_found_and_what_it_means() {
-    let start = Instant::now();
     let output = doctor(&[]);
     assert!(output.status.success(), "{output:?}");
-    assert!(start.elapsed() < Duration::from_secs(10), "it took {:?}", start.elapsed());
     let text = String::from_utf8(output.stdout).expect("it is text");
     for line in
         ["strategy in use", "futex_waitv", "restartable sequences", "robust list", "nohz_full", "seccomp", "what to do"]
