@@ -41,6 +41,12 @@
 //! Where no [heavy fence](crate::fence::heavy) is possible, these locks are never biased: they are
 //! ordinary locks, at the price of ordinary locks and a few nanoseconds.
 //!
+//! # Where a lock lies
+//! Readers and owners only look at the lock, so its cache line stays with all of them. Data beside
+//! it that is written often takes the line away again and again, and a lock that lies across two
+//! lines costs writers both: wrap such a lock, with the data that it guards, in a type of your own
+//! with `#[repr(align(64))]`.
+//!
 //! # Guards
 //! Guards belong to their thread (`!Send`). A leaked guard keeps its lock taken forever, also when
 //! its thread has exited, and occupies one slot. Another lock that comes to lie at the same address
