@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use leeward::raw::{self, Barrier, Event, Latch, Once, Semaphore};
+use leeward::rcu::{RcuCell, RcuOption};
 use leeward::sync::{LazyLock, LightMutex, Mutex, MutexGuard, OnceLock, Poison, RwLock, RwLockWriteGuard};
 
 /// How many turns each of two threads takes.
@@ -121,6 +122,30 @@ fn small_ones() {
     assert_eq!(poison.access(|values| values.pop()), Ok(Some(1)));
 }
 
+/// Values of every alignment go in and out of cells that no reader has.
+#[test]
+fn cells_of_values_without_a_size() {
+    fn holds<T: ?Sized>(value: Box<T>, look: impl Fn(&T) -> u64) {
+        let expected = look(&value);
+        let mut cell = RcuCell::<T>::from(value);
+        assert_eq!(look(cell.get_mut()), expected);
+        let mut option = RcuOption::<T>::from(cell.into_inner());
+        assert_eq!(option.get_mut().map(|value| look(value)), Some(expected));
+    }
+    #[repr(align(64))]
+    struct Aligned<T>(T);
+    holds::<str>("text".into(), |text| text.len() as u64);
+    holds::<[u64]>(Box::new([]), |slice| slice.len() as u64);
+    holds::<[u128]>(Box::new([1, 2, 3]), |slice| slice.iter().sum::<u128>() as u64);
+    holds::<[Aligned<Box<u64>>]>(Box::new([Aligned(Box::new(7))]), |slice| *slice[0].0);
+    let text = String::from("captured");
+    holds::<dyn Fn() -> u64>(Box::new(move || text.len() as u64), |call| call());
+    let aligned = Aligned(vec![1, 2]);
+    let all_of = |aligned: &Aligned<Vec<u64>>| aligned.0.len() as u64;
+    holds::<dyn Fn() -> u64>(Box::new(move || all_of(&aligned)), |call| call());
+    holds::<dyn Fn() -> u64>(Box::new(|| 7), |call| call());
+}
+
 /// What makes system calls on Linux that an interpreter does not have.
 #[cfg(any(not(miri), not(target_os = "linux")))]
 mod where_threads_are_known {
@@ -130,7 +155,7 @@ mod where_threads_are_known {
 
     use leeward::asym;
     use leeward::hazard::{self, Cell, HazardPointer};
-    use leeward::rcu::{Domain, RcuCell, Reader, qsbr};
+    use leeward::rcu::{Domain, Reader, qsbr};
 
     #[test]
     fn conditions_that_move_who_waits() {

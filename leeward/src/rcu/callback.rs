@@ -1,50 +1,50 @@
-//! Callbacks: closures that a [`Head`] precedes, through which they are queued and called.
+//! Callbacks: calls that a [`Head`] precedes, through which they are queued and called.
 //!
 //! Called by `defer/queueing.rs`.
 
 use alloc::alloc::alloc;
 use alloc::boxed::Box;
 use core::alloc::Layout;
-use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use super::backing::Backing;
 use super::head::Head;
 
-/// The bytes that a callback counts towards the limit.
-pub(super) trait Bytes: Copy {
-    fn get(self) -> usize;
+/// What is called: closures, and what knows more of itself (`retired.rs`).
+pub(super) trait Call {
+    fn call(self);
+}
+
+impl<F: FnOnce()> Call for F {
+    fn call(self) {
+        self();
+    }
+}
+
+/// The bytes that a callback which calls `F` counts towards the limit: as many when it is queued as
+/// when it is about to be called.
+pub(super) trait Bytes<F>: Copy {
+    fn of(self, call: &F) -> usize;
 }
 
 /// A number that the caller states, which is kept with the callback.
-impl Bytes for usize {
-    fn get(self) -> usize {
+impl<F> Bytes<F> for usize {
+    fn of(self, _: &F) -> usize {
         self
     }
 }
 
-/// The size of a `T`, which need not be kept with each callback.
-pub(super) struct SizeOf<T>(PhantomData<fn() -> T>);
+/// The size of what is called, which need not be kept with each callback.
+#[derive(Clone, Copy)]
+pub(super) struct OwnSize;
 
-impl<T> SizeOf<T> {
-    pub(super) const NEW: SizeOf<T> = SizeOf(PhantomData);
-}
-
-impl<T> Clone for SizeOf<T> {
-    fn clone(&self) -> Self {
-        *self
+impl<F> Bytes<F> for OwnSize {
+    fn of(self, _: &F) -> usize {
+        size_of::<F>()
     }
 }
 
-impl<T> Copy for SizeOf<T> {}
-
-impl<T> Bytes for SizeOf<T> {
-    fn get(self) -> usize {
-        size_of::<T>()
-    }
-}
-
-/// A closure with a head, which comes first.
+/// What is called, with a head, which comes first.
 #[repr(C)]
 struct Callback<F, B> {
     head: Head,
@@ -52,23 +52,23 @@ struct Callback<F, B> {
     call: F,
 }
 
-/// Makes a callback of a closure, which counts `bytes` towards the limit of `D`. Who has the head
-/// called answers for what the closure borrows, and for the thread.
+/// Makes a callback that counts `bytes` towards the limit of `D`. Who has the head called answers for
+/// what `call` borrows, and for the thread.
 ///
 /// # Errors
-/// The closure, where there is no memory.
-pub(super) fn callback<D: Backing, F: FnOnce(), B: Bytes>(call: F, bytes: B) -> Result<NonNull<Head>, F> {
+/// `call`, where there is no memory.
+pub(super) fn callback<D: Backing, F: Call, B: Bytes<F>>(call: F, bytes: B) -> Result<NonNull<Head>, F> {
     /// Runs and frees a callback.
     ///
     /// # Safety
     /// `head` belongs to a `Callback<F, B>` that `callback::<D, F, B>` made, and this is its only
     /// call.
-    unsafe extern "C-unwind" fn run<D: Backing, F: FnOnce(), B: Bytes>(head: NonNull<Head>) {
+    unsafe extern "C-unwind" fn run<D: Backing, F: Call, B: Bytes<F>>(head: NonNull<Head>) {
         // SAFETY: by the caller's promise, it was allocated below, as a box of this type is.
         let boxed = unsafe { Box::from_raw(head.cast::<Callback<F, B>>().as_ptr()) };
         let Callback { bytes, call, .. } = *boxed;
-        D::state().queue.note_bytes(bytes.get());
-        call();
+        D::state().queue.note_bytes(bytes.of(&call));
+        call.call();
     }
     let layout = Layout::new::<Callback<F, B>>();
     // SAFETY: the layout is not empty: it has the head's two words.

@@ -28,8 +28,18 @@ use super::retired::Retired;
 /// assert_eq!(*config.into_inner(), [10, 20, 30]);
 /// ```
 ///
-/// [`RcuOption`] lists the differences from arc-swap, and the functions' orderings and costs.
-pub struct RcuCell<T, D: Domain = super::Global>(RcuOption<T, D>);
+/// A value may also be without a size, as a `str` or a slice:
+///
+/// ```
+/// use leeward::rcu::RcuCell;
+/// let motd: RcuCell<str> = RcuCell::from("welcome");
+/// motd.update_box(|now| format!("{now}; closing at noon").into()).defer();
+/// assert_eq!(&*motd.get(), "welcome; closing at noon");
+/// ```
+///
+/// [`RcuOption`] lists the differences from arc-swap, the functions' orderings and costs, and [those
+/// of values without a size](RcuOption#values-without-a-size).
+pub struct RcuCell<T: ?Sized, D: Domain = super::Global>(RcuOption<T, D>);
 
 impl<T> RcuCell<T> {
     /// Makes a cell of [`Global`](super::Global) that holds `value`, which it allocates.
@@ -50,6 +60,51 @@ impl<T, D: Domain> RcuCell<T, D> {
     /// ```
     pub fn new_in(value: T) -> Self {
         RcuCell(RcuOption::some_in(value))
+    }
+
+    /// Publishes another value and returns the old one; see [`RcuOption::replace`].
+    ///
+    /// ```
+    /// use leeward::rcu::RcuCell;
+    /// let name = RcuCell::new(String::from("a"));
+    /// let old = name.replace(String::from("b"));
+    /// assert_eq!((old.as_str(), name.get().as_str()), ("a", "b"));
+    /// old.defer();
+    /// ```
+    pub fn replace(&self, value: T) -> Retired<T, D>
+    where
+        T: Send + 'static,
+    {
+        retired(self.0.replace(Some(value)))
+    }
+
+    /// Publishes another value, and has the old one freed after a grace period; see
+    /// [`RcuOption::store`].
+    ///
+    /// ```
+    /// use leeward::rcu::RcuCell;
+    /// let limit = RcuCell::new(10);
+    /// limit.store(20);
+    /// assert_eq!(*limit.get(), 20);
+    /// ```
+    pub fn store(&self, value: T)
+    where
+        T: Send + 'static,
+    {
+        self.replace(value).defer();
+    }
+}
+
+impl<T: ?Sized, D: Domain> RcuCell<T, D> {
+    /// Makes a cell of a value in a box.
+    pub(super) fn of_box(value: Box<T>) -> Self {
+        RcuCell(RcuOption::of_box(value))
+    }
+
+    /// Returns the cell's option, which the caller leaves full (`update.rs`).
+    #[cfg(feature = "std")]
+    pub(super) fn option(&self) -> &RcuOption<T, D> {
+        &self.0
     }
 
     /// Returns the current value with a section of its own; see [`RcuOption::get`].
@@ -73,12 +128,9 @@ impl<T, D: Domain> RcuCell<T, D> {
     /// Returns the current value; see [`RcuOption::load`].
     #[inline(always)]
     pub fn load<'g>(&'g self, guard: &'g impl Protects<D>) -> &'g T {
-        match self.0.load(guard) {
-            Some(value) => value,
-            // SAFETY: `new` and `from` put a value in, and no function of this type takes it out
-            // without putting another in, but by value.
-            None => unsafe { core::hint::unreachable_unchecked() },
-        }
+        // SAFETY: `new_in` and `of_box` put a value in, and no function of this type takes it out
+        // without putting another in, but by value.
+        unsafe { self.0.load_full(guard) }
     }
 
     /// Calls `read` with the current value, in a section of its own; see [`RcuOption::read`].
@@ -87,22 +139,6 @@ impl<T, D: Domain> RcuCell<T, D> {
     pub fn read<R>(&self, read: impl FnOnce(&T) -> R) -> R {
         let guard = D::read();
         read(self.load(&guard))
-    }
-
-    /// Publishes another value and returns the old one; see [`RcuOption::replace`].
-    ///
-    /// ```
-    /// use leeward::rcu::RcuCell;
-    /// let name = RcuCell::new(String::from("a"));
-    /// let old = name.replace(String::from("b"));
-    /// assert_eq!((old.as_str(), name.get().as_str()), ("a", "b"));
-    /// old.defer();
-    /// ```
-    pub fn replace(&self, value: T) -> Retired<T, D>
-    where
-        T: Send + 'static,
-    {
-        retired(self.0.replace(Some(value)))
     }
 
     /// Publishes a value that is allocated already, and returns the old one; see
@@ -124,20 +160,20 @@ impl<T, D: Domain> RcuCell<T, D> {
         retired(self.0.replace_box(Some(value)))
     }
 
-    /// Publishes another value, and has the old one freed after a grace period; see
-    /// [`RcuOption::store`].
+    /// Publishes a value that is allocated already, and has the old one freed after a grace period;
+    /// see [`RcuOption::store_box`].
     ///
     /// ```
     /// use leeward::rcu::RcuCell;
-    /// let limit = RcuCell::new(10);
-    /// limit.store(20);
-    /// assert_eq!(*limit.get(), 20);
+    /// let scale: RcuCell<dyn Fn(u32) -> u32 + Send + Sync> = RcuCell::from(Box::new(|n| n) as Box<_>);
+    /// scale.store_box(Box::new(|n| n * 10));
+    /// assert_eq!(scale.get()(7), 70);
     /// ```
-    pub fn store(&self, value: T)
+    pub fn store_box(&self, value: Box<T>)
     where
         T: Send + 'static,
     {
-        self.replace(value).defer();
+        self.replace_box(value).defer();
     }
 
     /// Publishes `new` if the current value is still the one that `current` refers to, and returns
@@ -172,46 +208,6 @@ impl<T, D: Domain> RcuCell<T, D> {
         }
     }
 
-    /// Publishes what `next` makes of the current value and returns the old one; see
-    /// [`RcuOption::update`].
-    #[cfg(feature = "std")]
-    pub fn update(&self, mut next: impl FnMut(&T) -> T) -> Retired<T, D>
-    where
-        T: Send + 'static,
-    {
-        retired(self.0.update(|old| match old {
-            Some(old) => next(old),
-            // SAFETY: as in `load`.
-            None => unsafe { core::hint::unreachable_unchecked() },
-        }))
-    }
-
-    /// Publishes what `next` makes of the current value, unless it returns an error; see
-    /// [`RcuOption::try_update`].
-    ///
-    /// ```
-    /// use leeward::rcu::RcuCell;
-    /// let seats = RcuCell::new(1_u32);
-    /// let take = || seats.try_update(|free| free.checked_sub(1).ok_or("sold out"));
-    /// take().unwrap().defer();
-    /// assert_eq!(take().unwrap_err(), "sold out");
-    /// ```
-    ///
-    /// # Errors
-    /// That of `next`; the cell stays as it is.
-    #[cfg(feature = "std")]
-    pub fn try_update<E>(&self, mut next: impl FnMut(&T) -> Result<T, E>) -> Result<Retired<T, D>, E>
-    where
-        T: Send + 'static,
-    {
-        let old = self.0.try_update(|old| match old {
-            Some(old) => next(old).map(Some),
-            // SAFETY: as in `load`.
-            None => unsafe { core::hint::unreachable_unchecked() },
-        });
-        old.map(retired)
-    }
-
     /// Returns the value, mutably: the caller is the cell's only user.
     pub fn get_mut(&mut self) -> &mut T {
         match self.0.get_mut() {
@@ -221,7 +217,7 @@ impl<T, D: Domain> RcuCell<T, D> {
         }
     }
 
-    /// Returns the value and ends the cell.
+    /// Returns the value and ends the cell; see [`RcuOption::into_inner`].
     pub fn into_inner(self) -> Box<T> {
         match self.0.into_inner() {
             Some(value) => value,
@@ -232,17 +228,11 @@ impl<T, D: Domain> RcuCell<T, D> {
 }
 
 /// Unwraps what came out of a cell that is never empty.
-fn retired<T: Send + 'static, D: Domain>(old: Option<Retired<T, D>>) -> Retired<T, D> {
+pub(super) fn retired<T: ?Sized + Send + 'static, D: Domain>(old: Option<Retired<T, D>>) -> Retired<T, D> {
     match old {
         Some(old) => old,
         // SAFETY: as in `RcuCell::load`.
         None => unsafe { core::hint::unreachable_unchecked() },
-    }
-}
-
-impl<T, D: Domain> From<Box<T>> for RcuCell<T, D> {
-    fn from(value: Box<T>) -> Self {
-        RcuCell(RcuOption::from(value))
     }
 }
 
@@ -253,7 +243,7 @@ impl<T: Default, D: Domain> Default for RcuCell<T, D> {
 }
 
 /// Shows the current value, as [`RcuOption`]'s does.
-impl<T: fmt::Debug, D: Domain> fmt::Debug for RcuCell<T, D> {
+impl<T: ?Sized + fmt::Debug, D: Domain> fmt::Debug for RcuCell<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         #[cfg(feature = "std")]
         return f.debug_tuple("RcuCell").field(&self.get()).finish();

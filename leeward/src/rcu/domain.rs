@@ -8,7 +8,7 @@ use core::time::Duration;
 #[cfg(feature = "std")]
 use super::automatic;
 use super::backing::Backing;
-use super::callback::SizeOf;
+use super::callback::OwnSize;
 use super::fork::watch;
 use super::grace::OwnSection;
 use super::head::Head;
@@ -367,7 +367,7 @@ pub trait Domain: Backing {
     /// [`NotQueued`], with the callback.
     fn try_defer<F: FnOnce() + Send + 'static>(callback: F) -> Result<(), NotQueued<F>> {
         // SAFETY: it may be sent, and borrows nothing.
-        unsafe { Self::state().queue.try_defer::<Self, F>(callback, SizeOf::<F>::NEW) }
+        unsafe { Self::state().queue.try_defer::<Self, F>(callback, OwnSize) }
     }
 
     /// Waits until every callback that was deferred before the call, by any thread, has run.

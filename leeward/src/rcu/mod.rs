@@ -107,6 +107,7 @@ mod domain;
 pub mod epoch;
 mod for_c;
 mod fork;
+mod from;
 #[cfg(feature = "threads")]
 mod future;
 mod grace;
@@ -138,6 +139,9 @@ mod stats;
 #[cfg(feature = "std")]
 mod thread_local;
 mod tickets;
+#[cfg(feature = "std")]
+mod update;
+mod word;
 mod worker;
 
 #[cfg(feature = "std")]

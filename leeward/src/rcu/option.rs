@@ -1,9 +1,8 @@
 //! A cell whose value may be absent: readers load it in a section, and a writer replaces it whole.
-//! Its users need no `unsafe`. `cell.rs` has the one that is never empty.
+//! Its users need no `unsafe`. `cell.rs` has the one that is never empty; `update.rs` and `from.rs`
+//! have more of this one's functions.
 
 use alloc::boxed::Box;
-#[cfg(feature = "std")]
-use core::convert::Infallible;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
@@ -14,6 +13,7 @@ use super::protects::Protects;
 #[cfg(feature = "std")]
 use super::reference::Ref;
 use super::retired::Retired;
+use super::word::{self, word_of};
 use crate::atomic::{AtomicPtr, Ordering, const_fn};
 use crate::mutant::order;
 
@@ -31,6 +31,27 @@ use crate::mutant::order;
 /// assert_eq!(CONFIG.load(&rcu::read()).unwrap(), "second");
 /// ```
 ///
+/// # Values without a size
+/// `T` may be a `str`, a slice or a `dyn Trait`: such a value comes in a `Box`, from a reference
+/// (`From`), or by [`replace_box`](Self::replace_box), [`store_box`](Self::store_box) and
+/// [`update_box`](Self::update_box). The cell is one word all the same. A reader finds the value's
+/// length or methods beside the value, in one allocation: one load more than for a value with a size,
+/// and one pointer less than in a cell of a `Box<str>`.
+///
+/// ```
+/// use leeward::rcu::RcuOption;
+/// type Filter = dyn Fn(u32) -> bool + Send + Sync;
+/// static FILTER: RcuOption<Filter> = RcuOption::none();
+/// FILTER.store_box(Some(Box::new(|port| port != 22)));
+/// assert!(FILTER.read(|filter| filter.unwrap()(80)));
+/// assert_eq!(size_of_val(&FILTER), size_of::<usize>());
+/// ```
+///
+/// For this the cell moves the value out of the box that it is given into an allocation of its own,
+/// and back into a box when it is returned as one ([`Retired::synchronize`],
+/// [`into_inner`](Self::into_inner), the [`Conflict`] of a compare-exchange): each time an allocation
+/// and a copy. Where there is no memory for it, these calls end the process, as `Box::new` does.
+///
 /// # Differences from arc-swap
 /// - The cell owns a `T`, not an `Arc`. Where readers keep values beyond their sections, let `T` be
 ///   an `Arc` and clone it.
@@ -43,23 +64,26 @@ use crate::mutant::order;
 /// - What is replaced comes back as [`Retired`]: the domain's worker drops it, or the caller gets
 ///   it after a grace period. arc-swap drops it on the thread that lets go last, perhaps a reader.
 /// - `rcu` is [`update`](Self::update).
+/// - `T` may be without a size; arc-swap's pointers are to values with one.
 /// - Without `std`, the handles [`Reader`](super::Reader) and [`qsbr::Reader`](super::qsbr::Reader)
 ///   serve.
 ///
 /// [`rcu`](super) describes [fork](super#fork) and [signals](super#signals).
-pub struct RcuOption<T, D: Domain = super::Global> {
-    value: AtomicPtr<T>,
-    /// Owns a `T`; belongs to `D`.
-    owns: PhantomData<(Box<T>, fn() -> D)>,
+pub struct RcuOption<T: ?Sized, D: Domain = super::Global> {
+    /// The value, as `word.rs` says; null: none.
+    value: AtomicPtr<()>,
+    /// Owns a `T`, of exactly that type: a shared cell takes values in as well as it gives them out.
+    /// Belongs to `D`.
+    owns: PhantomData<(Box<T>, fn(*mut T), fn() -> D)>,
 }
 
 // SAFETY: sending the cell sends the value.
-unsafe impl<T: Send, D: Domain> Send for RcuOption<T, D> {}
+unsafe impl<T: ?Sized + Send, D: Domain> Send for RcuOption<T, D> {}
 // SAFETY: readers of many threads share the value (`Sync`), and the thread that replaces it takes
 // it away (`Send`).
-unsafe impl<T: Send + Sync, D: Domain> Sync for RcuOption<T, D> {}
+unsafe impl<T: ?Sized + Send + Sync, D: Domain> Sync for RcuOption<T, D> {}
 
-impl<T> RcuOption<T> {
+impl<T: ?Sized> RcuOption<T> {
     const_fn! {
         /// Makes an empty cell of [`Global`](super::Global). [`none_in`](Self::none_in) makes one of
         /// any domain.
@@ -67,7 +91,9 @@ impl<T> RcuOption<T> {
             Self::none_in()
         }
     }
+}
 
+impl<T> RcuOption<T> {
     /// Makes a cell of [`Global`](super::Global) that holds `value`, which it allocates.
     /// [`some_in`](Self::some_in) makes one of any domain.
     pub fn some(value: T) -> Self {
@@ -76,6 +102,57 @@ impl<T> RcuOption<T> {
 }
 
 impl<T, D: Domain> RcuOption<T, D> {
+    /// Makes a cell of the domain `D` that holds `value`, which it allocates.
+    ///
+    /// ```
+    /// use leeward::rcu::{Domain, RcuOption};
+    /// leeward::rcu_domain! { struct Routes; }
+    /// let mut default = RcuOption::<_, Routes>::some_in(1);
+    /// *default.get_mut().unwrap() += 1;
+    /// assert_eq!(default.load(&Routes::read()), Some(&2));
+    /// assert_eq!(default.into_inner(), Some(Box::new(2)));
+    /// ```
+    pub fn some_in(value: T) -> Self {
+        Self::of_box(Box::new(value))
+    }
+
+    /// Publishes another value and returns the old one, which new readers cannot reach and which
+    /// lives until the old readers have left.
+    ///
+    /// # Memory ordering
+    /// Acquire and release: readers of the new value see what was done before the call.
+    ///
+    /// # Cost
+    /// An allocation and an atomic exchange. Lock-free, but for the allocator.
+    pub fn replace(&self, value: Option<T>) -> Option<Retired<T, D>>
+    where
+        T: Send + 'static,
+    {
+        self.replace_box(value.map(Box::new))
+    }
+
+    /// Publishes another value, and has the old one freed after a grace period: as
+    /// [`replace`](Self::replace) and [`Retired::defer`], with their costs.
+    ///
+    /// ```
+    /// use leeward::rcu::RcuOption;
+    /// static NOTICE: RcuOption<String> = RcuOption::none();
+    /// NOTICE.store(Some(String::from("closing at noon")));
+    /// assert!(NOTICE.get().is_some());
+    /// NOTICE.store(None);
+    /// assert!(NOTICE.get().is_none());
+    /// ```
+    pub fn store(&self, value: Option<T>)
+    where
+        T: Send + 'static,
+    {
+        if let Some(old) = self.replace(value) {
+            old.defer();
+        }
+    }
+}
+
+impl<T: ?Sized, D: Domain> RcuOption<T, D> {
     const_fn! {
         /// Makes an empty cell of the domain `D`.
         ///
@@ -88,20 +165,6 @@ impl<T, D: Domain> RcuOption<T, D> {
         pub fn none_in() -> Self {
             RcuOption { value: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
         }
-    }
-
-    /// Makes a cell of the domain `D` that holds `value`, which it allocates.
-    ///
-    /// ```
-    /// use leeward::rcu::{Domain, RcuOption};
-    /// leeward::rcu_domain! { struct Routes; }
-    /// let mut default = RcuOption::<_, Routes>::some_in(1);
-    /// *default.get_mut().unwrap() += 1;
-    /// assert_eq!(default.load(&Routes::read()), Some(&2));
-    /// assert_eq!(default.into_inner(), Some(Box::new(2)));
-    /// ```
-    pub fn some_in(value: T) -> Self {
-        Self::from(Box::new(value))
     }
 
     /// Returns the current value with a section of its own; `None` if there is none.
@@ -140,16 +203,35 @@ impl<T, D: Domain> RcuOption<T, D> {
     /// Acquire: the reader sees everything that the publisher did to the value before.
     ///
     /// # Cost
-    /// One load. Wait-free, async-signal-safe.
+    /// One load; for a value without a size, one more. Wait-free, async-signal-safe.
     #[inline(always)]
     pub fn load<'g>(&'g self, guard: &'g impl Protects<D>) -> Option<&'g T> {
         let _ = guard;
         // Acquire: partner of the release in `swap`. (The dependency would do; Rust has no ordering
         // for it. On x86 it is the same instruction.)
         let value = self.value.load(Ordering::Acquire);
-        // SAFETY: the value was published whole, and is freed after a grace period that began after
-        // it was unlinked: the guard's section keeps that from ending while `'g` lasts. Owners
-        // (`&mut self`, `drop`) exclude the borrow of the cell.
+        // SAFETY: the word was published with the value whole behind it.
+        let value = unsafe { word::value_of::<T>(value) }?;
+        // SAFETY: the value is freed after a grace period that began after it was unlinked: the
+        // guard's section keeps that from ending while `'g` lasts. Owners (`&mut self`, `drop`)
+        // exclude the borrow of the cell.
+        Some(unsafe { value.as_ref() })
+    }
+
+    /// Returns the current value of a cell that has one, as [`load`](Self::load) does.
+    ///
+    /// # Safety
+    /// The cell is never empty.
+    #[inline(always)]
+    pub(super) unsafe fn load_full<'g>(&'g self, guard: &'g impl Protects<D>) -> &'g T {
+        let _ = guard;
+        // Acquire: as in `load`.
+        let word = self.value.load(Ordering::Acquire);
+        // SAFETY: the caller's promise.
+        let word = unsafe { NonNull::new_unchecked(word) };
+        // SAFETY: as in `load`.
+        let value = unsafe { word::value_behind::<T>(word) };
+        // SAFETY: as in `load`.
         unsafe { value.as_ref() }
     }
 
@@ -166,23 +248,11 @@ impl<T, D: Domain> RcuOption<T, D> {
         read(self.load(&guard))
     }
 
-    /// Publishes another value and returns the old one, which new readers cannot reach and which
-    /// lives until the old readers have left.
-    ///
-    /// # Memory ordering
-    /// Acquire and release: readers of the new value see what was done before the call.
+    /// Publishes a value that is allocated already, as [`replace`](Self::replace) does otherwise.
     ///
     /// # Cost
-    /// An allocation and an atomic exchange. Lock-free, but for the allocator.
-    pub fn replace(&self, value: Option<T>) -> Option<Retired<T, D>>
-    where
-        T: Send + 'static,
-    {
-        let new = value.map_or(ptr::null_mut(), |value| Box::into_raw(Box::new(value)));
-        self.swap(new)
-    }
-
-    /// Publishes a value that is allocated already, as [`replace`](Self::replace) does otherwise.
+    /// An atomic exchange. A value without a size moves into [memory of the
+    /// cell](Self#values-without-a-size).
     ///
     /// ```
     /// use leeward::rcu::RcuOption;
@@ -196,25 +266,23 @@ impl<T, D: Domain> RcuOption<T, D> {
     where
         T: Send + 'static,
     {
-        self.swap(value.map_or(ptr::null_mut(), Box::into_raw))
+        self.swap(value.map_or(ptr::null_mut(), word::publish))
     }
 
-    /// Publishes another value, and has the old one freed after a grace period: as
-    /// [`replace`](Self::replace) and [`Retired::defer`], with their costs.
+    /// Publishes a value that is allocated already, and has the old one freed after a grace period: as
+    /// [`replace_box`](Self::replace_box) and [`Retired::defer`], with their costs.
     ///
     /// ```
     /// use leeward::rcu::RcuOption;
-    /// static NOTICE: RcuOption<String> = RcuOption::none();
-    /// NOTICE.store(Some(String::from("closing at noon")));
-    /// assert!(NOTICE.get().is_some());
-    /// NOTICE.store(None);
-    /// assert!(NOTICE.get().is_none());
+    /// static HOSTS: RcuOption<[String]> = RcuOption::none();
+    /// HOSTS.store_box(Some(["a".into(), "b".into()].into()));
+    /// assert_eq!(HOSTS.get().unwrap().len(), 2);
     /// ```
-    pub fn store(&self, value: Option<T>)
+    pub fn store_box(&self, value: Option<Box<T>>)
     where
         T: Send + 'static,
     {
-        if let Some(old) = self.replace(value) {
+        if let Some(old) = self.replace_box(value) {
             old.defer();
         }
     }
@@ -223,7 +291,7 @@ impl<T, D: Domain> RcuOption<T, D> {
     /// the old one.
     ///
     /// Values are told apart by their address: an equal one elsewhere is another. (All values of a
-    /// type without a size are the same.)
+    /// sized type of no bytes are the same, and a slice is the same as its first elements.)
     ///
     /// ```
     /// use leeward::rcu::{self, RcuOption};
@@ -243,7 +311,8 @@ impl<T, D: Domain> RcuOption<T, D> {
     /// As [`replace`](Self::replace); as [`load`](Self::load), where it fails.
     ///
     /// # Cost
-    /// An atomic compare-exchange. Wait-free.
+    /// An atomic compare-exchange. Wait-free, but for the [move](Self#values-without-a-size) of a
+    /// value without a size.
     pub fn compare_exchange<'g>(
         &'g self,
         current: Option<&T>,
@@ -254,18 +323,21 @@ impl<T, D: Domain> RcuOption<T, D> {
         T: Send + 'static,
     {
         let _ = guard;
-        let current = current.map_or(ptr::null_mut(), |current| ptr::from_ref(current).cast_mut());
-        let raw = new.map_or(ptr::null_mut(), Box::into_raw);
-        match self.value.compare_exchange(current, raw, Ordering::AcqRel, Ordering::Acquire) {
-            // Release, Acquire, and what is retired: as in `swap` and `update`.
+        let word = new.map_or(ptr::null_mut(), word::publish);
+        match self.value.compare_exchange(word_of(current), word, Ordering::AcqRel, Ordering::Acquire) {
+            // Release, Acquire: as in `swap`.
             // SAFETY: as in `swap`.
-            Ok(old) => Ok(NonNull::new(old).map(|old| unsafe { Retired::new(old) })),
+            Ok(old) => Ok(unsafe { Self::retire(old) }),
             Err(now) => {
-                // SAFETY: null, or made from a box above and published nowhere.
-                let new = NonNull::new(raw).map(|raw| unsafe { Box::from_raw(raw.as_ptr()) });
+                // SAFETY: null, or made of a box above.
+                let new = unsafe { word::value_of(word) };
+                // SAFETY: as above, and published nowhere.
+                let new = new.map(|new| unsafe { word::into_box(new) });
                 // Acquire: as in `load`.
                 // SAFETY: as in `load`.
-                Err(Conflict { current: unsafe { now.as_ref() }, new })
+                let current = unsafe { word::value_of(now) };
+                // SAFETY: as in `load`.
+                Err(Conflict { current: current.map(|now| unsafe { now.as_ref() }), new })
             }
         }
     }
@@ -285,135 +357,82 @@ impl<T, D: Domain> RcuOption<T, D> {
         self.swap(ptr::null_mut())
     }
 
-    fn swap(&self, new: *mut T) -> Option<Retired<T, D>>
+    /// Publishes what is behind a word, which comes from [`word::publish`], or nothing.
+    fn swap(&self, new: *mut ()) -> Option<Retired<T, D>>
     where
         T: Send + 'static,
     {
         // Release: partner of the acquire in `load`. Acquire: what the old value's publisher did
         // happens before the value is freed.
         let old = self.value.swap(new, order!(AcqRel, publish_release));
-        // SAFETY: it came from a box, and the exchange gave it to us alone: no later reader finds
-        // it.
-        NonNull::new(old).map(|old| unsafe { Retired::new(old) })
+        // SAFETY: the exchange gave it to us alone: no later reader finds it.
+        unsafe { Self::retire(old) }
     }
 
-    /// Publishes what `next` makes of the current value; tries again if another writer was faster.
+    /// Retires what is behind a word that was unlinked.
     ///
-    /// Returns the old value, retired, or `None` if there was none.
-    /// [`try_update`](Self::try_update) may also empty the cell, or leave it as it is.
-    ///
-    /// ```
-    /// use leeward::rcu::RcuOption;
-    /// let visits = RcuOption::none();
-    /// assert!(visits.update(|old| old.map_or(1, |n| n + 1)).is_none());
-    /// visits.update(|old| old.map_or(1, |n| n + 1)).unwrap().defer();
-    /// assert_eq!(visits.read(|n| n.copied()), Some(2));
-    /// ```
-    ///
-    /// # Memory ordering
-    /// As [`replace`](Self::replace).
-    ///
-    /// # Cost
-    /// A section, and an allocation and an atomic compare-exchange for each try. Lock-free, but for
-    /// the allocator.
-    ///
-    /// # Panics
-    /// As [`Domain::read`] does, and with a panic of `next`, which changes nothing.
-    #[cfg(feature = "std")]
-    pub fn update(&self, mut next: impl FnMut(Option<&T>) -> T) -> Option<Retired<T, D>>
+    /// # Safety
+    /// The word was the cell's, and is the caller's alone to free: no later reader finds it.
+    unsafe fn retire(word: *mut ()) -> Option<Retired<T, D>>
     where
         T: Send + 'static,
     {
-        match self.try_update(|old| Ok::<_, Infallible>(Some(next(old)))) {
-            Ok(old) => old,
-            Err(never) => match never {},
-        }
-    }
-
-    /// Publishes what `next` makes of the current value, unless it returns an error; tries again if
-    /// another writer was faster.
-    ///
-    /// ```
-    /// use leeward::rcu::RcuOption;
-    /// let lives = RcuOption::some(2);
-    /// let lose = || lives.try_update(|now| match now {
-    ///     Some(1) => Ok(None),
-    ///     Some(lives) => Ok(Some(lives - 1)),
-    ///     None => Err("dead already"),
-    /// });
-    /// assert!(lose().is_ok() && lose().is_ok());
-    /// assert_eq!(lose().unwrap_err(), "dead already");
-    /// ```
-    ///
-    /// # Errors
-    /// That of `next`; the cell stays as it is.
-    ///
-    /// # Memory ordering, cost, panics
-    /// As [`update`](Self::update).
-    #[cfg(feature = "std")]
-    pub fn try_update<E>(
-        &self,
-        mut next: impl FnMut(Option<&T>) -> Result<Option<T>, E>,
-    ) -> Result<Option<Retired<T, D>>, E>
-    where
-        T: Send + 'static,
-    {
-        // The section also keeps the old value's address from being used anew between the load and
-        // the exchange.
-        let guard = D::read();
-        let mut old = self.load(&guard);
-        loop {
-            match self.compare_exchange(old, next(old)?.map(Box::new), &guard) {
-                Ok(old) => return Ok(old),
-                Err(conflict) => old = conflict.current,
-            }
-        }
+        // SAFETY: the cell's words are `publish`'s, or null.
+        let value = unsafe { word::value_of(word) };
+        // SAFETY: the caller's promise; `T` is `Send` and borrows nothing.
+        value.map(|value| unsafe { Retired::new(value) })
     }
 
     /// Returns the value, mutably: the caller is the cell's only user.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         // Relaxed: the caller has the cell alone.
-        let value = self.value.load(Ordering::Relaxed);
+        let word = self.value.load(Ordering::Relaxed);
+        // SAFETY: null, or from `publish`; the caller has the cell by `&mut`.
+        let mut value = unsafe { word::value_of::<T>(word) }?;
         // SAFETY: `&mut self`: no reader has a borrow of the cell, and no writer replaces.
-        unsafe { value.as_mut() }
+        Some(unsafe { value.as_mut() })
     }
 
-    /// Returns the value and ends the cell.
+    /// Returns the value and ends the cell. A value without a size [moves](Self#values-without-a-size)
+    /// into its box.
     pub fn into_inner(self) -> Option<Box<T>> {
         // Relaxed, both: the caller has the cell alone.
-        let value = self.value.load(Ordering::Relaxed);
+        let word = self.value.load(Ordering::Relaxed);
         self.value.store(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: it came from a box, and `self` by value: no other thread has the cell.
-        NonNull::new(value).map(|value| unsafe { Box::from_raw(value.as_ptr()) })
+        // SAFETY: null, or from `publish`, and taken out of the cell.
+        let value = unsafe { word::value_of(word) }?;
+        // SAFETY: `self` by value: no other thread has the cell.
+        Some(unsafe { word::into_box(value) })
     }
 }
 
-impl<T, D: Domain> Drop for RcuOption<T, D> {
+impl<T: ?Sized, D: Domain> Drop for RcuOption<T, D> {
     fn drop(&mut self) {
         // Relaxed: the caller has the cell alone.
-        let value = self.value.load(Ordering::Relaxed);
-        if !value.is_null() {
-            // SAFETY: it came from a box; `&mut self`: every reference that was loaded borrowed the
-            // cell and is dead.
-            drop(unsafe { Box::from_raw(value) });
+        let word = self.value.load(Ordering::Relaxed);
+        // SAFETY: null, or from `publish`.
+        if let Some(value) = unsafe { word::value_of::<T>(word) } {
+            // SAFETY: `&mut self`: every reference that was loaded borrowed the cell and is dead.
+            unsafe { word::free(value) };
         }
     }
 }
 
-impl<T, D: Domain> From<Box<T>> for RcuOption<T, D> {
-    fn from(value: Box<T>) -> Self {
-        RcuOption { value: AtomicPtr::new(Box::into_raw(value)), owns: PhantomData }
+impl<T: ?Sized, D: Domain> RcuOption<T, D> {
+    /// Makes a cell of a value in a box.
+    pub(super) fn of_box(value: Box<T>) -> Self {
+        RcuOption { value: AtomicPtr::new(word::publish(value)), owns: PhantomData }
     }
 }
 
-impl<T, D: Domain> Default for RcuOption<T, D> {
+impl<T: ?Sized, D: Domain> Default for RcuOption<T, D> {
     fn default() -> Self {
         Self::none_in()
     }
 }
 
 /// Shows the current value, which it reads in a section; without `std` it has none to read it in.
-impl<T: fmt::Debug, D: Domain> fmt::Debug for RcuOption<T, D> {
+impl<T: ?Sized + fmt::Debug, D: Domain> fmt::Debug for RcuOption<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         #[cfg(feature = "std")]
         return f.debug_tuple("RcuOption").field(&self.get()).finish();

@@ -31,13 +31,13 @@ use super::retired::Retired;
 /// }
 /// ```
 #[must_use = "a future does nothing until it is polled"]
-pub struct Reclaimed<T, D: Domain = super::Global> {
+pub struct Reclaimed<T: ?Sized, D: Domain = super::Global> {
     /// Taken when it is ready.
     retired: Option<Retired<T, D>>,
     grace: GracePeriod<D>,
 }
 
-impl<T, D: Domain> Retired<T, D> {
+impl<T: ?Sized, D: Domain> Retired<T, D> {
     /// Returns a future that is ready with the value after a grace period, when no reader has it any
     /// more.
     ///
@@ -65,7 +65,7 @@ impl<T, D: Domain> Retired<T, D> {
     }
 }
 
-impl<T, D: Domain> Future for Reclaimed<T, D> {
+impl<T: ?Sized, D: Domain> Future for Reclaimed<T, D> {
     type Output = Box<T>;
 
     /// # Panics
@@ -81,9 +81,9 @@ impl<T, D: Domain> Future for Reclaimed<T, D> {
 }
 
 // Nothing in it is pinned.
-impl<T, D: Domain> Unpin for Reclaimed<T, D> {}
+impl<T: ?Sized, D: Domain> Unpin for Reclaimed<T, D> {}
 
-impl<T, D: Domain> core::fmt::Debug for Reclaimed<T, D> {
+impl<T: ?Sized, D: Domain> core::fmt::Debug for Reclaimed<T, D> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Reclaimed").finish_non_exhaustive()
     }

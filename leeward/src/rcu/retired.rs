@@ -9,8 +9,9 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 
 use super::NotQueued;
-use super::callback::{Bytes, SizeOf};
+use super::callback::{Bytes, Call};
 use super::domain::{Cookie, Domain};
+use super::word;
 
 /// A function that frees a retired value.
 type Function<T> = unsafe fn(NonNull<T>);
@@ -40,7 +41,7 @@ type Function<T> = unsafe fn(NonNull<T>);
 /// In the child of a [fork](super#fork) it is a value as before: dropping it there defers the
 /// child's copy.
 #[must_use = "dropping it defers; say `.defer()`, or `.synchronize()` to have the value back"]
-pub struct Retired<T, D: Domain = super::Global, F: Free<T> = Boxed> {
+pub struct Retired<T: ?Sized, D: Domain = super::Global, F: Free<T> = Boxed> {
     value: NonNull<T>,
     free: F,
     /// Made at the first poll.
@@ -50,11 +51,11 @@ pub struct Retired<T, D: Domain = super::Global, F: Free<T> = Boxed> {
 
 // SAFETY: it owns the value, which is `Send`; readers of other threads may share it meanwhile, so
 // it must be `Sync` as well.
-unsafe impl<T: Send + Sync, D: Domain, F: Free<T>> Send for Retired<T, D, F> {}
+unsafe impl<T: ?Sized + Send + Sync, D: Domain, F: Free<T>> Send for Retired<T, D, F> {}
 // SAFETY: a shared reference shares the value, as readers do.
-unsafe impl<T: Send + Sync, D: Domain, F: Free<T>> Sync for Retired<T, D, F> {}
+unsafe impl<T: ?Sized + Send + Sync, D: Domain, F: Free<T>> Sync for Retired<T, D, F> {}
 
-impl<T> Retired<T> {
+impl<T: ?Sized> Retired<T> {
     /// Retires a value of a data structure of one's own, which `free` frees: of any memory, whether or
     /// not it is `Send` or borrows.
     ///
@@ -85,7 +86,7 @@ impl<T> Retired<T> {
     }
 }
 
-impl<T, D: Domain> Retired<T, D> {
+impl<T: ?Sized, D: Domain> Retired<T, D> {
     /// Retires a value of a data structure of one's own in the domain `D`, as
     /// [`from_raw`](Retired::from_raw) does in `Global`.
     ///
@@ -116,8 +117,8 @@ impl<T, D: Domain> Retired<T, D> {
     /// Retires a value that was unlinked.
     ///
     /// # Safety
-    /// `value` came from a box, is the caller's alone to free, and no reader of `D` that begins
-    /// from now on can find it. It is `Send` and borrows nothing.
+    /// `value` was behind the word of a cell (`word::value_of`), is the caller's alone to free, and no
+    /// reader of `D` that begins from now on can find it. It is `Send` and borrows nothing.
     pub(super) unsafe fn new(value: NonNull<T>) -> Self {
         Retired { value, free: Boxed(()), cookie: None, owns: PhantomData }
     }
@@ -125,15 +126,16 @@ impl<T, D: Domain> Retired<T, D> {
     /// Waits for a grace period and returns the value, which no reader has any more.
     ///
     /// # Cost
-    /// As [`Domain::synchronize`].
+    /// As [`Domain::synchronize`]. A value without a size then [moves into its
+    /// box](super::RcuOption#values-without-a-size).
     ///
     /// # Panics
     /// As [`Domain::synchronize`] does, for example inside a section of the same domain. The value
     /// is leaked then: unwinding must neither free nor wait.
     #[track_caller]
     pub fn synchronize(self) -> Box<T> {
-        // SAFETY: from a box, ours alone (`new`), and every reader that may have found it has left.
-        unsafe { Box::from_raw(self.wait().as_ptr()) }
+        // SAFETY: from a cell, ours alone (`new`), and every reader that may have found it has left.
+        unsafe { word::into_box(self.wait()) }
     }
 
     /// Returns the value, which no reader has any more.
@@ -143,7 +145,7 @@ impl<T, D: Domain> Retired<T, D> {
     #[cfg(feature = "threads")]
     pub(super) unsafe fn into_box(self) -> Box<T> {
         // SAFETY: as in `synchronize`.
-        unsafe { Box::from_raw(ManuallyDrop::new(self).value.as_ptr()) }
+        unsafe { word::into_box(ManuallyDrop::new(self).value) }
     }
 
     /// Returns the value if a grace period has passed since the first call. Never waits for
@@ -166,11 +168,11 @@ impl<T, D: Domain> Retired<T, D> {
     /// The retired value, while the grace period has not passed.
     pub fn try_into_box(self) -> Result<Box<T>, Self> {
         // SAFETY: as in `synchronize`: the cookie was made after the value was unlinked.
-        self.poll().map(|value| unsafe { Box::from_raw(value.as_ptr()) })
+        self.poll().map(|value| unsafe { word::into_box(value) })
     }
 }
 
-impl<T, D: Domain> Retired<T, D, Function<T>> {
+impl<T: ?Sized, D: Domain> Retired<T, D, Function<T>> {
     /// Waits for a grace period and returns the value, which no reader has any more. It is the caller's
     /// to free.
     ///
@@ -211,7 +213,7 @@ impl<T, D: Domain> Retired<T, D, Function<T>> {
     }
 }
 
-impl<T, D: Domain, F: Free<T>> Retired<T, D, F> {
+impl<T: ?Sized, D: Domain, F: Free<T>> Retired<T, D, F> {
     /// Drops the value after a grace period, on the domain's worker thread; [`Domain::defer`] says
     /// what happens at the limit, and what it costs.
     ///
@@ -255,10 +257,10 @@ impl<T, D: Domain, F: Free<T>> Retired<T, D, F> {
         let this = ManuallyDrop::new(self);
         let free = this.freeing();
         // SAFETY: as in `enqueue`.
-        let tried = unsafe { D::state().queue.try_defer::<D, _>(free, SizeOf::<T>::NEW) };
+        let tried = unsafe { D::state().queue.try_defer::<D, _>(free, OfValue) };
         match tried {
             Ok(()) => Ok(()),
-            // The closure owns nothing: only calling it would free the value.
+            // The call owns nothing: only making it would free the value.
             Err(NotQueued(_)) => Err(ManuallyDrop::into_inner(this)),
         }
     }
@@ -278,16 +280,38 @@ impl<T, D: Domain, F: Free<T>> Retired<T, D, F> {
     }
 
     /// Queues the value to be dropped. The caller gives up `self`.
-    fn enqueue(&self, bytes: impl Bytes) {
+    fn enqueue(&self, bytes: impl Bytes<Freeing<T, F>>) {
         // SAFETY: the value may be freed on any thread, after any time, by the promise of its maker.
         unsafe { D::state().queue.defer_or_wait::<D, _>(self.freeing(), bytes) };
     }
 
-    /// Returns a closure that frees the value, once its readers have left.
-    fn freeing(&self) -> impl FnOnce() + use<T, D, F> {
-        let (value, free) = (self.value, self.free);
+    /// Returns the call that frees the value, once its readers have left.
+    fn freeing(&self) -> Freeing<T, F> {
+        Freeing { value: self.value, free: self.free }
+    }
+}
+
+/// The call that frees a retired value. It owns nothing until it is made.
+struct Freeing<T: ?Sized, F> {
+    value: NonNull<T>,
+    free: F,
+}
+
+impl<T: ?Sized, F: Free<T>> Call for Freeing<T, F> {
+    fn call(self) {
         // SAFETY: the value was its retirer's alone, which gives it up with this; every reader has left.
-        move || unsafe { free.free(value) }
+        unsafe { self.free.free(self.value) };
+    }
+}
+
+/// The size of the value that is freed, which need not be kept with each callback.
+#[derive(Clone, Copy)]
+struct OfValue;
+
+impl<T: ?Sized, F> Bytes<Freeing<T, F>> for OfValue {
+    fn of(self, call: &Freeing<T, F>) -> usize {
+        // SAFETY: the value is alive until it is freed.
+        size_of_val(unsafe { call.value.as_ref() })
     }
 }
 
@@ -305,7 +329,7 @@ impl<T, D: Domain, F: Free<T>> Retired<T, D, F> {
 /// retire(vec![name.replace("b"), name.replace("c")]);
 /// assert_eq!(*name.get(), "c");
 /// ```
-pub trait Free<T>: sealed::Sealed<T> {}
+pub trait Free<T: ?Sized>: sealed::Sealed<T> {}
 
 /// Retired values that came from a box, and are freed as one.
 ///
@@ -318,26 +342,26 @@ pub trait Free<T>: sealed::Sealed<T> {}
 #[derive(Clone, Copy, Debug)]
 pub struct Boxed(());
 
-impl<T> Free<T> for Boxed {}
-impl<T> Free<T> for Function<T> {}
+impl<T: ?Sized> Free<T> for Boxed {}
+impl<T: ?Sized> Free<T> for Function<T> {}
 
 mod sealed {
-    use super::{Box, Boxed, Function, NonNull};
+    use super::{Boxed, Function, NonNull, word};
 
-    pub trait Sealed<T>: Copy {
+    pub trait Sealed<T: ?Sized>: Copy {
         /// # Safety
         /// The value is the caller's alone, and of the kind that this frees.
         unsafe fn free(self, value: NonNull<T>);
     }
 
-    impl<T> Sealed<T> for Boxed {
+    impl<T: ?Sized> Sealed<T> for Boxed {
         unsafe fn free(self, value: NonNull<T>) {
-            // SAFETY: from a box, and the caller's alone.
-            drop(unsafe { Box::from_raw(value.as_ptr()) });
+            // SAFETY: from a cell (`Retired::new`), and the caller's alone.
+            unsafe { word::free(value) };
         }
     }
 
-    impl<T> Sealed<T> for Function<T> {
+    impl<T: ?Sized> Sealed<T> for Function<T> {
         unsafe fn free(self, value: NonNull<T>) {
             // SAFETY: the promise of `Retired::from_raw`.
             unsafe { self(value) };
@@ -345,7 +369,7 @@ mod sealed {
     }
 }
 
-impl<T, D: Domain, F: Free<T>> Deref for Retired<T, D, F> {
+impl<T: ?Sized, D: Domain, F: Free<T>> Deref for Retired<T, D, F> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -354,13 +378,13 @@ impl<T, D: Domain, F: Free<T>> Deref for Retired<T, D, F> {
     }
 }
 
-impl<T, D: Domain, F: Free<T>> Drop for Retired<T, D, F> {
+impl<T: ?Sized, D: Domain, F: Free<T>> Drop for Retired<T, D, F> {
     fn drop(&mut self) {
-        self.enqueue(SizeOf::<T>::NEW);
+        self.enqueue(OfValue);
     }
 }
 
-impl<T, D: Domain, F: Free<T>> core::fmt::Debug for Retired<T, D, F> {
+impl<T: ?Sized, D: Domain, F: Free<T>> core::fmt::Debug for Retired<T, D, F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Retired").finish_non_exhaustive()
     }

@@ -3,7 +3,7 @@
 use core::ptr::NonNull;
 
 use super::super::backing::{Backing, State};
-use super::super::callback::{self, Bytes, SizeOf};
+use super::super::callback::{self, Bytes, Call, OwnSize};
 use super::super::fork::watch;
 use super::super::head::Head;
 use super::super::limit::{Held, NotQueued, Policy};
@@ -21,48 +21,50 @@ impl Queue {
     /// # Safety
     /// The closure may be called on any thread, after any time.
     pub(in super::super) unsafe fn defer<D: Backing, F: FnOnce()>(&'static self, call: F) {
-        match callback::callback::<D, _, _>(call, SizeOf::<F>::NEW) {
+        match callback::callback::<D, _, _>(call, OwnSize) {
             Ok(head) => self.push(D::state(), head, size_of::<F>()),
             Err(_) => alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<F>()),
         }
     }
 
-    /// Queues a closure that, without memory, the caller may call after a grace period, or never
-    /// call: then it is forgotten, and counted as lost.
+    /// Queues a call that, without memory, the caller may make after a grace period, or never: then it
+    /// is forgotten, and counted as lost.
     ///
     /// # Safety
     /// As for `defer`.
-    pub(in super::super) unsafe fn defer_or_wait<D: Backing, F: FnOnce()>(&'static self, call: F, bytes: impl Bytes) {
+    pub(in super::super) unsafe fn defer_or_wait<D: Backing, F: Call>(&'static self, call: F, bytes: impl Bytes<F>) {
         let domain = D::state();
+        let size = bytes.of(&call);
         let call = match callback::callback::<D, _, _>(call, bytes) {
-            Ok(head) => return self.push(domain, head, bytes.get()),
+            Ok(head) => return self.push(domain, head, size),
             Err(call) => call,
         };
         watch(domain);
         let grace = &domain.grace;
         let timeout = self.limit.get().policy.timeout();
         if !self.may_not_wait(domain) && grace.wait(timeout) {
-            return call();
+            return call.call();
         }
         grace.counts.lost.add(1);
         core::mem::forget(call);
     }
 
-    /// Queues a closure, or returns it at the limit or without memory.
+    /// Queues a call, or returns it at the limit or without memory.
     ///
     /// # Safety
     /// As for `defer`.
-    pub(in super::super) unsafe fn try_defer<D: Backing, F: FnOnce()>(
+    pub(in super::super) unsafe fn try_defer<D: Backing, F: Call>(
         &'static self,
         call: F,
-        bytes: impl Bytes,
+        bytes: impl Bytes<F>,
     ) -> Result<(), NotQueued<F>> {
-        if !self.limit.have_room(self.incoming.held.get(), bytes.get()) {
+        let size = bytes.of(&call);
+        if !self.limit.have_room(self.incoming.held.get(), size) {
             self.worker.wake(D::state(), self);
             return Err(NotQueued(call));
         }
         let head = callback::callback::<D, _, _>(call, bytes).map_err(NotQueued)?;
-        self.push_regardless(D::state(), head, bytes.get());
+        self.push_regardless(D::state(), head, size);
         Ok(())
     }
 
