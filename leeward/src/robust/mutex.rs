@@ -272,7 +272,12 @@ impl<T: AnyBytes, U: Unlock> fmt::Debug for Mutex<T, U> {
     }
 }
 
-/// A locked robust [`Mutex`]; dropping it unlocks.
+/// A locked robust [`Mutex`], without `Deref`: a reference that leaked with the guard would outlive
+/// the thread, and the lock with it. Dropping it unlocks.
+///
+/// The value is lent to a closure ([`with`](Self::with)) or copied ([`get`](Self::get),
+/// [`set`](Self::set)). With `Deref`, `Box::leak(Box::new(guard))` would give a `&'static mut T`; when
+/// the thread ends, the kernel gives the lock to another, which would have a second one.
 ///
 /// It stays on its thread, by whose number the lock is held. If it is leaked, the lock is held
 /// until that thread ends, and its owner has died then.

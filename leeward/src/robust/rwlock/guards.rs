@@ -8,7 +8,8 @@ use super::words::{Left, Reading, Writing};
 use super::{AnyBytes, RwLock};
 use crate::robust::current::Current;
 
-/// A robust [`RwLock`] locked for reading; dropping it unlocks.
+/// A robust [`RwLock`] locked for reading, without `Deref` for the reason of the mutex's
+/// [`Guard`](crate::robust::Guard); dropping it unlocks.
 ///
 /// It stays on its thread, in whose name the slot is held. If it is leaked, the slot is held until
 /// that thread ends, and is free then. In the child of a fork a copy opens nothing, and asking it
@@ -87,7 +88,8 @@ impl<T: AnyBytes, const READERS: usize> fmt::Debug for ReadGuard<T, READERS> {
     }
 }
 
-/// A robust [`RwLock`] locked for writing; dropping it unlocks.
+/// A robust [`RwLock`] locked for writing, without `Deref` for the reason of the mutex's
+/// [`Guard`](crate::robust::Guard); dropping it unlocks.
 ///
 /// It stays on its thread. If it is leaked, the lock is held until that thread ends, and a writer
 /// has died then. In the child of a fork a copy opens nothing, and asking it for the value is a
