@@ -39,7 +39,7 @@ fn callbacks_run_on_it() {
     until(|| RUN.load(Ordering::Relaxed) == 10);
     assert!(![0, number()].contains(&WHERE.load(Ordering::Relaxed)));
     let cookie = Own::start_poll();
-    until(|| Own::poll(&cookie));
+    until(|| Own::poll_state(&cookie));
     Own::barrier();
     assert!(Own::stats().callbacks_run == 10);
     say(c"worker: callbacks ran on a thread of its own");
@@ -108,7 +108,7 @@ fn a_stall_is_reported() {
     // SAFETY: two descriptors of this program.
     unsafe { libc::dup2(stderr, 2) };
     drop(guard);
-    until(|| Own::poll(&cookie));
+    until(|| Own::poll_state(&cookie));
     let line = &line[..length.max(0) as usize];
     assert!(line.starts_with(b"leeward: a grace period has waited") && line.ends_with(b"\n"));
     say(c"worker: a stall was reported");

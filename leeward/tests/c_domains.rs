@@ -68,7 +68,7 @@ fn has_readers<D: OfC>(readers: u64) {
 /// Asserts that grace periods wait for the calling thread.
 fn is_protected<D: OfC>() {
     let cookie = D::start_poll();
-    never("a grace period ended beside a section", || D::poll(&cookie));
+    never("a grace period ended beside a section", || D::poll_state(&cookie));
     assert!(D::raw().is_inside());
 }
 
@@ -141,11 +141,11 @@ fn a_refreshed_guard_beside_a_section_of_c() {
         let cookie = Memb::start_poll();
         for _ in 0..10 {
             guard.refresh();
-            never("a refreshed guard ended a section of C", || Memb::poll(&cookie));
+            never("a refreshed guard ended a section of C", || Memb::poll_state(&cookie));
         }
         c::lee_memb.leave();
         guard.refresh();
-        eventually("a guard alone lets grace periods pass", || Memb::poll(&cookie));
+        eventually("a guard alone lets grace periods pass", || Memb::poll_state(&cookie));
     }
 }
 
@@ -259,7 +259,7 @@ fn a_leaked_guard_protects_for_ever() {
     has_readers::<Bp>(1);
     cell.replace(AtomicU64::new(8)).defer();
     let cookie = Bp::start_poll();
-    never("a value was dropped under a leaked guard", || Bp::poll(&cookie));
+    never("a value was dropped under a leaked guard", || Bp::poll_state(&cookie));
     assert_eq!(seen.load(Ordering::SeqCst), 7);
     // Other threads read, unregister and exit as ever.
     thread::spawn(|| {
@@ -368,7 +368,7 @@ fn a_guard_beside_a_reader_that_is_online() {
             let cookie = Qsbr::start_poll();
             eventually("a reader that is online announces a quiescent state", || {
                 raw.quiesce();
-                Qsbr::poll(&cookie)
+                Qsbr::poll_state(&cookie)
             });
             assert!(raw.go_offline());
             is_outside::<Qsbr>();
@@ -397,11 +397,11 @@ fn a_guard_beside_a_reader_that_is_online() {
     assert_eq!(Qsbr::stats().leaked, 0);
     is_outside::<Qsbr>();
     // A handle beside it has a slot of its own.
-    let mut reader = qsbr::Reader::<Qsbr>::online();
+    let mut reader = qsbr::Reader::<Qsbr>::register();
     let cookie = Qsbr::start_poll();
     raw.go_online();
     assert!(raw.go_offline());
-    never("a handle's reader was taken offline", || Qsbr::poll(&cookie));
+    never("a handle's reader was taken offline", || Qsbr::poll_state(&cookie));
     reader.quiescent();
     drop(reader);
     raw.unregister();

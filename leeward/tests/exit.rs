@@ -54,7 +54,7 @@ fn a_leaked_guard_protects_for_ever() {
     cell.replace(Canary::new()).defer();
     let cookie = D::start_poll();
     never("a value was dropped under a reference that a leaked guard protects", || {
-        D::poll(&cookie) || word.load(Ordering::SeqCst) != ALIVE
+        D::poll_state(&cookie) || word.load(Ordering::SeqCst) != ALIVE
     });
     assert_eq!(D::stats().leaked, 1);
     // Other threads go on reading.
@@ -76,13 +76,13 @@ fn forgotten_guards() {
     .unwrap();
     assert_eq!(D::stats().leaked, 1);
     let cookie = D::start_poll();
-    never("a grace period ended in spite of a forgotten guard", || D::poll(&cookie));
+    never("a grace period ended in spite of a forgotten guard", || D::poll_state(&cookie));
     // A new thread in the place of the old one is not taken for it: it reads and leaves, and may
     // not end the other's section.
     for _ in 0..5 {
         thread::spawn(|| drop(D::read())).join().unwrap();
     }
-    never("a grace period ended in spite of a forgotten guard", || D::poll(&cookie));
+    never("a grace period ended in spite of a forgotten guard", || D::poll_state(&cookie));
     assert_eq!(D::stats().leaked, 1);
 }
 
@@ -115,7 +115,7 @@ fn a_forgotten_online_reader_protects() {
     let _dog = Watchdog::new("a_forgotten_online_reader_protects");
     let cell = forever::<D>();
     let seen = thread::spawn(move || {
-        let reader: &'static qsbr::Reader<D> = Box::leak(Box::new(qsbr::Reader::online()));
+        let reader: &'static qsbr::Reader<D> = Box::leak(Box::new(qsbr::Reader::register()));
         cell.load(reader)
     })
     .join()
@@ -139,7 +139,7 @@ fn a_guard_leaked_by_a_callback_protects() {
     cell.replace(Canary::new()).defer();
     let cookie = D::start_poll();
     never("a value was dropped under a reference that a callback's guard protects", || {
-        D::poll(&cookie) || word.load(Ordering::SeqCst) != ALIVE
+        D::poll_state(&cookie) || word.load(Ordering::SeqCst) != ALIVE
     });
 }
 
@@ -197,7 +197,7 @@ fn slots_are_used_again() {
         let guards: Vec<_> = readers.iter().map(|reader| reader.read()).collect();
         let cookie = D::start_poll();
         drop(guards);
-        eventually("the grace period ends", || D::poll(&cookie));
+        eventually("the grace period ends", || D::poll_state(&cookie));
         drop(readers);
         assert_eq!(D::stats().readers, 0);
     }
@@ -215,17 +215,17 @@ mod handles {
             std::mem::forget(reader.read());
         }
         let cookie = D::start_poll();
-        never("a grace period ended under forgotten guards", || D::poll(&cookie));
+        never("a grace period ended under forgotten guards", || D::poll_state(&cookie));
         drop(reader);
-        eventually("the grace period ends", || D::poll(&cookie));
+        eventually("the grace period ends", || D::poll_state(&cookie));
         assert_eq!((D::stats().readers, D::stats().leaked), (0, 0));
         // The slot is as good as new.
         let reader = Reader::<D>::register();
         let guard = reader.read();
         let cookie = D::start_poll();
-        never("a grace period ended under a guard", || D::poll(&cookie));
+        never("a grace period ended under a guard", || D::poll_state(&cookie));
         drop(guard);
-        eventually("the grace period ends", || D::poll(&cookie));
+        eventually("the grace period ends", || D::poll_state(&cookie));
     }
 
     #[test]
@@ -238,11 +238,11 @@ mod handles {
                 let reader = travelling.attach();
                 let guard = reader.read();
                 let cookie = D::start_poll();
-                never("a grace period ended under a guard of a handle that travelled", || D::poll(&cookie));
+                never("a grace period ended under a guard of a handle that travelled", || D::poll_state(&cookie));
                 // The handle is this thread's now.
                 assert!(panic_of(D::synchronize).contains("inside a read section"));
                 drop(guard);
-                eventually("the grace period ends", || D::poll(&cookie));
+                eventually("the grace period ends", || D::poll_state(&cookie));
                 reader.detach()
             })
             .join()
@@ -277,11 +277,11 @@ mod handles {
         let by_thread = D::read();
         let cookie = D::start_poll();
         drop(by_thread);
-        never("a grace period ended under the handle's guard", || D::poll(&cookie));
+        never("a grace period ended under the handle's guard", || D::poll_state(&cookie));
         let by_thread = D::read();
         drop(by_handle);
         drop(reader);
-        eventually("a later section of the thread is not in the way", || D::poll(&cookie));
+        eventually("a later section of the thread is not in the way", || D::poll_state(&cookie));
         drop(by_thread);
     }
 }

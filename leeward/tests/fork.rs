@@ -92,7 +92,7 @@ fn works<D: Domain>() -> bool {
     let seen = cell.load(&guard);
     let retired = cell.replace(2);
     let cookie = D::start_poll();
-    let early = D::poll(&cookie);
+    let early = D::poll_state(&cookie);
     let alive = *seen == 1;
     drop(guard);
     let value = *retired.synchronize();
@@ -137,7 +137,7 @@ fn while_another_thread_holds_handles() {
     let thread = thread::spawn(move || {
         let reader = Reader::<D>::register();
         let guard = reader.read();
-        let online = qsbr::Reader::<D>::online();
+        let online = qsbr::Reader::<D>::register();
         entered.send(()).unwrap();
         told.recv().unwrap();
         drop((guard, online));
@@ -213,11 +213,11 @@ fn by_a_thread_that_is_inside() {
             let seen = cell.load(&guards[0]);
             let retired = cell.replace(2);
             let cookie = D::start_poll();
-            never("a grace period ended in the child under the guard that it inherited", || D::poll(&cookie));
+            never("a grace period ended in the child under the guard that it inherited", || D::poll_state(&cookie));
             let refused = panic_of(D::synchronize).contains("inside a read section");
             let alive = *seen == 1;
             guards.clear();
-            eventually("the grace period ends", || D::poll(&cookie));
+            eventually("the grace period ends", || D::poll_state(&cookie));
             alive && refused && *retired.synchronize() == 1 && works::<D>()
         });
     }
@@ -226,11 +226,11 @@ fn by_a_thread_that_is_inside() {
     let reader = Reader::<D>::register();
     check(vec![reader.read()]);
     drop(reader);
-    let mut online = qsbr::Reader::<D>::online();
+    let mut online = qsbr::Reader::<D>::register();
     in_child(|| {
         let cookie = D::start_poll();
-        never("a grace period ended in the child under the online reader that it inherited", || D::poll(&cookie));
-        while !D::poll(&cookie) {
+        never("a grace period ended in the child under the online reader that it inherited", || D::poll_state(&cookie));
+        while !D::poll_state(&cookie) {
             online.quiescent();
         }
         online.synchronize();

@@ -116,7 +116,7 @@ fn a_poll_turns_ready_inside_and_beside_a_callback() {
     let (ready, was_ready) = mpsc::channel();
     Own::defer(move || {
         let cookie = Own::start_poll();
-        ready.send(soon(|| Own::poll(&cookie))).unwrap();
+        ready.send(soon(|| Own::poll_state(&cookie))).unwrap();
     });
     assert!(was_ready.recv().unwrap(), "in a callback");
 
@@ -128,7 +128,7 @@ fn a_poll_turns_ready_inside_and_beside_a_callback() {
     });
     has_started.recv().unwrap();
     let cookie = Own::start_poll();
-    assert!(soon(|| Own::poll(&cookie)), "beside a callback that takes its time");
+    assert!(soon(|| Own::poll_state(&cookie)), "beside a callback that takes its time");
     end.send(()).unwrap();
 }
 

@@ -232,7 +232,7 @@ mod where_threads_are_known {
                 }
             });
             scope.spawn(|| {
-                let mut online = qsbr::Reader::<Own>::online();
+                let mut online = qsbr::Reader::<Own>::register();
                 for _ in 0..TURNS {
                     assert!(cell.load(&online).0.load(Ordering::Relaxed) > 0);
                     online.quiescent();
@@ -265,7 +265,7 @@ mod where_threads_are_known {
         let cookie = Own::start_poll();
         Own::barrier();
         assert_eq!(ran.load(Ordering::Relaxed), 5 + 10);
-        while !Own::poll(&cookie) {
+        while !Own::poll_state(&cookie) {
             thread::yield_now();
         }
     }
@@ -287,7 +287,7 @@ mod where_threads_are_known {
         cell.replace(Counted::new(&there)).defer();
         let cookie = Own::start_poll();
         for _ in 0..20 {
-            assert!(!Own::poll(&cookie), "a grace period ended in spite of a leaked guard");
+            assert!(!Own::poll_state(&cookie), "a grace period ended in spite of a leaked guard");
             thread::yield_now();
         }
         assert_eq!(there.load(Ordering::Relaxed), 2);

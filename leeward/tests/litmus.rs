@@ -360,7 +360,7 @@ mod lost_wake_up {
     #[test]
     fn going_offline() {
         run::<LeavingQsbr, _>("going offline", || {
-            let mut reader = qsbr::Reader::<LeavingQsbr>::online();
+            let mut reader = qsbr::Reader::<LeavingQsbr>::register();
             move |inside: &dyn Fn(), outside: &dyn Fn()| {
                 inside();
                 reader.offline(outside);

@@ -247,7 +247,7 @@ cases! {
         let cookie = D::start_poll();
         let guard = D::read();
         drop(guard);
-        assert!(D::poll(&cookie), "nobody is inside, and whoever polls runs the grace period");
+        assert!(D::poll_state(&cookie), "nobody is inside, and whoever polls runs the grace period");
         let cell = RcuCell::<_, D>::new_in(1);
         assert_eq!(*cell.replace(2).synchronize(), 1);
         drop(cell.replace(3));

@@ -85,11 +85,11 @@ fn guards_may_be_dropped_in_any_order() {
         let mut guards = [(); 3].map(|()| Some(D::read()));
         let cookie = D::start_poll();
         for (dropped, index) in order.into_iter().enumerate() {
-            never("a grace period ended under a nested guard", || D::poll(&cookie));
+            never("a grace period ended under a nested guard", || D::poll_state(&cookie));
             guards[index] = None;
             assert!(dropped < 2 || guards.iter().all(Option::is_none));
         }
-        eventually("the grace period ends", || D::poll(&cookie));
+        eventually("the grace period ends", || D::poll_state(&cookie));
     }
 }
 
@@ -100,9 +100,9 @@ fn sections_nest_deeply() {
     let mut guards: Vec<_> = (0..100_000).map(|_| D::read()).collect();
     let cookie = D::start_poll();
     guards.drain(1..);
-    never("a grace period ended under the last of 100,000 guards", || D::poll(&cookie));
+    never("a grace period ended under the last of 100,000 guards", || D::poll_state(&cookie));
     drop(guards);
-    eventually("the grace period ends", || D::poll(&cookie));
+    eventually("the grace period ends", || D::poll_state(&cookie));
     D::synchronize();
 }
 
@@ -135,29 +135,29 @@ fn refreshing() {
     domain!();
     fn check<'a>(mut guard: Guard<'a, D>, nested: impl FnOnce() -> Guard<'a, D>) {
         let cookie = D::start_poll();
-        never("a grace period ended under a guard", || D::poll(&cookie));
+        never("a grace period ended under a guard", || D::poll_state(&cookie));
         // Repeatedly, since the grace period may begin after the first refresh.
         eventually("a refreshed guard lets grace periods pass", || {
             guard.refresh();
-            D::poll(&cookie)
+            D::poll_state(&cookie)
         });
         let other = nested();
         let cookie = D::start_poll();
         for _ in 0..3 {
             guard.refresh();
-            never("a guard was refreshed under another", || D::poll(&cookie));
+            never("a guard was refreshed under another", || D::poll_state(&cookie));
         }
         // Now the other guard is the outermost.
         drop(guard);
         let mut other = other;
-        never("a grace period ended under the second guard", || D::poll(&cookie));
+        never("a grace period ended under the second guard", || D::poll_state(&cookie));
         eventually("the last guard can be refreshed", || {
             other.refresh();
-            D::poll(&cookie)
+            D::poll_state(&cookie)
         });
         // The guard still protects.
         let cookie = D::start_poll();
-        never("a grace period ended under a refreshed guard", || D::poll(&cookie));
+        never("a grace period ended under a refreshed guard", || D::poll_state(&cookie));
     }
     let _dog = Watchdog::new("refreshing");
     check(D::read(), D::read);
@@ -213,10 +213,12 @@ fn a_caller_needs_a_grace_period_that_starts_after_it_arrived() {
     thread::sleep(GLANCE);
     first.leave();
     early.join().unwrap();
-    never("a caller was served by a grace period that began before it came", || late.is_finished() || D::poll(&cookie));
+    never("a caller was served by a grace period that began before it came", || {
+        late.is_finished() || D::poll_state(&cookie)
+    });
     second.leave();
     late.join().unwrap();
-    eventually("the cookie is ready", || D::poll(&cookie));
+    eventually("the cookie is ready", || D::poll_state(&cookie));
 }
 
 #[test]
@@ -228,7 +230,7 @@ fn two_domains_do_not_wait_for_each_other() {
     Other::defer(|| {});
     Other::barrier();
     let cookie = One::start_poll();
-    never("a grace period ended under a guard of its own domain", || One::poll(&cookie));
+    never("a grace period ended under a guard of its own domain", || One::poll_state(&cookie));
     drop(guard);
     One::synchronize();
 }
@@ -311,7 +313,7 @@ fn a_domain_of_quiescent_readers_issues_no_heavy_fence() {
         let _stop = Raise(&stop);
         for _ in 0..2 {
             scope.spawn(|| {
-                let mut online = qsbr::Reader::<D>::online();
+                let mut online = qsbr::Reader::<D>::register();
                 while !stop.load(Ordering::Relaxed) {
                     online.quiescent();
                     thread::yield_now();
@@ -323,7 +325,7 @@ fn a_domain_of_quiescent_readers_issues_no_heavy_fence() {
         D::defer(|| ());
         D::barrier();
         let cookie = D::start_poll();
-        eventually("the grace period that is polled for ends", || D::poll(&cookie));
+        eventually("the grace period that is polled for ends", || D::poll_state(&cookie));
         let stats = D::stats();
         assert!(stats.heavy_fences == 0 && stats.grace_periods >= 52, "{stats:?}");
         // This holds until there is a reader of another kind.

@@ -132,7 +132,7 @@ fn a_handler_may_read_beside_handles() {
     D::register().unwrap();
     let reader = Reader::<D>::register();
     at_every_instruction(handler, || drop(reader.read()), |_| D::synchronize());
-    let mut online = qsbr::Reader::<D>::online();
+    let mut online = qsbr::Reader::<D>::register();
     at_every_instruction(handler, || online.quiescent(), |_| ());
     drop(online);
     D::synchronize();
@@ -158,7 +158,7 @@ fn the_interrupted_section_protects() {
             let cookie = D::start_poll();
             let start = Instant::now();
             while start.elapsed() < Duration::from_micros(300) {
-                assert!(!D::poll(&cookie), "a grace period ended under a guard whose making was interrupted");
+                assert!(!D::poll_state(&cookie), "a grace period ended under a guard whose making was interrupted");
             }
             guards_cell.borrow_mut().clear();
             D::synchronize();

@@ -52,7 +52,7 @@ pub fn fork<D: Flavour>(me: &'static Member, mut random: Random) {
                 fork_now(|| outlive(fixture, inner, held));
             }
             _ => {
-                let mut reader = qsbr::Reader::<D>::online();
+                let mut reader = qsbr::Reader::<D>::register();
                 let held = name(&mut random);
                 fork_now(|| {
                     let alive = fixture.check(held);
@@ -141,7 +141,7 @@ fn live_on<D: Flavour>() -> u8 {
         return CALLBACK_LOST;
     }
     let cookie = D::start_poll();
-    while !D::poll(&cookie) {
+    while !D::poll_state(&cookie) {
         std::thread::yield_now();
     }
     if D::stats().callbacks_queued != 0 { CALLBACKS_LEFT } else { FINE }

@@ -62,7 +62,7 @@ impl<D: Flavour> Way<D> for Reader<D> {
 
 impl<D: Flavour> Way<D> for qsbr::Reader<D> {
     fn new() -> Self {
-        qsbr::Reader::online()
+        qsbr::Reader::register()
     }
 
     #[inline(always)]

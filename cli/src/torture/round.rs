@@ -222,7 +222,7 @@ pub fn leak_a_guard() {
     fixture.publish(0, new, false);
     let cookie = Leak::start_poll();
     crate::sys::sleep(Duration::from_millis(20));
-    if Leak::poll(&cookie) || Leak::stats().leaked != 1 || !fixture.check(held) {
+    if Leak::poll_state(&cookie) || Leak::stats().leaked != 1 || !fixture.check(held) {
         report(Kind::LeakForgotten, [0, 0]);
     }
 }

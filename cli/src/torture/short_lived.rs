@@ -65,7 +65,7 @@ pub fn live<D: Flavour>(me: &'static Member, mut random: Random) {
         4 => forget_in_handle::<D>(me, random),
         5 => {
             me.enters();
-            let mut reader = qsbr::Reader::<D>::online();
+            let mut reader = qsbr::Reader::<D>::register();
             let name = D::fixture().look(random.next() as usize);
             think(random.below(300));
             D::fixture().check(name);

@@ -129,7 +129,7 @@ impl<D: Flavour> Writer<D> {
 
     /// Synchronizes through a reader of its own, which would otherwise block the grace period.
     fn synchronize_as_reader(&mut self, old: Name) {
-        let mut reader = qsbr::Reader::<D>::online();
+        let mut reader = qsbr::Reader::<D>::register();
         let name = self.fixture.look(self.random.next() as usize);
         self.fixture.check(name);
         reader.synchronize();
@@ -171,9 +171,9 @@ impl<D: Flavour> Writer<D> {
     fn collect(&mut self) {
         let fixture = self.fixture;
         self.polled.retain(|(cookie, name)| {
-            let ready = D::poll(cookie);
+            let ready = D::poll_state(cookie);
             if ready {
-                if !D::poll(cookie) {
+                if !D::poll_state(cookie) {
                     report(Kind::CookieTakenBack, [0, 0]);
                 }
                 fixture.arena.free(*name);

@@ -19,7 +19,7 @@ use super::no_memory::NoMemory;
 use super::stall::Stall;
 use super::stats::Stats;
 
-/// A request for a grace period, for [`Domain::poll`].
+/// A request for a grace period, for [`Domain::poll_state`].
 ///
 /// A cookie belongs to one domain: polling another domain with it does not compile.
 ///
@@ -27,7 +27,7 @@ use super::stats::Stats;
 /// use leeward::rcu;
 /// let cookie = rcu::start_poll();
 /// // ... do something else ...
-/// while !rcu::poll(&cookie) {
+/// while !rcu::poll_state(&cookie) {
 ///     std::thread::yield_now();
 /// }
 /// ```
@@ -204,17 +204,17 @@ pub trait Domain: Backing {
         super::GracePeriod::new()
     }
 
-    /// Asks for a grace period without waiting for it; [`poll`](Self::poll) returns true once it is
-    /// over. (A [`synchronize`](Self::synchronize) meanwhile need not serve the cookie: without
-    /// readers it returns at once.)
+    /// Asks for a grace period without waiting for it; [`poll_state`](Self::poll_state) returns true
+    /// once it is over. (A [`synchronize`](Self::synchronize) meanwhile need not serve the cookie:
+    /// without readers it returns at once.)
     ///
     /// ```
     /// use leeward::rcu::{Domain, Global};
     /// let cookie = Global::start_poll();
-    /// while !Global::poll(&cookie) {
+    /// while !Global::poll_state(&cookie) {
     ///     std::thread::yield_now();                   // or whatever else there is to do
     /// }
-    /// assert!(Global::poll(&cookie));
+    /// assert!(Global::poll_state(&cookie));
     /// ```
     ///
     /// # Cost
@@ -239,7 +239,7 @@ pub trait Domain: Backing {
     /// let guard = Global::read();
     /// let old = cell.load(&guard);
     /// let cookie = Global::start_poll();
-    /// assert!(!Global::poll(&cookie));                // this thread's own section began before
+    /// assert!(!Global::poll_state(&cookie));          // this thread's own section began before
     /// assert_eq!(*old, 1);
     /// drop(guard);
     /// ```
@@ -255,7 +255,7 @@ pub trait Domain: Backing {
     ///
     /// # Panics
     /// Where it runs the grace period itself and no [heavy fence](crate::fence::heavy) is possible.
-    fn poll(cookie: &Cookie<Self>) -> bool {
+    fn poll_state(cookie: &Cookie<Self>) -> bool {
         let state = Self::state();
         state.grace.tickets.is_served(cookie.ticket)
             || ((!state.queue.has_worker() || state.queue.is_running_callbacks())

@@ -57,7 +57,7 @@
 //! | any section of a `: Full` domain | two full fences more, some ten nanoseconds | |
 //! | [`synchronize`] | a heavy fence, a load for each slot; no reader: a fence | one fence more and a sleep |
 //! | [`defer`] | an allocation and two atomic operations | a system call to wake the worker |
-//! | [`poll`] | a load | |
+//! | [`poll_state`] | a load | |
 //!
 //! A section executes no fence and no locked instruction. A reader that a writer sleeps for wakes
 //! it when it leaves, by a futex wake, after which it yields its processor once.
@@ -266,7 +266,7 @@ pub fn barrier() {
 /// ```
 /// use leeward::rcu;
 /// let cookie = rcu::start_poll();
-/// while !rcu::poll(&cookie) {
+/// while !rcu::poll_state(&cookie) {
 ///     std::thread::yield_now();
 /// }
 /// ```
@@ -274,19 +274,19 @@ pub fn start_poll() -> Cookie {
     Global::start_poll()
 }
 
-/// Returns true if the grace period that `cookie` stands for is over; see [`Domain::poll`].
+/// Returns true if the grace period that `cookie` stands for is over; see [`Domain::poll_state`].
 ///
 /// ```
 /// use leeward::rcu;
 /// let guard = rcu::read();
 /// let cookie = rcu::start_poll();
-/// assert!(!rcu::poll(&cookie));           // this thread's own section is in the way
+/// assert!(!rcu::poll_state(&cookie));     // this thread's own section is in the way
 /// drop(guard);
 /// rcu::synchronize();                     // or wait for the worker
-/// assert!(rcu::poll(&cookie));            // and from now on
+/// assert!(rcu::poll_state(&cookie));      // and from now on
 /// ```
-pub fn poll(cookie: &Cookie) -> bool {
-    Global::poll(cookie)
+pub fn poll_state(cookie: &Cookie) -> bool {
+    Global::poll_state(cookie)
 }
 
 /// Returns what [`Global`] has done so far; see [`Domain::stats`].

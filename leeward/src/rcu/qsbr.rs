@@ -8,7 +8,7 @@
 //! ```
 //! use leeward::rcu::{Domain, Global, RcuCell, qsbr};
 //! let config = RcuCell::new(String::from("first"));
-//! let mut reader = qsbr::Reader::<Global>::online();
+//! let mut reader = qsbr::Reader::<Global>::register();
 //! for _ in 0..3 {
 //!     let now = config.load(&reader);     // no fence, no store
 //!     assert_eq!(now, "first");
@@ -33,7 +33,7 @@ use crate::process::thread;
 /// ```
 /// use leeward::rcu::{Global, RcuCell, qsbr};
 /// let config = RcuCell::new(7);
-/// let mut reader = qsbr::Reader::<Global>::online();
+/// let mut reader = qsbr::Reader::<Global>::register();
 /// let mut sum = 0;
 /// for _event in 0..3 {
 ///     sum += *config.load(&reader);
@@ -60,7 +60,8 @@ use crate::process::thread;
 /// - A domain may have readers of sections beside it; liburcu's qsbr is a flavour of its own.
 /// - `rcu_thread_offline` and `rcu_thread_online` are one call, [`offline`](Self::offline), which
 ///   comes online again when its closure panics, too.
-/// - Dropping the reader unregisters it.
+/// - `rcu_register_thread` is [`register`](Self::register), as of the [reader of
+///   sections](super::Reader::register). Dropping the reader unregisters it.
 ///
 /// [`rcu`](super) describes [cost](super#cost), [fork](super#fork) and [signals](super#signals).
 pub struct Reader<D: Domain = super::Global> {
@@ -69,13 +70,14 @@ pub struct Reader<D: Domain = super::Global> {
 }
 
 impl<D: Domain> Reader<D> {
-    /// Registers a reader of the calling thread, which is online at once.
+    /// Registers a reader of the calling thread, which is online at once: grace periods wait for it
+    /// from now on.
     ///
     /// # Panics
-    /// If there is no memory for its slot; see [`try_online`](Self::try_online).
+    /// If there is no memory for its slot; see [`try_register`](Self::try_register).
     #[track_caller]
-    pub fn online() -> Self {
-        match Self::try_online() {
+    pub fn register() -> Self {
+        match Self::try_register() {
             Ok(reader) => reader,
             Err(error) => panic!("leeward: {error}"),
         }
@@ -86,14 +88,14 @@ impl<D: Domain> Reader<D> {
     ///
     /// ```
     /// use leeward::rcu::{Global, qsbr::Reader};
-    /// let reader = Reader::<Global>::try_online().expect("no memory for another reader");
+    /// let reader = Reader::<Global>::try_register().expect("no memory for another reader");
     /// drop(reader);
     /// ```
     ///
     /// # Errors
     /// [`NoMemory`].
     #[track_caller]
-    pub fn try_online() -> Result<Self, NoMemory> {
+    pub fn try_register() -> Result<Self, NoMemory> {
         watch(D::state());
         let grace = &D::state().grace;
         let slot = grace.claim_fenced(thread::take_handle(), thread::number()).map_err(|_| {

@@ -162,7 +162,7 @@ impl<T: ?Sized, D: Domain> Retired<T, D> {
     /// ```
     ///
     /// # Cost
-    /// The first call as [`Domain::start_poll`], and each as [`Domain::poll`].
+    /// The first call as [`Domain::start_poll`], and each as [`Domain::poll_state`].
     ///
     /// # Errors
     /// The retired value, while the grace period has not passed.
@@ -204,7 +204,7 @@ impl<T: ?Sized, D: Domain> Retired<T, D, Function<T>> {
     /// ```
     ///
     /// # Cost
-    /// The first call as [`Domain::start_poll`], and each as [`Domain::poll`].
+    /// The first call as [`Domain::start_poll`], and each as [`Domain::poll_state`].
     ///
     /// # Errors
     /// The retired value, while the grace period has not passed.
@@ -276,7 +276,7 @@ impl<T: ?Sized, D: Domain, F: Free<T>> Retired<T, D, F> {
     /// Looks whether a grace period has passed since the first call.
     fn poll(mut self) -> Result<NonNull<T>, Self> {
         let cookie = *self.cookie.get_or_insert_with(D::start_poll);
-        if D::poll(&cookie) { Ok(ManuallyDrop::new(self).value) } else { Err(self) }
+        if D::poll_state(&cookie) { Ok(ManuallyDrop::new(self).value) } else { Err(self) }
     }
 
     /// Queues the value to be dropped. The caller gives up `self`.

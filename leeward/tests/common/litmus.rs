@@ -113,7 +113,7 @@ pub struct Quiescent<D: Domain>(qsbr::Reader<D>, bool);
 
 impl<D: Domain> Flavour for Quiescent<D> {
     fn new() -> Self {
-        Quiescent(qsbr::Reader::online(), false)
+        Quiescent(qsbr::Reader::register(), false)
     }
 
     #[inline(always)]

@@ -118,7 +118,7 @@ pub fn never(what: &str, is_so: impl Fn() -> bool) {
     let mut cookie = Unhindered::start_poll();
     while start.elapsed() < GLANCE || passed < 2 {
         assert!(!is_so(), "{what}");
-        if Unhindered::poll(&cookie) {
+        if Unhindered::poll_state(&cookie) {
             passed += 1;
             cookie = Unhindered::start_poll();
         }

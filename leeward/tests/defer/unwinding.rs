@@ -123,9 +123,9 @@ fn in_those_who_ask_for_grace_periods() {
     let cookie = D::start_poll();
     let seen = PANICKED.load(Ordering::SeqCst);
     eventually("the worker's grace period unwinds", || PANICKED.load(Ordering::SeqCst) > seen);
-    assert!(!D::poll(&cookie));
+    assert!(!D::poll_state(&cookie));
     PANICKING.store(false, Ordering::SeqCst);
     inside.end();
-    eventually("the grace period ends", || D::poll(&cookie));
+    eventually("the grace period ends", || D::poll_state(&cookie));
     D::synchronize();
 }

@@ -34,7 +34,7 @@ fn what_a_guard_protects_whose_handle_was_leaked() {
     thread::spawn(|| {
         let reader: &'static Reader<D> = Box::leak(Box::new(Reader::register()));
         std::mem::forget(reader.read());
-        std::mem::forget(qsbr::Reader::<Online>::online());
+        std::mem::forget(qsbr::Reader::<Online>::register());
     })
     .join()
     .unwrap();
@@ -46,7 +46,7 @@ fn what_a_guard_protects_whose_handle_was_leaked() {
 fn stays_protected<D: Domain>() {
     fn check<D: Domain>() -> bool {
         let cookie = D::start_poll();
-        never("a grace period ended under a guard that was leaked", || D::poll(&cookie));
+        never("a grace period ended under a guard that was leaked", || D::poll_state(&cookie));
         D::stats().readers >= 1
     }
     assert!(check::<D>());

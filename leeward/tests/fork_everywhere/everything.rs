@@ -86,16 +86,16 @@ fn domain<D: Domain>() -> bool {
     let seen = cell.load(&guard);
     let retired = cell.replace(2);
     let cookie = D::start_poll();
-    let is_early = D::poll(&cookie);
+    let is_early = D::poll_state(&cookie);
     let is_alive = *seen == 1;
     drop(guard);
     D::defer(count);
     D::barrier();
-    let is_freed = *retired.synchronize() == 1 && D::poll(&cookie);
+    let is_freed = *retired.synchronize() == 1 && D::poll_state(&cookie);
     let is_tried = D::try_defer(count).is_ok();
     let handles = || {
         drop(Reader::<D>::register().detach().attach().read());
-        let mut online = qsbr::Reader::<D>::online();
+        let mut online = qsbr::Reader::<D>::register();
         online.quiescent();
         online.offline(D::synchronize);
         drop(online);

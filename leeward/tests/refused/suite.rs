@@ -45,7 +45,7 @@ pub fn rcu_suite<D: Domain>() {
     D::barrier();
     assert_eq!(ran.load(Ordering::SeqCst), 10);
     let cookie = D::start_poll();
-    eventually("the cookie is ready", || D::poll(&cookie));
+    eventually("the cookie is ready", || D::poll_state(&cookie));
     let guard = D::read();
     assert!(panic_of(D::synchronize).contains("inside a read section"));
     drop(guard);

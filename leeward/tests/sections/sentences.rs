@@ -18,7 +18,7 @@ fn synchronize_in_a_section() {
     D::synchronize();
     drop(reader);
 
-    let mut online = qsbr::Reader::<D>::online();
+    let mut online = qsbr::Reader::<D>::register();
     assert_eq!(panic_of(D::synchronize), SYNCHRONIZE_INSIDE);
     online.synchronize();
     let guard = D::read();
@@ -74,13 +74,13 @@ fn retired_in_a_section() {
 fn quiescent_in_a_section() {
     domain!();
     let _dog = Watchdog::new("quiescent_in_a_section");
-    let mut online = qsbr::Reader::<D>::online();
+    let mut online = qsbr::Reader::<D>::register();
     let guard = D::read();
     assert_eq!(panic_of(|| online.quiescent()), QUIESCENT_INSIDE);
     drop(guard);
     // The reader can still be used.
     let cookie = D::start_poll();
-    while !D::poll(&cookie) {
+    while !D::poll_state(&cookie) {
         online.quiescent();
     }
 }
@@ -151,7 +151,7 @@ fn the_callers_place() {
             others(panic);
         }
     }));
-    let mut online = qsbr::Reader::<D>::online();
+    let mut online = qsbr::Reader::<D>::register();
     let guard = D::read();
     let cell = RcuCell::<_, D>::new_in(1);
     let refused = [

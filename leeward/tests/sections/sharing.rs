@@ -128,12 +128,12 @@ fn true_once_is_true_for_ever() {
         let mut again = Vec::new();
         'all: while Instant::now() < end || again.is_empty() {
             let cookie = D::start_poll();
-            while !D::poll(&cookie) {
+            while !D::poll_state(&cookie) {
                 if Instant::now() > end && !again.is_empty() {
                     break 'all;
                 }
             }
-            let firm = (0..200).all(|_| D::poll(&cookie));
+            let firm = (0..200).all(|_| D::poll_state(&cookie));
             again.push(firm);
             if !firm {
                 break;

@@ -40,7 +40,7 @@ fn by_every_way_of_leaving() {
         std::mem::forget(reader.read());
         reader
     });
-    reader_leaves::<_, D>(|| qsbr::Reader::<D>::online());
+    reader_leaves::<_, D>(|| qsbr::Reader::<D>::register());
     struct Quiescent(qsbr::Reader<D>);
     impl Drop for Quiescent {
         fn drop(&mut self) {
@@ -49,14 +49,14 @@ fn by_every_way_of_leaving() {
             eventually("the grace period ends by a quiescent state", || D::stats().grace_periods > before);
         }
     }
-    reader_leaves::<_, D>(|| Quiescent(qsbr::Reader::online()));
+    reader_leaves::<_, D>(|| Quiescent(qsbr::Reader::register()));
     struct Offline(qsbr::Reader<D>);
     impl Drop for Offline {
         fn drop(&mut self) {
             self.0.offline(|| thread::sleep(GLANCE));
         }
     }
-    reader_leaves::<_, D>(|| Offline(qsbr::Reader::online()));
+    reader_leaves::<_, D>(|| Offline(qsbr::Reader::register()));
     struct Refreshed(Guard<'static, D>);
     impl Drop for Refreshed {
         fn drop(&mut self) {

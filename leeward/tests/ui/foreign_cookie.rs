@@ -3,6 +3,6 @@ use leeward::rcu::Domain;
 leeward::rcu_domain! { struct One; struct Other; }
 fn main() {
     let cookie = One::start_poll();
-    One::poll(&cookie);
-    Other::poll(&cookie); //~ BREAKS E0308
+    One::poll_state(&cookie);
+    Other::poll_state(&cookie); //~ BREAKS E0308
 }

@@ -51,7 +51,7 @@ fn retire_and_wait(stage: &dyn Stage) {
 
 fn wait_for_cookie() {
     let cookie = rcu::start_poll();
-    while !rcu::poll(&cookie) {
+    while !rcu::poll_state(&cookie) {
         std::thread::yield_now();
     }
 }

@@ -103,7 +103,7 @@ impl Scheme for Qsbr {
     }
 
     fn reader(&self) -> qsbr::Reader<Global> {
-        qsbr::Reader::online()
+        qsbr::Reader::register()
     }
 
     fn writer(&self) {}

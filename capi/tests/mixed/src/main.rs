@@ -57,7 +57,7 @@ fn never(is_so: impl Fn() -> bool) {
 
 fn is_protected() {
     let cookie = Memb::start_poll();
-    never(|| Memb::poll(&cookie));
+    never(|| Memb::poll_state(&cookie));
     assert!(part_is_inside());
 }
 
@@ -212,7 +212,7 @@ fn threads_that_end() {
     .unwrap();
     cell.replace(AtomicU64::new(6)).defer();
     let cookie = Memb::start_poll();
-    never(|| Memb::poll(&cookie));
+    never(|| Memb::poll_state(&cookie));
     assert_eq!((seen.load(Ordering::SeqCst), Memb::stats().leaked), (5, 1));
 }
 
@@ -223,16 +223,16 @@ fn quiescent_states() {
     let cookie = Qsbr::start_poll();
     for _ in 0..3 {
         part_quiescent();
-        never(|| Qsbr::poll(&cookie));
+        never(|| Qsbr::poll_state(&cookie));
     }
     part_offline();
-    never(|| Qsbr::poll(&cookie));
+    never(|| Qsbr::poll_state(&cookie));
     part_online();
     drop(guard);
-    never(|| Qsbr::poll(&cookie));
+    never(|| Qsbr::poll_state(&cookie));
     eventually(|| {
         part_quiescent();
-        Qsbr::poll(&cookie)
+        Qsbr::poll_state(&cookie)
     });
     assert!(part_is_online());
     part_offline();

@@ -91,7 +91,7 @@ impl Shelf {
     fn try_update(&self) {
         let old = self.unlink();
         let cookie = Model::start_poll();
-        if Model::poll(&cookie) {
+        if Model::poll_state(&cookie) {
             self.free(old);
         }
     }
@@ -230,7 +230,7 @@ fn registering_meanwhile() {
 #[test]
 fn quiescent_states() {
     explore(4, || {
-        let mut reader = qsbr::Reader::<Model>::online();
+        let mut reader = qsbr::Reader::<Model>::register();
         let updater = spawn_updater(2);
         SHELF.read();
         reader.quiescent();
@@ -295,7 +295,7 @@ fn polling_past_sections() {
 #[test]
 fn polling_past_quiescent_states() {
     explore(4, || {
-        let mut reader = qsbr::Reader::<Model>::online();
+        let mut reader = qsbr::Reader::<Model>::register();
         let updater = thread::spawn(|| (0..2).for_each(|_| SHELF.try_update()));
         SHELF.read();
         reader.quiescent();
@@ -311,7 +311,7 @@ fn polling_past_quiescent_states() {
 #[test]
 fn scanning_past_a_quiescent_state() {
     explore(4, || {
-        let reader = qsbr::Reader::<Model>::online();
+        let reader = qsbr::Reader::<Model>::register();
         let updater = thread::spawn(|| {
             let grace = &Model::state().grace;
             let old = SHELF.unlink();

@@ -153,7 +153,7 @@ fn raising_the_limit() {
 fn polling() {
     explore_with_worker(3, || {
         let cookie = Model::start_poll();
-        while !Model::poll(&cookie) {
+        while !Model::poll_state(&cookie) {
             thread::yield_now();
         }
     });

@@ -16,9 +16,9 @@ operations! {
     register: || D::register().unwrap();
     handle: || drop(Reader::<D>::register().read());
     detached_handle: || drop(Reader::<D>::register().detach().attach());
-    quiescent: || qsbr::Reader::<D>::online().quiescent();
-    offline: || qsbr::Reader::<D>::online().offline(|| ());
-    synchronize_online: || qsbr::Reader::<D>::online().synchronize();
+    quiescent: || qsbr::Reader::<D>::register().quiescent();
+    offline: || qsbr::Reader::<D>::register().offline(|| ());
+    synchronize_online: || qsbr::Reader::<D>::register().synchronize();
     synchronize: D::synchronize;
     synchronize_behind_a_reader: D::synchronize => beside(reads_until_it_sleeps);
     poll: poll;
@@ -68,7 +68,7 @@ operations! {
         rcu::synchronize();
         rcu::defer(|| ());
         rcu::barrier();
-        rcu::poll(&rcu::start_poll());
+        rcu::poll_state(&rcu::start_poll());
         let _ = rcu::stats();
     };
     end_of_a_reader: || drop(D::read()) => until_the_thread_ends();
@@ -91,7 +91,7 @@ fn reads_until_it_sleeps(beside: &Beside<'_>) {
 
 fn poll() {
     let cookie = D::start_poll();
-    while !D::poll(&cookie) {
+    while !D::poll_state(&cookie) {
         nap();
     }
 }
