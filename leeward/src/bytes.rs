@@ -2,6 +2,7 @@
 //! instant: those of which any bytes are a value.
 
 use core::cell::UnsafeCell;
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
@@ -15,6 +16,22 @@ use core::sync::atomic::{
 /// file descriptors, which mean something to one process only, and asks for a layout that is the
 /// same in every program: `repr(C)` or `repr(transparent)`.
 ///
+/// With feature `derive` of this crate, `#[derive(AnyBytes)]` implements it for a struct whose fields
+/// are all `AnyBytes`, without `unsafe`. It is `leeward-derive`'s, and brings no other crate.
+///
+#[cfg_attr(feature = "derive", doc = "```")]
+#[cfg_attr(not(feature = "derive"), doc = "```ignore")]
+/// use leeward::shared::AnyBytes;
+/// #[derive(AnyBytes)]
+/// #[repr(C)]
+/// struct Account {
+///     balance: i64,
+///     version: u64,
+/// }
+/// # fn takes<T: AnyBytes>() {}
+/// # takes::<Account>();
+/// ```
+///
 /// # Safety
 /// Every pattern of bytes is a valid value of the type (its padding aside), and nothing in it needs
 /// dropping.
@@ -22,20 +39,24 @@ use core::sync::atomic::{
 /// ```
 /// use leeward::shared::AnyBytes;
 /// #[repr(C)]
-/// struct Account {
-///     balance: i64,
-///     version: u64,
+/// union Word {
+///     whole: u64,
+///     halves: [u32; 2],
 /// }
-/// // SAFETY: two numbers, of which all bytes are values.
-/// unsafe impl AnyBytes for Account {}
+/// // SAFETY: numbers either way, of which all bytes are values.
+/// unsafe impl AnyBytes for Word {}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may lie in memory that another process left half-written only if it is `AnyBytes`",
     label = "some patterns of bytes may be no value of it",
-    note = "for a `#[repr(C)]` type of integers and arrays of them, write `unsafe impl AnyBytes for {Self} {{}}`; \
-            use `u8` for `bool` and `char` and enums, and indices for references"
+    note = "for a `#[repr(C)]` type of integers and arrays of them, write `#[derive(AnyBytes)]` (feature `derive` of \
+            leeward), or `unsafe impl AnyBytes for {Self} {{}}`; use `u8` for `bool` and enums, `u32` for `char`, and \
+            indices for references"
 )]
 pub unsafe trait AnyBytes: Send + Sized + 'static {}
+
+#[cfg(feature = "derive")]
+pub use leeward_derive::AnyBytes;
 
 macro_rules! any_bytes {
     ($($type:ty)*) => {
@@ -51,6 +72,8 @@ any_bytes! { AtomicU8 AtomicU16 AtomicU32 AtomicU64 AtomicUsize AtomicI8 AtomicI
 
 // SAFETY: it claims nothing about its bytes.
 unsafe impl<T: Send + Copy + 'static> AnyBytes for MaybeUninit<T> {}
+// SAFETY: it has no bytes.
+unsafe impl<T: ?Sized + Send + 'static> AnyBytes for PhantomData<T> {}
 // SAFETY: an array of such values, and nothing else.
 unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {}
 // SAFETY: `repr(transparent)`.

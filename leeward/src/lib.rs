@@ -128,6 +128,7 @@
 //!   those of 0.4. Asks for Rust 1.95; everything else for 1.85.
 //! - `send_guard`: the guards of [`sync`] are `Send` where the data allows it. Without it the compiler
 //!   refuses a guard that a task would hold across an `await`.
+//! - `derive`: `#[derive(AnyBytes)]`, for values in shared memory and behind robust locks.
 //! - `serde`, `arc_lock`, `owning_ref`: lock_api's features of these names, for the locks of
 //!   [`sync`] and [`asym`]: serialization, guards that own an `Arc` of their lock, stable addresses.
 //!

@@ -22,6 +22,8 @@ const MARK: &str = "//~ BREAKS ";
 struct Compiler {
     program: String,
     libraries: PathBuf,
+    /// Where the macros lie that the compiler loads, when built for another machine.
+    host_libraries: Option<PathBuf>,
     candidates: Vec<PathBuf>,
     target: Option<String>,
 }
@@ -49,7 +51,11 @@ impl Compiler {
         let target =
             libraries.ancestors().nth(2).and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         let target = target.filter(|name| name.matches('-').count() >= 2 && name.contains("linux"));
-        Some(Compiler { program, libraries, candidates, target })
+        let host_libraries = target.as_ref().and_then(|_| {
+            let profile = libraries.ancestors().nth(1)?.file_name()?;
+            Some(libraries.ancestors().nth(3)?.join(profile).join("deps"))
+        });
+        Some(Compiler { program, libraries, host_libraries, candidates, target })
     }
 
     fn compile(&self, library: &Path, name: &str, source: &str) -> Output {
@@ -76,6 +82,9 @@ impl Compiler {
         }
         command.arg("--extern").arg(format!("leeward={}", library.display()));
         command.arg("-L").arg(format!("dependency={}", self.libraries.display()));
+        if let Some(host) = &self.host_libraries {
+            command.arg("-L").arg(format!("dependency={}", host.display()));
+        }
         let output = command.arg("--out-dir").arg(&folder).arg(&file).output().unwrap();
         let _ = std::fs::remove_dir_all(&folder);
         output
