@@ -11,9 +11,11 @@ use common::*;
 use contention::{exclusion, hand_to_hand};
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
 
 use leeward::fence;
+use leeward::futex::{Futex, Private, Timeout};
 use leeward::raw;
 use leeward::sync::LightMutex;
 
@@ -78,4 +80,62 @@ fn heavy_fences_do_not_multiply() {
         drop(guard);
     });
     assert_eq!(fences(), before + 1);
+}
+
+/// Returns the words of a lock: its state, and the count of sleepers, on which they sleep.
+fn words(lock: &raw::LightMutex) -> &[AtomicU32; 2] {
+    assert_eq!(size_of::<raw::LightMutex>(), size_of::<[AtomicU32; 2]>());
+    // SAFETY: the lock is two such words, in this order.
+    unsafe { &*std::ptr::from_ref(lock).cast() }
+}
+
+/// The word of a lock for which one thread sleeps: raised, and a sleeper.
+const ONE_SLEEPS: u32 = 511 << 23 | 1;
+
+/// A thread sleeps for the lock, is woken, and is slow to take it: no newcomer that does not wait
+/// takes it meanwhile, and one that waits does when it has been reserved for a while.
+#[test]
+fn a_newcomer_waits_for_a_sleeper() {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("a_newcomer_waits_for_a_sleeper");
+    let (lock, id) = (raw::LightMutex::new(), AtomicI32::new(0));
+    lock.lock();
+    let sleepers = &words(&lock)[1];
+    sleepers.store(ONE_SLEEPS, Ordering::SeqCst);
+    std::thread::scope(|scope| {
+        // What a thread does that waits, without the taking.
+        let sleeper = scope.spawn(|| {
+            // SAFETY: the call takes nothing.
+            id.store(unsafe { libc::gettid() }, Ordering::SeqCst);
+            while sleepers.load(Ordering::SeqCst) == ONE_SLEEPS {
+                if Private::wait(sleepers, ONE_SLEEPS, Timeout::Never) == leeward::futex::Wait::Woken {
+                    break;
+                }
+            }
+        });
+        eventually("the thread sleeps", || id.load(Ordering::SeqCst) != 0 && is_asleep(id.load(Ordering::SeqCst)));
+        // SAFETY: locked above.
+        unsafe { lock.unlock_fair() };
+        assert!(!lock.is_locked() && !lock.try_lock(), "a newcomer took the lock from a thread that sleeps");
+        sleeper.join().unwrap();
+        // The thread is gone that the lock was reserved for.
+        lock.lock();
+        // SAFETY: just locked.
+        unsafe { lock.unlock() };
+        assert!(lock.try_lock(), "it is still reserved");
+    });
+}
+
+/// The thread that is counted does not sleep: the lock is reserved for no thread.
+#[test]
+fn a_thread_that_sleeps_no_longer() {
+    let _alone = alone(&ALONE);
+    let lock = raw::LightMutex::new();
+    lock.lock();
+    words(&lock)[1].store(ONE_SLEEPS, Ordering::SeqCst);
+    // SAFETY: locked above.
+    unsafe { lock.unlock_fair() };
+    assert!(lock.try_lock(), "it is reserved for no thread");
+    // SAFETY: just locked.
+    unsafe { lock.unlock() };
 }

@@ -20,7 +20,7 @@ use std::thread;
 use std::time::Duration;
 
 use leeward::futex::{Changed, Deadline, Futex, Private, Timeout, Wait, WakeOp};
-use leeward::raw::{Mutex, RwLock};
+use leeward::raw::{LightMutex, Mutex, RwLock};
 
 /// Makes forks known from here on: a thread waits on a condition variable.
 fn know_of_forks() {
@@ -91,6 +91,38 @@ fn a_rwlock_that_is_kept_for_a_reader() {
     ]);
     lock.lock_shared();
     assert!(all_slept());
+}
+
+/// A readers-writer lock that is reserved for the thread that was woken.
+#[test]
+fn a_rwlock_that_is_reserved() {
+    know_of_forks();
+    let lock = leak(RwLock::<Steered>::new());
+    lock.lock_exclusive();
+    sleeps([Box::new(move || {
+        WOKEN.set(1);
+        // SAFETY: locked above.
+        unsafe { lock.unlock_exclusive_fair() };
+        WOKEN.set(0);
+        forked(|| lock.try_lock_exclusive() && !lock.try_lock_shared());
+        forked(|| lock.try_lock_upgradable() && lock.try_lock_shared() && !lock.try_lock_upgradable());
+        assert!(!lock.try_lock_exclusive() && !lock.try_lock_upgradable(), "the parent's thread comes still");
+        Wait::Woken
+    })]);
+    lock.lock_shared();
+    assert!(all_slept());
+}
+
+/// A light mutex that is reserved for the thread that was woken.
+#[test]
+fn a_light_mutex_that_is_reserved() {
+    know_of_forks();
+    let lock = leak(LightMutex::new());
+    // SAFETY: the lock's first word, which says 2 while it is reserved; the lock is not used yet.
+    let state = unsafe { &*std::ptr::from_ref(lock).cast::<AtomicU32>() };
+    state.store(2, Ordering::SeqCst);
+    forked(|| lock.try_lock() && !lock.try_lock());
+    assert!(!lock.try_lock(), "the parent's thread comes still");
 }
 
 /// A mutex that is reserved for the thread that was woken.

@@ -371,6 +371,19 @@ mutants! {
     light_leave {
         loom: raw::loom_tests::mutex::light_mutex_three_threads,
     }
+    /// The reservation of a light mutex by its fair unlock.
+    light_fair_reserves {
+        light_mutex: a_newcomer_waits_for_a_sleeper,
+    }
+    /// The end of a light mutex's reservation for which no thread slept.
+    light_fair_undone {
+        light_mutex: a_thread_that_sleeps_no_longer,
+        loom: raw::loom_tests::fair::light_mutex_two_threads,
+    }
+    /// The time limit of the sleep of a newcomer that finds a light mutex reserved.
+    light_expire {
+        light_mutex: a_newcomer_waits_for_a_sleeper,
+    }
     /// The change of a condition variable's sequence number.
     condvar_sequence {
         condvar_order: plain::a_waiter_on_its_way_to_sleep,
@@ -456,6 +469,30 @@ mutants! {
     /// The disregard of absent threads' marks by a lock's `try_` call in the child of a fork.
     lock_forked {
         lock_forks: a_rwlock_that_is_kept_for_a_writer,
+    }
+    /// The reservation of a readers-writer lock by a fair unlock.
+    rwlock_fair_reserves {
+        rwlock_fair: from_a_writer_to_a_writer,
+        rwlock_fair: from_a_writer_to_a_reader,
+        rwlock_fair: from_the_last_reader_to_a_writer,
+        rwlock_fair: from_the_upgradable_reader_to_a_writer,
+        rwlock_fair: from_one_upgradable_reader_to_the_next,
+    }
+    /// The new phase that a writer's fair unlock begins where no writer sleeps.
+    rwlock_fair_phase {
+        loom: raw::loom_tests::fair::rwlock_from_a_writer_to_a_reader,
+    }
+    /// The end of a readers-writer lock's reservation for which no thread slept.
+    rwlock_fair_undone {
+        rwlock_fair: a_thread_that_sleeps_no_longer,
+    }
+    /// The wake of the threads that slept because a lock was reserved, by the reader that ends that.
+    rwlock_fair_ends {
+        loom: raw::loom_tests::fair::rwlock_from_a_writer_to_a_reader_beside_upgradable_ones,
+    }
+    /// The end of the reservation by a writer that was woken and gives up.
+    rwlock_gives_up_reserved {
+        rwlock_fair: a_woken_writer_that_gives_up,
     }
     /// The count of the readers that writers bypassed.
     rwlock_bypassed {

@@ -88,6 +88,17 @@ impl<F: Futex> FairMutex<F> {
         unsafe { self.0.unlock_fair() };
     }
 
+    /// Lets a thread that waits for the mutex have it, if there is one, and locks it again. If none
+    /// waits, it costs a load.
+    ///
+    /// # Safety
+    /// The caller holds the lock, and what it guards may have changed at the return.
+    #[inline]
+    pub unsafe fn bump(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.bump() };
+    }
+
     /// Returns true if a thread held the mutex; out of date when it returns.
     #[inline]
     pub fn is_locked(&self) -> bool {

@@ -5,14 +5,18 @@
 //! the unlocking store and the check for sleepers. Called by `lock_api/` and `lock.rs`; calls
 //! [`fence`], [`Private`] and `spin_budget.rs`.
 
+use core::time::Duration;
+
+use super::forked::forked_child;
 use super::spin_budget::SpinBudget;
-use crate::atomic::{AtomicU32, Ordering, const_fn, outside_model};
+use crate::atomic::{AtomicU32, IS_MODEL, Ordering, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::{check, mutated};
 
-const UNLOCKED: u32 = 0;
+pub(super) const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
+pub(super) const RESERVED: u32 = 2;
 
 /// One sleeper: the unit of the count in bits 0 to 21. Linux has no more than 2^22 threads.
 const SLEEPER: u32 = 1;
@@ -24,7 +28,7 @@ const QUIET: u32 = 1 << QUIET_SHIFT;
 /// model.)
 const QUIET_UNLOCKS: u32 = outside_model(510) + 1;
 
-const fn sleepers(word: u32) -> u32 {
+pub(super) const fn sleepers(word: u32) -> u32 {
     word & SLEEPERS
 }
 
@@ -34,6 +38,17 @@ const fn is_waking(word: u32) -> bool {
 
 const fn is_raised(word: u32) -> bool {
     word >> QUIET_SHIFT != 0
+}
+
+/// How long a lock stays reserved if no thread that has slept comes for it.
+const LONG: Duration = Duration::from_millis(1);
+
+/// Returns until when the caller may sleep, which has found the lock in `state`: a reserved lock
+/// stays reserved for [`LONG`]. A waiter that is there comes at once. In the child of a fork it is
+/// not there. (In a model it is, so nothing expires.)
+fn kept_until(state: u32) -> Timeout {
+    let expires = check!(light_expire, state == RESERVED && !IS_MODEL);
+    if expires { Timeout::after::<Private>(LONG) } else { Timeout::Never }
 }
 
 /// A mutex whose unlock is a store, for the threads of one process; 8 bytes, valid when zeroed
@@ -58,8 +73,8 @@ const fn is_raised(word: u32) -> bool {
 ///   So there is at most one heavy fence in 511 unlocks, however many threads sleep.
 ///
 /// # Fairness
-/// None: the first thread that takes a free lock has it, and a sleeper may be overtaken without
-/// bound. [`Mutex`](super::Mutex) has a bound.
+/// The first thread that takes a free lock has it, and a sleeper may be overtaken without bound
+/// while no holder calls [`unlock_fair`](Self::unlock_fair). [`Mutex`](super::Mutex) has a bound.
 ///
 /// # Lifetime
 /// Unlike a `Mutex` it must live until `unlock` returns, since the unlocking thread reads the lock
@@ -68,7 +83,10 @@ const fn is_raised(word: u32) -> bool {
 ///
 /// # Fork
 /// Threads that slept in the parent stay counted in the child's copy, so each unlock there costs
-/// the compare-exchange from then on.
+/// the compare-exchange from then on. A lock that was reserved for one of them in the moment of the
+/// fork is taken by the first thread of the child that has waited for a millisecond; and by
+/// [`try_lock`](Self::try_lock) at once, if the library noticed the fork (see
+/// [`RwLock`](super::RwLock#fork)).
 ///
 /// # Signals
 /// Not async-signal-safe: the handler may have interrupted the holder.
@@ -79,8 +97,9 @@ const fn is_raised(word: u32) -> bool {
 /// without the lock.
 #[repr(C)]
 pub struct LightMutex {
-    /// 0: unlocked; 1: locked.
-    state: AtomicU32,
+    /// 0: unlocked; 1: locked; 2: reserved, that is, not locked, and only a thread that has slept
+    /// may take it.
+    pub(super) state: AtomicU32,
     /// | bits | meaning |
     /// |---|---|
     /// | 0-21 | threads that sleep or are about to |
@@ -88,7 +107,7 @@ pub struct LightMutex {
     /// | 23-31 | raised while not 0: how many more unlocks must find no sleeper until it is 0 |
     ///
     /// Threads sleep on this word.
-    waiters: AtomicU32,
+    pub(super) waiters: AtomicU32,
 }
 
 impl LightMutex {
@@ -104,16 +123,43 @@ impl LightMutex {
     /// before the return.
     #[inline]
     pub fn lock(&self) {
-        if !self.try_lock() {
+        if self.take(UNLOCKED).is_err() {
             self.lock_contended(Timeout::Never);
         }
     }
 
-    /// Locks the mutex if it is free; returns true if it did.
+    /// Locks the mutex if it is neither held nor reserved for a waiter; returns true if it did.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        // Acquire: partner of the release in `unlock`. Relaxed on failure: nothing was learnt.
-        self.state.compare_exchange(UNLOCKED, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        match self.take(UNLOCKED) {
+            Ok(_) => true,
+            Err(state) => state == RESERVED && self.try_lock_reserved(),
+        }
+    }
+
+    /// Makes one attempt to take a lock in `state`; returns its state if it is another.
+    #[inline]
+    fn take(&self, state: u32) -> Result<u32, u32> {
+        // Acquire: partner of the releases in `unlock` and `unlock_fair`. Relaxed on failure: nothing
+        // was learnt.
+        self.state.compare_exchange(state, LOCKED, Ordering::Acquire, Ordering::Relaxed)
+    }
+
+    /// Makes one attempt to take the lock for a thread that has slept for it (`has_slept`), or has
+    /// not; returns the lock's state if it failed.
+    fn take_waiting(&self, has_slept: bool) -> Result<u32, u32> {
+        match self.take(UNLOCKED) {
+            Err(RESERVED) if has_slept => self.take(RESERVED),
+            outcome => outcome,
+        }
+    }
+
+    /// Takes a reserved lock in the child of a fork, where the thread is not for which it was
+    /// reserved; returns true if it did.
+    #[cold]
+    #[inline(never)]
+    fn try_lock_reserved(&self) -> bool {
+        forked_child::<Private>() && self.take(RESERVED).is_ok()
     }
 
     /// Locks the mutex if that is possible until `deadline`; returns true if it did.
@@ -131,14 +177,14 @@ impl LightMutex {
     /// ```
     #[inline]
     pub fn try_lock_until(&self, deadline: Deadline) -> bool {
-        self.try_lock() || self.lock_contended(Timeout::At(deadline))
+        self.take(UNLOCKED).is_ok() || self.lock_contended(Timeout::At(deadline))
     }
 
     /// Returns true if a thread held the mutex; out of date when it returns.
     #[inline]
     pub fn is_locked(&self) -> bool {
         // Relaxed: says nothing about what the holder did.
-        self.state.load(Ordering::Relaxed) != UNLOCKED
+        self.state.load(Ordering::Relaxed) == LOCKED
     }
 
     /// Unlocks the mutex.
@@ -149,6 +195,12 @@ impl LightMutex {
     pub unsafe fn unlock(&self) {
         // Release: what was done under the lock happens before the next holder's acquire.
         self.state.store(UNLOCKED, Ordering::Release);
+        self.wake_sleepers();
+    }
+
+    /// Wakes a sleeper, if there is one, after the lock was made free.
+    #[inline(always)]
+    pub(super) fn wake_sleepers(&self) {
         // Pair F, light half. Partner: the heavy fence in `announce`.
         // - If our store comes first, the sleeper's recheck finds the lock free.
         // - If the heavy fence comes first, we find the word raised and wake a sleeper.
@@ -191,10 +243,13 @@ impl LightMutex {
     }
 
     /// Rechecks the lock within the spin budget. Returns true if the lock was acquired.
-    fn spin(&self, timeout: Timeout) -> bool {
+    fn spin(&self, has_slept: bool, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
         while budget.pause::<Private>() {
-            if !self.is_locked() && self.try_lock() {
+            // Relaxed: the exchange that takes the lock acquires.
+            let state = self.state.load(Ordering::Relaxed);
+            let is_free = state == UNLOCKED || has_slept && state == RESERVED;
+            if is_free && self.take(state).is_ok() {
                 return true;
             }
         }
@@ -205,25 +260,29 @@ impl LightMutex {
     #[cold]
     #[inline(never)]
     fn lock_contended(&self, timeout: Timeout) -> bool {
-        if self.spin(timeout) {
+        // A reserved lock is reserved for threads that have slept.
+        let mut has_slept = false;
+        if self.spin(has_slept, timeout) {
             return true;
         }
         let mut word = self.announce(SLEEPER);
-        loop {
-            if !mutated!(light_recheck) && self.try_lock() {
-                self.leave();
-                return true;
+        let is_taken = loop {
+            let taken = if mutated!(light_recheck) { Err(LOCKED) } else { self.take_waiting(has_slept) };
+            let Err(state) = taken else { break true };
+            let until = timeout.min(kept_until(state));
+            match Private::wait(&self.waiters, word, until) {
+                Wait::TimedOut if until == timeout => break false,
+                // Woken; or the lock was reserved and no thread came for it.
+                Wait::TimedOut | Wait::Woken => has_slept = true,
+                Wait::Changed => {}
             }
-            if Private::wait(&self.waiters, word, timeout) == Wait::TimedOut {
-                self.leave();
-                return false;
-            }
-            if self.try_lock() || self.spin(timeout) {
-                self.leave();
-                return true;
+            if self.take_waiting(has_slept).is_ok() || self.spin(has_slept, timeout) {
+                break true;
             }
             word = self.announce(0);
-        }
+        };
+        self.leave();
+        is_taken
     }
 
     /// Raises the word, so that the unlock knows of the caller, and counts `more` sleepers. Returns

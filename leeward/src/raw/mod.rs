@@ -61,6 +61,7 @@ mod event_any;
 mod fair_mutex;
 mod forked;
 mod latch;
+mod light_fair;
 mod light_mutex;
 mod lock;
 #[cfg(not(leeward_loom))]
@@ -71,6 +72,7 @@ mod mutex;
 mod mutex_state;
 mod once;
 mod rwlock;
+mod rwlock_fair;
 mod rwlock_read;
 mod rwlock_state;
 mod rwlock_upgrade;

@@ -291,6 +291,8 @@ impl<F: Futex> Mutex<F> {
     /// let lock = <Mutex>::new();
     /// lock.lock();
     /// // SAFETY: locked above.
+    /// unsafe { lock.bump() };
+    /// // SAFETY: as above.
     /// unsafe { lock.unlock_fair() };
     /// assert!(!lock.is_locked());                     // no thread slept
     /// ```
@@ -311,6 +313,21 @@ impl<F: Futex> Mutex<F> {
         // Release: as in `unlock`. Relaxed on failure: a waiter has taken the lock.
         if self.word.compare_exchange(word, UNLOCKED, Ordering::Release, Ordering::Relaxed).is_ok() {
             F::wake(&self.word, 1);
+        }
+    }
+
+    /// Lets a thread that waits for the mutex have it, if there is one, as
+    /// [`unlock_fair`](Self::unlock_fair) does, and locks it again. If none waits, it costs a load.
+    ///
+    /// # Safety
+    /// The caller holds the lock, and what it guards may have changed at the return.
+    #[inline]
+    pub unsafe fn bump(&self) {
+        // Relaxed: a thread that has just come to wait may wait for the next call.
+        if self.word.load(Ordering::Relaxed) != LOCKED {
+            // SAFETY: the caller's promise.
+            unsafe { self.unlock_fair() };
+            self.lock();
         }
     }
 

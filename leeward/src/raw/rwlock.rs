@@ -1,6 +1,7 @@
 //! A readers-writer lock for general use: two words; neither readers nor writers starve the other
 //! side. This file has the type, the writers' side and the wakes; `rwlock_read.rs` has the readers'
-//! side, `rwlock_upgrade.rs` the upgradable reader's, `rwlock_state.rs` the state word.
+//! side, `rwlock_upgrade.rs` the upgradable reader's, `rwlock_fair.rs` the unlocks that hand over,
+//! `rwlock_state.rs` the state word.
 //!
 //! Phases alternate as in a phase-fair lock (Brandenburg and Anderson, "Spin-Based Reader-Writer
 //! Synchronization for Multiprocessor Real-Time Systems", 2010): readers stay out while a writer
@@ -14,8 +15,8 @@ use core::marker::PhantomData;
 
 use super::forked::forked_child;
 use super::rwlock_state::{
-    READER, READERS, READERS_WAIT, UPGRADABLE, WRITER, WRITERS_WAIT, after_expiry, after_writer, is_free, is_upgrading,
-    is_written, kept_for, kept_until, show,
+    READER, READERS, READERS_WAIT, RESERVED, UPGRADABLE, WRITER, WRITERS_WAIT, after_expiry, after_writer, is_free,
+    is_upgrading, is_written, kept_for, kept_until, show,
 };
 use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
@@ -58,7 +59,7 @@ use crate::mutant::{check, mutated, order};
 ///   and none of the writers that were woken came for it.
 /// - **A sleeping reader** is let in by the next writer's unlock. If other writers take the lock
 ///   before the reader has run, it is counted as bypassed when it runs, and then no writer takes
-///   the lock before it (63 readers at a time are counted). So from its first recheck on, one
+///   the lock before it (31 readers at a time are counted). So from its first recheck on, one
 ///   writer at most precedes it: the one that holds the lock then. If no counted reader comes for
 ///   the lock within a millisecond, a waiting writer takes it, and the readers are counted anew.
 /// - **An upgradable reader** enters as other readers do, and waits for another upgradable one
@@ -66,6 +67,8 @@ use crate::mutant::{check, mutated, order};
 ///   all that wait, bypassed readers too; from when it sleeps, no later reader overtakes it.
 /// - **Among writers** there is no bound: a newcomer may overtake a writer that was woken. Sleeping
 ///   writers are woken in the order in which they went to sleep.
+/// - **A holder may hand over** by [`unlock_exclusive_fair`](Self::unlock_exclusive_fair) and its
+///   like: then the lock is reserved for threads that have slept, and no newcomer overtakes these.
 ///
 /// Where the platform has no futexes, waiting is polling, no lock knows its waiters, and none of
 /// these bounds holds.
@@ -92,7 +95,8 @@ pub struct RwLock<F: Futex = Private> {
     /// | bits | meaning |
     /// |---|---|
     /// | 0-19 | readers inside; all ones: a writer |
-    /// | 20-25 | bypassed readers: no writer takes the lock while it is not 0 |
+    /// | 20-24 | bypassed readers: no writer takes the lock while it is not 0 |
+    /// | 25 | reserved: when it is free, only a thread that has slept may write, or be upgradable |
     /// | 26-28 | phase: counts the writers' unlocks that let readers in past waiting writers |
     /// | 29 | an upgradable reader is inside; with no readers inside, it becomes the writer next |
     /// | 30 | readers may sleep, on this word |
@@ -155,7 +159,7 @@ impl<F: Futex> RwLock<F> {
     pub fn try_lock_exclusive(&self) -> bool {
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
-        while is_free(state) || kept_for(state).is_some() && forked_child::<F>() {
+        while is_free(state, false) || kept_for(state).is_some() && forked_child::<F>() {
             let taken = after_expiry(state) | WRITER;
             // Acquire: as in `take_at_once`.
             match self.state.compare_exchange_weak(state, taken, Ordering::Acquire, Ordering::Relaxed) {
@@ -180,17 +184,17 @@ impl<F: Futex> RwLock<F> {
     pub(super) fn lock_exclusive_slow(&self, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
         // `mark`: a writer that has slept sets the mark again, since others may still sleep.
-        // `expired`: the bypassed readers for whom the lock was kept in vain; 0: none.
-        let (mut mark, mut expired) = (0, 0);
+        // `expired`: for whom the lock was kept in vain; 0: for none. `has_slept`: a reserved lock is
+        // reserved for this writer.
+        let (mut mark, mut expired, mut has_slept) = (0, 0, false);
         loop {
             // Acquire: partner of the release in `wake_a_writer`: a writer that knows of the wake
             // sees the unlock before it.
             let wakes = self.writers.load(Ordering::Acquire);
             // Relaxed: the exchanges decide.
             let state = self.state.load(Ordering::Relaxed);
-            // Free; or free and kept for readers, none of which came while this writer slept: take
-            // it.
-            if kept_for(state) == Some(expired) || is_free(state) {
+            // Free; or free and kept for threads none of which came while this writer slept: take it.
+            if kept_for(state) == Some(expired) || is_free(state, has_slept) {
                 let taken = after_expiry(state) | WRITER | mark;
                 // Acquire: as in `take_at_once`.
                 if self.state.compare_exchange(state, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
@@ -213,20 +217,23 @@ impl<F: Futex> RwLock<F> {
                 continue;
             }
             mark = WRITERS_WAIT;
-            // Sleep until a wake is counted, but no longer than a free lock is kept for bypassed
-            // readers.
+            // Sleep until a wake is counted, but no longer than a free lock is kept for others.
             let until = timeout.min(kept_until::<F>(state));
             match F::wait(&self.writers, wakes, until) {
                 // The caller's time is up: readers need not stay out for this writer any more.
                 Wait::TimedOut if until == timeout => {
-                    self.retract();
+                    // It may have been woken before to take the lock that is reserved now.
+                    self.retract(if check!(rwlock_gives_up_reserved, has_slept) { RESERVED } else { 0 });
                     return false;
                 }
-                // The readers that it was kept for did not come. If none comes before the recheck,
+                // The threads that it was kept for did not come. If none comes before the recheck,
                 // this writer takes it.
                 Wait::TimedOut => expired = kept_for(state).unwrap_or(0),
                 // A wake: bypassed readers are waited for anew.
-                Wait::Woken | Wait::Changed => expired = 0,
+                outcome => {
+                    expired = 0;
+                    has_slept |= outcome == Wait::Woken;
+                }
             }
         }
     }
@@ -248,7 +255,7 @@ impl<F: Futex> RwLock<F> {
     #[cold]
     #[inline(never)]
     pub(super) fn unlock_exclusive_slow(&self) {
-        let state = self.leave_as_writer(0);
+        let state = self.leave_as_writer(after_writer);
         // Waiting readers go first, and the last of them to leave wakes a writer. If the wake found
         // none, no reader may come to do that, so a writer is woken here.
         let has_woken = state & READERS_WAIT != 0 && self.wake_readers();
@@ -276,21 +283,19 @@ impl<F: Futex> RwLock<F> {
     /// The lock is held for writing, and its holder goes on as a reader.
     #[inline]
     pub unsafe fn downgrade(&self) {
-        let state = self.leave_as_writer(READER);
+        let state = self.leave_as_writer(|state| after_writer(state) + READER);
         if state & READERS_WAIT != 0 {
             self.wake_readers();
         }
     }
 
-    /// Replaces the writer in the state by `readers` readers, or by an upgradable one; returns the
-    /// state as it was.
-    pub(super) fn leave_as_writer(&self, readers: u32) -> u32 {
+    /// Changes the state to what `leave` says that the writer leaves; returns the state as it was.
+    pub(super) fn leave_as_writer(&self, leave: impl Fn(u32) -> u32) -> u32 {
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
-            let left = after_writer(state) + readers;
             // Release: as in `unlock_exclusive`.
-            match self.state.compare_exchange_weak(state, left, Ordering::Release, Ordering::Relaxed) {
+            match self.state.compare_exchange_weak(state, leave(state), Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return state,
                 Err(now) => state = now,
             }
@@ -307,13 +312,13 @@ impl<F: Futex> RwLock<F> {
     #[inline(never)]
     pub(super) fn wake_writer(&self) {
         if !self.wake_a_writer() {
-            self.retract();
+            self.retract(0);
         }
     }
 
     /// Counts a wake and wakes one sleeping writer; returns true if there was one. Where an
     /// upgradable reader may be what sleeps, all are woken: no other of them could take the lock.
-    fn wake_a_writer(&self) -> bool {
+    pub(super) fn wake_a_writer(&self) -> bool {
         if mutated!(rwlock_wake_writer) {
             return true;
         }
@@ -325,14 +330,14 @@ impl<F: Futex> RwLock<F> {
         F::wake(&self.writers, if upgrades { ALL } else { 1 }) != 0
     }
 
-    /// Takes back the mark that keeps readers out, for writers that are not there, or no longer. If
-    /// a writer sleeps after all (it went to sleep without marking the word, because it was
-    /// marked), it is woken and marks the word again.
+    /// Takes back the mark that keeps readers out, and the reservation if that is `reserved`, for
+    /// threads that are not there, or no longer. If a writer sleeps after all (it went to sleep
+    /// without marking the word, because it was marked), it is woken and marks the word again.
     #[cold]
     #[inline(never)]
-    pub(super) fn retract(&self) {
-        // Relaxed: the mark is all that changes.
-        let state = self.state.fetch_and(!WRITERS_WAIT, Ordering::Relaxed);
+    pub(super) fn retract(&self, reserved: u32) {
+        // Relaxed: the marks are all that changes.
+        let state = self.state.fetch_and(!(WRITERS_WAIT | reserved), Ordering::Relaxed);
         if !mutated!(rwlock_retract_wakes) && self.wake_a_writer() || is_written(state) || is_upgrading(state) {
             return;
         }

@@ -4,8 +4,8 @@
 use super::RwLock;
 use super::forked::forked_child;
 use super::rwlock_state::{
-    ONE_BYPASSED, PHASES, READER, READERS, READERS_WAIT, Reader, TooManyReaders, WRITERS_WAIT, Waiting, admits,
-    has_room, is_full, is_kept_for_writers, kept_for_writers_until, room_may_be_at, without_bypassed,
+    ONE_BYPASSED, PHASES, READER, READERS, READERS_WAIT, RESERVED, Reader, TooManyReaders, WRITERS_WAIT, Waiting,
+    admits, has_room, is_full, room_may_be_at, without_bypassed,
 };
 use super::spin_budget::SpinBudget;
 use crate::atomic::Ordering;
@@ -97,15 +97,15 @@ impl<F: Futex> RwLock<F> {
         self.enter_at_once() || self.try_enter(Reader::Nested)
     }
 
-    /// Enters if that is possible at once; returns true if it was. In the child of a fork, a mark
-    /// for writers in a free lock does not count.
+    /// Enters if that is possible at once; returns true if it was. In the child of a fork, marks of
+    /// a free lock do not count.
     #[inline(never)]
     pub(super) fn try_enter(&self, reader: Reader) -> bool {
         let mut waiting = Waiting::new(reader);
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
-            let passes = is_kept_for_writers(state) && !waiting.may_enter(state) && forked_child::<F>();
+            let passes = waiting.is_kept_out(state) && !waiting.may_enter(state) && forked_child::<F>();
             if !has_room(state) || !(passes || waiting.may_enter(state)) {
                 return false;
             }
@@ -173,7 +173,7 @@ impl<F: Futex> RwLock<F> {
                 continue;
             }
             // Free for this reader, or kept for writers in vain: enter, or recheck.
-            let passes = expired && is_kept_for_writers(state);
+            let passes = expired && waiting.is_kept_out(state);
             if waiting.may_enter(state) || passes {
                 if is_full(state) {
                     self.give_up(&waiting);
@@ -181,7 +181,10 @@ impl<F: Futex> RwLock<F> {
                 }
                 match self.enter(&waiting, state) {
                     Ok(()) if passes => return Ok(self.expire()),
-                    Ok(()) => return Ok(true),
+                    Ok(()) => {
+                        self.end_reservation(&waiting, state);
+                        return Ok(true);
+                    }
                     Err(_) => continue,
                 }
             }
@@ -200,18 +203,32 @@ impl<F: Futex> RwLock<F> {
             waiting.is_counted |= is_bypassed;
             waiting.since.get_or_insert(state & PHASES);
             // Sleep until woken, but no longer than a free lock is kept for writers.
-            let until = timeout.min(kept_for_writers_until::<F>(marked));
-            let timed_out = F::wait(&self.state, marked, until) == Wait::TimedOut;
-            if timed_out && until == timeout {
+            let until = timeout.min(waiting.kept_out_until::<F>(marked));
+            let outcome = F::wait(&self.state, marked, until);
+            expired = outcome == Wait::TimedOut;
+            if expired && until == timeout {
                 self.give_up(&waiting);
                 return Ok(false);
             }
-            expired = timed_out;
+            waiting.has_slept |= outcome != Wait::Changed;
         }
     }
 
-    /// Takes back the mark that writers wait, which the calling reader has just passed because no
-    /// writer came for the free lock. Returns true.
+    /// Wakes the threads that sleep for the place of the upgradable reader because the lock was
+    /// reserved, if the reader has ended that by entering when the state was `state`.
+    #[inline]
+    fn end_reservation(&self, waiting: &Waiting, state: u32) {
+        let sleep = state & (RESERVED | READERS_WAIT | WRITERS_WAIT) == RESERVED | READERS_WAIT;
+        if check!(rwlock_fair_ends, waiting.has_slept && sleep) {
+            // Relaxed: the mark is all that changes. Where writers sleep as well by now, they are
+            // woken by those that leave, and their unlock would wake the others.
+            self.state.fetch_and(!READERS_WAIT, Ordering::Relaxed);
+            self.wake_readers();
+        }
+    }
+
+    /// Takes back the mark that writers wait, or the reservation, which the calling reader has just
+    /// passed because no thread came for the free lock. Returns true.
     ///
     /// The reader is inside and the mark stands until [`retract`](Self::retract) clears it, wakes a
     /// writer, and if none sleeps lets the other readers in. What else may happen meanwhile:
@@ -225,7 +242,7 @@ impl<F: Futex> RwLock<F> {
     ///   fails.
     #[cold]
     fn expire(&self) -> bool {
-        self.retract();
+        self.retract(RESERVED);
         true
     }
 

@@ -11,7 +11,10 @@ pub(super) const READER: u32 = 1;
 pub(super) const READERS: u32 = (1 << 20) - 1;
 pub(super) const WRITER: u32 = READERS;
 pub(super) const ONE_BYPASSED: u32 = 1 << 20;
-pub(super) const BYPASSED: u32 = 0x3f << 20;
+pub(super) const BYPASSED: u32 = 0x1f << 20;
+pub(super) const RESERVED: u32 = 1 << 25;
+/// The bits that keep a free lock for threads that have slept.
+const KEPT: u32 = BYPASSED | RESERVED;
 pub(super) const PHASE: u32 = 1 << 26;
 pub(super) const PHASES: u32 = 0x7 << 26;
 pub(super) const UPGRADABLE: u32 = 1 << 29;
@@ -22,9 +25,10 @@ pub(super) const fn is_written(state: u32) -> bool {
     state & READERS == WRITER
 }
 
-/// Returns true if a writer may take the lock.
-pub(super) fn is_free(state: u32) -> bool {
-    state & (READERS | BYPASSED | held_for_upgrade()) == 0
+/// Returns true if a writer may take the lock that has slept for it (`has_slept`), or has not.
+pub(super) fn is_free(state: u32, has_slept: bool) -> bool {
+    let reserved = if has_slept { 0 } else { RESERVED };
+    state & (READERS | BYPASSED | reserved | held_for_upgrade()) == 0
 }
 
 /// Returns the bit that keeps other writers out of a lock whose upgradable reader becomes a writer.
@@ -42,17 +46,17 @@ pub(super) const fn is_upgrading(state: u32) -> bool {
 /// how often a reader rechecks that waits for room in the count of readers.
 const LONG: Duration = Duration::from_millis(1);
 
-/// Returns the bypassed readers (the bits of `BYPASSED`) for whom a free lock is kept; none if a
-/// thread is inside, or becomes a writer.
+/// Returns for whom a free lock is kept (the bits of `BYPASSED`, and `RESERVED`); none if a thread
+/// is inside, or becomes a writer.
 pub(super) fn kept_for(state: u32) -> Option<u32> {
-    if state & (READERS | held_for_upgrade()) == 0 { Some(state & BYPASSED) } else { None }
+    if state & (READERS | held_for_upgrade()) == 0 { Some(state & KEPT) } else { None }
 }
 
-/// Returns until when a writer may sleep on `state`: a free lock is kept for bypassed readers for
-/// [`LONG`]. Readers that are there come at once. In the child of a fork they are not there, nor if
-/// their process was killed. (In a model they are, so nothing expires.)
+/// Returns until when a writer may sleep on `state`: a free lock is kept for bypassed readers, or
+/// reserved, for [`LONG`]. Threads that are there come at once. In the child of a fork they are not
+/// there, nor if their process was killed. (In a model they are, so nothing expires.)
 pub(super) fn kept_until<F: Futex>(state: u32) -> Timeout {
-    let expires = check!(rwlock_expire, kept_for(state).is_some_and(|readers| readers != 0) && !IS_MODEL);
+    let expires = check!(rwlock_expire, kept_for(state).is_some_and(|kept| kept != 0) && !IS_MODEL);
     if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
 }
 
@@ -63,16 +67,9 @@ pub(super) const fn is_kept_for_writers(state: u32) -> bool {
     state & (READERS | UPGRADABLE | WRITERS_WAIT) == WRITERS_WAIT
 }
 
-/// Returns until when a reader may sleep on `state`: a free lock is kept for writers for [`LONG`].
-/// A writer that is there comes at once. (In a model it is, so nothing expires.)
-pub(super) fn kept_for_writers_until<F: Futex>(state: u32) -> Timeout {
-    let expires = check!(rwlock_writer_expire, is_kept_for_writers(state) && !IS_MODEL);
-    if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
-}
-
-/// Returns the state without bypassed readers.
+/// Returns the state without bypassed readers and reservation.
 pub(super) const fn after_expiry(state: u32) -> u32 {
-    state & !BYPASSED
+    state & !KEPT
 }
 
 /// Returns the state with one bypassed reader less, if there is any.
@@ -112,6 +109,42 @@ pub(super) const fn after_writer(state: u32) -> u32 {
     state & (BYPASSED | WRITERS_WAIT) | phase
 }
 
+/// Returns the state that a writer leaves by a fair unlock: reserved if threads sleep, and in a new
+/// phase if readers do, which enter past the writers that come meanwhile.
+pub(super) fn after_fair_writer(state: u32) -> u32 {
+    if state & (READERS_WAIT | WRITERS_WAIT) == 0 {
+        return after_writer(state);
+    }
+    let begins = check!(rwlock_fair_phase, state & READERS_WAIT != 0);
+    let phase = if begins { state.wrapping_add(PHASE) } else { state } & PHASES;
+    state & (BYPASSED | WRITERS_WAIT) | phase | reservation()
+}
+
+/// Returns the state that a reader leaves by a fair unlock: reserved if it is the last one and
+/// writers sleep. (An upgradable reader comes before these in any case.)
+pub(super) fn after_fair_reader(state: u32) -> u32 {
+    let left = state.wrapping_sub(READER);
+    if is_kept_for_writers(left) { left | reservation() } else { left }
+}
+
+/// Returns the state that the upgradable reader leaves by a fair unlock: reserved for a writer if
+/// it is the last reader and writers sleep, or for the thread that sleeps for its place, which
+/// enters past the writers that come meanwhile.
+pub(super) fn after_fair_upgradable(state: u32) -> u32 {
+    let left = vacated(state, READER);
+    if is_kept_for_writers(left) {
+        left | reservation()
+    } else if state & (READERS_WAIT | WRITERS_WAIT) == READERS_WAIT {
+        left & !PHASES | state.wrapping_add(PHASE) & PHASES | reservation()
+    } else {
+        left
+    }
+}
+
+fn reservation() -> u32 {
+    if mutated!(rwlock_fair_reserves) { 0 } else { RESERVED }
+}
+
 /// The error of a reader that comes when as many are inside as can be counted (1,048,574, which
 /// takes locks that were never unlocked).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +153,7 @@ pub struct TooManyReaders;
 /// Returns the state in which the upgradable reader has become the writer (precondition: no other
 /// thread is inside, and the reader is counted, or no longer). Readers that were bypassed still are.
 pub(super) const fn upgraded(state: u32) -> u32 {
-    state & !(READERS | UPGRADABLE) | WRITER
+    state & !(READERS | UPGRADABLE | RESERVED) | WRITER
 }
 
 /// Returns the state without upgradable reader and less `readers` readers. Threads may sleep for its
@@ -152,27 +185,49 @@ pub(super) struct Waiting {
     is_due: bool,
     /// The reader is one of those that `BYPASSED` counts.
     pub(super) is_counted: bool,
+    /// The reader has slept, so that a reserved lock is reserved for it.
+    pub(super) has_slept: bool,
 }
 
 impl Waiting {
     pub(super) const fn new(reader: Reader) -> Waiting {
         let is_nested = matches!(reader, Reader::Nested);
         let place = if matches!(reader, Reader::Upgradable) { UPGRADABLE } else { 0 };
-        Waiting { is_nested, place, since: None, is_due: false, is_counted: false }
+        Waiting { is_nested, place, since: None, is_due: false, is_counted: false, has_slept: false }
     }
 
     /// Returns true if the reader may enter, and notes whether its phase has come.
     pub(super) fn may_enter(&mut self, state: u32) -> bool {
         self.is_due |= self.since.is_some_and(|phase| phase != state & PHASES);
         let is_shared = self.is_nested && state & READERS != 0;
-        !is_written(state) && state & self.place == 0 && (state & WRITERS_WAIT == 0 || self.is_due || is_shared)
+        let passes_writers = state & WRITERS_WAIT == 0 || self.is_due || is_shared;
+        !is_written(state) && state & self.place == 0 && !self.is_place_reserved(state) && passes_writers
+    }
+
+    /// Returns true if the reader asks for the place of the upgradable one, and that is reserved for
+    /// others. (Ordinary readers keep none from entering for which the lock is reserved.)
+    fn is_place_reserved(&self, state: u32) -> bool {
+        self.place != 0 && !self.has_slept && state & (RESERVED | UPGRADABLE) == RESERVED && !is_written(state)
+    }
+
+    /// Returns true if only a mark keeps the reader out: the lock is kept for writers or reserved.
+    pub(super) fn is_kept_out(&self, state: u32) -> bool {
+        is_kept_for_writers(state) || self.is_place_reserved(state)
+    }
+
+    /// Returns until when the reader may sleep on `state`: it is kept out by a mark for [`LONG`]. A
+    /// thread that is there comes at once. (In a model it is, so nothing expires.)
+    pub(super) fn kept_out_until<F: Futex>(&self, state: u32) -> Timeout {
+        let expires = check!(rwlock_writer_expire, self.is_kept_out(state) && !IS_MODEL);
+        if expires { Timeout::after::<F>(LONG) } else { Timeout::Never }
     }
 
     /// Returns the state with the reader inside, and no longer bypassed (precondition: there is room
-    /// for it).
+    /// for it). If the lock was reserved, it was for this reader among others.
     pub(super) fn entered(&self, state: u32) -> u32 {
         let others = if self.is_counted { without_bypassed(state) } else { None };
-        others.unwrap_or(state) + READER + self.place
+        let kept = if self.has_slept { RESERVED } else { 0 };
+        (others.unwrap_or(state) & !kept) + READER + self.place
     }
 
     /// Returns true if the reader is to be counted as bypassed: its phase has come and a writer is

@@ -26,8 +26,8 @@
 
 use super::RwLock;
 use super::rwlock_state::{
-    READER, READERS, READERS_WAIT, Reader, UPGRADABLE, WRITER, WRITERS_WAIT, admits, is_full, is_upgrading,
-    room_may_be_at, upgraded, vacated,
+    READER, READERS, READERS_WAIT, RESERVED, Reader, UPGRADABLE, WRITER, WRITERS_WAIT, admits, after_writer, is_full,
+    is_upgrading, room_may_be_at, upgraded, vacated,
 };
 use super::spin_budget::SpinBudget;
 use crate::atomic::Ordering;
@@ -36,7 +36,7 @@ use crate::mutant::{check, step};
 use crate::no_unwind::abort;
 
 /// The state of a lock in which the upgradable reader is alone and no thread waits.
-const ALONE: u32 = READER | UPGRADABLE;
+pub(super) const ALONE: u32 = READER | UPGRADABLE;
 
 impl<F: Futex> RwLock<F> {
     /// Locks for reading as the upgradable reader, waiting as long as that takes: until no writer is
@@ -95,7 +95,7 @@ impl<F: Futex> RwLock<F> {
         // Acquire: partner of the releases in `unlock_exclusive` and `vacate`. Relaxed on failure:
         // the slow path rechecks.
         admits(state)
-            && state & UPGRADABLE == 0
+            && state & (UPGRADABLE | RESERVED) == 0
             && self.state.compare_exchange_weak(state, state + ALONE, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -128,7 +128,7 @@ impl<F: Futex> RwLock<F> {
     #[inline]
     pub unsafe fn downgrade_to_upgradable(&self) {
         // A writer is inside, so no upgradable reader is: the place is free.
-        let state = self.leave_as_writer(ALONE);
+        let state = self.leave_as_writer(|state| after_writer(state) + ALONE);
         if state & READERS_WAIT != 0 {
             self.wake_readers();
         }
@@ -325,7 +325,7 @@ impl<F: Futex> RwLock<F> {
         }
         // Writers may sleep that rely on this thread's mark, or whose wake it has had, and readers that
         // `retract` left asleep for it.
-        step!(rwlock_upgrade_retracts, self.retract());
+        step!(rwlock_upgrade_retracts, self.retract(0));
         false
     }
 }

@@ -79,7 +79,7 @@ pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, raw::Mutex, T>
 /// [`raw::LightMutex`](crate::raw::LightMutex).
 ///
 /// # Differences from std
-/// - Those of [`Mutex`], but without a bound for waiters, and without `unlock_fair`.
+/// - Those of [`Mutex`], but without a bound for waiters where no holder calls `unlock_fair`.
 /// - A thread that goes to sleep issues a heavy fence, once in 511 unlocks at most; where no heavy
 ///   fence is possible, waiting ends the process.
 pub type LightMutex<T> = lock_api::Mutex<raw::LightMutex, T>;

@@ -29,6 +29,20 @@ pub type RawRwLock = raw::RwLock;
 /// assert!(ROUTES.try_write().is_some());
 /// ```
 ///
+/// A holder that takes the lock again and again lets those that wait have it in between by `bump`:
+///
+/// ```
+/// use leeward::sync::{RwLock, RwLockWriteGuard};
+/// let squares = RwLock::new(Vec::new());
+/// let mut guard = squares.write();
+/// for number in 0..10 {
+///     guard.push(number * number);
+///     RwLockWriteGuard::bump(&mut guard);
+/// }
+/// RwLockWriteGuard::unlock_fair(guard);
+/// assert_eq!(squares.read().len(), 10);
+/// ```
+///
 /// Cost, fairness, fork, signals and aborts: [`raw::RwLock`](crate::raw::RwLock).
 ///
 /// # Differences from std
@@ -40,7 +54,6 @@ pub type RawRwLock = raw::RwLock;
 ///   may read already. [Upgradable reads](RwLockUpgradableReadGuard), and `downgrade`.
 ///
 /// # Differences from parking_lot
-/// - No `unlock_fair` of guards.
 /// - `read_recursive` is a call of this type; version 0.13 has a `RecursiveRwLock` instead.
 /// - Readers have a bound without fair unlocks.
 pub type RwLock<T> = lock_api::RwLock<raw::RwLock, T>;

@@ -38,6 +38,12 @@ unsafe impl<F: Futex> lock_api::RawMutexFair for Mutex<F> {
         // SAFETY: the caller's promise.
         unsafe { Mutex::unlock_fair(self) };
     }
+
+    #[inline]
+    unsafe fn bump(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { Mutex::bump(self) };
+    }
 }
 
 // SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
@@ -74,6 +80,12 @@ unsafe impl<F: Futex> lock_api::RawMutexFair for FairMutex<F> {
         // SAFETY: the caller's promise.
         unsafe { FairMutex::unlock(self) };
     }
+
+    #[inline]
+    unsafe fn bump(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { FairMutex::bump(self) };
+    }
 }
 
 // SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
@@ -101,5 +113,19 @@ unsafe impl lock_api::RawMutex for LightMutex {
     #[inline]
     fn is_locked(&self) -> bool {
         LightMutex::is_locked(self)
+    }
+}
+
+// SAFETY: `unlock_fair` unlocks as `unlock` does.
+unsafe impl lock_api::RawMutexFair for LightMutex {
+    unsafe fn unlock_fair(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { LightMutex::unlock_fair(self) };
+    }
+
+    #[inline]
+    unsafe fn bump(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { LightMutex::bump(self) };
     }
 }

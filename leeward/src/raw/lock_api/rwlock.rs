@@ -122,3 +122,42 @@ unsafe impl<F: Futex> lock_api::RawRwLockUpgradeDowngrade for RwLock<F> {
         unsafe { RwLock::downgrade_to_upgradable(self) };
     }
 }
+
+// SAFETY: each fair unlock unlocks as the other one does.
+unsafe impl<F: Futex> lock_api::RawRwLockFair for RwLock<F> {
+    unsafe fn unlock_shared_fair(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::unlock_shared_fair(self) };
+    }
+
+    unsafe fn unlock_exclusive_fair(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::unlock_exclusive_fair(self) };
+    }
+
+    #[inline]
+    unsafe fn bump_shared(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::bump_shared(self) };
+    }
+
+    #[inline]
+    unsafe fn bump_exclusive(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::bump_exclusive(self) };
+    }
+}
+
+// SAFETY: the fair unlock unlocks as the other one does.
+unsafe impl<F: Futex> lock_api::RawRwLockUpgradeFair for RwLock<F> {
+    unsafe fn unlock_upgradable_fair(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::unlock_upgradable_fair(self) };
+    }
+
+    #[inline]
+    unsafe fn bump_upgradable(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RwLock::bump_upgradable(self) };
+    }
+}

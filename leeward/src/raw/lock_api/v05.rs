@@ -5,7 +5,7 @@
 //! may be sent to another thread.
 //! (0.5 has no recursive reads.)
 
-use lock_api_05::{RawMutex, RawMutexFair, RawRwLock, RawRwLockDowngrade};
+use lock_api_05::{RawMutex, RawRwLock, RawRwLockDowngrade};
 use lock_api_05::{RawRwLockUpgrade, RawRwLockUpgradeDowngrade};
 
 use super::super::{FairMutex, LightMutex, Mutex, RwLock};
@@ -53,14 +53,6 @@ unsafe impl<F: Futex> RawMutex for Mutex<F> {
     }
 }
 
-// SAFETY: `unlock_fair` unlocks as `unlock` does.
-unsafe impl<F: Futex> RawMutexFair for Mutex<F> {
-    unsafe fn unlock_fair(&self, _: Guard05) {
-        // SAFETY: the caller's promise.
-        unsafe { Mutex::unlock_fair(self) };
-    }
-}
-
 // SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
 unsafe impl<F: Futex> RawMutex for FairMutex<F> {
     #[allow(clippy::declare_interior_mutable_const)]
@@ -87,14 +79,6 @@ unsafe impl<F: Futex> RawMutex for FairMutex<F> {
     #[inline]
     fn is_locked(&self) -> bool {
         FairMutex::is_locked(self)
-    }
-}
-
-// SAFETY: each unlock is fair.
-unsafe impl<F: Futex> RawMutexFair for FairMutex<F> {
-    unsafe fn unlock_fair(&self, _: Guard05) {
-        // SAFETY: the caller's promise.
-        unsafe { FairMutex::unlock(self) };
     }
 }
 

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use leeward::sync::RwLockUpgradableReadGuard;
-use leeward::sync::{Condvar, FairMutex, LightMutex, Mutex, MutexGuard, ReentrantMutex, RwLock};
+use leeward::sync::{Condvar, FairMutex, LightMutex, LightMutexGuard, Mutex, MutexGuard, ReentrantMutex};
+use leeward::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use leeward::{pi, raw};
 
 use super::super::case::Beside;
@@ -26,7 +27,14 @@ operations! {
         .left(reentrant_is_usable);
     light: || drop(LIGHT.lock()) => left(light_is_usable);
     light_awaited: || drop(LIGHT.lock()) => beside(holds_the_light).left(light_is_usable);
+    light_unlocked_fairly: || LightMutexGuard::unlock_fair(LIGHT.lock()) => left(light_is_usable);
+    light_unlocked_for_another: || LightMutexGuard::unlock_fair(LIGHT.lock()) => beside(holds_the_light)
+        .left(light_is_usable);
     read: || drop(RWLOCK.read()) => left(rwlock_is_usable);
+    read_unlocked_fairly: || RwLockReadGuard::unlock_fair(RWLOCK.read()) => beside(writes).left(rwlock_is_usable);
+    written_unlocked_fairly: || RwLockWriteGuard::unlock_fair(RWLOCK.write()) => beside(reads).left(rwlock_is_usable);
+    upgradable_unlocked_fairly: || RwLockUpgradableReadGuard::unlock_fair(RWLOCK.upgradable_read()) =>
+        beside(writes).left(rwlock_is_usable);
     read_tried: || drop(RWLOCK.try_read().unwrap()) => left(rwlock_is_usable);
     written: || drop(RWLOCK.write()) => left(rwlock_is_usable);
     written_tried: || drop(RWLOCK.try_write().unwrap()) => left(rwlock_is_usable);
