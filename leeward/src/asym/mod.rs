@@ -82,6 +82,7 @@ mod lock_id;
 mod loom_tests;
 mod mutex;
 mod rwlock;
+mod rwlock_fair;
 mod rwlock_upgrade;
 mod rwlock_write;
 mod slots;
@@ -140,7 +141,8 @@ pub use rwlock::RawRwLock;
 ///   lock's id is given at its first slow path, so a lock that was moved stays itself.
 ///
 /// # Differences from `parking_lot`
-/// The interface is the same (`lock_api`), without fair unlocks.
+/// The interface is the same (`lock_api`). A fair unlock of a thread that has the bias is the plain
+/// one: the thread that waits for it has the ordinary lock, and newcomers wait behind that.
 ///
 /// # Other locks of this kind
 /// - BRAVO (Dave Dice and Alex Kogan, 2019), from which the algorithm is: its readers enter one
@@ -277,7 +279,8 @@ pub type MappedRwLockWriteGuard<'a, T> = ::lock_api::MappedRwLockWriteGuard<'a, 
 /// - The lock has 40 bytes beside the value, and each thread that uses such locks has 128.
 ///
 /// # Differences from `parking_lot`
-/// The interface is the same (`lock_api`), without fair unlocks.
+/// The interface is the same (`lock_api`). A fair unlock of a thread that has the bias is the plain
+/// one: the thread that waits for it has the ordinary lock, and newcomers wait behind that.
 ///
 /// # Fork, signals
 /// [As the module says](crate::asym#fork). In the child of a fork, a mutex that another thread was

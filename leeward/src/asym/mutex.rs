@@ -293,6 +293,46 @@ impl RawMutex {
         unsafe { self.lock.unlock() };
     }
 
+    /// Unlocks the mutex for a thread that waits for it, if there is one: no newcomer gets the lock
+    /// before.
+    ///
+    /// Without a bias this is the ordinary lock's [`unlock_fair`](raw::Mutex::unlock_fair), and gives
+    /// no bias. An owner's unlock is a store as ever, and fair by itself: the thread that takes the
+    /// bias away has the ordinary lock already, and all others come after it.
+    ///
+    /// ```
+    /// use leeward::asym::RawMutex;
+    /// let lock = RawMutex::new();
+    /// lock.lock();
+    /// // SAFETY: this thread has locked it.
+    /// unsafe {
+    ///     lock.bump();
+    ///     lock.unlock_fair();
+    /// }
+    /// assert!(!lock.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// The calling thread holds it, and gives it up by this call.
+    pub unsafe fn unlock_fair(&self) {
+        if local::drop_guard(self.id.get()).is_none() {
+            self.account.pay_one();
+            // SAFETY: the caller gives up a lock that no slot stands for, so it has the ordinary one.
+            unsafe { self.lock.unlock_fair() };
+        }
+    }
+
+    /// Lets a thread that waits for the mutex have it, if there is one, as
+    /// [`unlock_fair`](Self::unlock_fair) does, and locks it again.
+    ///
+    /// # Safety
+    /// The calling thread holds it, and what it guards may have changed at the return.
+    pub unsafe fn bump(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_fair() };
+        self.lock();
+    }
+
     /// Returns true if a thread holds it. The answer may be out of date when it is returned.
     pub fn is_locked(&self) -> bool {
         let id = self.id.get();

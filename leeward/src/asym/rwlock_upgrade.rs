@@ -202,6 +202,6 @@ fn note() {
 }
 
 /// Notes that the calling thread holds one less.
-fn forget() {
+pub(super) fn forget() {
     local::set_untracked(local::untracked().saturating_sub(1));
 }

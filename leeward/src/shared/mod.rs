@@ -58,6 +58,7 @@
 
 mod condvar;
 mod error;
+mod fair;
 mod file;
 mod header;
 mod lock;

@@ -6,5 +6,7 @@ mod rwlock;
 mod timed;
 #[cfg(feature = "lock_api_05")]
 mod v05;
+#[cfg(feature = "lock_api_05")]
+mod v05_fair;
 #[cfg(all(feature = "lock_api_05", feature = "std"))]
 mod v05_timed;

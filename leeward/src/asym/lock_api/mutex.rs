@@ -29,3 +29,17 @@ unsafe impl lock_api::RawMutex for RawMutex {
         RawMutex::is_locked(self)
     }
 }
+
+// SAFETY: `unlock_fair` unlocks as `unlock` does.
+unsafe impl lock_api::RawMutexFair for RawMutex {
+    unsafe fn unlock_fair(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawMutex::unlock_fair(self) };
+    }
+
+    #[inline]
+    unsafe fn bump(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawMutex::bump(self) };
+    }
+}

@@ -109,3 +109,42 @@ unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwLock {
         unsafe { RawRwLock::downgrade_to_upgradable(self) };
     }
 }
+
+// SAFETY: each fair unlock unlocks as the other one does.
+unsafe impl lock_api::RawRwLockFair for RawRwLock {
+    unsafe fn unlock_shared_fair(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::unlock_shared_fair(self) };
+    }
+
+    unsafe fn unlock_exclusive_fair(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::unlock_exclusive_fair(self) };
+    }
+
+    #[inline]
+    unsafe fn bump_shared(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::bump_shared(self) };
+    }
+
+    #[inline]
+    unsafe fn bump_exclusive(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::bump_exclusive(self) };
+    }
+}
+
+// SAFETY: the fair unlock unlocks as the other one does.
+unsafe impl lock_api::RawRwLockUpgradeFair for RawRwLock {
+    unsafe fn unlock_upgradable_fair(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::unlock_upgradable_fair(self) };
+    }
+
+    #[inline]
+    unsafe fn bump_upgradable(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawRwLock::bump_upgradable(self) };
+    }
+}
