@@ -23,6 +23,11 @@ enum Cut {
     DiedIsOpen,
     /// A reader leaves the turnstile before it has its slot.
     TurnstileEarly,
+    /// A writer that becomes a reader gives the writers' lock up before it has its slot.
+    DowngradeEarly,
+    /// A writer that becomes a reader says that the data is whole after it has given the writers' lock
+    /// up.
+    DowngradeWholeLate,
     /// A writer does not wait for readers.
     Drain,
     /// A writer does not say that it may have changed the data.
@@ -76,6 +81,14 @@ enum At {
     WriteRest,
     SayWhole,
     EndWriting,
+    /// A writer that becomes a reader: it takes a slot, says that the data is whole, and gives the
+    /// writers' lock up.
+    DownSlot,
+    DownWhole(u8),
+    DownEnd(u8),
+    /// A writer that becomes a reader and has given the writers' lock up before it has its slot.
+    DownSlotLate,
+    DownWholeLate(u8),
     Leave,
     Done,
     Dead,
@@ -119,7 +132,9 @@ impl Machine<'_> {
     /// Checks what holds when this thread comes in, and says so.
     fn comes_in(&self, state: &State, me: usize) -> Result<(), Verdict> {
         let is_reader = matches!(state.threads[me].at, At::Reading(_));
-        let writes = |at: At| matches!(at, At::WriteHalf | At::WriteRest | At::SayWhole | At::Leave);
+        let writes = |at: At| {
+            matches!(at, At::WriteHalf | At::WriteRest | At::SayWhole | At::DownSlot | At::DownWhole(_) | At::Leave)
+        };
         for (other, thread) in state.threads.iter().enumerate() {
             if other != me && (writes(thread.at) || !is_reader && matches!(thread.at, At::Reading(_))) {
                 return Err(Verdict::NotAlone);
@@ -250,6 +265,49 @@ impl Machine<'_> {
             At::WriteRest => {
                 (next.half_written, next.is_news) = (false, false);
                 mine.at = if self.cut(Cut::WholeEarly) { At::EndWriting } else { At::SayWhole };
+                // Another writer becomes a reader then.
+                if !self.cut(Cut::WholeEarly) {
+                    let mut becomes = next;
+                    becomes.threads[me].at = At::DownSlot;
+                    into.push(becomes);
+                }
+            }
+            At::DownSlot if self.cut(Cut::DowngradeEarly) => {
+                (next.writing, next.owner) = (false, 0);
+                mine.at = At::DownSlotLate;
+            }
+            // Any slot; it waits if none is free.
+            at @ (At::DownSlot | At::DownSlotLate) => {
+                for slot in (0..SLOTS).filter(|slot| state.slots[*slot] == 0) {
+                    let mut next = *state;
+                    next.slots[slot] = name;
+                    let slot = slot as u8;
+                    next.threads[me].at = match at {
+                        At::DownSlot if self.cut(Cut::DowngradeWholeLate) => At::DownEnd(slot),
+                        At::DownSlot => At::DownWhole(slot),
+                        _ => At::Reading(slot),
+                    };
+                    if at == At::DownSlotLate {
+                        self.comes_in(&next, me)?;
+                    }
+                    into.push(next);
+                }
+                return Ok(());
+            }
+            At::DownWhole(slot) => {
+                next.writing = false;
+                mine.at = At::DownEnd(slot);
+            }
+            At::DownEnd(slot) => {
+                (next.owner, mine.told) = (0, false);
+                mine.at = if self.cut(Cut::DowngradeWholeLate) { At::DownWholeLate(slot) } else { At::Reading(slot) };
+                if let At::Reading(_) = mine.at {
+                    self.comes_in(&next, me)?;
+                }
+            }
+            At::DownWholeLate(slot) => {
+                next.writing = false;
+                mine.at = At::Reading(slot);
             }
             At::SayWhole => {
                 next.writing = false;
@@ -280,7 +338,8 @@ impl Machine<'_> {
         if !self.cut(Cut::SlotNotReached) {
             next.slots = state.slots.map(|owner| if owner == name { 0 } else { owner });
         }
-        next.is_news |= matches!(at, At::WriteHalf | At::WriteRest | At::SayWhole | At::Leave);
+        next.is_news |=
+            matches!(at, At::WriteHalf | At::WriteRest | At::SayWhole | At::DownSlot | At::DownWhole(_) | At::Leave);
         next.threads[me] = Thread { at: At::Dead, ..Thread::default() };
         Some(next)
     }
@@ -337,6 +396,14 @@ fn the_order_of_slot_and_look() {
 #[test]
 fn the_turnstile() {
     expect([('r', 1), ('w', 2), ('w', 0)], 0, &[Cut::TurnstileEarly], Verdict::NotAlone);
+}
+
+/// A writer that becomes a reader has its slot before another writer can have the lock, and has said
+/// that the data is whole: else the next one is told of a death that did not come.
+#[test]
+fn a_writer_becomes_a_reader() {
+    expect([('w', 1), ('w', 1), ('w', 0)], 0, &[Cut::DowngradeEarly], Verdict::NotAlone);
+    expect([('w', 1), ('r', 1), ('r', 0)], 0, &[Cut::DowngradeWholeLate], Verdict::FalseNews);
 }
 
 /// A slot that stays taken holds a writer up, and all that come after it.

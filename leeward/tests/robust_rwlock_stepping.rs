@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 use std::thread;
 use std::time::Duration;
 
-use leeward::robust::{RwLock, RwLockError};
+use leeward::robust::{RwLock, RwLockError, WriteGuard};
 
 type Record = RwLock<[u32; 2], 2>;
 
@@ -170,21 +170,74 @@ fn a_writer_is_killed() {
     }
 }
 
-/// The child is killed at every instruction of its unlock, while a writer and a reader sleep.
-fn unlock_with_waiters(is_reader: bool) {
+/// A writer that is killed while it becomes a reader, wherever it was: the data is whole, and the
+/// news are for those only that come before it has said so. A reader dies after that.
+#[test]
+fn a_writer_is_killed_that_becomes_a_reader() {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::within("a_writer_is_killed_that_becomes_a_reader", 6 * patience());
+    let lock = shared_rwlock::<[u32; 2], 2>();
+    let (mut told, mut is_over) = (0, false);
+    for at in 1.. {
+        let writer = traced_child(|| {
+            let mut guard = lock.write().unwrap();
+            guard.set([at as u32; 2]);
+            step::stop();
+            let guard = WriteGuard::downgrade(guard).unwrap();
+            step::stop();
+            drop(guard);
+        });
+        let killed = step_and_kill(writer, at);
+        let soon = Duration::from_millis(100);
+        match if at % 2 == 0 { lock.try_read_for(soon).err() } else { lock.try_write_for(soon).err() } {
+            Some(RwLockError::OwnerDied(mut guard)) => {
+                assert!(!is_over, "killed at instruction {at}: news after a death that was none");
+                told += 1;
+                assert_eq!(guard.get(), [at as u32; 2], "killed at instruction {at}");
+                guard.mark_consistent();
+            }
+            Some(error) => panic!("killed at instruction {at}: {error}"),
+            None => is_over = true,
+        }
+        assert_eq!(lock.read().unwrap().get(), [at as u32; 2], "killed at instruction {at}");
+        assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "ok"));
+        if !killed {
+            println!("{at} instructions, {told} of them with news");
+            assert!(is_over && told > 10 && at > told + 10, "{told} of {at}");
+            return;
+        }
+    }
+}
+
+/// What the child does that is killed, or stopped, while others wait.
+#[derive(Clone, Copy, PartialEq)]
+enum Holder {
+    Reads,
+    Writes,
+    /// It writes, and becomes a reader.
+    Downgrades,
+}
+
+/// The child is killed at every instruction of its unlock, or of its becoming a reader, while a writer
+/// and a reader sleep.
+fn unlock_with_waiters(holder_does: Holder) {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::within("unlock_with_waiters", 6 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     for at in 1.. {
         let holder = traced_child(|| {
-            if is_reader {
+            if holder_does == Holder::Reads {
                 let guard = lock.read().unwrap();
                 step::stop();
                 drop(guard);
             } else {
                 let guard = lock.write().unwrap();
                 step::stop();
-                drop(guard);
+                if holder_does == Holder::Downgrades {
+                    drop(WriteGuard::downgrade(guard).unwrap());
+                } else {
+                    drop(guard);
+                }
             }
             step::stop();
         });
@@ -228,12 +281,17 @@ fn unlock_with_waiters(is_reader: bool) {
 
 #[test]
 fn a_readers_unlock_with_waiters() {
-    unlock_with_waiters(true);
+    unlock_with_waiters(Holder::Reads);
 }
 
 #[test]
 fn a_writers_unlock_with_waiters() {
-    unlock_with_waiters(false);
+    unlock_with_waiters(Holder::Writes);
+}
+
+#[test]
+fn a_writers_becoming_a_reader_with_waiters() {
+    unlock_with_waiters(Holder::Downgrades);
 }
 
 /// No process is killed: a child is stopped before each instruction of a call that comes in and
@@ -297,4 +355,44 @@ fn a_writer_comes_while_a_reader_takes_a_dead_ones_slot() {
 #[test]
 fn a_reader_comes_while_a_writer_enters() {
     assert_ne!(stopped_on_its_way(Before::Free, false), 0);
+}
+
+/// A child is stopped before each instruction of its becoming a reader; no writer comes in, and readers
+/// do once the child is one.
+#[test]
+fn a_writer_comes_while_another_becomes_a_reader() {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::within("a_writer_comes_while_another_becomes_a_reader", 6 * patience());
+    let mut came_in = 0;
+    for at in 1.. {
+        let lock = shared_rwlock::<[u32; 2], 2>();
+        let other = traced_child(|| {
+            let mut guard = lock.write().unwrap();
+            guard.set([1, 2]);
+            step::stop();
+            let guard = WriteGuard::downgrade(guard).unwrap();
+            step::stop();
+            drop(guard);
+            step::stop();
+        });
+        let on_its_way = step::steps(other, at).unwrap();
+        assert_eq!(write(lock.try_write()), "would block", "stopped at instruction {at}: a writer between");
+        let reader = lock.try_read();
+        came_in += usize::from(reader.is_ok());
+        reader.iter().for_each(|reader| assert_eq!(reader.get(), [1, 2]));
+        if on_its_way {
+            assert_eq!(step::go_on(other).unwrap(), Some(libc::SIGSTOP));
+        }
+        drop(reader);
+        assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "would block"));
+        assert_eq!(step::go_on(other).unwrap(), Some(libc::SIGSTOP));
+        assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "ok"));
+        kill(other);
+        reap(other);
+        if !on_its_way {
+            println!("{at} instructions, after {came_in} of which a reader came in");
+            assert!(at > 20 && came_in > 0);
+            return;
+        }
+    }
 }

@@ -17,6 +17,7 @@ pub mod processors;
 mod pthread;
 mod readers;
 mod robust;
+mod robust_rwlocks;
 mod rows;
 mod rwlocks;
 pub mod syscalls;
@@ -34,7 +35,7 @@ use crate::{markdown, report};
 
 /// Measures and shows the table. Returns true if everything could be measured.
 pub fn compare(options: &Contests) -> Result<bool, Error> {
-    let groups: [Contest; 11] = [
+    let groups: [Contest; 12] = [
         alone::outcome,
         readers::outcome,
         mixed::outcome,
@@ -44,6 +45,7 @@ pub fn compare(options: &Contests) -> Result<bool, Error> {
         late::outcome,
         tails::outcome,
         robust::outcome,
+        robust_rwlocks::outcome,
         exits::outcome,
         syscalls::outcome,
     ];

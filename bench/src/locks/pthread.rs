@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use super::mapped::Mapped;
 
 /// Checks a call that cannot fail for a lock that is used as it is here.
-fn sure(error: libc::c_int) {
+pub fn sure(error: libc::c_int) {
     if error != 0 {
         panic!("compare: a pthread call failed: {}", std::io::Error::from_raw_os_error(error));
     }

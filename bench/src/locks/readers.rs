@@ -17,7 +17,7 @@ use crate::rcu::stage::Stage;
 use crate::tails::Tails;
 
 /// The number of reads in one round: a whole number of batches at each alignment.
-const READS: u64 = 512 * 1024;
+pub const READS: u64 = 512 * 1024;
 
 pub const STD: &str = "std";
 pub const ASYM: &str = "leeward asym::RwLock";
@@ -25,7 +25,8 @@ pub const ASYM: &str = "leeward asym::RwLock";
 /// A function that opens a reader-writer lock.
 pub type Open = fn() -> Result<Box<dyn RwLockLoops>, Error>;
 
-const fn entrant<L: RwLock>(name: &'static str) -> Entrant<Open> {
+/// Returns the entrant of one kind of lock.
+pub const fn entrant<L: RwLock>(name: &'static str) -> Entrant<Open> {
     Entrant::new(name, || Ok(rwlock_loops::<L>()))
 }
 
@@ -95,7 +96,8 @@ pub fn outcome(plan: &Plan) -> Outcome {
     outcome
 }
 
-fn flat(plan: &Plan, loops: &dyn RwLockLoops) -> Result<Vec<f64>, Error> {
+/// Measures reads a second by six threads beside two that write once a millisecond.
+pub fn flat(plan: &Plan, loops: &dyn RwLockLoops) -> Result<Vec<f64>, Error> {
     let readers = (0..6).map(|_| Task::new(|post| loops.read(post)));
     let writers = (0..2).map(|_| Task::new(|post| loops.write(post)));
     let tasks: Vec<Task<'_>> = readers.chain(writers).collect();

@@ -450,6 +450,11 @@ mutants! {
         robust_rwlock_model: the_turnstile,
         robust_rwlock_stepping: a_writer_comes_while_a_reader_is_in_the_turnstile,
     }
+    /// The writers' lock until a robust writer that becomes a reader has its slot (given up before).
+    robust_downgrade_early {
+        robust_rwlock_model: a_writer_becomes_a_reader,
+        robust_rwlock_stepping: a_writer_comes_while_another_becomes_a_reader,
+    }
     /// A robust writer's wait for the readers that are inside.
     robust_write_drains {
         robust_rwlock: readers_keep_a_writer_out,

@@ -20,6 +20,8 @@ pub enum Kind {
 pub enum Access {
     Read,
     Write,
+    /// To write, and to read on when that is done.
+    WriteThenRead,
 }
 
 /// Returns the kind of the lock at a place, which the place's number says to every process.
@@ -46,6 +48,14 @@ impl Held {
             Held::Store(guard) => guard.with(work),
             Held::Write(guard) => guard.with(work),
             Held::Read(_) => {}
+        }
+    }
+
+    /// Returns the lock as a reader holds it, if it was held by a writer.
+    pub fn read_on(self) -> Held {
+        match self {
+            Held::Write(guard) => WriteGuard::downgrade(guard).map_or_else(Held::Write, Held::Read),
+            other => other,
         }
     }
 

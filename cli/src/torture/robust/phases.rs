@@ -143,7 +143,8 @@ const LEGS: [Leg; 4] = [Leg::Lock, Leg::Record, Leg::Unlock, Leg::AwaitedUnlock]
 /// early.
 const STRIDE: usize = 4;
 /// A place with a lock of each kind, and what it is asked for.
-const KINDS: [(usize, Access); 4] = [(0, Access::Write), (1, Access::Write), (2, Access::Write), (2, Access::Read)];
+const KINDS: [(usize, Access); 5] =
+    [(0, Access::Write), (1, Access::Write), (2, Access::Write), (2, Access::Read), (2, Access::WriteThenRead)];
 
 /// The progress of a sweep through the instructions of all legs, which advance side by side.
 #[derive(Default)]

@@ -83,7 +83,7 @@ impl Table {
             (Kind::Exchange, _) => held::exchange(&place.mutex, way),
             (Kind::Store, _) => held::store(&place.light, way),
             (Kind::ReadersAndWriters, Access::Read) => held::read(&place.rwlock, way),
-            (Kind::ReadersAndWriters, Access::Write) => held::write(&place.rwlock, way),
+            (Kind::ReadersAndWriters, Access::Write | Access::WriteThenRead) => held::write(&place.rwlock, way),
         }
     }
 

@@ -29,6 +29,8 @@ pub enum Way {
 pub struct Visit {
     pub guard: Held,
     at: usize,
+    /// The writer reads on before it unlocks.
+    reads_on: bool,
 }
 
 impl Worker {
@@ -85,7 +87,8 @@ impl Worker {
             }
         };
         self.table.seat(self.life).does(Doing::Inside, at);
-        let visit = self.look(Visit { guard, at }, told);
+        let reads_on = access == Access::WriteThenRead && matches!(guard, Held::Write(_));
+        let visit = self.look(Visit { guard, at, reads_on }, told);
         (!self.table.finding.is_any()).then_some(visit)
     }
 
@@ -136,6 +139,15 @@ impl Worker {
 
     pub fn leave(self, visit: Visit) {
         self.says_goodbye(&visit);
+        self.gives_up(visit);
+    }
+
+    /// Unlocks, or becomes a reader first, which must not find a writer.
+    fn gives_up(self, mut visit: Visit) {
+        if visit.reads_on {
+            visit.guard = visit.guard.read_on();
+            self.says_goodbye(&visit);
+        }
         drop(visit.guard);
     }
 
@@ -174,11 +186,11 @@ impl Worker {
         self.write_half(&mut visit, 1, self.life);
         self.says_goodbye(&visit);
         step::stop();
-        drop(visit.guard);
+        self.gives_up(visit);
         step::stop();
     }
 }
 
 fn any_access(random: &mut Random) -> Access {
-    if random.one_in(2) { Access::Read } else { Access::Write }
+    [Access::Read, Access::Read, Access::Write, Access::WriteThenRead][random.below(4) as usize]
 }

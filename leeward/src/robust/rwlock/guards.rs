@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem;
 
 use super::super::mutex::not_ours;
 use super::words::{Left, Reading, Writing};
@@ -174,6 +175,52 @@ impl<T: AnyBytes, const READERS: usize> WriteGuard<T, READERS> {
     #[inline]
     pub fn set(&mut self, value: T) {
         self.with(|place| *place = value);
+    }
+
+    /// Makes the guard one that reads: no other writer comes between, and readers that were held up
+    /// may enter. It waits for no thread that has the lock; if every slot is taken, by readers that
+    /// find the writer and give way, it waits until one has.
+    ///
+    /// It is an associated function, as it is of the other locks. If the thread dies in the middle of
+    /// it, a writer has died, or a reader, and the data is whole in both cases.
+    ///
+    /// ```
+    /// use leeward::robust::{RwLock, RwLockError, WriteGuard};
+    /// static PAIR: RwLock<[u32; 2]> = RwLock::new([1, 2]);
+    /// let mut guard = PAIR.write().unwrap();
+    /// guard.set([3, 4]);
+    /// let guard = WriteGuard::downgrade(guard).expect("the data is whole");
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         assert_eq!(PAIR.try_read().unwrap().get(), [3, 4]);
+    ///         assert!(matches!(PAIR.try_write(), Err(RwLockError::WouldBlock)));
+    ///     });
+    /// });
+    /// assert_eq!(guard.get(), [3, 4]);
+    /// ```
+    ///
+    /// # Errors
+    /// The guard comes back, and writes as before: a writer died, and the data is not [marked
+    /// consistent](Self::mark_consistent); or each slot's word was overwritten, or names a thread
+    /// whose death the kernel did not report (that comes after 30 seconds).
+    ///
+    /// # Panics
+    /// As [`with`](Self::with).
+    pub fn downgrade(guard: Self) -> Result<ReadGuard<T, READERS>, Self> {
+        must_be_ours(guard.owner);
+        if guard.is_inconsistent() {
+            return Err(guard);
+        }
+        let lock = guard.lock;
+        // SAFETY: the guard is this thread's, which has the writers' lock; it is forgotten if that is
+        // given up.
+        match unsafe { lock.words.downgrade(guard.owner) } {
+            Ok(reading) => {
+                mem::forget(guard);
+                Ok(ReadGuard::new(lock, reading))
+            }
+            Err(_) => Err(guard),
+        }
     }
 
     /// Says that the data is whole again, so that the next locker gets what it asks for. Has no

@@ -243,6 +243,32 @@ impl<const READERS: usize> Words<READERS> {
         Ok(())
     }
 
+    /// Makes the writer a reader: takes a slot, says that the data is whole, and gives the writers'
+    /// lock up, in this order. Waits for a slot if all are taken: by readers that find the writers'
+    /// lock held, and give way.
+    ///
+    /// The writer that dies is a writer until it has said that the data is whole, and from then on a
+    /// reader, whose slot and whose writers' lock, still marked, are no news. The release of the
+    /// writers' lock orders the slot's taking before the next writer's look at it.
+    ///
+    /// # Errors
+    /// No slot is to be had: the caller is the writer still.
+    ///
+    /// # Safety
+    /// `me` is the calling thread, and has the writers' lock; if a slot was taken, it has only that.
+    #[cold]
+    pub(super) unsafe fn downgrade(&'static self, me: Current) -> Result<Reading, Refusal> {
+        if mutated!(robust_downgrade_early) {
+            // SAFETY: the caller's promise.
+            unsafe { self.end_writing(me, Left::Whole) };
+            return self.take_slot(me, Timeout::Never);
+        }
+        let reading = self.take_slot(me, Timeout::Never)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.end_writing(me, Left::Whole) };
+        Ok(reading)
+    }
+
     fn is_inconsistent(&self) -> bool {
         // Relaxed: the caller has acquired the writers' lock, before whose release it was written.
         self.writing.load(Ordering::Relaxed) != WHOLE

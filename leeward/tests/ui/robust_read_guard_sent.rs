@@ -1,0 +1,8 @@
+//! A robust reader's slot is held by its thread, and by no other given up.
+use leeward::robust::RwLock;
+static LOCK: RwLock<u64> = RwLock::new(0);
+fn main() {
+    let guard = LOCK.read().unwrap();
+    let _ = &guard;
+    std::thread::spawn(move || drop(guard)); //~ BREAKS E0277
+}
