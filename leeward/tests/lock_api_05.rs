@@ -7,8 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use leeward::{asym, raw};
-use lock_api_05::{Mutex, RawMutexTimed, RawRwLockDowngrade, RawRwLockTimed, RwLock, RwLockWriteGuard};
-use lock_api_05::{RawRwLockUpgradeDowngrade, RawRwLockUpgradeTimed, RwLockUpgradableReadGuard};
+use lock_api_05::{Mutex, RawMutexFair, RawMutexTimed, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed};
+use lock_api_05::{RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed};
+use lock_api_05::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -113,6 +114,34 @@ where
 fn upgradable_readers() {
     upgrades(&RwLock::<raw::RwLock, _>::new(0));
     upgrades(&RwLock::<asym::RawRwLock, _>::new(0));
+}
+
+/// The fair unlocks and bumps, of locks for which no thread waits.
+fn hands_over<M: RawMutexFair, R: RawRwLockFair + RawRwLockUpgradeFair>() {
+    let mutex = lock_api_05::Mutex::<M, u64>::new(1);
+    let mut guard = mutex.lock();
+    lock_api_05::MutexGuard::bump(&mut guard);
+    lock_api_05::MutexGuard::unlock_fair(guard);
+    assert!(mutex.try_lock().is_some());
+    let lock = RwLock::<R, u64>::new(1);
+    let mut guard = lock.read();
+    lock_api_05::RwLockReadGuard::bump(&mut guard);
+    lock_api_05::RwLockReadGuard::unlock_fair(guard);
+    let mut guard = lock.upgradable_read();
+    RwLockUpgradableReadGuard::bump(&mut guard);
+    RwLockUpgradableReadGuard::unlock_fair(guard);
+    let mut guard = lock.try_write().expect("no thread is inside");
+    RwLockWriteGuard::bump(&mut guard);
+    RwLockWriteGuard::unlock_fair(guard);
+    assert!(lock.try_write().is_some());
+}
+
+#[test]
+fn fair_unlocks() {
+    hands_over::<raw::Mutex, raw::RwLock>();
+    hands_over::<raw::FairMutex, raw::RwLock>();
+    hands_over::<raw::LightMutex, raw::RwLock>();
+    hands_over::<asym::RawMutex, asym::RawRwLock>();
 }
 
 /// What a thread's slots stand for stays on the thread: both answers would make the call ambiguous.

@@ -18,8 +18,8 @@ use crate::mutant::{mutated, step};
 
 impl LightMutex {
     /// Unlocks the mutex for the thread that has slept longest, if any sleeps: no newcomer gets the
-    /// lock before. The lock is idle until that thread runs. If no thread sleeps, this is
-    /// [`unlock`](Self::unlock) and a load.
+    /// lock before. The lock is idle until that thread runs, or another that waits has waited
+    /// for a millisecond. If no thread sleeps, this is [`unlock`](Self::unlock) and a load.
     ///
     /// ```
     /// use leeward::raw::LightMutex;

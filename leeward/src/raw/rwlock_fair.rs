@@ -36,7 +36,8 @@ impl<F: Futex> RwLock<F> {
     /// it for writing before one of them has had it. Readers that sleep come first, then the writer
     /// that has slept longest. The lock is idle until one of them runs.
     ///
-    /// If none of them runs within a millisecond, another thread takes it.
+    /// If none of them runs within a millisecond, another thread that waits takes it; `try_` calls fail
+    /// until then, although no thread holds the lock.
     ///
     /// ```
     /// use leeward::raw::RwLock;
@@ -68,7 +69,7 @@ impl<F: Futex> RwLock<F> {
     /// Unlocks a lock that is held for reading. If the caller is the last reader and writers sleep,
     /// the lock is for the writer that has slept longest: no newcomer takes it before that one.
     ///
-    /// If the writer does not run within a millisecond, another thread takes the lock.
+    /// If the writer does not run within a millisecond, another thread that waits takes the lock.
     ///
     /// ```
     /// use leeward::raw::RwLock;
