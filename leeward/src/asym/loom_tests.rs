@@ -301,3 +301,52 @@ fn mutex_trying_and_giving_up() {
     explore(3, || biased([try_lock, lock]));
     explore(2, || biased([lock_in_time, lock, lock]));
 }
+
+/// An owner and others hand the mutex over, and bump it.
+#[test]
+fn mutex_fair_unlocks() {
+    fn lock_fairly() {
+        SHARED.mutex.lock();
+        // SAFETY: loom reports any thread that is here meanwhile.
+        SHARED.value.with_mut(|value| unsafe { *value += 1 });
+        // SAFETY: locked above.
+        unsafe { SHARED.mutex.unlock_fair() };
+    }
+    fn bump() {
+        SHARED.mutex.lock();
+        // SAFETY: locked above.
+        unsafe { SHARED.mutex.bump() };
+        unlock();
+    }
+    explore(3, || biased([lock_fairly, lock_fairly]));
+    explore(2, || biased([lock_fairly, lock_in_time, lock_fairly]));
+    explore(2, || biased([bump, bump]));
+}
+
+/// Readers by a slot and by the ordinary lock, and writers, hand the lock over.
+#[test]
+fn rwlock_fair_unlocks() {
+    fn read_fairly() {
+        SHARED.lock.lock_shared();
+        // SAFETY: loom reports any thread that writes meanwhile.
+        SHARED.value.with(|value| assert!(unsafe { *value } < 10));
+        // SAFETY: locked above.
+        unsafe { SHARED.lock.unlock_shared_fair() };
+    }
+    fn write_fairly() {
+        SHARED.lock.lock_exclusive();
+        // SAFETY: loom reports any thread that is here meanwhile.
+        SHARED.value.with_mut(|value| unsafe { *value += 1 });
+        // SAFETY: locked above.
+        unsafe { SHARED.lock.unlock_exclusive_fair() };
+    }
+    explore(2, || together([read_fairly, write_fairly]));
+    explore(2, || {
+        open();
+        together([read_fairly, write_fairly]);
+    });
+    explore(1, || {
+        open();
+        together([read_fairly, write_fairly, write_fairly]);
+    });
+}
