@@ -88,6 +88,7 @@
 //! | a mutex that one thread takes nearly always | [`asym::Mutex`] |
 //! | `std::sync` or `parking_lot` locks | [`sync`]`::{Mutex, RwLock, Condvar, Once, LazyLock}` |
 //! | any of several events to wait for | [`sync::Event`]`::wait_any` |
+//! | locks that tasks hold across an `.await`, as by tokio | [`task`]`::{Mutex, RwLock, Semaphore}` |
 //! | real-time threads of several priorities | [`pi::Mutex`] |
 //! | several processes that share memory | [`shared::Region`] and the locks of [`shared`] |
 //! | the same, and processes that may be killed | [`robust::Mutex`], [`robust::RwLock`] |
@@ -102,6 +103,7 @@
 //! | [`hazard`] | protecting an object: two stores | a heavy fence for 256 objects |
 //! | [`asym`] | reading, or the usual owner's locking: stores | a heavy fence |
 //! | [`sync`] | a compare-exchange each way | a futex sleep |
+//! | [`task`] | a compare-exchange each way | a task's wake |
 //! | [`shared`] | a compare-exchange each way | a futex sleep, with a look-up |
 //! | [`robust`] | a compare-exchange each way, no system call | the walk when a thread dies |
 //! | [`pi`] | a compare-exchange each way | a system call, in which the owner is given the priority |
@@ -201,3 +203,4 @@ pub mod robust;
 pub mod shared;
 #[cfg(not(leeward_loom))]
 pub mod sync;
+pub mod task;

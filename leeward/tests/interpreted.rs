@@ -366,3 +366,53 @@ mod where_threads_are_known {
         assert_eq!(there.load(Ordering::Relaxed), 0, "what was retired is there still");
     }
 }
+
+/// Locks for tasks, whose queue is in the waiting futures: some are polled by another waker, or dropped
+/// while they wait, or when they were handed the lock.
+#[test]
+fn locks_for_tasks() {
+    use leeward::task;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::task::{Context, Poll, Wake, Waker};
+
+    struct Unpark(thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    /// Polls up to `polls` times, by a new waker each time.
+    fn run<F: Future>(future: F, polls: usize) -> Option<F::Output> {
+        let mut future = pin!(future);
+        for poll in 1..=polls {
+            let waker = Waker::from(Arc::new(Unpark(thread::current())));
+            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(output) => return Some(output),
+                Poll::Pending if poll == polls => thread::yield_now(),
+                Poll::Pending => thread::park(),
+            }
+        }
+        None
+    }
+    let (mutex, permits) = (task::Mutex::new(Box::new(0)), task::Semaphore::new(2));
+    let both = task::RwLock::new((Box::new(0), Box::new(0)));
+    twice(|turn| {
+        let polls = if turn % 3 == 0 { 1 } else { usize::MAX };
+        if let Some(mut guard) = run(mutex.lock(), polls) {
+            **guard += 1;
+        }
+        assert!(run(permits.acquire_many(turn as u32 % 3), polls).is_none_or(|permit| permit.is_ok()));
+        if let Some(mut writer) = run(both.write(), polls) {
+            *writer.0 += 1;
+            *writer.1 += 1;
+            let reader = writer.downgrade();
+            assert_eq!(reader.0, reader.1);
+        }
+        let _ = run(both.read(), polls).map(|reader| assert_eq!(reader.0, reader.1));
+    });
+    assert_eq!(permits.available_permits(), 2);
+    let sum = **mutex.try_lock().unwrap();
+    assert!((2 * TURNS - 8..=2 * TURNS).contains(&sum));
+}

@@ -44,6 +44,53 @@ mutants! {
     future_wake {
         futures: it_is_ready_when_the_sections_have_ended,
     }
+    /// The acquire of the task that takes permits.
+    task_take_acquire {
+        loom: task::loom_tests::mutexes,
+    }
+    /// The release of the task that gives permits.
+    task_give_release {
+        loom: task::loom_tests::mutexes,
+    }
+    /// The acquire of the task that was handed permits.
+    task_verdict_acquire {
+        loom: task::loom_tests::a_task_that_polls,
+    }
+    /// The release of the task that hands permits over.
+    task_verdict_release {
+        loom: task::loom_tests::a_task_that_polls,
+    }
+    /// The recheck of the permits when a task is queued.
+    task_queue_recheck {
+        loom: task::loom_tests::mutexes,
+    }
+    /// The wake of the task that was handed permits.
+    task_wake {
+        tasks: a_task_is_woken_once,
+        loom: task::loom_tests::mutexes,
+    }
+    /// The waker of the task that polled last.
+    task_new_waker {
+        tasks: the_last_poller_is_woken,
+    }
+    /// The handing on of what a dropped future was handed.
+    task_pass_on {
+        tasks: a_future_that_is_dropped_hands_the_lock_on,
+        loom: task::loom_tests::a_task_that_gives_up,
+    }
+    /// The handing over of what was gathered for a task that has left the queue.
+    task_cancel_hands_over {
+        tasks: what_was_gathered_for_a_dropped_future_is_handed_on,
+        loom: task::loom_tests::a_task_that_gives_up_many,
+    }
+    /// The waking of the other tasks after a waker has panicked.
+    task_wake_the_rest {
+        tasks: a_waker_that_panics_costs_nobody_a_wake,
+    }
+    /// The emptying of the queue in the child of a fork.
+    task_forked {
+        task_forks: the_child_of_a_fork_has_no_tasks_that_wait,
+    }
     /// The scan of the slots in a grace period that goes on in steps.
     step_scan {
         epochs: an_open_section_holds_back_what_is_deferred_meanwhile,
