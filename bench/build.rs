@@ -7,8 +7,19 @@ use std::process::Command;
 use std::{env, fs};
 
 const FLAVOURS: [&str; 5] = ["memb", "mb", "bp", "qsbr", "signal"];
-const PEER_CRATES: [&str; 9] =
-    ["arc-swap", "crossbeam-epoch", "haphazard", "hazarc", "parking_lot", "parking_lot_core", "sdd", "seize", "usync"];
+const PEER_CRATES: [&str; 11] = [
+    "arc-swap",
+    "crossbeam-epoch",
+    "haphazard",
+    "hazarc",
+    "parking_lot",
+    "parking_lot_core",
+    "sdd",
+    "seize",
+    "usync",
+    "tokio",
+    "async-lock",
+];
 
 fn main() {
     let shared = ["src/alignment.rs", "src/rcu/loops.rs", "src/rcu/scheme.rs", "src/rcu/stage.rs", "src/rcu/table.rs"];

@@ -1,5 +1,5 @@
 //! The table of locks: mutexes, reader-writer locks and condition variables, ours and the peers';
-//! locks that survive their owner; and the cost of the kernel's part.
+//! locks that survive their owner; locks for tasks; and the cost of the kernel's part.
 
 mod alone;
 mod channels;
@@ -22,6 +22,7 @@ mod rows;
 mod rwlocks;
 pub mod syscalls;
 mod tails;
+mod tasks;
 
 use contest::{Outcome, Row};
 
@@ -35,7 +36,7 @@ use crate::{markdown, report};
 
 /// Measures and shows the table. Returns true if everything could be measured.
 pub fn compare(options: &Contests) -> Result<bool, Error> {
-    let groups: [Contest; 12] = [
+    let groups: [Contest; 13] = [
         alone::outcome,
         readers::outcome,
         mixed::outcome,
@@ -44,6 +45,7 @@ pub fn compare(options: &Contests) -> Result<bool, Error> {
         channels::outcome,
         late::outcome,
         tails::outcome,
+        tasks::outcome,
         robust::outcome,
         robust_rwlocks::outcome,
         exits::outcome,
@@ -103,5 +105,13 @@ fn peers() -> Versions {
     let built = |name| (name, versions::built(name).map(str::to_string));
     let urcu = roster::get(roster::MEMB).is_ok_and(|row| row.absent().is_none());
     let urcu = ("liburcu", versions::built("liburcu").filter(|_| urcu).map(str::to_string));
-    vec![built("std"), built("parking_lot"), built("usync"), ("pthread", pthread::version()), urcu]
+    vec![
+        built("std"),
+        built("parking_lot"),
+        built("usync"),
+        built("tokio"),
+        built("async-lock"),
+        ("pthread", pthread::version()),
+        urcu,
+    ]
 }
