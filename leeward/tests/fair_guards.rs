@@ -160,6 +160,10 @@ fn shared_locks() {
     in_turn(|| lock.write(), || shared::RwLockReadGuard::unlock_fair(guard), tries);
     let guard = lock.upgradable_read();
     in_turn(|| lock.write(), || shared::RwLockUpgradableReadGuard::unlock_fair(guard), tries);
+    let guard = shared::RwLockWriteGuard::map(lock.write(), |value| value);
+    in_turn(|| lock.write(), || shared::MappedRwLockWriteGuard::unlock_fair(guard), tries);
+    let guard = shared::RwLockReadGuard::map(lock.read(), |value| value);
+    in_turn(|| lock.write(), || shared::MappedRwLockReadGuard::unlock_fair(guard), tries);
     let mut guard = lock.write();
     bumped(
         || lock.write(),

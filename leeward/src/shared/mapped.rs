@@ -13,9 +13,10 @@ use crate::process::fork_mark;
 use crate::raw;
 
 /// Makes the guard `$mapped` of a part of what `$guard` guards, whose drop calls `$unlock` of the
-/// lock `$lock`. References to the part are `&`, or `&mut` if that is in the brackets.
+/// lock `$lock`, and whose fair unlock `$fair`. References to the part are `&`, or `&mut` if that is in the brackets.
 macro_rules! mapped {
-    ($(#[$meta:meta])* $mapped:ident, $guard:ident, $lock:ident $field:ident, $unlock:ident, [$($exclusive:tt)?]) => {
+    ($(#[$meta:meta])* $mapped:ident, $guard:ident, $lock:ident $field:ident, $unlock:ident, $fair:ident,
+        [$($exclusive:tt)?]) => {
         $(#[$meta])*
         #[must_use = "it is unlocked at once"]
         pub struct $mapped<'a, T: ?Sized> {
@@ -64,6 +65,21 @@ macro_rules! mapped {
                 let (lock, process) = (guard.lock, guard.process);
                 mem::forget(guard);
                 $mapped { lock, part, process, borrowed: PhantomData }
+            }
+
+            /// Unlocks the lock for a thread that sleeps for it, if there is one, as `unlock_fair` of
+            /// the guard does that this one was made of.
+            ///
+            /// # Panics
+            /// In the child of a fork, as all use of the guard's copy.
+            #[track_caller]
+            pub fn unlock_fair(guard: Self) {
+                guard.must_be_ours();
+                let lock = guard.lock;
+                mem::forget(guard);
+                // SAFETY: this process took the lock for the guard that this one was made of, and
+                // both are gone.
+                unsafe { lock.$fair() };
             }
 
             #[track_caller]
@@ -126,10 +142,10 @@ mapped!(
     /// let mutex = Mutex::new([1, 2]);
     /// let mut last: MappedMutexGuard<'_, u32> = MutexGuard::map(mutex.lock(), |pair| &mut pair[1]);
     /// *last = 3;
-    /// drop(last);
+    /// MappedMutexGuard::unlock_fair(last);
     /// assert_eq!(*mutex.lock(), [1, 3]);
     /// ```
-    MappedMutexGuard, MutexGuard, Mutex mutex, unlock, [mut]
+    MappedMutexGuard, MutexGuard, Mutex mutex, unlock, unlock_fair, [mut]
 );
 mapped!(
     /// A shared reference to a part of the value of a [`RwLock`](super::RwLock); dropping it
@@ -143,7 +159,7 @@ mapped!(
     /// assert_eq!(*last, 2);
     /// assert!(lock.try_write().is_none());
     /// ```
-    MappedRwLockReadGuard, RwLockReadGuard, RwLock rwlock, unlock_shared, []
+    MappedRwLockReadGuard, RwLockReadGuard, RwLock rwlock, unlock_shared, unlock_shared_fair, []
 );
 mapped!(
     /// An exclusive reference to a part of the value of a [`RwLock`](super::RwLock); dropping it
@@ -158,5 +174,5 @@ mapped!(
     /// drop(last);
     /// assert_eq!(*lock.read(), [1, 3]);
     /// ```
-    MappedRwLockWriteGuard, RwLockWriteGuard, RwLock rwlock, unlock_exclusive, [mut]
+    MappedRwLockWriteGuard, RwLockWriteGuard, RwLock rwlock, unlock_exclusive, unlock_exclusive_fair, [mut]
 );
