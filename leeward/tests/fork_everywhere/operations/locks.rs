@@ -1,12 +1,15 @@
 //! The operations of locks. A lock that the child finds free can be taken there, however it was
 //! left.
 
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use leeward::sync::RwLockUpgradableReadGuard;
 use leeward::sync::{Condvar, FairMutex, LightMutex, LightMutexGuard, Mutex, MutexGuard, ReentrantMutex};
 use leeward::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use leeward::{pi, raw};
+use leeward::{pi, raw, task};
 
 use super::super::case::Beside;
 use super::Operation;
@@ -61,6 +64,7 @@ operations! {
         CONDVAR.notify_one();
         CONDVAR.notify_all();
     } => beside(waits).left(mutex_is_usable);
+    tasks: hand_over_between_tasks => left(tasks_are_usable);
     lending: || drop(LENDING.lock().unwrap());
     lending_tried: || drop(LENDING.try_lock().unwrap());
     lending_awaited: || drop(LENDING.lock().unwrap()) => beside(holds_what_lends);
@@ -77,10 +81,37 @@ static LIGHT: LightMutex<u32> = LightMutex::new(0);
 static RWLOCK: RwLock<u32> = RwLock::new(0);
 static CONDVAR: Condvar = Condvar::new();
 static PLAIN: Condvar<raw::Plain> = Condvar::with_scheme();
+static TASKS: task::Mutex<u32> = task::Mutex::const_new(0);
 static LENDING: pi::Mutex<u32> = pi::Mutex::new(0);
 
 fn mutex_is_usable() -> bool {
     MUTEX.is_locked() || MUTEX.try_lock_for(LONG).is_some()
+}
+
+/// Queues two tasks, of which one is handed the mutex and one gives up.
+fn hand_over_between_tasks() {
+    let mut context = Context::from_waker(Waker::noop());
+    let guard = TASKS.try_lock().unwrap();
+    let (mut first, mut second) = (pin!(TASKS.lock()), Box::pin(TASKS.lock()));
+    assert!(first.as_mut().poll(&mut context).is_pending() && second.as_mut().poll(&mut context).is_pending());
+    drop(second);
+    drop(guard);
+    assert!(first.as_mut().poll(&mut context).is_ready());
+}
+
+/// In the child nobody is queued, and the queue's lock is free, whatever the parent's thread did.
+fn tasks_are_usable() -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    let mut task = pin!(TASKS.lock());
+    match task.as_mut().poll(&mut context) {
+        Poll::Ready(guard) => {
+            let mut next = pin!(TASKS.lock());
+            let waits = next.as_mut().poll(&mut context).is_pending();
+            drop(guard);
+            waits && next.as_mut().poll(&mut context).is_ready()
+        }
+        Poll::Pending => TASKS.try_lock().is_err(),
+    }
 }
 
 fn fair_is_usable() -> bool {
