@@ -36,7 +36,7 @@ pub fn run(operation: &Operation) {
 
 fn time_limit() -> u32 {
     let long = std::env::var("LEEWARD_LONG").is_ok_and(|long| long == "1");
-    patience().as_secs() as u32 * if long { 200 } else { 8 }
+    patience().as_secs() as u32 * if long { 200 } else { 16 }
 }
 
 fn part(board: &Board) -> &'static str {
@@ -125,8 +125,9 @@ fn fork_when_asked(operation: &Operation, board: &Board) {
 }
 
 fn in_child(operation: &Operation, board: &Board) -> ! {
-    // SAFETY: ends a child that hangs.
-    unsafe { libc::alarm(patience().as_secs() as u32) };
+    // SAFETY: ends a child that hangs. Everything takes a while where the kernel's own grace periods
+    // do, which it waits for when a process registers for fences that reach others.
+    unsafe { libc::alarm(4 * patience().as_secs() as u32) };
     let code = match catch_unwind(AssertUnwindSafe(|| everything::use_it_in_child(&board.part, operation.left))) {
         Ok(true) => FINE,
         Ok(false) => WRONG,

@@ -235,7 +235,7 @@ fn hold_beside(is_held: &AtomicBool, is_over: &AtomicBool) {
 /// Runs the case: all threads wait at once.
 pub fn case() {
     // SAFETY: ends a case that hangs.
-    unsafe { libc::alarm(4 * patience().as_secs() as u32) };
+    unsafe { libc::alarm(16 * patience().as_secs() as u32) };
     let (is_held, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let numbers: Vec<_> = AWAITED.iter().map(|_| AtomicI32::new(0)).collect();
     let is_through: Vec<_> = AWAITED.iter().map(|_| AtomicBool::new(false)).collect();
@@ -270,7 +270,7 @@ fn fork() {
     assert_ne!(child, -1, "fork failed");
     if child == 0 {
         // SAFETY: ends a child that hangs.
-        unsafe { libc::alarm(patience().as_secs() as u32) };
+        unsafe { libc::alarm(4 * patience().as_secs() as u32) };
         let at = AtomicU32::new(0);
         let works = std::panic::catch_unwind(|| everything::use_it(&at) && again());
         if !matches!(works, Ok(true)) {
