@@ -91,7 +91,7 @@ impl Permits {
         self.state.load(Ordering::Relaxed) & CLOSED != 0
     }
 
-    /// Takes `wanted` permits if so many are free and nothing is closed; returns true if it did.
+    /// Takes `wanted` permits if that many are free and nothing is closed; returns true if it did.
     #[inline]
     pub(super) fn try_take(&self, wanted: u32) -> bool {
         let wanted = wanted as usize;

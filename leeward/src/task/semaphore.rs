@@ -128,7 +128,7 @@ impl Semaphore {
         self.try_acquire_many(1)
     }
 
-    /// Takes `permits` permits if so many are free.
+    /// Takes `permits` permits if that many are free.
     ///
     /// ```
     /// use leeward::task::Semaphore;
@@ -137,7 +137,7 @@ impl Semaphore {
     /// ```
     ///
     /// # Errors
-    /// If so many are not free, or a task waits; or if the semaphore is closed.
+    /// If fewer are free, or a task waits; or if the semaphore is closed.
     #[inline]
     pub fn try_acquire_many(&self, permits: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         if self.permits.try_take(permits) {
@@ -275,7 +275,7 @@ impl SemaphorePermit<'_> {
         self.permits as usize
     }
 
-    /// Keeps the permits for good: the semaphore has so many less.
+    /// Keeps the permits for good: the semaphore has that many fewer.
     ///
     /// ```
     /// use leeward::task::Semaphore;
@@ -287,7 +287,7 @@ impl SemaphorePermit<'_> {
         self.permits = 0;
     }
 
-    /// Takes `permits` of these out; `None`, with nothing changed, if there are not so many.
+    /// Takes `permits` of these out; `None`, with nothing changed, if there are fewer.
     ///
     /// ```
     /// use leeward::task::Semaphore;
@@ -349,7 +349,7 @@ impl core::error::Error for AcquireError {}
 pub enum TryAcquireError {
     /// The semaphore was closed.
     Closed,
-    /// There were not so many free permits, or a task waits for some.
+    /// There were fewer free permits, or a task waits for some.
     NoPermits,
 }
 
