@@ -183,6 +183,8 @@ pub mod futex;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 pub mod hazard;
+#[cfg(any(feature = "std", leeward_loom))]
+mod inherited;
 #[cfg(all(test, leeward_loom))]
 mod models;
 mod mutant;
@@ -204,3 +206,5 @@ pub mod shared;
 #[cfg(not(leeward_loom))]
 pub mod sync;
 pub mod task;
+#[cfg(any(feature = "std", leeward_loom))]
+mod writer;

@@ -92,6 +92,8 @@ mod arc;
 #[cfg(feature = "std")]
 mod automatic;
 mod backing;
+#[cfg(not(leeward_loom))]
+mod bag;
 #[cfg(all(feature = "c", not(leeward_loom)))]
 pub mod c;
 #[cfg(not(all(feature = "c", not(leeward_loom))))]
@@ -114,6 +116,8 @@ mod grace;
 mod guard;
 mod head;
 mod kind;
+#[cfg(feature = "std")]
+pub(crate) mod limbo;
 mod limit;
 #[cfg(leeward_loom)]
 #[path = "local/none.rs"]
@@ -125,6 +129,8 @@ mod local;
 mod loom_tests;
 mod no_memory;
 mod option;
+#[cfg(not(leeward_loom))]
+mod pace;
 mod protects;
 pub mod qsbr;
 mod reader;

@@ -89,6 +89,11 @@ impl<S: Slot> Registry<S> {
 
     /// Takes a free slot for a thread, and adds a block if there is none.
     pub(crate) fn claim(&self, owner: u64, thread: u32) -> Result<&S, Full> {
+        self.claim_at(owner, thread).map(|(_, slot)| slot)
+    }
+
+    /// Does what `claim` does, and returns the slot's index as well.
+    pub(crate) fn claim_at(&self, owner: u64, thread: u32) -> Result<(usize, &S), Full> {
         // Acquire: partner of the release in `start_over`: slots that were given back before are
         // seen to be free.
         let hint = self.free_from.load(Ordering::Acquire);
@@ -112,7 +117,7 @@ impl<S: Slot> Registry<S> {
             // be forgotten.
             let _ = self.free_from.compare_exchange(hint, further, Ordering::Relaxed, Ordering::Relaxed);
         }
-        Ok(slot)
+        Ok((index, slot))
     }
 
     /// Takes a free slot whose index is at least `start`. Returns `None` where there is no memory

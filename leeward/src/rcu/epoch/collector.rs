@@ -7,23 +7,17 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::ptr::{self, NonNull};
-use core::time::Duration;
 
-use super::super::grace::{Grace, Steps};
+use super::super::grace::Grace;
 use super::super::kind::Kind;
+use super::super::pace::Pace;
 use super::super::stats::Stats;
 use super::super::worker;
-use super::bag::{Bag, Bags, Deferred};
+use super::deferred::{Bag, Bags, Deferred};
 use super::forks::{self, Entry};
 use super::lent::List;
 use crate::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::fence;
-
-/// How many nanoseconds of a heavy fence each deferred call may cost: so many calls share one that
-/// the fence costs each of them no more. So do looks at waiting bags, one in many sections.
-const FENCE_SHARE: u64 = 4;
-/// The number of calls that share a heavy fence at most, however long it takes.
-const SHARERS: u64 = 1 << 14;
 
 /// A set of readers, and what they retire: an RCU domain as a value.
 ///
@@ -56,11 +50,7 @@ pub struct Collector(pub(super) Arc<Inner>);
 /// The words of a collector.
 pub(super) struct Inner {
     pub(super) grace: Grace,
-    steps: Steps,
-    /// The number of calls that were sealed since a grace period last began, and of looks since then.
-    sealed: AtomicU64,
-    /// How many nanoseconds a heavy fence takes, about.
-    fence: AtomicU64,
+    pace: Pace,
     /// The number of calls that were sealed and not made.
     held: AtomicU64,
     /// The limit of `held`, as `set_limit` says.
@@ -91,9 +81,7 @@ impl Collector {
         let Some(entry) = forks::claim() else { panic!("leeward: there is no memory for one more collector") };
         let inner = Arc::new(Inner {
             grace: Grace::new(Kind::new(!is_full, None)),
-            steps: Steps::new(),
-            sealed: AtomicU64::new(0),
-            fence: AtomicU64::new(0),
+            pace: Pace::new(),
             held: AtomicU64::new(0),
             limit: AtomicU64::new(1 << 16),
             orphans: AtomicPtr::new(ptr::null_mut()),
@@ -176,8 +164,8 @@ impl Inner {
     pub(super) fn seal(&self, bag: &mut Bag) {
         bag.ticket = self.grace.tickets.take();
         let calls = bag.len() as u64;
-        // Relaxed, both: counts.
-        self.sealed.fetch_add(calls, Ordering::Relaxed);
+        self.pace.note_sealed(calls);
+        // Relaxed: a count.
         self.held.fetch_add(calls, Ordering::Relaxed);
         if self.is_beyond_limit() {
             self.grace.counts.over_limit.add(1);
@@ -189,37 +177,14 @@ impl Inner {
     pub(super) fn step(&self, wanted: Option<u64>, at_once: bool) {
         // Relaxed: a number. The next look sees it, if this one does not.
         let wanted = wanted.unwrap_or(0).max(self.orphans_ticket.load(Ordering::Relaxed));
-        if self.grace.tickets.is_served(wanted) {
-            return;
-        }
-        // Relaxed: a count.
-        self.sealed.fetch_add(1, Ordering::Relaxed);
-        let may_begin = || at_once || self.is_worth_a_fence();
-        self.grace.step(&self.steps, wanted, may_begin, |time| self.note_fence(time));
-    }
-
-    /// Returns true if enough calls wait for a grace period to share its heavy fence.
-    fn is_worth_a_fence(&self) -> bool {
-        // Relaxed, all: numbers.
-        let needed = (self.fence.load(Ordering::Relaxed) / FENCE_SHARE).min(SHARERS);
-        self.sealed.load(Ordering::Relaxed) >= needed.min(self.limit.load(Ordering::Relaxed) / 4)
+        // Relaxed: a number.
+        self.pace.step(&self.grace, wanted, at_once, self.limit.load(Ordering::Relaxed) / 4);
     }
 
     /// Returns true if more calls are held back than should be.
     pub(super) fn is_beyond_limit(&self) -> bool {
         // Relaxed, both: numbers.
         self.held.load(Ordering::Relaxed) > self.limit.load(Ordering::Relaxed)
-    }
-
-    /// Notes that a grace period has begun, whose fence took `time`.
-    fn note_fence(&self, time: Duration) {
-        // Relaxed, all: numbers, which only the leader changes but for `sealed`. A single fence that
-        // was preempted counts for twice the usual time at most.
-        self.sealed.store(0, Ordering::Relaxed);
-        let known = self.fence.load(Ordering::Relaxed);
-        let now = time.as_nanos() as u64;
-        let next = if known == 0 { now } else { (3 * known + now.min(2 * known)) / 4 };
-        self.fence.store(next.max(1), Ordering::Relaxed);
     }
 
     /// Returns true if the bag's grace period is over.

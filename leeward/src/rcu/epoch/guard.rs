@@ -3,8 +3,8 @@
 use core::fmt;
 use core::ptr::NonNull;
 
-use super::bag::Deferred;
 use super::collector::Collector;
+use super::deferred::Deferred;
 use super::local::Local;
 use super::pointable::Pointable;
 use super::pointer::sealed::Sealed;

@@ -7,7 +7,7 @@ use core::cell::Cell;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicBool;
 
-use super::bag::Bag;
+use super::deferred::Bag;
 use crate::atomic::{AtomicPtr, Ordering};
 
 /// What is done with the bags of a record whose collector ends.

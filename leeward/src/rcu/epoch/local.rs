@@ -10,9 +10,9 @@ use core::ptr::{self, NonNull};
 
 use super::super::no_memory::NoMemory;
 use super::super::slot::Slot;
-use super::bag::{Bag, Bags, Deferred};
 use super::calling;
 use super::collector::Collector;
+use super::deferred::{Bag, Bags, Deferred};
 use super::lent::{Lent, List, Run};
 use crate::atomic::Ordering;
 use crate::fence::{Asymmetric, Full};

@@ -78,7 +78,6 @@
 //! crossbeam project's design. Grace periods are those of [`rcu`](super), taken in steps.
 
 mod atomic;
-mod bag;
 #[cfg(not(feature = "threads"))]
 #[path = "calling/none.rs"]
 mod calling;
@@ -88,6 +87,7 @@ mod calling;
 mod collector;
 #[cfg(feature = "std")]
 mod default;
+mod deferred;
 #[cfg(feature = "std")]
 mod entered;
 mod forks;

@@ -111,6 +111,7 @@ static PENDING: AtomicU32 = AtomicU32::new(0);
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// Returns how many forks lie between the first process that watched for them and this one.
+#[inline]
 pub(crate) fn generation() -> u64 {
     // Relaxed: it changes only where there is one thread.
     GENERATION.load(Ordering::Relaxed)

@@ -1,0 +1,66 @@
+//! When a grace period that goes on in steps is worth its heavy fence. For `epoch/collector.rs` and
+//! `limbo.rs`, which never wait.
+
+use core::time::Duration;
+
+use super::grace::{Grace, Steps};
+use crate::atomic::{AtomicU64, Ordering, const_fn};
+
+/// How many nanoseconds of a heavy fence each item may cost: so many items share one that the fence
+/// costs each of them no more. So do looks at waiting bags.
+const FENCE_SHARE: u64 = 4;
+/// The number of items that share a heavy fence at most, however long it takes.
+const SHARERS: u64 = 1 << 14;
+
+/// The steps of one collector or container, and what it knows of their cost.
+pub(super) struct Pace {
+    steps: Steps,
+    /// The number of items that were sealed since a grace period last began, and of looks since
+    /// then.
+    sealed: AtomicU64,
+    /// How many nanoseconds a heavy fence takes, about.
+    fence: AtomicU64,
+}
+
+impl Pace {
+    const_fn! {
+        pub(super) fn new() -> Pace {
+            Pace { steps: Steps::new(), sealed: AtomicU64::new(0), fence: AtomicU64::new(0) }
+        }
+    }
+
+    /// Counts items that wait for a grace period from now on.
+    pub(super) fn note_sealed(&self, items: u64) {
+        // Relaxed: a count.
+        self.sealed.fetch_add(items, Ordering::Relaxed);
+    }
+
+    /// Goes on with a grace period for the ticket `wanted`, if that needs no waiting. Begins one if
+    /// enough items wait for it, `most` of them at most, or `at_once`.
+    pub(super) fn step(&self, grace: &Grace, wanted: u64, at_once: bool, most: u64) {
+        if grace.tickets.is_served(wanted) {
+            return;
+        }
+        self.note_sealed(1);
+        let may_begin = || at_once || self.is_worth_a_fence(most);
+        grace.step(&self.steps, wanted, may_begin, |time| self.note_fence(time));
+    }
+
+    /// Returns true if enough items wait for a grace period to share its heavy fence.
+    fn is_worth_a_fence(&self, most: u64) -> bool {
+        // Relaxed, both: numbers.
+        let needed = (self.fence.load(Ordering::Relaxed) / FENCE_SHARE).min(SHARERS);
+        self.sealed.load(Ordering::Relaxed) >= needed.min(most)
+    }
+
+    /// Notes that a grace period has begun, whose fence took `time`.
+    fn note_fence(&self, time: Duration) {
+        // Relaxed, all: numbers, which only the leader changes but for `sealed`. A single fence that
+        // was preempted counts for twice the usual time at most.
+        self.sealed.store(0, Ordering::Relaxed);
+        let known = self.fence.load(Ordering::Relaxed);
+        let now = time.as_nanos() as u64;
+        let next = if known == 0 { now } else { (3 * known + now.min(2 * known)) / 4 };
+        self.fence.store(next.max(1), Ordering::Relaxed);
+    }
+}
