@@ -19,6 +19,7 @@ macro_rules! page {
             "[rcu.md]: crate::guide::rcu\n",
             "[async.md]: crate::guide::asynchronous\n",
             "[structures.md]: crate::guide::structures\n",
+            "[hash-map.md]: crate::guide::hash_map\n",
             "[allocators.md]: crate::guide::allocators\n",
             "[hazard.md]: crate::guide::hazard\n",
             "[locks.md]: crate::guide::locks\n",
@@ -48,6 +49,7 @@ page!(fences, "fences.md");
 page!(rcu, "rcu.md");
 page!(asynchronous, "async.md");
 page!(structures, "structures.md");
+page!(hash_map, "hash-map.md");
 page!(allocators, "allocators.md");
 page!(hazard, "hazard.md");
 page!(locks, "locks.md");

@@ -178,6 +178,9 @@ pub mod asym;
 mod atomic;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod bytes;
+#[cfg(any(feature = "std", leeward_loom))]
+#[cfg_attr(leeward_loom, allow(dead_code))]
+pub mod collect;
 pub mod fence;
 pub mod futex;
 #[cfg(any(doc, doctest))]

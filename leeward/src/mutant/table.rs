@@ -954,4 +954,65 @@ mutants! {
     hazard_fork {
         hazard: forks::what_was_retired_is_the_parents,
     }
+    /// The acquire of a line's word, for the addresses in its slots.
+    map_tags_acquire {
+        loom: collect::table::loom_tests::an_insertion_and_a_reader,
+    }
+    /// The release of a line's word.
+    map_publish_release {
+        loom: collect::table::loom_tests::an_insertion_and_a_reader,
+    }
+    /// The acquire of a node's address, for what the node has.
+    map_node_acquire {
+        loom: collect::table::loom_tests::a_replacement_and_a_reader,
+    }
+    /// The release of a node's address.
+    map_node_release {
+        loom: collect::table::loom_tests::a_replacement_and_a_reader,
+    }
+    /// The acquires of a writer that takes a line's lock, or finds the line moved.
+    map_lock_acquire {
+        loom: collect::table::loom_tests::one_of_two_insertions_of_a_key,
+        loom: collect::table::loom_tests::a_move_and_a_writer,
+    }
+    /// The release of the link to a further overflow line.
+    map_link_release {
+        loom: collect::table::loom_tests::an_insertion_into_two_full_lines_and_a_reader,
+    }
+    /// The acquire of the link to a further overflow line.
+    map_link_acquire {
+        loom: collect::table::loom_tests::an_insertion_into_two_full_lines_and_a_reader,
+    }
+    /// The look, with the lock, for nodes that the writer has not compared.
+    map_insert_recheck {
+        loom: collect::table::loom_tests::one_of_two_insertions_of_a_key,
+    }
+    /// The second look of a writer that is about to sleep.
+    map_lock_recheck {
+        loom: collect::table::loom_tests::three_writers_of_one_line,
+    }
+    /// The count of a wake.
+    map_room_count {
+        loom: collect::table::loom_tests::three_writers_of_one_line,
+    }
+    /// The wake of writers that wait for a line.
+    map_room_wake {
+        loom: collect::table::loom_tests::three_writers_of_one_line,
+    }
+    /// The second line's lock, where two lines are moved into one.
+    map_move_locks_all {
+        loom: collect::table::loom_tests::a_move_to_half_the_size_and_a_writer,
+    }
+    /// The bit of a tag that tells a node from a free slot.
+    map_tag_bit {
+        hash_map: equal_hashes_are_a_list,
+    }
+    /// What a walk leaves out where a table has shrunk.
+    map_walk_position {
+        loom: collect::table::loom_tests::a_walk_and_a_move_to_half_the_size,
+    }
+    /// The wait for the grace period of a bag.
+    limbo_waits {
+        hash_map: what_is_removed_is_freed_once_and_not_before_its_readers_leave,
+    }
 }

@@ -65,6 +65,8 @@ pub mod fences;
 pub mod futexes;
 #[path = "operations/locks.rs"]
 pub mod locks;
+#[path = "operations/maps.rs"]
+pub mod maps;
 #[path = "operations/processes.rs"]
 pub mod processes;
 #[path = "operations/rcu.rs"]
@@ -79,6 +81,7 @@ pub fn find(name: &str) -> &'static Operation {
         fences::OPERATIONS,
         futexes::OPERATIONS,
         locks::OPERATIONS,
+        maps::OPERATIONS,
         processes::OPERATIONS,
         rcu::OPERATIONS,
         waits::OPERATIONS,

@@ -1,0 +1,130 @@
+//! Walks through a map.
+
+use core::fmt;
+use core::iter::FusedIterator;
+
+use super::HashMap;
+use super::entry::Entry;
+use crate::collect::table::Walk;
+use crate::rcu::{Domain, Protects};
+
+/// The entries of a map, as [`HashMap::iter`] returns them.
+pub struct Iter<'g, K, V> {
+    walk: Walk<'g, Entry<K, V>>,
+}
+
+/// The keys of a map, as [`HashMap::keys`] returns them.
+pub struct Keys<'g, K, V>(Iter<'g, K, V>);
+
+/// The values of a map, as [`HashMap::values`] returns them.
+pub struct Values<'g, K, V>(Iter<'g, K, V>);
+
+impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
+    /// Returns all entries, in no particular order.
+    ///
+    /// An entry that is there throughout is returned exactly once, also while the table grows or
+    /// shrinks. One that is inserted, replaced or removed meanwhile may be returned or not, in
+    /// one of its versions; a key that is removed and inserted again meanwhile may be returned
+    /// twice.
+    ///
+    /// The walk is one section: what writers take out meanwhile is not freed before it ends.
+    ///
+    /// ```
+    /// use leeward::{collect::HashMap, rcu};
+    /// let map = HashMap::from([("a", 1), ("b", 2)]);
+    /// let guard = rcu::read();
+    /// assert_eq!(map.iter(&guard).map(|(_, value)| value).sum::<i32>(), 3);
+    /// ```
+    pub fn iter<'g>(&'g self, guard: &'g impl Protects<D>) -> Iter<'g, K, V> {
+        let _ = guard;
+        // SAFETY: the guard's section lasts as long as the walk.
+        Iter { walk: unsafe { self.table.walk() } }
+    }
+
+    /// Returns all keys, as [`iter`](Self::iter) returns entries.
+    pub fn keys<'g>(&'g self, guard: &'g impl Protects<D>) -> Keys<'g, K, V> {
+        Keys(self.iter(guard))
+    }
+
+    /// Returns all values, as [`iter`](Self::iter) returns entries.
+    pub fn values<'g>(&'g self, guard: &'g impl Protects<D>) -> Values<'g, K, V> {
+        Values(self.iter(guard))
+    }
+
+    /// Removes all entries for which `keep` returns false, and leaves them to the map.
+    ///
+    /// `keep` is called with no lock held. An entry that another thread replaces meanwhile stays.
+    ///
+    /// ```
+    /// let map = leeward::collect::HashMap::from([("a", 1), ("b", 2)]);
+    /// map.retain(|_, value| *value > 1);
+    /// assert_eq!(map.len(), 1);
+    /// ```
+    pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
+        let _guard = D::read();
+        // SAFETY: a section is open.
+        let mut walk = unsafe { self.table.walk() };
+        while let Some(node) = walk.next() {
+            // SAFETY: a section is open.
+            let entry = unsafe { node.as_ref() };
+            // SAFETY: as above.
+            if !keep(&entry.key, &entry.value) && unsafe { self.table.remove(node, self) } {
+                // SAFETY: taken out by this thread.
+                unsafe { self.retire_entry(node) };
+            }
+        }
+    }
+
+    /// Removes all entries that are there throughout the call, and leaves them to the map.
+    pub fn clear(&self) {
+        self.retain(|_, _| false);
+    }
+}
+
+impl<'g, K, V> Iterator for Iter<'g, K, V> {
+    type Item = (&'g K, &'g V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // SAFETY: the guard's section keeps it alive.
+        let entry = unsafe { &*self.walk.next()?.as_ptr() };
+        Some((&entry.key, &entry.value))
+    }
+}
+
+impl<'g, K, V> Iterator for Keys<'g, K, V> {
+    type Item = &'g K;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(key, _)| key)
+    }
+}
+
+impl<'g, K, V> Iterator for Values<'g, K, V> {
+    type Item = &'g V;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(_, value)| value)
+    }
+}
+
+impl<K, V> FusedIterator for Iter<'_, K, V> {}
+impl<K, V> FusedIterator for Keys<'_, K, V> {}
+impl<K, V> FusedIterator for Values<'_, K, V> {}
+
+impl<K, V> fmt::Debug for Iter<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter").finish_non_exhaustive()
+    }
+}
+
+impl<K, V> fmt::Debug for Keys<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys").finish_non_exhaustive()
+    }
+}
+
+impl<K, V> fmt::Debug for Values<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Values").finish_non_exhaustive()
+    }
+}

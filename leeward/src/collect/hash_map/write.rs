@@ -1,0 +1,359 @@
+//! Inserting, replacing and removing. No code of users runs under a lock.
+
+use alloc::alloc::{Layout, handle_alloc_error};
+use core::borrow::Borrow;
+use core::fmt;
+use core::hash::{BuildHasher, Hash};
+use core::ptr::NonNull;
+
+use super::super::table::{Insertion, Seen};
+use super::HashMap;
+use super::entry::{Entry, Unlinked};
+use super::retired::Retired;
+use crate::rcu::{Domain, Protects};
+
+/// What a look-up for a writer found.
+type Found<K, V> = Option<NonNull<Entry<K, V>>>;
+
+impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
+    /// Sets a key's value, and returns what was there before: the old key and the old value.
+    /// Readers find the old value or the new one, at any instant.
+    ///
+    /// ```
+    /// let map = leeward::collect::HashMap::new();
+    /// assert!(map.insert("a", 1).is_none());
+    /// assert_eq!(*map.insert("a", 2).unwrap(), 1);
+    /// ```
+    ///
+    /// # Aborts
+    /// Where there is no memory for the entry, as a box of it would.
+    ///
+    /// # Panics
+    /// With a panic of `Hash` or `Eq`: then nothing has changed, and key and value are dropped.
+    pub fn insert(&self, key: K, value: V) -> Option<Retired<'_, K, V, S, D>> {
+        let new = Unlinked::new(&self.entries, self.hash(&key), key, value);
+        let _guard = D::read();
+        let mut seen = Seen::new();
+        loop {
+            let Some(old) = self.search(&new, &mut seen) else {
+                if self.try_link(&new, &mut seen) {
+                    new.linked();
+                    return None;
+                }
+                continue;
+            };
+            // SAFETY: a section is open; `new` is in no map.
+            if unsafe { self.table.replace(old, new.node(), self) } {
+                new.linked();
+                // SAFETY: taken out by this thread.
+                return Some(unsafe { Retired::new(self, old) });
+            }
+        }
+    }
+
+    /// Sets the value of a key that the map does not have, and returns it.
+    ///
+    /// ```
+    /// use leeward::{collect::HashMap, rcu};
+    /// let (map, guard) = (HashMap::new(), rcu::read());
+    /// assert_eq!(map.try_insert("a", 1, &guard).unwrap(), &1);
+    /// let error = map.try_insert("a", 2, &guard).unwrap_err();
+    /// assert_eq!((error.current, error.value), (&1, 2));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Occupied`], with the value that the map has, if it has the key.
+    pub fn try_insert<'g>(
+        &'g self,
+        key: K,
+        value: V,
+        guard: &'g impl Protects<D>,
+    ) -> Result<&'g V, Occupied<'g, K, V>> {
+        let new = Unlinked::new(&self.entries, self.hash(&key), key, value);
+        match self.link_new(new, guard) {
+            Ok(new) => Ok(&new.value),
+            Err((there, new)) => {
+                let (key, value) = new.into_pair();
+                Err(Occupied { current: &there.value, key, value })
+            }
+        }
+    }
+
+    /// Returns the value of a key, which `make` makes if the map does not have the key.
+    ///
+    /// `make` is called at most once, with no lock held. If another thread inserts the key
+    /// meanwhile, its value is returned, and the one that was made is dropped.
+    ///
+    /// ```
+    /// use leeward::{collect::HashMap, rcu};
+    /// let (map, guard) = (HashMap::new(), rcu::read());
+    /// assert_eq!(map.get_or_insert_with("a", || 1, &guard), &1);
+    /// assert_eq!(map.get_or_insert_with("a", || unreachable!(), &guard), &1);
+    /// ```
+    pub fn get_or_insert_with<'g>(&'g self, key: K, make: impl FnOnce() -> V, guard: &'g impl Protects<D>) -> &'g V {
+        if let Some(value) = self.get(&key, guard) {
+            return value;
+        }
+        let new = Unlinked::new(&self.entries, self.hash(&key), key, make());
+        match self.link_new(new, guard) {
+            Ok(new) => &new.value,
+            Err((there, _)) => &there.value,
+        }
+    }
+
+    /// Returns the value of a key, which is set to `value` if the map does not have the key; as
+    /// [`get_or_insert_with`](Self::get_or_insert_with) otherwise.
+    pub fn get_or_insert<'g>(&'g self, key: K, value: V, guard: &'g impl Protects<D>) -> &'g V {
+        self.get_or_insert_with(key, || value, guard)
+    }
+
+    /// Replaces the value of a key by what `update` makes of it, and returns what was there before;
+    /// `None` if the map does not have the key.
+    ///
+    /// `update` is called, with no lock held, again if another thread changed the value meanwhile.
+    ///
+    /// ```
+    /// let hits = leeward::collect::HashMap::from([("/", 1)]);
+    /// assert_eq!(*hits.update("/", |count| count + 1).unwrap(), 1);
+    /// assert_eq!(hits.pin().get("/"), Some(&2));
+    /// assert!(hits.update("/none", |count| count + 1).is_none());
+    /// ```
+    pub fn update(&self, key: K, mut update: impl FnMut(&V) -> V) -> Option<Retired<'_, K, V, S, D>> {
+        let guard = D::read();
+        let (mut key, mut seen) = (key, Seen::new());
+        loop {
+            let old = self.search_key(&key, &mut seen)?;
+            // SAFETY: a section is open.
+            let value = update(unsafe { &old.as_ref().value });
+            match self.replace(old, key, value, &guard) {
+                // SAFETY: taken out by this thread.
+                Ok(_) => return Some(unsafe { Retired::new(self, old) }),
+                Err(again) => key = again,
+            }
+        }
+    }
+
+    /// Decides by `decide` what becomes of a key: it is given the entry, or `None`, and says what
+    /// to insert, to remove, or that nothing changes.
+    ///
+    /// `decide` is called, with no lock held, again if another thread changed the entry meanwhile.
+    /// What is taken out is left to the map; the references to it live as long as the guard.
+    ///
+    /// ```
+    /// use leeward::collect::{HashMap, hash_map::{Compute, Operation}};
+    /// use leeward::rcu;
+    /// // Takes a permit, and removes the entry with the last one.
+    /// let (permits, guard) = (HashMap::from([("disk", 2)]), rcu::read());
+    /// let take = |found: Option<(&&str, &u32)>| match found {
+    ///     None => Operation::Abort("there is none"),
+    ///     Some((_, 1)) => Operation::Remove,
+    ///     Some((_, count)) => Operation::Insert(count - 1),
+    /// };
+    /// assert!(matches!(permits.compute("disk", take, &guard), Compute::Updated { new: (_, 1), .. }));
+    /// assert!(matches!(permits.compute("disk", take, &guard), Compute::Removed(_, 1)));
+    /// assert_eq!(permits.compute("disk", take, &guard), Compute::Aborted("there is none"));
+    /// ```
+    pub fn compute<'g, T>(
+        &'g self,
+        key: K,
+        mut decide: impl FnMut(Option<(&'g K, &'g V)>) -> Operation<V, T>,
+        guard: &'g impl Protects<D>,
+    ) -> Compute<'g, K, V, T> {
+        let (mut key, mut seen) = (key, Seen::new());
+        loop {
+            let found = self.search_key(&key, &mut seen);
+            // SAFETY: the guard's section keeps it alive.
+            let old = found.map(|old| (old, unsafe { &*old.as_ptr() }));
+            match (decide(old.map(|(_, entry)| (&entry.key, &entry.value))), old) {
+                (Operation::Abort(why), _) => return Compute::Aborted(why),
+                (Operation::Remove, None) => return Compute::Absent,
+                (Operation::Remove, Some((node, entry))) => {
+                    // SAFETY: a section is open.
+                    if unsafe { self.table.remove(node, self) } {
+                        // SAFETY: taken out by this thread.
+                        unsafe { self.retire_entry(node) };
+                        return Compute::Removed(&entry.key, &entry.value);
+                    }
+                }
+                (Operation::Insert(value), None) => {
+                    let new = Unlinked::new(&self.entries, self.hash(&key), key, value);
+                    if self.try_link(&new, &mut seen) {
+                        // SAFETY: the guard's section keeps it alive.
+                        let entry = unsafe { &*new.linked().as_ptr() };
+                        return Compute::Inserted(&entry.key, &entry.value);
+                    }
+                    key = new.into_pair().0;
+                }
+                (Operation::Insert(value), Some((node, entry))) => match self.replace(node, key, value, guard) {
+                    Ok(new) => {
+                        // SAFETY: taken out by this thread.
+                        unsafe { self.retire_entry(node) };
+                        return Compute::Updated { old: (&entry.key, &entry.value), new: (&new.key, &new.value) };
+                    }
+                    Err(again) => key = again,
+                },
+            }
+        }
+    }
+
+    /// Removes a key, and returns what was there.
+    ///
+    /// ```
+    /// let map = leeward::collect::HashMap::from([("a", String::from("text"))]);
+    /// let (key, text) = map.remove("a").unwrap().synchronize();       // once no reader can have it
+    /// assert_eq!((key, text.as_str()), ("a", "text"));
+    /// assert!(map.remove("a").is_none());
+    /// ```
+    pub fn remove<Q>(&self, key: &Q) -> Option<Retired<'_, K, V, S, D>>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.remove_if(key, |_, _| true)
+    }
+
+    /// Removes a key if `decide` returns true, and returns what was there.
+    ///
+    /// `decide` is called, with no lock held, again if another thread changed the value meanwhile.
+    ///
+    /// ```
+    /// let map = leeward::collect::HashMap::from([("a", 1)]);
+    /// assert!(map.remove_if("a", |_, value| *value > 1).is_none());
+    /// assert!(map.remove_if("a", |_, value| *value == 1).is_some());
+    /// ```
+    pub fn remove_if<Q>(&self, key: &Q, mut decide: impl FnMut(&K, &V) -> bool) -> Option<Retired<'_, K, V, S, D>>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let _guard = D::read();
+        let hash = self.hash(key);
+        loop {
+            // SAFETY: a section is open.
+            let found = unsafe { self.table.find(hash, |entry| entry.key.borrow() == key) }?;
+            // SAFETY: as above.
+            let entry = unsafe { found.as_ref() };
+            if !decide(&entry.key, &entry.value) {
+                return None;
+            }
+            // SAFETY: as above.
+            if unsafe { self.table.remove(found, self) } {
+                // SAFETY: taken out by this thread.
+                return Some(unsafe { Retired::new(self, found) });
+            }
+        }
+    }
+
+    /// Links a new entry, or returns the one that the map has.
+    fn link_new<'g>(
+        &'g self,
+        new: Unlinked<'g, K, V>,
+        _guard: &'g impl Protects<D>,
+    ) -> Result<&'g Entry<K, V>, (&'g Entry<K, V>, Unlinked<'g, K, V>)> {
+        let mut seen = Seen::new();
+        loop {
+            if let Some(there) = self.search(&new, &mut seen) {
+                // SAFETY: the guard's section keeps it alive.
+                return Err((unsafe { &*there.as_ptr() }, new));
+            }
+            if self.try_link(&new, &mut seen) {
+                // SAFETY: as above.
+                return Ok(unsafe { &*new.linked().as_ptr() });
+            }
+        }
+    }
+
+    /// Returns the entry that has the key of `new`. Callers are in a section.
+    fn search(&self, new: &Unlinked<'_, K, V>, seen: &mut Seen) -> Found<K, V> {
+        self.search_key(new.key(), seen)
+    }
+
+    fn search_key(&self, key: &K, seen: &mut Seen) -> Found<K, V> {
+        // SAFETY: callers are in a section.
+        unsafe { self.table.search(self.hash(key), seen, |entry| entry.key == *key) }
+    }
+
+    /// Links an entry whose key was searched and not found. Returns false if another thread was
+    /// faster.
+    fn try_link(&self, new: &Unlinked<'_, K, V>, seen: &mut Seen) -> bool {
+        // SAFETY: callers are in a section; `new` is in no map.
+        match unsafe { self.table.insert(new.node(), seen, self) } {
+            Insertion::Done => true,
+            Insertion::Unknown => false,
+            Insertion::NoMemory => handle_alloc_error(Layout::new::<[u64; 16]>()),
+        }
+    }
+
+    /// Replaces an entry by one with this key, which is equal, and this value. Returns the key if
+    /// another thread was faster. The old entry is the caller's to retire.
+    fn replace<'g>(
+        &'g self,
+        old: NonNull<Entry<K, V>>,
+        key: K,
+        value: V,
+        _guard: &'g impl Protects<D>,
+    ) -> Result<&'g Entry<K, V>, K> {
+        let new = Unlinked::new(&self.entries, self.hash(&key), key, value);
+        // SAFETY: a section is open; `new` is in no map.
+        if !unsafe { self.table.replace(old, new.node(), self) } {
+            return Err(new.into_pair().0);
+        }
+        // SAFETY: the guard's section keeps it alive.
+        Ok(unsafe { &*new.linked().as_ptr() })
+    }
+}
+
+/// What [`HashMap::compute`] is to do with an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation<V, T> {
+    /// Insert this value, or replace the one that is there.
+    Insert(V),
+    /// Remove the entry.
+    Remove,
+    /// Change nothing, and return this.
+    Abort(T),
+}
+
+/// What [`HashMap::compute`] has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compute<'g, K, V, T> {
+    /// The map did not have the key; it has this entry now.
+    Inserted(&'g K, &'g V),
+    /// The value was replaced.
+    Updated {
+        /// What was there before.
+        old: (&'g K, &'g V),
+        /// What is there now.
+        new: (&'g K, &'g V),
+    },
+    /// The entry was removed.
+    Removed(&'g K, &'g V),
+    /// There was nothing to remove.
+    Absent,
+    /// Nothing was changed.
+    Aborted(T),
+}
+
+/// The error of [`HashMap::try_insert`]: the map has the key.
+pub struct Occupied<'g, K, V> {
+    /// The value that the map has.
+    pub current: &'g V,
+    /// The key that was not inserted.
+    pub key: K,
+    /// The value that was not inserted.
+    pub value: V,
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Occupied<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Occupied").field("key", &self.key).field("current", self.current).finish_non_exhaustive()
+    }
+}
+
+impl<K, V> fmt::Display for Occupied<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the map has the key")
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> core::error::Error for Occupied<'_, K, V> {}

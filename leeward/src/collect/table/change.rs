@@ -1,0 +1,128 @@
+//! Inserting, replacing and removing nodes.
+
+use core::ptr::NonNull;
+
+use super::line::Tags;
+use super::put::put;
+use super::search::{locate, overflows};
+use super::storage::{NoMemory, Table};
+use super::{Node, Owner, RawTable, Seen, raw};
+use crate::mutant::check;
+
+/// What became of an insertion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Insertion {
+    Done,
+    /// There is a node with this hash that the caller did not compare: search again.
+    Unknown,
+    /// There is no memory. Nothing was changed.
+    NoMemory,
+}
+
+impl<N: Node> RawTable<N> {
+    /// Calls `act` with the newest table, the index of the line of `hash`, and the line's word,
+    /// while it is locked. `act` returns the line's new word.
+    #[inline]
+    fn locked<R>(&self, hash: u64, owner: &impl Owner, act: impl FnOnce(&Table, usize, Tags) -> (Tags, R)) -> R {
+        self.inherited.check(|| self.repair());
+        let mut table = self.table();
+        loop {
+            table = self.advance(table, hash, owner);
+            let index = table.index(hash);
+            let Ok(tags) = self.lock(table, index) else { continue };
+            let (tags, result) = act(table, index, tags);
+            self.publish(table, index, tags);
+            return result;
+        }
+    }
+
+    /// Inserts a node, if the table has none with its hash but those in `seen`.
+    ///
+    /// # Safety
+    /// Inside a section. The node is in no table, and stays alive until a grace period after it was
+    /// removed.
+    pub(crate) unsafe fn insert(&self, node: NonNull<N>, seen: &mut Seen, owner: &impl Owner) -> Insertion {
+        // SAFETY: the caller's promise.
+        let hash = unsafe { node.as_ref() }.hash();
+        if self.make_room().is_err() {
+            return Insertion::NoMemory;
+        }
+        let mut is_crowded = false;
+        let result = self.locked(hash, owner, |table, index, tags| {
+            // SAFETY: the caller's promise.
+            if check!(map_insert_recheck, unsafe { has_unknown::<N>(table, index, tags, hash, seen) }) {
+                return (tags, Insertion::Unknown);
+            }
+            match put(table, index, tags, hash, raw(node)) {
+                Ok(new) => {
+                    is_crowded = new == tags || new.has_overflow();
+                    (new, Insertion::Done)
+                }
+                Err(NoMemory) => (tags, Insertion::NoMemory),
+            }
+        });
+        if result == Insertion::Done {
+            let count = self.counts.add();
+            self.after_insertion(count, is_crowded);
+        }
+        result
+    }
+
+    /// Puts a node into the place of another. Returns false if that is not there any more.
+    ///
+    /// Readers find one of the two at any instant.
+    ///
+    /// # Safety
+    /// As for `insert`; the two have the same hash. The old one is the caller's if true is
+    /// returned.
+    pub(crate) unsafe fn replace(&self, old: NonNull<N>, new: NonNull<N>, owner: &impl Owner) -> bool {
+        // SAFETY: the caller's promise.
+        let hash = unsafe { old.as_ref() }.hash();
+        self.locked(hash, owner, |table, index, tags| {
+            let place = locate(table, index, tags, hash, old);
+            if let Some((line, _, slot)) = place {
+                line.set(slot, raw(new));
+            }
+            (tags, place.is_some())
+        })
+    }
+
+    /// Removes a node. Returns false if it is not there any more.
+    ///
+    /// # Safety
+    /// As for `insert`. The node is the caller's if true is returned; readers may have it.
+    pub(crate) unsafe fn remove(&self, node: NonNull<N>, owner: &impl Owner) -> bool {
+        // SAFETY: the caller's promise.
+        let hash = unsafe { node.as_ref() }.hash();
+        let is_removed = self.locked(hash, owner, |table, index, tags| {
+            let Some((line, word, slot)) = locate(table, index, tags, hash, node) else { return (tags, false) };
+            if core::ptr::eq(line, table.line(hash)) {
+                return (tags.without(slot), true);
+            }
+            line.publish(word.without(slot));
+            (tags, true)
+        });
+        if is_removed {
+            let count = self.counts.subtract();
+            self.after_removal(count);
+        }
+        is_removed
+    }
+}
+
+/// Returns true if there is a node with this hash that the writer has not compared.
+///
+/// # Safety
+/// The line `index` is locked, and its word is `tags`.
+unsafe fn has_unknown<N: Node>(table: &Table, index: usize, tags: Tags, hash: u64, seen: &mut Seen) -> bool {
+    let home = table.line(index as u64);
+    let further = overflows(table, index).map(|overflow| (&overflow.line, overflow.line.tags()));
+    core::iter::once((home, tags)).chain(further).any(|(line, tags)| {
+        tags.matches(hash).any(|slot| {
+            let node = line.node(slot);
+            // SAFETY: in the table, and callers are in a section.
+            let found = unsafe { &*node.cast::<N>() };
+            found.hash() == hash && !seen.has(node)
+        })
+    })
+}

@@ -1,0 +1,62 @@
+//! The child of a fork, in which the threads that were changing the table are not there. The first
+//! writer of the child comes here, and no other writes meanwhile.
+
+use super::line::Tags;
+use super::resize::units;
+use super::search::overflows;
+use super::storage::Table;
+use super::{Node, RawTable};
+use crate::atomic::Ordering;
+use crate::inherited;
+
+impl<N: Node> RawTable<N> {
+    /// In the child of a fork: breaks the locks of threads that are not there, has what they were
+    /// moving begun anew, and counts the nodes.
+    pub(super) fn repair(&self) {
+        inherited::watch();
+        let table = self.table();
+        let break_locks = |table: &Table| (0..table.count()).for_each(|index| table.line(index as u64).break_lock());
+        break_locks(table);
+        let mut count = nodes(table, |index| !table.line(index as u64).tags().is_moved());
+        if let Some(next) = table.next() {
+            break_locks(next);
+            if repair_move(table, next) {
+                // Release: the table. Partner: the acquire in `RawTable::table`. The old one is leaked.
+                self.table.store(core::ptr::from_ref(next).cast_mut(), Ordering::Release);
+            }
+            // What is in the lines of other units is in the old table as well.
+            count += nodes(next, |index| table.line(index as u64).tags().is_moved());
+        }
+        self.counts.set(count);
+    }
+}
+
+/// Counts the nodes in those lines whose index `is_counted` returns true for.
+fn nodes(table: &Table, is_counted: impl Fn(usize) -> bool) -> usize {
+    let indices = (0..table.count()).filter(|&index| is_counted(index));
+    let lines = indices.map(|index| {
+        let further = overflows(table, index).map(|overflow| overflow.line.tags().used().count());
+        table.line(index as u64).tags().used().count() + further.sum::<usize>()
+    });
+    lines.sum()
+}
+
+/// In the child of a fork: ends the move of units that are moved in part, and counts those that are
+/// moved. The others are moved anew. Returns true if all are.
+fn repair_move(table: &Table, next: &Table) -> bool {
+    let count = units(table, next);
+    let is_moved = |unit: &usize| {
+        let lines = || (*unit..table.count()).step_by(count).map(|index| table.line(index as u64));
+        // The first line was published when the new ones were filled.
+        let is_moved = lines().any(|line| line.tags().is_moved());
+        if is_moved {
+            lines().for_each(|line| line.prepare(Tags::moved()));
+        }
+        is_moved
+    };
+    // Relaxed, both: no other thread of the child writes before.
+    table.cursor.store(0, Ordering::Relaxed);
+    let moved = (0..count).filter(is_moved).count();
+    table.moved.store(moved, Ordering::Relaxed);
+    moved == count
+}
