@@ -20,12 +20,14 @@
 //! | you have | use |
 //! |---|---|
 //! | keys to look up | [`HashMap`], [`HashSet`] |
+//! | keys in order: ranges, predecessors, the longest prefix | [`OrderedMap`] |
 
 mod error;
 #[cfg(feature = "std")]
 pub mod hash_map;
 #[cfg(feature = "std")]
 mod hash_set;
+mod ordered_map;
 #[cfg(feature = "std")]
 mod pool;
 mod table;
@@ -35,3 +37,9 @@ pub use error::TryReserveError;
 pub use hash_map::HashMap;
 #[cfg(feature = "std")]
 pub use hash_set::HashSet;
+pub use ordered_map::{Occupied, OrderedMap, Range, Removed};
+
+/// Iterators of ordered maps that were taken apart.
+pub mod ordered {
+    pub use super::ordered_map::IntoIter;
+}

@@ -1014,5 +1014,45 @@ mutants! {
     /// The wait for the grace period of a bag.
     limbo_waits {
         hash_map: what_is_removed_is_freed_once_and_not_before_its_readers_leave,
+    /// The release of a new leaf or inner node, where a child is replaced.
+    ordered_child_release {
+        loom: collect::ordered_map::loom_tests::a_reader_beside_two_writers,
+    }
+    /// The acquire of a child.
+    ordered_child_acquire {
+        loom: collect::ordered_map::loom_tests::a_reader_beside_two_writers,
+    }
+    /// The release of a new root.
+    ordered_root_release {
+        loom: collect::ordered_map::loom_tests::a_reader_beside_the_first_insertion,
+    }
+    /// The acquire of the root.
+    ordered_root_acquire {
+        loom: collect::ordered_map::loom_tests::a_reader_beside_the_first_insertion,
+    }
+    /// The acquire of the writers' lock of an ordered map.
+    ordered_lock_acquire {
+        loom: collect::ordered_map::loom_tests::the_lock,
+    }
+    /// The release of the writers' lock of an ordered map.
+    ordered_unlock_release {
+        loom: collect::ordered_map::loom_tests::the_lock,
+    }
+    /// The wake of a writer that waits for the lock.
+    ordered_unlock_wake {
+        loom: collect::ordered_map::loom_tests::the_lock,
+    }
+    /// The check that a writer's path is still linked.
+    ordered_validate {
+        ordered_map: hostile::a_closure_that_changes_its_own_leaf_loses_nothing,
+        loom: collect::ordered_map::loom_tests::two_writers,
+    }
+    /// The retiring of what a writer has unlinked.
+    ordered_retire {
+        ordered_map: drops::everything_is_dropped_once,
+    }
+    /// The leaving out of keys that a scan has returned already.
+    ordered_scan_skip {
+        ordered_map: a_reversed_scan_returns_no_key_twice,
     }
 }

@@ -1,0 +1,43 @@
+//! The stand-in for sections, the limbo and catching panics in models: a slot is taken for each
+//! section, and what is retired is freed at once, after a grace period.
+
+use core::ptr::NonNull;
+
+use crate::rcu::{Domain, Reader};
+
+/// What one container has unlinked and not freed: nothing.
+pub(in super::super) struct Limbo;
+
+impl Limbo {
+    pub(in super::super) fn new() -> Limbo {
+        Limbo
+    }
+
+    /// Frees an item that was unlinked, after a grace period.
+    ///
+    /// # Safety
+    /// No section of `D` that begins from now on finds the item, and it is retired once.
+    pub(in super::super) unsafe fn retire<D: Domain>(&self, item: NonNull<()>, free: impl Fn(NonNull<()>)) {
+        D::synchronize();
+        free(item);
+    }
+
+    /// Does nothing: nothing is left.
+    ///
+    /// # Safety
+    /// None.
+    pub(in super::super) unsafe fn drain(&mut self, _: impl Fn(NonNull<()>)) {}
+}
+
+/// Calls `act` inside a section of `D`.
+pub(in super::super) fn in_section<D: Domain, R>(act: impl FnOnce() -> R) -> R {
+    let reader = Reader::<D>::register();
+    let _section = reader.read();
+    act()
+}
+
+/// Runs `callback`, and returns false.
+pub(in super::super) fn panics(callback: impl FnOnce()) -> bool {
+    callback();
+    false
+}

@@ -1,0 +1,135 @@
+//! The leaves that take the place of one: with an entry more, with another entry, or with fewer. They
+//! are made before the writers' lock is taken, since a leaf that readers can find never changes.
+//!
+//! Called by `write.rs` and `bulk.rs`; calls `node.rs`.
+
+use core::mem::ManuallyDrop;
+
+use super::edit::Change;
+use super::node::{self, CAPACITY, Leaf};
+use super::store::{Slot, Store, copy_of};
+
+/// The slots of a pair.
+pub(super) type Slots<K, V, S> = (Slot<<S as Store<K, V>>::Key>, Slot<<S as Store<K, V>>::Value>);
+
+/// A packed pair that is not published: it is freed if its owner unwinds.
+pub(super) struct Packed<K, V, S: Store<K, V>>(Slots<K, V, S>);
+
+impl<K, V, S: Store<K, V>> Packed<K, V, S> {
+    pub(super) fn new(key: K, value: V) -> Self {
+        Packed(S::pack(key, value))
+    }
+
+    pub(super) fn key(&self) -> &K {
+        // SAFETY: packed, and alive until this is given up.
+        unsafe { S::key(&self.0.0) }
+    }
+
+    pub(super) fn slots(&self) -> Slots<K, V, S> {
+        (copy_of(&self.0.0), copy_of(&self.0.1))
+    }
+
+    /// Returns the pair, which was not published.
+    pub(super) fn into_pair(self) -> (K, V) {
+        let (key, value) = ManuallyDrop::new(self).slots();
+        // SAFETY: one pair, which no reader can find.
+        let taken = unsafe { S::unpack(key, value) };
+        // SAFETY: as above.
+        unsafe { taken.into_pair() }
+    }
+
+    /// Gives the pair up, which is in the tree.
+    pub(super) fn publish(self) {
+        core::mem::forget(self);
+    }
+}
+
+impl<K, V, S: Store<K, V>> Drop for Packed<K, V, S> {
+    fn drop(&mut self) {
+        let (key, value) = self.slots();
+        // SAFETY: one pair, which no reader can find.
+        let taken = unsafe { S::unpack(key, value) };
+        // SAFETY: as above.
+        drop(unsafe { taken.into_pair() });
+    }
+}
+
+/// What takes the place of a leaf, and what that takes out of the map.
+pub(super) struct Plan<K, V, S: Store<K, V>> {
+    pub(super) change: Change<S::Key>,
+    /// How many entries there are more than before.
+    pub(super) more: isize,
+    pub(super) taken: Option<Slots<K, V, S>>,
+}
+
+impl<K, V, S: Store<K, V>> Plan<K, V, S> {
+    /// Plans the leaf of an empty tree, with one entry.
+    pub(super) fn first(pair: Slots<K, V, S>) -> Self {
+        let mut leaf = Leaf::<K, V, S>::new();
+        leaf.push(pair);
+        let change = Change { first: Some(node::leak(leaf)), second: None, least: None, is_smaller: false };
+        Plan { change, more: 1, taken: None }
+    }
+
+    /// Plans an entry more, at `index`. `is_last`: the leaf is the tree's last.
+    pub(super) fn insert(leaf: &Leaf<K, V, S>, index: usize, pair: Slots<K, V, S>, is_last: bool) -> Self {
+        let least = (S::POINTS && index == 0).then(|| copy_of(&pair.0));
+        let total = leaf.len() + 1;
+        // Where entries come in order, the leaves behind stay full.
+        let left = match total {
+            0..=CAPACITY => total,
+            _ if is_last && index == leaf.len() => CAPACITY,
+            _ => total / 2,
+        };
+        let mut first = Leaf::<K, V, S>::new();
+        let mut second = (left < total).then(Leaf::<K, V, S>::new);
+        match &mut second {
+            Some(second) if index >= left => {
+                first.append(leaf, 0..left);
+                second.append(leaf, left..index);
+                second.push(pair);
+                second.append(leaf, index..leaf.len());
+            }
+            second => {
+                first.append(leaf, 0..index);
+                first.push(pair);
+                first.append(leaf, index..left - 1);
+                if let Some(second) = second {
+                    second.append(leaf, left - 1..leaf.len());
+                }
+            }
+        }
+        let second = second.map(|second| (second.pair(0).0, node::leak(second)));
+        Plan {
+            change: Change { first: Some(node::leak(first)), second, least, is_smaller: false },
+            more: 1,
+            taken: None,
+        }
+    }
+
+    /// Plans another entry in the place of the one at `index`, whose key is equal.
+    pub(super) fn replace(leaf: &Leaf<K, V, S>, index: usize, pair: Slots<K, V, S>) -> Self {
+        let least = (S::POINTS && index == 0).then(|| copy_of(&pair.0));
+        let mut new = Leaf::<K, V, S>::new();
+        new.append(leaf, 0..index);
+        new.push(pair);
+        new.append(leaf, index + 1..leaf.len());
+        let change = Change { first: Some(node::leak(new)), second: None, least, is_smaller: false };
+        Plan { change, more: 0, taken: Some(leaf.pair(index)) }
+    }
+
+    /// Plans a leaf with the entries for which `keeps` returns true.
+    pub(super) fn keep(leaf: &Leaf<K, V, S>, keeps: impl Fn(usize) -> bool) -> Self {
+        let mut new = Leaf::<K, V, S>::new();
+        (0..leaf.len()).filter(|index| keeps(*index)).for_each(|index| new.push(leaf.pair(index)));
+        let more = new.len() as isize - leaf.len() as isize;
+        let least = (S::POINTS && new.len() > 0 && !keeps(0)).then(|| new.pair(0).0);
+        let first = (new.len() > 0).then(|| node::leak(new));
+        Plan { change: Change { first, second: None, least, is_smaller: true }, more, taken: None }
+    }
+
+    /// Plans a leaf without the entry at `index`.
+    pub(super) fn remove(leaf: &Leaf<K, V, S>, index: usize) -> Self {
+        Plan { taken: Some(leaf.pair(index)), ..Self::keep(leaf, |kept| kept != index) }
+    }
+}

@@ -1,0 +1,126 @@
+//! What writers call. Called by users; calls `attempt.rs` and `bulk.rs`.
+
+use alloc::vec::Vec;
+use core::borrow::Borrow;
+
+use super::iter::IntoIter;
+use super::map::OrderedMap;
+use super::node;
+use super::occupied::Occupied;
+use super::path::Side;
+use super::removed::Removed;
+use super::store::{Store, with_store};
+use crate::rcu::Domain;
+
+impl<K, V, D: Domain> OrderedMap<K, V, D> {
+    /// Adds an entry, or replaces the key's; returns what was replaced.
+    ///
+    /// # Cost
+    /// Allocates and copies a leaf, takes the writers' lock for a moment; never waits for a reader.
+    pub fn insert(&self, key: K, value: V) -> Option<Removed<'_, K, V, D>>
+    where
+        K: Ord,
+    {
+        let put = with_store!(self.layout, K, V, S => self.put::<S>(key, value, true));
+        put.ok().flatten().map(|taken| Removed::new(self, taken))
+    }
+
+    /// Adds an entry, unless the key is there.
+    ///
+    /// # Errors
+    /// [`Occupied`], with the key and the value.
+    pub fn try_insert(&self, key: K, value: V) -> Result<(), Occupied<K, V>>
+    where
+        K: Ord,
+    {
+        let put = with_store!(self.layout, K, V, S => self.put::<S>(key, value, false));
+        put.map(drop).map_err(|(key, value)| Occupied { key, value })
+    }
+
+    /// Replaces a value by what `update` makes of it, and returns what was replaced; `None` if the key is
+    /// not there. No other writer changes the value in between: if one does, `update` is called again.
+    ///
+    /// ```
+    /// use leeward::{collect::OrderedMap, rcu};
+    /// let hits = OrderedMap::from_iter([("a", 1)]);
+    /// hits.update("a", |hits| hits + 1);
+    /// assert_eq!(hits.get(&"a", &rcu::read()), Some(&2));
+    /// ```
+    pub fn update(&self, key: K, update: impl FnMut(&V) -> V) -> Option<Removed<'_, K, V, D>>
+    where
+        K: Ord,
+    {
+        let taken = with_store!(self.layout, K, V, S => self.change::<S>(key, update))?;
+        Some(Removed::new(self, taken))
+    }
+
+    /// Takes an entry out, and returns it.
+    ///
+    /// # Cost
+    /// As [`insert`](Self::insert).
+    pub fn remove<Q>(&self, key: &Q) -> Option<Removed<'_, K, V, D>>
+    where
+        K: Borrow<Q>,
+        Q: Ord + ?Sized,
+    {
+        let taken = with_store!(self.layout, K, V, S => self.take::<S, Q>(key))?;
+        Some(Removed::new(self, taken))
+    }
+
+    /// Takes the first entry out, and returns it.
+    pub fn pop_first(&self) -> Option<Removed<'_, K, V, D>> {
+        let taken = with_store!(self.layout, K, V, S => self.take_end::<S>(Side::First))?;
+        Some(Removed::new(self, taken))
+    }
+
+    /// Takes the last entry out, and returns it.
+    pub fn pop_last(&self) -> Option<Removed<'_, K, V, D>> {
+        let taken = with_store!(self.layout, K, V, S => self.take_end::<S>(Side::Last))?;
+        Some(Removed::new(self, taken))
+    }
+
+    /// Takes out the entries for which `keeps` returns false, in order. It looks at every entry that is
+    /// there throughout, and again at those of a leaf that another writer changes meanwhile.
+    ///
+    /// ```
+    /// use leeward::collect::OrderedMap;
+    /// let map: OrderedMap<u32, ()> = (0..10).map(|number| (number, ())).collect();
+    /// map.retain(|number, _| number % 3 == 0);
+    /// assert_eq!(map.len(), 4);
+    /// ```
+    ///
+    /// # Cost
+    /// A copy of each leaf that changes. It holds one section open.
+    pub fn retain(&self, keeps: impl FnMut(&K, &V) -> bool)
+    where
+        K: Ord,
+    {
+        with_store!(self.layout, K, V, S => self.keep::<S>(keeps));
+    }
+
+    /// Takes all entries out, at one moment. They are freed after a grace period.
+    ///
+    /// # Cost
+    /// One store; a later writer that frees them does it all at once.
+    pub fn clear(&self) {
+        self.empty();
+    }
+
+    /// Takes the map apart.
+    pub(super) fn into_entries(self) -> IntoIter<K, V> {
+        let mut entries = Vec::with_capacity(self.len());
+        if let Some(root) = self.tree.take() {
+            with_store!(self.layout, K, V, S => {
+                let each = &mut |key, value| {
+                    // SAFETY: each pair comes once, and the map is the caller's alone.
+                    let taken = unsafe { S::unpack(key, value) };
+                    // SAFETY: as above.
+                    entries.push(unsafe { taken.into_pair() });
+                };
+                // SAFETY: the root was taken out, and the map is the caller's alone.
+                unsafe { node::take_apart::<K, V, S>(root, each) };
+            });
+        }
+        IntoIter(entries.into_iter())
+    }
+}
