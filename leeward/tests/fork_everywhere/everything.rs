@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use leeward::collect::OrderedMap;
 use leeward::fence;
 use leeward::futex::{self, Futex, Hosted, Parking, Private, Shared, Wait};
 use leeward::rcu::{Domain, Global, Limit, RcuCell, Reader, qsbr};
@@ -29,6 +30,7 @@ const PARTS: &[(&str, fn() -> bool)] = &[
     ("the domain that was in use", domain::<D>),
     ("a domain that nobody used", domain::<Unused>),
     ("the global domain", domain::<Global>),
+    ("an ordered map", ordered_map),
     ("locks", locks),
     ("a condition variable", condvar),
     ("what threads wait for", small),
@@ -156,6 +158,14 @@ fn once() -> bool {
     once.call_once(|| ());
     once.wait();
     once.is_completed() && *cell.get_or_init(|| 1) == 1 && *cell.wait() == 1 && *lazy == 1
+}
+
+fn ordered_map() -> bool {
+    let map = OrderedMap::<u32, String>::new();
+    (0..200).for_each(|key| drop(map.insert(key, key.to_string())));
+    (0..200).step_by(2).for_each(|key| drop(map.remove(&key)));
+    let guard = Global::read();
+    map.len() == 100 && map.iter(&guard).all(|(key, value)| key.to_string() == *value)
 }
 
 fn asymmetric() -> bool {

@@ -67,6 +67,8 @@ pub mod futexes;
 pub mod locks;
 #[path = "operations/maps.rs"]
 pub mod maps;
+#[path = "operations/ordered_map.rs"]
+pub mod ordered_map;
 #[path = "operations/processes.rs"]
 pub mod processes;
 #[path = "operations/rcu.rs"]
@@ -82,6 +84,7 @@ pub fn find(name: &str) -> &'static Operation {
         futexes::OPERATIONS,
         locks::OPERATIONS,
         maps::OPERATIONS,
+        ordered_map::OPERATIONS,
         processes::OPERATIONS,
         rcu::OPERATIONS,
         waits::OPERATIONS,
