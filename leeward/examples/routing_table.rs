@@ -1,8 +1,9 @@
 //! A routing table: longest-prefix match under live updates.
 //!
-//! The table is a binary trie that is never changed: an update copies the nodes on one path and
-//! shares the rest (`Arc`), and the new root is published in an `RcuCell`. Lookups walk the trie
-//! without a lock, a fence or a reference count.
+//! The table is an ordered map of prefixes, by their first address and then by their length. The last
+//! prefix that is not after an address matches it, or says how many bits of the address the longest
+//! match can have: then that is looked for. Lookups walk the map without a lock, a fence or a reference
+//! count; an update copies one leaf of it.
 //!
 //! `cargo run --release -p leeward --example routing_table [FILE] [SECONDS]`: FILE has one
 //! `address/length next-hop` a line.
@@ -13,54 +14,47 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use leeward::rcu::{Domain, RcuCell};
+use leeward::collect::OrderedMap;
+use leeward::rcu::{Domain, Guard};
 
 leeward::rcu_domain! {
     /// The domain of the routes: its grace periods wait for no other readers.
     struct Routes;
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Prefixes are in the order of their fields.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Prefix {
     bits: u32,
     length: u32,
 }
 
-#[derive(Clone, Default)]
-struct Node {
-    hop: Option<Arc<str>>,
-    children: [Option<Arc<Node>>; 2],
-}
-
-impl Node {
-    /// Returns this trie with `hop` at the prefix: the nodes on the way are new, all others shared.
-    fn with(&self, prefix: Prefix, depth: u32, hop: Option<Arc<str>>) -> Node {
-        let mut node = self.clone();
-        if depth == prefix.length {
-            node.hop = hop;
-            return node;
-        }
-        let side = bit(prefix.bits, depth);
-        let empty = Node::default();
-        let child = self.children[side].as_deref().unwrap_or(&empty);
-        node.children[side] = Some(Arc::new(child.with(prefix, depth + 1, hop)));
-        node
+impl Prefix {
+    /// Returns the prefix of an address that has this length.
+    fn of(address: u32, length: u32) -> Prefix {
+        Prefix { bits: address & u32::MAX.checked_shl(32 - length).unwrap_or(0), length }
     }
 
-    /// Returns the hop of the longest prefix that the address matches.
-    fn lookup(&self, address: u32) -> Option<&str> {
-        let (mut node, mut best) = (self, self.hop.as_deref());
-        for depth in 0..32 {
-            let Some(child) = &node.children[bit(address, depth)] else { break };
-            node = child;
-            best = node.hop.as_deref().or(best);
-        }
-        best
+    fn matches(&self, address: u32) -> bool {
+        Prefix::of(address, self.length) == *self
     }
 }
 
-fn bit(address: u32, depth: u32) -> usize {
-    (address >> (31 - depth) & 1) as usize
+/// The hop of each prefix.
+type Table = OrderedMap<Prefix, Arc<str>, Routes>;
+
+/// Returns the hop of the longest prefix that the address matches.
+fn lookup<'g>(table: &'g Table, address: u32, guard: &'g Guard<'_, Routes>) -> Option<&'g str> {
+    let mut wanted = Prefix::of(address, 32);
+    loop {
+        let (prefix, hop) = table.floor(&wanted, guard)?;
+        if prefix.matches(address) {
+            return Some(hop);
+        }
+        // A prefix that the address matches begins before this one, so this one matches it too: it has
+        // no bits but those that both have.
+        wanted = Prefix::of(address, (prefix.bits ^ address).leading_zeros());
+    }
 }
 
 fn parse(text: &str) -> Result<Vec<(Prefix, Arc<str>)>, String> {
@@ -76,13 +70,12 @@ fn parse_line(line: &str) -> Option<(Prefix, Arc<str>)> {
     let (prefix, hop) = line.split_once(char::is_whitespace)?;
     let (address, length) = prefix.split_once('/')?;
     let length = length.parse().ok().filter(|length| *length <= 32)?;
-    Some((Prefix { bits: address.parse::<Ipv4Addr>().ok()?.into(), length }, hop.trim().into()))
+    Some((Prefix::of(address.parse::<Ipv4Addr>().ok()?.into(), length), hop.trim().into()))
 }
 
-/// Looks `address` up by a linear search, with which the trie must agree.
+/// Looks `address` up by a linear search, with which the map must agree.
 fn naive(routes: &[(Prefix, Arc<str>)], address: u32) -> Option<&str> {
-    let matches = |prefix: &Prefix| prefix.length == 0 || (prefix.bits ^ address) >> (32 - prefix.length) == 0;
-    routes.iter().filter(|(prefix, _)| matches(prefix)).max_by_key(|(prefix, _)| prefix.length).map(|(_, hop)| &**hop)
+    routes.iter().filter(|(prefix, _)| prefix.matches(address)).max_by_key(|(prefix, _)| prefix.length).map(|(_, hop)| &**hop)
 }
 
 /// Returns the next number of the generator splitmix64.
@@ -103,15 +96,14 @@ fn main() -> ExitCode {
 }
 
 /// Looks random addresses up until told to stop. Returns how many, and how many had a route.
-fn forward(table: &RcuCell<Node, Routes>, stop: &AtomicBool, seed: u64) -> (u64, u64) {
+fn forward(table: &Table, stop: &AtomicBool, seed: u64) -> (u64, u64) {
     let mut state = seed;
     let (mut looked, mut hits) = (0, 0);
     while !stop.load(Ordering::Relaxed) {
-        // One section for a burst of packets, which all see the same table.
+        // One section for a burst of packets.
         let guard = Routes::read();
-        let now = table.load(&guard);
         for _ in 0..64 {
-            hits += u64::from(now.lookup(random(&mut state) as u32).is_some());
+            hits += u64::from(lookup(table, random(&mut state) as u32, &guard).is_some());
             looked += 1;
         }
     }
@@ -119,16 +111,17 @@ fn forward(table: &RcuCell<Node, Routes>, stop: &AtomicBool, seed: u64) -> (u64,
 }
 
 /// Withdraws random routes and announces them again until told to stop, as a neighbour does.
-/// Returns how many updates that were. The old tables are freed when their readers have left.
-fn announce(table: &RcuCell<Node, Routes>, stop: &AtomicBool, routes: &[(Prefix, Arc<str>)]) -> u64 {
+/// Returns how many updates that were. What they take out is freed when its readers have left.
+fn announce(table: &Table, stop: &AtomicBool, routes: &[(Prefix, Arc<str>)]) -> u64 {
     let mut state = 7;
     let mut updates = 0;
     while !stop.load(Ordering::Relaxed) {
         let (prefix, hop) = &routes[random(&mut state) as usize % routes.len()];
-        for hop in [None, Some(hop.clone())] {
-            table.update(|now| now.with(*prefix, 0, hop.clone())).defer();
-            updates += 1;
+        if let Some(old) = table.remove(prefix) {
+            old.defer();
         }
+        table.insert(*prefix, hop.clone());
+        updates += 2;
         std::thread::sleep(Duration::from_micros(100));
     }
     updates
@@ -141,8 +134,8 @@ fn run() -> Result<(), String> {
     let seconds: f64 = arguments.next().map_or(Ok(1.0), |text| text.parse()).map_err(|_| "SECONDS is a number")?;
     let routes = parse(&std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?)?;
 
-    let full = routes.iter().fold(Node::default(), |table, (prefix, hop)| table.with(*prefix, 0, Some(hop.clone())));
-    let table = RcuCell::<Node, Routes>::new_in(full);
+    let table = Table::with_copied_keys();
+    (&table).extend(routes.iter().cloned());
     let stop = AtomicBool::new(false);
     let (lookups, found, updates) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
 
@@ -159,7 +152,6 @@ fn run() -> Result<(), String> {
         std::thread::sleep(Duration::from_secs_f64(seconds));
         stop.store(true, Ordering::Relaxed);
     });
-    Routes::barrier();
 
     let rate = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64 / seconds;
     println!("{} prefixes, 2 readers, 1 updater, {seconds} s", routes.len());
@@ -169,20 +161,21 @@ fn run() -> Result<(), String> {
 }
 
 /// Checks the table against a linear search: after all the updates it is the file's again.
-fn check(table: &RcuCell<Node, Routes>, routes: &[(Prefix, Arc<str>)]) -> Result<(), String> {
+fn check(table: &Table, routes: &[(Prefix, Arc<str>)]) -> Result<(), String> {
     let start = Instant::now();
     let mut state = 42;
     for _ in 0..20_000 {
         let address = random(&mut state) as u32;
-        let (ours, theirs) = table.read(|now| (now.lookup(address).map(String::from), naive(routes, address)));
-        if ours.as_deref() != theirs {
-            return Err(format!("{}: the trie says {ours:?}, a linear search {theirs:?}", Ipv4Addr::from(address)));
+        let guard = Routes::read();
+        let (ours, theirs) = (lookup(table, address, &guard), naive(routes, address));
+        if ours != theirs {
+            return Err(format!("{}: the map says {ours:?}, a linear search {theirs:?}", Ipv4Addr::from(address)));
         }
     }
     println!("20000 addresses agree with a linear search ({:.0?})", start.elapsed());
     for well_known in ["1.1.1.1", "17.5.7.8", "193.0.14.129", "192.168.1.1"] {
         let address: Ipv4Addr = well_known.parse().map_err(|_| "an address")?;
-        println!("{well_known} -> {}", table.read(|now| now.lookup(address.into()).unwrap_or("nowhere").to_owned()));
+        println!("{well_known} -> {}", lookup(table, address.into(), &Routes::read()).unwrap_or("nowhere"));
     }
     Ok(())
 }

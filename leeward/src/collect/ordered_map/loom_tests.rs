@@ -72,6 +72,7 @@ fn scan(stay: &[u32]) {
     let reader = Reader::<Model>::register();
     let guard = reader.read();
     let found: Vec<_> = MAP.iter(&guard).map(|(key, value)| (*key, value.read())).collect();
+    if std::env::var("DBG").is_ok() { std::eprintln!("found {found:?}"); }
     assert!(found.is_sorted_by(|one, next| one.0 < next.0) && found.iter().all(|(key, value)| key == value));
     assert!(stay.iter().all(|key| found.iter().any(|found| found.0 == *key)), "{found:?}");
 }
