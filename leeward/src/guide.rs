@@ -20,6 +20,7 @@ macro_rules! page {
             "[async.md]: crate::guide::asynchronous\n",
             "[structures.md]: crate::guide::structures\n",
             "[hash-map.md]: crate::guide::hash_map\n",
+            "[ordered-map.md]: crate::guide::ordered_map\n",
             "[allocators.md]: crate::guide::allocators\n",
             "[hazard.md]: crate::guide::hazard\n",
             "[locks.md]: crate::guide::locks\n",
@@ -50,6 +51,7 @@ page!(rcu, "rcu.md");
 page!(asynchronous, "async.md");
 page!(structures, "structures.md");
 page!(hash_map, "hash-map.md");
+page!(ordered_map, "ordered-map.md");
 page!(allocators, "allocators.md");
 page!(hazard, "hazard.md");
 page!(locks, "locks.md");

@@ -1016,19 +1016,19 @@ mutants! {
         hash_map: what_is_removed_is_freed_once_and_not_before_its_readers_leave,
     /// The release of a new leaf or inner node, where a child is replaced.
     ordered_child_release {
-        loom: collect::ordered_map::loom_tests::a_reader_beside_two_writers,
+        loom: collect::ordered_map::loom_tests::a_reader_beside_an_update_below_the_root,
     }
     /// The acquire of a child.
     ordered_child_acquire {
-        loom: collect::ordered_map::loom_tests::a_reader_beside_two_writers,
+        loom: collect::ordered_map::loom_tests::a_reader_beside_an_update_below_the_root,
     }
     /// The release of a new root.
     ordered_root_release {
-        loom: collect::ordered_map::loom_tests::a_reader_beside_the_first_insertion,
+        loom: collect::ordered_map::loom_tests::a_reader_beside_an_update,
     }
     /// The acquire of the root.
     ordered_root_acquire {
-        loom: collect::ordered_map::loom_tests::a_reader_beside_the_first_insertion,
+        loom: collect::ordered_map::loom_tests::a_reader_beside_an_update,
     }
     /// The acquire of the writers' lock of an ordered map.
     ordered_lock_acquire {

@@ -11,6 +11,7 @@ use std::vec::Vec;
 
 use super::lock::WriteLock;
 use super::map::OrderedMap;
+use crate::atomic::{AtomicU32, Ordering::Relaxed};
 use crate::models;
 use crate::rcu::{Backing as _, Reader};
 
@@ -29,6 +30,8 @@ unsafe impl Send for Watched {}
 
 impl Watched {
     fn new(number: u32) -> Box<Watched> {
+        // What a thread does before its first access counts as done by the thread that spawned it.
+        AtomicU32::new(0).fetch_add(1, Relaxed);
         let cell = UnsafeCell::new(0);
         // SAFETY: loom reports a thread that uses it meanwhile.
         cell.with_mut(|value| unsafe { *value = number });
@@ -58,7 +61,7 @@ loom::lazy_static! {
 fn set_up() {
     let _ = (Model::state(), &*MAP, &*LOCK);
     crate::fence::light();
-    crate::futex::wake(&crate::atomic::AtomicU32::new(0), 1);
+    crate::futex::wake(&AtomicU32::new(0), 1);
 }
 
 fn add(number: u32) {
@@ -72,9 +75,14 @@ fn scan(stay: &[u32]) {
     let reader = Reader::<Model>::register();
     let guard = reader.read();
     let found: Vec<_> = MAP.iter(&guard).map(|(key, value)| (*key, value.read())).collect();
-    if std::env::var("DBG").is_ok() { std::eprintln!("found {found:?}"); }
     assert!(found.is_sorted_by(|one, next| one.0 < next.0) && found.iter().all(|(key, value)| key == value));
     assert!(stay.iter().all(|key| found.iter().any(|found| found.0 == *key)), "{found:?}");
+}
+
+/// Replaces a value by one that is made in the writer's section: after the fence with which that
+/// begins, which would order it as well.
+fn update(number: u32) {
+    drop(MAP.update(number, |_| Watched::new(number)));
 }
 
 #[test]
@@ -82,6 +90,26 @@ fn a_reader_beside_the_first_insertion() {
     models::explore(2, set_up, || {
         let writer = thread::spawn(|| add(1));
         scan(&[]);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_reader_beside_an_update() {
+    models::explore(2, set_up, || {
+        add(10);
+        let writer = thread::spawn(|| update(10));
+        scan(&[10]);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_reader_beside_an_update_below_the_root() {
+    models::explore(2, set_up, || {
+        [10, 20, 30, 40, 50].into_iter().for_each(add);
+        let writer = thread::spawn(|| update(50));
+        scan(&[10, 20, 30, 40, 50]);
         writer.join().unwrap();
     });
 }
