@@ -75,7 +75,11 @@ fn parse_line(line: &str) -> Option<(Prefix, Arc<str>)> {
 
 /// Looks `address` up by a linear search, with which the map must agree.
 fn naive(routes: &[(Prefix, Arc<str>)], address: u32) -> Option<&str> {
-    routes.iter().filter(|(prefix, _)| prefix.matches(address)).max_by_key(|(prefix, _)| prefix.length).map(|(_, hop)| &**hop)
+    routes
+        .iter()
+        .filter(|(prefix, _)| prefix.matches(address))
+        .max_by_key(|(prefix, _)| prefix.length)
+        .map(|(_, hop)| &**hop)
 }
 
 /// Returns the next number of the generator splitmix64.
