@@ -176,10 +176,9 @@ extern crate std;
 #[cfg(any(feature = "threads", leeward_loom))]
 pub mod asym;
 mod atomic;
+pub mod collect;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod bytes;
-#[cfg(any(feature = "std", leeward_loom))]
-#[cfg_attr(leeward_loom, allow(dead_code))]
 pub mod collect;
 pub mod fence;
 pub mod futex;

@@ -16,30 +16,54 @@
 //! });
 //! ```
 //!
+//! [`Queue`] and [`Stack`] pass values on; they need no guard. Nothing here has a capacity: a queue whose
+//! producers are faster than its consumers grows until there is no memory.
+//!
 //! # Which one
 //! | you have | use |
 //! |---|---|
 //! | keys to look up | [`HashMap`], [`HashSet`] |
+//! | values to pass from threads to threads, in order | [`Queue`] |
+//! | the same, the latest first, or all at once | [`Stack`] |
+//! | objects of your own to queue, without an allocation | [`raw::Queue`], [`raw::Stack`] |
 //! | keys in order: ranges, predecessors, the longest prefix | [`OrderedMap`] |
 
+#[cfg(any(feature = "std", leeward_loom))]
 mod error;
+mod fork_lock;
 #[cfg(feature = "std")]
 pub mod hash_map;
 #[cfg(feature = "std")]
 mod hash_set;
+#[cfg(any(feature = "std", leeward_loom))]
 mod ordered_map;
 #[cfg(feature = "std")]
 mod pool;
+pub mod queue;
+pub mod raw;
+pub mod stack;
+#[cfg(any(feature = "std", leeward_loom))]
+#[cfg_attr(leeward_loom, allow(dead_code))]
 mod table;
+mod try_pop;
 
+#[cfg(any(feature = "std", leeward_loom))]
 pub use error::TryReserveError;
 #[cfg(feature = "std")]
 pub use hash_map::HashMap;
 #[cfg(feature = "std")]
 pub use hash_set::HashSet;
+#[cfg(any(feature = "std", leeward_loom))]
 pub use ordered_map::{Occupied, OrderedMap, Range, Removed};
 
+#[doc(inline)]
+pub use queue::{Consumer, Queue};
+#[doc(inline)]
+pub use stack::Stack;
+pub use try_pop::TryPop;
+
 /// Iterators of ordered maps that were taken apart.
+#[cfg(any(feature = "std", leeward_loom))]
 pub mod ordered {
     pub use super::ordered_map::IntoIter;
 }

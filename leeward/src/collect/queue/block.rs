@@ -1,0 +1,148 @@
+//! A block of a queue: slots that are claimed one after the other, filled by their producers and
+//! emptied by the consumer. Called by `core.rs`; calls the allocator.
+
+use alloc::alloc::{alloc, dealloc};
+use core::alloc::Layout;
+use core::cell::{Cell, UnsafeCell};
+use core::mem::MaybeUninit;
+use core::ptr;
+
+use super::position::{ALIGN, is_fit};
+use crate::atomic::{AtomicU32, IS_MODEL};
+
+/// The slot has no value yet.
+pub(super) const UNFILLED: u32 = 0;
+/// The slot has a value.
+pub(super) const FILLED: u32 = 1;
+/// The slot has no value yet, and the consumer sleeps on its state.
+pub(super) const AWAITED: u32 = 2;
+/// The consumer has passed the slot: its producer pushes the value again, if there is one.
+pub(super) const ABANDONED: u32 = 3;
+
+/// The place of one value.
+#[repr(C)]
+pub(super) struct Slot<T> {
+    /// [`UNFILLED`], [`FILLED`], [`AWAITED`] or [`ABANDONED`]; the consumer sleeps on it.
+    pub(super) state: AtomicU32,
+    /// The value: the producer's that claimed the slot until the state is `FILLED`, the consumer's
+    /// from then on.
+    pub(super) value: UnsafeCell<MaybeUninit<T>>,
+}
+
+/// The head of a block; its slots follow. All fields are written before the block is published, and
+/// are the consumer's from then on.
+#[repr(C, align(128))]
+pub(super) struct Block<T> {
+    /// The block before this one; null: there is none, or the consumer is in this one.
+    pub(super) previous: Cell<*mut Block<T>>,
+    /// The block after this one, where the consumer has found it.
+    pub(super) next: Cell<*mut Block<T>>,
+    /// How many slots of the block before were claimed when this one was appended.
+    pub(super) previous_length: Cell<u32>,
+    /// The first slot that has, or will have, a value.
+    pub(super) first: Cell<u32>,
+    /// The block has an abandoned slot, whose producer may come still: it is never freed.
+    pub(super) is_kept: Cell<bool>,
+    /// The fork number of the process that made the block.
+    pub(super) process: u32,
+}
+
+const _: () = assert!(align_of::<Block<u8>>() == ALIGN);
+
+/// The bytes that the slots of a block may take, if there are more than [`FEWEST`].
+const BYTES: usize = 896;
+const FEWEST: usize = 4;
+const MOST: usize = 112;
+
+impl<T> Block<T> {
+    /// How many slots a block has.
+    pub(super) const CAPACITY: usize = {
+        let count = BYTES / size_of::<Slot<T>>();
+        if IS_MODEL {
+            2
+        } else if count < FEWEST {
+            FEWEST
+        } else if count > MOST {
+            MOST
+        } else {
+            count
+        }
+    };
+
+    /// Returns the layout of a block, and the offset of its slots.
+    fn layout() -> Option<(Layout, usize)> {
+        Layout::new::<Block<T>>().extend(Layout::array::<Slot<T>>(Self::CAPACITY).ok()?).ok()
+    }
+
+    /// Makes a block of unfilled slots, in `process`; null if there is no memory for it.
+    pub(super) fn new(process: u32) -> *mut Block<T> {
+        let Some((layout, _)) = Self::layout() else { return ptr::null_mut() };
+        // SAFETY: the layout is not empty: it has the head.
+        let block = unsafe { alloc(layout) }.cast::<Block<T>>();
+        if !block.is_null() && !is_fit(block.addr()) {
+            // SAFETY: allocated above, with this layout.
+            unsafe { dealloc(block.cast(), layout) };
+            return ptr::null_mut();
+        }
+        if !block.is_null() {
+            // SAFETY: allocated above.
+            unsafe { Self::write(block, process) };
+        }
+        block
+    }
+
+    /// Writes the head and the slots' states of a block.
+    ///
+    /// # Safety
+    /// The block is allocated, and nobody else knows it.
+    pub(super) unsafe fn write(block: *mut Block<T>, process: u32) {
+        let null = Cell::new(ptr::null_mut());
+        let head = Block {
+            previous: null.clone(),
+            next: null,
+            previous_length: Cell::new(0),
+            first: Cell::new(0),
+            is_kept: Cell::new(false),
+            process,
+        };
+        // SAFETY: the caller's memory, with room for it.
+        unsafe { block.write(head) };
+        for index in 0..Self::CAPACITY {
+            // SAFETY: an index in the block.
+            let slot = unsafe { Self::slot(block, index) };
+            // SAFETY: the slot is in the block.
+            let state = unsafe { &raw mut (*slot.cast_mut()).state };
+            // SAFETY: as above.
+            unsafe { state.write(AtomicU32::new(UNFILLED)) };
+        }
+    }
+
+    /// Returns the address of a slot.
+    ///
+    /// # Safety
+    /// The block is allocated, and `index` is less than [`CAPACITY`](Self::CAPACITY).
+    #[inline]
+    pub(super) unsafe fn slot(block: *mut Block<T>, index: usize) -> *const Slot<T> {
+        let offset = const {
+            match Layout::new::<Block<T>>().extend(Layout::new::<Slot<T>>()) {
+                Ok((_, offset)) => offset,
+                Err(_) => panic!("a block of a queue is larger than the address space"),
+            }
+        };
+        // SAFETY: the slots lie at this offset.
+        let slots = unsafe { block.byte_add(offset) }.cast::<Slot<T>>();
+        // SAFETY: the caller's promise.
+        unsafe { slots.add(index) }
+    }
+
+    /// Frees a block, and no value.
+    ///
+    /// # Safety
+    /// [`new`](Self::new) made it, and nothing uses it.
+    pub(super) unsafe fn free(block: *mut Block<T>) {
+        if let Some((layout, _)) = Self::layout() {
+            // SAFETY: allocated with this layout; the caller's promise.
+            unsafe { dealloc(block.cast(), layout) };
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The consumer: the one thread that takes values, while it has the lock; and how it waits.
+//!
+//! Called by `queue.rs`; calls `take.rs`, the lock and [`Futex`].
+
+use core::time::Duration;
+
+use super::core::Core;
+use super::take::{Found, Gap, Waited};
+use crate::collect::fork_lock::{ForkLock, Held};
+use crate::collect::try_pop::TryPop;
+use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
+use crate::mutant::check;
+use crate::raw::spin_budget::SpinBudget;
+
+/// The right to take values from a [`Queue`](super::Queue): while it lives, no other thread pops.
+///
+/// A consumer pops without an atomic operation that others see: one load and one store, where a
+/// value is there. Other threads that pop, splice from the queue or ask for a consumer wait until it
+/// is dropped; `try_pop` says [`Busy`](TryPop::Busy). Producers do not notice it.
+///
+/// ```
+/// use leeward::collect::Queue;
+/// let queue: Queue<u32> = (0..3).collect();
+/// let mut consumer = queue.consumer();
+/// assert_eq!((consumer.pop(), consumer.pop()), (Some(0), Some(1)));
+/// ```
+///
+/// # Fork
+/// In the child of a fork another thread may take the consumer's right over, since it cannot know
+/// that this one lives. The consumer asks before each call, and waits for that thread if it has to.
+pub struct Consumer<'a, T, F: Futex = Private> {
+    core: &'a Core<T, F>,
+    lock: &'a ForkLock<F>,
+    held: Held,
+}
+
+impl<'a, T, F: Futex> Consumer<'a, T, F> {
+    /// Waits for the lock; `None`: the time is up.
+    #[inline]
+    pub(super) fn new(core: &'a Core<T, F>, lock: &'a ForkLock<F>, timeout: Timeout) -> Option<Self> {
+        let held = lock.lock(timeout)?;
+        Some(Consumer { core, lock, held })
+    }
+
+    /// Takes the lock, if no other thread has it.
+    #[inline]
+    pub(super) fn try_new(core: &'a Core<T, F>, lock: &'a ForkLock<F>) -> Option<Self> {
+        let held = lock.try_lock()?;
+        Some(Consumer { core, lock, held })
+    }
+
+    /// Takes the first value, waiting until there is one; `None`: the queue is closed and empty.
+    ///
+    /// [`Queue::pop`](super::Queue::pop) says how it waits.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        self.pop_timeout(Timeout::Never)
+    }
+
+    /// Takes the first value, waiting until `deadline` at most; `None`: the time is up, or the queue
+    /// is closed and empty.
+    #[inline]
+    pub fn pop_until(&mut self, deadline: Deadline) -> Option<T> {
+        self.pop_timeout(Timeout::At(deadline))
+    }
+
+    /// Takes the first value, waiting for `limit` at most; `None`: the time is up, or the queue is
+    /// closed and empty.
+    #[inline]
+    pub fn pop_for(&mut self, limit: Duration) -> Option<T> {
+        match self.take() {
+            Found::Value(value) => Some(value),
+            _ => self.wait(Timeout::after::<F>(limit)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn pop_timeout(&mut self, timeout: Timeout) -> Option<T> {
+        match self.take() {
+            Found::Value(value) => Some(value),
+            _ => self.wait(timeout),
+        }
+    }
+
+    /// Takes the first value, if that is possible without waiting.
+    #[inline]
+    pub fn try_pop(&mut self) -> TryPop<T> {
+        match self.take() {
+            Found::Value(value) => TryPop::Value(value),
+            Found::Empty(_) => TryPop::Empty,
+            Found::Gap(gap) => self.try_pop_in_gap(gap),
+        }
+    }
+
+    /// Takes the first value, if its producer fills its slot now or a fork has not copied it.
+    #[cold]
+    #[inline(never)]
+    fn try_pop_in_gap(&mut self, gap: Gap<T>) -> TryPop<T> {
+        let mut found = Found::Gap(gap);
+        loop {
+            match found {
+                Found::Value(value) => return TryPop::Value(value),
+                Found::Empty(_) => return TryPop::Empty,
+                Found::Gap(gap) if !gap.is_inherited() => return TryPop::Busy,
+                Found::Gap(gap) => {
+                    // A producer of the child's own has a chance to come first.
+                    F::yield_now();
+                    self.abandon(&gap);
+                }
+            }
+            found = self.take();
+        }
+    }
+
+    /// Moves all values to the end of `to`, in their order, in a time that does not depend on how
+    /// many there are. [`Queue::splice`](super::Queue::splice) says more.
+    pub(super) fn splice_to(&mut self, to: &Core<T, F>) {
+        self.lock.keep(&mut self.held);
+        // SAFETY: the caller has the lock.
+        unsafe { to.splice(self.core) };
+    }
+
+    #[inline]
+    fn take(&mut self) -> Found<T> {
+        self.lock.keep(&mut self.held);
+        // SAFETY: the caller has the lock.
+        unsafe { self.core.take() }
+    }
+
+    /// Passes over the slot of a producer that is not there.
+    fn abandon(&mut self, gap: &Gap<T>) {
+        self.lock.keep(&mut self.held);
+        // SAFETY: the caller has the lock.
+        unsafe { self.core.abandon(gap) };
+    }
+
+    /// Waits until there is a value, and takes it. `None`: the time is up, or the queue is closed
+    /// and empty.
+    #[cold]
+    #[inline(never)]
+    fn wait(&mut self, timeout: Timeout) -> Option<T> {
+        let mut budget = SpinBudget::for_event(timeout);
+        let (mut is_late, mut is_marked) = (false, false);
+        let value = loop {
+            // Before the attempt: what was pushed before the queue was closed is found.
+            let is_closed = self.core.is_closed();
+            match self.take() {
+                Found::Value(value) => break Some(value),
+                Found::Empty(_) if is_closed || is_late => break None,
+                Found::Empty(tail) => {
+                    if budget.pause::<F>() {
+                        continue;
+                    }
+                    let Some((word, asleep)) = self.core.await_value(tail) else { continue };
+                    is_marked = true;
+                    if check!(queue_closed_recheck, self.core.is_closed()) {
+                        continue;
+                    }
+                    is_late = F::wait(word, asleep, timeout) == Wait::TimedOut;
+                }
+                Found::Gap(_) if is_late => break None,
+                Found::Gap(gap) => {
+                    if budget.pause::<F>() {
+                        continue;
+                    }
+                    match gap.wait::<F>(timeout) {
+                        Waited::Again => {}
+                        Waited::Late => is_late = true,
+                        Waited::InVain => self.abandon(&gap),
+                    }
+                }
+            }
+        };
+        if is_marked {
+            self.core.wakes();
+        }
+        value
+    }
+}
+
+impl<T, F: Futex> Drop for Consumer<'_, T, F> {
+    #[inline]
+    fn drop(&mut self) {
+        self.lock.unlock(&self.held);
+    }
+}
+
+impl<T, F: Futex> core::fmt::Debug for Consumer<'_, T, F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Consumer").field("is_empty", &self.core.is_empty()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,279 @@
+//! A queue of blocks without a lock: its words, and what any thread may do: push, and close.
+//!
+//! A producer claims a slot by adding to the tail, which names the last block and how many of its
+//! slots are claimed, in one word; then it fills the slot. A producer that finds the block full
+//! appends a block. A block names the one before it, and is published together with that name, so a
+//! producer that stops between two steps keeps one slot unfilled, and never a block out of reach.
+//! The consumer turns the names around once for each block.
+//!
+//! After the arrays of Adam Morrison and Yehuda Afek ("Fast concurrent queues for x86 processors",
+//! 2013), in which producers claim slots by an addition. Called by `take.rs`
+//! (the consumer's part), `queue.rs` and `consumer.rs`; calls `block.rs`, `position.rs` and [`Futex`]. The page "queues" of the book says why
+//! it is right.
+
+use core::marker::PhantomData;
+
+use super::block::{ABANDONED, Block, FILLED, Slot, UNFILLED};
+use super::position::{ONE, Position, SLEEPS};
+use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
+use crate::futex::Futex;
+use crate::mutant::{check, order};
+use crate::process::fork_mark;
+
+/// A word, or words, with a pair of cache lines to themselves.
+#[repr(align(128))]
+pub(super) struct Lines<T>(pub(super) T);
+
+/// The words of the consumer's side.
+pub(super) struct Front<T> {
+    /// The [`Position`] of the slot that is popped next.
+    position: AtomicU64,
+    /// 1: the consumer sleeps, or is about to; it sleeps on this word.
+    pub(super) asleep: AtomicU32,
+    /// 1: the queue is closed.
+    closed: AtomicU32,
+    /// A block that the consumer has emptied, for the next producer that needs one; or null.
+    spare: AtomicPtr<Block<T>>,
+}
+
+/// A queue of blocks.
+pub(super) struct Core<T, F: Futex> {
+    /// The [`Position`] of the slot that is claimed next.
+    pub(super) tail: Lines<AtomicU64>,
+    pub(super) front: Lines<Front<T>>,
+    owns: PhantomData<(T, fn() -> F)>,
+}
+
+impl<T, F: Futex> Core<T, F> {
+    pub(super) const CAPACITY: usize = Block::<T>::CAPACITY;
+
+    const_fn! {
+        /// Returns an empty queue, without a block.
+        pub(super) fn new() -> Self {
+            let nowhere = Position::nowhere(Block::<T>::CAPACITY).word();
+            let front = Front {
+                position: AtomicU64::new(nowhere),
+                asleep: AtomicU32::new(0),
+                closed: AtomicU32::new(0),
+                spare: AtomicPtr::new(core::ptr::null_mut()),
+            };
+            Core { tail: Lines(AtomicU64::new(nowhere)), front: Lines(front), owns: PhantomData }
+        }
+    }
+
+    /// Pushes a value; gives it back if there is no memory for a block.
+    #[inline]
+    pub(super) fn push(&self, value: T) -> Result<(), T> {
+        let mut value = value;
+        loop {
+            // Acquire: partner of the release in `append`: the block's states are written.
+            let claimed = self.tail.0.fetch_add(ONE, order!(Acquire, queue_claim_acquire));
+            let claimed = Position::of_word(claimed);
+            let refused = if claimed.index() < Self::CAPACITY {
+                // SAFETY: this call has claimed the slot, and it keeps the block.
+                unsafe { self.fill(claimed, value) }
+            } else {
+                self.append(value)?
+            };
+            match refused {
+                None => return Ok(()),
+                Some(back) => value = back,
+            }
+        }
+    }
+
+    /// Fills a slot; gives the value back if the consumer has passed it.
+    ///
+    /// # Safety
+    /// The caller has claimed the slot.
+    #[inline]
+    unsafe fn fill(&self, claimed: Position, value: T) -> Option<T> {
+        // SAFETY: the block is there while the slot is claimed and not filled; the index was checked.
+        let slot = unsafe { Block::<T>::slot(claimed.block(), claimed.index()) };
+        // SAFETY: as above.
+        let place = unsafe { &(*slot).value };
+        // SAFETY: the slot is the caller's until its state changes.
+        unsafe { (*place.get()).write(value) };
+        // SAFETY: as above.
+        let state = unsafe { &(*slot).state };
+        let word: *const AtomicU32 = state;
+        // Release: partner of the acquire in `take`: the consumer finds the value. From here on the
+        // block may be gone.
+        let before = state.swap(FILLED, order!(Release, queue_fill_release));
+        if before != UNFILLED {
+            if before == ABANDONED {
+                // SAFETY: an abandoned slot is the producer's, and its block is kept.
+                return Some(unsafe { Self::take_back(slot) });
+            }
+            wake_for_gap::<F>(word);
+        }
+        if claimed.sleeps() {
+            self.wake();
+        }
+        None
+    }
+
+    /// Takes the value out of a slot that the consumer has passed.
+    ///
+    /// # Safety
+    /// The caller filled the slot, and found it abandoned.
+    #[cold]
+    #[inline(never)]
+    unsafe fn take_back(slot: *const Slot<T>) -> T {
+        // SAFETY: the caller's promise.
+        let place = unsafe { &(*slot).value };
+        // SAFETY: the caller filled it, and nobody else reads it.
+        unsafe { (*place.get()).assume_init_read() }
+    }
+
+    /// Appends a block with the value; gives the value back if another thread was faster.
+    ///
+    /// # Errors
+    /// There is no memory for a block.
+    #[cold]
+    #[inline(never)]
+    fn append(&self, value: T) -> Result<Option<T>, T> {
+        let block = self.new_block(fork_mark::now());
+        if block.is_null() {
+            return Err(value);
+        }
+        // SAFETY: the block is new, and has a slot.
+        let slot = unsafe { Block::slot(block, 0) };
+        // SAFETY: as above.
+        let (state, place) = unsafe { (&(*slot).state, &(*slot).value) };
+        // SAFETY: nobody else knows the block.
+        unsafe { (*place.get()).write(value) };
+        // Relaxed: the exchange below publishes the block.
+        state.store(FILLED, Ordering::Relaxed);
+        // SAFETY: nobody else knows the block, which has one slot filled.
+        if unsafe { self.link(block, Position::new(block, 1), true) } {
+            return Ok(None);
+        }
+        // SAFETY: written above.
+        let value = unsafe { (*place.get()).assume_init_read() };
+        self.put_by(block);
+        Ok(Some(value))
+    }
+
+    /// Returns a block of unfilled slots: the spare one, or new memory; null: there is none.
+    fn new_block(&self, process: u32) -> *mut Block<T> {
+        // Acquire: partner of the release in `put_by`.
+        let spare = self.front.0.spare.swap(core::ptr::null_mut(), order!(Acquire, queue_spare_acquire));
+        if spare.is_null() {
+            return Block::new(process);
+        }
+        // SAFETY: taken out above.
+        unsafe { Block::write(spare, process) };
+        spare
+    }
+
+    /// Keeps a block that nobody else knows as the spare one, and frees the one that was.
+    pub(super) fn put_by(&self, block: *mut Block<T>) {
+        // AcqRel: release is the partner of the acquire in `new_block`, acquire of this release.
+        let spare = self.front.0.spare.swap(block, order!(AcqRel, queue_spare_release => Acquire));
+        if !spare.is_null() {
+            // SAFETY: taken out above.
+            unsafe { Block::free(spare) };
+        }
+    }
+
+    /// Puts a chain of blocks at the end and makes `last` the tail. With `only_if_full` it returns
+    /// false if the tail's block has slots again; else the slots that it has left stay unused.
+    ///
+    /// # Safety
+    /// The chain from `first` to the block of `last` is the caller's.
+    pub(super) unsafe fn link(&self, first: *mut Block<T>, last: Position, only_if_full: bool) -> bool {
+        // SAFETY: the caller's promise. (The reference ends before the block is published.)
+        let head = unsafe { &*first };
+        // Relaxed: the exchange decides.
+        let mut word = self.tail.0.load(Ordering::Relaxed);
+        loop {
+            let tail = Position::of_word(word);
+            if only_if_full && tail.index() < Self::CAPACITY {
+                return false;
+            }
+            head.previous.set(tail.block());
+            head.previous_length.set(tail.index().min(Self::CAPACITY) as u32);
+            // A sleeper's mark stays, so that later producers find it as well.
+            let linked = last.word() | word & SLEEPS;
+            // AcqRel: release is the partner of the acquires in `push` and `reach`: the block is
+            // written. Acquire: partner of the same release of the block before, which happens
+            // before what this one publishes.
+            let order = order!(AcqRel, queue_link_release => Acquire);
+            match self.tail.0.compare_exchange(word, linked, order, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
+        if Position::of_word(word).sleeps() {
+            self.wake();
+        }
+        true
+    }
+
+    /// Wakes the consumer if it sleeps for a value.
+    #[cold]
+    #[inline(never)]
+    fn wake(&self) {
+        let asleep = &self.front.0.asleep;
+        // Relaxed, both: the value was published by its slot's state. The consumer set the word
+        // before its mark, which the caller acquired.
+        if asleep.load(Ordering::Relaxed) != 0 && check!(queue_wake, asleep.swap(0, Ordering::Relaxed) != 0) {
+            F::wake(asleep, 1);
+        }
+    }
+
+    pub(super) fn position(&self) -> Position {
+        // Relaxed: the consumer's own; the lock orders consumers.
+        Position::of_word(self.front.0.position.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_position(&self, position: Position) {
+        // Relaxed: as above. `is_empty` takes it for an estimate.
+        self.front.0.position.store(position.word(), Ordering::Relaxed);
+    }
+
+    /// Returns true if the queue was empty at some moment of the call.
+    pub(super) fn is_empty(&self) -> bool {
+        // Acquire: the front is loaded first. It does not pass the tail, so if it was there before,
+        // nothing was between the two when the tail was loaded.
+        let front = self.front.0.position.load(Ordering::Acquire);
+        // Relaxed: nothing is read by it.
+        let tail = Position::of_word(self.tail.0.load(Ordering::Relaxed));
+        tail.is_at(Position::of_word(front), Self::CAPACITY)
+    }
+
+    /// Closes the queue.
+    pub(super) fn close(&self) {
+        // Release: partner of the acquire in `is_closed`.
+        self.front.0.closed.store(1, Ordering::Release);
+        // AcqRel: the two operations on the tail, this one and that of `await_value`, come one after
+        // the other. If this one is first, the consumer sees that the queue is closed. If it is
+        // second, it finds the mark.
+        let tail = self.tail.0.fetch_add(0, order!(AcqRel, queue_close_order => Relaxed));
+        if check!(queue_close_wake, Position::of_word(tail).sleeps()) {
+            self.wake();
+        }
+    }
+
+    /// Returns true if the queue is closed.
+    pub(super) fn is_closed(&self) -> bool {
+        // Acquire: partner of the release in `close`: what was pushed before is found.
+        self.front.0.closed.load(order!(Acquire, queue_closed_acquire)) != 0
+    }
+}
+
+/// Wakes the consumer that sleeps until the slot is filled, which may be gone.
+#[cold]
+#[inline(never)]
+fn wake_for_gap<F: Futex>(state: *const AtomicU32) {
+    if check!(queue_gap_wake, true) {
+        F::wake(state, 1);
+    }
+}
+
+// SAFETY: values are moved in and out, by one thread each; no reference to a value is given.
+unsafe impl<T: Send, F: Futex> Send for Core<T, F> {}
+
+// SAFETY: as above.
+unsafe impl<T: Send, F: Futex> Sync for Core<T, F> {}

@@ -1,0 +1,19 @@
+//! A queue of values, of many producers and many consumers: [`Queue`].
+//!
+//! `position` (block and index in one word), `block`, `core` (what producers do), `take` (what the
+//! consumer does), `consumer` (its lock, and how it waits), `queue` (the type), `iter`.
+
+mod block;
+mod consumer;
+mod core;
+mod iter;
+#[cfg(all(test, leeward_loom))]
+mod loom_tests;
+mod position;
+#[allow(clippy::module_inception)]
+mod queue;
+mod take;
+
+pub use consumer::Consumer;
+pub use iter::IntoIter;
+pub use queue::Queue;
