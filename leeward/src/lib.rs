@@ -176,7 +176,6 @@ extern crate std;
 #[cfg(any(feature = "threads", leeward_loom))]
 pub mod asym;
 mod atomic;
-pub mod collect;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod bytes;
 pub mod collect;

@@ -1,0 +1,14 @@
+//! The intrusive cores: a queue and a stack of [`Node`]s that lie inside the caller's objects. They
+//! allocate nothing and own nothing, and the C face has the same layout.
+//!
+//! `link` (nodes, and how one waits for a link), `queue`, `stack`.
+
+mod link;
+#[cfg(all(test, leeward_loom))]
+mod loom_tests;
+mod queue;
+mod stack;
+
+pub use link::Node;
+pub use queue::Queue;
+pub use stack::Stack;
