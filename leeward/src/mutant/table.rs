@@ -969,6 +969,9 @@ mutants! {
     /// The release of a node's address.
     map_node_release {
         loom: collect::table::loom_tests::a_replacement_and_a_reader,
+    /// Taking over a lock whose holder a fork has not copied.
+    collect_lock_orphaned {
+        fork_everywhere: operations::collect::beside::queue_popped,
     }
     /// The acquires of a writer that takes a line's lock, or finds the line moved.
     map_lock_acquire {
@@ -1046,6 +1049,9 @@ mutants! {
     ordered_validate {
         ordered_map: hostile::a_closure_that_changes_its_own_leaf_loses_nothing,
         loom: collect::ordered_map::loom_tests::two_writers,
+    /// The bound of a wait for a slot whose producer a fork may not have copied.
+    queue_gap_inherited {
+        fork_everywhere: operations::collect::beside::queue_pushed,
     }
     /// The retiring of what a writer has unlinked.
     ordered_retire {
@@ -1054,5 +1060,56 @@ mutants! {
     /// The leaving out of keys that a scan has returned already.
     ordered_scan_skip {
         ordered_map: a_reversed_scan_returns_no_key_twice,
+    /// The wake of the consumer of an intrusive queue.
+    queue_raw_wake {
+        loom: collect::raw::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The acquire of the load of the first node (relaxed instead).
+    queue_raw_take_acquire {
+        loom: collect::raw::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The release of the exchange that marks the consumer as asleep (relaxed instead).
+    queue_raw_sleep_release {
+        loom: collect::raw::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The recheck that the queue is empty still when the consumer is marked as asleep.
+    queue_raw_sleep_recheck {
+        loom: collect::raw::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The order of the exchange by which a splice takes the tail (relaxed instead).
+    queue_raw_splice_order {
+        loom: collect::raw::loom_tests::a_splice_beside_a_push,
+    }
+    /// The bound of a wait for a link whose producer a fork may not have copied.
+    queue_raw_forked {
+        fork_everywhere: operations::collect::beside::raw_pushed,
+    }
+    /// The release of a push to a stack (relaxed instead).
+    stack_push_release {
+        loom: collect::raw::loom_tests::a_stack_popped_one_by_one,
+    }
+    /// The release of a wait-free push to a stack (relaxed instead).
+    stack_push_wait_free_release {
+        loom: collect::raw::loom_tests::a_stack_popped_one_by_one,
+    }
+    /// The acquire of the load of the top node (relaxed instead).
+    stack_pop_acquire {
+        loom: collect::raw::loom_tests::a_stack_popped_one_by_one,
+    }
+    /// The acquire of the exchange that pops all nodes (relaxed instead).
+    stack_pop_all_acquire {
+        loom: collect::raw::loom_tests::a_stack_popped_at_once,
+    }
+    /// The fence of a `pop` between its lock and the top node.
+    stack_pop_fence {
+        loom: collect::stack::loom_tests::a_pop_beside_a_pop_of_all,
+    }
+    /// The fence of `pop_all` between the top node and the lock.
+    stack_taken_fence {
+        loom: collect::stack::loom_tests::a_pop_beside_a_pop_of_all,
+    }
+    /// The wait for a `pop` before nodes that `pop_all` took are freed.
+    stack_taken_settle {
+        loom: collect::stack::loom_tests::a_pop_beside_a_pop_of_all,
     }
 }

@@ -59,6 +59,8 @@ macro_rules! operations {
 
 #[path = "operations/asymmetric.rs"]
 pub mod asymmetric;
+#[path = "operations/collect.rs"]
+pub mod collect;
 #[path = "operations/fences.rs"]
 pub mod fences;
 #[path = "operations/futexes.rs"]
@@ -80,6 +82,7 @@ pub fn find(name: &str) -> &'static Operation {
     let all = [
         arranged::OPERATIONS,
         asymmetric::OPERATIONS,
+        collect::OPERATIONS,
         fences::OPERATIONS,
         futexes::OPERATIONS,
         locks::OPERATIONS,
