@@ -58,12 +58,13 @@ use crate::futex::{Deadline, Futex, Private, Timeout};
 ///
 /// # Cost
 /// - A push: an addition to the tail, and an exchange in the value's own slot. No system call, but
-///   to wake a consumer that sleeps. One push in 60 (fewer of large values) allocates a block of a
-///   kilobyte, and may compete with other producers to append it.
+///   to wake a consumer that sleeps. One push in 56 (of values of 8 bytes; in 4 of large ones) appends a
+///   block of a kilobyte, and may compete for that with other producers: the push is then lock-free,
+///   and takes memory if no emptied block is spare.
 /// - A pop: a compare-exchange and an exchange for the lock; a load and a store for the value. By a
 ///   [`Consumer`], the latter two only.
-/// - An empty queue has no memory of its own besides 256 bytes; blocks are freed by the pop that
-///   goes on to the next.
+/// - A new queue has no memory besides its 384 bytes. The pop that goes on to the next block keeps
+///   the old one as a spare, or frees it.
 ///
 /// # A producer that is preempted
 /// A producer that stops between its addition and its exchange holds up the pops behind its value,

@@ -47,10 +47,12 @@ operations! {
         assert!(STACK.pop_all().count() > 0);
     } => left(stack_is_usable);
     raw_pushed: || {
+        know_of_forks();
         // SAFETY: a new node, which stays.
         unsafe { RAW.push(node()) };
     } => left(raw_answers);
     raw_popped: || {
+        know_of_forks();
         // SAFETY: a new node, which stays.
         unsafe { RAW.push(node()) };
         // SAFETY: one thread pops.
@@ -75,6 +77,11 @@ static RAW_STACK: raw::Stack = raw::Stack::new();
 
 fn node() -> NonNull<raw::Node> {
     NonNull::from(Box::leak(Box::new(raw::Node::new())))
+}
+
+/// Makes forks known from here on: an intrusive queue does not.
+fn know_of_forks() {
+    let _ = OTHER.try_pop();
 }
 
 /// Returns true if what is pushed comes out, after what is there.

@@ -1,0 +1,171 @@
+//! Models of the queue of blocks, as it ships, under loom. A block has two slots here. What is
+//! pushed is the number of a cell that loom watches: its producer writes it before, and its consumer
+//! after. A lost wake-up is a deadlock, which loom reports.
+
+use std::sync::Arc;
+use std::vec::Vec;
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+use super::Queue;
+use crate::atomic::AtomicU32;
+use crate::futex::Deadline;
+use crate::models;
+
+struct Shared {
+    queue: Queue<usize>,
+    other: Queue<usize>,
+    cells: Vec<UnsafeCell<u32>>,
+}
+
+// SAFETY: loom reports threads that use a cell at the same time.
+unsafe impl Sync for Shared {}
+// SAFETY: as above.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    fn new() -> Arc<Shared> {
+        let cells = (0..4).map(|_| UnsafeCell::new(0)).collect();
+        Arc::new(Shared { queue: Queue::new(), other: Queue::new(), cells })
+    }
+
+    fn push_to(&self, queue: &Queue<usize>, number: usize) {
+        // SAFETY: loom reports a thread that is here meanwhile.
+        self.cells[number].with_mut(|cell| unsafe { *cell += 1 });
+        queue.push(number);
+    }
+
+    fn push(&self, number: usize) {
+        self.push_to(&self.queue, number);
+    }
+
+    fn seen(&self, number: usize) {
+        // SAFETY: loom reports a thread that is here meanwhile.
+        self.cells[number].with_mut(|cell| unsafe {
+            assert_eq!(*cell, 1, "a value arrives once");
+            *cell += 1;
+        });
+    }
+}
+
+fn explore(preemptions: usize, model: impl Fn(Arc<Shared>) + Send + Sync + 'static) {
+    let set_up = || {
+        crate::futex::wake(&AtomicU32::new(0), 1);
+    };
+    models::explore(preemptions, set_up, move || model(Shared::new()));
+}
+
+fn beside(shared: &Arc<Shared>, work: impl FnOnce(&Shared) + 'static) -> thread::JoinHandle<()> {
+    let shared = shared.clone();
+    thread::spawn(move || work(&shared))
+}
+
+/// Two producers and a consumer that sleeps: for the first value, and for a slot that is claimed.
+#[test]
+fn two_producers_and_a_consumer() {
+    explore(3, |shared| {
+        let first = beside(&shared, |shared| shared.push(0));
+        let second = beside(&shared, |shared| shared.push(1));
+        let popped = [shared.queue.pop(), shared.queue.pop()].map(Option::unwrap);
+        popped.iter().for_each(|number| shared.seen(*number));
+        assert_eq!(popped[0] + popped[1], 1);
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+/// Two producers that append blocks, and the consumer that goes from block to block.
+#[test]
+fn blocks_are_appended() {
+    explore(2, |shared| {
+        let first = beside(&shared, |shared| {
+            shared.push(0);
+            shared.push(1);
+        });
+        let second = beside(&shared, |shared| shared.push(2));
+        let mut last = [None; 2];
+        for _ in 0..3 {
+            let number = shared.queue.pop().unwrap();
+            shared.seen(number);
+            assert!(last[number / 2].is_none_or(|last| last < number), "in the order of their producer");
+            last[number / 2] = Some(number);
+        }
+        assert!(shared.queue.is_empty());
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+/// What is pushed before the queue is closed is popped before a pop returns `None`.
+#[test]
+fn closing() {
+    explore(3, |shared| {
+        let closes = beside(&shared, |shared| {
+            shared.push(0);
+            shared.queue.close();
+        });
+        let popped = shared.queue.pop();
+        // Without the order of closing, loom reports this.
+        shared.seen(0);
+        assert_eq!(popped, Some(0), "pushed before the queue was closed");
+        assert_eq!(shared.queue.pop(), None);
+        closes.join().unwrap();
+    });
+}
+
+/// Two consumers, one of which waits for the other's lock.
+#[test]
+fn two_consumers() {
+    explore(2, |shared| {
+        let pops = |shared: &Shared| shared.seen(shared.queue.pop().unwrap());
+        let first = beside(&shared, pops);
+        let second = beside(&shared, pops);
+        shared.push(0);
+        shared.push(1);
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+/// Pops that do not wait, or not for long, beside a push and a pop.
+#[test]
+fn pops_that_do_not_wait() {
+    explore(2, |shared| {
+        let push = beside(&shared, |shared| shared.push(0));
+        let late = beside(&shared, |shared| {
+            if let Some(number) = shared.queue.pop_until(Deadline::at(core::time::Duration::ZERO)) {
+                shared.seen(number);
+            }
+        });
+        if let Some(number) = shared.queue.try_pop().value() {
+            shared.seen(number);
+        }
+        push.join().unwrap();
+        late.join().unwrap();
+        if let Some(number) = shared.queue.try_pop().value() {
+            shared.seen(number);
+        }
+        assert!(shared.queue.is_empty());
+    });
+}
+
+/// A splice beside pushes to both queues, with a consumer that sleeps on the second.
+#[test]
+fn a_splice_beside_pushes() {
+    explore(2, |shared| {
+        let push = beside(&shared, |shared| shared.push_to(&shared.other, 0));
+        let splice = beside(&shared, |shared| {
+            shared.push_to(&shared.other, 1);
+            shared.queue.splice(&shared.other);
+        });
+        let number = shared.queue.pop().unwrap();
+        shared.seen(number);
+        push.join().unwrap();
+        splice.join().unwrap();
+        shared.queue.splice(&shared.other);
+        let rest = shared.queue.pop().unwrap();
+        shared.seen(rest);
+        assert_eq!(number + rest, 1);
+    });
+}
