@@ -1060,6 +1060,98 @@ mutants! {
     /// The leaving out of keys that a scan has returned already.
     ordered_scan_skip {
         ordered_map: a_reversed_scan_returns_no_key_twice,
+    /// The acquire of the lock of those that pop (relaxed instead).
+    collect_lock_acquire {
+        loom: collect::queue::loom_tests::two_consumers,
+    }
+    /// The release of the lock of those that pop (relaxed instead).
+    collect_lock_release {
+        loom: collect::queue::loom_tests::two_consumers,
+    }
+    /// The wake of a thread that sleeps for the lock of those that pop.
+    collect_lock_wake {
+        loom: collect::queue::loom_tests::two_consumers,
+    }
+    /// Taking over a lock whose holder a fork has not copied.
+    collect_lock_orphaned {
+        queue_forks: a_consumer_that_is_not_there,
+    }
+    /// The release of the exchange that writes a link (relaxed instead).
+    collect_link_release {
+        loom: collect::raw::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The wake of a thread that waits for a link.
+    collect_link_wake {
+        loom: collect::raw::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The acquire of the addition that claims a slot (relaxed instead).
+    queue_claim_acquire {
+        sanitizer: queue,
+    }
+    /// The release of the exchange that fills a slot (relaxed instead).
+    queue_fill_release {
+        loom: collect::queue::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The acquire of the load that finds a slot filled (relaxed instead).
+    queue_take_acquire {
+        loom: collect::queue::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The release of the exchange that appends a block (acquire only instead).
+    queue_link_release {
+        sanitizer: queue,
+    }
+    /// The acquire of the load of the tail by the consumer (relaxed instead).
+    queue_reach_acquire {
+        sanitizer: queue,
+    }
+    /// The acquire of the exchange that takes the spare block (relaxed instead).
+    queue_spare_acquire {
+        sanitizer: queue,
+    }
+    /// The release of the exchange that keeps a spare block (acquire only instead).
+    queue_spare_release {
+        sanitizer: queue,
+    }
+    /// The wake of a consumer that sleeps for a value.
+    queue_wake {
+        loom: collect::queue::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The wake of a consumer that sleeps for a claimed slot.
+    queue_gap_wake {
+        loom: collect::queue::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The order of the exchange that marks the consumer as asleep (relaxed instead).
+    queue_sleep_order {
+        loom: collect::queue::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The recheck that the queue is empty still when the consumer is marked as asleep.
+    queue_sleep_recheck {
+        loom: collect::queue::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The recheck of closing after the consumer is marked as asleep.
+    queue_closed_recheck {
+        loom: collect::queue::loom_tests::closing,
+    }
+    /// The order of the addition by which closing meets the consumer (relaxed instead).
+    queue_close_order {
+        loom: collect::queue::loom_tests::closing,
+    }
+    /// The wake of the consumer when the queue is closed.
+    queue_close_wake {
+        loom: collect::queue::loom_tests::closing,
+    }
+    /// The acquire of the load that finds the queue closed (relaxed instead).
+    queue_closed_acquire {
+        loom: collect::queue::loom_tests::closing,
+    }
+    /// The bound of a wait for a slot whose producer a fork may not have copied.
+    queue_gap_inherited {
+        queue_forks: a_producer_that_is_not_there,
+    }
+    /// The order of the exchange of an intrusive queue's tail (relaxed instead).
+    queue_raw_tail_order {
+        loom: collect::raw::loom_tests::two_producers_and_a_consumer,
+    }
     /// The wake of the consumer of an intrusive queue.
     queue_raw_wake {
         loom: collect::raw::loom_tests::two_producers_and_a_consumer,
@@ -1083,6 +1175,7 @@ mutants! {
     /// The bound of a wait for a link whose producer a fork may not have copied.
     queue_raw_forked {
         fork_everywhere: operations::collect::beside::raw_pushed,
+        queue_forks: a_link_that_is_missing_for_ever,
     }
     /// The release of a push to a stack (relaxed instead).
     stack_push_release {

@@ -211,8 +211,9 @@ impl<T, F: Futex> Core<T, F> {
     /// `None` if there is one.
     pub(super) fn await_value(&self, tail: Position) -> Option<(&AtomicU32, u32)> {
         let asleep = &self.front.0.asleep;
-        // Relaxed: the exchange publishes it.
-        asleep.store(1, Ordering::Relaxed);
+        // Relaxed: the exchange below publishes it. An exchange, so that it and those of producers
+        // come one after the other.
+        asleep.swap(1, Ordering::Relaxed);
         let (word, marked) = (tail.word(), tail.with_sleeper().word());
         // AcqRel: release is the partner of the acquire in `push`: a producer that finds the mark
         // finds the word above set. Acquire: partner of the release in `close`.
@@ -223,9 +224,8 @@ impl<T, F: Futex> Core<T, F> {
 
     /// Takes the consumer's mark away: it does not sleep.
     pub(super) fn wakes(&self) {
-        // Relaxed, both: the mark publishes nothing.
+        // Relaxed: the mark publishes nothing.
         self.tail.0.fetch_and(!SLEEPS, Ordering::Relaxed);
-        self.front.0.asleep.store(0, Ordering::Relaxed);
     }
 
     /// Moves all values of `from` to the end of this queue, in their order.

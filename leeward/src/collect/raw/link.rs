@@ -40,6 +40,12 @@ impl Node {
             Node { next: AtomicPtr::new(ptr::null_mut()) }
         }
     }
+
+    /// Takes the link away, of a node that no thread should read any more.
+    pub(crate) fn forget_next(&self) {
+        // Relaxed: nothing is published.
+        self.next.store(ptr::null_mut(), Ordering::Relaxed);
+    }
 }
 
 impl core::fmt::Debug for Node {
@@ -94,4 +100,10 @@ pub(super) fn wait<F: Futex>(link: &Link, timeout: Timeout) -> bool {
     let marked = link.compare_exchange(ptr::null_mut(), AWAITED, Ordering::Relaxed, Ordering::Relaxed);
     let is_marked = marked.map_or_else(|now| now == AWAITED, |_| true);
     is_marked && F::wait(&LINKED, count, timeout) == Wait::TimedOut
+}
+
+/// Makes the static in a model, before there is a second thread.
+#[cfg(all(test, leeward_loom))]
+pub(super) fn set_up() {
+    LINKED.load(Ordering::Relaxed);
 }

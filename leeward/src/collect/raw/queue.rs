@@ -151,8 +151,9 @@ impl<F: Futex> Queue<F> {
     #[cold]
     #[inline(never)]
     fn wake(&self) {
-        // Relaxed: the consumer's mark, which was acquired, comes after its store.
-        if check!(queue_raw_wake, self.asleep.swap(0, Ordering::Relaxed) != 0) {
+        // Relaxed, both: the consumer's mark, which was acquired, comes after its own exchange.
+        let asleep = &self.asleep;
+        if asleep.load(Ordering::Relaxed) != 0 && check!(queue_raw_wake, asleep.swap(0, Ordering::Relaxed) != 0) {
             F::wake(&self.asleep, 1);
         }
     }
@@ -225,8 +226,8 @@ impl<F: Futex> Queue<F> {
             self.first.store(ptr::null_mut(), Ordering::Relaxed);
             // Release: partner of the acquire in `append`: the producer that finds the queue empty
             // writes `first` after this thread did.
-            let order = order!(Release, queue_raw_last_release);
-            let is_last = self.tail.compare_exchange(first, ptr::null_mut(), order, Ordering::Relaxed).is_ok();
+            let is_last =
+                self.tail.compare_exchange(first, ptr::null_mut(), Ordering::Release, Ordering::Relaxed).is_ok();
             if !is_last {
                 next = link.load(Ordering::Acquire);
             }
@@ -248,8 +249,9 @@ impl<F: Futex> Queue<F> {
 
     /// Sleeps until the queue is not empty. Returns true if the time is up.
     fn wait_for_node(&self, timeout: Timeout) -> bool {
-        // Relaxed: published by the exchange.
-        self.asleep.store(1, Ordering::Relaxed);
+        // Relaxed: the exchange below publishes it. An exchange, so that it and those of producers
+        // come one after the other.
+        self.asleep.swap(1, Ordering::Relaxed);
         // Release: partner of the acquire in `append`. Relaxed on failure: there is a node, or the
         // mark.
         let order = order!(Release, queue_raw_sleep_release);

@@ -6,6 +6,7 @@ use core::alloc::Layout;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
+use crate::atomic::IS_MODEL;
 use crate::collect::raw::Node;
 
 /// A node with its value. The node comes first, so that its address is the entry's.
@@ -39,12 +40,18 @@ impl<T> Entry<T> {
         unsafe { value.cast::<T>().read() }
     }
 
-    /// Frees an entry, and no value.
+    /// Frees an entry, and no value. (In a model the memory stays and the link goes: a thread that
+    /// follows it waits for ever.)
     ///
     /// # Safety
     /// The node is an entry's, which is the caller's alone.
     #[inline]
     pub(super) unsafe fn free(node: NonNull<Node>) {
+        if IS_MODEL {
+            // SAFETY: the caller's promise.
+            unsafe { node.as_ref() }.forget_next();
+            return;
+        }
         // SAFETY: allocated with this layout; the caller's promise.
         unsafe { dealloc(node.as_ptr().cast(), Layout::new::<Entry<T>>()) };
     }
