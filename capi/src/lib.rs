@@ -6,6 +6,7 @@
 
 #![no_std]
 
+pub mod collect;
 pub mod fence;
 pub mod locks;
 pub mod rcu;

@@ -21,6 +21,7 @@ macro_rules! page {
             "[structures.md]: crate::guide::structures\n",
             "[hash-map.md]: crate::guide::hash_map\n",
             "[ordered-map.md]: crate::guide::ordered_map\n",
+            "[queues.md]: crate::guide::queues\n",
             "[allocators.md]: crate::guide::allocators\n",
             "[hazard.md]: crate::guide::hazard\n",
             "[locks.md]: crate::guide::locks\n",
@@ -52,6 +53,7 @@ page!(asynchronous, "async.md");
 page!(structures, "structures.md");
 page!(hash_map, "hash-map.md");
 page!(ordered_map, "ordered-map.md");
+page!(queues, "queues.md");
 page!(allocators, "allocators.md");
 page!(hazard, "hazard.md");
 page!(locks, "locks.md");

@@ -82,6 +82,7 @@
 //! | no thread-local storage, or the last nanosecond | [`rcu::Reader`] |
 //! | several sets of data whose readers should not wait for each other | [`rcu_domain!`] |
 //! | an `Arc` to publish, as by arc-swap | [`rcu::ArcCell`], [`rcu::ArcOption`] |
+//! | values to pass between threads | [`collect`]`::{Queue, Stack}` |
 //! | lists, maps, trees of your own | [`guide::structures`]; [`rcu::epoch`] for what crossbeam-epoch does |
 //! | readers that hold on to an object for long, or sleep with it | [`hazard::HazardPointer`] |
 //! | an `RwLock` that is nearly always read | [`asym::RwLock`] |

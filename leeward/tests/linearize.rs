@@ -65,11 +65,7 @@ fn a_stale_read_is_a_violation() {
 #[test]
 fn a_value_does_not_go_back() {
     let history = |first, second| {
-        [
-            event(Call::Write(0, 1), 0, 0, 9),
-            event(Call::Read(0), first, 1, 2),
-            event(Call::Read(0), second, 3, 4),
-        ]
+        [event(Call::Write(0, 1), 0, 0, 9), event(Call::Read(0), first, 1, 2), event(Call::Read(0), second, 3, 4)]
     };
     assert_eq!(check::<Register>(&history(0, 1), LONG), Verdict::Linearizable);
     assert!(matches!(check::<Register>(&history(1, 0), LONG), Verdict::Violated(_)));

@@ -10,7 +10,7 @@ use libc::timespec;
 ///
 /// # Errors
 /// `EINVAL`: it is none.
-pub(super) fn timeout(deadline: Option<&timespec>) -> Result<Timeout, c_int> {
+pub(crate) fn timeout(deadline: Option<&timespec>) -> Result<Timeout, c_int> {
     let time = deadline.ok_or(libc::EINVAL)?;
     let nanoseconds = u32::try_from(time.tv_nsec).ok().filter(|&count| count < 1_000_000_000).ok_or(libc::EINVAL)?;
     // A time before the clock's beginning has passed.

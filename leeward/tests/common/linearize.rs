@@ -130,7 +130,10 @@ fn text<C: Debug, A: Debug>(history: &[Event<C, A>]) -> String {
     let mut events: Vec<_> = history.iter().collect();
     events.sort_by_key(|event| event.began);
     let line = |event: &&Event<C, A>| {
-        format!("{:5} to {:5}, thread {}: {:?} = {:?}\n", event.began, event.ended, event.thread, event.call, event.answer)
+        format!(
+            "{:5} to {:5}, thread {}: {:?} = {:?}\n",
+            event.began, event.ended, event.thread, event.call, event.answer
+        )
     };
     events.iter().map(line).collect()
 }

@@ -26,7 +26,32 @@ pub(super) struct Slot<T> {
     pub(super) state: AtomicU32,
     /// The value: the producer's that claimed the slot until the state is `FILLED`, the consumer's
     /// from then on.
-    pub(super) value: UnsafeCell<MaybeUninit<T>>,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+impl<T> Slot<T> {
+    /// Moves a value into the slot.
+    ///
+    /// # Safety
+    /// The slot is the caller's, and has no value.
+    #[inline]
+    pub(super) unsafe fn write(&self, value: T) {
+        // SAFETY: the caller's promise.
+        let place = unsafe { &mut *self.value.get() };
+        place.write(value);
+    }
+
+    /// Moves the value out of the slot.
+    ///
+    /// # Safety
+    /// The slot is the caller's, and has a value.
+    #[inline]
+    pub(super) unsafe fn read(&self) -> T {
+        // SAFETY: the caller's promise.
+        let place = unsafe { &*self.value.get() };
+        // SAFETY: the caller's promise.
+        unsafe { place.assume_init_read() }
+    }
 }
 
 /// The head of a block; its slots follow. All fields are written before the block is published, and
@@ -122,7 +147,7 @@ impl<T> Block<T> {
     /// # Safety
     /// The block is allocated, and `index` is less than [`CAPACITY`](Self::CAPACITY).
     #[inline]
-    pub(super) unsafe fn slot(block: *mut Block<T>, index: usize) -> *const Slot<T> {
+    unsafe fn slot(block: *mut Block<T>, index: usize) -> *const Slot<T> {
         let offset = const {
             match Layout::new::<Block<T>>().extend(Layout::new::<Slot<T>>()) {
                 Ok((_, offset)) => offset,
@@ -133,6 +158,18 @@ impl<T> Block<T> {
         let slots = unsafe { block.byte_add(offset) }.cast::<Slot<T>>();
         // SAFETY: the caller's promise.
         unsafe { slots.add(index) }
+    }
+
+    /// Returns a slot.
+    ///
+    /// # Safety
+    /// As [`slot`](Self::slot); the slot is used while the block is there.
+    #[inline]
+    pub(super) unsafe fn slot_at<'a>(block: *mut Block<T>, index: usize) -> &'a Slot<T> {
+        // SAFETY: the caller's promise.
+        let slot = unsafe { Self::slot(block, index) };
+        // SAFETY: as above.
+        unsafe { &*slot }
     }
 
     /// Frees a block, and no value.

@@ -14,7 +14,7 @@
 
 use core::marker::PhantomData;
 
-use super::block::{ABANDONED, Block, FILLED, Slot, UNFILLED};
+use super::block::{ABANDONED, Block, FILLED, UNFILLED};
 use super::position::{ONE, Position, SLEEPS};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
 use crate::futex::Futex;
@@ -90,41 +90,24 @@ impl<T, F: Futex> Core<T, F> {
     #[inline]
     unsafe fn fill(&self, claimed: Position, value: T) -> Option<T> {
         // SAFETY: the block is there while the slot is claimed and not filled; the index was checked.
-        let slot = unsafe { Block::<T>::slot(claimed.block(), claimed.index()) };
-        // SAFETY: as above.
-        let place = unsafe { &(*slot).value };
+        let slot = unsafe { Block::<T>::slot_at(claimed.block(), claimed.index()) };
         // SAFETY: the slot is the caller's until its state changes.
-        unsafe { (*place.get()).write(value) };
-        // SAFETY: as above.
-        let state = unsafe { &(*slot).state };
-        let word: *const AtomicU32 = state;
+        unsafe { slot.write(value) };
+        let state: *const AtomicU32 = &slot.state;
         // Release: partner of the acquire in `take`: the consumer finds the value. From here on the
         // block may be gone.
-        let before = state.swap(FILLED, order!(Release, queue_fill_release));
+        let before = slot.state.swap(FILLED, order!(Release, queue_fill_release));
         if before != UNFILLED {
             if before == ABANDONED {
-                // SAFETY: an abandoned slot is the producer's, and its block is kept.
-                return Some(unsafe { Self::take_back(slot) });
+                // SAFETY: an abandoned slot is its producer's, which filled it, and its block is kept.
+                return Some(unsafe { slot.read() });
             }
-            wake_for_gap::<F>(word);
+            wake_for_gap::<F>(state);
         }
         if claimed.sleeps() {
             self.wake();
         }
         None
-    }
-
-    /// Takes the value out of a slot that the consumer has passed.
-    ///
-    /// # Safety
-    /// The caller filled the slot, and found it abandoned.
-    #[cold]
-    #[inline(never)]
-    unsafe fn take_back(slot: *const Slot<T>) -> T {
-        // SAFETY: the caller's promise.
-        let place = unsafe { &(*slot).value };
-        // SAFETY: the caller filled it, and nobody else reads it.
-        unsafe { (*place.get()).assume_init_read() }
     }
 
     /// Appends a block with the value; gives the value back if another thread was faster.
@@ -139,19 +122,17 @@ impl<T, F: Futex> Core<T, F> {
             return Err(value);
         }
         // SAFETY: the block is new, and has a slot.
-        let slot = unsafe { Block::slot(block, 0) };
-        // SAFETY: as above.
-        let (state, place) = unsafe { (&(*slot).state, &(*slot).value) };
+        let slot = unsafe { Block::slot_at(block, 0) };
         // SAFETY: nobody else knows the block.
-        unsafe { (*place.get()).write(value) };
+        unsafe { slot.write(value) };
         // Relaxed: the exchange below publishes the block.
-        state.store(FILLED, Ordering::Relaxed);
+        slot.state.store(FILLED, Ordering::Relaxed);
         // SAFETY: nobody else knows the block, which has one slot filled.
         if unsafe { self.link(block, Position::new(block, 1), true) } {
             return Ok(None);
         }
         // SAFETY: written above.
-        let value = unsafe { (*place.get()).assume_init_read() };
+        let value = unsafe { slot.read() };
         self.put_by(block);
         Ok(Some(value))
     }

@@ -32,7 +32,7 @@ impl Position {
     /// Returns the position `index` in the block at `block`, which [`is_fit`] holds for.
     pub(super) fn new<B>(block: *mut B, index: usize) -> Position {
         let address = block.expose_provenance() as u64;
-        Position((address >> ALIGN_BITS << LOW_BITS) | index as u64 * ONE)
+        Position((address >> ALIGN_BITS << LOW_BITS) + index as u64 * ONE)
     }
 
     /// Returns the position in a queue without a block, whose capacity is `index`.

@@ -83,13 +83,11 @@ impl<T, F: Futex> Core<T, F> {
             let front = self.position();
             if front.index() < Self::CAPACITY {
                 // SAFETY: the consumer is in the block.
-                let slot = unsafe { Block::<T>::slot(front.block(), front.index()) };
-                // SAFETY: as above.
-                let (state, place) = unsafe { (&(*slot).state, &(*slot).value) };
+                let slot = unsafe { Block::<T>::slot_at(front.block(), front.index()) };
                 // Acquire: partner of the release in `fill`.
-                if state.load(order!(Acquire, queue_take_acquire)) == FILLED {
+                if slot.state.load(order!(Acquire, queue_take_acquire)) == FILLED {
                     // SAFETY: its producer has filled it, and this is the only consumer.
-                    let value = unsafe { (*place.get()).assume_init_read() };
+                    let value = unsafe { slot.read() };
                     self.set_position(front.next());
                     return Found::Value(value);
                 }
@@ -128,11 +126,9 @@ impl<T, F: Futex> Core<T, F> {
             return None;
         }
         // SAFETY: an index in the block.
-        let slot = unsafe { Block::slot(block, front.index()) };
-        // SAFETY: as above.
-        let state = unsafe { &(*slot).state };
+        let slot = unsafe { Block::slot_at(block, front.index()) };
         // Relaxed: the next attempt loads it again.
-        let is_gap = state.load(Ordering::Relaxed) != FILLED;
+        let is_gap = slot.state.load(Ordering::Relaxed) != FILLED;
         is_gap.then_some(Found::Gap(Gap { slot, block }))
     }
 
@@ -189,9 +185,7 @@ impl<T, F: Futex> Core<T, F> {
             return false;
         }
         // SAFETY: the consumer is in the block.
-        let slot = unsafe { Block::slot(gap.block, front.index()) };
-        // SAFETY: as above.
-        let state = unsafe { &(*slot).state };
+        let state = &unsafe { Block::slot_at(gap.block, front.index()) }.state;
         // SAFETY: as above.
         let block = unsafe { &*gap.block };
         // Relaxed: the exchange decides.
@@ -199,8 +193,8 @@ impl<T, F: Futex> Core<T, F> {
         // A producer that is there after all comes to this slot later.
         block.is_kept.set(true);
         // Relaxed, both: nothing is published, and nothing was read.
-        let is_abandoned = before != FILLED
-            && state.compare_exchange(before, ABANDONED, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        let is_abandoned =
+            before != FILLED && state.compare_exchange(before, ABANDONED, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if is_abandoned {
             self.set_position(front.next());
         }

@@ -80,10 +80,11 @@ pub(super) fn write<F: Futex>(link: &Link, next: *mut Node) {
     }
 }
 
-/// Wakes the threads that wait for links: this is rare, so all wait on one word.
+/// Wakes the threads that wait for links: this is rare, so all wait on one word. (For the C face.)
+#[doc(hidden)]
 #[cold]
 #[inline(never)]
-fn wake<F: Futex>() {
+pub fn wake<F: Futex>() {
     // Release: partner of the acquire in `wait`.
     LINKED.fetch_add(1, Ordering::Release);
     let word: &AtomicU32 = &LINKED;

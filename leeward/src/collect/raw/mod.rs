@@ -9,6 +9,6 @@ mod loom_tests;
 mod queue;
 mod stack;
 
-pub use link::Node;
+pub use link::{Node, wake as wake_for_link};
 pub use queue::Queue;
 pub use stack::Stack;

@@ -148,9 +148,11 @@ impl<F: Futex> Queue<F> {
         was_empty
     }
 
+    /// Wakes the consumer whose mark a push has found. (For the C face.)
+    #[doc(hidden)]
     #[cold]
     #[inline(never)]
-    fn wake(&self) {
+    pub fn wake(&self) {
         // Relaxed, both: the consumer's mark, which was acquired, comes after its own exchange.
         let asleep = &self.asleep;
         if asleep.load(Ordering::Relaxed) != 0 && check!(queue_raw_wake, asleep.swap(0, Ordering::Relaxed) != 0) {

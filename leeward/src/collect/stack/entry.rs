@@ -19,7 +19,7 @@ pub(super) struct Entry<T> {
 impl<T> Entry<T> {
     /// Returns the node of a new entry; gives the value back if there is no memory.
     #[inline]
-    pub(super) fn new(value: T) -> Result<NonNull<Node>, T> {
+    pub(super) fn allocate(value: T) -> Result<NonNull<Node>, T> {
         // SAFETY: the layout is not empty: it has the node.
         let entry = unsafe { alloc(Layout::new::<Entry<T>>()) }.cast::<Entry<T>>();
         let Some(entry) = NonNull::new(entry) else { return Err(value) };

@@ -88,7 +88,7 @@ impl<T, F: Futex> Stack<T, F> {
     /// ```
     #[inline]
     pub fn try_push(&self, value: T) -> Result<(), T> {
-        let node = Entry::new(value)?;
+        let node = Entry::allocate(value)?;
         // SAFETY: the node is new, and the stack frees it.
         unsafe { self.nodes.push(node) };
         Ok(())

@@ -124,7 +124,7 @@ impl<T, F: Futex> Drop for Taken<'_, T, F> {
             }
         }
         let rest = Rest(self);
-        while let Some(value) = rest.0.next() {
+        for value in rest.0.by_ref() {
             drop(value);
         }
     }

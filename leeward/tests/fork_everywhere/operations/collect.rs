@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use leeward::collect::{Queue, Stack, TryPop, raw};
-use leeward::futex::{Private, Timeout};
+use leeward::futex::Timeout;
 
 use super::super::case::Beside;
 use super::Operation;
@@ -120,13 +120,13 @@ fn stack_is_usable() -> bool {
     }
 }
 
-/// A link may be missing for ever: a pop with a limit ends, and one without ends as well.
+/// A link may be missing for ever: a pop ends, also without a limit.
 fn raw_answers() -> bool {
     // SAFETY: a new node, which stays.
     unsafe { RAW.push(node()) };
     loop {
         // SAFETY: the child has one thread.
-        match unsafe { RAW.pop(Timeout::after::<Private>(LONG)) } {
+        match unsafe { RAW.pop(Timeout::Never) } {
             TryPop::Value(_) => {}
             TryPop::Empty => return false,
             // SAFETY: as above.
