@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use linearize::*;
 
-/// A register.
+/// A register of one number.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Register(u32);
 
