@@ -86,12 +86,6 @@ fn blocks_are_appended() {
         let second = beside(&shared, |shared| shared.push(2));
         let mut last = [None; 2];
         for _ in 0..3 {
-        let second = beside(&shared, |shared| {
-            shared.push(2);
-            shared.push(3);
-        });
-        let mut last = [None; 2];
-        for _ in 0..4 {
             let number = shared.queue.pop().unwrap();
             shared.seen(number);
             assert!(last[number / 2].is_none_or(|last| last < number), "in the order of their producer");
