@@ -7,7 +7,7 @@ use std::process::Command;
 use std::{env, fs};
 
 const FLAVOURS: [&str; 5] = ["memb", "mb", "bp", "qsbr", "signal"];
-const PEER_CRATES: [&str; 11] = [
+const PEER_CRATES: [&str; 19] = [
     "arc-swap",
     "crossbeam-epoch",
     "haphazard",
@@ -19,6 +19,14 @@ const PEER_CRATES: [&str; 11] = [
     "usync",
     "tokio",
     "async-lock",
+    "papaya",
+    "dashmap",
+    "scc",
+    "flurry",
+    "rpds",
+    "evmap",
+    "crossbeam-skiplist",
+    "crossbeam-queue",
 ];
 
 fn main() {
@@ -44,9 +52,11 @@ fn out_dir() -> PathBuf {
     PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"))
 }
 
-/// Returns the version that a lock file has of a crate.
+/// Returns the version that a lock file has of a crate: the newest one, which is ours, if it has
+/// several.
 fn locked(lock: &str, name: &str) -> Option<String> {
-    let entry = lock.split("[[package]]").find(|entry| entry.contains(&format!("\nname = \"{name}\"\n")))?;
+    let entries = lock.split("[[package]]").filter(|entry| entry.contains(&format!("\nname = \"{name}\"\n")));
+    let entry = entries.last()?;
     let line = entry.lines().find(|line| line.starts_with("version = "))?;
     Some(line.trim_start_matches("version = ").trim_matches('"').to_string())
 }

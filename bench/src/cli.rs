@@ -4,6 +4,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 
 use crate::c::GROUPS;
+use crate::collect::keys::Keys;
+use crate::collect::{self, size};
 use crate::plan::Plan;
 use crate::rcu::figures::memory::Case;
 
@@ -40,6 +42,8 @@ pub enum Table {
     /// The C face: leeward's headers and shared library beside liburcu's, inlined, in C programs of
     /// one compiler
     C(Face),
+    /// Containers: maps, ordered maps and queues, ours and every peer
+    Collect(Containers),
     /// Read rate and grace-period time for 1 to 64 readers and for 1 to 10,000 idle ones, as JSON
     /// and as a picture
     RcuScaling(Scaling),
@@ -47,6 +51,8 @@ pub enum Table {
     Readme(Readme),
     #[command(hide = true)]
     MemoryChild { row: String, case: Case, seconds: f64 },
+    #[command(hide = true)]
+    EntriesChild { map: String, entries: usize },
 }
 
 #[derive(Args)]
@@ -83,6 +89,36 @@ pub struct Face {
     /// Measure the figures of one group alone
     #[arg(long, value_name = "GROUP", value_parser = GROUPS)]
     pub only: Option<String>,
+    /// Write the results as Markdown to this file, as `bench/results` has them (`-`: to standard
+    /// output)
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<String>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args)]
+pub struct Containers {
+    /// Measure the lines of one group alone
+    #[arg(long, value_name = "GROUP", value_parser = collect::GROUPS)]
+    pub only: Option<String>,
+    /// Entries of the maps [default: 1k,100k,4M, quick: 1k,100k]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = size::parse)]
+    pub sizes: Vec<usize>,
+    /// Threads of the maps
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,8",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Vec<u16>,
+    /// Shares of writes, in percent
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "0,5,50",
+        value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub writes: Vec<u32>,
+    /// Distributions of the keys [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_enum)]
+    pub keys: Vec<Keys>,
+    /// Entries of the maps whose bytes are counted, such as 10M
+    #[arg(long, value_name = "N", default_value = "1M", value_parser = size::parse)]
+    pub entries: usize,
     /// Write the results as Markdown to this file, as `bench/results` has them (`-`: to standard
     /// output)
     #[arg(long, value_name = "FILE")]
@@ -169,14 +205,15 @@ fn sentence(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             format!(
-                "There is no table `{}`: the tables are `rcu`, `rcu-scaling`, `locks`, `engine` and `c`; \
+                "There is no table `{}`: the tables are `rcu`, `rcu-scaling`, `locks`, `engine`, `c` and \
+                 `collect`; \
                  `readme` writes README.md's.",
                 said(ContextKind::InvalidSubcommand)
             )
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             "Name a table: `cargo compare rcu`, `cargo compare rcu-scaling`, `cargo compare locks`, \
-             `cargo compare engine` or `cargo compare c` (`cargo compare --help` tells more)."
+             `cargo compare engine`, `cargo compare c` or `cargo compare collect` (`cargo compare --help` tells more)."
                 .to_string()
         }
         ErrorKind::UnknownArgument => {

@@ -1,10 +1,11 @@
 //! `cargo compare TABLE`: leeward beside every peer, in one run. README.md beside this crate
-//! describes what is measured and how. `rcu`, `locks`, `engine` and `c` are the tables; the
+//! describes what is measured and how. `rcu`, `locks`, `engine`, `c` and `collect` are the tables; the
 //! modules here are what they share.
 
 mod alignment;
 mod c;
 mod cli;
+mod collect;
 mod crew;
 mod engine;
 mod error;
@@ -36,7 +37,9 @@ fn main() -> ExitCode {
             Table::Locks(options) => locks::compare(&options),
             Table::Engine(options) => engine::compare(&options),
             Table::C(options) => c::compare(&options),
+            Table::Collect(options) => collect::compare(&options),
             Table::Readme(options) => readme::write(&options),
+            Table::EntriesChild { map, entries } => collect::memory::child(&map, entries).map(|()| true),
             Table::MemoryChild { row, case, seconds } => {
                 rcu::figures::memory::child(&row, case, seconds).map(|()| true)
             }

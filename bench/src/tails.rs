@@ -36,6 +36,16 @@ impl Tails {
         let _ = self.0.add(&other.0);
     }
 
+    /// Returns what this share of the calls does not exceed, in microseconds.
+    pub fn quantile(&self, share: f64) -> f64 {
+        self.0.value_at_quantile(share) as f64 / 1e3
+    }
+
+    /// Returns the time of the longest call, in microseconds.
+    pub fn longest(&self) -> f64 {
+        self.0.max() as f64 / 1e3
+    }
+
     /// Returns the quantiles, in microseconds.
     pub fn microseconds(&self) -> Vec<f64> {
         QUANTILES.iter().map(|(_, _, quantile)| self.0.value_at_quantile(*quantile) as f64 / 1e3).collect()

@@ -65,6 +65,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Adds all of another outcome.
+    pub fn append(&mut self, other: Outcome) {
+        self.rows.extend(other.rows);
+        self.figures.extend(other.figures);
+    }
+
     /// Adds a board's rows.
     pub fn add(&mut self, board: &Board) {
         self.rows.extend(board.scores.iter().map(|score| board.row(score)));
@@ -110,6 +116,11 @@ impl Board {
     /// Returns the peer with the best median, or none if all peers are absent.
     pub fn best_peer(&self) -> Option<&'static str> {
         self.best(|name| !is_ours(name))
+    }
+
+    /// Returns the best of those that `takes_part` names.
+    pub fn best_of(&self, takes_part: impl Fn(&str) -> bool) -> Option<&'static str> {
+        self.best(takes_part)
     }
 
     /// Returns the best of all but the one of this name, ours and peers.

@@ -24,11 +24,10 @@ pub mod syscalls;
 mod tails;
 mod tasks;
 
-use contest::{Outcome, Row};
+use contest::Outcome;
 
-use crate::cli::Contests;
+use crate::cli::{Common, Contests};
 use crate::error::Error;
-use crate::figure::Figure;
 use crate::plan::Plan;
 use crate::rcu::roster;
 use crate::versions::{self, Versions};
@@ -66,38 +65,48 @@ pub fn present(
     versions: &Versions,
 ) -> Result<bool, Error> {
     let plan = options.common.plan(6, 2);
-    let (rows, figures) = all(&plan, table, groups);
+    let outcome = all(&plan, table, groups);
+    present_outcome(&plan, &options.common, options.markdown.as_deref(), what, outcome, versions)
+}
+
+/// Shows the rows and figures of contests. Returns true if everything could be measured.
+pub fn present_outcome(
+    plan: &Plan,
+    common: &Common,
+    page: Option<&str>,
+    what: &str,
+    Outcome { rows, figures }: Outcome,
+    versions: &Versions,
+) -> Result<bool, Error> {
     plan.done();
-    let head = report::head(&plan, versions, what);
+    let head = report::head(plan, versions, what);
     let text = format!(
         "{head}{}{}{}",
         rows::text(&rows),
-        report::figures(&figures, options.common.verbose),
+        report::figures(&figures, common.verbose),
         report::closing(&figures, versions)
     );
-    report::show(&options.common, &text);
-    if let Some(file) = &options.common.json {
+    report::show(common, &text);
+    if let Some(file) = &common.json {
         report::write(file, &report::object(versions, &figures, &rows))?;
     }
-    if let Some(file) = &options.markdown {
-        let parts = [markdown::head(&plan, versions), markdown::figures(&figures), rows::markdown(&rows)];
+    if let Some(file) = page {
+        let parts = [markdown::head(plan, versions), markdown::figures(&figures), rows::markdown(&rows)];
         markdown::write(file, &parts)?;
     }
     Ok(rows.iter().all(|row| !row.failed) && figures.iter().all(|figure| figure.error.is_none()))
 }
 
 /// Holds all contests, in the order of the groups.
-fn all(plan: &Plan, table: &str, groups: &[Contest]) -> (Vec<Row>, Vec<Figure>) {
-    let (mut rows, mut figures) = (Vec::new(), Vec::new());
+fn all(plan: &Plan, table: &str, groups: &[Contest]) -> Outcome {
+    let mut all = Outcome::default();
     plan.expect(groups.len());
     for group in groups {
-        let outcome = group(plan);
-        rows.extend(outcome.rows);
-        figures.extend(outcome.figures);
+        all.append(group(plan));
         plan.step();
     }
-    figures.iter_mut().for_each(|figure| figure.id.insert_str(0, &format!("{table}.")));
-    (rows, figures)
+    all.figures.iter_mut().for_each(|figure| figure.id.insert_str(0, &format!("{table}.")));
+    all
 }
 
 /// Returns every peer of this table with its version.

@@ -1,0 +1,63 @@
+//! The longest calls while a map grows from a million entries to twice as many: one thread inserts,
+//! another gets keys that are there throughout. Beside them, gets at rest.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::map::MapLoops;
+use super::peers::{self, Open};
+use crate::crew::{Task, during};
+use crate::error::Error;
+use crate::figure::{Target, Title};
+use crate::locks::contest::{Outcome, contest};
+use crate::plan::Plan;
+use crate::tails::Tails;
+
+pub fn outcome(plan: &Plan) -> Outcome {
+    let size = if plan.quick { 100_000 } else { 1_000_000 };
+    let from = super::size::text(size);
+    let job = |words: &str| (format!("map, {words}"), "us");
+    let quantities = [
+        job(&format!("get at rest, {from} entries, 99.99 %")),
+        job(&format!("get while it doubles from {from}, 99.99 %")),
+        job(&format!("get while it doubles from {from}, the longest")),
+        job(&format!("insert while it doubles from {from}, 99.99 %")),
+        job(&format!("insert while it doubles from {from}, the longest")),
+    ];
+    let entrants = peers::growing();
+    let boards = contest(plan, plan.rounds, &quantities, &entrants, |open| grown(plan, open, size));
+    let mut outcome = Outcome::default();
+    let ids = ["rest.get", "get.p9999", "get.max", "insert.p9999", "insert.max"];
+    for ((board, id), (what, unit)) in boards.iter().zip(ids).zip(&quantities) {
+        outcome.add(board);
+        for ours in peers::ours() {
+            let title =
+                Title::new(&format!("growing.{id}"), format!("{}, {what}", ours.name), unit, None, Target::Open);
+            outcome.figures.push(board.figure(ours.name, title));
+        }
+    }
+    outcome
+}
+
+/// Returns the times, in microseconds: gets at rest, then gets and inserts while the map grows.
+fn grown(plan: &Plan, open: &Open, size: usize) -> Result<Vec<f64>, Error> {
+    let map = open(size);
+    let rest = watched(&*map, size, || std::thread::sleep(plan.slice()))?;
+    let inserts = Mutex::new(Tails::new());
+    let gets = watched(&*map, size, || {
+        *inserts.lock().unwrap_or_else(PoisonError::into_inner) = map.grow(size, 2 * size);
+    })?;
+    let inserts = inserts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let at = |tails: &Tails| tails.quantile(0.9999);
+    Ok(vec![at(&rest), at(&gets), gets.longest(), at(&inserts), inserts.longest()])
+}
+
+/// Returns the times of gets by another thread during `work`.
+fn watched(map: &dyn MapLoops, size: usize, work: impl FnOnce()) -> Result<Tails, Error> {
+    let times = Mutex::new(Tails::new());
+    let watch = Task::counting(|post| {
+        let own = map.watch(post, size);
+        times.lock().unwrap_or_else(PoisonError::into_inner).add(&own);
+    });
+    during(&[watch], |_| work())?;
+    Ok(times.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
