@@ -29,9 +29,9 @@ pub fn outcome(plan: &Plan) -> Outcome {
     let ids = ["rest.get", "get.p9999", "get.max", "insert.p9999", "insert.max"];
     for ((board, id), (what, unit)) in boards.iter().zip(ids).zip(&quantities) {
         outcome.add(board);
-        for ours in peers::ours() {
+        for (ours, name) in peers::ours().iter().zip(peers::OUR_IDS) {
             let title =
-                Title::new(&format!("growing.{id}"), format!("{}, {what}", ours.name), unit, None, Target::Open);
+                Title::new(&format!("grow.{id}.{name}"), format!("{}, {what}", ours.name), unit, None, Target::Open);
             outcome.figures.push(board.figure(ours.name, title));
         }
     }

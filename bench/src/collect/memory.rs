@@ -22,9 +22,15 @@ pub fn outcome(plan: &Plan, entries: usize) -> Outcome {
     let boards = contest(plan, rounds, &[(what.clone(), "bytes")], &entrants, |name| in_child(name, entries));
     let mut outcome = Outcome::default();
     outcome.add(&boards[0]);
-    for ours in peers::ours() {
+    for (ours, id) in peers::ours().iter().zip(peers::OUR_IDS) {
         let peer = Some(peers::PAPAYA);
-        let title = Title::new("map.bytes", format!("{}, {what}", ours.name), "bytes", peer, Target::RatioAtMost(1.0));
+        let title = Title::new(
+            &format!("bytes.{id}"),
+            format!("{}, {what}", ours.name),
+            "bytes",
+            peer,
+            Target::RatioAtMost(1.0),
+        );
         outcome.figures.push(boards[0].figure(ours.name, title));
     }
     outcome

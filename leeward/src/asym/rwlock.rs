@@ -155,7 +155,7 @@ impl RawRwLock {
     /// Enters by the thread's first slot, if that is free and the lock is open; or by the ordinary
     /// lock, if the lock is closed and no writer is in the way.
     #[inline(always)]
-    fn enter_at_once(&self) -> bool {
+    pub(crate) fn enter_at_once(&self) -> bool {
         let block = local::mine();
         let slot = block.first();
         if !slot.is_free() {

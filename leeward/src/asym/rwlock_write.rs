@@ -76,7 +76,7 @@ impl RawRwLock {
     /// Locks the lock for writing, if it is closed and free. The ordinary lock comes first: a look
     /// before it would fetch its cache line twice.
     #[inline]
-    fn lock_exclusive_closed(&self) -> bool {
+    pub(crate) fn lock_exclusive_closed(&self) -> bool {
         if !self.lock.take_at_once() {
             return false;
         }

@@ -23,6 +23,7 @@
 //! | you have | use |
 //! |---|---|
 //! | keys to look up | [`HashMap`], [`HashSet`] |
+//! | a map in dashmap's words; values that are changed in place; guards on entries | `ShardMap` (feature `hashbrown`) |
 //! | values to pass from threads to threads, in order | [`Queue`] |
 //! | the same, the latest first, or all at once | [`Stack`] |
 //! | objects of your own to queue, without an allocation | [`raw::Queue`], [`raw::Stack`] |
@@ -41,6 +42,8 @@ mod ordered_map;
 mod pool;
 pub mod queue;
 pub mod raw;
+#[cfg(feature = "hashbrown")]
+pub mod shard_map;
 pub mod stack;
 #[cfg(any(feature = "std", leeward_loom))]
 #[cfg_attr(leeward_loom, allow(dead_code))]
@@ -58,6 +61,9 @@ pub use ordered_map::{Occupied, OrderedMap, Range, Removed};
 
 #[doc(inline)]
 pub use queue::{Consumer, Queue};
+#[cfg(feature = "hashbrown")]
+#[doc(inline)]
+pub use shard_map::{ShardMap, ShardSet};
 #[doc(inline)]
 pub use stack::Stack;
 pub use try_pop::TryPop;

@@ -1204,5 +1204,21 @@ mutants! {
     /// The wait for a `pop` before nodes that `pop_all` took are freed.
     stack_taken_settle {
         loom: collect::stack::loom_tests::a_pop_beside_a_pop_of_all,
+    /// The sentence for a thread that reads a shard which it has locked for writing.
+    shard_read_sees_own_write {
+        shard_map: a_read_while_the_thread_writes_panics,
+    }
+    /// The sentence for a thread that writes a shard which it reads.
+    shard_write_sees_own_read {
+        shard_map: a_write_while_the_thread_reads_panics,
+        shard_map: a_write_within_an_iteration_panics,
+    }
+    /// The sentence for a thread that writes a shard which it has locked for writing.
+    shard_write_sees_own_write {
+        shard_map: a_write_while_the_thread_writes_panics,
+    }
+    /// The list of a thread's reads that none of its slots shows.
+    shard_notes_reads {
+        shard_map: a_write_while_the_thread_reads_panics,
     }
 }

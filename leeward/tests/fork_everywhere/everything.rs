@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use leeward::collect::OrderedMap;
+use leeward::collect::ShardMap;
 use leeward::fence;
 use leeward::futex::{self, Futex, Hosted, Parking, Private, Shared, Wait};
 use leeward::rcu::{Domain, Global, Limit, RcuCell, Reader, qsbr};
@@ -36,6 +37,7 @@ const PARTS: &[(&str, fn() -> bool)] = &[
     ("what threads wait for", small),
     ("what is done once", once),
     ("asymmetric locks", asymmetric),
+    ("the sharded map", sharded),
     ("a lock that lends priority", lending),
     ("robust locks", || robust_lock::<ByExchange>() && robust_lock::<ByStore>()),
     ("robust readers and writers", robust_rwlock),
@@ -177,6 +179,13 @@ fn asymmetric() -> bool {
         && counts(|| *mutex.lock() += 1, || *mutex.lock())
         && counts(|| *rwlock.write() += 1, || *rwlock.read())
         && reads()
+}
+
+fn sharded() -> bool {
+    let map = ShardMap::<u32, u32>::from_iter([(0, 0)]);
+    counts(|| *map.get_mut(&0).unwrap() += 1, || *map.get(&0).unwrap())
+        && (1..50).all(|key| map.insert(key, key).is_none())
+        && map.iter().count() == 50
 }
 
 fn lending() -> bool {

@@ -75,6 +75,8 @@ pub mod ordered_map;
 pub mod processes;
 #[path = "operations/rcu.rs"]
 pub mod rcu;
+#[path = "operations/shard_map.rs"]
+pub mod shard_map;
 #[path = "operations/waits.rs"]
 pub mod waits;
 
@@ -90,6 +92,7 @@ pub fn find(name: &str) -> &'static Operation {
         ordered_map::OPERATIONS,
         processes::OPERATIONS,
         rcu::OPERATIONS,
+        shard_map::OPERATIONS,
         waits::OPERATIONS,
     ];
     all.into_iter().flatten().find(|operation| operation.name == name).unwrap()

@@ -8,11 +8,13 @@ mod nothing;
 mod papaya;
 mod rpds;
 mod scc;
+mod shard_map;
 
 use super::map::{Map, MapLoops, open};
 use crate::locks::contest::Entrant;
 
 pub const ASYM: &str = "leeward asym::RwLock<hashbrown>";
+pub const SHARD_MAP: &str = "leeward ShardMap";
 pub const PAPAYA: &str = "papaya";
 pub const DASHMAP: &str = "dashmap";
 /// The loop without a map, which is in every value.
@@ -28,9 +30,12 @@ const fn entrant<M: Map>(name: &'static str) -> Entrant<Open> {
     Entrant::new(name, open::<M>)
 }
 
+/// The names of ours in the figures' ids, in the order of `ours`.
+pub const OUR_IDS: [&str; 2] = ["shard", "asym"];
+
 /// Returns the maps of ours. Further ones come here, with a module beside the peers'.
 pub fn ours() -> Vec<Entrant<Open>> {
-    vec![entrant::<locked::Asym>(ASYM)]
+    vec![entrant::<shard_map::Sharded>(SHARD_MAP), entrant::<locked::Asym>(ASYM)]
 }
 
 /// Returns every map, ours first, and the loop without one.

@@ -1,0 +1,65 @@
+//! The shards that the calling thread reads and that none of its slots shows: a thread that reads
+//! more locks than it has slots. Called by `shard`, so that a write says that it would wait for its
+//! own thread.
+//!
+//! The list is the thread's own, so it needs no lock and is whole in the child of a fork. Each entry
+//! is freed with its guard; an entry whose guard was leaked stays, as its lock does.
+
+use alloc::boxed::Box;
+use core::ptr;
+
+use crate::process::local::{Word, word};
+
+/// A shard's address, and the next entry.
+struct Entry {
+    shard: usize,
+    next: *mut Entry,
+}
+
+word! {
+    /// The first entry of the thread's list.
+    static SHARDS_READ: *const Entry = 0
+}
+
+/// Notes one more read of the shard at this address.
+pub(super) fn add(shard: usize) {
+    let next = SHARDS_READ.get().cast_mut();
+    SHARDS_READ.set(Box::into_raw(Box::new(Entry { shard, next })));
+}
+
+/// Takes one note of the shard back, which was made by this thread.
+pub(super) fn remove(shard: usize) {
+    let mut before: *mut Entry = ptr::null_mut();
+    let mut at = SHARDS_READ.get().cast_mut();
+    while !at.is_null() {
+        // SAFETY: the list has live entries of this thread only.
+        let entry = unsafe { &*at };
+        let next = entry.next;
+        if entry.shard == shard {
+            if before.is_null() {
+                SHARDS_READ.set(next);
+            } else {
+                // SAFETY: a live entry of this thread's list, to which no reference is left.
+                unsafe { (*before).next = next };
+            }
+            // SAFETY: made by `add`, and in the list no more.
+            drop(unsafe { Box::from_raw(at) });
+            return;
+        }
+        (before, at) = (at, next);
+    }
+}
+
+/// Returns true if the thread has noted a read of the shard.
+pub(super) fn has(shard: usize) -> bool {
+    let mut at = SHARDS_READ.get();
+    while !at.is_null() {
+        // SAFETY: as in `remove`.
+        let entry = unsafe { &*at };
+        if entry.shard == shard {
+            return true;
+        }
+        at = entry.next;
+    }
+    false
+}

@@ -1,0 +1,103 @@
+//! Iterators over a map, shard after shard. Made by `read`, `write` and `traits`.
+
+use alloc::rc::Rc;
+use core::ptr::NonNull;
+use core::slice;
+
+use hashbrown::hash_table;
+
+use super::multiple::{RefMulti, RefMutMulti};
+use super::shard::{ReadGuard, Shard, WriteGuard};
+
+/// An iterator over shared references to the entries, by
+/// [`ShardMap::iter`](super::ShardMap::iter).
+pub struct Iter<'a, K, V> {
+    shards: slice::Iter<'a, Shard<(K, V)>>,
+    // The entries come first: they are dropped before the guard.
+    now: Option<(hash_table::Iter<'a, (K, V)>, Rc<ReadGuard<'a, (K, V)>>)>,
+}
+
+impl<'a, K, V> Iter<'a, K, V> {
+    pub(super) fn new(shards: &'a [Shard<(K, V)>]) -> Self {
+        Iter { shards: shards.iter(), now: None }
+    }
+}
+
+impl<'a, K, V> Iterator for Iter<'a, K, V> {
+    type Item = RefMulti<'a, K, V>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((entries, guard)) = &mut self.now {
+                if let Some(entry) = entries.next() {
+                    return Some(RefMulti::new(guard.clone(), NonNull::from(entry)));
+                }
+            }
+            // The shard that is done is unlocked before the next one is locked.
+            self.now = None;
+            let guard = self.shards.next()?.read();
+            // SAFETY: the iterator is dropped before the guard, or with it; what it gives has a
+            // guard of its own.
+            let entries = unsafe { guard.table_unbound() }.iter();
+            self.now = Some((entries, Rc::new(guard)));
+        }
+    }
+}
+
+/// An iterator over exclusive references to the entries, by
+/// [`ShardMap::iter_mut`](super::ShardMap::iter_mut).
+pub struct IterMut<'a, K, V> {
+    shards: slice::Iter<'a, Shard<(K, V)>>,
+    // The entries come first: they are dropped before the guard.
+    now: Option<(hash_table::IterMut<'a, (K, V)>, Rc<WriteGuard<'a, (K, V)>>)>,
+}
+
+impl<'a, K, V> IterMut<'a, K, V> {
+    pub(super) fn new(shards: &'a [Shard<(K, V)>]) -> Self {
+        IterMut { shards: shards.iter(), now: None }
+    }
+}
+
+impl<'a, K, V> Iterator for IterMut<'a, K, V> {
+    type Item = RefMutMulti<'a, K, V>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((entries, guard)) = &mut self.now {
+                if let Some(entry) = entries.next() {
+                    return Some(RefMutMulti::new(guard.clone(), NonNull::from(entry)));
+                }
+            }
+            self.now = None;
+            let mut guard = self.shards.next()?.write();
+            // SAFETY: as in `Iter`; the table is reached by this iterator only while it is there.
+            let entries = unsafe { guard.table_unbound() }.iter_mut();
+            self.now = Some((entries, Rc::new(guard)));
+        }
+    }
+}
+
+/// An iterator over the entries of a map that is given up, by `into_iter`.
+pub struct IntoIter<K, V> {
+    shards: alloc::vec::IntoIter<Shard<(K, V)>>,
+    now: Option<hash_table::IntoIter<(K, V)>>,
+}
+
+impl<K, V> IntoIter<K, V> {
+    pub(super) fn new(shards: alloc::boxed::Box<[Shard<(K, V)>]>) -> Self {
+        IntoIter { shards: shards.into_vec().into_iter(), now: None }
+    }
+}
+
+impl<K, V> Iterator for IntoIter<K, V> {
+    type Item = (K, V);
+
+    fn next(&mut self) -> Option<(K, V)> {
+        loop {
+            if let Some(entry) = self.now.as_mut().and_then(Iterator::next) {
+                return Some(entry);
+            }
+            self.now = Some(self.shards.next()?.into_table().into_iter());
+        }
+    }
+}
