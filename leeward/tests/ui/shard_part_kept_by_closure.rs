@@ -5,7 +5,7 @@ fn main() {
     map.insert(1, String::new());
     let mut kept: Option<&String> = None;
     let part = map.get(&1).unwrap().map(|value| {
-        kept = Some(value); //~ BREAKS E0521 borrowed data escapes
+        kept = Some(value); //~ BREAKS E0521
         value
     });
     drop(part);

@@ -160,6 +160,12 @@ impl<'a, T> ReadGuard<'a, T> {
         unsafe { &*self.shard.table.get() }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn forget_note(&self) {
+        held::remove(self.shard.address());
+    }
+
     /// Returns the table for as long as the map is borrowed.
     ///
     /// # Safety
@@ -174,7 +180,7 @@ impl<T> Drop for ReadGuard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.is_noted {
-            held::remove(self.shard.address());
+            self.forget_note();
         }
         // SAFETY: locked for reading by what made the guard, on this thread.
         unsafe { self.shard.lock.unlock_shared() };
