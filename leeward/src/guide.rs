@@ -22,6 +22,7 @@ macro_rules! page {
             "[hash-map.md]: crate::guide::hash_map\n",
             "[ordered-map.md]: crate::guide::ordered_map\n",
             "[queues.md]: crate::guide::queues\n",
+            "[shard-map.md]: crate::guide::shard_map\n",
             "[allocators.md]: crate::guide::allocators\n",
             "[hazard.md]: crate::guide::hazard\n",
             "[locks.md]: crate::guide::locks\n",
@@ -54,6 +55,7 @@ page!(structures, "structures.md");
 page!(hash_map, "hash-map.md");
 page!(ordered_map, "ordered-map.md");
 page!(queues, "queues.md");
+page!(shard_map, "shard-map.md");
 page!(allocators, "allocators.md");
 page!(hazard, "hazard.md");
 page!(locks, "locks.md");

@@ -85,6 +85,7 @@
 //! | values to pass between threads | [`collect`]`::{Queue, Stack}` |
 //! | lists, maps, trees of your own | [`guide::structures`]; [`rcu::epoch`] for what crossbeam-epoch does |
 //! | readers that hold on to an object for long, or sleep with it | [`hazard::HazardPointer`] |
+//! | a concurrent hash map, as dashmap | [`collect`]`::ShardMap` (feature `hashbrown`) |
 //! | an `RwLock` that is nearly always read | [`asym::RwLock`] |
 //! | a mutex that one thread takes nearly always | [`asym::Mutex`] |
 //! | `std::sync` or `parking_lot` locks | [`sync`]`::{Mutex, RwLock, Condvar, Once, LazyLock}` |
@@ -132,6 +133,7 @@
 //! - `send_guard`: the guards of [`sync`] are `Send` where the data allows it. Without it the compiler
 //!   refuses a guard that a task would hold across an `await`.
 //! - `derive`: `#[derive(AnyBytes)]`, for values in shared memory and behind robust locks.
+//! - `hashbrown`: `collect::ShardMap`, on the tables of the crate of that name; needs `std`.
 //! - `serde`, `arc_lock`, `owning_ref`: lock_api's features of these names, for the locks of
 //!   [`sync`] and [`asym`]: serialization, guards that own an `Arc` of their lock, stable addresses.
 //!
