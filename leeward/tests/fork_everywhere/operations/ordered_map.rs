@@ -8,8 +8,8 @@ use super::Operation;
 
 operations! {
     "ordered_map";
-    insert: || with_both(|key| insert(key)) => left(maps_are_usable);
-    insert_and_split: || (100..120).for_each(|key| insert(key)) => left(maps_are_usable);
+    insert: || with_both(insert) => left(maps_are_usable);
+    insert_and_split: || (100..120).for_each(insert) => left(maps_are_usable);
     replace: || with_both(|_| insert(0)) => left(maps_are_usable);
     update: || drop((COPIES.update(0, |value| *value), ENTRIES.update(String::new(), Clone::clone))) => left(maps_are_usable);
     remove: || with_both(|key| { insert(key); remove(key) }) => left(maps_are_usable);
