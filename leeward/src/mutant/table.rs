@@ -969,9 +969,6 @@ mutants! {
     /// The release of a node's address.
     map_node_release {
         loom: collect::table::loom_tests::a_replacement_and_a_reader,
-    /// Taking over a lock whose holder a fork has not copied.
-    collect_lock_orphaned {
-        fork_everywhere: operations::collect::beside::queue_popped,
     }
     /// The acquires of a writer that takes a line's lock, or finds the line moved.
     map_lock_acquire {
@@ -1017,6 +1014,7 @@ mutants! {
     /// The wait for the grace period of a bag.
     limbo_waits {
         hash_map: what_is_removed_is_freed_once_and_not_before_its_readers_leave,
+    }
     /// The release of a new leaf or inner node, where a child is replaced.
     ordered_child_release {
         loom: collect::ordered_map::loom_tests::a_reader_beside_an_update_below_the_root,
@@ -1049,9 +1047,6 @@ mutants! {
     ordered_validate {
         ordered_map: hostile::a_closure_that_changes_its_own_leaf_loses_nothing,
         loom: collect::ordered_map::loom_tests::two_writers,
-    /// The bound of a wait for a slot whose producer a fork may not have copied.
-    queue_gap_inherited {
-        fork_everywhere: operations::collect::beside::queue_pushed,
     }
     /// The retiring of what a writer has unlinked.
     ordered_retire {
@@ -1060,6 +1055,7 @@ mutants! {
     /// The leaving out of keys that a scan has returned already.
     ordered_scan_skip {
         ordered_map: a_reversed_scan_returns_no_key_twice,
+    }
     /// The acquire of the lock of those that pop (relaxed instead).
     collect_lock_acquire {
         loom: collect::queue::loom_tests::two_consumers,
@@ -1074,7 +1070,7 @@ mutants! {
     }
     /// Taking over a lock whose holder a fork has not copied.
     collect_lock_orphaned {
-        queue_forks: a_consumer_that_is_not_there,
+        fork_everywhere: operations::collect::beside::queue_popped,
     }
     /// The release of the exchange that writes a link (relaxed instead).
     collect_link_release {
@@ -1146,7 +1142,7 @@ mutants! {
     }
     /// The bound of a wait for a slot whose producer a fork may not have copied.
     queue_gap_inherited {
-        queue_forks: a_producer_that_is_not_there,
+        fork_everywhere: operations::collect::beside::queue_pushed,
     }
     /// The order of the exchange of an intrusive queue's tail (relaxed instead).
     queue_raw_tail_order {
@@ -1175,7 +1171,6 @@ mutants! {
     /// The bound of a wait for a link whose producer a fork may not have copied.
     queue_raw_forked {
         fork_everywhere: operations::collect::beside::raw_pushed,
-        queue_forks: a_link_that_is_missing_for_ever,
     }
     /// The release of a push to a stack (relaxed instead).
     stack_push_release {
@@ -1204,6 +1199,7 @@ mutants! {
     /// The wait for a `pop` before nodes that `pop_all` took are freed.
     stack_taken_settle {
         loom: collect::stack::loom_tests::a_pop_beside_a_pop_of_all,
+    }
     /// The sentence for a thread that reads a shard which it has locked for writing.
     shard_read_sees_own_write {
         shard_map: a_read_while_the_thread_writes_panics,
