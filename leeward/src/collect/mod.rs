@@ -16,8 +16,8 @@
 //! });
 //! ```
 //!
-//! [`Queue`] and [`Stack`] pass values on; they need no guard. Nothing here has a capacity: a queue whose
-//! producers are faster than its consumers grows until there is no memory.
+//! [`Queue`] and [`Stack`] pass values on; they need no guard. Nothing here has a capacity: a queue
+//! whose producers are faster than its consumers grows until there is no memory.
 //!
 //! # Which one
 //! | you have | use |

@@ -15,8 +15,9 @@ use crate::rcu::{Domain, Global};
 /// the nearest key on either side, and ranges in both directions.
 ///
 /// A reader passes a guard of the map's domain, and gets references that live as long as the guard.
-/// Writers take `&self`, too. What a writer takes out comes back as [`Removed`]: readers may still use
-/// it, so its owner waits for a grace period, defers, or looks at it meanwhile.
+/// Writers take `&self`, too. What a writer takes out comes back as
+/// [`Removed`](crate::collect::Removed): readers may still use it, so its owner waits for a grace
+/// period, defers, or looks at it meanwhile.
 ///
 /// ```
 /// use leeward::collect::OrderedMap;
@@ -40,8 +41,8 @@ use crate::rcu::{Domain, Global};
 /// ```
 ///
 /// # Differences from `BTreeMap`
-/// - Writers share the map; there is no `get_mut` and no entry. [`update`](Self::update) computes a new
-///   value from the old one.
+/// - Writers share the map; there is no `get_mut` and no entry. [`update`](Self::update) computes a
+///   new value from the old one.
 /// - [`insert`](Self::insert) replaces the key as well as the value.
 /// - [`floor`](Self::floor), [`ceiling`](Self::ceiling), [`lower_bound`](Self::lower_bound) and
 ///   [`upper_bound`](Self::upper_bound) return entries.
@@ -49,13 +50,14 @@ use crate::rcu::{Domain, Global};
 /// # Ordering of keys
 /// A key's order must not change while it is in the map. An `Ord` that contradicts itself makes
 /// look-ups fail, keys appear twice or a call go on forever; memory stays safe.
-/// `Ord`, closures and destructors run under no lock of the map, so they may use it. A panic in one of
-/// them leaves the map as it was. A writer whose leaf changes meanwhile does its work again: a
+/// `Ord`, closures and destructors run under no lock of the map, so they may use it. A panic in one
+/// of them leaves the map as it was. A writer whose leaf changes meanwhile does its work again: a
 /// comparison or a closure that changes the same leaf each time keeps its own caller from ending.
 ///
 /// # Memory ordering
-/// What a writer did before it inserted a value happens before a reader's use of it. A look-up returns
-/// what was in the map at some moment during the call. [`Range`] says what a scan sees.
+/// What a writer did before it inserted a value happens before a reader's use of it. A look-up
+/// returns what was in the map at some moment during the call. [`Range`](crate::collect::Range)
+/// says what a scan sees.
 ///
 /// # Cost
 /// | call | common path | rare path |
@@ -64,22 +66,23 @@ use crate::rcu::{Domain, Global};
 /// | `insert`, `remove` | a copy of a leaf (32 entries) and one locked section | one inner node more, in 1 of 16 |
 /// | a step of a range | two loads | a new leaf, in 1 of 16 to 32 |
 ///
-/// Writers make their leaves beside one another, and publish them one after the other. If two change
-/// the same leaf, one of them does its work again.
+/// Writers make their leaves beside one another, and publish them one after the other. If two
+/// change the same leaf, one of them does its work again.
 ///
-/// Keys and values that are small and `Copy` (integers, addresses and pairs of these) lie in the nodes
-/// themselves; all others in an allocation for each entry, to which the nodes point. Of further types that are
-/// `Copy`, [`with_copied_keys`](Self::with_copied_keys) and
+/// Keys and values that are small and `Copy` (integers, addresses and pairs of these) lie in the
+/// nodes themselves; all others in an allocation for each entry, to which the nodes point. Of
+/// further types that are `Copy`, [`with_copied_keys`](Self::with_copied_keys) and
 /// [`with_copied_entries`](Self::with_copied_entries) put them into the nodes.
 ///
 /// # Memory
-/// What was replaced or removed is freed by later writers, after a grace period, and with the map. A
-/// guard that is held for long, also by a scan, holds all of it back.
+/// What was replaced or removed is freed by later writers, after a grace period, and with the map.
+/// A guard that is held for long, also by a scan, holds all of it back.
 ///
 /// # Async-signal-safety, fork
-/// In a signal handler a map may be read, if the domain may ([`rcu`](crate::rcu#signals)). In the child
-/// of a fork a map is whole and may be used in every way, whatever other threads were doing to it: what
-/// they had not published is not there. What they were about to free is leaked in the child.
+/// In a signal handler a map may be read, if the domain may ([`rcu`](crate::rcu#signals)). In the
+/// child of a fork a map is whole and may be used in every way, whatever other threads were doing
+/// to it: what they had not published is not there. What they were about to free is leaked in the
+/// child.
 ///
 /// # Panics
 /// Writers open a section, and panic as [`Domain::read`] does.

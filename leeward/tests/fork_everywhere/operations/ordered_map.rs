@@ -11,11 +11,18 @@ operations! {
     insert: || with_both(insert) => left(maps_are_usable);
     insert_and_split: || (100..120).for_each(insert) => left(maps_are_usable);
     replace: || with_both(|_| insert(0)) => left(maps_are_usable);
-    update: || drop((COPIES.update(0, |value| *value), ENTRIES.update(String::new(), Clone::clone))) => left(maps_are_usable);
+    update: || {
+        drop(COPIES.update(0, |value| *value));
+        drop(ENTRIES.update(text(0), Clone::clone));
+    } => left(maps_are_usable);
     remove: || with_both(|key| { insert(key); remove(key) }) => left(maps_are_usable);
     remove_and_merge: || (100..140).for_each(|key| { insert(key); remove(key) }) => left(maps_are_usable);
     pop: || drop((COPIES.pop_last(), ENTRIES.pop_first())) => left(maps_are_usable);
-    retain: || { insert(7); COPIES.retain(|key, _| *key != 7); ENTRIES.retain(|key, _| *key != text(7)) } => left(maps_are_usable);
+    retain: || {
+        insert(7);
+        COPIES.retain(|key, _| *key != 7);
+        ENTRIES.retain(|key, _| *key != text(7));
+    } => left(maps_are_usable);
     clear: || { insert(7); COPIES.clear(); ENTRIES.clear() } => left(maps_are_usable);
     read: || {
         let guard = D::read();
