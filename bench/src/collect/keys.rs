@@ -8,7 +8,7 @@ pub enum Keys {
     Uniform,
     /// Zipf's distribution with the exponent 0.99, as YCSB has it.
     Zipf,
-    /// One key.
+    /// The same key, each time.
     Hot,
 }
 

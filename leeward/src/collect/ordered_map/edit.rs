@@ -1,5 +1,5 @@
-//! What a writer does under the lock: it checks that its path is still linked, puts new nodes in the
-//! place of old ones, and returns what it unlinked. No user code runs here.
+//! What a writer does under the lock: it checks that its path is still linked, puts new nodes in
+//! the place of old ones, and returns what it unlinked. No user code runs here.
 //!
 //! Called by `write.rs`; calls `path.rs`, `node.rs` and `lock.rs`.
 
@@ -99,11 +99,12 @@ impl Tree {
     }
 
     /// Puts `change` in the place of the path's leaf, or of an empty tree, and adds `more` to the
-    /// number of entries. Returns what was unlinked; the change, if the path is not linked any more.
+    /// number of entries. Returns what was unlinked; the change, if the path is not linked any
+    /// more.
     ///
     /// # Safety
-    /// The path and the change are of this kind, and the path's section is open. Whoever removes an
-    /// entry retires it afterwards.
+    /// The path and the change are of this kind, and the path's section is open. The caller that
+    /// removes an entry retires it afterwards.
     pub(super) unsafe fn commit<K, V, S: Store<K, V>>(
         &self,
         path: Option<&Path>,
@@ -253,7 +254,8 @@ unsafe fn without_chain<K, V, S: Store<K, V>>(root: NonNull<Node>) -> NonNull<No
     child
 }
 
-/// Merges the change's node, if it is small, with a neighbour of `range`, and adds that to the range.
+/// Merges the change's node, if it is small, with a neighbour of `range`, and adds that to the
+/// range.
 ///
 /// # Safety
 /// The change is one node, not published, that takes the place of `range`; all is of this kind, and

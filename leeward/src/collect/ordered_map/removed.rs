@@ -97,7 +97,7 @@ impl<'m, K, V, D: Domain> Removed<'m, K, V, D> {
     }
 }
 
-/// The value.
+/// A removed entry is its value, to those who look at it.
 impl<K, V, D: Domain> Deref for Removed<'_, K, V, D> {
     type Target = V;
 

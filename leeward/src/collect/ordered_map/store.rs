@@ -237,7 +237,7 @@ pub(super) enum Layout {
     Keys,
     /// `Both`, whatever the types: the map's maker has shown that keys and values are `Copy`.
     Both,
-    /// `Entries`.
+    /// `Entries`, whatever the types.
     Entries,
 }
 

@@ -95,5 +95,5 @@ fn writes(beside: &Beside<'_>) {
 /// Tries the operations that issue heavy fences.
 #[test]
 fn with_signals() {
-    crate::with_signals("collect", &["shard_insert", "shard_insert_behind_a_reader"]);
+    crate::with_signals("shard_map", &["shard_insert", "shard_insert_behind_a_reader"]);
 }
