@@ -1,7 +1,7 @@
 //! The figures of the maps: ours beside the best peer, and the targets that each of ours has.
 
 use super::keys::Keys;
-use super::peers::{ASYM, DASHMAP, LOOP, SHARD_MAP};
+use super::peers::{ASYM, DASHMAP, HASH_MAP, HASH_MAP_PINNED, LOOP, PAPAYA, PAPAYA_PINNED, SCC, SHARD_MAP};
 use super::size;
 use crate::figure::{Figure, Target, Title};
 use crate::locks::contest::Board;
@@ -33,44 +33,64 @@ impl Setting {
 }
 
 impl Setting {
-    /// Returns the target of a rate that is to be `times` the peer's.
-    fn at_least(self, times: f64) -> Target {
+    /// Returns the target of a rate: so many times the peer's, the more the fewer writes there are.
+    fn times(self) -> Target {
+        let times = match self.writes {
+            0 => 3.0,
+            1..=5 => 1.5,
+            _ => 1.0,
+        };
         if self.threads == 1 { Target::RatioAtMost(1.0 / times) } else { Target::RatioAtLeast(times) }
     }
 }
 
-/// A map of ours, the peer that it is held against (none: the best), and its targets.
-struct Ours {
-    name: &'static str,
-    id: &'static str,
-    peer: Option<&'static str>,
-    target: fn(Setting) -> Target,
+/// The peers of a figure.
+enum Peer {
+    /// The one of this name, a peer or another of ours.
+    Named(&'static str),
+    /// The best of these.
+    BestOf(&'static [&'static str]),
+    /// The best of all peers.
+    Best,
 }
 
-/// The maps of ours. `leeward::collect::HashMap` has the targets `at most 0.5 of papaya's time, 0.8 of
-/// dashmap's` alone, 3, 1.5 and 1 times the best peer's rate else; a line for it comes here.
-const OURS: [Ours; 2] = [
-    Ours { name: SHARD_MAP, id: "shard", peer: Some(DASHMAP), target: shard_map },
-    Ours { name: ASYM, id: "asym", peer: None, target: |_| Target::Open },
-];
+/// A figure of ours: the map, what its id ends in, the peer that it is held against, and its target.
+type Line = (&'static str, &'static str, Peer, Target);
 
-/// Returns the target of `ShardMap` beside dashmap.
-fn shard_map(setting: Setting) -> Target {
-    setting.at_least(match setting.writes {
-        0 => 3.0,
-        1..=5 => 1.5,
-        _ => 1.0,
-    })
+/// Returns the lines of one contest.
+fn lines(setting: Setting) -> Vec<Line> {
+    let mut lines = hash_map(setting);
+    lines.push((HASH_MAP_PINNED, "hash.pinned", Peer::Named(PAPAYA_PINNED), Target::Open));
+    lines.push((SHARD_MAP, "shard", Peer::Named(DASHMAP), setting.times()));
+    lines.push((ASYM, "asym", Peer::Best, Target::Open));
+    lines
+}
+
+/// Returns the lines of `HashMap`. Where one thread reads, its time is held against three others'.
+fn hash_map(setting: Setting) -> Vec<Line> {
+    let line = |id, peer, target| (HASH_MAP, id, peer, target);
+    match (setting.writes, setting.threads) {
+        (0, 1) => vec![
+            line("hash.papaya", Peer::Named(PAPAYA), Target::RatioAtMost(0.5)),
+            line("hash.dashmap", Peer::Named(DASHMAP), Target::RatioAtMost(0.8)),
+            line("hash.asym", Peer::Named(ASYM), Target::RatioAtMost(1.5)),
+        ],
+        (0, _) => vec![line("hash", Peer::BestOf(&[PAPAYA, DASHMAP, SCC]), setting.times())],
+        _ => vec![line("hash", Peer::Best, setting.times())],
+    }
 }
 
 /// Returns a figure for each of ours.
 pub fn of_maps(board: &Board, setting: Setting) -> Vec<Figure> {
-    let best = board.best_of(|name| !name.starts_with("leeward") && name != LOOP);
-    let figure = |ours: &Ours| {
-        let id = format!("{}.{}", setting.id(), ours.id);
-        let what = format!("{}, {}", ours.name, setting.words());
-        let title = Title::new(&id, what, setting.unit(), ours.peer.or(best), (ours.target)(setting));
-        board.figure(ours.name, title)
+    let peer = |peer: &Peer| match peer {
+        Peer::Named(name) => Some(*name),
+        Peer::BestOf(names) => board.best_of(|name| names.contains(&name)),
+        Peer::Best => board.best_of(|name| !name.starts_with("leeward") && name != LOOP),
     };
-    OURS.iter().map(figure).collect()
+    let figure = |(name, id, against, target): Line| {
+        let id = format!("{}.{id}", setting.id());
+        let what = format!("{name}, {}", setting.words());
+        board.figure(name, Title::new(&id, what, setting.unit(), peer(&against), target))
+    };
+    lines(setting).into_iter().map(figure).collect()
 }

@@ -7,9 +7,10 @@ use super::map::MapLoops;
 use super::peers::{self, Open};
 use crate::crew::{Task, during};
 use crate::error::Error;
-use crate::figure::{Target, Title};
-use crate::locks::contest::{Outcome, contest};
+use crate::figure::{Figure, Target, Title};
+use crate::locks::contest::{Board, Outcome, contest};
 use crate::plan::Plan;
+use crate::rounds::Rounds;
 use crate::tails::Tails;
 
 pub fn outcome(plan: &Plan) -> Outcome {
@@ -30,12 +31,27 @@ pub fn outcome(plan: &Plan) -> Outcome {
     for ((board, id), (what, unit)) in boards.iter().zip(ids).zip(&quantities) {
         outcome.add(board);
         for (ours, name) in peers::ours().iter().zip(peers::OUR_IDS) {
-            let title =
-                Title::new(&format!("grow.{id}.{name}"), format!("{}, {what}", ours.name), unit, None, Target::Open);
-            outcome.figures.push(board.figure(ours.name, title));
+            let title = |peer, target| {
+                Title::new(&format!("grow.{id}.{name}"), format!("{}, {what}", ours.name), unit, peer, target)
+            };
+            outcome.figures.push(match (ours.name, id) {
+                (peers::HASH_MAP, "get.p9999") => beside_rest(&boards[0], board, title),
+                (peers::HASH_MAP, "insert.max") => board.figure(ours.name, title(None, Target::AtMost(1_000.0))),
+                _ => board.figure(ours.name, title(None, Target::Open)),
+            });
         }
     }
     outcome
+}
+
+/// Returns the figure of `HashMap`'s gets while it grows, beside its own gets at rest.
+fn beside_rest(rest: &Board, grown: &Board, title: impl Fn(Option<&'static str>, Target) -> Title) -> Figure {
+    let title = title(Some("at rest"), Target::RatioAtMost(2.0));
+    let rounds = |board: &Board| board.score(peers::HASH_MAP);
+    match rounds(grown).and_then(|ours| Ok(Rounds { ours, theirs: rounds(rest)? })) {
+        Ok(rounds) => title.figure(&rounds),
+        Err(error) => title.failed(error),
+    }
 }
 
 /// Returns the times, in microseconds: gets at rest, then gets and inserts while the map grows.

@@ -1,11 +1,12 @@
 //! Ordered maps: gets, and scans of 100 entries from a key on, while nothing is written and beside a
-//! writer that changes one entry in twenty operations. `leeward::collect::OrderedMap` becomes one
-//! more implementation of [`Ordered`].
+//! writer that changes one entry in twenty operations.
 
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
 use crossbeam_skiplist::SkipMap;
+use leeward::collect::OrderedMap;
+use leeward::rcu;
 
 use super::keys::{Keys, Kind, Operation, sequence};
 use super::size;
@@ -19,6 +20,7 @@ use crate::plan::Plan;
 /// The entries of a scan.
 const SCAN: usize = 100;
 const SKIPLIST: &str = "crossbeam-skiplist";
+const ORDERED_MAP: &str = "leeward OrderedMap";
 const ASYM: &str = "leeward asym::RwLock<BTreeMap>";
 
 /// A concurrent map in the order of its keys, from `u64` to `u64`.
@@ -70,8 +72,9 @@ fn open<M: Ordered>(size: usize) -> Box<dyn Loops> {
     Box::new(Apart(map))
 }
 
-fn entrants() -> [Entrant<Open>; 3] {
+fn entrants() -> [Entrant<Open>; 4] {
     [
+        Entrant::new(ORDERED_MAP, open::<OrderedMap<u64, u64>>),
         Entrant::new(ASYM, open::<leeward::asym::RwLock<BTreeMap<u64, u64>>>),
         Entrant::new(SKIPLIST, open::<SkipMap<u64, u64>>),
         Entrant::new("std RwLock<BTreeMap>", open::<RwLock<BTreeMap<u64, u64>>>),
@@ -93,7 +96,7 @@ pub fn outcome(plan: &Plan, options: &Containers) -> Outcome {
     outcome
 }
 
-/// Holds one contest, and adds its rows and the figure.
+/// Holds one contest, and adds its rows and figures.
 fn hold(
     plan: &Plan,
     outcome: &mut Outcome,
@@ -113,14 +116,36 @@ fn hold(
     outcome.add(&boards[0]);
     let target = if threads == 1 { Target::RatioAtMost(0.6) } else { Target::RatioAtLeast(1.0 / 0.6) };
     let id = format!("ordered.{short}.{name}.{threads}.{writes}");
-    let title = Title::new(&id, format!("{ASYM}, {what}"), unit, Some(SKIPLIST), target);
-    outcome.figures.push(boards[0].figure(ASYM, title));
+    for (ours, id, target) in [(ORDERED_MAP, id.clone(), target), (ASYM, format!("{id}.asym"), Target::Open)] {
+        let title = Title::new(&id, format!("{ours}, {what}"), unit, Some(SKIPLIST), target);
+        outcome.figures.push(boards[0].figure(ours, title));
+    }
 }
 
 fn run(plan: &Plan, map: &dyn Loops, work: &[Vec<Operation>], job: Job) -> Result<Vec<f64>, Error> {
     let tasks: Vec<Task<'_>> = work.iter().map(|work| Task::counting(move |post| map.run(post, work, job))).collect();
     let rate: f64 = during(&tasks, |crew| crew.rates(plan.slice()))?.iter().sum();
     Ok(vec![if work.len() == 1 { 1e9 / rate } else { rate }])
+}
+
+impl Ordered for OrderedMap<u64, u64> {
+    fn insert(&self, key: u64, value: u64) {
+        OrderedMap::insert(self, key, value);
+    }
+
+    fn remove(&self, key: u64) {
+        OrderedMap::remove(self, &key);
+    }
+
+    #[inline(always)]
+    fn get(&self, key: u64) -> Option<u64> {
+        OrderedMap::get(self, &key, &rcu::read()).copied()
+    }
+
+    #[inline(always)]
+    fn scan(&self, key: u64) -> u64 {
+        self.range(key.., &rcu::read()).take(SCAN).fold(0, |sum, (_, value)| sum ^ value)
+    }
 }
 
 impl Ordered for SkipMap<u64, u64> {

@@ -1,6 +1,6 @@
 //! papaya, pinned for each operation as its documentation has it, and pinned for 256 at once.
 
-use papaya::{HashMap, HashMapRef, LocalGuard};
+use papaya::{Guard, HashMap, LocalGuard};
 
 use super::Hasher;
 use crate::collect::keys::key;
@@ -49,36 +49,33 @@ impl Map for Papaya {
 
 pub struct Pinned(Papayas);
 
-/// The map, and the thread's guard.
-pub struct Pin<'m>(&'m Papayas, HashMapRef<'m, u64, u64, Hasher, LocalGuard<'m>>);
-
 impl Map for Pinned {
-    type Thread<'m> = Pin<'m>;
+    type Thread<'m> = (&'m Papayas, LocalGuard<'m>);
 
     fn filled(size: usize) -> Pinned {
         Pinned(filled(size))
     }
 
-    fn thread(&self) -> Pin<'_> {
-        Pin(&self.0, self.0.pin())
+    fn thread(&self) -> (&Papayas, LocalGuard<'_>) {
+        (&self.0, self.0.guard())
     }
 
     #[inline(always)]
-    fn get(pin: &Pin<'_>, key: u64) -> Option<u64> {
-        pin.1.get(&key).copied()
+    fn get((map, guard): &(&Papayas, LocalGuard<'_>), key: u64) -> Option<u64> {
+        map.get(&key, guard).copied()
     }
 
     #[inline(always)]
-    fn insert(pin: &mut Pin<'_>, key: u64, value: u64) {
-        pin.1.insert(key, value);
+    fn insert((map, guard): &mut (&Papayas, LocalGuard<'_>), key: u64, value: u64) {
+        map.insert(key, value, guard);
     }
 
     #[inline(always)]
-    fn remove(pin: &mut Pin<'_>, key: u64) {
-        pin.1.remove(&key);
+    fn remove((map, guard): &mut (&Papayas, LocalGuard<'_>), key: u64) {
+        map.remove(&key, guard);
     }
 
-    fn renew(pin: &mut Pin<'_>) {
-        *pin = Pin(pin.0, pin.0.pin());
+    fn renew((_, guard): &mut (&Papayas, LocalGuard<'_>)) {
+        guard.refresh();
     }
 }
