@@ -45,6 +45,9 @@ pub enum Subject {
     /// Userspace RCU through its C face: readers and writers that the compiler of C inlined, beside
     /// those in Rust, in the domains that both share
     C(C),
+    /// Containers: maps that grow and shrink all the time, queues and stacks; values that poison
+    /// themselves, stuck readers, leaked guards, threads that come and go, forks
+    Collect(Storm),
     /// Hazard pointers: poisoned memory, hazard pointers that travel, destructors that retire, a
     /// stuck reader
     Hazard(Storm),
@@ -83,7 +86,7 @@ pub struct C {
     pub domain: Domains,
 }
 
-/// What the tortures of RCU and of hazard pointers have in common.
+/// What the tortures of RCU, containers and hazard pointers have in common.
 #[derive(Args)]
 pub struct Storm {
     /// Duration in seconds

@@ -34,6 +34,9 @@ fn main() -> ExitCode {
         Command::Torture { subject: Subject::C(args) } => {
             with_fences(|_| torture::c::run(&args).unwrap_or_else(|sentence| refuse(&sentence)))
         }
+        Command::Torture { subject: Subject::Collect(args) } => {
+            with_fences(|_| torture::collect::run(&args).unwrap_or_else(|sentence| refuse(&sentence)))
+        }
         Command::Torture { subject: Subject::Hazard(args) } => {
             with_fences(|_| torture::hazard::run(&args).unwrap_or_else(|sentence| refuse(&sentence)))
         }

@@ -14,15 +14,13 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use leeward::fence;
 use leeward::hazard::{self, HazardPointer};
 use leeward::rcu::Head;
 
 use super::arena::{Arena, Name};
-use super::plan::strategies;
 use super::random::Random;
+use super::storm;
 use super::violation::{self, Kind, report};
-use super::{progress, verdict};
 use crate::args::Storm;
 
 /// The number of objects: many more than are ever published, retired or protected.
@@ -217,33 +215,5 @@ fn drain() {
 
 /// Runs the torture. An error is a sentence on what was asked for.
 pub fn run(args: &Storm) -> Result<ExitCode, String> {
-    let seed = args.seed.unwrap_or_else(Random::any_seed);
-    let mut strategies = strategies(args)?;
-    let names: Vec<_> = strategies.iter().map(|strategy| strategy.name()).collect();
-    let (readers, writers) = (args.readers, args.writers);
-    println!(
-        "torture hazard: seed {seed:#018x}, {} s, {readers} readers, {writers} writers, strategies {}",
-        args.seconds,
-        names.join(" ")
-    );
-    let (mut random, mut tally) = (Random::new(seed), Tally::default());
-    let (time, start) = (Duration::from_secs(args.seconds.into()), Instant::now());
-    let bar = progress(time);
-    'all: loop {
-        random.shuffle(&mut strategies);
-        for strategy in &strategies {
-            let left = time.saturating_sub(start.elapsed());
-            if violation::found().is_some() || left.is_zero() {
-                break 'all;
-            }
-            bar.set_message(strategy.to_string());
-            bar.set_position(start.elapsed().as_millis() as u64);
-            if fence::force(*strategy).is_ok() {
-                let slice = (time / names.len() as u32).clamp(Duration::from_millis(100), Duration::from_secs(2));
-                tally += round(args, &mut random, slice.min(left));
-            }
-        }
-    }
-    bar.finish_and_clear();
-    Ok(verdict(&tally, seed))
+    storm("hazard", args, round)
 }

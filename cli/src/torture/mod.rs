@@ -1,5 +1,5 @@
 //! `leeward torture`. The torture of robust locks is in `robust`, that of hazard pointers in
-//! `hazard`, that of the C face in `c`; that of `rcu` is here, and shared with `c`: every
+//! `hazard`, that of containers in `collect`, that of the C face in `c`; that of `rcu` is here, and shared with `c`: every
 //! flavour of reader with every fence strategy, each a round of litmus programs and a storm, until
 //! the time is up or a violation is found.
 //!
@@ -13,6 +13,7 @@ pub mod c;
 #[cfg(not(feature = "c"))]
 #[path = "no_c.rs"]
 pub mod c;
+pub mod collect;
 mod crew;
 mod fixture;
 mod forker;
@@ -35,6 +36,7 @@ mod watchdog;
 mod writer;
 
 use std::fmt;
+use std::ops::AddAssign;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -42,7 +44,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use leeward::fence;
 
 use crate::args::{Rcu, Storm};
-use plan::{Choice, Combination, Plan};
+use plan::{Choice, Combination, Plan, strategies};
 use random::Random;
 use round::{Size, Tally};
 
@@ -90,6 +92,43 @@ fn go_through<F: Choice>(plan: &Plan<F>, mut random: Random, time: Duration, rou
     }
     bar.finish_and_clear();
     tally
+}
+
+/// Runs rounds with each strategy in turn, until the time is up or a violation is found.
+fn storm<T: Default + AddAssign + fmt::Display>(
+    subject: &str,
+    args: &Storm,
+    mut round: impl FnMut(&Storm, &mut Random, Duration) -> T,
+) -> Result<ExitCode, String> {
+    let seed = args.seed.unwrap_or_else(Random::any_seed);
+    let mut strategies = strategies(args)?;
+    let names: Vec<_> = strategies.iter().map(|strategy| strategy.name()).collect();
+    let (readers, writers) = (args.readers, args.writers);
+    println!(
+        "torture {subject}: seed {seed:#018x}, {} s, {readers} readers, {writers} writers, strategies {}",
+        args.seconds,
+        names.join(" ")
+    );
+    let (mut random, mut tally) = (Random::new(seed), T::default());
+    let (time, start) = (Duration::from_secs(args.seconds.into()), Instant::now());
+    let bar = progress(time);
+    'all: loop {
+        random.shuffle(&mut strategies);
+        for strategy in &strategies {
+            let left = time.saturating_sub(start.elapsed());
+            if violation::found().is_some() || left.is_zero() {
+                break 'all;
+            }
+            bar.set_message(strategy.to_string());
+            bar.set_position(start.elapsed().as_millis() as u64);
+            if fence::force(*strategy).is_ok() {
+                let slice = (time / names.len() as u32).clamp(Duration::from_millis(100), Duration::from_secs(2));
+                tally += round(args, &mut random, slice.min(left));
+            }
+        }
+    }
+    bar.finish_and_clear();
+    Ok(verdict(&tally, seed))
 }
 
 /// Returns a bar on standard error, which shows nothing if that is no terminal.

@@ -24,11 +24,12 @@ pub enum Kind {
     SlotLost,
     LeakForgotten,
     OverLimit,
+    Hangs,
     #[cfg_attr(not(feature = "c"), allow(dead_code))]
     Refused,
 }
 
-const KINDS: [Kind; 17] = [
+const KINDS: [Kind; 18] = [
     Kind::ReadAfterFree,
     Kind::FreedTwice,
     Kind::RetiredTwice,
@@ -45,6 +46,7 @@ const KINDS: [Kind; 17] = [
     Kind::SlotLost,
     Kind::LeakForgotten,
     Kind::OverLimit,
+    Kind::Hangs,
     Kind::Refused,
 ];
 
@@ -131,6 +133,7 @@ impl fmt::Display for Violation {
                 "the section of a leaked guard ended when its thread exited: memory was freed under a reference",
             ),
             Kind::Refused => write!(f, "a call of C was refused with error {a}"),
+            Kind::Hangs => write!(f, "a round did not end within {a} s of its time"),
             Kind::OverLimit => write!(f, "{a} callbacks were queued at a limit of {b}"),
         }
     }
