@@ -1,7 +1,7 @@
 //! `leeward torture`. The torture of robust locks is in `robust`, that of hazard pointers in
-//! `hazard`, that of containers in `collect`, that of the C face in `c`; that of `rcu` is here, and shared with `c`: every
-//! flavour of reader with every fence strategy, each a round of litmus programs and a storm, until
-//! the time is up or a violation is found.
+//! `hazard`, that of containers in `collect`, that of the C face in `c`; that of `rcu` is here, and
+//! shared with `c`: every flavour of reader with every fence strategy, each a round of litmus
+//! programs and a storm, until the time is up or a violation is found.
 //!
 //! Objects that are "freed" are poisoned and used again but never returned to the allocator, and
 //! all their words are atomic: what a broken library makes readers do is defined here, and is

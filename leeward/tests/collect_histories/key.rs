@@ -7,7 +7,7 @@ use std::thread;
 
 use super::KEYS;
 
-/// A key.
+/// A key of a map; some keys are recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Key(pub u32);
 
