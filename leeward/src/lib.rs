@@ -82,6 +82,8 @@
 //! | no thread-local storage, or the last nanosecond | [`rcu::Reader`] |
 //! | several sets of data whose readers should not wait for each other | [`rcu_domain!`] |
 //! | an `Arc` to publish, as by arc-swap | [`rcu::ArcCell`], [`rcu::ArcOption`] |
+//! | keys to look up beside writers | [`collect`]`::{HashMap, HashSet}` |
+//! | the same, in order: ranges, predecessors | [`collect`]`::OrderedMap` |
 //! | values to pass between threads | [`collect`]`::{Queue, Stack}` |
 //! | lists, maps, trees of your own | [`guide::structures`]; [`rcu::epoch`] for what crossbeam-epoch does |
 //! | readers that hold on to an object for long, or sleep with it | [`hazard::HazardPointer`] |
@@ -102,6 +104,7 @@
 //! |---|---|---|
 //! | [`fence`] | a reader's barrier: no instruction | one `membarrier` by the writer |
 //! | [`rcu`] | a read section: two stores | a grace period |
+//! | [`collect`] | a look-up: a read section, no lock | a lock of one line, and later the freeing |
 //! | [`hazard`] | protecting an object: two stores | a heavy fence for 256 objects |
 //! | [`asym`] | reading, or the usual owner's locking: stores | a heavy fence |
 //! | [`sync`] | a compare-exchange each way | a futex sleep |
