@@ -27,8 +27,18 @@ fn a_thread_that_waits_ends_a_nap() {
     nap_until(|worker, _| {
         thread::sleep(Duration::from_millis(10));
         worker.call();
-        worker.call();
     });
+}
+
+#[test]
+fn two_calls_end_one_nap() {
+    let worker = Worker::new();
+    worker.look_again();
+    worker.call();
+    worker.call();
+    assert!(!worker.nap(Duration::from_secs(3600)));
+    assert_eq!(worker.work.load(Ordering::SeqCst), AWAKE);
+    assert!(worker.nap(Duration::from_millis(1)));
 }
 
 #[test]
