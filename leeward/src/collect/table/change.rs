@@ -4,7 +4,7 @@ use core::ptr::NonNull;
 
 use super::line::Tags;
 use super::put::put;
-use super::search::{locate, overflows};
+use super::search::{has_unknown, locate};
 use super::storage::{NoMemory, Table};
 use super::{Node, Owner, RawTable, Seen, raw};
 use crate::mutant::check;
@@ -108,21 +108,4 @@ impl<N: Node> RawTable<N> {
         }
         is_removed
     }
-}
-
-/// Returns true if there is a node with this hash that the writer has not compared.
-///
-/// # Safety
-/// The line `index` is locked, and its word is `tags`.
-unsafe fn has_unknown<N: Node>(table: &Table, index: usize, tags: Tags, hash: u64, seen: &mut Seen) -> bool {
-    let home = table.line(index as u64);
-    let further = overflows(table, index).map(|overflow| (&overflow.line, overflow.line.tags()));
-    core::iter::once((home, tags)).chain(further).any(|(line, tags)| {
-        tags.matches(hash).any(|slot| {
-            let node = line.node(slot);
-            // SAFETY: in the table, and callers are in a section.
-            let found = unsafe { &*node.cast::<N>() };
-            found.hash() == hash && !seen.has(node)
-        })
-    })
 }

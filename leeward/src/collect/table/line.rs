@@ -20,6 +20,8 @@ use crate::mutant::{mutated, order};
 /// The number of slots of a line.
 pub(super) const SLOTS: usize = 7;
 
+/// The bits of tags that are set where a slot has a node.
+const USED: u64 = 0x0080_8080_8080_8080;
 const LOCKED: u64 = 1 << 56;
 const WAITERS: u64 = 1 << 57;
 const OVERFLOW: u64 = 1 << 58;
@@ -72,7 +74,9 @@ impl Tags {
     /// Returns a slot that has none.
     #[inline]
     pub(super) fn free(self) -> Option<usize> {
-        (0..SLOTS).find(|&slot| !self.is_used(slot))
+        // The highest bit of a tag is set.
+        let free = !self.0 & USED;
+        (free != 0).then(|| free.trailing_zeros() as usize / 8)
     }
 
     /// Returns the word with a node of this hash in a slot that was free.

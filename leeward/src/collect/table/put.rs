@@ -9,12 +9,13 @@ use crate::mutant::order;
 /// line's new word. The line is locked, or the table is not published yet.
 #[inline]
 pub(super) fn put(table: &Table, index: usize, tags: Tags, hash: u64, node: *mut ()) -> Result<Tags, NoMemory> {
-    let line = table.line(index as u64);
-    // The last link of the chain shares no slot with the line, so the look at the free slot is all.
-    if let Some(slot) = tags.free() {
-        line.set(slot, node);
-        return Ok(tags.with(slot, hash));
-    }
+    let Some(slot) = tags.free() else { return put_further(table, index, tags, hash, node) };
+    table.line(index as u64).set(slot, node);
+    Ok(tags.with(slot, hash))
+}
+
+#[cold]
+fn put_further(table: &Table, index: usize, tags: Tags, hash: u64, node: *mut ()) -> Result<Tags, NoMemory> {
     let mut link = table.link(index);
     for overflow in overflows(table, index) {
         let word = overflow.line.tags();

@@ -181,6 +181,7 @@ pub(super) fn overflows(table: &Table, index: usize) -> impl Iterator<Item = &Ov
 
 /// Returns the line and the slot of a node, and the line's word, among the line `index`, whose word
 /// is `tags`, and its overflow lines. For a writer that has the lock.
+#[inline]
 pub(super) fn locate<N>(
     table: &Table,
     index: usize,
@@ -189,9 +190,61 @@ pub(super) fn locate<N>(
     node: NonNull<N>,
 ) -> Option<(&Line, Tags, usize)> {
     let home = table.line(index as u64);
-    let further = overflows(table, index).map(|overflow| (&overflow.line, overflow.line.tags()));
-    core::iter::once((home, tags)).chain(further).find_map(|(line, tags)| {
-        let slot = tags.matches(hash).find(|&slot| line.node(slot) == raw(node))?;
-        Some((line, tags, slot))
+    if let Some(slot) = slot_of(home, tags, hash, node) {
+        return Some((home, tags, slot));
+    }
+    if tags.has_overflow() { locate_further(table, index, hash, node) } else { None }
+}
+
+#[cold]
+fn locate_further<N>(table: &Table, index: usize, hash: u64, node: NonNull<N>) -> Option<(&Line, Tags, usize)> {
+    overflows(table, index).find_map(|overflow| {
+        let (line, tags) = (&overflow.line, overflow.line.tags());
+        slot_of(line, tags, hash, node).map(|slot| (line, tags, slot))
+    })
+}
+
+/// Returns the slot of a node in one line.
+#[inline(always)]
+fn slot_of<N>(line: &Line, tags: Tags, hash: u64, node: NonNull<N>) -> Option<usize> {
+    tags.matches(hash).find(|&slot| line.node(slot) == raw(node))
+}
+
+/// Returns true if there is a node with this hash that the writer has not compared.
+///
+/// # Safety
+/// The line `index` is locked, and its word is `tags`. Inside a section.
+#[inline]
+pub(super) unsafe fn has_unknown<N: Node>(table: &Table, index: usize, tags: Tags, hash: u64, seen: &mut Seen) -> bool {
+    // SAFETY: the caller's promise.
+    if unsafe { is_unknown_in::<N>(table.line(index as u64), tags, hash, seen) } {
+        return true;
+    }
+    // SAFETY: the caller's promise.
+    tags.has_overflow() && unsafe { has_unknown_further::<N>(table, index, hash, seen) }
+}
+
+/// # Safety
+/// As for `has_unknown`.
+#[cold]
+unsafe fn has_unknown_further<N: Node>(table: &Table, index: usize, hash: u64, seen: &mut Seen) -> bool {
+    overflows(table, index).any(|overflow| {
+        let line = &overflow.line;
+        // SAFETY: the caller's promise.
+        unsafe { is_unknown_in::<N>(line, line.tags(), hash, seen) }
+    })
+}
+
+/// Returns true if one line has such a node.
+///
+/// # Safety
+/// As for `has_unknown`.
+#[inline(always)]
+unsafe fn is_unknown_in<N: Node>(line: &Line, tags: Tags, hash: u64, seen: &mut Seen) -> bool {
+    tags.matches(hash).any(|slot| {
+        let node = line.node(slot);
+        // SAFETY: in the table, and callers are in a section.
+        let found = unsafe { &*node.cast::<N>() };
+        found.hash() == hash && !seen.has(node)
     })
 }
