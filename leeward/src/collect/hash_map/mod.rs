@@ -114,8 +114,9 @@ use entry::{Entries, Entry};
 /// One entry in twenty is in an overflow line, which is one line more to look at, as is the next
 /// table while nodes move. A writer that meets a move helps with eight lines.
 ///
-/// An entry takes 8 bytes beside key and value, and 10 to 20 bytes of the table. A map that was
-/// written takes about 2 KiB beside.
+/// An entry takes 8 bytes beside key and value, and 10 to 20 bytes of the table. The memory of
+/// removed entries of up to 128 bytes is used again by the map, and given back when it is dropped. A
+/// map that was written takes about 2 KiB beside.
 ///
 /// # Beside papaya
 /// - Entering a section executes no fence, so `pin` is cheap.
