@@ -7,6 +7,7 @@ mod pinned;
 mod read;
 mod retired;
 mod traits;
+mod update;
 mod write;
 
 use core::hash::{BuildHasher, Hash};
@@ -17,7 +18,8 @@ use std::hash::RandomState;
 pub use iter::{Iter, Keys, Values};
 pub use pinned::Pinned;
 pub use retired::Retired;
-pub use write::{Compute, Occupied, Operation};
+pub use update::{Compute, Operation};
+pub use write::Occupied;
 
 use super::TryReserveError;
 use super::table::{Owner, RawTable, Table};

@@ -7,7 +7,8 @@ use core::hash::{BuildHasher, Hash};
 use super::HashMap;
 use super::iter::{Iter, Keys, Values};
 use super::retired::Retired;
-use super::write::{Compute, Occupied, Operation};
+use super::update::{Compute, Operation};
+use super::write::Occupied;
 use crate::rcu::{Domain, Guard};
 
 /// A map and an open section, as [`HashMap::pin`] returns them. It belongs to its thread. Values
@@ -128,6 +129,16 @@ impl<'m, K: Eq + Hash, V, S: BuildHasher, D: Domain> Pinned<'m, K, V, S, D> {
     /// Does what [`HashMap::update`] does, in this section.
     pub fn update(&self, key: K, update: impl FnMut(&V) -> V) -> Option<Retired<'m, K, V, S, D>> {
         self.map.update(key, update)
+    }
+
+    /// Does what [`HashMap::update_or_insert_with`] does, in this section.
+    pub fn update_or_insert_with(&self, key: K, update: impl FnMut(&V) -> V, make: impl FnOnce() -> V) -> &V {
+        self.map.update_or_insert_with(key, update, make, &self.guard)
+    }
+
+    /// Does what [`HashMap::update_or_insert`] does, in this section.
+    pub fn update_or_insert(&self, key: K, update: impl FnMut(&V) -> V, value: V) -> &V {
+        self.map.update_or_insert(key, update, value, &self.guard)
     }
 
     /// Does what [`HashMap::compute`] does, in this section.

@@ -1,4 +1,4 @@
-//! Inserting, replacing and removing. No code of users runs under a lock.
+//! Inserting and removing. No code of users runs under a lock.
 
 use alloc::alloc::{Layout, handle_alloc_error};
 use core::borrow::Borrow;
@@ -13,7 +13,7 @@ use super::retired::Retired;
 use crate::rcu::{Domain, Protects};
 
 /// What a look-up for a writer found.
-type Found<K, V> = Option<NonNull<Entry<K, V>>>;
+pub(super) type Found<K, V> = Option<NonNull<Entry<K, V>>>;
 
 impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// Sets a key's value, and returns what was there before: the old key and the old value.
@@ -107,95 +107,6 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         self.get_or_insert_with(key, || value, guard)
     }
 
-    /// Replaces the value of a key by what `update` makes of it, and returns what was there before;
-    /// `None` if the map does not have the key.
-    ///
-    /// `update` is called, with no lock held, again if another thread changed the value meanwhile.
-    ///
-    /// ```
-    /// let hits = leeward::collect::HashMap::from([("/", 1)]);
-    /// assert_eq!(*hits.update("/", |count| count + 1).unwrap(), 1);
-    /// assert_eq!(hits.pin().get("/"), Some(&2));
-    /// assert!(hits.update("/none", |count| count + 1).is_none());
-    /// ```
-    pub fn update(&self, key: K, mut update: impl FnMut(&V) -> V) -> Option<Retired<'_, K, V, S, D>> {
-        let guard = D::read();
-        let (mut key, mut seen) = (key, Seen::new());
-        loop {
-            let old = self.search_key(&key, &mut seen)?;
-            // SAFETY: a section is open.
-            let value = update(unsafe { &old.as_ref().value });
-            match self.replace(old, key, value, &guard) {
-                // SAFETY: taken out by this thread.
-                Ok(_) => return Some(unsafe { Retired::new(self, old) }),
-                Err(again) => key = again,
-            }
-        }
-    }
-
-    /// Decides by `decide` what becomes of a key: it is given the entry, or `None`, and says what
-    /// to insert, to remove, or that nothing changes.
-    ///
-    /// `decide` is called, with no lock held, again if another thread changed the entry meanwhile.
-    /// What is taken out is left to the map; the references to it live as long as the guard.
-    ///
-    /// ```
-    /// use leeward::collect::{HashMap, hash_map::{Compute, Operation}};
-    /// use leeward::rcu;
-    /// // Takes a permit, and removes the entry with the last one.
-    /// let (permits, guard) = (HashMap::from([("disk", 2)]), rcu::read());
-    /// let take = |found: Option<(&&str, &u32)>| match found {
-    ///     None => Operation::Abort("there is none"),
-    ///     Some((_, 1)) => Operation::Remove,
-    ///     Some((_, count)) => Operation::Insert(count - 1),
-    /// };
-    /// assert!(matches!(permits.compute("disk", take, &guard), Compute::Updated { new: (_, 1), .. }));
-    /// assert!(matches!(permits.compute("disk", take, &guard), Compute::Removed(_, 1)));
-    /// assert_eq!(permits.compute("disk", take, &guard), Compute::Aborted("there is none"));
-    /// ```
-    pub fn compute<'g, T>(
-        &'g self,
-        key: K,
-        mut decide: impl FnMut(Option<(&'g K, &'g V)>) -> Operation<V, T>,
-        guard: &'g impl Protects<D>,
-    ) -> Compute<'g, K, V, T> {
-        let (mut key, mut seen) = (key, Seen::new());
-        loop {
-            let found = self.search_key(&key, &mut seen);
-            // SAFETY: the guard's section keeps it alive.
-            let old = found.map(|old| (old, unsafe { &*old.as_ptr() }));
-            match (decide(old.map(|(_, entry)| (&entry.key, &entry.value))), old) {
-                (Operation::Abort(why), _) => return Compute::Aborted(why),
-                (Operation::Remove, None) => return Compute::Absent,
-                (Operation::Remove, Some((node, entry))) => {
-                    // SAFETY: a section is open.
-                    if unsafe { self.table.remove(node, self) } {
-                        // SAFETY: taken out by this thread.
-                        unsafe { self.retire_entry(node) };
-                        return Compute::Removed(&entry.key, &entry.value);
-                    }
-                }
-                (Operation::Insert(value), None) => {
-                    let new = Unlinked::new(&self.entries, self.hash(&key), key, value);
-                    if self.try_link(&new, &mut seen) {
-                        // SAFETY: the guard's section keeps it alive.
-                        let entry = unsafe { &*new.linked().as_ptr() };
-                        return Compute::Inserted(&entry.key, &entry.value);
-                    }
-                    key = new.into_pair().0;
-                }
-                (Operation::Insert(value), Some((node, entry))) => match self.replace(node, key, value, guard) {
-                    Ok(new) => {
-                        // SAFETY: taken out by this thread.
-                        unsafe { self.retire_entry(node) };
-                        return Compute::Updated { old: (&entry.key, &entry.value), new: (&new.key, &new.value) };
-                    }
-                    Err(again) => key = again,
-                },
-            }
-        }
-    }
-
     /// Removes a key, and returns what was there.
     ///
     /// ```
@@ -268,14 +179,14 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         self.search_key(new.key(), seen)
     }
 
-    fn search_key(&self, key: &K, seen: &mut Seen) -> Found<K, V> {
+    pub(super) fn search_key(&self, key: &K, seen: &mut Seen) -> Found<K, V> {
         // SAFETY: callers are in a section.
         unsafe { self.table.search(self.hash(key), seen, |entry| entry.key == *key) }
     }
 
     /// Links an entry whose key was searched and not found. Returns false if another thread was
     /// faster.
-    fn try_link(&self, new: &Unlinked<'_, K, V>, seen: &mut Seen) -> bool {
+    pub(super) fn try_link(&self, new: &Unlinked<'_, K, V>, seen: &mut Seen) -> bool {
         // SAFETY: callers are in a section; `new` is in no map.
         match unsafe { self.table.insert(new.node(), seen, self) } {
             Insertion::Done => true,
@@ -283,55 +194,6 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
             Insertion::NoMemory => handle_alloc_error(Layout::new::<[u64; 16]>()),
         }
     }
-
-    /// Replaces an entry by one with this key, which is equal, and this value. Returns the key if
-    /// another thread was faster. The old entry is the caller's to retire.
-    fn replace<'g>(
-        &'g self,
-        old: NonNull<Entry<K, V>>,
-        key: K,
-        value: V,
-        _guard: &'g impl Protects<D>,
-    ) -> Result<&'g Entry<K, V>, K> {
-        let new = Unlinked::new(&self.entries, self.hash(&key), key, value);
-        // SAFETY: a section is open; `new` is in no map.
-        if !unsafe { self.table.replace(old, new.node(), self) } {
-            return Err(new.into_pair().0);
-        }
-        // SAFETY: the guard's section keeps it alive.
-        Ok(unsafe { &*new.linked().as_ptr() })
-    }
-}
-
-/// What [`HashMap::compute`] is to do with an entry.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Operation<V, T> {
-    /// Insert this value, or replace the one that is there.
-    Insert(V),
-    /// Remove the entry.
-    Remove,
-    /// Change nothing, and return this.
-    Abort(T),
-}
-
-/// What [`HashMap::compute`] has done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Compute<'g, K, V, T> {
-    /// The map did not have the key; it has this entry now.
-    Inserted(&'g K, &'g V),
-    /// The value was replaced.
-    Updated {
-        /// What was there before.
-        old: (&'g K, &'g V),
-        /// What is there now.
-        new: (&'g K, &'g V),
-    },
-    /// The entry was removed.
-    Removed(&'g K, &'g V),
-    /// There was nothing to remove.
-    Absent,
-    /// Nothing was changed.
-    Aborted(T),
 }
 
 /// The error of [`HashMap::try_insert`]: the map has the key.
