@@ -21,6 +21,8 @@ macro_rules! mutants {
         /// Something that can be taken out.
         #[derive(Clone, Copy)]
         #[allow(non_camel_case_types)]
+        // Without a feature, what it brings has no mutants.
+        #[cfg_attr(not(feature = "hashbrown"), allow(dead_code))]
         pub(crate) enum Mutant { $($(#[doc = $what])+ $name,)* }
 
         impl Mutant {
