@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
-use leeward::collect::{Occupied, OrderedMap};
+use leeward::collect::OrderedMap;
+use leeward::collect::ordered_map::Occupied;
 use leeward::rcu::{self, Domain, Global};
 use proptest::prelude::*;
 
@@ -256,7 +257,7 @@ fn what_is_taken_out_comes_back() {
     let guard = rcu::read();
     let removed = map.remove(&2).unwrap();
     let removed = removed.try_into_pair().unwrap_err();
-    assert_eq!(format!("{removed:?}"), r#"Removed(2, "two")"#);
+    assert_eq!(format!("{removed:?}"), r#"Retired(2, "two")"#);
     drop(guard);
     Global::synchronize();
     assert_eq!(removed.try_into_pair().unwrap(), (2, "two".into()));

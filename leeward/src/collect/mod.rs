@@ -37,7 +37,7 @@ pub mod hash_map;
 #[cfg(feature = "std")]
 mod hash_set;
 #[cfg(any(feature = "std", leeward_loom))]
-mod ordered_map;
+pub mod ordered_map;
 #[cfg(feature = "std")]
 mod pool;
 pub mod queue;
@@ -53,11 +53,13 @@ mod try_pop;
 #[cfg(any(feature = "std", leeward_loom))]
 pub use error::TryReserveError;
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use hash_map::HashMap;
 #[cfg(feature = "std")]
 pub use hash_set::HashSet;
 #[cfg(any(feature = "std", leeward_loom))]
-pub use ordered_map::{Occupied, OrderedMap, Range, Removed};
+#[doc(inline)]
+pub use ordered_map::OrderedMap;
 
 #[doc(inline)]
 pub use queue::{Consumer, Queue};
@@ -67,9 +69,3 @@ pub use shard_map::{ShardMap, ShardSet};
 #[doc(inline)]
 pub use stack::Stack;
 pub use try_pop::TryPop;
-
-/// Iterators of ordered maps that were taken apart.
-#[cfg(any(feature = "std", leeward_loom))]
-pub mod ordered {
-    pub use super::ordered_map::IntoIter;
-}

@@ -115,7 +115,7 @@ static LATE_VALUES: AtomicI64 = AtomicI64::new(0);
 
 type Removed = (
     leeward::collect::hash_map::Retired<'static, u64, Value, Hasher, Late>,
-    leeward::collect::Removed<'static, u64, Value, Late>,
+    leeward::collect::ordered_map::Retired<'static, u64, Value, Late>,
 );
 
 thread_local! {

@@ -16,7 +16,7 @@ use crate::rcu::{Domain, Global};
 ///
 /// A reader passes a guard of the map's domain, and gets references that live as long as the guard.
 /// Writers take `&self`, too. What a writer takes out comes back as
-/// [`Removed`](crate::collect::Removed): readers may still use it, so its owner waits for a grace
+/// [`Retired`](super::Retired): readers may still use it, so its owner waits for a grace
 /// period, defers, or looks at it meanwhile.
 ///
 /// ```
@@ -56,7 +56,7 @@ use crate::rcu::{Domain, Global};
 ///
 /// # Memory ordering
 /// What a writer did before it inserted a value happens before a reader's use of it. A look-up
-/// returns what was in the map at some moment during the call. [`Range`](crate::collect::Range)
+/// returns what was in the map at some moment during the call. [`Range`](super::Range)
 /// says what a scan sees.
 ///
 /// # Cost

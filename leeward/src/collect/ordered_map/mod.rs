@@ -9,15 +9,15 @@
 //! leaves that are copied as in Lehman and Yao's reading of it ("Efficient locking for concurrent
 //! operations on B-trees", 1981: readers without locks), and paths that are checked before a change, as
 //! in optimistic lock coupling (Leis et al., "The ART of practical synchronization", 2016).
-//!
-//! | file | what it holds |
-//! |---|---|
-//! | `store` | how keys and values lie in nodes |
-//! | `node`, `path` | the nodes; a way from the root to a leaf |
-//! | `plan`, `edit`, `lock` | a new leaf; its place in the tree, under the writers' lock |
-//! | `write`, `attempt`, `bulk` | what writers call, and how that is done |
-//! | `read`, `seek`, `iter` | what readers call |
-//! | `waste`, `removed` | what is to be freed; an entry that was taken out |
+
+// | file | what it holds |
+// |---|---|
+// | `store` | how keys and values lie in nodes |
+// | `node`, `path` | the nodes; a way from the root to a leaf |
+// | `plan`, `edit`, `lock` | a new leaf; its place in the tree, under the writers' lock |
+// | `write`, `attempt`, `bulk` | what writers call, and how that is done |
+// | `read`, `seek`, `iter` | what readers call |
+// | `waste`, `retired` | what is to be freed; an entry that was taken out |
 
 mod attempt;
 #[cfg(not(leeward_loom))]
@@ -38,7 +38,7 @@ mod occupied;
 mod path;
 mod plan;
 mod read;
-mod removed;
+mod retired;
 mod seek;
 mod store;
 mod traits;
@@ -48,4 +48,4 @@ mod write;
 pub use iter::{IntoIter, Range};
 pub use map::OrderedMap;
 pub use occupied::Occupied;
-pub use removed::Removed;
+pub use retired::Retired;

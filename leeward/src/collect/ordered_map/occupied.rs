@@ -5,7 +5,7 @@ use core::fmt;
 /// The error of [`try_insert`](super::OrderedMap::try_insert): the key is there.
 ///
 /// ```
-/// use leeward::collect::{Occupied, OrderedMap};
+/// use leeward::collect::{OrderedMap, ordered_map::Occupied};
 /// let map = OrderedMap::from_iter([(1, "one")]);
 /// let Err(Occupied { key, value }) = map.try_insert(1, "uno") else { panic!() };
 /// assert_eq!((key, value), (1, "uno"));

@@ -8,7 +8,7 @@ use super::map::OrderedMap;
 use super::node;
 use super::occupied::Occupied;
 use super::path::Side;
-use super::removed::Removed;
+use super::retired::Retired;
 use super::store::{Store, with_store};
 use crate::rcu::Domain;
 
@@ -17,12 +17,12 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     ///
     /// # Cost
     /// Allocates and copies a leaf, takes the writers' lock for a moment; never waits for a reader.
-    pub fn insert(&self, key: K, value: V) -> Option<Removed<'_, K, V, D>>
+    pub fn insert(&self, key: K, value: V) -> Option<Retired<'_, K, V, D>>
     where
         K: Ord,
     {
         let put = with_store!(self.layout, K, V, S => self.put::<S>(key, value, true));
-        put.ok().flatten().map(|taken| Removed::new(self, taken))
+        put.ok().flatten().map(|taken| Retired::new(self, taken))
     }
 
     /// Adds an entry, unless the key is there.
@@ -46,37 +46,37 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     /// hits.update("a", |hits| hits + 1);
     /// assert_eq!(hits.get(&"a", &rcu::read()), Some(&2));
     /// ```
-    pub fn update(&self, key: K, update: impl FnMut(&V) -> V) -> Option<Removed<'_, K, V, D>>
+    pub fn update(&self, key: K, update: impl FnMut(&V) -> V) -> Option<Retired<'_, K, V, D>>
     where
         K: Ord,
     {
         let taken = with_store!(self.layout, K, V, S => self.change::<S>(key, update))?;
-        Some(Removed::new(self, taken))
+        Some(Retired::new(self, taken))
     }
 
     /// Takes an entry out, and returns it.
     ///
     /// # Cost
     /// As [`insert`](Self::insert).
-    pub fn remove<Q>(&self, key: &Q) -> Option<Removed<'_, K, V, D>>
+    pub fn remove<Q>(&self, key: &Q) -> Option<Retired<'_, K, V, D>>
     where
         K: Borrow<Q>,
         Q: Ord + ?Sized,
     {
         let taken = with_store!(self.layout, K, V, S => self.take::<S, Q>(key))?;
-        Some(Removed::new(self, taken))
+        Some(Retired::new(self, taken))
     }
 
     /// Takes the first entry out, and returns it.
-    pub fn pop_first(&self) -> Option<Removed<'_, K, V, D>> {
+    pub fn pop_first(&self) -> Option<Retired<'_, K, V, D>> {
         let taken = with_store!(self.layout, K, V, S => self.take_end::<S>(Side::First))?;
-        Some(Removed::new(self, taken))
+        Some(Retired::new(self, taken))
     }
 
     /// Takes the last entry out, and returns it.
-    pub fn pop_last(&self) -> Option<Removed<'_, K, V, D>> {
+    pub fn pop_last(&self) -> Option<Retired<'_, K, V, D>> {
         let taken = with_store!(self.layout, K, V, S => self.take_end::<S>(Side::Last))?;
-        Some(Removed::new(self, taken))
+        Some(Retired::new(self, taken))
     }
 
     /// Takes out the entries for which `keeps` returns false, in order. It looks at every entry that is

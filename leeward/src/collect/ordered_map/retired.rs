@@ -25,7 +25,7 @@ use crate::rcu::{Cookie, Domain, Global};
 /// assert_eq!((key, value.as_str()), (1, "one"));
 /// ```
 #[must_use = "dropping it has the entry freed later; say `.defer()`, or `.synchronize()` to have it back"]
-pub struct Removed<'m, K, V, D: Domain = Global> {
+pub struct Retired<'m, K, V, D: Domain = Global> {
     map: &'m OrderedMap<K, V, D>,
     taken: Taken<K, V>,
     /// Made at the first poll.
@@ -34,13 +34,13 @@ pub struct Removed<'m, K, V, D: Domain = Global> {
 
 // SAFETY: it owns the entry, which readers of other threads may share; freeing it may go to a thread
 // that has the map.
-unsafe impl<K: Send + Sync, V: Send + Sync, D: Domain> Send for Removed<'_, K, V, D> {}
+unsafe impl<K: Send + Sync, V: Send + Sync, D: Domain> Send for Retired<'_, K, V, D> {}
 // SAFETY: a shared reference shares the entry, as readers do.
-unsafe impl<K: Send + Sync, V: Send + Sync, D: Domain> Sync for Removed<'_, K, V, D> {}
+unsafe impl<K: Send + Sync, V: Send + Sync, D: Domain> Sync for Retired<'_, K, V, D> {}
 
-impl<'m, K, V, D: Domain> Removed<'m, K, V, D> {
+impl<'m, K, V, D: Domain> Retired<'m, K, V, D> {
     pub(super) fn new(map: &'m OrderedMap<K, V, D>, taken: Taken<K, V>) -> Self {
-        Removed { map, taken, cookie: None }
+        Retired { map, taken, cookie: None }
     }
 
     /// Returns the key.
@@ -63,15 +63,14 @@ impl<'m, K, V, D: Domain> Removed<'m, K, V, D> {
     ///
     /// # Panics
     /// As [`Domain::synchronize`] does, for example inside a section of the same domain. The entry is
-    /// leaked then.
+    /// then left to the map.
     #[track_caller]
     pub fn synchronize(self) -> (K, V) {
-        let taken = self.into_taken();
-        if let Taken::Entry(_) = taken {
+        if let Taken::Entry(_) = self.taken {
             D::synchronize();
         }
         // SAFETY: a grace period has passed since it was unlinked.
-        unsafe { taken.into_pair() }
+        unsafe { self.into_taken().into_pair() }
     }
 
     /// Returns the entry if a grace period has passed since the first call, or if the map keeps it as
@@ -98,7 +97,7 @@ impl<'m, K, V, D: Domain> Removed<'m, K, V, D> {
 }
 
 /// A removed entry is its value, to those who look at it.
-impl<K, V, D: Domain> Deref for Removed<'_, K, V, D> {
+impl<K, V, D: Domain> Deref for Retired<'_, K, V, D> {
     type Target = V;
 
     fn deref(&self) -> &V {
@@ -110,7 +109,7 @@ impl<K, V, D: Domain> Deref for Removed<'_, K, V, D> {
     }
 }
 
-impl<K, V, D: Domain> Drop for Removed<'_, K, V, D> {
+impl<K, V, D: Domain> Drop for Retired<'_, K, V, D> {
     fn drop(&mut self) {
         if let Taken::Entry(entry) = self.taken {
             // SAFETY: unlinked before this was made, and given up here.
@@ -119,8 +118,8 @@ impl<K, V, D: Domain> Drop for Removed<'_, K, V, D> {
     }
 }
 
-impl<K: fmt::Debug, V: fmt::Debug, D: Domain> fmt::Debug for Removed<'_, K, V, D> {
+impl<K: fmt::Debug, V: fmt::Debug, D: Domain> fmt::Debug for Retired<'_, K, V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Removed").field(self.key()).field(&**self).finish()
+        f.debug_tuple("Retired").field(self.key()).field(&**self).finish()
     }
 }
