@@ -145,7 +145,7 @@ impl<T, F: Futex> Core<T, F> {
             return Block::new(process);
         }
         // SAFETY: taken out above.
-        unsafe { Block::write(spare, process) };
+        unsafe { Block::renew(spare, process) };
         spare
     }
 
