@@ -1086,7 +1086,7 @@ mutants! {
     queue_claim_acquire {
         sanitizer: queue,
     }
-    /// The release of the exchange that fills a slot (relaxed instead).
+    /// The release of the store that fills a slot (relaxed instead).
     queue_fill_release {
         loom: collect::queue::loom_tests::two_producers_and_a_consumer,
     }
@@ -1112,6 +1112,18 @@ mutants! {
     }
     /// The wake of a consumer that sleeps for a value.
     queue_wake {
+        loom: collect::queue::loom_tests::two_producers_and_a_consumer,
+    }
+    /// Pair P, the light half: between filling a slot and looking for a consumer that sleeps for one.
+    queue_gap_light {
+        loom: collect::queue::loom_tests::two_producers_and_a_consumer,
+    }
+    /// Pair P, the heavy half: between the mark of a consumer that waits for a slot and its recheck.
+    queue_gap_heavy {
+        loom: collect::queue::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The recheck of the slot after that fence.
+    queue_gap_recheck {
         loom: collect::queue::loom_tests::two_producers_and_a_consumer,
     }
     /// The wake of a consumer that sleeps for a claimed slot.

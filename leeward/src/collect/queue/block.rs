@@ -14,15 +14,13 @@ use crate::atomic::{AtomicU32, IS_MODEL};
 pub(super) const UNFILLED: u32 = 0;
 /// The slot has a value.
 pub(super) const FILLED: u32 = 1;
-/// The slot has no value yet, and the consumer sleeps on its state.
-pub(super) const AWAITED: u32 = 2;
 /// The consumer has passed the slot: its producer pushes the value again, if there is one.
-pub(super) const ABANDONED: u32 = 3;
+pub(super) const ABANDONED: u32 = 2;
 
 /// The place of one value.
 #[repr(C)]
 pub(super) struct Slot<T> {
-    /// [`UNFILLED`], [`FILLED`], [`AWAITED`] or [`ABANDONED`]; the consumer sleeps on it.
+    /// [`UNFILLED`], [`FILLED`] or [`ABANDONED`].
     pub(super) state: AtomicU32,
     /// The value: the producer's that claimed the slot until the state is `FILLED`, the consumer's
     /// from then on.

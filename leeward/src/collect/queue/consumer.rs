@@ -5,7 +5,8 @@
 use core::time::Duration;
 
 use super::core::Core;
-use super::take::{Found, Gap, Waited};
+use super::gap::{Gap, Waited};
+use super::take::Found;
 use crate::collect::fork_lock::{ForkLock, Held};
 use crate::collect::try_pop::TryPop;
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};

@@ -8,13 +8,13 @@
 //!
 //! After the arrays of Adam Morrison and Yehuda Afek ("Fast concurrent queues for x86 processors",
 //! 2013), in which producers claim slots by an addition. Called by `take.rs`
-//! (the consumer's part), `queue.rs` and `consumer.rs`; calls `block.rs`, `position.rs` and
-//! [`Futex`]. The page "queues" of the book says why
-//! it is right.
+//! (the consumer's part), `queue.rs` and `consumer.rs`; calls `block.rs`, `gap.rs`,
+//! `position.rs` and [`Futex`]. The page "queues" of the book says why it is right.
 
 use core::marker::PhantomData;
 
-use super::block::{ABANDONED, Block, FILLED, UNFILLED};
+use super::block::{ABANDONED, Block, FILLED, Slot};
+use super::gap;
 use super::position::{ONE, Position, SLEEPS};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
 use crate::futex::Futex;
@@ -89,21 +89,22 @@ impl<T, F: Futex> Core<T, F> {
     /// The caller has claimed the slot.
     #[inline]
     unsafe fn fill(&self, claimed: Position, value: T) -> Option<T> {
+        let block: *mut Block<T> = claimed.block();
         // SAFETY: the block is there while the slot is claimed and not filled; the index was checked.
-        let slot = unsafe { Block::<T>::slot_at(claimed.block(), claimed.index()) };
+        let slot = unsafe { Block::<T>::slot_at(block, claimed.index()) };
         // SAFETY: the slot is the caller's until its state changes.
         unsafe { slot.write(value) };
-        let state: *const AtomicU32 = &slot.state;
-        // Release: partner of the acquire in `take`: the consumer finds the value. From here on the
-        // block may be gone.
-        let before = slot.state.swap(FILLED, order!(Release, queue_fill_release));
-        if before != UNFILLED {
-            if before == ABANDONED {
-                // SAFETY: an abandoned slot is its producer's, which filled it, and its block is kept.
-                return Some(unsafe { slot.read() });
-            }
-            wake_for_gap::<F>(state);
+        // SAFETY: as above.
+        let process = unsafe { &*block }.process;
+        if fork_mark::is_still(process) {
+            // Release: partner of the acquire in `take`: the consumer finds the value. From here on
+            // the block may be gone.
+            slot.state.store(FILLED, order!(Release, queue_fill_release));
+        } else if fill_inherited(slot) == ABANDONED {
+            // SAFETY: an abandoned slot is its producer's, which filled it, and its block is kept.
+            return Some(unsafe { slot.read() });
         }
+        gap::filled::<F>();
         if claimed.sleeps() {
             self.wake();
         }
@@ -245,13 +246,13 @@ impl<T, F: Futex> Core<T, F> {
     }
 }
 
-/// Wakes the consumer that sleeps until the slot is filled, which may be gone.
+/// Fills a slot of a block that was made before a fork: the consumer may pass it meanwhile. Returns
+/// the slot's state before.
 #[cold]
 #[inline(never)]
-fn wake_for_gap<F: Futex>(state: *const AtomicU32) {
-    if check!(queue_gap_wake, true) {
-        F::wake(state, 1);
-    }
+fn fill_inherited<T>(slot: &Slot<T>) -> u32 {
+    // Release: as in `fill`.
+    slot.state.swap(FILLED, Ordering::Release)
 }
 
 // SAFETY: values are moved in and out, by one thread each; no reference to a value is given.

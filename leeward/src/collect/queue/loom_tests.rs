@@ -52,6 +52,7 @@ impl Shared {
 fn explore(preemptions: usize, model: impl Fn(Arc<Shared>) + Send + Sync + 'static) {
     let set_up = || {
         crate::futex::wake(&AtomicU32::new(0), 1);
+        super::gap::set_up();
     };
     models::explore(preemptions, set_up, move || model(Shared::new()));
 }

@@ -57,8 +57,8 @@ use crate::futex::{Deadline, Futex, Private, Timeout};
 /// - A queue's values move to another's end at once ([`splice`](Self::splice)).
 ///
 /// # Cost
-/// - A push: an addition to the tail, and an exchange in the value's own slot. No system call, but
-///   to wake a consumer that sleeps. One push in 56 (of values of 8 bytes; in 4 of large ones) appends a
+/// - A push: an addition to the tail, and a store in the value's own slot. No system call, but to
+///   wake a consumer that sleeps. One push in 55 (of values of 8 bytes; in 4 of large ones) appends a
 ///   block of a kilobyte, and may compete for that with other producers: the push is then lock-free,
 ///   and takes memory if no emptied block is spare.
 /// - A pop: a compare-exchange and an exchange for the lock; a load and a store for the value. By a
@@ -67,9 +67,9 @@ use crate::futex::{Deadline, Futex, Private, Timeout};
 ///   the old one as a spare, or frees it.
 ///
 /// # A producer that is preempted
-/// A producer that stops between its addition and its exchange holds up the pops behind its value,
-/// and no push. A pop rechecks for some microseconds and then sleeps until that very producer wakes
-/// it; `try_pop` says [`Busy`](TryPop::Busy).
+/// A producer that stops between its addition and its store holds up the pops behind its value, and
+/// no push. A pop rechecks for some microseconds, executes a [heavy fence](crate::fence::heavy), and
+/// sleeps until that producer wakes it; `try_pop` says [`Busy`](TryPop::Busy).
 ///
 /// # Panics
 /// Nothing here panics, but `push` where there is no memory

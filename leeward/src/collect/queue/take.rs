@@ -1,22 +1,18 @@
 //! The consumer's part of a queue of blocks: taking, going from block to block, waiting, and moving
 //! all to another queue. One thread at a time does any of this, by the lock or by owning the queue.
 //!
-//! Called by `consumer.rs`, `queue.rs` and `iter.rs`; calls `core.rs`.
+//! Called by `consumer.rs`, `queue.rs` and `iter.rs`; calls `core.rs` and `gap.rs`.
 
 use core::ptr;
-use core::time::Duration;
 
-use super::block::{ABANDONED, AWAITED, Block, FILLED, Slot, UNFILLED};
+use super::block::{ABANDONED, Block, FILLED, UNFILLED};
 use super::core::Core;
+use super::gap::{Gap, Waited};
 use super::position::{Position, SLEEPS};
 use crate::atomic::{AtomicU32, Ordering};
-use crate::futex::{Futex, Timeout, Wait};
-use crate::mutant::{check, mutated, order};
-use crate::process::fork_mark;
+use crate::futex::{Futex, Timeout};
+use crate::mutant::{mutated, order};
 use crate::raw::spin_budget::SpinBudget;
-
-/// How long the consumer waits, in the child of a fork, for a producer that may not be there.
-const LONG: Duration = Duration::from_millis(1);
 
 /// What the consumer found.
 pub(super) enum Found<T> {
@@ -26,50 +22,6 @@ pub(super) enum Found<T> {
     Empty(Position),
     /// The producer of the next value has claimed its slot and not filled it.
     Gap(Gap<T>),
-}
-
-/// A slot that its producer has claimed and not filled.
-pub(super) struct Gap<T> {
-    slot: *const Slot<T>,
-    block: *mut Block<T>,
-}
-
-impl<T> Gap<T> {
-    /// Returns true if the producer may be a thread that a fork did not copy.
-    pub(super) fn is_inherited(&self) -> bool {
-        // SAFETY: the consumer is in the block.
-        let process = unsafe { &*self.block }.process;
-        !fork_mark::is_still(process)
-    }
-
-    /// Sleeps until the slot is filled, until `timeout` at most, and a millisecond if its producer
-    /// may not be there.
-    pub(super) fn wait<F: Futex>(&self, timeout: Timeout) -> Waited {
-        // SAFETY: the consumer is in the block.
-        let state = unsafe { &(*self.slot).state };
-        // Relaxed, both: the mark is all that is published.
-        let marked = state.compare_exchange(UNFILLED, AWAITED, Ordering::Relaxed, Ordering::Relaxed);
-        if !matches!(marked, Ok(_) | Err(AWAITED)) {
-            return Waited::Again;
-        }
-        let is_inherited = check!(queue_gap_inherited, self.is_inherited());
-        let limit = if is_inherited { timeout.min(Timeout::after::<F>(LONG)) } else { timeout };
-        match F::wait(state, AWAITED, limit) {
-            Wait::TimedOut if is_inherited => Waited::InVain,
-            Wait::TimedOut => Waited::Late,
-            _ => Waited::Again,
-        }
-    }
-}
-
-/// How the wait for a gap's producer ended.
-pub(super) enum Waited {
-    /// The slot may be filled.
-    Again,
-    /// The time is up.
-    Late,
-    /// The producer did not come, which a fork may not have copied.
-    InVain,
 }
 
 impl<T, F: Futex> Core<T, F> {
@@ -129,7 +81,7 @@ impl<T, F: Futex> Core<T, F> {
         let slot = unsafe { Block::slot_at(block, front.index()) };
         // Relaxed: the next attempt loads it again.
         let is_gap = slot.state.load(Ordering::Relaxed) != FILLED;
-        is_gap.then_some(Found::Gap(Gap { slot, block }))
+        is_gap.then_some(Found::Gap(Gap::new(slot, block)))
     }
 
     /// Returns the block after `block` (after nothing: the first); turns the names around on the
@@ -180,21 +132,18 @@ impl<T, F: Futex> Core<T, F> {
     /// The caller is the consumer, which found the gap at the front.
     pub(super) unsafe fn abandon(&self, gap: &Gap<T>) -> bool {
         let front = self.position();
-        if front.block() != gap.block || front.index() >= Self::CAPACITY {
+        if front.block() != gap.block() || front.index() >= Self::CAPACITY {
             // The waiting thread forked, and another one passed the gap.
             return false;
         }
         // SAFETY: the consumer is in the block.
-        let state = &unsafe { Block::slot_at(gap.block, front.index()) }.state;
+        let state = &unsafe { Block::slot_at(gap.block(), front.index()) }.state;
         // SAFETY: as above.
-        let block = unsafe { &*gap.block };
-        // Relaxed: the exchange decides.
-        let before = state.load(Ordering::Relaxed);
+        let block = unsafe { &*gap.block() };
         // A producer that is there after all comes to this slot later.
         block.is_kept.set(true);
         // Relaxed, both: nothing is published, and nothing was read.
-        let is_abandoned =
-            before != FILLED && state.compare_exchange(before, ABANDONED, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        let is_abandoned = state.compare_exchange(UNFILLED, ABANDONED, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if is_abandoned {
             self.set_position(front.next());
         }

@@ -1,0 +1,135 @@
+//! A slot that its producer has claimed and not filled, and how the consumer waits for it.
+//!
+//! That is rare: the producer was preempted between two instructions. So it is the consumer that
+//! pays for the meeting, by a heavy fence before it sleeps, and all consumers of the process sleep
+//! on one word: a slot may be gone when its producer wakes, and a splice may have moved its block to
+//! another queue. Called by `core.rs`, `take.rs` and `consumer.rs`; calls [`fence`] and [`Futex`].
+
+use core::time::Duration;
+
+use super::block::{Block, FILLED, Slot};
+use crate::__leeward_static;
+use crate::atomic::{AtomicU32, Ordering, const_fn};
+use crate::fence;
+use crate::futex::{ALL, Futex, Timeout, Wait};
+use crate::mutant::{check, mutated, step};
+use crate::process::fork_mark;
+
+/// How long the consumer sleeps where nobody may wake it: in the child of a fork, whose producer may
+/// not be there, and where no heavy fence is possible.
+const LONG: Duration = Duration::from_millis(1);
+
+/// The words by which producers learn of consumers that wait for them; alone on their cache lines,
+/// since each push reads them.
+#[repr(align(128))]
+struct Sleepers {
+    /// 1: a consumer sleeps on `filled`, or is about to.
+    are_there: AtomicU32,
+    /// How often a producer has filled a slot and found a sleeper.
+    filled: AtomicU32,
+}
+
+impl Sleepers {
+    const_fn! {
+        fn new() -> Self {
+            Sleepers { are_there: AtomicU32::new(0), filled: AtomicU32::new(0) }
+        }
+    }
+}
+
+__leeward_static! {
+    SLEEPERS: Sleepers = Sleepers::new();
+}
+
+/// Wakes the consumers that wait for a slot, if there are any. Called by a producer that has filled
+/// one.
+#[inline(always)]
+pub(super) fn filled<F: Futex>() {
+    // Pair P, light half. Partner: the heavy fence in `Gap::wait`.
+    // - If our store comes first, the consumer's recheck finds the slot filled.
+    // - If the heavy fence comes first, we see that a consumer sleeps, and wake it.
+    step!(queue_gap_light, fence::light());
+    // Relaxed: ordered by the fence.
+    if check!(queue_gap_wake, SLEEPERS.are_there.load(Ordering::Relaxed) != 0) {
+        wake::<F>();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wake<F: Futex>() {
+    // Relaxed: before the count changes, so that a consumer which marks itself after this store has
+    // loaded the count before the change, and does not sleep.
+    SLEEPERS.are_there.store(0, Ordering::Relaxed);
+    // Release: the store above comes first. Partner of the acquire in `Gap::wait`.
+    SLEEPERS.filled.fetch_add(1, Ordering::Release);
+    let word: &AtomicU32 = &SLEEPERS.filled;
+    F::wake(word, ALL);
+}
+
+/// A slot that its producer has claimed and not filled. The consumer is in its block.
+pub(super) struct Gap<T> {
+    slot: *const Slot<T>,
+    block: *mut Block<T>,
+}
+
+/// How the wait for a gap's producer ended.
+pub(super) enum Waited {
+    /// The slot may be filled.
+    Again,
+    /// The time is up.
+    Late,
+    /// The producer did not come, which a fork may not have copied.
+    InVain,
+}
+
+impl<T> Gap<T> {
+    pub(super) fn new(slot: *const Slot<T>, block: *mut Block<T>) -> Gap<T> {
+        Gap { slot, block }
+    }
+
+    pub(super) fn block(&self) -> *mut Block<T> {
+        self.block
+    }
+
+    /// Returns true if the producer may be a thread that a fork did not copy.
+    pub(super) fn is_inherited(&self) -> bool {
+        // SAFETY: the consumer is in the block.
+        let process = unsafe { &*self.block }.process;
+        !fork_mark::is_still(process)
+    }
+
+    /// Sleeps until the slot is filled, until `timeout` at most, and a millisecond if its producer
+    /// may not be there.
+    pub(super) fn wait<F: Futex>(&self, timeout: Timeout) -> Waited {
+        // Acquire: the count is loaded before the mark is made; partner of the release in `wake`.
+        let count = SLEEPERS.filled.load(Ordering::Acquire);
+        // Relaxed: ordered by the fence.
+        SLEEPERS.are_there.store(1, Ordering::Relaxed);
+        // Pair P, heavy half. Partner: the light fence in `filled`.
+        // - If the producer's store comes first, the recheck finds the slot filled.
+        // - If this fence comes first, the producer sees the mark, and wakes us.
+        let is_fenced = mutated!(queue_gap_heavy) || fence::try_heavy().is_ok();
+        // SAFETY: the consumer is in the block.
+        let state = unsafe { &(*self.slot).state };
+        // Relaxed: the next attempt loads it again.
+        if state.load(Ordering::Relaxed) == FILLED && !mutated!(queue_gap_recheck) {
+            return Waited::Again;
+        }
+        let is_inherited = check!(queue_gap_inherited, self.is_inherited());
+        let is_alone = is_inherited || !is_fenced;
+        let soon = if is_alone { Timeout::after::<F>(LONG) } else { Timeout::Never };
+        match F::wait(&SLEEPERS.filled, count, timeout.min(soon)) {
+            Wait::TimedOut if is_inherited => Waited::InVain,
+            Wait::TimedOut if soon < timeout => Waited::Again,
+            Wait::TimedOut => Waited::Late,
+            _ => Waited::Again,
+        }
+    }
+}
+
+/// Makes the static in a model, before there is a second thread.
+#[cfg(all(test, leeward_loom))]
+pub(super) fn set_up() {
+    SLEEPERS.filled.load(Ordering::Relaxed);
+}
