@@ -7,7 +7,7 @@ use std::process::Command;
 use std::{env, fs};
 
 const FLAVOURS: [&str; 5] = ["memb", "mb", "bp", "qsbr", "signal"];
-const PEER_CRATES: [&str; 19] = [
+const PEER_CRATES: [&str; 20] = [
     "arc-swap",
     "crossbeam-epoch",
     "haphazard",
@@ -27,6 +27,7 @@ const PEER_CRATES: [&str; 19] = [
     "evmap",
     "crossbeam-skiplist",
     "crossbeam-queue",
+    "crossbeam-channel",
 ];
 
 fn main() {

@@ -23,4 +23,8 @@ void figure_latency(const uint64_t *args);
 void figure_register(const uint64_t *args);
 void figure_churn(const uint64_t *args);
 
+/* intrusive queues and stacks: queues.c */
+void figure_alone(const uint64_t *args);
+void figure_pass(const uint64_t *args);
+
 #endif

@@ -24,6 +24,8 @@ static const struct {
 	{ "latency", figure_latency, 1 },
 	{ "register", figure_register, 2 },
 	{ "churn", figure_churn, 2 },
+	{ "alone", figure_alone, 2 },
+	{ "pass", figure_pass, 3 },
 };
 
 int main(int argc, char **argv)

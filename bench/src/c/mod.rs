@@ -9,6 +9,7 @@ mod grace;
 mod instructions;
 mod latency;
 mod programs;
+mod queues;
 mod sections;
 mod threads;
 
@@ -29,13 +30,15 @@ use crate::{markdown, report};
 type Group = fn(&Plan, &Programs) -> Vec<Figure>;
 
 /// The groups, in the table's order. `--only` takes their names.
-pub const GROUPS: [&str; 7] = ["sections", "synchronize", "callbacks", "threads", "latency", "instructions", "code"];
+pub const GROUPS: [&str; 8] =
+    ["sections", "synchronize", "callbacks", "threads", "latency", "queues", "instructions", "code"];
 const MEASURES: [Group; GROUPS.len()] = [
     sections::figures,
     grace::figures,
     callbacks::figures,
     threads::figures,
     latency::figures,
+    queues::figures,
     instructions::figures,
     code::figures,
 ];

@@ -10,7 +10,8 @@ use crate::error::Error;
 use crate::locks::processors;
 
 /// The sources of a program, and those of the shared library that `plugin.c` loads.
-const PROGRAM: [&str; 7] = ["main.c", "sections.c", "crew.c", "grace.c", "callbacks.c", "latency.c", "threads.c"];
+const PROGRAM: [&str; 8] =
+    ["main.c", "sections.c", "crew.c", "grace.c", "callbacks.c", "latency.c", "threads.c", "queues.c"];
 const LIBRARY: &str = "sections.c";
 const PLUGIN: &str = "plugin.c";
 

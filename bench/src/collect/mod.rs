@@ -1,8 +1,9 @@
-//! The table of containers: maps, ordered maps and queues, ours and the peers'. Called by `main`;
+//! The table of containers: maps, ordered maps, queues and stacks, ours and the peers'. Called by `main`;
 //! calls a group each, and shows the outcome as the table of locks does.
 //!
 //! A container of ours is added by a module of its own in `peers` and a line in that folder's list.
 
+mod deliveries;
 mod figures;
 mod growing;
 mod held;
@@ -14,6 +15,7 @@ mod ordered;
 mod peers;
 mod queues;
 pub mod size;
+mod stacks;
 
 use crate::cli::Containers;
 use crate::error::Error;
@@ -23,7 +25,7 @@ use crate::plan::Plan;
 use crate::versions::{self, Versions};
 
 /// The names that `--only` takes.
-pub const GROUPS: [&str; 5] = ["maps", "growing", "memory", "ordered", "queues"];
+pub const GROUPS: [&str; 6] = ["maps", "growing", "memory", "ordered", "queues", "stacks"];
 
 /// Measures and shows the table. Returns true if everything could be measured.
 pub fn compare(options: &Containers) -> Result<bool, Error> {
@@ -48,7 +50,12 @@ fn measure(group: &str, plan: &Plan, options: &Containers) -> Outcome {
         "growing" => growing::outcome(plan),
         "memory" => memory::outcome(plan, options.entries),
         "ordered" => ordered::outcome(plan, options),
-        _ => queues::outcome(plan),
+        "stacks" => stacks::outcome(plan),
+        _ => {
+            let mut outcome = queues::outcome(plan);
+            outcome.append(deliveries::outcome(plan));
+            outcome
+        }
     }
 }
 
@@ -65,6 +72,8 @@ fn peers() -> Versions {
         "evmap",
         "crossbeam-skiplist",
         "crossbeam-queue",
+        "crossbeam-channel",
+        "parking_lot",
     ];
     names.into_iter().map(|name| (name, versions::built(name).map(str::to_string))).collect()
 }
