@@ -21,6 +21,7 @@ macro_rules! page {
             "[structures.md]: crate::guide::structures\n",
             "[hash-map.md]: crate::guide::hash_map\n",
             "[ordered-map.md]: crate::guide::ordered_map\n",
+            "[list.md]: crate::guide::list\n",
             "[queues.md]: crate::guide::queues\n",
             "[shard-map.md]: crate::guide::shard_map\n",
             "[allocators.md]: crate::guide::allocators\n",
@@ -54,6 +55,7 @@ page!(asynchronous, "async.md");
 page!(structures, "structures.md");
 page!(hash_map, "hash-map.md");
 page!(ordered_map, "ordered-map.md");
+page!(list, "list.md");
 page!(queues, "queues.md");
 page!(shard_map, "shard-map.md");
 page!(allocators, "allocators.md");

@@ -84,6 +84,7 @@
 //! | an `Arc` to publish, as by arc-swap | [`rcu::ArcCell`], [`rcu::ArcOption`] |
 //! | keys to look up beside writers | [`collect`]`::{HashMap, HashSet}` |
 //! | the same, in order: ranges, predecessors | [`collect`]`::OrderedMap` |
+//! | values in an order of your own, to be walked | [`collect`]`::List` |
 //! | values to pass between threads | [`collect`]`::{Queue, Stack}` |
 //! | lists, maps, trees of your own | [`guide::structures`]; [`rcu::epoch`] for what crossbeam-epoch does |
 //! | readers that hold on to an object for long, or sleep with it | [`hazard::HazardPointer`] |

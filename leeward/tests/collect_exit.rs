@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-use leeward::collect::{HashMap, OrderedMap, Queue, Stack};
+use leeward::collect::{HashMap, List, OrderedMap, Queue, Stack};
 use leeward::rcu::{Domain, Guard};
 
 #[path = "collect_exit/destructors.rs"]
@@ -58,6 +58,7 @@ impl Drop for Value {
 struct Containers<D: Domain> {
     map: HashMap<u64, Value, Hasher, D>,
     ordered: OrderedMap<u64, Value, D>,
+    list: List<Value, D>,
     queue: Queue<Value>,
     stack: Stack<Value>,
 }
@@ -67,6 +68,7 @@ impl<D: Domain> Containers<D> {
         Containers {
             map: HashMap::with_hasher_in(Hasher::new()),
             ordered: OrderedMap::new_in(),
+            list: List::new_in(),
             queue: Queue::new(),
             stack: Stack::new(),
         }
@@ -80,6 +82,7 @@ impl<D: Domain> Containers<D> {
             assert!(self.map.insert(key, new()).is_none());
             assert!(self.ordered.insert(key, new()).is_none());
         }
+        keys.clone().for_each(|_| self.list.push_front(new()));
         let guard = D::read();
         for key in keys.clone() {
             self.map.get(&key, &guard).unwrap().check();
@@ -90,6 +93,7 @@ impl<D: Domain> Containers<D> {
                 == 40
         );
         assert_eq!(self.ordered.range(keys.clone(), &guard).inspect(|(_, value)| value.check()).count(), 40);
+        self.list.iter(&guard).for_each(Value::check);
         drop(guard);
         self.map.update(first, |_| new()).unwrap().check();
         self.ordered.update(first, |_| new()).unwrap().check();
@@ -101,6 +105,8 @@ impl<D: Domain> Containers<D> {
         }
         self.map.remove(&last).unwrap().synchronize().1.check();
         self.ordered.remove(&last).unwrap().synchronize().1.check();
+        (0..39).for_each(|_| drop(self.list.pop_front()));
+        self.list.pop_back().unwrap().synchronize().check();
         self.map.reclaim();
         self.queue.push(new());
         self.stack.push(new());
@@ -109,6 +115,7 @@ impl<D: Domain> Containers<D> {
     }
 
     fn assert_empty(&self) {
-        assert!(self.map.is_empty() && self.ordered.is_empty() && self.queue.is_empty() && self.stack.is_empty());
+        assert!(self.map.is_empty() && self.ordered.is_empty() && self.list.is_empty());
+        assert!(self.queue.is_empty() && self.stack.is_empty());
     }
 }

@@ -15,7 +15,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use leeward::collect::{HashMap, OrderedMap};
+use leeward::collect::{HashMap, List, OrderedMap};
 use leeward::rcu::{Domain, Guard};
 
 leeward::rcu_domain! { struct D; }
@@ -71,6 +71,7 @@ impl Drop for Value {
 
 static MAP: HashMap<u64, Value, BuildHasherDefault<Multiply>, D> = HashMap::with_hasher_in(BuildHasherDefault::new());
 static ORDERED: OrderedMap<u64, Value, D> = OrderedMap::new_in();
+static LIST: List<Value, D> = List::new_in();
 
 /// The keys that are there throughout: those below.
 const KEPT: u64 = 5;
@@ -187,4 +188,44 @@ fn a_handler_looks_at_an_ordered_map_that_grows_and_shrinks() {
         (MORE..MORE + 40).for_each(|key| drop(ORDERED.insert(key, Value::new(key))));
         (MORE..MORE + 40).for_each(|key| drop(ORDERED.remove(&key)));
     });
+}
+
+/// Walks the list, where those that stay are in order, and finds it locked or not.
+fn look_at_list() {
+    let guard: Guard<'_, D> = D::read();
+    let mut next = 0;
+    for value in LIST.iter(&guard) {
+        check_value(value.key, value);
+        if value.key <= REPLACED {
+            check(value.key == next, WALK);
+            next += 1;
+        }
+    }
+    check(next == REPLACED + 1, WALK);
+    // A handler does not wait, and gives back what it takes.
+    drop(LIST.try_lock());
+    HANDLED.fetch_add(1, Relaxed);
+}
+
+#[test]
+fn a_handler_walks_a_list_anywhere() {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("a_handler_walks_a_list_anywhere");
+    D::register().unwrap();
+    (&mut &LIST).extend((0..=REPLACED).map(Value::new));
+    look_during(look_at_list, || {
+        LIST.push_back(Value::new(COMES));
+        LIST.push_front(Value::new(MORE));
+        let mut locked = LIST.lock();
+        let mut cursor = locked.cursor_back();
+        drop(cursor.remove_current());
+        cursor.move_prev();
+        drop(cursor.replace(Value::new(REPLACED)));
+        cursor.insert_before(Value::new(MORE));
+        cursor.move_prev();
+        drop(cursor.remove_current());
+        drop(locked);
+        drop(LIST.pop_front());
+    });
+    look_during(look_at_list, || LIST.reclaim());
 }

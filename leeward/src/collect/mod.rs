@@ -24,11 +24,18 @@
 //! |---|---|
 //! | keys to look up | [`HashMap`], [`HashSet`] |
 //! | a map in dashmap's words; values that are changed in place; guards on entries | `ShardMap` (feature `hashbrown`) |
+//! | values in an order of your own, few of them, or walked as a whole | [`List`] |
 //! | values to pass from threads to threads, in order | [`Queue`] |
 //! | the same, the latest first, or all at once | [`Stack`] |
 //! | objects of your own to queue, without an allocation | [`raw::Queue`], [`raw::Stack`] |
 //! | keys in order: ranges, predecessors, the longest prefix | [`OrderedMap`] |
 
+#[cfg(all(feature = "std", not(leeward_loom)))]
+#[path = "backend/std.rs"]
+mod backend;
+#[cfg(leeward_loom)]
+#[path = "backend/model.rs"]
+mod backend;
 #[cfg(any(feature = "std", leeward_loom))]
 mod error;
 mod fork_lock;
@@ -36,6 +43,8 @@ mod fork_lock;
 pub mod hash_map;
 #[cfg(feature = "std")]
 mod hash_set;
+#[cfg(any(feature = "std", leeward_loom))]
+pub mod list;
 #[cfg(any(feature = "std", leeward_loom))]
 pub mod ordered_map;
 #[cfg(feature = "std")]
@@ -57,6 +66,9 @@ pub use error::TryReserveError;
 pub use hash_map::HashMap;
 #[cfg(feature = "std")]
 pub use hash_set::HashSet;
+#[cfg(any(feature = "std", leeward_loom))]
+#[doc(inline)]
+pub use list::List;
 #[cfg(any(feature = "std", leeward_loom))]
 #[doc(inline)]
 pub use ordered_map::OrderedMap;

@@ -1017,6 +1017,66 @@ mutants! {
     limbo_waits {
         hash_map: what_is_removed_is_freed_once_and_not_before_its_readers_leave,
     }
+    /// The release of the link to new nodes of a list (relaxed instead).
+    list_link_release {
+        loom: collect::list::loom_tests::a_reader_beside_an_insertion,
+    }
+    /// The release of the link past a removed node (relaxed instead).
+    list_unlink_release {
+        loom: collect::list::loom_tests::a_reader_beside_an_insertion_and_a_removal,
+    }
+    /// The release of the link to a node that takes another's place (relaxed instead).
+    list_replace_release {
+        loom: collect::list::loom_tests::a_reader_beside_a_replacement,
+    }
+    /// The acquire of a walk's step (relaxed instead).
+    list_walk_acquire {
+        loom: collect::list::loom_tests::a_reader_beside_an_insertion,
+    }
+    /// The acquire of the writers' lock of a list (relaxed instead).
+    list_lock_acquire {
+        loom: collect::list::loom_tests::the_lock,
+    }
+    /// The release of the writers' lock of a list (relaxed instead).
+    list_lock_release {
+        loom: collect::list::loom_tests::the_lock,
+    }
+    /// The second look of a writer that is about to sleep for the lock of a list.
+    list_lock_recheck {
+        loom: collect::list::loom_tests::the_lock,
+    }
+    /// The count of a wake of the lock of a list.
+    list_lock_count {
+        loom: collect::list::loom_tests::the_lock,
+    }
+    /// The wake of a writer that waits for the lock of a list.
+    list_lock_wake {
+        loom: collect::list::loom_tests::the_lock,
+    }
+    /// The comparison of the lock's owner with the calling thread.
+    list_lock_own {
+        list: hostile::a_second_lock_of_a_thread_panics,
+    }
+    /// Taking a list's lock from a thread that a fork has not copied.
+    list_lock_abandoned {
+        fork_everywhere: operations::list::beside::push_back,
+    }
+    /// The walk that mends what such a thread has left.
+    list_repair {
+        fork_everywhere: operations::list::beside::push_back,
+    }
+    /// The retiring of what was removed from a list.
+    list_retire {
+        list: drops::everything_is_dropped_once,
+    }
+    /// Keeping what is dropped with the list locked until it is not.
+    list_waste {
+        list: drops::no_destructor_runs_with_the_list_locked,
+    }
+    /// The refusal to wait for a grace period with the list locked.
+    list_synchronize_own {
+        list: hostile::a_grace_period_is_not_waited_for_with_the_list_locked,
+    }
     /// The release of a new leaf or inner node, where a child is replaced.
     ordered_child_release {
         loom: collect::ordered_map::loom_tests::a_reader_beside_an_update_below_the_root,

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use leeward::collect::List;
 use leeward::collect::OrderedMap;
 use leeward::collect::ShardMap;
 use leeward::fence;
@@ -32,6 +33,7 @@ const PARTS: &[(&str, fn() -> bool)] = &[
     ("a domain that nobody used", domain::<Unused>),
     ("the global domain", domain::<Global>),
     ("an ordered map", ordered_map),
+    ("a list", list),
     ("locks", locks),
     ("a condition variable", condvar),
     ("what threads wait for", small),
@@ -168,6 +170,13 @@ fn ordered_map() -> bool {
     (0..200).step_by(2).for_each(|key| drop(map.remove(&key)));
     let guard = Global::read();
     map.len() == 100 && map.iter(&guard).all(|(key, value)| key.to_string() == *value)
+}
+
+fn list() -> bool {
+    let list: List<u32> = (0..200).collect();
+    list.lock().retain(|value| value % 2 == 0);
+    let count = || list.lock().insert_sorted_by(7, u32::cmp);
+    counts(count, || list.len() as u32 - 100) && list.iter(&Global::read()).is_sorted()
 }
 
 fn asymmetric() -> bool {

@@ -65,6 +65,8 @@ pub mod collect;
 pub mod fences;
 #[path = "operations/futexes.rs"]
 pub mod futexes;
+#[path = "operations/list.rs"]
+pub mod list;
 #[path = "operations/locks.rs"]
 pub mod locks;
 #[path = "operations/maps.rs"]
@@ -87,6 +89,7 @@ pub fn find(name: &str) -> &'static Operation {
         collect::OPERATIONS,
         fences::OPERATIONS,
         futexes::OPERATIONS,
+        list::OPERATIONS,
         locks::OPERATIONS,
         maps::OPERATIONS,
         ordered_map::OPERATIONS,

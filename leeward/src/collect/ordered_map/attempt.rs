@@ -7,7 +7,6 @@
 use core::borrow::Borrow;
 use core::ptr::NonNull;
 
-use super::backend::in_section;
 use super::edit::Unlinked;
 use super::map::OrderedMap;
 use super::node::{Leaf, Node};
@@ -15,6 +14,7 @@ use super::path::{Path, Side};
 use super::plan::{Packed, Plan, Slots};
 use super::store::{Store, Taken};
 use super::waste::{self, Waste};
+use crate::collect::backend::in_section;
 use crate::mutant::step;
 use crate::rcu::Domain;
 

@@ -4,13 +4,13 @@
 
 use core::cmp::Ordering::Greater;
 
-use super::backend::in_section;
 use super::map::OrderedMap;
 use super::node::CAPACITY;
 use super::path::{Path, Side};
 use super::plan::Plan;
 use super::store::{Store, Taken};
 use super::waste::Waste;
+use crate::collect::backend::in_section;
 use crate::rcu::Domain;
 
 /// A place in the order of the keys.

@@ -4,11 +4,11 @@
 
 use core::marker::PhantomData;
 
-use super::backend::{Limbo, panics};
 use super::edit::Tree;
 use super::store::{Layout, with_store};
 use super::waste;
 use crate::atomic::const_fn;
+use crate::collect::backend::{Limbo, panics};
 use crate::rcu::{Domain, Global};
 
 /// An ordered map that readers walk under RCU, without a lock, a fence or an allocation: look-ups,

@@ -20,12 +20,6 @@
 // | `waste`, `retired` | what is to be freed; an entry that was taken out |
 
 mod attempt;
-#[cfg(not(leeward_loom))]
-#[path = "backend/std.rs"]
-mod backend;
-#[cfg(leeward_loom)]
-#[path = "backend/model.rs"]
-mod backend;
 mod bulk;
 mod edit;
 mod iter;

@@ -6,9 +6,9 @@
 use alloc::boxed::Box;
 use core::ptr::NonNull;
 
-use super::backend::panics;
 use super::node::{self, Node};
 use super::store::{Entry, Layout, Store, Taken, with_store};
+use crate::collect::backend::panics;
 
 /// An object that no new reader finds.
 pub(super) enum Waste<K, V> {

@@ -77,7 +77,27 @@ pub(crate) fn give_handle() {
     THREAD_HANDLES.set(THREAD_HANDLES.get().saturating_sub(1));
 }
 
-/// The item that forgets the kept number of a child's one thread.
+/// The id of the thread that forked this process off; 0: none did since `watch_forks`.
+static FORKER: AtomicU64 = AtomicU64::new(0);
+/// The least id of a thread that was started in this process, since `watch_forks`.
+static FIRST_HERE: AtomicU64 = AtomicU64::new(FIRST);
+
+/// Has [`is_here`] know the threads of children from now on. To be called before the first id is kept
+/// that is asked about. Async-signal-safe, except for the first call of the process.
+#[inline]
+pub(crate) fn watch_forks() {
+    fork::watch(&KEPT);
+}
+
+/// Returns true if the thread with this id is, or was, one of this process; false if a fork has left
+/// it in a parent. Children without fork handlers take their parent's threads for their own.
+#[inline]
+pub(crate) fn is_here(id: u64) -> bool {
+    // Relaxed, both: they change only where there is one thread.
+    id >= FIRST_HERE.load(Ordering::Relaxed) || id == FORKER.load(Ordering::Relaxed)
+}
+
+/// The item that forgets the kept number of a child's one thread, and notes who that is.
 struct Kept(Hook);
 
 static KEPT: Kept = Kept(Hook::new());
@@ -89,6 +109,9 @@ impl Watched for Kept {
 
     fn in_child(&'static self) {
         THREAD_NUMBER.set(0);
+        // Relaxed, all: the child has one thread.
+        FORKER.store(current(), Ordering::Relaxed);
+        FIRST_HERE.store(LAST.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 

@@ -20,6 +20,9 @@ mod backend;
 // `address` is for callers that share heavy fences, which they do on Linux only.
 #[allow(unused_imports)]
 pub(crate) use backend::{address, current, give_handle, number, take_handle};
+// For the owners of a list's lock; lists need `std`, or are models.
+#[cfg(any(feature = "std", leeward_loom))]
+pub(crate) use backend::{is_here, watch_forks};
 
 /// The id that [`current`] returns where threads cannot be told apart: equal to no thread's id.
 pub(crate) const UNKNOWN: u64 = u64::MAX >> 1;

@@ -6,10 +6,10 @@ use core::ptr::NonNull;
 use crate::rcu::{Domain, Reader};
 
 /// What one container has unlinked and not freed: nothing.
-pub(in super::super) struct Limbo;
+pub(super) struct Limbo;
 
 impl Limbo {
-    pub(in super::super) fn new() -> Limbo {
+    pub(super) fn new() -> Limbo {
         Limbo
     }
 
@@ -17,27 +17,33 @@ impl Limbo {
     ///
     /// # Safety
     /// No section of `D` that begins from now on finds the item, and it is retired once.
-    pub(in super::super) unsafe fn retire<D: Domain>(&self, item: NonNull<()>, free: impl Fn(NonNull<()>)) {
+    pub(super) unsafe fn retire<D: Domain>(&self, item: NonNull<()>, free: impl Fn(NonNull<()>)) {
         D::synchronize();
         free(item);
     }
+
+    /// Does nothing: nothing waits.
+    ///
+    /// # Safety
+    /// None.
+    pub(super) unsafe fn reclaim<D: Domain>(&self, _: impl Fn(NonNull<()>)) {}
 
     /// Does nothing: nothing is left.
     ///
     /// # Safety
     /// None.
-    pub(in super::super) unsafe fn drain(&mut self, _: impl Fn(NonNull<()>)) {}
+    pub(super) unsafe fn drain(&mut self, _: impl Fn(NonNull<()>)) {}
 }
 
 /// Calls `act` inside a section of `D`.
-pub(in super::super) fn in_section<D: Domain, R>(act: impl FnOnce() -> R) -> R {
+pub(super) fn in_section<D: Domain, R>(act: impl FnOnce() -> R) -> R {
     let reader = Reader::<D>::register();
     let _section = reader.read();
     act()
 }
 
 /// Runs `callback`, and returns false.
-pub(in super::super) fn panics(callback: impl FnOnce()) -> bool {
+pub(super) fn panics(callback: impl FnOnce()) -> bool {
     callback();
     false
 }

@@ -1,0 +1,16 @@
+//! What lists and ordered maps take from the rest of the library: sections, the limbo, catching
+//! panics. (`model.rs` is its stand-in under loom.)
+//!
+//! Called by `list/` and `ordered_map/`.
+
+pub(super) use crate::process::panics;
+pub(super) use crate::rcu::limbo::Limbo;
+
+use crate::rcu::Domain;
+
+/// Calls `act` inside a section of `D`, on the thread's own slot.
+#[inline(always)]
+pub(super) fn in_section<D: Domain, R>(act: impl FnOnce() -> R) -> R {
+    let _section = D::read();
+    act()
+}
