@@ -42,7 +42,7 @@ pub enum Table {
     /// The C face: leeward's headers and shared library beside liburcu's, inlined, in C programs of
     /// one compiler
     C(Face),
-    /// Containers: maps, ordered maps and queues, ours and every peer
+    /// Containers: maps, ordered maps, lists and queues, ours and every peer
     Collect(Containers),
     /// Read rate and grace-period time for 1 to 64 readers and for 1 to 10,000 idle ones, as JSON
     /// and as a picture

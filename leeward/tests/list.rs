@@ -17,6 +17,8 @@ use proptest::prelude::*;
 mod concurrent;
 #[path = "list/drops.rs"]
 mod drops;
+#[path = "list/forks.rs"]
+mod forks;
 #[path = "list/histories.rs"]
 mod histories;
 #[path = "list/hostile.rs"]

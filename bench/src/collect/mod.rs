@@ -1,5 +1,5 @@
-//! The table of containers: maps, ordered maps, queues and stacks, ours and the peers'. Called by `main`;
-//! calls a group each, and shows the outcome as the table of locks does.
+//! The table of containers: maps, ordered maps, lists, queues and stacks, ours and the peers'. Called by
+//! `main`; calls a group each, and shows the outcome as the table of locks does.
 //!
 //! A container of ours is added by a module of its own in `peers` and a line in that folder's list.
 
@@ -8,6 +8,7 @@ mod figures;
 mod growing;
 mod held;
 pub mod keys;
+mod list;
 mod map;
 mod maps;
 pub mod memory;
@@ -25,7 +26,7 @@ use crate::plan::Plan;
 use crate::versions::{self, Versions};
 
 /// The names that `--only` takes.
-pub const GROUPS: [&str; 6] = ["maps", "growing", "memory", "ordered", "queues", "stacks"];
+pub const GROUPS: [&str; 7] = ["maps", "growing", "memory", "ordered", "list", "queues", "stacks"];
 
 /// Measures and shows the table. Returns true if everything could be measured.
 pub fn compare(options: &Containers) -> Result<bool, Error> {
@@ -50,6 +51,7 @@ fn measure(group: &str, plan: &Plan, options: &Containers) -> Outcome {
         "growing" => growing::outcome(plan),
         "memory" => memory::outcome(plan, options.entries),
         "ordered" => ordered::outcome(plan, options),
+        "list" => list::outcome(plan),
         "stacks" => stacks::outcome(plan),
         _ => {
             let mut outcome = queues::outcome(plan);

@@ -1063,7 +1063,7 @@ mutants! {
     }
     /// The walk that mends what such a thread has left.
     list_repair {
-        fork_everywhere: operations::list::beside::push_back,
+        fork_everywhere: operations::list::beside::pop,
     }
     /// The retiring of what was removed from a list.
     list_retire {

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use leeward::collect::hash_map::Operation;
-use leeward::collect::{HashMap, OrderedMap, Queue, Stack};
+use leeward::collect::{HashMap, List, OrderedMap, Queue, Stack, list};
 use leeward::rcu::Domain;
 
 use super::super::random::Random;
@@ -22,6 +22,8 @@ const PASSED: u64 = u64::MAX;
 pub struct Containers<D: Domain> {
     pub map: HashMap<u64, Value, RandomState, D>,
     pub ordered: OrderedMap<u64, Value, D>,
+    /// In the order of keys.
+    list: List<Value, D>,
     queue: Queue<Value>,
     stack: Stack<Value>,
 }
@@ -31,6 +33,7 @@ impl<D: Domain> Containers<D> {
         Containers {
             map: HashMap::with_hasher_in(RandomState::new()),
             ordered: OrderedMap::new_in(),
+            list: List::new_in(),
             queue: Queue::new(),
             stack: Stack::new(),
         }
@@ -50,6 +53,7 @@ impl<D: Domain> Containers<D> {
                 2 => self.ordered.range(..KEYS + key, &guard).rev().for_each(|(key, value)| value.check(*key)),
                 3 => crate::sys::sleep(Duration::from_micros(random.below(200))),
                 4 => thread::yield_now(),
+                5 => self.list.iter(&guard).for_each(Value::check_own),
                 _ => {}
             }
             found.into_iter().flatten().for_each(|value| value.check(key));
@@ -104,7 +108,7 @@ impl<D: Domain> Containers<D> {
 
     /// Makes so many calls. What was removed is kept for a while, waited for, or forgotten.
     pub fn write_some(&self, mut random: Random, count: u64) {
-        let (mut kept, mut kept_ordered) = (Vec::new(), Vec::new());
+        let (mut kept, mut kept_ordered, mut kept_list) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..count {
             let key = random.below(KEYS);
             let new = || Value::new(key);
@@ -112,10 +116,12 @@ impl<D: Domain> Containers<D> {
                 0..4 => {
                     kept.extend(self.map.insert(key, new()));
                     kept_ordered.extend(self.ordered.insert(key, new()));
+                    kept_list.extend(self.list(key, Some(new())));
                 }
                 4..8 => {
                     kept.extend(self.map.remove(&key));
                     kept_ordered.extend(self.ordered.remove(&key));
+                    kept_list.extend(self.list(key, None));
                 }
                 8 => {
                     kept.extend(self.map.update(key, |_| new()));
@@ -130,19 +136,39 @@ impl<D: Domain> Containers<D> {
                 13 => {
                     kept.drain(..).for_each(|removed| removed.check(*removed.key()));
                     kept_ordered.drain(..).for_each(|removed| removed.check(*removed.key()));
+                    kept_list.drain(..).for_each(|removed| removed.check_own());
                 }
                 14 if random.one_in(20) => kept.pop().into_iter().for_each(forget),
                 14 if random.one_in(20) => kept_ordered.pop().into_iter().for_each(forget),
                 15 if random.one_in(50) => {
                     kept.pop().into_iter().for_each(|removed| removed.synchronize().1.check_own());
                     kept_ordered.pop().into_iter().for_each(|removed| removed.synchronize().1.check_own());
+                    kept_list.pop().into_iter().for_each(|removed| removed.synchronize().check_own());
                     self.map.reclaim();
+                    self.list.reclaim();
                 }
                 _ => self.map.retain(|other, value| {
                     value.check(*other);
                     *other != key
                 }),
             }
+        }
+    }
+
+    /// Puts a value into its place in the list, or takes that of the key out. Returns what was there.
+    fn list(&self, key: u64, value: Option<Value>) -> Option<list::Retired<'_, Value, D>> {
+        let mut list = self.list.lock();
+        let mut cursor = list.cursor_front();
+        cursor.seek(|there| there.key() >= key);
+        let is_there = cursor.current().is_some_and(|there| there.key() == key);
+        match value {
+            Some(value) if is_there => cursor.replace(value).ok(),
+            Some(value) => {
+                cursor.insert_before(value);
+                None
+            }
+            None if is_there => cursor.remove_current(),
+            None => None,
         }
     }
 
@@ -190,6 +216,9 @@ impl<D: Domain> Containers<D> {
         let is_there = |key| self.map.remove(&key).is_some() && self.ordered.remove(&key).is_some();
         let are_there = (OWN..OWN + 200).all(is_there);
         self.map.reclaim();
-        (in_map, in_ordered, are_there) == (200, 200, true)
+        self.list.reclaim();
+        let list = self.list.lock();
+        let is_listed = list.iter().inspect(|value| value.check_own()).count() == list.len();
+        (in_map, in_ordered, are_there && is_listed) == (200, 200, true)
     }
 }

@@ -30,6 +30,10 @@ impl Value {
         Value { key, word: AtomicU64::new(key ^ ALIVE) }
     }
 
+    pub fn key(&self) -> u64 {
+        self.key
+    }
+
     /// Reports a value that was dropped, or is another key's.
     pub fn check(&self, key: u64) {
         // Relaxed: the container orders it.
