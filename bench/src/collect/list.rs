@@ -44,7 +44,9 @@ struct Apart<L>(L);
 impl<L: Walked> Loops for Apart<L> {
     fn read(&self, post: &Post<'_>) {
         post.ready();
-        post.until_stopped(|| drop(black_box(self.0.walk())));
+        post.until_stopped(|| {
+            black_box(self.0.walk());
+        });
     }
 
     fn write(&self, post: &Post<'_>) {

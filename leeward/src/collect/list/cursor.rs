@@ -1,4 +1,4 @@
-//! A place in a list that its writer has locked. Made by `locked.rs`; calls `links.rs`.
+//! A place in a list that its writer has locked. Made by `edit.rs`; calls `links.rs`.
 
 use core::fmt;
 use core::ptr::{self, NonNull};

@@ -1,17 +1,14 @@
-//! A list that a thread has locked: what its writer calls. Made by `write.rs`; calls `links.rs`,
-//! `cursor.rs`, and the limbo when the lock is given up.
+//! A list that a thread has locked, and what its writer does at the ends. Made by `write.rs`; calls
+//! `links.rs`, and the limbo when the lock is given up.
 
-use core::cmp;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
-use super::cursor::Cursor;
 use super::iter::Iter;
 use super::list::List;
 use super::lock::Taken;
 use super::node::{Chain, Node};
-use super::retired::Retired;
 use crate::mutant::step;
 use crate::rcu::{Domain, Global};
 
@@ -106,48 +103,6 @@ impl<'l, T, D: Domain> Locked<'l, T, D> {
         self.link_back(Chain::one(value));
     }
 
-    /// Takes the first value out, and returns it.
-    pub fn pop_front(&mut self) -> Option<Retired<'l, T, D>> {
-        self.cursor_front().remove_current()
-    }
-
-    /// Takes the last value out, and returns it.
-    pub fn pop_back(&mut self) -> Option<Retired<'l, T, D>> {
-        self.cursor_back().remove_current()
-    }
-
-    /// Adds a value before the first one that is greater, as `compare` says, which is given the value
-    /// that is there first and the new one second; at the end, if there is none. A list whose values
-    /// all came by this is sorted, and equal values are in the order in which they came.
-    ///
-    /// ```
-    /// let list = leeward::collect::List::new();
-    /// for number in [3, 1, 2] {
-    ///     list.lock().insert_sorted_by(number, u32::cmp);
-    /// }
-    /// assert!(list.into_iter().eq([1, 2, 3]));
-    /// ```
-    pub fn insert_sorted_by(&mut self, value: T, mut compare: impl FnMut(&T, &T) -> cmp::Ordering) {
-        let mut cursor = self.cursor_front();
-        cursor.seek(|there| compare(there, &value).is_gt());
-        cursor.insert_before(value);
-    }
-
-    /// Takes out the values for which `keeps` returns false, in order.
-    ///
-    /// # Panics
-    /// If `keeps` does: those that were looked at before are done with.
-    pub fn retain(&mut self, mut keeps: impl FnMut(&T) -> bool) {
-        let mut cursor = self.cursor_front();
-        while let Some(value) = cursor.current() {
-            if keeps(value) {
-                cursor.move_next();
-            } else {
-                drop(cursor.remove_current());
-            }
-        }
-    }
-
     /// Takes all values out, at one moment.
     pub fn clear(&mut self) {
         // SAFETY: the lock is this thread's.
@@ -164,20 +119,6 @@ impl<'l, T, D: Domain> Locked<'l, T, D> {
         if let Some(chain) = other.take_chain() {
             self.link_back(chain);
         }
-    }
-
-    /// Returns a cursor at the first value.
-    pub fn cursor_front(&mut self) -> Cursor<'_, 'l, T, D> {
-        let mut cursor = Cursor::new(self);
-        cursor.move_next();
-        cursor
-    }
-
-    /// Returns a cursor at the last value.
-    pub fn cursor_back(&mut self) -> Cursor<'_, 'l, T, D> {
-        let mut cursor = Cursor::new(self);
-        cursor.move_prev();
-        cursor
     }
 
     pub(super) fn list(&self) -> &'l List<T, D> {

@@ -11,10 +11,11 @@
 //! | `node` | a node, and a chain of new ones |
 //! | `links` | what a writer changes under the lock |
 //! | `list` | the list: how it is made, read, and how it ends |
-//! | `write`, `locked`, `cursor` | what writers call: single steps, the locked list, a place in it |
+//! | `write`, `locked`, `cursor`, `edit` | what writers call: single steps, the locked list, a place in it |
 //! | `iter`, `retired`, `traits` | iterators; what was removed; std's traits |
 
 mod cursor;
+mod edit;
 mod iter;
 mod links;
 #[allow(clippy::module_inception)]

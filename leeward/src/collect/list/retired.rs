@@ -1,4 +1,4 @@
-//! A value that a writer has taken out. Made by `locked.rs` and `cursor.rs`; calls `list.rs`.
+//! A value that a writer has taken out. Made by `cursor.rs`; calls `list.rs`.
 
 use core::fmt;
 use core::mem::ManuallyDrop;
