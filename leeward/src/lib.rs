@@ -191,7 +191,7 @@ pub mod futex;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 pub mod hazard;
-#[cfg(any(feature = "std", leeward_loom))]
+#[cfg(any(feature = "std", feature = "c", leeward_loom))]
 mod inherited;
 #[cfg(all(test, leeward_loom))]
 mod models;
@@ -214,5 +214,5 @@ pub mod shared;
 #[cfg(not(leeward_loom))]
 pub mod sync;
 pub mod task;
-#[cfg(any(feature = "std", leeward_loom))]
+#[cfg(any(feature = "std", feature = "c", leeward_loom))]
 mod writer;

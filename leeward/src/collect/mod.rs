@@ -54,8 +54,8 @@ pub mod raw;
 #[cfg(feature = "hashbrown")]
 pub mod shard_map;
 pub mod stack;
-#[cfg(any(feature = "std", leeward_loom))]
-#[cfg_attr(leeward_loom, allow(dead_code))]
+#[cfg(any(feature = "std", feature = "c", leeward_loom))]
+#[cfg_attr(any(leeward_loom, not(feature = "std")), allow(dead_code))]
 mod table;
 mod try_pop;
 

@@ -1013,6 +1013,38 @@ mutants! {
     map_walk_position {
         loom: collect::table::loom_tests::a_walk_and_a_move_to_half_the_size,
     }
+    /// The acquire of a node's link, for what the next node has.
+    cmap_link_acquire {
+        loom: collect::table::list_loom_tests::an_addition_and_a_reader,
+    }
+    /// The release of a link to a node that was added behind another.
+    cmap_link_release {
+        loom: collect::table::list_loom_tests::an_addition_and_a_reader,
+    }
+    /// The release of a replaced node's link to the one that took its place.
+    cmap_replace_release {
+        loom: collect::table::list_loom_tests::a_replacement_and_a_reader,
+    }
+    /// The bit of a link that says that its node was removed.
+    cmap_removed_bit {
+        loom: collect::table::list_loom_tests::a_reader_that_stands_meets_what_is_there,
+    }
+    /// The mark of a node that was replaced.
+    cmap_replace_marks {
+        loom: collect::table::list_loom_tests::a_reader_that_stands_meets_what_is_there,
+    }
+    /// The mark of a node that was removed.
+    cmap_remove_marks {
+        loom: collect::table::list_loom_tests::a_reader_that_stands_meets_what_is_there,
+    }
+    /// The look, with the lock, for nodes of a list that the writer has not compared.
+    cmap_add_recheck {
+        loom: collect::table::list_loom_tests::one_of_two_additions_of_a_key,
+    }
+    /// The look, with the lock, whether the node that was last is still in the list.
+    cmap_last_recheck {
+        loom: collect::table::list_loom_tests::an_addition_behind_a_node_that_is_removed,
+    }
     /// The wait for the grace period of a bag.
     limbo_waits {
         hash_map: what_is_removed_is_freed_once_and_not_before_its_readers_leave,

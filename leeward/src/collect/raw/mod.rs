@@ -6,6 +6,9 @@
 mod link;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
+#[cfg(feature = "c")]
+#[doc(hidden)]
+pub mod map;
 mod queue;
 mod stack;
 

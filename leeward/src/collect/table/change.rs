@@ -23,7 +23,12 @@ impl<N: Node> RawTable<N> {
     /// Calls `act` with the newest table, the index of the line of `hash`, and the line's word,
     /// while it is locked. `act` returns the line's new word.
     #[inline]
-    fn locked<R>(&self, hash: u64, owner: &impl Owner, act: impl FnOnce(&Table, usize, Tags) -> (Tags, R)) -> R {
+    pub(super) fn locked<R>(
+        &self,
+        hash: u64,
+        owner: &impl Owner,
+        act: impl FnOnce(&Table, usize, Tags) -> (Tags, R),
+    ) -> R {
         self.inherited.check(|| self.repair());
         let mut table = self.table();
         loop {

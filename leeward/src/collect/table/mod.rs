@@ -38,10 +38,19 @@
 
 mod change;
 mod counts;
+mod limits;
 mod line;
+#[cfg(any(feature = "c", leeward_loom))]
+mod link;
+#[cfg(any(feature = "c", leeward_loom))]
+mod list;
+#[cfg(all(test, leeward_loom))]
+mod list_loom_tests;
 mod lock;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
+#[cfg(any(feature = "c", leeward_loom))]
+mod order;
 mod put;
 mod repair;
 mod resize;
@@ -70,8 +79,17 @@ mod zeroed;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
+#[cfg_attr(not(feature = "std"), allow(unused_imports))]
 pub(crate) use change::Insertion;
+pub(crate) use limits::Limits;
+#[cfg(feature = "c")]
+pub(crate) use link::{Link, Linked, Stand, follow};
+#[cfg(feature = "c")]
+pub(crate) use list::survivor;
+#[cfg_attr(not(feature = "std"), allow(unused_imports))]
 pub(crate) use search::Seen;
+#[cfg(feature = "c")]
+pub(crate) use storage::NoMemory;
 pub(crate) use storage::Table;
 #[cfg(feature = "std")]
 pub(crate) use walk::Walk;
@@ -84,9 +102,18 @@ use counts::Counts;
 ///
 /// # Safety
 /// The hash of a node never changes while the node is in a table.
-pub(crate) unsafe trait Node {
+pub(crate) unsafe trait Node: Sized {
     /// Returns the hash that the node was inserted with.
     fn hash(&self) -> u64;
+
+    /// Returns what a slot with this node is to have in the child of a fork, before the child's first
+    /// change; `None`: nothing.
+    ///
+    /// # Safety
+    /// No other thread changes the table; inside a section, in which the node is in the table.
+    unsafe fn survivor(node: NonNull<Self>) -> Option<NonNull<Self>> {
+        Some(node)
+    }
 }
 
 /// What the owner of a table does for it.
@@ -104,6 +131,7 @@ pub(crate) struct RawTable<N> {
     /// Replaced when all nodes of a table were moved.
     table: AtomicPtr<Table>,
     counts: Counts,
+    limits: Limits,
     /// Where writers sleep that wait for a line's lock, by the line's index. Each counts wakes.
     rooms: [AtomicU32; 4],
     inherited: Inherited,
@@ -122,6 +150,7 @@ impl<N: Node> RawTable<N> {
             RawTable {
                 table: AtomicPtr::new(start::table()),
                 counts: Counts::new(),
+                limits: Limits::none(),
                 rooms: [AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)],
                 inherited: Inherited::new(),
                 nodes: PhantomData,

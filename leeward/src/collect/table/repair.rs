@@ -1,11 +1,13 @@
 //! The child of a fork, in which the threads that were changing the table are not there. The first
 //! writer of the child comes here, and no other writes meanwhile.
 
+use core::ptr::NonNull;
+
 use super::line::Tags;
 use super::resize::units;
 use super::search::overflows;
 use super::storage::Table;
-use super::{Node, RawTable};
+use super::{Node, RawTable, raw};
 use crate::atomic::Ordering;
 use crate::inherited;
 
@@ -17,9 +19,11 @@ impl<N: Node> RawTable<N> {
         let table = self.table();
         let break_locks = |table: &Table| (0..table.count()).for_each(|index| table.line(index as u64).break_lock());
         break_locks(table);
+        survivors::<N>(table, |index| !table.line(index as u64).tags().is_moved());
         let mut count = nodes(table, |index| !table.line(index as u64).tags().is_moved());
         if let Some(next) = table.next() {
             break_locks(next);
+            survivors::<N>(next, |index| table.line(index as u64).tags().is_moved());
             if repair_move(table, next) {
                 // Release: the table. Partner: the acquire in `RawTable::table`. The old one is leaked.
                 self.table.store(core::ptr::from_ref(next).cast_mut(), Ordering::Release);
@@ -28,6 +32,27 @@ impl<N: Node> RawTable<N> {
             count += nodes(next, |index| table.line(index as u64).tags().is_moved());
         }
         self.counts.set(count);
+    }
+}
+
+/// Has the slots of those lines whose index `is_meant` returns true for have what is left of them
+/// (`Node::survivor`).
+fn survivors<N: Node>(table: &Table, is_meant: impl Fn(usize) -> bool) {
+    for index in (0..table.count()).filter(|&index| is_meant(index)) {
+        let further = overflows(table, index).map(|overflow| &overflow.line);
+        for line in core::iter::once(table.line(index as u64)).chain(further) {
+            let mut tags = line.tags();
+            for slot in tags.used() {
+                let node = line.node(slot);
+                // SAFETY: a slot with a tag has a node, and callers are in a section.
+                match NonNull::new(node.cast::<N>()).and_then(|node| unsafe { N::survivor(node) }) {
+                    Some(left) if raw(left) == node => {}
+                    Some(left) => line.set(slot, raw(left)),
+                    None => tags = tags.without(slot),
+                }
+            }
+            line.prepare(tags);
+        }
     }
 }
 

@@ -90,6 +90,35 @@ impl<N: Node> RawTable<N> {
         }
     }
 
+    /// Has the table have `lines` lines, a power of two. An aim: other writers may change its size
+    /// meanwhile. `in_section` calls its argument in a section of its own.
+    pub(crate) fn resize(
+        &self,
+        lines: usize,
+        owner: &impl Owner,
+        in_section: impl Fn(&mut dyn FnMut()),
+    ) -> Result<(), NoMemory> {
+        // A table shrinks by half at a time. One more step for a move that was under way.
+        for _ in 0..=usize::BITS {
+            let (mut is_done, mut begun) = (false, Ok(()));
+            in_section(&mut || {
+                self.inherited.check(|| self.repair());
+                self.move_all(owner);
+                let table = self.table();
+                is_done = table.count() == lines;
+                if !is_done {
+                    begun = self.begin(table, lines.max(table.count() / 2));
+                    self.move_all(owner);
+                }
+            });
+            begun?;
+            if is_done {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Begins to move the nodes of `table` to a new one, unless it was begun.
     pub(super) fn begin(&self, table: &Table, lines: usize) -> Result<(), NoMemory> {
         // Relaxed: a table that is the first one stays it until its nodes have moved.
@@ -119,7 +148,7 @@ impl<N: Node> RawTable<N> {
     fn grow(&self, count: usize) {
         let table = self.table();
         let is_asked = count % SAMPLE == 0 || table.count() <= FEW_LINES;
-        if is_asked && table.next().is_none() && self.len() > most(table) {
+        if is_asked && self.limits.may_grow(table.count()) && table.next().is_none() && self.len() > most(table) {
             // Where there is no memory, lines grow longer instead.
             let _ = self.begin(table, 2 * table.count());
         }
@@ -136,7 +165,11 @@ impl<N: Node> RawTable<N> {
     #[cold]
     fn shrink(&self) {
         let table = self.table();
-        if table.count() > 1 && table.next().is_none() && self.len() * SPARSE < table.count() {
+        if self.limits.may_shrink(table.count())
+            && table.count() > 1
+            && table.next().is_none()
+            && self.len() * SPARSE < table.count()
+        {
             // Where there is no memory, it stays as it is.
             let _ = self.begin(table, table.count() / 2);
         }

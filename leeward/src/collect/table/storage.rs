@@ -8,6 +8,7 @@ use core::ptr::{self, NonNull};
 use super::line::Line;
 use super::zeroed;
 use crate::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use crate::rcu::Head;
 
 /// The number of bytes between two lines.
 const STRIDE: usize = size_of::<Line>();
@@ -32,6 +33,8 @@ pub(crate) struct Table {
     pub(super) moved: AtomicUsize,
     /// What was allocated for lines and links; null: static.
     memory: *mut u8,
+    /// The owner's, once the table was replaced: by what a callback finds it.
+    pub(crate) head: Head,
 }
 
 // SAFETY: lines and links are atomics, and the other words do not change.
@@ -48,7 +51,7 @@ impl Table {
     /// Makes the table that a new map has: one line, to which nothing is added.
     pub(super) const fn fixed(lines: NonNull<Line>, links: NonNull<AtomicPtr<Overflow>>, words: Words) -> Table {
         let Words(next, cursor, moved) = words;
-        Table { mask: 0, lines, links, next, cursor, moved, memory: ptr::null_mut() }
+        Table { mask: 0, lines, links, next, cursor, moved, memory: ptr::null_mut(), head: Head::new() }
     }
 
     /// Makes a table of `count` lines, a power of two. Large ones are zeroed by the kernel, a page
@@ -78,7 +81,7 @@ impl Table {
         // SAFETY: as above.
         let links = unsafe { NonNull::new_unchecked(links.cast()) };
         let Words(next, cursor, moved) = Words::new();
-        let whole = Table { mask: (count - 1) * STRIDE, lines, links, next, cursor, moved, memory };
+        let whole = Table { mask: (count - 1) * STRIDE, lines, links, next, cursor, moved, memory, head: Head::new() };
         // SAFETY: allocated above.
         unsafe { table.write(whole) };
         Ok(table)
