@@ -6,8 +6,11 @@
 
 #![no_std]
 
+extern crate alloc;
+
 pub mod collect;
 pub mod fence;
 pub mod locks;
+pub mod map;
 pub mod rcu;
 mod report;

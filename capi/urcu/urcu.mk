@@ -8,7 +8,6 @@
 #   LD_LIBRARY_PATH=.../leeward/urcu program     runs a program that was linked with liburcu, and calls it (that
 #                                                is, was compiled without _LGPL_SOURCE), on these libraries
 #   cc -L .../leeward/urcu program.c -lurcu      links one that is compiled with these headers
-# liburcu-cds is not among them: it has a hash table, which the system's own serves.
 
 URCU_FLAVOURS := memb mb bp qsbr
 URCU_SONAMES := $(foreach name,$(URCU_FLAVOURS) common cds,libleeward-urcu-$(name).so.8)
@@ -19,7 +18,7 @@ URCU_FOLDER := $(BUILD)/leeward/urcu
 # all of them are in the folders that every program is searched for.
 URCU_RPATH ?= -Wl,-rpath,'$$ORIGIN'
 # Which library of ours stands for which of liburcu's: ours:theirs. liburcu itself is memb.
-URCU_ALIASES := memb:memb memb: mb:mb bp:bp qsbr:qsbr common:common
+URCU_ALIASES := memb:memb memb: mb:mb bp:bp qsbr:qsbr common:common cds:cds
 
 urcu_headers := $(shell find include -name '*.h')
 urcu_cflags = -std=gnu11 -fPIC -fvisibility=hidden -fno-plt $(URCU_CFLAGS) $(CFLAGS) -Iinclude/leeward/compat -Iinclude
@@ -38,6 +37,7 @@ $(foreach flavour,$(URCU_FLAVOURS),$(eval $(BUILD)/libleeward-urcu-$(flavour).so
 	$(BUILD)/libleeward-urcu-$(flavour).a: $(BUILD)/urcu/flavour-$(flavour).o $(BUILD)/urcu/pointer.o))
 $(foreach name,common cds,$(eval $(BUILD)/libleeward-urcu-$(name).so.8 \
 	$(BUILD)/libleeward-urcu-$(name).a: $(BUILD)/urcu/$(name).o))
+$(BUILD)/libleeward-urcu-cds.so.8 $(BUILD)/libleeward-urcu-cds.a: $(BUILD)/urcu/table.o
 
 # -z nodelete: workers run the library's code, and threads keep words in it, after a dlclose.
 $(URCU_SONAMES:%=$(BUILD)/%): $(DYNAMIC)

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * urcu/rculfhash.h, leeward's: the declarations of liburcu's hash table, for the functions of the
- * system's liburcu-cds (0.13 and later), which works over the flavour that it is given. Include a
- * flavour's header before it. Programs link -lurcu-cds beside the flavour.
+ * urcu/rculfhash.h, leeward's: liburcu's hash table, over the flavour that it is given. Include a
+ * flavour's header before it. Programs link -lleeward-urcu-cds beside the flavour.
  *
  * Unless a comment says otherwise, a function is called in a section, by a registered thread. A
  * node that was removed or replaced may be freed, or added again, after a grace period. What
  * changes the table is a full barrier where it succeeds.
  *
- * What later versions of liburcu-cds have for allocators of a program's own is not declared.
+ * The table is the map of leeward/map.h. It differs from liburcu's in that
+ * - it has no thread: the writers that come by move nodes to a larger or smaller table, and no call
+ *   waits for readers;
+ * - a writer may sleep while another changes a node in the same cache line of the table, so what
+ *   changes the table is not for signal handlers;
+ * - a size is a number of nodes. One that is no power of two is taken for the next greater one in
+ *   cds_lfht_resize(), where liburcu's does not return;
+ * - there is one way to store the table, whatever `mm` says, and memory comes from the library's
+ *   allocator, whatever `alloc` says.
+ * The process aborts where there is no memory for an addition.
  */
 #ifndef LEEWARD_COMPAT_URCU_RCULFHASH_H
 #define LEEWARD_COMPAT_URCU_RCULFHASH_H
@@ -27,10 +35,10 @@ extern "C" {
 
 struct cds_lfht;
 
-/* The link of an element. The table keeps flags in three bits of `next`, on 32-bit machines too. */
+/* The link of an element. The table keeps a flag in `next`. */
 struct cds_lfht_node {
     struct cds_lfht_node *next;
-    unsigned long reverse_hash;
+    unsigned long reverse_hash; /* the hash, as it was given */
 } __attribute__((__aligned__(8)));
 
 /* A place in a table, valid within one section; `node` is NULL at the end. */
@@ -41,11 +49,24 @@ struct cds_lfht_iter {
 #endif
 };
 
-/* How a table's buckets are stored: by orders, in chunks, or in one mapping. */
+/* How liburcu's table stores its buckets. Any of them may be named. */
 struct cds_lfht_mm_type;
 extern const struct cds_lfht_mm_type cds_lfht_mm_order, cds_lfht_mm_chunk, cds_lfht_mm_mmap;
 
-/* Flags of a table: it resizes itself; it counts its nodes. */
+/* Allocators of a program's own, which may be named. */
+struct cds_lfht_alloc {
+    void *(*malloc)(void *state, size_t size);
+    void *(*calloc)(void *state, size_t nmemb, size_t size);
+    void *(*realloc)(void *state, void *ptr, size_t size);
+    void *(*aligned_alloc)(void *state, size_t alignment, size_t size);
+    void (*free)(void *state, void *ptr);
+    void *state;
+};
+
+/*
+ * Flags of a table: it grows by itself; it shrinks as well, where it grows, and counts its nodes in
+ * cds_lfht_count_nodes().
+ */
 enum { CDS_LFHT_AUTO_RESIZE = 1U << 0, CDS_LFHT_ACCOUNTING = 1U << 1 };
 
 /* Returns non-zero if the node has that key. Is asked only about nodes of the key's hash. */
@@ -53,12 +74,16 @@ typedef int (*cds_lfht_match_fct)(struct cds_lfht_node *node, const void *key);
 
 /*
  * Makes a table over a flavour, outside of sections too. The sizes are powers of two, of which the
- * greatest may be 0 for none; NULL is returned if they are not. `mm` may be NULL. The worker that
- * resizes takes `attr`, which may be NULL.
+ * greatest may be 0 for none; NULL is returned if they are not, or if there is no memory. `mm` may be
+ * NULL. `attr` is kept for cds_lfht_destroy().
  */
 struct cds_lfht *_cds_lfht_new(unsigned long init_size, unsigned long min_nr_alloc_buckets,
                                unsigned long max_nr_buckets, int flags, const struct cds_lfht_mm_type *mm,
                                const struct rcu_flavor_struct *flavor, pthread_attr_t *attr);
+struct cds_lfht *_cds_lfht_new_with_alloc(unsigned long init_size, unsigned long min_nr_alloc_buckets,
+                                          unsigned long max_nr_buckets, int flags, const struct cds_lfht_mm_type *mm,
+                                          const struct rcu_flavor_struct *flavor, const struct cds_lfht_alloc *alloc,
+                                          pthread_attr_t *attr);
 
 /*
  * Ends a table, outside of sections too. Returns 0, and the attributes that it was made with in
@@ -104,7 +129,10 @@ int cds_lfht_del(struct cds_lfht *ht, struct cds_lfht_node *node);
 /* Returns non-zero if a node was removed. */
 int cds_lfht_is_node_deleted(const struct cds_lfht_node *node);
 
-/* Resizes the table to a power of two, within its bounds. Not in a section. */
+/* Has a node that is in no table count as removed, until it is added. Not necessarily in a section. */
+void cds_lfht_node_init_deleted(struct cds_lfht_node *node);
+
+/* Resizes the table, within its bounds. Not in a section. */
 void cds_lfht_resize(struct cds_lfht *ht, unsigned long new_size);
 
 /* Makes a table, as above, with the storage that the library chooses. */
@@ -113,6 +141,16 @@ static inline struct cds_lfht *cds_lfht_new_flavor(unsigned long init_size, unsi
                                                    const struct rcu_flavor_struct *flavor, pthread_attr_t *attr)
 {
     return _cds_lfht_new(init_size, min_nr_alloc_buckets, max_nr_buckets, flags, NULL, flavor, attr);
+}
+
+/* Makes a table with an allocator, which is not asked. */
+static inline struct cds_lfht *
+cds_lfht_new_with_flavor_alloc(unsigned long init_size, unsigned long min_nr_alloc_buckets,
+                               unsigned long max_nr_buckets, int flags, const struct rcu_flavor_struct *flavor,
+                               const struct cds_lfht_alloc *alloc, pthread_attr_t *attr)
+{
+    return _cds_lfht_new_with_alloc(init_size, min_nr_alloc_buckets, max_nr_buckets, flags, NULL, flavor, alloc,
+                                    attr);
 }
 
 /* Nodes need no initialisation. */

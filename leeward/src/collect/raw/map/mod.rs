@@ -97,8 +97,6 @@ pub struct Map {
     reclaim: Reclaim,
     /// The caller's.
     pub context: *mut (),
-    /// The caller's.
-    pub is_counted: bool,
 }
 
 // SAFETY: the table is, and the other words do not change.
@@ -141,7 +139,7 @@ impl Map {
         // The least size is storage that is kept; the greatest one counts more.
         let lines = lines_for(sizes.initial).max(least).min(most);
         let table = RawTable::with_lines(lines, limits).map_err(|NoMemory| OutOfMemory)?;
-        Ok(Map { table, least, most, reclaim, context: ptr::null_mut(), is_counted: true })
+        Ok(Map { table, least, most, reclaim, context: ptr::null_mut() })
     }
 
     /// Returns the first node of this hash for which `is_equal` returns true; it is called with nodes
@@ -257,15 +255,6 @@ impl Map {
         unsafe { new.as_ref() }.set_hash(hash);
         // SAFETY: as above.
         unsafe { self.table.replace_linked(old, new, self) }
-    }
-
-    /// Returns true if the node was added with this hash.
-    ///
-    /// # Safety
-    /// The node was found in this section.
-    pub unsafe fn has_hash(&self, node: NonNull<MapNode>, hash: usize) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { node.as_ref() }.given_hash() == hash
     }
 
     /// Removes a node. Returns true to one caller.

@@ -26,7 +26,7 @@ impl MapNode {
     }
 
     /// Returns the hash that the node was added with.
-    pub(super) fn given_hash(&self) -> usize {
+    pub fn given_hash(&self) -> usize {
         // Relaxed: it does not change while the node is in a map.
         self.hash.load(Ordering::Relaxed)
     }
