@@ -167,6 +167,14 @@ impl RawRwLock {
         }
     }
 
+    /// Enters by the thread's first slot, if that is free and the lock is open: what is inlined where
+    /// code should be short.
+    #[inline(always)]
+    pub(crate) fn enter_open(&self) -> bool {
+        let slot = local::mine().first();
+        slot.is_free() && self.open_id().is_some_and(|id| self.enter(slot, id))
+    }
+
     /// Enters by `slot`, which is free, if the lock is open still. It was, as `id` says, its own.
     #[inline(always)]
     fn enter(&self, slot: &Slot, id: u64) -> bool {
@@ -302,12 +310,25 @@ impl RawRwLock {
     /// The calling thread has locked it for reading, and gives up one such lock by this call.
     #[inline(always)]
     pub unsafe fn unlock_shared(&self) {
-        let slot = local::mine().first();
-        if slot.is_simply(self.id.get()) {
-            slot.leave();
-        } else {
-            self.unlock_shared_closed(slot);
+        // SAFETY: the caller's promise.
+        if !unsafe { self.leave_open() } {
+            self.unlock_shared_closed(local::mine().first());
         }
+    }
+
+    /// Unlocks the lock for reading, if the thread's first slot says that it entered by that; returns
+    /// false if not.
+    ///
+    /// # Safety
+    /// As [`unlock_shared`](Self::unlock_shared).
+    #[inline(always)]
+    pub(crate) unsafe fn leave_open(&self) -> bool {
+        let slot = local::mine().first();
+        let is_simple = slot.is_simply(self.id.get());
+        if is_simple {
+            slot.leave();
+        }
+        is_simple
     }
 
     /// Unlocks the lock for reading, for the C face. Returns false if no reader was inside.
@@ -318,12 +339,9 @@ impl RawRwLock {
     #[doc(hidden)]
     #[inline]
     pub unsafe fn checked_unlock_shared(&self) -> bool {
-        let slot = local::mine().first();
-        if slot.is_simply(self.id.get()) {
-            slot.leave();
-            return true;
-        }
-        self.unlock_shared_closed(slot)
+        // SAFETY: the caller's promise. (A slot that says so is a reader's.)
+        let has_left = unsafe { self.leave_open() };
+        has_left || self.unlock_shared_closed(local::mine().first())
     }
 
     /// Unlocks the lock for reading, where the thread's first slot does not say that it entered by

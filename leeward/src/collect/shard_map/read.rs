@@ -21,7 +21,7 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     /// assert_eq!(map.get("a").map(|value| *value), Some(1));
     /// assert!(map.get("b").is_none());
     /// ```
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn get<Q>(&self, key: &Q) -> Option<Ref<'_, K, V>>
     where

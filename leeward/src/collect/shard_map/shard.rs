@@ -47,17 +47,23 @@ impl<T> Shard<T> {
     #[inline(always)]
     #[track_caller]
     pub(super) fn read(&self) -> ReadGuard<'_, T> {
-        if self.lock.enter_at_once() {
-            // Shown by the thread's first slot.
-            return ReadGuard { shard: self, is_noted: false, thread: PhantomData };
-        }
-        self.read_slow()
+        // Shown by the thread's first slot, if it enters by that.
+        let is_noted = !self.lock.enter_open() && self.read_closed();
+        ReadGuard { shard: self, is_noted, thread: PhantomData }
+    }
+
+    /// Locks the shard for reading by the ordinary lock, if that is free for readers, which the
+    /// thread's first slot shows. Returns true if the read is in the thread's list.
+    #[inline(never)]
+    #[track_caller]
+    fn read_closed(&self) -> bool {
+        !self.lock.enter_at_once() && self.read_slow()
     }
 
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn read_slow(&self) -> ReadGuard<'_, T> {
+    fn read_slow(&self) -> bool {
         if check!(shard_read_sees_own_write, self.is_written_here()) {
             panic!(
                 "a thread reads a shard of a ShardMap that it has locked for writing: drop the RefMut or entry first"
@@ -70,16 +76,22 @@ impl<T> Shard<T> {
     /// Locks the shard for reading unless that would take waiting.
     #[inline]
     pub(super) fn try_read(&self) -> Option<ReadGuard<'_, T>> {
-        self.lock.try_lock_shared().then(|| self.note_read())
+        self.lock.try_lock_shared().then(|| self.noted())
     }
 
-    /// Returns the guard of a read lock that was taken, and sees to it that the thread finds it.
-    fn note_read(&self) -> ReadGuard<'_, T> {
+    /// Sees to it that the thread finds a read lock that it has taken. Returns true if the thread's
+    /// list has it then.
+    fn note_read(&self) -> bool {
         let is_noted = !self.lock.is_read_here();
         if is_noted {
             step!(shard_notes_reads, held::add(self.address()));
         }
-        ReadGuard { shard: self, is_noted, thread: PhantomData }
+        is_noted
+    }
+
+    /// Returns the guard of a read lock that the thread has taken, and notes it.
+    fn noted(&self) -> ReadGuard<'_, T> {
+        ReadGuard { shard: self, is_noted: self.note_read(), thread: PhantomData }
     }
 
     /// Locks the shard for writing. Panics if the calling thread reads or writes it.
@@ -160,10 +172,14 @@ impl<'a, T> ReadGuard<'a, T> {
         unsafe { &*self.shard.table.get() }
     }
 
-    #[cold]
+    /// Unlocks the shard where the thread's first slot does not say that it entered by that.
     #[inline(never)]
-    fn forget_note(&self) {
-        held::remove(self.shard.address());
+    fn leave_closed(&self) {
+        if self.is_noted {
+            held::remove(self.shard.address());
+        }
+        // SAFETY: locked for reading by what made the guard, on this thread.
+        unsafe { self.shard.lock.unlock_shared() };
     }
 
     /// Returns the table for as long as the map is borrowed.
@@ -179,11 +195,10 @@ impl<'a, T> ReadGuard<'a, T> {
 impl<T> Drop for ReadGuard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.is_noted {
-            self.forget_note();
-        }
         // SAFETY: locked for reading by what made the guard, on this thread.
-        unsafe { self.shard.lock.unlock_shared() };
+        if self.is_noted || !unsafe { self.shard.lock.leave_open() } {
+            self.leave_closed();
+        }
     }
 }
 
@@ -227,7 +242,7 @@ impl<'a, T> WriteGuard<'a, T> {
         shard.writer.store(NONE, Ordering::Relaxed);
         // SAFETY: the guard that was forgotten had the shard locked for writing, on this thread.
         unsafe { shard.lock.downgrade() };
-        shard.note_read()
+        shard.noted()
     }
 }
 
