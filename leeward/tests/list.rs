@@ -119,7 +119,7 @@ fn take_in_model(model: &mut VecDeque<u32>, step: Step) {
         Step::PopFront => return model.pop_front().map_or((), |_| ()),
         Step::PopBack => return model.pop_back().map_or((), |_| ()),
         Step::Remove(at) => return model.remove(at).map_or((), |_| ()),
-        Step::Replace(at, value) => return model.iter_mut().nth(at).into_iter().for_each(|there| *there = value),
+        Step::Replace(at, value) => return model.get_mut(at).into_iter().for_each(|there| *there = value),
         Step::Retain(by) => return model.retain(|value| value % by != 0),
         Step::Clear => return model.clear(),
     };

@@ -99,7 +99,8 @@ fn hold(plan: &Plan, outcome: &mut Outcome, lists: &[Entrant<Box<dyn Loops>>], s
     if writers == 0 {
         entrants.push(Entrant::new(PLAIN, &*plain));
     }
-    let quantities = [(what.clone(), unit), (format!("{what}: held back"), "bytes")];
+    let quantities =
+        [(what.clone(), unit), (format!("{what}: its changes"), "/s"), (format!("{what}: held back"), "bytes")];
     let quantities = if writers == 0 { &quantities[..1] } else { &quantities[..] };
     let boards = contest(plan, plan.rounds, quantities, &entrants, |list| run(plan, *list, setting));
     boards.iter().for_each(|board| outcome.add(board));
@@ -112,19 +113,18 @@ fn hold(plan: &Plan, outcome: &mut Outcome, lists: &[Entrant<Box<dyn Loops>>], s
     outcome.figures.push(boards[0].figure(LIST, title));
 }
 
-/// Returns the readers' walks a second (of one thread alone: the time of a walk), and the growth of
-/// what malloc has given out.
+/// Returns the readers' walks a second (of one thread alone: the time of a walk), the writers' changes
+/// a second, and the growth of what malloc has given out.
 fn run(plan: &Plan, list: &dyn Loops, setting: Setting) -> Result<Vec<f64>, Error> {
     let readers = (0..setting.readers).map(|_| Task::counting(move |post| list.read(post)));
     let writers = (0..setting.writers).map(|_| Task::counting(move |post| list.write(post)));
     let tasks: Vec<Task<'_>> = readers.chain(writers).collect();
     let before = held::bytes();
-    let (rate, grown) = during(&tasks, |crew| {
-        let rate: f64 = crew.rates(plan.slice()).iter().take(setting.readers).sum();
-        (rate, held::bytes() - before)
-    })?;
+    let (rates, grown) = during(&tasks, |crew| (crew.rates(plan.slice()), held::bytes() - before))?;
+    let (walks, changes) = rates.split_at(setting.readers);
+    let (rate, changes): (f64, f64) = (walks.iter().sum(), changes.iter().sum());
     let value = if tasks.len() == 1 { 1e9 / rate } else { rate };
-    Ok(if setting.writers == 0 { vec![value] } else { vec![value, grown.max(0.0)] })
+    Ok(if setting.writers == 0 { vec![value] } else { vec![value, changes, grown.max(0.0)] })
 }
 
 impl Walked for List<u64> {

@@ -174,7 +174,7 @@ impl<T> FusedIterator for IntoIter<T> {}
 impl<T> Drop for IntoIter<T> {
     /// Drops the values that are left. One whose destructor panics keeps none of the others.
     fn drop(&mut self) {
-        while let Some(value) = self.next() {
+        for value in self.by_ref() {
             panics(|| drop(value));
         }
     }

@@ -52,8 +52,8 @@ impl<T> Links<T> {
     /// first node.
     ///
     /// # Safety
-    /// Null, or a node that lives as long as `'n`, as do the links.
-    unsafe fn link_after<'n>(&'n self, node: *mut Node<T>) -> &'n AtomicPtr<Node<T>> {
+    /// Null, or a node that lives as long as what is returned.
+    unsafe fn link_after(&self, node: *mut Node<T>) -> &AtomicPtr<Node<T>> {
         // SAFETY: the caller's promise.
         unsafe { node.as_ref() }.map_or(&self.first, |node| &node.next)
     }
@@ -112,7 +112,9 @@ impl<T> Links<T> {
     /// The caller has the lock; the node is this list's.
     pub(super) unsafe fn unlink(&self, node: NonNull<Node<T>>) {
         // SAFETY: the caller's promise.
-        let [previous, next] = unsafe { [self.before(node.as_ptr()), self.after(node.as_ptr())] };
+        let previous = unsafe { self.before(node.as_ptr()) };
+        // SAFETY: as above.
+        let next = unsafe { self.after(node.as_ptr()) };
         // SAFETY: as above.
         let link = unsafe { self.link_after(previous) };
         // Release: the node after, which a reader may find first by this link. Partner: the acquire in
@@ -131,7 +133,9 @@ impl<T> Links<T> {
     pub(super) unsafe fn replace(&self, node: NonNull<Node<T>>, chain: Chain<T>) -> NonNull<Node<T>> {
         let new = chain.leak();
         // SAFETY: the caller's promise.
-        let [previous, next] = unsafe { [self.before(node.as_ptr()), self.after(node.as_ptr())] };
+        let previous = unsafe { self.before(node.as_ptr()) };
+        // SAFETY: as above.
+        let next = unsafe { self.after(node.as_ptr()) };
         // SAFETY: a new node.
         let links = unsafe { new.as_ref() };
         links.previous.set(previous);
