@@ -28,7 +28,8 @@ pub struct Options {
 }
 
 // The layouts that the headers have.
-const _: () = assert!(size_of::<Options>() == 3 * size_of::<usize>() + 8 && size_of::<Cursor>() == 2 * size_of::<usize>());
+const _: () =
+    assert!(size_of::<Options>() == 3 * size_of::<usize>() + 8 && size_of::<Cursor>() == 2 * size_of::<usize>());
 const _: () = assert!(size_of::<Reclaim>() == 4 * size_of::<usize>() && size_of::<c_ulong>() == size_of::<usize>());
 
 /// Calls `act`, and has errno as it was: an allocation that fails sets it.
@@ -85,7 +86,7 @@ unsafe extern "C" fn read_lock(domain: *const ()) {
     crate::rcu::lee_domain_read_lock(unsafe { &*domain.cast() });
 }
 
-/// Closes it.
+/// Closes such a section.
 unsafe extern "C" fn read_unlock(domain: *const ()) {
     // SAFETY: as above.
     crate::rcu::lee_domain_read_unlock(unsafe { &*domain.cast() });
@@ -114,8 +115,10 @@ pub extern "C" fn lee_map_new_with(domain: &'static RawDomain, options: &Options
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lee_map_free(map: Option<NonNull<Map>>) -> c_int {
     let Some(map) = map else { return 0 };
-    // SAFETY: alive, by the caller's promise, which also stands for a section.
-    if unsafe { !map.as_ref().is_empty() } {
+    // SAFETY: alive, by the caller's promise.
+    let this = unsafe { map.as_ref() };
+    // SAFETY: no other thread uses it.
+    if unsafe { !this.is_empty() } {
         return libc::EBUSY;
     }
     // SAFETY: made by `lee_1_map_new`, and no thread uses it.
@@ -136,7 +139,12 @@ pub extern "C" fn lee_1_map_context(map: &Map) -> *mut () {
 /// # Safety
 /// Inside a section.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn lee_map_find(map: &Map, hash: c_ulong, equal: Equal, key: *const c_void) -> *mut MapNode {
+pub unsafe extern "C-unwind" fn lee_map_find(
+    map: &Map,
+    hash: c_ulong,
+    equal: Equal,
+    key: *const c_void,
+) -> *mut MapNode {
     // SAFETY: the caller's promise, here and below.
     let equal = unsafe { comparison(equal, key) };
     // SAFETY: as above.

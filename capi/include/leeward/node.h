@@ -1,6 +1,6 @@
 /*
  * The node of a queue or a stack, which lies inside the program's object. Programs
- * include <leeward/queue.h> or <leeward/stack.h>.
+ * include <leeward/queue.h>, <leeward/stack.h> or <leeward/map.h>.
  */
 #ifndef LEEWARD_NODE_H
 #define LEEWARD_NODE_H

@@ -19,10 +19,10 @@
 #define LEEWARD_TSAN_H
 
 #if defined(__SANITIZE_THREAD__)
-#define LEE_1_TSAN
+#define LEE_1_TSAN 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define LEE_1_TSAN
+#define LEE_1_TSAN 1
 #endif
 #endif
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The system's liburcu-cds serves its hash table over one of these flavours, which is handed to it
- * as a struct rcu_flavor_struct.
+ * A hash table of urcu/rculfhash.h over one of the flavours, which is handed to it as a struct
+ * rcu_flavor_struct: look-ups beside updates, a fork, and what is freed.
  */
 #include "check.h"
 
@@ -160,7 +160,7 @@ int main(void)
     cds_lfht_resize(table, 64);
     CHECK(count() == KEYS / 2);
 
-    /* The table's worker is told of the fork. */
+    /* A callback may have a table that was replaced: the child has it too. */
     call_rcu_before_fork();
     child = fork();
     if (child == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Each call and loop of urcu/rculfhash.h, on one thread, with the system's liburcu-cds.
+ * Each call and loop of urcu/rculfhash.h, on one thread.
  */
 #include "check.h"
 

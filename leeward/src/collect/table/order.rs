@@ -27,7 +27,7 @@ impl<N: Linked> RawTable<N> {
     /// Inside a section that lasts as long as what is returned is used.
     pub(crate) unsafe fn first_linked(&self) -> Option<Stand<N>> {
         // SAFETY: the caller's promise.
-        unsafe { self.from_position(0) }
+        unsafe { self.find_from(0) }
     }
 
     /// Returns the node that follows another one, with `next` behind it when it was found. Each that
@@ -42,7 +42,7 @@ impl<N: Linked> RawTable<N> {
             // SAFETY: alive, by the caller's promise.
             let position = unsafe { node.as_ref() }.hash().reverse_bits();
             // SAFETY: the caller's promise.
-            position.checked_add(1).and_then(|from| unsafe { self.from_position(from) })
+            position.checked_add(1).and_then(|from| unsafe { self.find_from(from) })
         })
     }
 
@@ -66,7 +66,7 @@ impl<N: Linked> RawTable<N> {
 
     /// # Safety
     /// As for `first_linked`.
-    unsafe fn from_position(&self, mut from: u64) -> Option<Stand<N>> {
+    unsafe fn find_from(&self, mut from: u64) -> Option<Stand<N>> {
         loop {
             // SAFETY: the caller's promise.
             let found = unsafe { self.look_into_line(from) };

@@ -31,7 +31,7 @@ pub struct Reclaim {
     pub domain: *const (),
     /// Opens a section of the calling thread.
     pub read_lock: unsafe extern "C" fn(*const ()),
-    /// Closes it.
+    /// Closes such a section.
     pub read_unlock: unsafe extern "C" fn(*const ()),
     /// Calls a function with a head, once, after a grace period. Never waits.
     pub defer: unsafe extern "C" fn(*const (), NonNull<Head>, unsafe extern "C-unwind" fn(NonNull<Head>)),
@@ -95,7 +95,7 @@ pub struct Map {
     least: usize,
     most: usize,
     reclaim: Reclaim,
-    /// The caller's.
+    /// What the caller keeps with the map.
     pub context: *mut (),
 }
 
