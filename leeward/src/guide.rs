@@ -20,6 +20,7 @@ macro_rules! page {
             "[async.md]: crate::guide::asynchronous\n",
             "[structures.md]: crate::guide::structures\n",
             "[hash-map.md]: crate::guide::hash_map\n",
+            "[map-c.md]: crate::guide::map_c\n",
             "[ordered-map.md]: crate::guide::ordered_map\n",
             "[list.md]: crate::guide::list\n",
             "[queues.md]: crate::guide::queues\n",
@@ -54,6 +55,7 @@ page!(rcu, "rcu.md");
 page!(asynchronous, "async.md");
 page!(structures, "structures.md");
 page!(hash_map, "hash-map.md");
+page!(map_c, "map-c.md");
 page!(ordered_map, "ordered-map.md");
 page!(list, "list.md");
 page!(queues, "queues.md");

@@ -90,35 +90,6 @@ impl<N: Node> RawTable<N> {
         }
     }
 
-    /// Has the table have `lines` lines, a power of two. An aim: other writers may change its size
-    /// meanwhile. `in_section` calls its argument in a section of its own.
-    pub(crate) fn resize(
-        &self,
-        lines: usize,
-        owner: &impl Owner,
-        in_section: impl Fn(&mut dyn FnMut()),
-    ) -> Result<(), NoMemory> {
-        // A table shrinks by half at a time. One more step for a move that was under way.
-        for _ in 0..=usize::BITS {
-            let (mut is_done, mut begun) = (false, Ok(()));
-            in_section(&mut || {
-                self.inherited.check(|| self.repair());
-                self.move_all(owner);
-                let table = self.table();
-                is_done = table.count() == lines;
-                if !is_done {
-                    begun = self.begin(table, lines.max(table.count() / 2));
-                    self.move_all(owner);
-                }
-            });
-            begun?;
-            if is_done {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Begins to move the nodes of `table` to a new one, unless it was begun.
     pub(super) fn begin(&self, table: &Table, lines: usize) -> Result<(), NoMemory> {
         // Relaxed: a table that is the first one stays it until its nodes have moved.

@@ -34,6 +34,7 @@ pub(crate) struct Table {
     /// What was allocated for lines and links; null: static.
     memory: *mut u8,
     /// The owner's, once the table was replaced: by what a callback finds it.
+    #[cfg_attr(not(feature = "c"), allow(dead_code))]
     pub(crate) head: Head,
 }
 
