@@ -169,6 +169,7 @@ impl RawRwLock {
 
     /// Enters by the thread's first slot, if that is free and the lock is open: what is inlined where
     /// code should be short.
+    #[cfg(feature = "hashbrown")]
     #[inline(always)]
     pub(crate) fn enter_open(&self) -> bool {
         let slot = local::mine().first();
