@@ -1095,7 +1095,7 @@ mutants! {
     }
     /// The walk that mends what such a thread has left.
     list_repair {
-        fork_everywhere: operations::list::beside::pop,
+        fork_everywhere: operations::list::beside::retain,
     }
     /// The retiring of what was removed from a list.
     list_retire {
