@@ -17,8 +17,6 @@ use proptest::prelude::*;
 mod concurrent;
 #[path = "list/drops.rs"]
 mod drops;
-#[path = "list/forks.rs"]
-mod forks;
 #[path = "list/histories.rs"]
 mod histories;
 #[path = "list/hostile.rs"]

@@ -1,8 +1,10 @@
 //! A list that is locked when the process forks: by the thread that forks, or by another.
 
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
+#![allow(missing_docs)]
 
-#[path = "../common/processes.rs"]
+mod common;
+#[path = "common/processes.rs"]
 mod processes;
 
 use std::sync::mpsc;
@@ -12,7 +14,7 @@ use leeward::collect::List;
 use leeward::rcu;
 use processes::{child, status_of};
 
-use super::common::Watchdog;
+use common::Watchdog;
 
 /// Runs `work` in a child that has what the caller has: the caller's own variables, by reference.
 #[track_caller]
