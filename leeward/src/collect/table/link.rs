@@ -43,6 +43,11 @@ const REMOVED: usize = 1;
 /// after.
 pub(crate) unsafe trait Linked: Node {
     fn link(&self) -> &Link;
+
+    /// Returns true if this is the node's hash.
+    fn has_hash(&self, hash: u64) -> bool {
+        self.hash() == hash
+    }
 }
 
 /// The address of the next node, and the mark of removed ones.

@@ -2,7 +2,7 @@
 //! What C's tables are made of.
 //!
 //! A slot of the table has the first node of a list (`link.rs`), so that the table's lines have each
-//! hash once. Called by `collect/raw/map`; calls `change.rs`, `search.rs`, `put.rs` and `link.rs`.
+//! hash once. Called by `collect/raw/map`; calls `change.rs`, `find.rs`, `put.rs` and `link.rs`.
 //!
 //! # Why writers lose nothing
 //! Lists are changed under the lock of the line that they belong to. As elsewhere in this folder, no
@@ -23,9 +23,10 @@
 
 use core::ptr::{self, NonNull};
 
+use super::find::Looked;
 use super::limits::Limits;
 use super::line::{Line, Tags};
-use super::link::{Linked, Stand, follow};
+use super::link::{Linked, follow};
 use super::put::put;
 use super::search::overflows;
 use super::storage::{NoMemory, Table};
@@ -33,13 +34,6 @@ use super::{Insertion, Owner, RawTable, raw};
 use crate::atomic::AtomicPtr;
 use crate::inherited;
 use crate::mutant::{check, mutated, step};
-
-/// The nodes with a hash that a writer has compared: the first and the last one. Null: there was
-/// none.
-pub(crate) struct Looked<N> {
-    first: *mut N,
-    last: *mut N,
-}
 
 /// Where a list is, for a writer that has the line's lock.
 struct List<'t, N> {
@@ -57,51 +51,6 @@ impl<N: Linked> RawTable<N> {
         new.table = AtomicPtr::new(Table::allocate(lines)?.as_ptr());
         new.limits = limits;
         Ok(new)
-    }
-
-    /// Returns the first node with this hash that is in the table and for which `is_equal` returns
-    /// true. Wait-free, but for `is_equal`, which is called with nodes of this hash only.
-    ///
-    /// # Safety
-    /// Inside a section, in which what is returned stays alive.
-    #[inline(always)]
-    pub(crate) unsafe fn find_linked(
-        &self,
-        hash: u64,
-        mut is_equal: impl FnMut(NonNull<N>) -> bool,
-    ) -> Option<Stand<N>> {
-        let mut found = None;
-        let in_list = |first: &N| {
-            if first.hash() == hash {
-                // SAFETY: the caller's promise; the node is in the table.
-                found = unsafe { follow(ptr::from_ref(first).cast_mut(), &mut is_equal) };
-            }
-            found.is_some()
-        };
-        // SAFETY: the caller's promise.
-        unsafe { self.find(hash, in_list) };
-        found
-    }
-
-    /// Does what `find_linked` does, for a writer: returns which nodes it compared, if there is none.
-    ///
-    /// # Safety
-    /// As for `find_linked`.
-    pub(crate) unsafe fn look(
-        &self,
-        hash: u64,
-        mut is_equal: impl FnMut(NonNull<N>) -> bool,
-    ) -> Result<Stand<N>, Looked<N>> {
-        let mut looked = Looked { first: ptr::null_mut(), last: ptr::null_mut() };
-        let compare = |node: NonNull<N>| {
-            looked.last = node.as_ptr();
-            if looked.first.is_null() {
-                looked.first = looked.last;
-            }
-            is_equal(node)
-        };
-        // SAFETY: the caller's promise.
-        unsafe { self.find_linked(hash, compare) }.ok_or(looked)
     }
 
     /// Adds a node behind all others with its hash.

@@ -38,6 +38,8 @@
 
 mod change;
 mod counts;
+#[cfg(any(feature = "c", leeward_loom))]
+mod find;
 mod limits;
 mod line;
 #[cfg(any(feature = "c", leeward_loom))]

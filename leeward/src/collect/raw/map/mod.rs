@@ -150,7 +150,7 @@ impl Map {
     #[inline(always)]
     pub unsafe fn find(&self, hash: usize, is_equal: impl FnMut(NonNull<MapNode>) -> bool) -> Cursor {
         // SAFETY: the caller's promise.
-        Cursor::new(unsafe { self.table.find_linked(spread(hash), is_equal) })
+        Cursor::new(unsafe { self.table.find_linked(spread(hash as u64), is_equal) })
     }
 
     /// Returns the next node of the same hash for which `is_equal` returns true.
@@ -210,7 +210,7 @@ impl Map {
         unsafe { node.as_ref() }.set_hash(hash);
         loop {
             // SAFETY: as above.
-            let looked = match unsafe { self.table.look(spread(hash), &mut is_equal) } {
+            let looked = match unsafe { self.table.look(spread(hash as u64), &mut is_equal) } {
                 Ok(stand) => return Added::There(stand.node),
                 Err(looked) => looked,
             };

@@ -47,10 +47,9 @@ impl MapNode {
 /// with the others. Different hashes stay different, and the lowest 57 bits stay as they are: the
 /// order of a walk is that of the program's hashes.
 #[inline(always)]
-pub(super) fn spread(hash: usize) -> u64 {
+pub(super) fn spread(hash: u64) -> u64 {
     // The fraction of the golden ratio: each bit of the product depends on all bits below it.
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let hash = hash as u64;
     hash ^ (hash << 7).wrapping_mul(FACTOR) >> 57 << 57
 }
 
@@ -58,7 +57,7 @@ pub(super) fn spread(hash: usize) -> u64 {
 unsafe impl Node for MapNode {
     #[inline(always)]
     fn hash(&self) -> u64 {
-        spread(self.given_hash())
+        spread(self.given_hash() as u64)
     }
 
     unsafe fn survivor(node: NonNull<Self>) -> Option<NonNull<Self>> {
@@ -73,6 +72,12 @@ unsafe impl Linked for MapNode {
     fn link(&self) -> &Link {
         &self.link
     }
+
+    #[inline(always)]
+    fn has_hash(&self, hash: u64) -> bool {
+        // What is spread twice is as it was.
+        self.given_hash() as u64 == spread(hash)
+    }
 }
 
 #[cfg(test)]
@@ -81,16 +86,16 @@ mod tests {
 
     #[test]
     fn hashes_stay_different_and_in_order() {
-        let hashes = (0..64).flat_map(|bit| [1_usize << bit, (1 << bit) | 5, usize::MAX >> bit]);
+        let hashes = (0..64).flat_map(|bit| [1_u64 << bit, (1 << bit) | 5, u64::MAX >> bit]);
         for hash in hashes {
-            assert_eq!(spread(spread(hash) as usize), hash as u64);
-            assert_eq!(spread(hash) << 7, (hash as u64) << 7);
+            assert_eq!(spread(spread(hash)), hash);
+            assert_eq!(spread(hash) << 7, hash << 7);
         }
     }
 
     #[test]
     fn short_hashes_have_many_tags() {
-        let mut tags: std::vec::Vec<u64> = (0..1000_usize).map(|hash| spread(hash << 4) >> 57).collect();
+        let mut tags: std::vec::Vec<u64> = (0..1000).map(|hash| spread(hash << 4) >> 57).collect();
         tags.sort_unstable();
         tags.dedup();
         assert!(tags.len() > 100, "{}", tags.len());
