@@ -70,14 +70,13 @@ impl<N: Linked> RawTable<N> {
                 Some(last) => {
                     // SAFETY: as above.
                     unsafe { link_behind(last, node) };
-                    Ok(tags)
+                    Ok(None)
                 }
                 // SAFETY: as above.
-                None => unsafe { put_first(table, index, tags, hash, node) },
+                None => unsafe { put_first(table, index, tags, hash, node) }.map(Some),
             }
         };
-        self.add_with(hash, owner, |table, index, tags| add(table, index, tags).map_err(|NoMemory| Insertion::NoMemory))
-            .map_err(|_| NoMemory)
+        self.add_with(hash, owner, add).map_err(|_| NoMemory)
     }
 
     /// Adds a node before all others with its hash, if these are the ones that the caller compared.
@@ -97,12 +96,12 @@ impl<N: Linked> RawTable<N> {
             }
             let Some(list) = list else {
                 // SAFETY: as above; the node is the caller's.
-                return unsafe { put_first(table, index, tags, hash, node) }.map_err(|NoMemory| Insertion::NoMemory);
+                return unsafe { put_first(table, index, tags, hash, node) }.map(Some);
             };
             // SAFETY: the node is the caller's.
             unsafe { node.as_ref() }.link().prepare(first);
             list.line.set(list.slot, raw(node));
-            Ok(tags)
+            Ok(None)
         });
         added.err().unwrap_or(Insertion::Done)
     }
@@ -136,16 +135,17 @@ impl<N: Linked> RawTable<N> {
         Ok(())
     }
 
-    /// Adds a node by `add`, which is called with the line locked and returns its new word; counts it,
-    /// and lets the table grow.
+    /// Adds a node by `add`, which is called with the line locked and returns its new word, or `None` if
+    /// the node is in a list that was there; counts it, and lets a table grow that has no room.
     fn add_with(
         &self,
         hash: u64,
         owner: &impl Owner,
-        add: impl FnOnce(&Table, usize, Tags) -> Result<Tags, Insertion>,
+        add: impl FnOnce(&Table, usize, Tags) -> Result<Option<Tags>, Insertion>,
     ) -> Result<(), Insertion> {
         let is_crowded = self.locked(hash, owner, |table, index, tags| match add(table, index, tags) {
-            Ok(new) => (new, Ok(new == tags || new.has_overflow())),
+            Ok(None) => (tags, Ok(false)),
+            Ok(Some(new)) => (new, Ok(new == tags || new.has_overflow())),
             Err(why) => (tags, Err(why)),
         })?;
         let count = self.counts.add();
@@ -313,10 +313,10 @@ unsafe fn put_first<N: Linked>(
     tags: Tags,
     hash: u64,
     node: NonNull<N>,
-) -> Result<Tags, NoMemory> {
+) -> Result<Tags, Insertion> {
     // SAFETY: the caller's promise.
     unsafe { node.as_ref() }.link().prepare(ptr::null_mut::<N>());
-    put(table, index, tags, hash, raw(node))
+    put(table, index, tags, hash, raw(node)).map_err(|NoMemory| Insertion::NoMemory)
 }
 
 /// In the child of a fork: passes by the nodes of a list that were removed, and returns its first
