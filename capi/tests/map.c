@@ -243,7 +243,11 @@ static void child(void *unused)
 	(void)unused;
 	look();
 	CHECK_EQ(lee_map_resize(map, 200), 0);
+	lee_memb_read_lock();
+	CHECK_EQ(lee_map_count(map), (size_t)walk());
+	lee_memb_read_unlock();
 	empty();
+	CHECK_EQ(lee_map_count(map), 0);
 	CHECK_EQ(lee_map_free(map), 0);
 }
 

@@ -320,25 +320,25 @@ unsafe fn put_first<N: Linked>(
 }
 
 /// In the child of a fork: passes by the nodes of a list that were removed, and returns its first
-/// one; `None` if none is left.
+/// one and their number; `None` if none is left.
 ///
 /// # Safety
 /// No other thread changes the table; inside a section.
-pub(crate) unsafe fn survivor<N: Linked>(first: NonNull<N>) -> Option<NonNull<N>> {
+pub(crate) unsafe fn survivor<N: Linked>(first: NonNull<N>) -> Option<(NonNull<N>, usize)> {
     // SAFETY: the caller's promise.
     let start = unsafe { follow(first.as_ptr(), |_| true) }?;
-    let (mut here, mut next) = (start.node, start.next);
+    let (mut here, mut next, mut length) = (start.node, start.next, 1);
     // SAFETY: as above.
     while let Some(stand) = unsafe { follow(next, |_| true) } {
         if stand.node.as_ptr() != next {
             // SAFETY: in the list.
             unsafe { here.as_ref() }.link().append(stand.node.as_ptr());
         }
-        (here, next) = (stand.node, stand.next);
+        (here, next, length) = (stand.node, stand.next, length + 1);
     }
     if !next.is_null() {
         // SAFETY: as above.
         unsafe { here.as_ref() }.link().append(ptr::null_mut::<N>());
     }
-    Some(start.node)
+    Some((start.node, length))
 }

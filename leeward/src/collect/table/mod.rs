@@ -109,12 +109,12 @@ pub(crate) unsafe trait Node: Sized {
     fn hash(&self) -> u64;
 
     /// Returns what a slot with this node is to have in the child of a fork, before the child's first
-    /// change; `None`: nothing.
+    /// change, and how many nodes that stands for; `None`: nothing.
     ///
     /// # Safety
     /// No other thread changes the table; inside a section, in which the node is in the table.
-    unsafe fn survivor(node: NonNull<Self>) -> Option<NonNull<Self>> {
-        Some(node)
+    unsafe fn survivor(node: NonNull<Self>) -> Option<(NonNull<Self>, usize)> {
+        Some((node, 1))
     }
 }
 

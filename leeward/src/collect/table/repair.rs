@@ -19,25 +19,26 @@ impl<N: Node> RawTable<N> {
         let table = self.table();
         let break_locks = |table: &Table| (0..table.count()).for_each(|index| table.line(index as u64).break_lock());
         break_locks(table);
-        survivors::<N>(table, |index| !table.line(index as u64).tags().is_moved());
-        let mut count = nodes(table, |index| !table.line(index as u64).tags().is_moved());
-        if let Some(next) = table.next() {
+        let next = table.next();
+        if let Some(next) = next {
             break_locks(next);
-            survivors::<N>(next, |index| table.line(index as u64).tags().is_moved());
             if repair_move(table, next) {
                 // Release: the table. Partner: the acquire in `RawTable::table`. The old one is leaked.
                 self.table.store(core::ptr::from_ref(next).cast_mut(), Ordering::Release);
             }
-            // What is in the lines of other units is in the old table as well.
-            count += nodes(next, |index| table.line(index as u64).tags().is_moved());
         }
-        self.counts.set(count);
+        let is_moved = |index: usize| table.line(index as u64).tags().is_moved();
+        let left = survivors::<N>(table, |index| !is_moved(index));
+        // What is in the lines of other units is in the old table as well.
+        let moved = next.map_or(0, |next| survivors::<N>(next, is_moved));
+        self.counts.set(left + moved);
     }
 }
 
 /// Has the slots of those lines whose index `is_meant` returns true for have what is left of them
-/// (`Node::survivor`).
-fn survivors<N: Node>(table: &Table, is_meant: impl Fn(usize) -> bool) {
+/// (`Node::survivor`), and returns how many nodes that are.
+fn survivors<N: Node>(table: &Table, is_meant: impl Fn(usize) -> bool) -> usize {
+    let mut count = 0;
     for index in (0..table.count()).filter(|&index| is_meant(index)) {
         let further = overflows(table, index).map(|overflow| &overflow.line);
         for line in core::iter::once(table.line(index as u64)).chain(further) {
@@ -45,25 +46,18 @@ fn survivors<N: Node>(table: &Table, is_meant: impl Fn(usize) -> bool) {
             for slot in tags.used() {
                 let node = line.node(slot);
                 // SAFETY: a slot with a tag has a node, and callers are in a section.
-                match NonNull::new(node.cast::<N>()).and_then(|node| unsafe { N::survivor(node) }) {
-                    Some(left) if raw(left) == node => {}
-                    Some(left) => line.set(slot, raw(left)),
+                let left = NonNull::new(node.cast::<N>()).and_then(|node| unsafe { N::survivor(node) });
+                count += left.map_or(0, |(_, length)| length);
+                match left {
+                    Some((first, _)) if raw(first) == node => {}
+                    Some((first, _)) => line.set(slot, raw(first)),
                     None => tags = tags.without(slot),
                 }
             }
             line.prepare(tags);
         }
     }
-}
-
-/// Counts the nodes in those lines whose index `is_counted` returns true for.
-fn nodes(table: &Table, is_counted: impl Fn(usize) -> bool) -> usize {
-    let indices = (0..table.count()).filter(|&index| is_counted(index));
-    let lines = indices.map(|index| {
-        let further = overflows(table, index).map(|overflow| overflow.line.tags().used().count());
-        table.line(index as u64).tags().used().count() + further.sum::<usize>()
-    });
-    lines.sum()
+    count
 }
 
 /// In the child of a fork: ends the move of units that are moved in part, and counts those that are

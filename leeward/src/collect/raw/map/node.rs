@@ -60,7 +60,7 @@ unsafe impl Node for MapNode {
         spread(self.given_hash() as u64)
     }
 
-    unsafe fn survivor(node: NonNull<Self>) -> Option<NonNull<Self>> {
+    unsafe fn survivor(node: NonNull<Self>) -> Option<(NonNull<Self>, usize)> {
         // SAFETY: the caller's promise.
         unsafe { survivor(node) }
     }
