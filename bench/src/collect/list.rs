@@ -58,6 +58,10 @@ impl<L: Walked> Loops for Apart<L> {
     }
 }
 
+/// Each round opens a list of its own: where its nodes come to lie is chance, and is not the same chance
+/// in all rounds.
+type Open = fn() -> Box<dyn Loops>;
+
 fn open<L: Walked>() -> Box<dyn Loops> {
     let list = L::default();
     (0..NODES).for_each(|number| list.push(number));
@@ -72,20 +76,15 @@ struct Setting {
 }
 
 pub fn outcome(plan: &Plan) -> Outcome {
-    let lists = [
-        Entrant::new(LIST, open::<List<u64>>()),
-        Entrant::new("leeward asym::RwLock<LinkedList>", open::<asym::RwLock<LinkedList<u64>>>()),
-        Entrant::new(LOCKED, open::<RwLock<LinkedList<u64>>>()),
-    ];
     let mut outcome = Outcome::default();
     for (readers, writers) in [(1, 0), (2, 0), (1, 1)] {
-        hold(plan, &mut outcome, &lists, Setting { readers, writers });
+        hold(plan, &mut outcome, Setting { readers, writers });
     }
     outcome
 }
 
 /// Holds one contest, and adds its rows and figures.
-fn hold(plan: &Plan, outcome: &mut Outcome, lists: &[Entrant<Box<dyn Loops>>], setting: Setting) {
+fn hold(plan: &Plan, outcome: &mut Outcome, setting: Setting) {
     let Setting { readers, writers } = setting;
     let what = match (readers, writers) {
         (1, 0) => "list of 1,000 nodes, a walk".to_string(),
@@ -93,16 +92,18 @@ fn hold(plan: &Plan, outcome: &mut Outcome, lists: &[Entrant<Box<dyn Loops>>], s
         _ => format!("list of 1,000 nodes, walks on {readers} threads"),
     };
     let unit = if readers + writers == 1 { "ns" } else { "/s" };
-    let plain = open::<Unlocked>();
-    let mut entrants: Vec<_> =
-        lists.iter().filter_map(|list| Some(Entrant::new(list.name, &**list.open.as_ref().ok()?))).collect();
+    let mut entrants = vec![
+        Entrant::new(LIST, open::<List<u64>> as Open),
+        Entrant::new("leeward asym::RwLock<LinkedList>", open::<asym::RwLock<LinkedList<u64>>>),
+        Entrant::new(LOCKED, open::<RwLock<LinkedList<u64>>>),
+    ];
     if writers == 0 {
-        entrants.push(Entrant::new(PLAIN, &*plain));
+        entrants.push(Entrant::new(PLAIN, open::<Unlocked>));
     }
     let quantities =
         [(what.clone(), unit), (format!("{what}: its changes"), "/s"), (format!("{what}: held back"), "bytes")];
     let quantities = if writers == 0 { &quantities[..1] } else { &quantities[..] };
-    let boards = contest(plan, plan.rounds, quantities, &entrants, |list| run(plan, *list, setting));
+    let boards = contest(plan, plan.rounds, quantities, &entrants, |open| run(plan, &*open(), setting));
     boards.iter().for_each(|board| outcome.add(board));
     let (peer, target) = match (readers, writers) {
         (1, 0) => (PLAIN, Target::RatioAtMost(1.1)),
