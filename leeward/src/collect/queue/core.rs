@@ -104,7 +104,7 @@ impl<T, F: Futex> Core<T, F> {
             // SAFETY: an abandoned slot is its producer's, which filled it, and its block is kept.
             return Some(unsafe { slot.read() });
         }
-        gap::filled::<F>();
+        gap::filled::<F, T>(slot);
         if claimed.sleeps() {
             self.wake();
         }
@@ -252,7 +252,7 @@ impl<T, F: Futex> Core<T, F> {
 #[inline(never)]
 fn fill_inherited<T>(slot: &Slot<T>) -> u32 {
     // Release: as in `fill`.
-    slot.state.swap(FILLED, Ordering::Release)
+    slot.state.swap(FILLED, order!(Release, queue_fill_release))
 }
 
 // SAFETY: values are moved in and out, by one thread each; no reference to a value is given.

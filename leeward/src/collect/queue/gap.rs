@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use super::block::{Block, FILLED, Slot};
 use crate::__leeward_static;
-use crate::atomic::{AtomicU32, Ordering, const_fn};
+use crate::atomic::{AtomicU32, AtomicU64, Ordering, const_fn};
 use crate::fence;
 use crate::futex::{ALL, Futex, Timeout, Wait};
 use crate::mutant::{check, mutated, step};
@@ -20,19 +20,25 @@ use crate::process::fork_mark;
 const LONG: Duration = Duration::from_millis(1);
 
 /// The words by which producers learn of consumers that wait for them; alone on their cache lines,
-/// since each push reads them.
+/// since each push reads the first.
 #[repr(align(128))]
 struct Sleepers {
-    /// 1: a consumer sleeps on `filled`, or is about to.
-    are_there: AtomicU32,
-    /// How often a producer has filled a slot and found a sleeper.
+    /// The address of the slot for which a consumer sleeps on `filled`, or is about to; [`NONE`], or
+    /// [`MANY`]. An address may be left by a consumer that does not wait any more.
+    awaited: AtomicU64,
+    /// How often a producer has filled a slot and found its consumer asleep.
     filled: AtomicU32,
 }
+
+/// No consumer waits for a slot.
+const NONE: u64 = 0;
+/// Several slots are awaited; no slot's address.
+const MANY: u64 = 1;
 
 impl Sleepers {
     const_fn! {
         fn new() -> Self {
-            Sleepers { are_there: AtomicU32::new(0), filled: AtomicU32::new(0) }
+            Sleepers { awaited: AtomicU64::new(NONE), filled: AtomicU32::new(0) }
         }
     }
 }
@@ -41,26 +47,30 @@ __leeward_static! {
     SLEEPERS: Sleepers = Sleepers::new();
 }
 
-/// Wakes the consumers that wait for a slot, if there are any. Called by a producer that has filled
-/// one.
+/// Wakes the consumer that waits for the slot, if there is one. Called by a producer that has filled
+/// the slot, which may be gone.
 #[inline(always)]
-pub(super) fn filled<F: Futex>() {
+pub(super) fn filled<F: Futex, T>(slot: *const Slot<T>) {
     // Pair P, light half. Partner: the heavy fence in `Gap::wait`.
     // - If our store comes first, the consumer's recheck finds the slot filled.
-    // - If the heavy fence comes first, we see that a consumer sleeps, and wake it.
+    // - If the heavy fence comes first, we see that the slot is awaited, and wake the consumer.
     step!(queue_gap_light, fence::light());
     // Relaxed: ordered by the fence.
-    if check!(queue_gap_wake, SLEEPERS.are_there.load(Ordering::Relaxed) != 0) {
-        wake::<F>();
+    let awaited = SLEEPERS.awaited.load(Ordering::Relaxed);
+    if check!(queue_gap_wake, awaited != NONE) {
+        wake::<F>(awaited, slot.addr() as u64);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn wake<F: Futex>() {
-    // Relaxed: before the count changes, so that a consumer which marks itself after this store has
-    // loaded the count before the change, and does not sleep.
-    SLEEPERS.are_there.store(0, Ordering::Relaxed);
+fn wake<F: Futex>(awaited: u64, slot: u64) {
+    if awaited != slot && awaited != MANY {
+        return;
+    }
+    // Relaxed: before the count changes, so that a consumer whose mark this store takes away has
+    // loaded the count before the change, and does not sleep, or is woken.
+    SLEEPERS.awaited.store(NONE, Ordering::Relaxed);
     // Release: the store above comes first. Partner of the acquire in `Gap::wait`.
     SLEEPERS.filled.fetch_add(1, Ordering::Release);
     let word: &AtomicU32 = &SLEEPERS.filled;
@@ -99,13 +109,35 @@ impl<T> Gap<T> {
         !fork_mark::is_still(process)
     }
 
+    /// Says that the slot is awaited: that one alone, if no other is.
+    fn mark(&self) {
+        let slot = self.slot.addr() as u64;
+        // Relaxed, all: ordered by the fence that follows.
+        let marked = SLEEPERS.awaited.compare_exchange(NONE, slot, Ordering::Relaxed, Ordering::Relaxed);
+        if marked.is_err_and(|other| other != slot) {
+            SLEEPERS.awaited.store(MANY, Ordering::Relaxed);
+        }
+    }
+
+    /// Says that the slot is not awaited any more, if it was that one alone.
+    fn unmark(&self) {
+        let slot = self.slot.addr() as u64;
+        // Relaxed, both: the mark publishes nothing.
+        let _ = SLEEPERS.awaited.compare_exchange(slot, NONE, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// Sleeps until the slot is filled, until `timeout` at most, and a millisecond if its producer
     /// may not be there.
     pub(super) fn wait<F: Futex>(&self, timeout: Timeout) -> Waited {
+        let waited = self.wait_marked::<F>(timeout);
+        self.unmark();
+        waited
+    }
+
+    fn wait_marked<F: Futex>(&self, timeout: Timeout) -> Waited {
         // Acquire: the count is loaded before the mark is made; partner of the release in `wake`.
         let count = SLEEPERS.filled.load(Ordering::Acquire);
-        // Relaxed: ordered by the fence.
-        SLEEPERS.are_there.store(1, Ordering::Relaxed);
+        self.mark();
         // Pair P, heavy half. Partner: the light fence in `filled`.
         // - If the producer's store comes first, the recheck finds the slot filled.
         // - If this fence comes first, the producer sees the mark, and wakes us.
@@ -119,7 +151,8 @@ impl<T> Gap<T> {
         let is_inherited = check!(queue_gap_inherited, self.is_inherited());
         let is_alone = is_inherited || !is_fenced;
         let soon = if is_alone { Timeout::after::<F>(LONG) } else { Timeout::Never };
-        match F::wait(&SLEEPERS.filled, count, timeout.min(soon)) {
+        let word: &AtomicU32 = &SLEEPERS.filled;
+        match F::wait(word, count, timeout.min(soon)) {
             Wait::TimedOut if is_inherited => Waited::InVain,
             Wait::TimedOut if soon < timeout => Waited::Again,
             Wait::TimedOut => Waited::Late,
