@@ -50,9 +50,9 @@
  * call that does not find it any more.
  *
  * Cost. A call that finds: one cache line of the map, and one of the node. One that
- * changes: two atomic operations besides. The map has 14 bytes for a node, on average,
- * and moves its nodes to a larger or smaller table a few lines at a time, by the
- * writers that come by: there is no thread. The old table is freed by lee_domain_defer().
+ * changes: two atomic operations besides. The map has 14 to 29 bytes for a node while
+ * it grows, and moves its nodes to a larger or smaller table a few lines at a time, by
+ * the writers that come by: there is no thread. lee_domain_defer() frees the old table.
  * Many nodes of one hash are a list, to whose end lee_map_add() walks.
  *
  * Waiting. Readers wait for nothing. A writer sleeps while another changes the same

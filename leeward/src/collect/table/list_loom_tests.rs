@@ -208,7 +208,7 @@ fn one_of_two_additions_of_a_key() {
 
 #[test]
 fn one_of_two_additions_beside_a_removal() {
-    explore(2, one, || {
+    explore(1, one, || {
         together([|| count(add_unique(2)), || count(add_unique(2)), || assert!(remove(1))]);
         assert_eq!((COUNT.load(Relaxed), walked()), (1, [2].to_vec()), "a key is there twice");
     });
