@@ -42,7 +42,10 @@
 #define FACE_JOIN_EXPANDED(flavour, name) lee_##flavour##_##name
 #define FACE_JOIN(flavour, name) FACE_JOIN_EXPANDED(flavour, name)
 #define FACE(name) FACE_JOIN(FACE_FLAVOUR, name)
+#define FACE_DOMAIN_EXPANDED(flavour) (&lee_##flavour)
+#define FACE_DOMAIN(flavour) FACE_DOMAIN_EXPANDED(flavour)
 
+#define face_domain FACE_DOMAIN(FACE_FLAVOUR)
 #define face_head lee_head
 #define face_register FACE(register)
 #define face_unregister FACE(unregister)

@@ -27,4 +27,7 @@ void figure_churn(const uint64_t *args);
 void figure_alone(const uint64_t *args);
 void figure_pass(const uint64_t *args);
 
+/* a hash map of nodes: map.c */
+void figure_map(const uint64_t *args);
+
 #endif

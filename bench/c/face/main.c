@@ -26,6 +26,7 @@ static const struct {
 	{ "churn", figure_churn, 2 },
 	{ "alone", figure_alone, 2 },
 	{ "pass", figure_pass, 3 },
+	{ "map", figure_map, 3 },
 };
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@ mod flavour;
 mod grace;
 mod instructions;
 mod latency;
+mod maps;
 mod programs;
 mod queues;
 mod sections;
@@ -30,8 +31,8 @@ use crate::{markdown, report};
 type Group = fn(&Plan, &Programs) -> Vec<Figure>;
 
 /// The groups, in the table's order. `--only` takes their names.
-pub const GROUPS: [&str; 8] =
-    ["sections", "synchronize", "callbacks", "threads", "latency", "queues", "instructions", "code"];
+pub const GROUPS: [&str; 9] =
+    ["sections", "synchronize", "callbacks", "threads", "latency", "queues", "maps", "instructions", "code"];
 const MEASURES: [Group; GROUPS.len()] = [
     sections::figures,
     grace::figures,
@@ -39,6 +40,7 @@ const MEASURES: [Group; GROUPS.len()] = [
     threads::figures,
     latency::figures,
     queues::figures,
+    maps::figures,
     instructions::figures,
     code::figures,
 ];

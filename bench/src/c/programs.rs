@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::locks::processors;
 
 /// The sources of a program, and those of the shared library that `plugin.c` loads.
-const PROGRAM: [&str; 8] =
-    ["main.c", "sections.c", "crew.c", "grace.c", "callbacks.c", "latency.c", "threads.c", "queues.c"];
+const PROGRAM: [&str; 9] =
+    ["main.c", "sections.c", "crew.c", "grace.c", "callbacks.c", "latency.c", "threads.c", "queues.c", "map.c"];
 const LIBRARY: &str = "sections.c";
 const PLUGIN: &str = "plugin.c";
 
@@ -198,7 +198,8 @@ fn libraries(side: Side, flavour: Flavour) -> Vec<String> {
             "-lpthread".to_string(),
         ],
         Side::Theirs => {
-            vec![format!("-l{}", urcu(flavour)), "-lurcu-common".to_string(), "-lpthread".to_string()]
+            let more = ["-lurcu-cds", "-lurcu-common", "-lpthread"].map(str::to_string);
+            [format!("-l{}", urcu(flavour))].into_iter().chain(more).collect()
         }
     }
 }
