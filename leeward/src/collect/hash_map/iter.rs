@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::iter::FusedIterator;
+use core::marker::PhantomData;
 
 use super::HashMap;
 use super::entry::Entry;
@@ -11,6 +12,8 @@ use crate::rcu::{Domain, Protects};
 /// The entries of a map, as [`HashMap::iter`] returns them.
 pub struct Iter<'g, K, V> {
     walk: Walk<'g, Entry<K, V>>,
+    /// A walk is of addresses, which any thread may have; what it returns is not.
+    borrows: PhantomData<&'g (K, V)>,
 }
 
 /// The keys of a map, as [`HashMap::keys`] returns them.
@@ -38,7 +41,7 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
     pub fn iter<'g>(&'g self, guard: &'g impl Protects<D>) -> Iter<'g, K, V> {
         let _ = guard;
         // SAFETY: the guard's section lasts as long as the walk.
-        Iter { walk: unsafe { self.table.walk() } }
+        Iter { walk: unsafe { self.table.walk() }, borrows: PhantomData }
     }
 
     /// Returns all keys, as [`iter`](Self::iter) returns entries.
