@@ -91,6 +91,30 @@ fn each_call_does_what_it_says() {
 }
 
 #[test]
+fn an_owner_changes_values_and_takes_maps_apart() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let mut map: HashMap<u64, Counted> = (0..1000).map(|key| (key, Counted::new(&alive, key))).collect();
+    map.get_mut(&7).unwrap().1 = 70;
+    assert!(map.get_mut(&1000).is_none());
+    map.iter_mut().for_each(|(key, value)| value.1 += key);
+    drop(map.remove(&8));
+    assert_eq!(map.pin().get(&7).map(|value| value.1), Some(77));
+    let mut entries = map.into_iter();
+    assert_eq!(entries.len(), 999);
+    let taken: Std<u64, Counted> = entries.by_ref().take(500).collect();
+    assert!(taken.iter().all(|(key, value)| value.1 == if *key == 7 { 77 } else { 2 * key }));
+    assert_eq!(entries.len(), 499);
+    drop(entries);
+    assert_eq!(alive.load(Relaxed), 500);
+    drop(taken);
+    assert_eq!(alive.load(Relaxed), 0);
+    assert!(HashMap::<u64, u64>::new().into_iter().next().is_none());
+    let mut values: Vec<_> = HashSet::from([3, 1, 2]).into_iter().collect();
+    values.sort_unstable();
+    assert_eq!(values, [1, 2, 3]);
+}
+
+#[test]
 fn compute_inserts_updates_removes_and_aborts() {
     let map = HashMap::new();
     let guard = rcu::read();

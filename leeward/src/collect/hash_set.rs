@@ -1,12 +1,13 @@
-//! A set: a map without values.
+//! A set: a map without values. Concurrent, under RCU: [`HashSet`].
 
 use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
+use core::iter::FusedIterator;
 use std::hash::RandomState;
 
 use super::TryReserveError;
-use super::hash_map::{HashMap, Keys, Retired};
+use super::hash_map::{self, HashMap, Keys, Retired};
 use crate::rcu::{Domain, Global, Protects};
 
 /// A concurrent hash set under RCU: a [`HashMap`] without values, which says how it works, what it
@@ -222,5 +223,43 @@ impl<T: Eq + Hash, S: BuildHasher + Default, D: Domain> FromIterator<T> for Hash
 impl<T: Eq + Hash, const N: usize> From<[T; N]> for HashSet<T> {
     fn from(values: [T; N]) -> Self {
         values.into_iter().collect()
+    }
+}
+
+impl<T, S, D: Domain> IntoIterator for HashSet<T, S, D> {
+    type Item = T;
+    type IntoIter = IntoIter<T, S, D>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        IntoIter(self.map.into_iter())
+    }
+}
+
+/// The values of a set that was taken apart, as its `into_iter` returns them.
+///
+/// ```
+/// let set = leeward::collect::HashSet::from([7]);
+/// assert!(set.into_iter().eq([7]));
+/// ```
+pub struct IntoIter<T, S, D: Domain>(hash_map::IntoIter<T, (), S, D>);
+
+impl<T, S, D: Domain> Iterator for IntoIter<T, S, D> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.0.next().map(|(value, ())| value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<T, S, D: Domain> ExactSizeIterator for IntoIter<T, S, D> {}
+impl<T, S, D: Domain> FusedIterator for IntoIter<T, S, D> {}
+
+impl<T, S, D: Domain> fmt::Debug for IntoIter<T, S, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

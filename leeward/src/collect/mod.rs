@@ -42,7 +42,7 @@ mod fork_lock;
 #[cfg(feature = "std")]
 pub mod hash_map;
 #[cfg(feature = "std")]
-mod hash_set;
+pub mod hash_set;
 #[cfg(any(feature = "std", leeward_loom))]
 pub mod list;
 #[cfg(any(feature = "std", leeward_loom))]
@@ -65,6 +65,7 @@ pub use error::TryReserveError;
 #[doc(inline)]
 pub use hash_map::HashMap;
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use hash_set::HashSet;
 #[cfg(any(feature = "std", leeward_loom))]
 #[doc(inline)]

@@ -7,6 +7,7 @@ fn main() {
     let guard = rcu::read();
     let numbers = HashMap::from([(1, 2)]);
     send(numbers.iter(&guard));
-    let cells = HashMap::from([(1, Cell::new(2))]);
+    let mut cells = HashMap::from([(1, Cell::new(2))]);
     send(cells.iter(&guard)); //~ BREAKS E0277
+    send(cells.iter_mut());
 }

@@ -3,6 +3,7 @@
 
 mod entry;
 mod iter;
+mod owned;
 mod pinned;
 mod read;
 mod retired;
@@ -16,6 +17,7 @@ use core::ptr::NonNull;
 use std::hash::RandomState;
 
 pub use iter::{Iter, Keys, Values};
+pub use owned::{IntoIter, IterMut};
 pub use pinned::Pinned;
 pub use retired::Retired;
 pub use update::{Compute, Operation};
