@@ -140,6 +140,7 @@
 //! - `hashbrown`: `collect::ShardMap`, on the tables of the crate of that name; needs `std`.
 //! - `serde`, `arc_lock`, `owning_ref`: lock_api's features of these names, for the locks of
 //!   [`sync`] and [`asym`]: serialization, guards that own an `Arc` of their lock, stable addresses.
+//!   With `serde` the maps, sets and lists of [`collect`] are written and read, too.
 //!
 //! # Safety
 //! Everything that is safe to call is sound: in any order, from any thread, with guards leaked, in

@@ -351,15 +351,3 @@ fn auto_traits() {
     is_sync::<Map>();
     is_send::<Map>();
 }
-
-#[cfg(feature = "serde")]
-#[test]
-fn serialization() {
-    let map = Map::from_iter([(1, 2)]);
-    let text = serde_json::to_string(&map).unwrap();
-    assert_eq!(text, r#"{"1":2}"#);
-    assert_eq!(*serde_json::from_str::<Map>(&text).unwrap().get(&1).unwrap(), 2);
-    let set = ShardSet::<_>::from_iter([1]);
-    assert_eq!(serde_json::to_string(&set).unwrap(), "[1]");
-    assert!(serde_json::from_str::<ShardSet<u32>>("[1,2]").unwrap().contains(&2));
-}

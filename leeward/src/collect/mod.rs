@@ -51,6 +51,8 @@ pub mod ordered_map;
 mod pool;
 pub mod queue;
 pub mod raw;
+#[cfg(all(feature = "serde", feature = "std"))]
+mod serde;
 #[cfg(feature = "hashbrown")]
 pub mod shard_map;
 pub mod stack;
