@@ -4,7 +4,7 @@
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
 const DESCRIPTOR: &str = "LEEWARD_TEST_BOARD";
 
@@ -52,6 +52,8 @@ pub struct Board {
     pub walked: Word,
     /// The number of the thread that is stepped, once it waits for its tracer.
     pub thread: Word,
+    /// Where the object of the operation is, and its size: each change of it is forked beside.
+    pub object: [AtomicUsize; 2],
     /// 1: the thread is traced; `OVER`: it may not be.
     pub traced: Word,
     /// 1: the thread that forks uses something before it forks, perhaps for the first time.

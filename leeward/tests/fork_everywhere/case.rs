@@ -47,6 +47,7 @@ fn part(board: &Board) -> &'static str {
 fn stepped(operation: &Operation, board: &Board) {
     let _over = Over(board);
     board.ready.wait(1, || false);
+    board.object.iter().zip((operation.object)()).for_each(|(word, value)| word.store(value, Ordering::SeqCst));
     // SAFETY: has no precondition.
     board.thread.set(unsafe { libc::gettid() } as u32);
     board.traced.wait(1, || false);

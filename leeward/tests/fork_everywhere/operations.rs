@@ -13,13 +13,15 @@ pub struct Operation {
     pub beside: fn(&Beside<'_>),
     /// What a child does first; false if something is wrong.
     pub left: fn() -> bool,
+    /// Where the object is whose every change is forked beside, and its size.
+    pub object: fn() -> [usize; 2],
     /// True if the thread is stepped to its end.
     pub ends: bool,
 }
 
 impl Operation {
     pub const fn new(name: &'static str, run: fn()) -> Operation {
-        Operation { name, run, beside: |_| (), left: || true, ends: false }
+        Operation { name, run, beside: |_| (), left: || true, object: || [0; 2], ends: false }
     }
 
     pub const fn beside(mut self, beside: fn(&Beside<'_>)) -> Operation {
@@ -29,6 +31,11 @@ impl Operation {
 
     pub const fn left(mut self, left: fn() -> bool) -> Operation {
         self.left = left;
+        self
+    }
+
+    pub const fn object(mut self, object: fn() -> [usize; 2]) -> Operation {
+        self.object = object;
         self
     }
 

@@ -3,8 +3,9 @@
 //!
 //! What a child finds changes where memory changes that threads share: after this program's
 //! instructions with a lock prefix and its exchanges with memory, and after system calls. Each such
-//! place of the code is forked beside, the first time that the thread reaches it; in between, at
-//! some instructions evenly spread. With `LEEWARD_LONG=1` it is each instruction.
+//! place of the code is forked beside, the first time that the thread reaches it, and so is each change
+//! of the object that an operation names, which plain stores make too; in between, some
+//! instructions evenly spread. With `LEEWARD_LONG=1` it is each instruction.
 //!
 //! Where the fork itself waits for what the stepped thread holds (the C library's allocator, the
 //! list of handlers), the thread is stepped on until the fork is done: it is then a fork at the
@@ -47,6 +48,8 @@ struct Walk<'a> {
     met: HashSet<u64>,
     next: usize,
     long: bool,
+    /// What the bytes of the operation's object were.
+    object: Vec<u8>,
     /// The addresses of this program's own code.
     own: Vec<Range<u64>>,
     /// The only place to fork beside, among those that matter; `None`: all of them.
@@ -132,8 +135,9 @@ impl Walk<'_> {
         let own = mappings(case.id()).into_iter().filter(|mapping| is_this_program(&mapping.path));
         let own: Vec<_> = own.map(|mapping| mapping.range).collect();
         assert!(!own.is_empty(), "the program's own code is not found");
-        let mut walk =
-            Walk { case, board, thread, count: Count::default(), signal: 0, met, next: 1, long, own, only, told: 0 };
+        let object = vec![0; board.object[1].load(Ordering::SeqCst)];
+        let count = Count::default();
+        let mut walk = Walk { case, board, thread, count, signal: 0, met, next: 1, long, object, own, only, told: 0 };
         let outcome = walk.begin().and_then(|()| walk.go_through()).and_then(|()| walk.fork_once_more());
         if outcome.is_err() {
             walk.end_it();
@@ -174,6 +178,7 @@ impl Walk<'_> {
             if self.step()? == Stepped::Over {
                 return Ok(());
             }
+            let tells = self.has_object_changed() || tells;
             let is_next = self.count.steps >= self.next;
             if is_next {
                 let doubled = (self.count.steps / (DISTANCE * EACH)).max(1).ilog2();
@@ -199,6 +204,21 @@ impl Walk<'_> {
             Kind::Locked => self.own.iter().any(|code| code.contains(&place.address)),
             Kind::Other => false,
         }
+    }
+
+    /// Returns true if the operation's object has changed since the last call.
+    fn has_object_changed(&mut self) -> bool {
+        let mut now = vec![0; self.object.len()];
+        if now.is_empty() {
+            return false;
+        }
+        let [address, size] = [0, 1].map(|at| self.board.object[at].load(Ordering::SeqCst));
+        let to = libc::iovec { iov_base: now.as_mut_ptr().cast(), iov_len: size };
+        let from = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: size };
+        // SAFETY: writes as many bytes as there are, and reads another process.
+        let read = unsafe { libc::process_vm_readv(self.thread, &to, 1, &from, 1, 0) };
+        assert_eq!(read, size as isize, "the operation's object cannot be read");
+        std::mem::replace(&mut self.object, now) != self.object
     }
 
     fn step(&mut self) -> Result<Stepped, String> {

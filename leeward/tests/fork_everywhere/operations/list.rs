@@ -8,12 +8,12 @@ use super::Operation;
 
 operations! {
     "list";
-    push_back: || LIST.push_back(1) => left(list_is_usable);
-    push_front: || LIST.push_front(1) => left(list_is_usable);
+    push_back: || LIST.push_back(1) => left(list_is_usable).object(list);
+    push_front: || LIST.push_front(1) => left(list_is_usable).object(list);
     pop: || {
         fill();
         drop((LIST.pop_front(), LIST.pop_back()));
-    } => left(list_is_usable);
+    } => left(list_is_usable).object(list);
     insert_and_remove: || {
         fill();
         let mut locked = LIST.lock();
@@ -22,33 +22,37 @@ operations! {
         cursor.insert_before(7);
         cursor.insert_after(8);
         drop(cursor.remove_current());
-    } => left(list_is_usable);
+    } => left(list_is_usable).object(list);
     replace: || {
         fill();
         drop(LIST.lock().cursor_back().replace(9));
-    } => left(list_is_usable);
+    } => left(list_is_usable).object(list);
     retain: || {
         fill();
         LIST.lock().retain(|value| *value == 2);
-    } => left(list_is_usable);
+    } => left(list_is_usable).object(list);
     clear: || {
         fill();
         LIST.clear();
-    } => left(list_is_usable);
-    append: || LIST.append(List::from_iter([4, 5, 6])) => left(list_is_usable);
-    extend: || (&mut &LIST).extend([4, 5, 6]) => left(list_is_usable);
+    } => left(list_is_usable).object(list);
+    append: || LIST.append(List::from_iter([4, 5, 6])) => left(list_is_usable).object(list);
+    extend: || (&mut &LIST).extend([4, 5, 6]) => left(list_is_usable).object(list);
     read: || {
         let guard = D::read();
         let _ = (LIST.first(&guard), LIST.iter(&guard).count());
-    } => left(list_is_usable);
+    } => left(list_is_usable).object(list);
     taken_apart: || {
         let list = List::<u32>::from_iter([1, 2, 3]);
         drop(list.pop_front());
         assert_eq!(list.into_iter().rev().sum::<u32>(), 5);
-    } => left(list_is_usable);
+    } => left(list_is_usable).object(list);
 }
 
 static LIST: List<u32, D> = List::new_in();
+
+fn list() -> [usize; 2] {
+    [&raw const LIST as usize, size_of_val(&LIST)]
+}
 
 fn fill() {
     (1..=3).for_each(|value| LIST.push_back(value));
