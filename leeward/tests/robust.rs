@@ -276,7 +276,8 @@ mod woken_waiter_killed {
         thread::spawn(|| {
             for _ in 0..10 {
                 scenario(|mutex, woken| {
-                    let thief = mutex.lock().unwrap();
+                    // The woken waiter runs on a processor that is idle for a moment, and dies with the lock.
+                    let thief = mutex.lock().or_else(|error| error.repair(|_| ()));
                     kill(woken.0);
                     reap(woken.0);
                     drop(thief);
