@@ -160,10 +160,11 @@ impl<F: Futex> ForkLock<F> {
         F::wake(&self.word, 1);
     }
 
-    /// Returns true if a thread of this process holds the lock.
+    /// Returns true if a thread of this process holds the lock. If not, what the last holder did is
+    /// behind the caller.
     pub(super) fn is_held(&self) -> bool {
-        // Relaxed: the caller's fence orders it.
-        self.word.load(Ordering::Relaxed) & !CONTENDED == held_by(self.process())
+        // Acquire: partner of the release in `unlock`.
+        self.word.load(order!(Acquire, collect_lock_seen_acquire)) & !CONTENDED == held_by(self.process())
     }
 }
 

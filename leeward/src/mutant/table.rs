@@ -1158,6 +1158,10 @@ mutants! {
     collect_lock_release {
         loom: collect::queue::loom_tests::two_consumers,
     }
+    /// The acquire of a look that finds the lock of those that pop free (relaxed instead).
+    collect_lock_seen_acquire {
+        sanitizer: stack,
+    }
     /// The wake of a thread that sleeps for the lock of those that pop.
     collect_lock_wake {
         loom: collect::queue::loom_tests::two_consumers,
