@@ -265,8 +265,8 @@ static void together(void)
 	lee_memb_read_unlock();
 	for (i = 0; i < 3; i++)
 		threads[i] = i < 2 ? check_start(change, &seeds[i]) : check_start(read_all, NULL);
-	/* The sanitizers' allocators do not survive a fork beside threads. */
-	for (i = 0; i < 8 && !IS_SANITIZED; i++) {
+	/* Neither the sanitizers' allocators nor qemu survive a fork beside threads. */
+	for (i = 0; i < 8 && !IS_SANITIZED && !IS_EMULATED; i++) {
 		pid_t process = check_fork(child, NULL);
 
 		CHECK_EQ(waitpid(process, &status, 0), process);

@@ -25,6 +25,11 @@
 #define IS_SANITIZED 0
 #endif
 
+/* Defined as 1 where qemu emulates the processor. */
+#ifndef IS_EMULATED
+#define IS_EMULATED 0
+#endif
+
 /* Ends the process, also from a handler or a child. */
 #define FAIL(what) (check_failed(what, __FILE__, __LINE__), _exit(1))
 
