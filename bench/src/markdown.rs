@@ -51,13 +51,20 @@ pub fn table(lines: impl IntoIterator<Item = Vec<String>>) -> String {
 
 /// Returns a paragraph, wrapped at the page's width.
 pub fn paragraph(text: &str) -> String {
-    textwrap::fill(text, textwrap::Options::new(WIDTH).break_words(false)) + "\n"
+    textwrap::fill(text, options()) + "\n"
 }
 
 /// Returns an item of a list, wrapped at the page's width.
 pub fn item(text: &str) -> String {
-    let options = textwrap::Options::new(WIDTH).initial_indent("- ").subsequent_indent("  ").break_words(false);
-    textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation)) + "\n"
+    textwrap::fill(text, options().initial_indent("- ").subsequent_indent("  ")) + "\n"
+}
+
+/// Lines end at blanks alone: not within a unit such as `/s`.
+fn options() -> textwrap::Options<'static> {
+    textwrap::Options::new(WIDTH)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
 }
 
 /// Returns the figures, an item each: a table of them would be three pages wide.
