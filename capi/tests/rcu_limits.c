@@ -218,7 +218,10 @@ static void stalls_are_told(void)
 	inside_begin(&inside, d);
 	waiter_begin(&waiter, d);
 	EVENTUALLY(GET(reports) >= 1);
-	CHECK_EQ(GET(reported_thread), inside.id);
+	if (GET(reported_thread) != inside.id)
+		fprintf(stderr, "%s: first %d was reported; this thread is %d, the reader %d, the waiter %d\n", d->name,
+			GET(reported_thread), thread_id(), inside.id, GET(waiter.id));
+	EVENTUALLY(GET(reported_thread) == inside.id);
 	CHECK(GET(reported_ns) >= AFTER);
 	CHECK_EQ(GET(is_beyond), 0);
 	/* And again after each further such time. */
