@@ -1,6 +1,6 @@
-//! `cargo compare readme`: the table in README.md, taken from pages of `bench/results`: the newest,
-//! and the newest of the C face, whose name ends in `-c`. Called by `main`; it measures nothing. The
-//! pages' figures are the items that `markdown::figures` writes.
+//! `cargo compare readme`: the table in README.md, taken from pages of `bench/results`: the newest
+//! of each kind. Called by `main`; it measures nothing. The pages' figures are the items that
+//! `markdown::figures` writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,13 @@ const WIDTH: usize = 120;
 /// A ratio this close to 1 is neither better nor worse: runs of the same code differ by as much.
 const EQUAL: f64 = 0.02;
 
+/// What the names of pages end in: those of the C face, of the containers, and of all else.
+const KINDS: [&str; 3] = ["-c", "-collect", ""];
+
 /// The rows: what README.md calls each, and what the page calls the figure. They are the operations
 /// that users of each part make most often, beside the strongest peer there, and two in which the
-/// peer is well ahead of us.
-const ROWS: [(&str, &str); 10] = [
+/// peer is well ahead of us. Of the containers they are the four best and the four worst.
+const ROWS: [(&str, &str); 18] = [
     ("RCU section: enter, load, leave", "enter + load + leave, one thread, rcu::read()"),
     ("`synchronize`, one busy reader", "synchronize, one busy reader, empty sections"),
     (
@@ -41,13 +44,27 @@ const ROWS: [(&str, &str); 10] = [
     ("engine: `UNLOCK_PI` beside 100 waiters", "UNLOCK_PI, 100 waiters, the call"),
     ("C: lock, dereference, unlock, in a shared library", "C, memb: lock + dereference + unlock, in a shared library"),
     ("C: lock and unlock within a section", "C, memb: lock + unlock within a section, in a program"),
+    ("`HashMap`, 1 k entries: `get`", "leeward HashMap, map, 1k entries, 1 thread, uniform, 100/0"),
+    ("`HashMap`, 1 k entries, two threads, 5 % writes", "leeward HashMap, map, 1k entries, 2 threads, uniform, 95/5"),
+    ("`ShardMap`, 1 k entries, two threads: `get`", "leeward ShardMap, map, 1k entries, 2 threads, Zipf 0.99, 100/0"),
+    (
+        "`OrderedMap`, 1 k entries: a scan of 100",
+        "leeward OrderedMap, ordered map, 1k entries, 1 thread, scan of 100, 100/0",
+    ),
+    ("`HashMap`, 1 k entries, one thread, 50 % writes", "leeward HashMap, map, 1k entries, 1 thread, uniform, 50/50"),
+    ("`ShardMap`, 1 k entries, one thread, 5 % writes", "leeward ShardMap, map, 1k entries, 1 thread, uniform, 95/5"),
+    (
+        "`Queue`: from a push until a consumer that slept has it",
+        "leeward Queue, pop, queue, a consumer that sleeps: from a push until its pop has returned",
+    ),
+    ("`Stack`, one thread: a pop and a push", "stack, 1 thread: pairs of a pop and a push"),
 ];
 
 /// Writes the table into README.md, or prints it, or fails if README.md has another one.
 pub fn write(options: &Readme) -> Result<bool, Error> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let pages = match options.pages.as_slice() {
-        [] => [false, true].map(|of_c| newest(&root.join("bench/results"), of_c)).into_iter().collect(),
+        [] => KINDS.iter().rev().map(|kind| newest(&root.join("bench/results"), kind)).collect(),
         pages => pages.iter().map(|page| Page::read(Path::new(page))).collect::<Result<Vec<_>, _>>(),
     }?;
     let block = block(&pages)?;
@@ -92,15 +109,16 @@ impl Page {
     }
 }
 
-/// The page whose name, which begins with its date, is the last: of the C face, or of all else.
-fn newest(results: &Path, of_c: bool) -> Result<Page, Error> {
+/// The page of a kind whose name, which begins with its date, is the last.
+fn newest(results: &Path, kind: &str) -> Result<Page, Error> {
     let files = fs::read_dir(results)?.collect::<Result<Vec<_>, _>>()?;
     let is_page = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with(".md") && name.ends_with("-c.md") == of_c
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        path.extension().is_some_and(|extension| extension == "md")
+            && KINDS.iter().find(|kind| stem.ends_with(*kind)) == Some(&kind)
     };
     let page = files.into_iter().map(|file| file.path()).filter(is_page).max();
-    Page::read(&page.ok_or_else(|| Error::new("bench/results lacks a page."))?)
+    Page::read(&page.ok_or_else(|| Error::new(format!("bench/results lacks a page whose name ends in `{kind}`.")))?)
 }
 
 fn read(file: &Path) -> Result<String, Error> {
@@ -166,6 +184,8 @@ fn row(label: &str, figure: &str, items: &[String]) -> Result<Vec<String>, Error
     let (peer, theirs) = peer_of(peer).ok_or_else(|| no("have no peer's number for"))?;
     let ratio = ratio.split(' ').next().unwrap_or_default();
     let verdict = ratio.parse().map_or("", |ratio| verdict(ratio, more_is_better(&ours.unit)));
+    // In a document a name in angle brackets would be a tag.
+    let peer = peer.replace('<', "\\<");
     cells.extend([format!("{}, {peer}", ours.like(theirs).text()), ratio.to_string(), verdict.to_string()]);
     Ok(cells)
 }
