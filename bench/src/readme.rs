@@ -57,7 +57,7 @@ const ROWS: [(&str, &str); 18] = [
         "`Queue`: from a push until a consumer that slept has it",
         "leeward Queue, pop, queue, a consumer that sleeps: from a push until its pop has returned",
     ),
-    ("`Stack`, one thread: a pop and a push", "stack, 1 thread: pairs of a pop and a push"),
+    ("`Stack`, two threads: a pop and a push", "stack, 2 threads: pairs of a pop and a push"),
 ];
 
 /// Writes the table into README.md, or prints it, or fails if README.md has another one.
