@@ -1,0 +1,97 @@
+//! `leeward-conform`: asks the kernel that it runs on all scenarios, and prints what became of them.
+//!
+//! It has no C library and no allocator, and starts on a kernel that serves twenty calls.
+
+#![no_std]
+#![no_main]
+// The functions below that copy memory are what the compiler makes of loops that copy memory.
+#![no_builtins]
+
+mod arguments;
+mod memory;
+mod start;
+
+use core::fmt::{self, Write};
+
+use arguments::{Arguments, Form};
+use leeward_conform::linux::{self, Linux};
+use leeward_conform::{Scenario, Verdict, ask, report, scenarios};
+
+/// The most scenarios there are.
+const MOST: usize = 1024;
+
+/// The verdicts, in the order of the scenarios.
+static VERDICTS: Verdicts = Verdicts(core::cell::UnsafeCell::new([const { None }; MOST]));
+
+struct Verdicts(core::cell::UnsafeCell<[Option<Verdict>; MOST]>);
+
+// SAFETY: the first thread's alone.
+unsafe impl Sync for Verdicts {}
+
+/// Standard output.
+struct Out;
+
+impl Write for Out {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        linux::write(1, text.as_bytes()).map_err(|_| fmt::Error)
+    }
+}
+
+/// Runs the program; returns its exit code.
+fn main(arguments: &Arguments) -> i32 {
+    let chosen = || scenarios().filter(|scenario| arguments.chooses(scenario.name));
+    if let Some(problem) = arguments.problem {
+        let _ = writeln!(Out, "leeward-conform: {problem}\n{}", arguments::USAGE);
+        return 2;
+    }
+    let written = if arguments.helps {
+        writeln!(Out, "{}", arguments::USAGE)
+    } else if arguments.lists {
+        chosen().try_for_each(|scenario| writeln!(Out, "{}", scenario.name))
+    } else if arguments.explains {
+        chosen().try_for_each(|scenario| report::explain(&mut Out, scenario))
+    } else {
+        return run(arguments, chosen());
+    };
+    if written.is_err() { 3 } else { 0 }
+}
+
+fn run(arguments: &Arguments, chosen: impl Iterator<Item = &'static Scenario> + Clone) -> i32 {
+    // SAFETY: borrowed here alone, once.
+    let verdicts = unsafe { &mut *VERDICTS.0.get() };
+    let mut out = Out;
+    let mut written = match arguments.form {
+        Form::Tap => writeln!(out, "TAP version 13\n1..{}", chosen.clone().count()),
+        Form::Table | Form::Json => Ok(()),
+    };
+    let mut is_wrong = false;
+    for (at, (scenario, place)) in chosen.clone().zip(verdicts.iter_mut()).enumerate() {
+        if !arguments.forks {
+            // Where it stops, if the kernel stops it.
+            written = written.and(writeln!(out, "# {}", scenario.name));
+        }
+        let verdict = if arguments.forks { linux::apart(scenario, arguments.seconds) } else { ask(scenario, &Linux) };
+        is_wrong |= matches!(verdict, Verdict::Wrong(_));
+        written = written.and(match arguments.form {
+            Form::Table => Ok(()),
+            Form::Json => report::json(&mut out, (scenario, &verdict)),
+            Form::Tap => report::tap(&mut out, at + 1, (scenario, &verdict)),
+        });
+        *place = Some(verdict);
+    }
+    if arguments.form == Form::Table {
+        let results = chosen.zip(verdicts.iter()).filter_map(|(scenario, verdict)| Some((scenario, verdict.as_ref()?)));
+        written = written.and(report::table(&mut out, results));
+    }
+    match (written, is_wrong) {
+        (Err(_), _) => 3,
+        (_, true) => 1,
+        (_, false) => 0,
+    }
+}
+
+#[panic_handler]
+fn panicked(info: &core::panic::PanicInfo<'_>) -> ! {
+    let _ = writeln!(Out, "leeward-conform: {info}");
+    linux::exit(101)
+}

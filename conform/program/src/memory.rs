@@ -1,0 +1,88 @@
+//! What the compiler expects of a C library.
+
+/// Copies bytes.
+///
+/// # Safety
+/// `size` bytes at both places, which do not overlap.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, size: usize) -> *mut u8 {
+    for at in 0..size {
+        // SAFETY: the caller's promise.
+        let byte = unsafe { from.add(at).read() };
+        // SAFETY: as above.
+        unsafe { to.add(at).write(byte) };
+    }
+    to
+}
+
+/// Copies bytes, also to where some of them are.
+///
+/// # Safety
+/// `size` bytes at both places.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, size: usize) -> *mut u8 {
+    let backwards = to.addr().wrapping_sub(from.addr()) < size;
+    for step in 0..size {
+        let at = if backwards { size - 1 - step } else { step };
+        // SAFETY: the caller's promise.
+        let byte = unsafe { from.add(at).read() };
+        // SAFETY: as above.
+        unsafe { to.add(at).write(byte) };
+    }
+    to
+}
+
+/// Fills bytes.
+///
+/// # Safety
+/// `size` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memset(to: *mut u8, byte: i32, size: usize) -> *mut u8 {
+    for at in 0..size {
+        // SAFETY: the caller's promise.
+        unsafe { to.add(at).write(byte as u8) };
+    }
+    to
+}
+
+/// Compares bytes.
+///
+/// # Safety
+/// `size` bytes at both places.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memcmp(one: *const u8, other: *const u8, size: usize) -> i32 {
+    for at in 0..size {
+        // SAFETY: the caller's promise.
+        let first = unsafe { one.add(at).read() };
+        // SAFETY: as above.
+        let second = unsafe { other.add(at).read() };
+        if first != second {
+            return i32::from(first) - i32::from(second);
+        }
+    }
+    0
+}
+
+/// Compares bytes for equality.
+///
+/// # Safety
+/// As for `memcmp`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bcmp(one: *const u8, other: *const u8, size: usize) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { memcmp(one, other, size) }
+}
+
+/// Returns the length of a string.
+///
+/// # Safety
+/// A string that ends.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn strlen(string: *const u8) -> usize {
+    let mut len = 0;
+    // SAFETY: the caller's promise.
+    while unsafe { string.add(len).read() } != 0 {
+        len += 1;
+    }
+    len
+}

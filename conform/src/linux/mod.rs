@@ -1,0 +1,72 @@
+//! The system calls of the process that this runs in, made without a C library, and scenarios in child
+//! processes.
+
+mod apart;
+mod calls;
+
+use core::ptr::NonNull;
+
+pub use apart::{apart, apart_with};
+
+use crate::errno::{Answer, Errno, answer};
+use crate::numbers;
+use crate::syscalls::Syscalls;
+
+/// The size of a thread's stack, in bytes.
+const STACK: usize = 64 * 1024;
+const PROT_READ_WRITE: usize = 3;
+const MAP_PRIVATE: usize = 2;
+const MAP_ANONYMOUS: usize = 0x20;
+
+/// The kernel below this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Linux;
+
+impl Syscalls for Linux {
+    unsafe fn call(&self, number: usize, arguments: [usize; 6]) -> isize {
+        // SAFETY: the caller's promise.
+        unsafe { calls::call(number, arguments) }
+    }
+
+    unsafe fn spawn(&self, body: extern "C" fn(usize), argument: usize) -> Result<(), Errno> {
+        // The stack stays mapped: when its thread has left it, nobody can say.
+        let stack = map(STACK, MAP_PRIVATE)?;
+        let top = stack.addr().get() + STACK;
+        // SAFETY: a stack of its own; the caller's promise.
+        answer(unsafe { calls::start(top, body, argument) }).map(drop)
+    }
+}
+
+fn map(size: usize, how: usize) -> Result<NonNull<u8>, Errno> {
+    let arguments = [0, size, PROT_READ_WRITE, how | MAP_ANONYMOUS, usize::MAX, 0];
+    // SAFETY: a new mapping.
+    let memory = call(numbers::MMAP, arguments)?;
+    NonNull::new(core::ptr::with_exposed_provenance_mut(memory)).ok_or(Errno::NOMEM)
+}
+
+/// Makes a system call that gets no address of Rust's.
+fn call(number: usize, arguments: [usize; 6]) -> Answer {
+    // SAFETY: see above.
+    answer(unsafe { calls::call(number, arguments) })
+}
+
+/// Ends the process with this code.
+pub fn exit(code: i32) -> ! {
+    loop {
+        // It does not return.
+        let _ = call(numbers::EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]);
+    }
+}
+
+/// Writes bytes to a descriptor.
+///
+/// # Errors
+/// Those of `write`.
+pub fn write(descriptor: i32, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        let written =
+            call(numbers::WRITE, [descriptor as usize, bytes.as_ptr().expose_provenance(), bytes.len(), 0, 0, 0])?;
+        bytes = &bytes[written.min(bytes.len())..];
+    }
+    Ok(())
+}

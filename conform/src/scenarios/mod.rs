@@ -1,0 +1,67 @@
+//! The scenarios, by operation.
+
+mod bitset;
+mod cmp_requeue;
+mod errors;
+mod futex2;
+mod keys;
+mod membarrier;
+mod pi;
+mod pi_death;
+mod pi_priority;
+mod pi_refused;
+mod pi_signals;
+mod pi_time;
+mod requeue;
+mod requeue_pi;
+mod requeue_pi_signals;
+mod robust;
+mod robust_damage;
+mod robust_wake;
+mod robust_walk;
+mod rseq;
+mod signals;
+mod stops;
+mod time;
+mod wait;
+mod waitv;
+mod wake;
+mod wake_op;
+
+use crate::scenario::Scenario;
+
+/// All scenarios, in the order in which they are asked: what others rely on comes first.
+const GROUPS: &[&[Scenario]] = &[
+    wait::SCENARIOS,
+    wake::SCENARIOS,
+    time::SCENARIOS,
+    bitset::SCENARIOS,
+    requeue::SCENARIOS,
+    cmp_requeue::SCENARIOS,
+    wake_op::SCENARIOS,
+    errors::SCENARIOS,
+    keys::SCENARIOS,
+    signals::SCENARIOS,
+    stops::SCENARIOS,
+    waitv::SCENARIOS,
+    futex2::SCENARIOS,
+    pi::SCENARIOS,
+    pi_refused::SCENARIOS,
+    pi_time::SCENARIOS,
+    pi_death::SCENARIOS,
+    pi_priority::SCENARIOS,
+    pi_signals::SCENARIOS,
+    requeue_pi::SCENARIOS,
+    requeue_pi_signals::SCENARIOS,
+    robust::SCENARIOS,
+    robust_walk::SCENARIOS,
+    robust_wake::SCENARIOS,
+    robust_damage::SCENARIOS,
+    membarrier::SCENARIOS,
+    rseq::SCENARIOS,
+];
+
+/// Returns all scenarios.
+pub fn all() -> impl Iterator<Item = &'static Scenario> + Clone {
+    GROUPS.iter().flat_map(|group| group.iter())
+}
