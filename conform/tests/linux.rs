@@ -1,0 +1,57 @@
+//! Linux, which this runs on, gives the answers that the scenarios call Linux's.
+
+mod support;
+
+use std::collections::HashSet;
+
+use leeward_conform::linux;
+use leeward_conform::{Verdict, scenarios};
+
+/// Returns the version in the form in which it is compared: `6.3` becomes (6, 3).
+fn version(text: &str) -> (u32, u32) {
+    let mut parts = text.split(|letter: char| !letter.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+}
+
+#[test]
+fn this_linux_passes_every_scenario_that_it_is_new_enough_for() {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    support::each_scenario(|scenario| match linux::apart(scenario, 60) {
+        Verdict::Pass => Ok(()),
+        verdict if version(&release) < version(scenario.since) => {
+            println!("{}: not asked of Linux {release}: {verdict:?}", scenario.name);
+            Ok(())
+        }
+        Verdict::Unfit(why) => {
+            println!("{}: not asked: {why}", scenario.name);
+            Ok(())
+        }
+        verdict => Err(format!("{verdict:?}")),
+    });
+}
+
+#[test]
+fn each_scenario_says_what_it_asks() {
+    let mut names = HashSet::new();
+    for scenario in scenarios() {
+        let name = scenario.name;
+        assert!(names.insert(name), "two scenarios are called {name}");
+        assert!(
+            name.split_once('.').is_some_and(|(operation, asked)| !operation.is_empty() && !asked.is_empty()),
+            "{name}"
+        );
+        assert!(name.bytes().all(|letter| matches!(letter, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.')), "{name}");
+        assert!(version(scenario.since) >= (2, 5), "{name}: since {}", scenario.since);
+        assert!(!scenario.setup.is_empty() && scenario.setup.iter().all(|line| !line.trim().is_empty()), "{name}");
+        assert!(scenario.setup.concat().ends_with('.') && scenario.harm.ends_with('.'), "{name}");
+        assert!(scenario.setup.concat().contains("Linux"), "{name}: what does Linux answer?");
+    }
+}
+
+#[test]
+fn scenarios_of_one_operation_stand_together() {
+    let mut operations: Vec<_> = scenarios().map(leeward_conform::Scenario::operation).collect();
+    operations.dedup();
+    let distinct: HashSet<_> = operations.iter().collect();
+    assert_eq!(distinct.len(), operations.len(), "{operations:?}");
+}

@@ -1,0 +1,29 @@
+//! What the tests that ask scenarios share.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use leeward_conform::{Scenario, scenarios};
+
+/// How many scenarios are asked at once. They sleep most of the time.
+const AT_ONCE: usize = 8;
+
+/// Calls `body` with each scenario, on several threads, and panics with all that it complains of.
+pub fn each_scenario(body: impl Fn(&'static Scenario) -> Result<(), String> + Sync) {
+    let all: Vec<_> = scenarios().collect();
+    let next = AtomicUsize::new(0);
+    let complaints = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(scenario) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(complaint) = body(scenario) {
+                        complaints.lock().unwrap().push(format!("{}: {complaint}", scenario.name));
+                    }
+                }
+            });
+        }
+    });
+    let complaints = complaints.into_inner().unwrap();
+    assert!(complaints.is_empty(), "{} scenarios:\n{}", complaints.len(), complaints.join("\n"));
+}
