@@ -13,7 +13,7 @@ pub(crate) const U32: u32 = 2;
 pub(crate) const U32_PRIVATE: u32 = 2 | 128;
 /// The number of a memory node is in the word behind it.
 pub(crate) const NUMA: u32 = 4;
-/// Every bit.
+/// The mask of every bit.
 pub(crate) const ANY: usize = u32::MAX as usize;
 
 pub(crate) const CLOCK_REALTIME: usize = 0;

@@ -32,7 +32,7 @@ pub(crate) fn trylock_pi(word: usize, flags: u32) -> Call {
     futex(word, Op::TrylockPi as u32 | flags, 0, 0, 0, 0)
 }
 
-/// Unlocks.
+/// Gives a lock up.
 pub(crate) fn unlock_pi(word: usize, flags: u32) -> Call {
     futex(word, Op::UnlockPi as u32 | flags, 0, 0, 0, 0)
 }

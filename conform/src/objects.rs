@@ -119,7 +119,7 @@ impl World<'_> {
         let _ = unsafe { self.call(numbers::CLOSE, [object.0, 0, 0, 0, 0, 0]) };
     }
 
-    /// Maps memory.
+    /// Maps memory as asked.
     pub(crate) fn map(&self, map: Map) -> Result<Region, Trouble> {
         let descriptor = map.object.map_or(usize::MAX, |object| object.0);
         let arguments = [map.address, map.size, map.protection, map.flags, descriptor, map.offset];
@@ -129,7 +129,7 @@ impl World<'_> {
         mapped.map(Region).map_err(|errno| unfit(format_args!("mmap of {what}: {errno}")))
     }
 
-    /// Unmaps memory.
+    /// Unmaps a whole region.
     pub(crate) fn unmap_region(&self, region: Region) -> Outcome {
         // SAFETY: a region of the scenario's, to which nothing refers.
         let unmapped = unsafe { self.call(numbers::MUNMAP, [region.0, SIZE, 0, 0, 0, 0]) };

@@ -17,7 +17,7 @@ impl<const N: usize> Text<N> {
         Text { len: 0, is_cut: false, bytes: [0; N] }
     }
 
-    /// Writes text.
+    /// Returns what the arguments write.
     pub fn of(arguments: fmt::Arguments<'_>) -> Self {
         let mut text = Text::new();
         // Writing never fails.

@@ -28,7 +28,7 @@ struct Verdicts(core::cell::UnsafeCell<[Option<Verdict>; MOST]>);
 // SAFETY: the first thread's alone.
 unsafe impl Sync for Verdicts {}
 
-/// Standard output.
+/// The standard output.
 struct Out;
 
 impl Write for Out {

@@ -7,7 +7,7 @@ use crate::scenario::{Outcome, Trouble, scenarios};
 use crate::text::Text;
 use crate::world::{Body, World, wrong};
 
-/// No time.
+/// The address of no time.
 const NEVER: (usize, usize) = (0, 0);
 
 /// Flags that there are not: sizes of 8, 16 and 64 bits, and unknown ones.
