@@ -9,9 +9,9 @@
 use core::mem::size_of;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, compiler_fence, fence};
 
+use crate::clocks::CLOCK_MONOTONIC;
 use crate::errno::{Answer, Errno};
 use crate::futex::Time;
-use crate::futex2::CLOCK_MONOTONIC;
 use crate::numbers;
 use crate::objects::{Map, Region};
 use crate::scenario::{Outcome, Trouble};
@@ -179,7 +179,7 @@ impl World<'_> {
         };
         let end = self.ahead(CLOCK_MONOTONIC, Time::milliseconds(MILLISECONDS));
         let (mut rounds, mut last) = (0, Ok(0));
-        self.step("runs rounds of a litmus test");
+        self.step(&"runs rounds of a litmus test");
         while last == Ok(0) && !memory.is_over() && rounds < ROUNDS && (rounds % 64 != 0 || self.is_before(&end)) {
             rounds += 1;
             begin(memory, rounds);
@@ -187,7 +187,7 @@ impl World<'_> {
         }
         memory.word(OVER).store(1, Ordering::SeqCst);
         let _ = processors.map(|set| self.run_on(&set));
-        self.step("waits for the end of a litmus test's other thread");
+        self.step(&"waits for the end of a litmus test's other thread");
         match thread {
             Ok(thread) => self.ends(thread, "a litmus test's other thread", Ok(0))?,
             Err(child) => self.ends_well(child, "a litmus test's other process")?,

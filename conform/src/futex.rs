@@ -75,7 +75,7 @@ pub(crate) fn wait(word: usize, flags: u32, value: u32, time: usize) -> Call {
     futex(word, Op::Wait as u32 | flags, value, time, 0, 0)
 }
 
-/// Wakes so many.
+/// Wakes as many as `count` says.
 pub(crate) fn wake(word: usize, flags: u32, count: u32) -> Call {
     futex(word, Op::Wake as u32 | flags, count, 0, 0, 0)
 }
@@ -85,7 +85,7 @@ pub(crate) fn wait_bitset(word: usize, flags: u32, value: u32, time: usize, bits
     futex(word, Op::WaitBitset as u32 | flags, value, time, 0, bits)
 }
 
-/// Wakes so many of those that wait with one of these bits.
+/// Wakes as many as `count` says of those that wait with one of these bits.
 pub(crate) fn wake_bitset(word: usize, flags: u32, count: u32, bits: u32) -> Call {
     futex(word, Op::WakeBitset as u32 | flags, count, 0, 0, bits)
 }

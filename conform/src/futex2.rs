@@ -2,10 +2,8 @@
 
 use core::mem::size_of;
 
-use crate::futex::{Call, Time};
+use crate::futex::Call;
 use crate::numbers;
-use crate::scenario::Trouble;
-use crate::world::{World, unfit};
 
 /// A word of 32 bits, of any process that maps it.
 pub(crate) const U32: u32 = 2;
@@ -15,9 +13,6 @@ pub(crate) const U32_PRIVATE: u32 = 2 | 128;
 pub(crate) const NUMA: u32 = 4;
 /// The mask of every bit.
 pub(crate) const ANY: usize = u32::MAX as usize;
-
-pub(crate) const CLOCK_REALTIME: usize = 0;
-pub(crate) const CLOCK_MONOTONIC: usize = 1;
 
 /// One word that `futex_waitv` waits for: `struct futex_waitv`.
 #[derive(Clone, Copy)]
@@ -67,15 +62,4 @@ pub(crate) fn wake2(word: usize, bits: usize, count: i32, flags: u32) -> Call {
 pub(crate) fn requeue2(words: &[Entry; 2], flags: u32, wake: i32, moved: i32) -> Call {
     let array = words.as_ptr().expose_provenance();
     call(numbers::FUTEX_REQUEUE, [array, flags as usize, wake as usize, moved as usize, 0, 0])
-}
-
-impl World<'_> {
-    /// Returns the point in time that is this far ahead on a clock.
-    pub(crate) fn ahead(&self, clock: usize, by: Time) -> Result<Time, Trouble> {
-        let mut time = Time::milliseconds(0);
-        let arguments = [clock, (&raw mut time).expose_provenance(), 0, 0, 0, 0];
-        // SAFETY: writes the time.
-        let said = unsafe { self.call(numbers::CLOCK_GETTIME, arguments) };
-        said.map(|_| time.after(by)).map_err(|errno| unfit(format_args!("clock_gettime: {errno}")))
-    }
 }

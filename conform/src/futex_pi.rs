@@ -1,6 +1,6 @@
 //! The calls of locks with priority inheritance, as values, and what their words say.
 
-use crate::futex::{Call, Op, Time, futex};
+use crate::futex::{Call, Op, futex};
 use crate::numbers;
 use crate::scenario::{Outcome, Trouble};
 use crate::world::{World, unfit, wrong};
@@ -13,9 +13,6 @@ pub(crate) const OWNER_DIED: u32 = 1 << 30;
 pub(crate) const OWNER: u32 = OWNER_DIED - 1;
 /// A number that no thread has: Linux gives numbers below 2^22.
 pub(crate) const NO_THREAD: u32 = 0x3fff_fff0;
-
-pub(crate) const CLOCK_REALTIME: usize = 0;
-pub(crate) const CLOCK_MONOTONIC: usize = 1;
 
 /// Locks; `time`: the address of an absolute time of `CLOCK_REALTIME`, or 0.
 pub(crate) fn lock_pi(word: usize, flags: u32, time: usize) -> Call {
@@ -54,15 +51,6 @@ impl World<'_> {
         // SAFETY: takes no argument.
         let number = unsafe { self.call(numbers::GETTID, [0; 6]) };
         number.map(|number| number as u32).map_err(|errno| unfit(format_args!("gettid: {errno}")))
-    }
-
-    /// Returns the time of a clock.
-    pub(crate) fn time_of(&self, clock: usize) -> Result<Time, Trouble> {
-        let mut time = Time::milliseconds(0);
-        let address = (&raw mut time).expose_provenance();
-        // SAFETY: writes the time.
-        let answered = unsafe { self.call(numbers::CLOCK_GETTIME, [clock, address, 0, 0, 0, 0]) };
-        answered.map(|_| time).map_err(|errno| unfit(format_args!("clock_gettime: {errno}")))
     }
 
     /// Asserts the owner that a lock's word names, whatever its two other bits say.

@@ -193,7 +193,7 @@ impl World<'_> {
     /// Asserts that a wake of one at this address finds the sleeper, whose wait then ends.
     pub(crate) fn meets(&self, sleeper: Started, address: usize, flags: u32, whom: &str) -> Outcome {
         self.same(format_args!("FUTEX_WAKE of {whom}"), self.futex(wake(address, flags, 1)), Ok(1))?;
-        self.step("waits for the end of the sleeper's call");
+        self.step(&"waits for the end of the sleeper's call");
         self.ends(sleeper, "the sleeper", Ok(0))
     }
 

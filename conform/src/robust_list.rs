@@ -251,7 +251,7 @@ impl World<'_> {
     /// lists.
     pub(crate) fn owner_of_list(&self) -> Result<u32, Trouble> {
         let list = self.list();
-        self.step("waits for a thread that calls gettid and set_robust_list");
+        self.step(&"waits for a thread that calls gettid and set_robust_list");
         while list.owner.load(Ordering::SeqCst) == 0 {
             self.rest();
         }
@@ -273,7 +273,7 @@ impl World<'_> {
 
     /// Lets a thread that has the list end, and waits until it is about to.
     pub(crate) fn dies(&self, thread: Started) {
-        self.step("waits for the end of the thread that has the list");
+        self.step(&"waits for the end of the thread that has the list");
         self.end_list_owner();
         let _ = self.end_of(thread);
     }

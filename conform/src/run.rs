@@ -15,7 +15,8 @@ pub const RESTS: &[u64] = &[1_000, 10_000, 100_000, 1_000_000];
 /// A kernel that loses a wake makes the scenario hang, and this call with it:
 /// [`linux::apart`](crate::linux::apart) asks in a child process with a time limit. Threads that a
 /// wrong kernel does not wake stay, and so do their stacks and the memory that they use, for which each
-/// call maps 128 KiB.
+/// call maps 128 KiB. Scenarios also replace what the process has one of: the calling thread's robust list,
+/// the handler of `SIGUSR1`, what the process has registered for `membarrier`.
 pub fn ask(scenario: &Scenario, kernel: &'static dyn Syscalls) -> Verdict {
     ask_resting(scenario, kernel, RESTS)
 }

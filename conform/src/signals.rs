@@ -50,7 +50,7 @@ struct Action {
 
 extern "C" fn handler(_signal: i32) {
     let world = core::ptr::with_exposed_provenance::<World<'_>>(WORLD.load(Ordering::SeqCst));
-    // SAFETY: `handle` stored it; the scenario sends signals while it lives.
+    // SAFETY: `handle` stored it, and worlds stay for ever.
     let world = unsafe { &*world };
     let body = core::ptr::with_exposed_provenance::<()>(BODY.load(Ordering::SeqCst));
     // SAFETY: `handle` stored a function of this type.
@@ -133,7 +133,7 @@ impl World<'_> {
             return Ok(());
         }
         self.send(thread, USR1)?;
-        self.step("waits until the handler of a signal has run on the thread that sleeps");
+        self.step(&"waits until the handler of a signal has run on the thread that sleeps");
         self.wait_until(|| HANDLED.load(Ordering::SeqCst) != before || self.has_ended(thread));
         Ok(())
     }
@@ -144,7 +144,7 @@ impl World<'_> {
         self.kill(child, STOP);
         let mut status = 0_i32;
         let arguments = [child.0, (&raw mut status).expose_provenance(), WUNTRACED, 0, 0, 0];
-        self.step("waits until a child that is sent SIGSTOP has stopped");
+        self.step(&"waits until a child that is sent SIGSTOP has stopped");
         // SAFETY: writes the status.
         let stopped = unsafe { self.call(numbers::WAIT4, arguments) };
         stopped.map_err(|errno| unfit(format_args!("wait4 of a stopped child: {errno}")))?;

@@ -67,11 +67,6 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Waits until something is so.
-    pub(crate) fn until(&self, is_so: impl Fn() -> bool) {
-        let _ = self.until_not_zero(|| Ok(usize::from(is_so())));
-    }
-
     /// Waits until one of the threads has ended; returns which.
     pub(crate) fn first_to_end(&self, threads: &[Started]) -> usize {
         loop {
@@ -79,13 +74,13 @@ impl World<'_> {
             if let Some(at) = ended {
                 return at;
             }
-            self.until(|| threads.iter().any(|&thread| self.has_ended(thread)));
+            self.wait_until(|| threads.iter().any(|&thread| self.has_ended(thread)));
         }
     }
 
     /// Asserts that all threads end, with answer 0: they were woken.
     pub(crate) fn all_end(&self, threads: &[Started]) -> Outcome {
-        self.step("waits for the end of the sleepers' calls");
+        self.step(&"waits for the end of the sleepers' calls");
         threads.iter().try_for_each(|&thread| self.ends(thread, "a sleeper", Ok(0)))
     }
 
@@ -93,7 +88,7 @@ impl World<'_> {
     pub(crate) fn wakes_in_order(&self, at: usize, threads: &[Started]) -> Outcome {
         for from in 0..threads.len() {
             self.same("FUTEX_WAKE of one", self.wake_at(at, 1), Ok(1))?;
-            self.step("waits until the one that was woken has ended its call");
+            self.step(&"waits until the one that was woken has ended its call");
             let ended = from + self.first_to_end(&threads[from..]);
             if ended != from {
                 return wrong(format_args!(

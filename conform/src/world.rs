@@ -74,11 +74,11 @@ unsafe impl Sync for World<'_> {}
 
 /// What a scenario is doing; readable from another process, in memory that both share, whose program is
 /// the same.
-#[derive(Default)]
 #[repr(C)]
 pub(crate) struct Step {
-    at: AtomicUsize,
-    len: AtomicUsize,
+    /// The address of a static text, or 0: one word, so that who reads it while it changes has one or the
+    /// other.
+    what: AtomicUsize,
     /// 1 if a thread or a child of the scenario ended because a call is absent.
     lacks: AtomicU32,
     /// How often the kernel has been asked.
@@ -111,23 +111,16 @@ impl Step {
         self.lacks.load(Ordering::SeqCst) != 0
     }
 
-    fn set(&self, what: &'static str) {
-        self.len.store(0, Ordering::SeqCst);
-        self.at.store(what.as_ptr().expose_provenance(), Ordering::SeqCst);
-        self.len.store(what.len(), Ordering::SeqCst);
+    fn set(&self, what: &'static &'static str) {
+        self.what.store((&raw const *what).expose_provenance(), Ordering::SeqCst);
     }
 
-    /// Returns what the scenario is doing, or nothing. The thread that says it has been stopped, or is
-    /// this one.
+    /// Returns what the scenario is doing, or nothing. Children that are just being ended may change it.
     #[cfg(feature = "linux")]
     pub(crate) fn get(&self) -> &'static str {
-        let (at, len) = (self.at.load(Ordering::SeqCst), self.len.load(Ordering::SeqCst));
-        if len == 0 {
-            return "";
-        }
-        // SAFETY: `set` stored the two parts of a static text of this program.
-        let bytes = unsafe { core::slice::from_raw_parts(core::ptr::with_exposed_provenance(at), len) };
-        core::str::from_utf8(bytes).unwrap_or_default()
+        let what = core::ptr::with_exposed_provenance::<&'static str>(self.what.load(Ordering::SeqCst));
+        // SAFETY: null, or `set` stored the address of a static text of this program.
+        unsafe { what.as_ref() }.copied().unwrap_or_default()
     }
 }
 
@@ -197,7 +190,7 @@ impl World<'_> {
     }
 
     /// Says what comes next, for the report on a scenario that hangs.
-    pub(crate) fn step(&self, what: &'static str) {
+    pub(crate) fn step(&self, what: &'static &'static str) {
         self.step.set(what);
     }
 

@@ -29,7 +29,7 @@ impl Syscalls for Linux {
     }
 
     unsafe fn spawn(&self, body: extern "C" fn(usize), argument: usize) -> Result<(), Errno> {
-        // The stack stays mapped: when its thread has left it, nobody can say.
+        // The stack stays mapped: no call tells when its thread has left it.
         let stack = map(STACK, MAP_PRIVATE)?;
         let top = stack.addr().get() + STACK;
         // SAFETY: a stack of its own; the caller's promise.

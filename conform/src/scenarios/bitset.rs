@@ -1,6 +1,6 @@
 //! `FUTEX_WAIT_BITSET` and `FUTEX_WAKE_BITSET`.
 
-use crate::clocks::Clock;
+use crate::clocks::CLOCK_MONOTONIC;
 use crate::errno::Errno;
 use crate::futex::{ALL, PRIVATE, Time, requeue, wait, wait_bitset, wake_bitset};
 use crate::scenario::{Outcome, scenarios};
@@ -136,11 +136,11 @@ scenarios! { "bitset";
     #[since("2.6.25")]
     #[harm("A wait with a time ends at once, or after as long as the machine has run.")]
     fn time_is_a_point(world) {
-        let until = world.now(Clock::Monotonic)?.after(Time::milliseconds(20));
-        world.step("waits until a time that is 20 ms ahead");
+        let until = world.now(CLOCK_MONOTONIC)?.after(Time::milliseconds(20));
+        world.step(&"waits until a time that is 20 ms ahead");
         let waited = world.futex(wait_bitset(world.address(0), PRIVATE, 0, until.address(), ANY));
         world.same("FUTEX_WAIT_BITSET with a time", waited, Err(Errno::TIMEDOUT))?;
-        world.is_past(Clock::Monotonic, until, "FUTEX_WAIT_BITSET")
+        world.is_past(CLOCK_MONOTONIC, until, "FUTEX_WAIT_BITSET")
     }
 
     /// Waits until times that are past: the clock's first nanosecond, 0, and what it shows now.
@@ -148,9 +148,9 @@ scenarios! { "bitset";
     #[since("2.6.25")]
     #[harm("A wait whose time is up before it begins never ends, or ends as if there had been a wake.")]
     fn past_time(world) {
-        let now = world.now(Clock::Monotonic)?;
+        let now = world.now(CLOCK_MONOTONIC)?;
         for until in [Time { seconds: 0, nanoseconds: 1 }, Time::milliseconds(0), now] {
-            world.step("waits until a time that is past");
+            world.step(&"waits until a time that is past");
             let waited = world.futex(wait_bitset(world.address(0), PRIVATE, 0, until.address(), ANY));
             world.same("FUTEX_WAIT_BITSET with a past time", waited, Err(Errno::TIMEDOUT))?;
         }
@@ -172,7 +172,7 @@ scenarios! { "bitset";
     #[since("2.6.25")]
     #[harm("A wake is lost after a time-out: a thread hangs.")]
     fn who_timed_out_eats_no_wake(world) {
-        let until = world.now(Clock::Monotonic)?.after(Time::milliseconds(5));
+        let until = world.now(CLOCK_MONOTONIC)?.after(Time::milliseconds(5));
         let waited = world.futex(wait_bitset(world.address(0), PRIVATE, 0, until.address(), 2));
         world.same("FUTEX_WAIT_BITSET with a time", waited, Err(Errno::TIMEDOUT))?;
         let sleeper = world.sleeper(|world| world.futex(wait_bitset(world.address(0), PRIVATE, 0, 0, 2)))?;

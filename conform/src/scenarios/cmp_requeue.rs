@@ -110,7 +110,7 @@ scenarios! { "cmp_requeue";
         let there = world.sleeper(|world| world.sleep_on(1))?;
         let sleepers = world.in_order::<4>(|world| world.sleep_on(0))?;
         moves(world, (1, 2), 0, Ok(3))?;
-        world.step("waits until the one that was woken has ended its call");
+        world.step(&"waits until the one that was woken has ended its call");
         if world.first_to_end(&sleepers) != 0 {
             return wrong(format_args!("it woke another than the first waiter; Linux wakes the first"));
         }
@@ -124,7 +124,7 @@ scenarios! { "cmp_requeue";
     #[harm("The kernel walks a list in circles, or loses the waiters.")]
     fn onto_itself(world) {
         let sleepers = world.asleep::<2>(|world| world.sleep_on(0))?;
-        world.step("moves waiters from a word to the same word");
+        world.step(&"moves waiters from a word to the same word");
         let answered = world.futex(cmp_requeue(world.address(0), PRIVATE, 0, world.address(0), ALL, 0));
         world.same("FUTEX_CMP_REQUEUE onto itself", answered, Ok(2))?;
         world.same("FUTEX_WAKE", world.wake_at(0, ALL), Ok(2))?;
@@ -142,9 +142,9 @@ scenarios! { "cmp_requeue";
             world.futex(wait(world.address(0), PRIVATE, 0, time.address()))
         })?;
         let one = || world.futex(cmp_requeue(world.address(0), PRIVATE, 0, world.address(1), 1, 0));
-        world.step("moves a waiter that has a time");
+        world.step(&"moves a waiter that has a time");
         world.same("FUTEX_CMP_REQUEUE of one", world.until_not_zero(one), Ok(1))?;
-        world.step("waits until the time of the waiter that was moved is up");
+        world.step(&"waits until the time of the waiter that was moved is up");
         world.ends(leaves, "the waiter that was moved", Err(Errno::TIMEDOUT))?;
         let sleeper = world.sleeper(|world| world.sleep_on(1))?;
         world.same("FUTEX_WAKE at the old word", world.wake_at(0, ALL), Ok(0))?;
@@ -166,7 +166,7 @@ scenarios! { "cmp_requeue";
     }
 }
 
-/// Asserts what a private call from word 0 to word 1 answers: wakes and moves so many, if it holds `value`.
+/// Asserts what a private call of these counts from word 0 to word 1 answers, if word 0 holds `value`.
 fn moves(world: &World<'_>, (wake, moved): (u32, u32), value: u32, linux: Answer) -> Outcome {
     let answered = world.futex(cmp_requeue(world.address(0), PRIVATE, wake, world.address(1), moved, value));
     let (wake, moved) = (wake as i32, moved as i32);

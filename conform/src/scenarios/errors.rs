@@ -96,7 +96,7 @@ scenarios! { "errors";
     #[harm("A program reads the kernel's memory word by word, by asking what a word holds.")]
     fn kernel_address(world) {
         for word in KERNEL {
-            world.step("calls an operation with a word among the kernel's addresses");
+            world.step(&"calls an operation with a word among the kernel's addresses");
             answer(world, operations(world, word, PRIVATE), &REFUSED)?;
             answer(world, operations(world, word, 0), &REFUSED)?;
         }
@@ -109,7 +109,7 @@ scenarios! { "errors";
     #[harm("A program changes the kernel's memory.")]
     fn kernel_address_second(world) {
         for word in KERNEL {
-            world.step("calls an operation with a second word among the kernel's addresses");
+            world.step(&"calls an operation with a second word among the kernel's addresses");
             answer(world, second(world, word, PRIVATE), &REFUSED)?;
             answer(world, second(world, word, 0), &REFUSED)?;
         }
@@ -250,7 +250,7 @@ scenarios! { "errors";
         for word in [world.address(0), world.address(0) + 1, hole] {
             for operation in [2, 14, 64, 127] {
                 for flags in [0, PRIVATE] {
-                    world.step("calls an operation that there is not");
+                    world.step(&"calls an operation that there is not");
                     let answered = world.futex(futex(word, operation | flags, 1, 0, 0, 0));
                     world.same(format_args!("operation {operation}"), answered, Err(Errno::NOSYS))?;
                 }
@@ -287,7 +287,7 @@ scenarios! { "errors";
             arguments.iter().for_each(|&at| call.arguments[at] |= 0x5555_5555 << 32);
             world.futex(call)
         };
-        world.step("waits with a value in the upper half of a register");
+        world.step(&"waits with a value in the upper half of a register");
         let waited = upper(wait(world.address(0), PRIVATE, 0, ZERO.address()), &[1, 2]);
         world.same("FUTEX_WAIT with the value in the lower half", waited, Err(Errno::TIMEDOUT))?;
         let sleepers = world.asleep::<3>(|world| world.sleep_on(0))?;

@@ -1,8 +1,9 @@
 //! `futex_wake`, `futex_wait` and `futex_requeue`: the calls whose words have flags of their own.
 
+use crate::clocks::{CLOCK_MONOTONIC, CLOCK_REALTIME};
 use crate::errno::{Answer, Errno};
 use crate::futex::{PRIVATE, Time, wake_bitset};
-use crate::futex2::{ANY, CLOCK_MONOTONIC, CLOCK_REALTIME, Entry, NUMA, U32, U32_PRIVATE, requeue2, wait2, wake2};
+use crate::futex2::{ANY, Entry, NUMA, U32, U32_PRIVATE, requeue2, wait2, wake2};
 use crate::scenario::{Outcome, Trouble, scenarios};
 use crate::text::Text;
 use crate::world::{Body, World, wrong};
@@ -22,7 +23,7 @@ fn first_two(world: &World<'_>) -> [Entry; 2] {
     [0, 1].map(|at| Entry::new(world.address(at), U32_PRIVATE))
 }
 
-/// Asserts that `futex_wake` wakes so many at one of the world's words.
+/// Asserts how many `futex_wake` wakes at one of the world's words.
 fn wakes(world: &World<'_>, at: usize, count: i32, linux: usize) -> Outcome {
     let woken = world.futex(wake2(world.address(at), ANY, count, U32_PRIVATE));
     world.same(format_args!("futex_wake of {count}"), woken, Ok(linux))
@@ -45,7 +46,7 @@ scenarios! { "futex2";
             let sleeper = world.sleeper_of(world.address(0), flags)?;
             let woken = world.futex(wake2(world.address(0), ANY, 1, U32 | flags));
             world.same("futex_wake of a sleeper in FUTEX_WAIT", woken, Ok(1))?;
-            world.step("waits for the end of the sleeper's call");
+            world.step(&"waits for the end of the sleeper's call");
             world.ends(sleeper, "the sleeper", Ok(0))?;
         }
         Ok(())
@@ -71,7 +72,7 @@ scenarios! { "futex2";
             world.same("FUTEX_WAKE_BITSET with other bits", woken, Ok(0))?;
             let woken = world.futex(wake2(world.address(0), bit, 1, U32_PRIVATE));
             world.same("futex_wake with the sleeper's bit", woken, Ok(1))?;
-            world.step("waits for the end of the sleeper's call");
+            world.step(&"waits for the end of the sleeper's call");
             world.ends(sleeper, "the sleeper", Ok(0))?;
         }
         Ok(())
@@ -124,7 +125,7 @@ scenarios! { "futex2";
         for (count, woken) in [(0, 0), (-1, 1), (i32::MAX, 1), (i32::MAX, 0)] {
             wakes(world, 0, count, woken)?;
         }
-        world.step("waits for the end of the sleepers' calls");
+        world.step(&"waits for the end of the sleepers' calls");
         sleepers.into_iter().try_for_each(|sleeper| world.ends(sleeper, "a sleeper", Ok(0)))
     }
 
@@ -156,7 +157,7 @@ scenarios! { "futex2";
             (world.ahead(CLOCK_REALTIME, soon)?, CLOCK_REALTIME),
             (far, CLOCK_REALTIME),
         ] {
-            world.step("waits for the end of a futex_wait with a point in time that is soon");
+            world.step(&"waits for the end of a futex_wait with a point in time that is soon");
             let answered = world.futex(wait2(world.address(0), 0, ANY, U32_PRIVATE, (time.address(), clock)));
             world.same("futex_wait with a time", answered, Err(Errno::TIMEDOUT))?;
             wakes(world, 0, 1, 0)?;
@@ -219,11 +220,11 @@ scenarios! { "futex2";
         }
         let words = first_two(world);
         world.same("futex_requeue of one and two", world.futex(requeue2(&words, 0, 1, 2)), Ok(3))?;
-        world.step("waits for the end of the first sleeper's call");
+        world.step(&"waits for the end of the first sleeper's call");
         world.ends(first, "the first sleeper", Ok(0))?;
         world.sleeps(last, "the last sleeper")?;
         wakes(world, 1, i32::MAX, 2)?;
-        world.step("waits for the ends of the calls of the sleepers that were moved");
+        world.step(&"waits for the ends of the calls of the sleepers that were moved");
         world.ends(second, "the second sleeper", Ok(0))?;
         world.ends(third, "the third sleeper", Ok(0))?;
         wakes(world, 0, i32::MAX, 1)?;
@@ -346,7 +347,7 @@ scenarios! { "futex2";
         }
         let woken = world.futex(wake2(world.address(0), ANY, 1, U32_PRIVATE | NUMA));
         world.same("futex_wake of a word with a node", woken, Ok(1))?;
-        world.step("waits for the end of the sleeper's call");
+        world.step(&"waits for the end of the sleeper's call");
         world.ends(sleeper, "the sleeper", Ok(0))
     }
 }

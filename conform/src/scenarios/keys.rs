@@ -121,10 +121,10 @@ scenarios! { "keys";
         let shared = world.map(Map::SHARED)?;
         world.sleep_at(shared.word(3), SHARED);
         let child = world.child(sleep)?;
-        world.step("wakes until the child is woken");
+        world.step(&"wakes until the child is woken");
         let woken = world.until_not_zero(|| world.futex(wake(shared.word(3), SHARED, 1)));
         world.same("FUTEX_WAKE of a child's word", woken, Ok(1))?;
-        world.step("waits for the end of the child");
+        world.step(&"waits for the end of the child");
         world.ends_well(child, "the child")
     }
 
@@ -277,7 +277,7 @@ scenarios! { "keys";
             world.unmap_region(region)?;
             world.close(object);
         }
-        world.step("waits for the end of a wait with a time, whose memory is gone");
+        world.step(&"waits for the end of a wait with a time, whose memory is gone");
         world.ends(sleeper, "the sleeper", Err(Errno::TIMEDOUT))
     }
 

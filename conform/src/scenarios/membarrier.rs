@@ -14,7 +14,7 @@ const PAIRS: [(usize, usize); 3] =
 
 /// Asks for what is always right once it is registered.
 fn calls(world: &World<'_>, command: usize) -> Outcome {
-    world.step("asks for a barrier");
+    world.step(&"asks for a barrier");
     world.same(format_args!("membarrier's command {command:#x}"), world.membarrier(command, 0, 0), Ok(0))
 }
 
@@ -152,7 +152,7 @@ scenarios! { "membarrier";
         world.register(REGISTER_PRIVATE_EXPEDITED)?;
         world.register(REGISTER_PRIVATE_EXPEDITED)?;
         world.set(0, 1);
-        world.step("waits for the end of a thread that asks for a barrier");
+        world.step(&"waits for the end of a thread that asks for a barrier");
         world.ends(thread, "a thread that asks for a barrier", Ok(0))?;
         calls(world, PRIVATE_EXPEDITED)
     }
@@ -220,7 +220,7 @@ scenarios! { "membarrier";
         let hundred: Body =
             |world| (0..100).try_fold(0, |_, _| world.membarrier(PRIVATE_EXPEDITED, 0, 0)) as Answer;
         let threads = [world.start(hundred)?, world.start(hundred)?, world.start(hundred)?, world.start(hundred)?];
-        world.step("waits for threads that ask for barriers at once");
+        world.step(&"waits for threads that ask for barriers at once");
         threads.into_iter().try_for_each(|thread| world.ends(thread, "a thread that asks for barriers", Ok(0)))
     }
 

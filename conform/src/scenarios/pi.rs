@@ -200,7 +200,7 @@ scenarios! { "pi";
         world.set(MAY_GO_ON, 1);
         owner?;
         world.same("FUTEX_TRYLOCK_PI of a lock that was handed over", mine, Err(Errno::AGAIN))?;
-        world.step("waits for the end of the thread that the lock was handed to");
+        world.step(&"waits for the end of the thread that the lock was handed to");
         world.ends(next, "FUTEX_LOCK_PI and then FUTEX_UNLOCK_PI by the next owner", Ok(0))?;
         world.holds(0, "the word in the end", 0)
     }
@@ -218,7 +218,7 @@ scenarios! { "pi";
         world.sleeps(next, "a thread that locks a lock that is held")?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
         world.names(0, "the word after FUTEX_UNLOCK_PI", world.number_of(next))?;
-        world.step("waits for the end of the thread that the lock was handed to");
+        world.step(&"waits for the end of the thread that the lock was handed to");
         world.ends(next, "FUTEX_LOCK_PI2 of the next owner", Ok(0))
     }
 
@@ -235,7 +235,7 @@ scenarios! { "pi";
         let sleeps = world.sleeps(second, "the second waiter");
         world.set(MAY_GO_ON, 1);
         word.and(sleeps)?;
-        world.step("waits for two threads that lock and unlock");
+        world.step(&"waits for two threads that lock and unlock");
         world.ends(first, "the first waiter", Ok(0))?;
         world.ends(second, "the second waiter", Ok(0))?;
         world.holds(0, "the word in the end", 0)
@@ -252,7 +252,7 @@ scenarios! { "pi";
             *thread = Some(world.start_asleep(lock_in_turn)?);
         }
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
-        world.step("waits for four threads that lock and unlock");
+        world.step(&"waits for four threads that lock and unlock");
         for thread in threads.into_iter().flatten() {
             world.ends(thread, "a thread that locks and unlocks", Ok(0))?;
         }
@@ -274,12 +274,12 @@ scenarios! { "pi";
         })?;
         world.soon(|| world.get(0) & WAITERS != 0);
         world.rest();
-        world.step("locks a lock whose owner waits for a lock that the caller has");
+        world.step(&"locks a lock whose owner waits for a lock that the caller has");
         let answered = world.futex(lock_pi(world.address(1), PRIVATE, 0));
         world.same("FUTEX_LOCK_PI that closes a circle", answered, Err(Errno::DEADLK))?;
         world.sleeps(other, "the other thread of the circle")?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
-        world.step("waits for the other thread of the circle");
+        world.step(&"waits for the other thread of the circle");
         world.ends(other, "the other thread of the circle", Ok(0))
     }
 
@@ -295,13 +295,13 @@ scenarios! { "pi";
         world.same("FUTEX_LOCK_PI", lock(world), Ok(0))?;
         let first = world.start_asleep(|world| lock_two(world, 1, 0))?;
         let second = world.start_asleep(|world| lock_two(world, 2, 1))?;
-        world.step("locks a lock whose owner waits for a thread that waits for the caller");
+        world.step(&"locks a lock whose owner waits for a thread that waits for the caller");
         let answered = world.futex(lock_pi(world.address(2), PRIVATE, 0));
         world.same("FUTEX_LOCK_PI that closes a circle of three", answered, Err(Errno::DEADLK))?;
         world.sleeps(second, "the second thread of the circle")?;
         world.sleeps(first, "the first thread of the circle")?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
-        world.step("waits for the other threads of the circle, of which each ends with its locks");
+        world.step(&"waits for the other threads of the circle, of which each ends with its locks");
         world.ends(first, "the first thread of the circle", Ok(0))?;
         world.ends(second, "the second thread of the circle", Ok(0))
     }

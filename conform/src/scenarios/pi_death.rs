@@ -61,7 +61,7 @@ fn lock_in_list_and_end(world: &World<'_>) -> Answer {
 
 /// Waits until the owner has the lock.
 fn until_it_is_held(world: &World<'_>) {
-    world.step("waits for the owner to lock");
+    world.step(&"waits for the owner to lock");
     while world.list().lock(HAS_IT).load(Ordering::SeqCst) == 0 {
         world.rest();
     }
@@ -88,7 +88,7 @@ fn is_next(world: &World<'_>, owner: Body) -> Outcome {
     until_it_is_held(world);
     let next = world.start_asleep(lock_and_look)?;
     end_owner(world);
-    world.step("waits for a thread that waits for the lock of a thread that has died");
+    world.step(&"waits for a thread that waits for the lock of a thread that has died");
     world.ends(next, "FUTEX_LOCK_PI and FUTEX_UNLOCK_PI by the next owner", Ok(0))?;
     let _ = owner;
     let (number, held) = (world.number_of(next), world.get(0));
@@ -136,7 +136,7 @@ scenarios! { "pi";
             unlock(world)
         })?;
         end_owner(world);
-        world.step("waits for two threads that wait for the lock of a thread that has died");
+        world.step(&"waits for two threads that wait for the lock of a thread that has died");
         world.ends(first, "FUTEX_LOCK_PI and FUTEX_UNLOCK_PI by the next owner", Ok(0))?;
         world.ends(second, "FUTEX_LOCK_PI and FUTEX_UNLOCK_PI by the last owner", Ok(0))?;
         world.holds(0, "the word that the next owner finds", world.number_of(first) | OWNER_DIED | WAITERS)?;
@@ -170,7 +170,7 @@ scenarios! { "pi";
         let owner = world.start(lock_and_end)?;
         until_it_is_held(world);
         end_owner(world);
-        world.step("locks a lock whose owner has died");
+        world.step(&"locks a lock whose owner has died");
         let _ = world.end_of(owner);
         // The thread may still be on its way out.
         world.rest();
@@ -194,9 +194,9 @@ scenarios! { "pi";
         world.sleeps(next, "a thread that locks a lock of another process")?;
         world.list().holds(world, 0, "the lock for which it waits", child.0 as u32 | WAITERS)?;
         end_owner(world);
-        world.step("waits for a child that unlocks");
+        world.step(&"waits for a child that unlocks");
         world.ends_well(child, "a child that unlocks")?;
-        world.step("waits for the thread that the lock was handed to");
+        world.step(&"waits for the thread that the lock was handed to");
         world.ends(next, "FUTEX_LOCK_PI", Ok(0))?;
         match word(world) & OWNER {
             owner if owner == world.number_of(next) => Ok(()),
@@ -216,7 +216,7 @@ scenarios! { "pi";
         let next = world.start_asleep(lock_and_look)?;
         world.kill(child, SIGKILL);
         let _ = world.status_of(child)?;
-        world.step("waits for a thread that waits for the lock of a process that was killed");
+        world.step(&"waits for a thread that waits for the lock of a process that was killed");
         world.ends(next, "FUTEX_LOCK_PI and FUTEX_UNLOCK_PI by the next owner", Ok(0))?;
         match world.get(0) & !WAITERS {
             held if held == world.number_of(next) | OWNER_DIED => Ok(()),
@@ -238,7 +238,7 @@ scenarios! { "pi";
         world.kill(child, SIGKILL);
         let _ = world.status_of(child)?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
-        world.step("waits for a thread that waits for a lock behind a process that was killed");
+        world.step(&"waits for a thread that waits for a lock behind a process that was killed");
         world.ends(next, "FUTEX_LOCK_PI", Ok(0))
     }
 }

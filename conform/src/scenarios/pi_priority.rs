@@ -3,9 +3,9 @@
 use core::mem::size_of;
 use core::sync::atomic::Ordering;
 
+use crate::clocks::CLOCK_MONOTONIC;
 use crate::errno::Answer;
 use crate::futex::Time;
-use crate::futex_pi::CLOCK_MONOTONIC;
 use crate::numbers;
 use crate::scenario::{Trouble, scenarios};
 use crate::scenarios::pi::{TURNS, lock, lock_in_turn, unlock};
@@ -76,7 +76,7 @@ fn race(world: &World<'_>, has_waiter: bool) -> Result<(u32, u32), Trouble> {
         count(world, OWNER_COUNTS);
         answered.and(unlock(world))
     })?;
-    world.step("waits for an owner of usual priority");
+    world.step(&"waits for an owner of usual priority");
     while world.get(BEGUN) != 1 && !world.has_ended(owner) {
         world.rest();
     }
@@ -92,20 +92,20 @@ fn race(world: &World<'_>, has_waiter: bool) -> Result<(u32, u32), Trouble> {
         count(world, RIVAL_COUNTS);
         answered
     })?;
-    world.step("waits for a rival of its owner");
+    world.step(&"waits for a rival of its owner");
     while world.get(BEGUN) != 2 {
         world.rest();
     }
     world.rest();
     let before = world.get(OWNER_COUNTS);
-    let until = world.time_of(CLOCK_MONOTONIC)?.after(Time::milliseconds(20));
+    let until = world.now(CLOCK_MONOTONIC)?.after(Time::milliseconds(20));
     let is_over = |now: Time| (now.seconds, now.nanoseconds) >= (until.seconds, until.nanoseconds);
-    while !is_over(world.time_of(CLOCK_MONOTONIC)?) {
+    while !is_over(world.now(CLOCK_MONOTONIC)?) {
         world.rest();
     }
     let counts = (world.get(OWNER_COUNTS).wrapping_sub(before), world.get(RIVAL_COUNTS));
     world.set(END, 1);
-    world.step("waits for the end of an owner, of a thread that waits for its lock, and of a rival");
+    world.step(&"waits for the end of an owner, of a thread that waits for its lock, and of a rival");
     let threads = [Some(owner), waiter, Some(rival)];
     threads.into_iter().flatten().try_for_each(|thread| {
         let answered = world.end_of(thread);
@@ -136,7 +136,7 @@ scenarios! { "pi";
             *thread = Some(world.start_asleep(body)?);
         }
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
-        world.step("waits for four threads that lock and unlock");
+        world.step(&"waits for four threads that lock and unlock");
         for thread in threads.into_iter().flatten() {
             world.ends(thread, "a thread that locks and unlocks", Ok(0))?;
         }

@@ -19,7 +19,7 @@ scenarios! { "pi";
         world.same("FUTEX_WAKE of a lock's waiter", answered, Err(Errno::INVAL))?;
         world.sleeps(next, "a thread that waits for a lock")?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
-        world.step("waits for the end of the thread that the lock was handed to");
+        world.step(&"waits for the end of the thread that the lock was handed to");
         world.ends(next, "the next owner", Ok(0))
     }
 
@@ -37,7 +37,7 @@ scenarios! { "pi";
         let answered = world.futex(cmp_requeue(from, PRIVATE, 0, to, ALL, me | WAITERS));
         world.same("FUTEX_CMP_REQUEUE of a lock's waiter", answered, Err(Errno::INVAL))?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
-        world.step("waits for the end of the thread that the lock was handed to");
+        world.step(&"waits for the end of the thread that the lock was handed to");
         world.ends(next, "the next owner", Ok(0))
     }
 
@@ -51,7 +51,7 @@ scenarios! { "pi";
         world.same("FUTEX_LOCK_PI", lock(world), Ok(0))?;
         world.set(0, me | WAITERS);
         let plain = world.start_asleep(|world| world.futex(wait(world.address(0), PRIVATE, world.get(0), 0)))?;
-        world.step("locks a word for which a thread waits by FUTEX_WAIT");
+        world.step(&"locks a word for which a thread waits by FUTEX_WAIT");
         let other = world.start(lock)?;
         world.ends(other, "FUTEX_LOCK_PI of a word with a plain waiter", Err(Errno::INVAL))?;
         world.same("FUTEX_UNLOCK_PI of a word with a plain waiter", unlock(world), Err(Errno::INVAL))?;
@@ -69,13 +69,13 @@ scenarios! { "pi";
         let next = world.start_asleep(lock)?;
         world.set(0, WAITERS | world.number_of(next));
         let third = world.start(lock)?;
-        world.step("locks a word that names another owner than the one that a thread waits for");
+        world.step(&"locks a word that names another owner than the one that a thread waits for");
         world.ends(third, "FUTEX_LOCK_PI of a word that names another owner", Err(Errno::INVAL))?;
         world.set(0, 0);
         world.same("FUTEX_UNLOCK_PI of a word that names none", unlock(world), Err(Errno::PERM))?;
         world.set(0, me | WAITERS);
         world.same("FUTEX_UNLOCK_PI of the repaired word", unlock(world), Ok(0))?;
-        world.step("waits for the end of the thread that the lock was handed to");
+        world.step(&"waits for the end of the thread that the lock was handed to");
         world.ends(next, "the next owner", Ok(0))
     }
 

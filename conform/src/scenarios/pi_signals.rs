@@ -1,9 +1,10 @@
 //! Signals that come to threads that wait for a lock with priority inheritance. Word 0 is the
 //! lock.
 
+use crate::clocks::CLOCK_REALTIME;
 use crate::errno::{Answer, Errno};
 use crate::futex::{PRIVATE, Time};
-use crate::futex_pi::{CLOCK_REALTIME, WAITERS, lock_pi, unlock_pi};
+use crate::futex_pi::{WAITERS, lock_pi, unlock_pi};
 use crate::scenario::{Outcome, scenarios};
 use crate::scenarios::pi::{TURNS, lock, lock_in_turn, unlock};
 use crate::signals::After;
@@ -16,7 +17,7 @@ pub(super) fn nothing(_: &World<'_>) -> Answer {
 
 /// Locks, until a time that no scenario waits for.
 fn lock_for_long(world: &World<'_>) -> Answer {
-    let now = world.time_of(CLOCK_REALTIME).map_err(|_| Errno::NOSYS)?;
+    let now = world.now(CLOCK_REALTIME).map_err(|_| Errno::NOSYS)?;
     let until = now.after(Time::milliseconds(1_000_000));
     world.futex(lock_pi(world.address(0), PRIVATE, until.address()))
 }
@@ -33,7 +34,7 @@ fn waits_on(world: &World<'_>, after: After, body: Body) -> Outcome {
     world.holds(0, "the word of the lock", world.own_number()? | WAITERS)?;
     world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
     world.names(0, "the word after FUTEX_UNLOCK_PI", world.number_of(next))?;
-    world.step("waits for the end of a thread that was interrupted, and handed a lock");
+    world.step(&"waits for the end of a thread that was interrupted, and handed a lock");
     world.ends(next, "FUTEX_LOCK_PI", Ok(0))
 }
 
@@ -69,7 +70,7 @@ scenarios! { "pi";
         world.interrupt(first)?;
         world.sleeps(first, "a thread that was interrupted")?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
-        world.step("waits for two threads that lock and unlock, of which one was interrupted");
+        world.step(&"waits for two threads that lock and unlock, of which one was interrupted");
         world.ends(first, "a thread that was interrupted", Ok(0))?;
         world.ends(second, "a thread that was not interrupted", Ok(0))?;
         world.holds(TURNS + 1, "the place of the next owner", world.number_of(second))?;
@@ -96,7 +97,7 @@ scenarios! { "pi";
         world.holds(3, "the word of the handler's lock", world.number_of(next))?;
         world.holds(2, "the word of the handler's lock after FUTEX_UNLOCK_PI", 0)?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
-        world.step("waits for the end of a thread whose handler has locked another lock");
+        world.step(&"waits for the end of a thread whose handler has locked another lock");
         world.ends(next, "FUTEX_LOCK_PI", Ok(0))
     }
 }

@@ -1,8 +1,9 @@
 //! Time-outs of locks with priority inheritance. Word 0 is the lock.
 
+use crate::clocks::{CLOCK_MONOTONIC, CLOCK_REALTIME};
 use crate::errno::{Answer, Errno};
 use crate::futex::{PRIVATE, REALTIME, Time};
-use crate::futex_pi::{CLOCK_MONOTONIC, CLOCK_REALTIME, WAITERS, lock_pi, lock_pi2};
+use crate::futex_pi::{WAITERS, lock_pi, lock_pi2};
 use crate::scenario::{Outcome, Trouble, scenarios};
 use crate::scenarios::pi::{lock, unlock};
 use crate::world::{Started, World, unfit, wrong};
@@ -20,7 +21,7 @@ fn owner(world: &World<'_>) -> Result<Started, Trouble> {
         world.may_go_on(MAY_END);
         answered.and_then(|_| unlock(world))
     })?;
-    world.step("waits for a thread that locks a free lock");
+    world.step(&"waits for a thread that locks a free lock");
     world.may_go_on(HAS_LOCKED);
     if world.get(0) == 0 {
         world.set(MAY_END, 1);
@@ -33,10 +34,10 @@ fn owner(world: &World<'_>) -> Result<Started, Trouble> {
 /// time is up, and not before.
 fn is_up(world: &World<'_>, what: &str, clock: usize, call: fn(&World<'_>, usize) -> Answer) -> Outcome {
     owner(world)?;
-    let until = world.time_of(clock)?.after(Time::milliseconds(20));
-    world.step("waits for a lock until a time that is 20 ms ahead");
+    let until = world.now(clock)?.after(Time::milliseconds(20));
+    world.step(&"waits for a lock until a time that is 20 ms ahead");
     world.same(what, call(world, until.address()), Err(Errno::TIMEDOUT))?;
-    let now = world.time_of(clock)?;
+    let now = world.now(clock)?;
     if (now.seconds, now.nanoseconds) < (until.seconds, until.nanoseconds) {
         return wrong(format_args!("{what} answered ETIMEDOUT before its time; on Linux never"));
     }
@@ -93,16 +94,16 @@ scenarios! { "pi";
     #[since("5.14")]
     #[harm("A mutex with a time limit is waited for without end, as the limit is read on another clock.")]
     fn clocks_are_two(world) {
-        let (monotonic, realtime) = (world.time_of(CLOCK_MONOTONIC)?, world.time_of(CLOCK_REALTIME)?);
+        let (monotonic, realtime) = (world.now(CLOCK_MONOTONIC)?, world.now(CLOCK_REALTIME)?);
         let until = monotonic.after(Time::milliseconds(1_000_000));
         if realtime.seconds < until.seconds + 1000 {
             return Err(unfit(format_args!("CLOCK_REALTIME is near CLOCK_MONOTONIC")));
         }
         owner(world)?;
-        world.step("waits by FUTEX_LOCK_PI until a time that is past on CLOCK_REALTIME, not on CLOCK_MONOTONIC");
+        world.step(&"waits by FUTEX_LOCK_PI until a time that is past on CLOCK_REALTIME, not on CLOCK_MONOTONIC");
         let answered = realtime_1(world, until.address());
         world.same("FUTEX_LOCK_PI", answered, Err(Errno::TIMEDOUT))?;
-        world.step("waits by FUTEX_LOCK_PI2 until a time that is past on CLOCK_REALTIME, not on CLOCK_MONOTONIC");
+        world.step(&"waits by FUTEX_LOCK_PI2 until a time that is past on CLOCK_REALTIME, not on CLOCK_MONOTONIC");
         let answered = realtime_2(world, until.address());
         world.set(MAY_END, 1);
         world.same("FUTEX_LOCK_PI2 with FUTEX_CLOCK_REALTIME", answered, Err(Errno::TIMEDOUT))
@@ -156,7 +157,7 @@ scenarios! { "pi";
         let me = world.own_number()?;
         world.same("FUTEX_LOCK_PI", lock(world), Ok(0))?;
         let left = world.start(timed)?;
-        world.step("waits for a thread that waits for a lock with a time limit");
+        world.step(&"waits for a thread that waits for a lock with a time limit");
         world.ends(left, "FUTEX_LOCK_PI until a time", Err(Errno::TIMEDOUT))?;
         world.names(0, "the word after the time-out", me)?;
         for _ in 0..2 {
@@ -178,18 +179,18 @@ scenarios! { "pi";
         let left = world.start(timed)?;
         world.soon(|| world.get(0) & WAITERS != 0);
         let next = world.start_asleep(lock)?;
-        world.step("waits for a thread that waits for a lock with a time limit");
+        world.step(&"waits for a thread that waits for a lock with a time limit");
         world.ends(left, "FUTEX_LOCK_PI until a time", Err(Errno::TIMEDOUT))?;
         world.holds(0, "the word after the time-out", me | WAITERS)?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
         world.names(0, "the word after FUTEX_UNLOCK_PI", world.number_of(next))?;
-        world.step("waits for the end of the thread that the lock was handed to");
+        world.step(&"waits for the end of the thread that the lock was handed to");
         world.ends(next, "the next owner", Ok(0))
     }
 }
 
 /// Waits for the lock, for 100 ms.
 fn timed(world: &World<'_>) -> Answer {
-    let until = world.time_of(CLOCK_REALTIME).map_err(|_| Errno::NOSYS)?.after(Time::milliseconds(100));
+    let until = world.now(CLOCK_REALTIME).map_err(|_| Errno::NOSYS)?.after(Time::milliseconds(100));
     realtime_1(world, until.address())
 }

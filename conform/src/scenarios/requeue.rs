@@ -100,7 +100,7 @@ scenarios! { "requeue";
     fn takes_from_the_front(world) {
         let sleepers = world.in_order::<5>(|world| world.sleep_on(0))?;
         moves(world, 0, 1, (1, 2), 3)?;
-        world.step("waits until the one that was woken has ended its call");
+        world.step(&"waits until the one that was woken has ended its call");
         if world.first_to_end(&sleepers) != 0 {
             return wrong(format_args!("it woke another than the first waiter; Linux wakes the first"));
         }
@@ -155,7 +155,7 @@ scenarios! { "requeue";
     #[harm("The kernel walks a list in circles, or loses the waiters.")]
     fn onto_itself(world) {
         let sleepers = world.asleep::<2>(|world| world.sleep_on(0))?;
-        world.step("moves waiters from a word to the same word");
+        world.step(&"moves waiters from a word to the same word");
         moves(world, 0, 0, (0, ALL), 2)?;
         world.same("FUTEX_WAKE", world.wake_at(0, ALL), Ok(2))?;
         world.all_end(&sleepers)
@@ -172,9 +172,9 @@ scenarios! { "requeue";
             world.futex(wait(world.address(0), PRIVATE, 0, time.address()))
         })?;
         let one = || world.futex(requeue(world.address(0), PRIVATE, 0, world.address(1), 1));
-        world.step("moves a waiter that has a time");
+        world.step(&"moves a waiter that has a time");
         world.same("FUTEX_REQUEUE of one", world.until_not_zero(one), Ok(1))?;
-        world.step("waits until the time of the waiter that was moved is up");
+        world.step(&"waits until the time of the waiter that was moved is up");
         world.ends(leaves, "the waiter that was moved", Err(Errno::TIMEDOUT))?;
         let sleeper = world.sleeper(|world| world.sleep_on(1))?;
         world.same("FUTEX_WAKE at the old word", world.wake_at(0, ALL), Ok(0))?;
@@ -197,7 +197,7 @@ scenarios! { "requeue";
             return wrong(format_args!("a wait with a time of 200 ms ended before the move"));
         }
         moves(world, 0, 1, (0, ALL), 3)?;
-        world.step("waits until the time of the first is up");
+        world.step(&"waits until the time of the first is up");
         world.ends(leaves, "the first", Err(Errno::TIMEDOUT))?;
         world.wakes_in_order(1, &others)
     }
@@ -253,7 +253,7 @@ scenarios! { "requeue";
         moves(world, 0, 1, (0, 0), 0)?;
         let threads = [world.start(|world| world.wait_briefly())?, world.start(|world| world.wait_briefly())?];
         let mut counted = 0;
-        world.step("moves and wakes threads whose time is about to be up");
+        world.step(&"moves and wakes threads whose time is about to be up");
         while threads.iter().any(|&thread| !world.has_ended(thread)) {
             let _ = world.futex(requeue(world.address(0), PRIVATE, 0, world.address(1), 1));
             counted += world.wake_at(1, 1).unwrap_or_default();
@@ -269,7 +269,7 @@ scenarios! { "requeue";
     }
 }
 
-/// Asserts what a private requeue answers: wakes and moves so many.
+/// Asserts what a private requeue of these counts answers.
 fn moves(world: &World<'_>, from: usize, to: usize, (wake, moved): (u32, u32), linux: usize) -> Outcome {
     let answered = world.futex(requeue(world.address(from), PRIVATE, wake, world.address(to), moved));
     world.same(format_args!("FUTEX_REQUEUE, wake {wake}, move {moved},"), answered, Ok(linux))

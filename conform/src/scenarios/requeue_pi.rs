@@ -1,12 +1,10 @@
 //! `FUTEX_WAIT_REQUEUE_PI` and `FUTEX_CMP_REQUEUE_PI`: a condition variable whose waiters are moved to
 //! a lock that inherits priorities. Word 0 is the condition, word 1 the lock.
 
+use crate::clocks::{CLOCK_MONOTONIC, CLOCK_REALTIME};
 use crate::errno::{Answer, Errno};
 use crate::futex::{ALL, PRIVATE, REALTIME, Time, cmp_requeue, requeue, wait, wake};
-use crate::futex_pi::{
-    CLOCK_MONOTONIC, CLOCK_REALTIME, NO_THREAD, WAITERS, cmp_requeue_pi, lock_pi, trylock_pi, unlock_pi,
-    wait_requeue_pi,
-};
+use crate::futex_pi::{NO_THREAD, WAITERS, cmp_requeue_pi, lock_pi, trylock_pi, unlock_pi, wait_requeue_pi};
 use crate::scenario::{Outcome, scenarios};
 use crate::world::{Body, Started, World, unfit, wrong};
 
@@ -53,9 +51,9 @@ fn wait_for_time(world: &World<'_>) -> Answer {
 
 /// Writes a time in words of the world: one that comes after several whiles.
 fn set_time(world: &World<'_>) -> Outcome {
-    let before = world.time_of(CLOCK_MONOTONIC)?;
+    let before = world.now(CLOCK_MONOTONIC)?;
     world.rest();
-    let mut until = world.time_of(CLOCK_MONOTONIC)?.after(Time::milliseconds(100));
+    let mut until = world.now(CLOCK_MONOTONIC)?.after(Time::milliseconds(100));
     // Four times what a while takes.
     let (seconds, nanoseconds) = (until.seconds - before.seconds, until.nanoseconds - before.nanoseconds);
     let milliseconds = seconds * 1000 + nanoseconds / 1_000_000;
@@ -89,7 +87,7 @@ fn waiter(world: &World<'_>, body: Body) -> Result<Started, crate::scenario::Tro
 fn still_waits(world: &World<'_>, waiter: Started) -> Outcome {
     world.set(1, 0);
     world.same("FUTEX_CMP_REQUEUE_PI to a free lock", signal(world, 0), Ok(1))?;
-    world.step("waits for a waiter that was moved to a free lock");
+    world.step(&"waits for a waiter that was moved to a free lock");
     world.ends(waiter, "FUTEX_WAIT_REQUEUE_PI", Ok(0))?;
     world.names(1, "the word of the lock", world.number_of(waiter))
 }
@@ -109,7 +107,7 @@ scenarios! { "requeue_pi";
         world.sleeps(waiter, "a waiter that was moved to a lock that is held")?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
         world.names(1, "the word of the lock after FUTEX_UNLOCK_PI", world.number_of(waiter))?;
-        world.step("waits for a waiter that was moved to a lock and handed it");
+        world.step(&"waits for a waiter that was moved to a lock and handed it");
         world.ends(waiter, "FUTEX_WAIT_REQUEUE_PI", Ok(0))
     }
 
@@ -121,7 +119,7 @@ scenarios! { "requeue_pi";
         let waiter = waiter(world, wait_moved)?;
         world.same("FUTEX_CMP_REQUEUE_PI", signal(world, 0), Ok(1))?;
         world.names(1, "the word of the lock after FUTEX_CMP_REQUEUE_PI", world.number_of(waiter))?;
-        world.step("waits for a waiter that was moved to a free lock");
+        world.step(&"waits for a waiter that was moved to a free lock");
         world.ends(waiter, "FUTEX_WAIT_REQUEUE_PI", Ok(0))
     }
 
@@ -139,7 +137,7 @@ scenarios! { "requeue_pi";
         world.same("FUTEX_CMP_REQUEUE_PI of four", signal(world, ALL), Ok(4))?;
         world.same("FUTEX_CMP_REQUEUE_PI after all were moved", signal(world, ALL), Ok(0))?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
-        world.step("waits for four threads that were moved to a lock");
+        world.step(&"waits for four threads that were moved to a lock");
         for thread in threads.into_iter().flatten() {
             world.ends(thread, "FUTEX_WAIT_REQUEUE_PI and FUTEX_UNLOCK_PI", Ok(0))?;
         }
@@ -159,10 +157,10 @@ scenarios! { "requeue_pi";
         let second = world.start_asleep(wait_moved)?;
         let third = world.start_asleep(wait_moved)?;
         world.same("FUTEX_CMP_REQUEUE_PI of two", signal(world, 1), Ok(2))?;
-        world.step("waits for a waiter that was moved to a free lock");
+        world.step(&"waits for a waiter that was moved to a free lock");
         world.ends(first, "FUTEX_WAIT_REQUEUE_PI of the first", Ok(0))?;
         // It has ended with the lock: the second gets it from a dead owner.
-        world.step("waits for a waiter that was moved to a lock whose owner has died");
+        world.step(&"waits for a waiter that was moved to a lock whose owner has died");
         world.ends(second, "FUTEX_WAIT_REQUEUE_PI of the second", Ok(0))?;
         world.sleeps(third, "the third waiter")?;
         still_waits(world, third)
@@ -208,7 +206,7 @@ scenarios! { "requeue_pi";
     fn same_word(world) {
         is_there(world)?;
         let word = world.address(0);
-        world.step("waits with the same word as condition and as lock");
+        world.step(&"waits with the same word as condition and as lock");
         let answered = world.futex(wait_requeue_pi(word, PRIVATE, 0, 0, word));
         world.same("FUTEX_WAIT_REQUEUE_PI with one word", answered, Err(Errno::INVAL))?;
         let answered = world.futex(cmp_requeue_pi(word, PRIVATE, 1, word, 1, 0));
@@ -258,7 +256,7 @@ scenarios! { "requeue_pi";
         world.same("FUTEX_CMP_REQUEUE_PI of a plain waiter", signal(world, 1), Err(Errno::INVAL))?;
         world.sleeps(plain, "the plain waiter")?;
         world.same("FUTEX_WAKE", world.futex(wake(world.address(0), PRIVATE, 1)), Ok(1))?;
-        world.step("waits for the end of the plain waiter's call");
+        world.step(&"waits for the end of the plain waiter's call");
         world.ends(plain, "the plain waiter", Ok(0))
     }
 
@@ -295,11 +293,11 @@ scenarios! { "requeue_pi";
         let me = world.own_number()?;
         world.set(1, me);
         for (flags, clock) in [(0, CLOCK_MONOTONIC), (REALTIME, CLOCK_REALTIME)] {
-            let until = world.time_of(clock)?.after(Time::milliseconds(20));
-            world.step("waits by FUTEX_WAIT_REQUEUE_PI until a time that is 20 ms ahead");
+            let until = world.now(clock)?.after(Time::milliseconds(20));
+            world.step(&"waits by FUTEX_WAIT_REQUEUE_PI until a time that is 20 ms ahead");
             let answered = wait_until(world, flags, until.address());
             world.same("FUTEX_WAIT_REQUEUE_PI until a time", answered, Err(Errno::TIMEDOUT))?;
-            let now = world.time_of(clock)?;
+            let now = world.now(clock)?;
             if (now.seconds, now.nanoseconds) < (until.seconds, until.nanoseconds) {
                 return wrong(format_args!("FUTEX_WAIT_REQUEUE_PI answered ETIMEDOUT before its time; on Linux never"));
             }
@@ -315,12 +313,12 @@ scenarios! { "requeue_pi";
     #[harm("A condition variable's wait with a time limit does not end: the limit is read on another clock.")]
     fn clocks_are_two(world) {
         is_there(world)?;
-        let (monotonic, realtime) = (world.time_of(CLOCK_MONOTONIC)?, world.time_of(CLOCK_REALTIME)?);
+        let (monotonic, realtime) = (world.now(CLOCK_MONOTONIC)?, world.now(CLOCK_REALTIME)?);
         let until = monotonic.after(Time::milliseconds(1_000_000));
         if realtime.seconds < until.seconds + 1000 {
             return Err(unfit(format_args!("CLOCK_REALTIME is near CLOCK_MONOTONIC")));
         }
-        world.step("waits until a time that is past on CLOCK_REALTIME, not on CLOCK_MONOTONIC");
+        world.step(&"waits until a time that is past on CLOCK_REALTIME, not on CLOCK_MONOTONIC");
         let answered = wait_until(world, REALTIME, until.address());
         world.same("FUTEX_WAIT_REQUEUE_PI with FUTEX_CLOCK_REALTIME", answered, Err(Errno::TIMEDOUT))
     }
@@ -337,7 +335,7 @@ scenarios! { "requeue_pi";
         let me = world.own_number()?;
         world.same("FUTEX_LOCK_PI", lock(world), Ok(0))?;
         world.same("FUTEX_CMP_REQUEUE_PI", signal(world, 1), Ok(1))?;
-        world.step("waits for a waiter that was moved to a lock, and whose time is up");
+        world.step(&"waits for a waiter that was moved to a lock, and whose time is up");
         world.ends(waiter, "FUTEX_WAIT_REQUEUE_PI until a time", Err(Errno::TIMEDOUT))?;
         world.names(1, "the word of the lock", me)?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;
@@ -356,7 +354,7 @@ scenarios! { "requeue_pi";
             lock(world)?;
             signal(world, 0)
         })?;
-        world.step("waits for a waiter that was moved to a lock whose owner then died");
+        world.step(&"waits for a waiter that was moved to a lock whose owner then died");
         world.ends(owner, "FUTEX_CMP_REQUEUE_PI", Ok(1))?;
         world.ends(waiter, "FUTEX_WAIT_REQUEUE_PI", Ok(0))?;
         world.names(1, "the word of the lock", world.number_of(waiter))
@@ -377,7 +375,7 @@ scenarios! { "requeue_pi";
             (world.unwritable(false)?, lock, Errno::FAULT),
         ];
         for (condition, lock, linux) in cases {
-            world.step("waits by FUTEX_WAIT_REQUEUE_PI with a bad address, until a time that is past");
+            world.step(&"waits by FUTEX_WAIT_REQUEUE_PI with a bad address, until a time that is past");
             let past = Time { seconds: 0, nanoseconds: 1 };
             let answered = world.futex(wait_requeue_pi(condition, PRIVATE, 0, past.address(), lock));
             world.same("FUTEX_WAIT_REQUEUE_PI with a bad address", answered, Err(linux))?;

@@ -28,7 +28,7 @@ fn waits_on_and_is_moved(world: &World<'_>, after: After) -> Outcome {
     world.interrupt(waiter)?;
     world.sleeps(waiter, "a thread that waits for a condition, and was interrupted,")?;
     world.same("FUTEX_CMP_REQUEUE_PI to a free lock", signal(world), Ok(1))?;
-    world.step("waits for a waiter that was interrupted, and then moved to a free lock");
+    world.step(&"waits for a waiter that was interrupted, and then moved to a free lock");
     world.ends(waiter, "FUTEX_WAIT_REQUEUE_PI", Ok(0))
 }
 
@@ -59,7 +59,7 @@ scenarios! { "requeue_pi";
         let waiter = world.start_asleep(wait_moved)?;
         world.same("FUTEX_CMP_REQUEUE_PI", signal(world), Ok(1))?;
         world.interrupt(waiter)?;
-        world.step("waits for a waiter that was moved to a lock, and interrupted");
+        world.step(&"waits for a waiter that was moved to a lock, and interrupted");
         world.ends(waiter, "FUTEX_WAIT_REQUEUE_PI", Err(Errno::AGAIN))?;
         world.names(0, "the word of the lock", world.own_number()?)?;
         world.same("FUTEX_UNLOCK_PI", unlock(world), Ok(0))?;

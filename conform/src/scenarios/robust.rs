@@ -102,7 +102,7 @@ scenarios! { "robust";
         };
         world.same("set_robust_list", world.set_robust_list(list.head(), HEAD), Ok(0))?;
         let thread = world.start(asks)?;
-        world.step("waits for a thread and a child that call get_robust_list");
+        world.step(&"waits for a thread and a child that call get_robust_list");
         let of_thread = world.end_of(thread);
         let child = world.child(asks_in_child)?;
         let status = world.status_of(child)?;
@@ -134,7 +134,7 @@ scenarios! { "robust";
         let list = world.new_list()?;
         let (child, owner) = world.child_with_list()?;
         list.link(1, owner);
-        world.step("waits for the end of the child");
+        world.step(&"waits for the end of the child");
         world.end_list_owner();
         world.ends_well(child, "the child")?;
         list.is_marked(world, 0, "its lock")
@@ -148,7 +148,7 @@ scenarios! { "robust";
         let list = world.new_list()?;
         let (child, owner) = world.child_with_list()?;
         list.link(1, owner);
-        world.step("waits for the end of a child that was sent SIGKILL");
+        world.step(&"waits for the end of a child that was sent SIGKILL");
         world.kill(child, SIGKILL);
         let _ = world.status_of(child)?;
         list.is_marked(world, 0, "its lock")
@@ -167,7 +167,7 @@ scenarios! { "robust";
             list.link(1, owner);
             Ok(0)
         })?;
-        world.step("waits for the end of a child that has two threads");
+        world.step(&"waits for the end of a child that has two threads");
         world.ends_well(child, "a child with two threads")?;
         list.is_marked(world, 0, "the lock of its second thread")
     }
@@ -184,7 +184,7 @@ scenarios! { "robust";
             world.set_robust_list(list.head(), HEAD)?;
             world.execute_nothing()
         })?;
-        world.step("waits for the end of a child that executes another program");
+        world.step(&"waits for the end of a child that executes another program");
         world.has_done(child, "execute another program")?;
         list.is_marked(world, 0, "its lock")
     }
@@ -202,7 +202,7 @@ scenarios! { "robust";
             list.link(1, owner);
             world.execute_nothing()
         })?;
-        world.step("waits for the end of a child with two threads that executes another program");
+        world.step(&"waits for the end of a child with two threads that executes another program");
         world.has_done(child, "execute another program")?;
         list.is_marked(world, 0, "the lock of its second thread")
     }
@@ -222,7 +222,7 @@ scenarios! { "robust";
             list.set_lock(1, list.lock(0).load(Ordering::SeqCst));
             if executed == Err(Errno::NOSYS) { executed } else { Ok(0) }
         })?;
-        world.step("waits for the end of a child that calls execve of a missing file");
+        world.step(&"waits for the end of a child that calls execve of a missing file");
         world.has_done(child, "call execve")?;
         list.holds(world, 1, "a copy of its lock that is made after execve has failed", child.0 as u32)?;
         list.is_marked(world, 0, "its lock when it has ended")
@@ -241,7 +241,7 @@ scenarios! { "robust";
             world.set_robust_list(list.head(), HEAD)?;
             world.set_robust_list(0, HEAD)
         })?;
-        world.step("waits for the end of a child that has taken its list back");
+        world.step(&"waits for the end of a child that has taken its list back");
         world.ends_well(child, "a child that has taken its list back")?;
         list.holds(world, 0, "a lock of the list", child.0 as u32)
     }
@@ -258,7 +258,7 @@ scenarios! { "robust";
         let owner = world.owner_of_list()?;
         list.link(2, owner);
         list.set_lock(0, child.0 as u32);
-        world.step("waits for the end of a child in a namespace with numbers of its own");
+        world.step(&"waits for the end of a child in a namespace with numbers of its own");
         world.end_list_owner();
         world.ends_well(child, "the child")?;
         list.is_marked(world, 1, "a lock with the number that the child has in its namespace")?;

@@ -15,7 +15,7 @@ fn stops(world: &World<'_>, bad: impl Fn(&List, u32) -> usize) -> Outcome {
     list.link(2, owner);
     list.set_next(0, bad(list, owner));
     list.set_pending(list.entry(1));
-    world.step("waits for the end of a child with a damaged list");
+    world.step(&"waits for the end of a child with a damaged list");
     world.end_list_owner();
     world.ends_well(child, "a child with a damaged list")?;
     list.is_marked(world, 0, "the lock before")?;
@@ -90,7 +90,7 @@ scenarios! { "robust";
         list.set_lock(0, owner);
         list.set_lock(1, owner);
         list.set_pending(bad.wrapping_add(list.entry(1) - list.entry(0)));
-        world.step("waits for the end of a child whose list leads to memory that may not be read");
+        world.step(&"waits for the end of a child whose list leads to memory that may not be read");
         world.end_list_owner();
         world.ends_well(child, "the child")?;
         list.is_marked(world, 0, "the lock of the entry")?;
@@ -107,7 +107,7 @@ scenarios! { "robust";
             let bad = world.unwritable(false).map_err(|_| Errno::NOMEM)?;
             world.set_robust_list(bad, HEAD)
         })?;
-        world.step("waits for the end of a child whose list is not mapped");
+        world.step(&"waits for the end of a child whose list is not mapped");
         world.ends_well(child, "a child whose list is not mapped")
     }
 }

@@ -34,7 +34,7 @@ fn pending(world: &World<'_>, is_owner: bool, bits: u32, wakes: bool, left: u32)
     let waiter = waiter(world)?;
     world.dies(dying);
     if wakes {
-        world.step("waits for the waiter of the pending lock, which the death of its owner wakes");
+        world.step(&"waits for the waiter of the pending lock, which the death of its owner wakes");
         world.ends(waiter, "the waiter", Ok(0))?;
     } else {
         world.sleeps(waiter, "the waiter")?;
@@ -53,7 +53,7 @@ scenarios! { "robust";
         list.link(1, owner | WAITERS);
         let (first, second) = (waiter(world)?, waiter(world)?);
         world.dies(dying);
-        world.step("waits for a waiter of the lock, which the death of its owner wakes");
+        world.step(&"waits for a waiter of the lock, which the death of its owner wakes");
         world.ends(first, "the first waiter", Ok(0))?;
         world.holds(FOUND, "the word that it finds", OWNER_DIED | WAITERS)?;
         world.sleeps(second, "the second waiter")
@@ -70,7 +70,7 @@ scenarios! { "robust";
         let waiter = waiter(world)?;
         world.kill(child, SIGKILL);
         let _ = world.status_of(child)?;
-        world.step("waits for the waiter of the lock, which the death of its owner wakes");
+        world.step(&"waits for the waiter of the lock, which the death of its owner wakes");
         world.ends(waiter, "the waiter", Ok(0))
     }
 
@@ -99,7 +99,7 @@ scenarios! { "robust";
         let waiter = waiter(world)?;
         world.kill(child, SIGKILL);
         let _ = world.status_of(child)?;
-        world.step("waits for the waiter of the lock, whose owner had a number with bit 7");
+        world.step(&"waits for the waiter of the lock, whose owner had a number with bit 7");
         world.ends(waiter, "the waiter", Ok(0))
     }
 
@@ -218,7 +218,7 @@ scenarios! { "robust";
         list.set_pending(list.entry(0));
         let (first, second) = (waiter(world)?, waiter(world)?);
         world.dies(dying);
-        world.step("waits for a waiter of the lock, which the death of its owner wakes");
+        world.step(&"waits for a waiter of the lock, which the death of its owner wakes");
         world.ends(first, "the first waiter", Ok(0))?;
         list.holds(world, 0, "the lock", OWNER_DIED | WAITERS)?;
         list.holds(world, 1, "the other lock", OWNER_DIED | WAITERS)?;

@@ -62,7 +62,7 @@ fn registered_then(world: &World<'_>, calls: &[([usize; 4], Answer)]) -> Answer 
 /// Runs a body on a fresh thread; says which of the calls it made answered otherwise than Linux.
 fn on_a_fresh_thread(world: &World<'_>, body: Body, calls: &[(&str, Answer)]) -> Outcome {
     let thread = world.start(body)?;
-    world.step("waits for a thread that calls rseq");
+    world.step(&"waits for a thread that calls rseq");
     let answered = world.end_of(thread);
     match (world.get(REPORT) as usize).checked_sub(1) {
         None => world.same("rseq of a thread without an area", answered, Ok(0)),
@@ -208,7 +208,7 @@ scenarios! { "rseq";
     #[harm("Threads on two processors take one processor's memory for theirs, and destroy it.")]
     fn number_is_the_processors(world) {
         let thread = world.start(number_is_kept)?;
-        world.step("waits for a thread that goes from processor to processor");
+        world.step(&"waits for a thread that goes from processor to processor");
         let answered = world.end_of(thread);
         match world.get(REPORT + 1).checked_sub(1) {
             Some(processor) => wrong(format_args!(
@@ -233,7 +233,7 @@ scenarios! { "rseq";
             Ok(0)
         };
         let thread = world.start(first)?;
-        world.step("waits for a thread that registers");
+        world.step(&"waits for a thread that registers");
         world.wait_until(|| world.get(REPORT + 2) == 1 || world.has_ended(thread));
         let second = world.start(|world| rseq(world, area(world, SECOND), SIZE, 0, SIGNATURE))?;
         let answered = world.end_of(second);

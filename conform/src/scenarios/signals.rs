@@ -3,9 +3,10 @@
 
 use core::mem::size_of;
 
+use crate::clocks::CLOCK_MONOTONIC;
 use crate::errno::{Answer, Errno};
 use crate::futex::{ALL, PRIVATE, Time, requeue, wait, wait_bitset, wake, wake_bitset};
-use crate::futex2::{ANY, CLOCK_MONOTONIC, Entry, U32_PRIVATE, wait2, waitv};
+use crate::futex2::{ANY, Entry, U32_PRIVATE, wait2, waitv};
 use crate::numbers;
 use crate::objects::sleep;
 use crate::scenario::{Outcome, scenarios};
@@ -58,7 +59,7 @@ fn ends(world: &World<'_>, after: After, body: Body) -> Outcome {
     world.handle(after, nothing)?;
     let sleeper = world.start_asleep(body)?;
     world.interrupt(sleeper)?;
-    world.step("waits for the end of a wait that a handler interrupted");
+    world.step(&"waits for the end of a wait that a handler interrupted");
     world.ends(sleeper, "a sleeper that was interrupted", Err(Errno::INTR))?;
     world.misses(world.address(0), PRIVATE, "the word of a sleeper that was interrupted")
 }
@@ -75,7 +76,7 @@ fn goes_on(world: &World<'_>, body: Body, answer: Answer) -> Outcome {
         world.sleeps(sleeper, "a sleeper that was interrupted, whose handler has SA_RESTART,")?;
     }
     world.same("FUTEX_WAKE", world.futex(wake(world.address(0), PRIVATE, ALL)), Ok(1))?;
-    world.step("waits for the end of the sleeper's call");
+    world.step(&"waits for the end of the sleeper's call");
     world.ends(sleeper, "the sleeper", answer)
 }
 
@@ -93,7 +94,7 @@ fn meets_a_wake(world: &World<'_>, after: After) -> Outcome {
         }
         Ok(0)
     })?;
-    world.step("wakes a thread that gets a signal at the same time, until its wait has ended");
+    world.step(&"wakes a thread that gets a signal at the same time, until its wait has ended");
     for round in 1..=ROUNDS {
         // Not before all wakes of the last round have been made.
         world.set(LET, round);
@@ -178,7 +179,7 @@ scenarios! { "signals";
         let wake = |bits| world.futex(wake_bitset(world.address(0), PRIVATE, ALL, bits));
         world.same("FUTEX_WAKE_BITSET with other bits", wake(!2), Ok(0))?;
         world.same("FUTEX_WAKE_BITSET with the sleeper's bit", wake(2), Ok(1))?;
-        world.step("waits for the end of the sleeper's call");
+        world.step(&"waits for the end of the sleeper's call");
         world.ends(sleeper, "the sleeper", Ok(0))
     }
 
@@ -214,7 +215,7 @@ scenarios! { "signals";
             world.sleep_at(world.address(0), 0);
             let sleeper = world.start_asleep(body)?;
             world.interrupt(sleeper)?;
-            world.step("waits for the end of a wait whose word the handler of a signal changed");
+            world.step(&"waits for the end of a wait whose word the handler of a signal changed");
             world.ends(sleeper, "a sleeper whose handler changes the word", Err(Errno::AGAIN))?;
         }
         Ok(())
@@ -231,7 +232,7 @@ scenarios! { "signals";
         world.send(sleeper, USR1)?;
         world.rest();
         world.misses(world.address(0), PRIVATE, "a word whose sleeper is in a handler")?;
-        world.step("wakes until the handler of a signal, which waits, is woken");
+        world.step(&"wakes until the handler of a signal, which waits, is woken");
         let woken = world.until_not_zero(|| world.futex(wake(world.address(1), PRIVATE, ALL)));
         world.same("FUTEX_WAKE of the handler's word", woken, Ok(1))?;
         world.sleeps(sleeper, "the sleeper whose handler waited")?;
@@ -247,7 +248,7 @@ scenarios! { "signals";
         world.handle(After::End, nothing)?;
         let (first, second) = (world.start_asleep(plain)?, world.start_asleep(plain)?);
         world.interrupt(first)?;
-        world.step("waits for the end of a wait that a handler interrupted");
+        world.step(&"waits for the end of a wait that a handler interrupted");
         world.ends(first, "a sleeper that was interrupted", Err(Errno::INTR))?;
         world.meets(second, world.address(0), PRIVATE, "one of two, of which one was interrupted")
     }
@@ -264,7 +265,7 @@ scenarios! { "signals";
         let moved = world.futex(requeue(world.address(0), PRIVATE, 0, world.address(1), ALL));
         world.same("FUTEX_REQUEUE of one", moved, Ok(1))?;
         world.interrupt(first)?;
-        world.step("waits for the end of a wait that was moved and interrupted");
+        world.step(&"waits for the end of a wait that was moved and interrupted");
         world.ends(first, "a sleeper that was moved and interrupted", Err(Errno::INTR))?;
         let second = world.sleeper_of(world.address(1), PRIVATE)?;
         world.meets(second, world.address(1), PRIVATE, "one, where another was moved and interrupted")

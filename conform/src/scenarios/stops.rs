@@ -34,10 +34,10 @@ scenarios! { "stops";
         world.rest();
         stops(world, child)?;
         world.go_on(child);
-        world.step("wakes until the child that was stopped is woken");
+        world.step(&"wakes until the child that was stopped is woken");
         let woken = world.until_not_zero(|| world.futex(wake(shared.word(0), 0, ALL)));
         world.same("FUTEX_WAKE of a child that was stopped", woken, Ok(1))?;
-        world.step("waits for the end of the child");
+        world.step(&"waits for the end of the child");
         world.ends_well(child, "the child that was stopped")
     }
 
@@ -55,7 +55,7 @@ scenarios! { "stops";
         let sleeper = world.sleeper_of(shared.word(0), 0)?;
         world.meets(sleeper, shared.word(0), 0, "one of two, of which one is stopped")?;
         world.go_on(child);
-        world.step("wakes until the child that was stopped is woken");
+        world.step(&"wakes until the child that was stopped is woken");
         let woken = world.until_not_zero(|| world.futex(wake(shared.word(0), 0, ALL)));
         world.same("FUTEX_WAKE of a child that was stopped", woken, Ok(1))?;
         world.ends_well(child, "the child that was stopped")
@@ -77,7 +77,7 @@ scenarios! { "stops";
         stops(world, child)?;
         world.store(shared.word(0), 1_u32);
         world.go_on(child);
-        world.step("waits for the end of a child that was stopped while its word changed");
+        world.step(&"waits for the end of a child that was stopped while its word changed");
         world.ends_well(child, "the child that was stopped (EBUSY: it answered 0 instead of EAGAIN)")
     }
 

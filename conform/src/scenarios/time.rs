@@ -1,6 +1,6 @@
 //! Times: lengths and points, two clocks, and what is no time.
 
-use crate::clocks::Clock;
+use crate::clocks::{CLOCK_MONOTONIC, CLOCK_REALTIME};
 use crate::errno::Errno;
 use crate::futex::{Op, PRIVATE, REALTIME, Time, futex, wait, wait_bitset};
 use crate::pages::{KERNEL, Protection};
@@ -27,7 +27,7 @@ scenarios! { "time";
     #[harm("A wait that was only to look never ends.")]
     fn relative_zero(world) {
         let zero = Time::milliseconds(0);
-        world.step("waits with a relative time of 0");
+        world.step(&"waits with a relative time of 0");
         world.same("FUTEX_WAIT", world.futex(wait(world.address(0), PRIVATE, 0, zero.address())), Err(Errno::TIMEDOUT))
     }
 
@@ -47,10 +47,10 @@ scenarios! { "time";
     fn relative_is_waited_for(world) {
         for milliseconds in [1, 20, 1001] {
             let time = Time::milliseconds(milliseconds);
-            let until = world.now(Clock::Monotonic)?.after(time);
+            let until = world.now(CLOCK_MONOTONIC)?.after(time);
             let waited = world.futex(wait(world.address(0), PRIVATE, 0, time.address()));
             world.same("FUTEX_WAIT with a time", waited, Err(Errno::TIMEDOUT))?;
-            world.is_past(Clock::Monotonic, until, "FUTEX_WAIT")?;
+            world.is_past(CLOCK_MONOTONIC, until, "FUTEX_WAIT")?;
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ scenarios! { "time";
     #[harm("A time that a program computed wrongly is a wait without an end.")]
     fn invalid_relative(world) {
         for time in INVALID {
-            world.step("waits with a time that is none");
+            world.step(&"waits with a time that is none");
             let waited = world.futex(wait(world.address(0), PRIVATE, 0, time.address()));
             world.same(format_args!("FUTEX_WAIT with {time:?}"), waited, Err(Errno::INVAL))?;
         }
@@ -100,7 +100,7 @@ scenarios! { "time";
     fn invalid_point(world) {
         for time in INVALID {
             for clock in [0, REALTIME] {
-                world.step("waits with a time that is none");
+                world.step(&"waits with a time that is none");
                 let waited = world.futex(wait_bitset(world.address(0), PRIVATE | clock, 0, time.address(), ANY));
                 world.same(format_args!("FUTEX_WAIT_BITSET with {time:?}"), waited, Err(Errno::INVAL))?;
             }
@@ -115,7 +115,7 @@ scenarios! { "time";
     #[harm("A bad pointer is a crash in the kernel, or a wait with a time of chance.")]
     fn bad_pointer(world) {
         for (time, place) in bad_pointers(world)? {
-            world.step("waits with a bad pointer to a time");
+            world.step(&"waits with a bad pointer to a time");
             let waited = world.futex(wait(world.address(0), PRIVATE, 0, time));
             world.same(format_args!("FUTEX_WAIT with a time {place}"), waited, Err(Errno::FAULT))?;
             let waited = world.futex(wait_bitset(world.address(0), PRIVATE, 0, time, ANY));
@@ -176,11 +176,11 @@ scenarios! { "time";
     #[since("2.6.28")]
     #[harm("pthread_cond_timedwait ends at once, or never.")]
     fn realtime_is_waited_for(world) {
-        let until = world.now(Clock::Realtime)?.after(Time::milliseconds(20));
-        world.step("waits until a point of the real-time clock that is 20 ms ahead");
+        let until = world.now(CLOCK_REALTIME)?.after(Time::milliseconds(20));
+        world.step(&"waits until a point of the real-time clock that is 20 ms ahead");
         let waited = world.futex(wait_bitset(world.address(0), PRIVATE | REALTIME, 0, until.address(), ANY));
         world.same("FUTEX_WAIT_BITSET with CLOCK_REALTIME", waited, Err(Errno::TIMEDOUT))?;
-        world.is_past(Clock::Realtime, until, "FUTEX_WAIT_BITSET")
+        world.is_past(CLOCK_REALTIME, until, "FUTEX_WAIT_BITSET")
     }
 
     /// Waits until a point that is past on the real-time clock, and more than 1000 s ahead on the other.
@@ -190,8 +190,8 @@ scenarios! { "time";
     #[harm("A wait whose time is up lasts for decades.")]
     fn realtime_is_not_monotonic(world) {
         let _ = ahead(world)?;
-        let past = world.now(Clock::Monotonic)?.after(Time::milliseconds(1_000_000));
-        world.step("waits until a point that is past on the real-time clock");
+        let past = world.now(CLOCK_MONOTONIC)?.after(Time::milliseconds(1_000_000));
+        world.step(&"waits until a point that is past on the real-time clock");
         let waited = world.futex(wait_bitset(world.address(0), PRIVATE | REALTIME, 0, past.address(), ANY));
         world.same("FUTEX_WAIT_BITSET with CLOCK_REALTIME", waited, Err(Errno::TIMEDOUT))
     }
@@ -256,7 +256,7 @@ scenarios! { "time";
             world.futex(wait(world.address(0), PRIVATE, 0, time.address()))
         })?;
         let without = world.sleeper(|world| world.sleep_on(0))?;
-        world.step("waits until the time of one of three sleepers is up");
+        world.step(&"waits until the time of one of three sleepers is up");
         world.ends(short, "the sleeper with 20 ms", Err(Errno::TIMEDOUT))?;
         world.sleeps(long, "the sleeper with 1000 s")?;
         world.sleeps(without, "the sleeper without a time")?;
@@ -269,7 +269,7 @@ static LONGEST: Time = Time { seconds: i64::MAX, nanoseconds: 999_999_999 };
 
 /// Returns a point that is past on the real-time clock and far ahead on the monotonic one.
 fn ahead(world: &World<'_>) -> Result<Time, Trouble> {
-    let (monotonic, real) = (world.now(Clock::Monotonic)?, world.now(Clock::Realtime)?);
+    let (monotonic, real) = (world.now(CLOCK_MONOTONIC)?, world.now(CLOCK_REALTIME)?);
     let point = Time { seconds: real.seconds - 1000, nanoseconds: 0 };
     if point <= monotonic.after(Time::milliseconds(2_000_000)) {
         return Err(unfit(format_args!("the two clocks show much the same: the real-time clock was never set")));

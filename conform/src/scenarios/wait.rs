@@ -27,13 +27,13 @@ scenarios! { "wait";
     /// A thread waits; another wakes one.
     /// Linux answers 1 to the wake, and 0 to the wait.
     #[since("2.6.0")]
-    #[harm("A thread that was woken does not run, or the waker believes that nobody was there.")]
+    #[harm("A thread that was woken does not run, or the waker believes that no thread was there.")]
     fn one_is_woken(world) {
         let sleeper = world.start(|world| world.futex(wait(world.address(0), PRIVATE, 0, 0)))?;
-        world.step("wakes until the sleeper is woken");
+        world.step(&"wakes until the sleeper is woken");
         let woken = world.until_not_zero(|| world.futex(wake(world.address(0), PRIVATE, 1)));
         world.same("FUTEX_WAKE of one", woken, Ok(1))?;
-        world.step("waits for the end of the sleeper's call");
+        world.step(&"waits for the end of the sleeper's call");
         world.ends(sleeper, "the sleeper", Ok(0))
     }
 
@@ -48,7 +48,7 @@ scenarios! { "wait";
         world.same("FUTEX_WAIT with a time", answered, Err(Errno::TIMEDOUT))?;
         let sleeper = world.start_asleep(|world| world.futex(wait(world.address(0), PRIVATE, 0, 0)))?;
         world.same("FUTEX_WAKE of one", world.futex(wake(world.address(0), PRIVATE, 1)), Ok(1))?;
-        world.step("waits for the end of the sleeper's call");
+        world.step(&"waits for the end of the sleeper's call");
         world.ends(sleeper, "the sleeper", Ok(0))
     }
 
@@ -63,7 +63,7 @@ scenarios! { "wait";
             let answered = world.futex(wake(world.address(0), PRIVATE, count));
             world.same(format_args!("FUTEX_WAKE of {count}"), answered, Ok(woken))?;
         }
-        world.step("waits for the end of the sleepers' calls");
+        world.step(&"waits for the end of the sleepers' calls");
         sleepers.into_iter().try_for_each(|sleeper| world.ends(sleeper, "a sleeper", Ok(0)))
     }
 }

@@ -2,9 +2,10 @@
 
 use core::mem::size_of;
 
+use crate::clocks::{CLOCK_MONOTONIC, CLOCK_REALTIME};
 use crate::errno::{Answer, Errno};
 use crate::futex::{ALL, PRIVATE, Time, requeue, wake};
-use crate::futex2::{CLOCK_MONOTONIC, CLOCK_REALTIME, Entry, U32, U32_PRIVATE, waitv, waitv_of};
+use crate::futex2::{Entry, U32, U32_PRIVATE, waitv, waitv_of};
 use crate::objects::{Map, SIZE};
 use crate::scenario::{Outcome, scenarios};
 use crate::world::{Body, World, proven};
@@ -28,7 +29,7 @@ fn wait_for_four(world: &World<'_>) -> Answer {
 /// Asserts what a call answers whose time is up at once if it is right.
 fn answers(world: &World<'_>, what: &str, entries: &[Entry], linux: Answer) -> Outcome {
     let time = Time::milliseconds(1);
-    world.step("asks futex_waitv with a point in time that is past");
+    world.step(&"asks futex_waitv with a point in time that is past");
     world.same(what, world.futex(waitv(entries, time.address(), CLOCK_MONOTONIC)), linux)
 }
 
@@ -52,7 +53,7 @@ scenarios! { "waitv";
                 return world.ends(sleeper, "a sleeper", Ok(index));
             }
             world.same("FUTEX_WAKE", world.futex(wake(world.address(index), PRIVATE, 1)), Ok(1))?;
-            world.step("waits for the end of the sleeper's call");
+            world.step(&"waits for the end of the sleeper's call");
             world.ends(sleeper, "the sleeper", Ok(index))?;
         }
         Ok(())
@@ -69,7 +70,7 @@ scenarios! { "waitv";
             return world.ends(sleeper, "a sleeper", Ok(2));
         }
         world.same("FUTEX_WAKE", world.futex(wake(world.address(2), PRIVATE, 1)), Ok(1))?;
-        world.step("waits for the end of the sleeper's call");
+        world.step(&"waits for the end of the sleeper's call");
         world.ends(sleeper, "the sleeper", Ok(2))?;
         none_is_queued(world, 4, "a futex_waitv that was woken")?;
         let other = world.sleeper_of(world.address(3), PRIVATE)?;
@@ -109,7 +110,7 @@ scenarios! { "waitv";
             }
             Ok(0)
         })?;
-        world.step("wakes a thread that asks for words of which one differs");
+        world.step(&"wakes a thread that asks for words of which one differs");
         let mut woken = 0;
         for _ in 0..50_000 {
             woken += world.futex(wake(world.address(0), PRIVATE, 1)).unwrap_or(0);
@@ -118,7 +119,7 @@ scenarios! { "waitv";
             }
         }
         world.set(OVER, 1);
-        world.step("waits for the end of a thread that asks for words of which one differs");
+        world.step(&"waits for the end of a thread that asks for words of which one differs");
         world.ends(asker, "a thread that asks for words of which one differs", Ok(0))?;
         match world.get(NOTICED) {
             noticed if noticed as usize == woken => Ok(()),
@@ -216,7 +217,7 @@ scenarios! { "waitv";
     fn time_is_up(world) {
         for clock in [CLOCK_REALTIME, CLOCK_MONOTONIC] {
             for time in [Time::milliseconds(0), Time::milliseconds(1), world.ahead(clock, Time::milliseconds(10))?] {
-                world.step("waits for the end of a futex_waitv with a point in time that is soon");
+                world.step(&"waits for the end of a futex_waitv with a point in time that is soon");
                 let answered = world.futex(waitv(&private::<3>(world), time.address(), clock));
                 world.same("futex_waitv with a time", answered, Err(Errno::TIMEDOUT))?;
                 none_is_queued(world, 3, "a futex_waitv whose time was up")?;
@@ -233,7 +234,7 @@ scenarios! { "waitv";
     #[harm("A wait ends decades too late, or at once.")]
     fn clock_is_the_one_named(world) {
         let time = world.ahead(CLOCK_MONOTONIC, Time::milliseconds(1_000_000))?;
-        world.step("waits for the end of a futex_waitv whose time is past on the clock of the date");
+        world.step(&"waits for the end of a futex_waitv whose time is past on the clock of the date");
         let answered = world.futex(waitv(&private::<1>(world), time.address(), CLOCK_REALTIME));
         world.same("futex_waitv with a time that is past", answered, Err(Errno::TIMEDOUT))?;
         let bodies: [Body; 2] = [
@@ -288,7 +289,7 @@ scenarios! { "waitv";
             return world.ends(sleeper, "a sleeper", Ok(2));
         }
         world.same("FUTEX_WAKE of all", world.futex(wake(world.address(0), PRIVATE, ALL)), Ok(3))?;
-        world.step("waits for the end of the sleeper's call");
+        world.step(&"waits for the end of the sleeper's call");
         world.ends(sleeper, "the sleeper", Ok(2))?;
         none_is_queued(world, 1, "a futex_waitv that was woken")
     }
@@ -311,7 +312,7 @@ scenarios! { "waitv";
             world.misses(world.address(1), PRIVATE, "the shared word by its private key")?;
             world.sleeps(sleeper, "the sleeper")?;
             world.same("FUTEX_WAKE", world.futex(wake(world.address(index), flags, 1)), Ok(1))?;
-            world.step("waits for the end of the sleeper's call");
+            world.step(&"waits for the end of the sleeper's call");
             world.ends(sleeper, "the sleeper", Ok(index))?;
         }
         Ok(())
@@ -329,7 +330,7 @@ scenarios! { "waitv";
         let second = world.start_asleep(wait_for_four)?;
         let third = world.sleeper_of(world.address(1), PRIVATE)?;
         world.same("FUTEX_WAKE of two", world.futex(wake(world.address(1), PRIVATE, 2)), Ok(2))?;
-        world.step("waits for the end of the sleepers' calls");
+        world.step(&"waits for the end of the sleepers' calls");
         world.ends(first, "the first sleeper", Ok(1))?;
         world.ends(second, "the second sleeper", Ok(1))?;
         world.sleeps(third, "the third sleeper")?;
@@ -351,7 +352,7 @@ scenarios! { "waitv";
         world.misses(world.address(2), PRIVATE, "the word that it was moved from")?;
         world.sleeps(sleeper, "the sleeper")?;
         world.same("FUTEX_WAKE of the new word", world.futex(wake(world.address(4), PRIVATE, 1)), Ok(1))?;
-        world.step("waits for the end of the sleeper's call");
+        world.step(&"waits for the end of the sleeper's call");
         world.ends(sleeper, "the sleeper", Ok(2))?;
         none_is_queued(world, 5, "a futex_waitv that was woken")
     }
@@ -374,7 +375,7 @@ scenarios! { "waitv";
             }
             let elsewhere = world.map(Map::of(object))?;
             world.same("FUTEX_WAKE", world.futex(wake(elsewhere.word(0), 0, 1)), Ok(1))?;
-            world.step("waits for the end of the sleeper's call");
+            world.step(&"waits for the end of the sleeper's call");
             world.ends(sleeper, "the sleeper", Ok(index))?;
         }
         Ok(())

@@ -94,7 +94,7 @@ scenarios! { "wake";
             world.futex(wait(world.address(0), PRIVATE, 0, time.address()))
         })?;
         let others = world.in_order::<3>(|world| world.sleep_on(0))?;
-        world.step("waits until the time of the thread in the middle is up");
+        world.step(&"waits until the time of the thread in the middle is up");
         world.ends(leaves, "the thread with a time", Err(Errno::TIMEDOUT))?;
         world.wakes_in_order(0, &[first, others[0], others[1], others[2]])
     }
@@ -152,7 +152,7 @@ scenarios! { "wake";
     fn none_is_lost(world) {
         world.same("FUTEX_WAKE of one", world.wake_at(0, 1), Ok(0))?;
         let other = world.start(|world| take_turns(world, 1))?;
-        world.step("hands the turn to another thread and back, 1000 times: a wake was lost");
+        world.step(&"hands the turn to another thread and back, 1000 times: a wake was lost");
         world.same("a call of the first thread", take_turns(world, 0), Ok(0))?;
         world.ends(other, "the other thread", Ok(0))
     }
@@ -173,10 +173,10 @@ scenarios! { "wake";
             Ok(0)
         })?;
         for time in 1..=TIMES {
-            world.step("wakes until the sleeper is woken");
+            world.step(&"wakes until the sleeper is woken");
             world.same("FUTEX_WAKE of one", world.until_not_zero(|| world.wake_at(0, 1)), Ok(1))?;
-            world.step("waits for the end of the sleeper's call: the wake went to a thread that does not sleep");
-            world.until(|| world.get(2) as usize >= time);
+            world.step(&"waits for the end of the sleeper's call: the wake went to a thread that does not sleep");
+            world.wait_until(|| world.get(2) as usize >= time);
         }
         world.set(1, 1);
         world.ends(sleeper, "the sleeper", Ok(0))?;
@@ -192,7 +192,7 @@ scenarios! { "wake";
     fn counts_agree_with_time_outs(world) {
         let threads = [world.start(|world| world.wait_briefly())?, world.start(|world| world.wait_briefly())?];
         let mut counted = 0;
-        world.step("wakes while threads wait until their time is up");
+        world.step(&"wakes while threads wait until their time is up");
         while threads.iter().any(|&thread| !world.has_ended(thread)) {
             counted += world.wake_at(0, 1).unwrap_or_default();
         }
@@ -208,7 +208,7 @@ scenarios! { "wake";
 fn wakes_one_of_two(world: &World<'_>, count: i32) -> Outcome {
     let sleepers = world.asleep::<2>(|world| world.sleep_on(0))?;
     world.same(format_args!("FUTEX_WAKE of {count}"), world.wake_at(0, count as u32), Ok(1))?;
-    world.step("waits until one of the sleepers has ended its call");
+    world.step(&"waits until one of the sleepers has ended its call");
     let other = sleepers[1 - world.first_to_end(&sleepers)];
     world.sleeps(other, "the other sleeper")?;
     world.same("FUTEX_WAKE of one", world.wake_at(0, 1), Ok(1))?;

@@ -170,7 +170,7 @@ scenarios! { "wake_op";
     #[harm("The kernel takes one lock twice, and stops.")]
     fn onto_itself(world) {
         let sleepers = world.asleep::<3>(|world| world.sleep_on(0))?;
-        world.step("wakes at a word that is the first and the second");
+        world.step(&"wakes at a word that is the first and the second");
         let encoded = encode(Change::Set as u32, 7, Compare::Equal as u32, 0);
         let woken = world.futex(wake_op(world.address(0), PRIVATE, 1, world.address(0), 1, encoded));
         world.same("FUTEX_WAKE_OP onto itself", woken, Ok(2))?;
@@ -299,7 +299,7 @@ fn compares(world: &World<'_>, compare: Compare, not: &[(u32, i32)], holds: &[(u
     sleepers.into_iter().flatten().try_for_each(|sleeper| world.all_end(&[sleeper]))
 }
 
-/// Asserts that calls with these numbers are refused, wake none, and add so many to the second word.
+/// Asserts that calls with these numbers are refused, wake none, and add their number to the second word.
 fn unknown(world: &World<'_>, encoded: fn(u32) -> u32, numbers: [u32; 3], added: u32) -> Outcome {
     asks(world, (1, 1), equal_to(0), Ok(0))?;
     let sleepers = [world.start(|world| world.sleep_on(0))?, world.sleeper(|world| world.sleep_on(1))?];
