@@ -65,7 +65,8 @@ impl Case {
 
     /// Returns a future that waits, on a word whose page is there.
     fn waiter(&self, word: Word) -> Waiting<'_> {
-        let mut waiter = Box::pin(self.engine.wait_async(&self.host, word, self.host.word(word.address).get(), ANY));
+        let mut waiter =
+            Box::pin(self.engine.wait_async(&self.host, word, self.host.word(word.address).get().into(), ANY));
         assert!(poll(&mut waiter).is_pending());
         waiter
     }

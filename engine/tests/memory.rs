@@ -18,7 +18,7 @@ fn process() -> Process {
 
 #[test]
 fn waiters_spaces_and_engines() {
-    assert_eq!(size_of::<WaitAsync<'_, Process>>(), 168);
+    assert_eq!(size_of::<WaitAsync<'_, Process>>(), 144);
     assert_eq!(size_of::<WaitEntry<Process>>(), 144);
     assert_eq!(size_of::<Space<Process>>(), 64);
     assert_eq!(size_of::<Engine<Process>>(), 608);

@@ -137,7 +137,8 @@ fn wake_op_changes_a_word_and_wakes_by_its_old_value() {
         assert_eq!(lot.wake_op(&word, 20, &on, op, 20), 40);
         assert_eq!(on.swap(1, Ordering::SeqCst), 9);
         assert_eq!(lot.wake_op(&word, 100, &on, op, 100), 10);
-        assert_eq!(lot.wake(&on, 100), 10);
+        // A waiter that was on its way to sleep may have seen that its word changed, and left.
+        assert!(lot.wake(&on, 100) <= 10);
     });
 }
 

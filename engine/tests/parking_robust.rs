@@ -64,7 +64,7 @@ fn a_threads_locks_are_marked_at_its_end_and_another_threads_are_not() {
         });
         until(|| word.load(Ordering::SeqCst) != 0);
         let held = word.fetch_or(WAITERS, Ordering::SeqCst) | WAITERS;
-        let woken = match engine.wait(&process, Word::shared(at(word)), held, u32::MAX, None).unwrap() {
+        let woken = match engine.wait(&process, Word::shared(at(word)), held.into(), u32::MAX, None).unwrap() {
             Wait::Woken => 1,
             // It compared the word once more before its sleep, between the mark and the wake.
             Wait::Changed => 0,
@@ -118,7 +118,7 @@ fn a_waker_that_panics_in_the_walk_keeps_no_lock_from_its_waiter() {
             take(&process, &head, std::slice::from_ref(&lock));
             assert_eq!(engine.lock_pi(&process, word, None), Ok(LockPi::Acquired));
             let held = lock.word.fetch_or(WAITERS, Ordering::SeqCst) | WAITERS;
-            let mut future = Box::pin(engine.wait_async(&process, Word::shared(at(&lock.word)), held, u32::MAX));
+            let mut future = Box::pin(engine.wait_async(&process, Word::shared(at(&lock.word)), held.into(), u32::MAX));
             let waker = Waker::from(Arc::new(Panics));
             assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
             until(|| engine.stats(&process).waiters + process.space().stats(&process).waiters == 2);

@@ -56,7 +56,7 @@ impl Case {
 
     fn waiter(&self, word: Word) -> Waiting<'_> {
         let value = self.arena.get(word.address);
-        let mut waiter = Box::pin(self.engine.wait_async(&self.arena, word, value, ANY));
+        let mut waiter = Box::pin(self.engine.wait_async(&self.arena, word, value.into(), ANY));
         assert!(poll(&mut waiter).is_pending());
         waiter
     }
@@ -326,24 +326,4 @@ fn setting_and_asking_for_the_head() {
     assert_eq!(call(202, [BASE, 1, 0, 0, 0, 0]), None);
     // No head is too bad to be walked.
     assert_eq!(case.exit().end, WalkEnd::Fault);
-}
-
-#[test]
-fn robust_unlock_gives_up_clears_and_wakes_where_the_host_serves_it() {
-    let case = Case::new(1);
-    let pending = HEAD + 16;
-    case.pending(entry(0));
-    case.arena.set(lock(0), ME | WAITERS);
-    let mut waiter = case.waiter(Word::shared(lock(0)));
-    let call = [lock(0), 1 | 512, 1, 0, pending, 0];
-    assert_eq!(case.engine.robust_syscall(&case.arena, &Numbers::X86_64, 202, call), None);
-    assert_eq!(case.engine.syscall(&case.arena, &Numbers::X86_64, 202, call), Some(Errno::ENOSYS.answer()));
-    case.arena.unlock.set(true);
-    assert_eq!(case.engine.robust_syscall(&case.arena, &Numbers::X86_64, 202, call), Some(1));
-    assert_eq!(poll(&mut waiter), WOKEN);
-    assert_eq!((case.arena.get(lock(0)), case.arena.get(pending), case.arena.get(pending + 4)), (0, 0, 0));
-    for (bad, pending) in [(lock(0), 8), (8, pending), (lock(0) + 1, pending)] {
-        let answer = case.engine.robust_syscall(&case.arena, &Numbers::X86_64, 202, [bad, 1 | 512, 1, 0, pending, 0]);
-        assert!(matches!(answer, Some(-14 | -22)), "{answer:?}");
-    }
 }

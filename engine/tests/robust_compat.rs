@@ -66,7 +66,7 @@ fn a_list_with_an_inheriting_lock_another_ones_and_a_pending_one() {
     case.arena.set(lock(2), 78);
     // The pending entry is in the list too: marked once, and last.
     case.arena.set(HEAD + 8, entry(3) as u32);
-    let mut waiter = pin!(case.engine.wait_async(&case.arena, Word::shared(lock(3)), ME | WAITERS, 1));
+    let mut waiter = pin!(case.engine.wait_async(&case.arena, Word::shared(lock(3)), (ME | WAITERS).into(), 1));
     assert!(waiter.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     assert_eq!(case.exit(), RobustExit { entries: 5, marked: 4, woken: 1, end: WalkEnd::Whole });
     assert_eq!(waiter.poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(Wait::Woken)));

@@ -56,7 +56,7 @@ fn dies_with(exchange: Option<u32>, waker: Option<u64>) {
     }
     let told: Vec<_> =
         (0..LOCKS).map(|i| Arc::new(Told { count: AtomicU32::new(0), panics: waker == Some(i) })).collect();
-    let wait = |i: u64| engine.wait_async(&host, Word::shared(entry(i) + OFFSET), 77 | WAITERS, u32::MAX);
+    let wait = |i: u64| engine.wait_async(&host, Word::shared(entry(i) + OFFSET), (77 | WAITERS).into(), u32::MAX);
     let mut futures: Vec<_> = (0..LOCKS).map(|i| Box::pin(wait(i))).collect();
     for (future, told) in futures.iter_mut().zip(&told) {
         let waker = Waker::from(told.clone());

@@ -234,7 +234,7 @@ fn waiters<'a>(
     for _ in 0..bytes.below(8) {
         let address = locks[bytes.below(locks.len())] & !3;
         let (Some(name), Some(word)) = (Guest::name(address), guest.cell(address)) else { continue };
-        let mut waiter = Box::pin(engine.wait_async(guest, Word::shared(address), word.get(), u32::MAX));
+        let mut waiter = Box::pin(engine.wait_async(guest, Word::shared(address), word.get().into(), u32::MAX));
         assert!(!is_woken(&mut waiter));
         waiters.push((name, waiter));
     }

@@ -111,7 +111,7 @@ fn step<'a>(
     match bytes.below(8) {
         0..=2 if futures[place].is_none() => {
             let bitset = [u32::MAX, 1, 2, 3][bytes.below(4)];
-            let mut future = Box::pin(engine.wait_async(guest, first, value(guest, first), bitset));
+            let mut future = Box::pin(engine.wait_async(guest, first, value(guest, first).into(), bitset));
             assert_eq!(is_ready(&mut future), None, "the value is what it waits for");
             model.queue.push(Waiting { place, key: key(first), bitset });
             futures[place] = Some(future);
@@ -132,7 +132,7 @@ fn step<'a>(
         4 => {
             let same = bytes.byte() % 4 != 0;
             let expected = value(guest, first) ^ u32::from(!same);
-            let answer = engine.requeue(guest, first, second, count, more, Some(expected));
+            let answer = engine.requeue(guest, first, second, count, more, Some(expected.into()));
             let done = same.then(|| Requeue::Done(model.requeue(key(first), key(second), count, more)));
             assert_eq!(answer, Ok(done.unwrap_or(Requeue::Changed)));
         }

@@ -141,7 +141,7 @@ fn wake_all() -> Result<f64, Error> {
     let (list, (engine, process)) = (List::new(WAITED), parts(64)?);
     let held = process.thread_id() | FUTEX_WAITERS;
     list.hold(held);
-    let wait = |lock: &Lock| Box::pin(engine.wait_async(&process, Word::shared(at(&lock.word)), held, ANY));
+    let wait = |lock: &Lock| Box::pin(engine.wait_async(&process, Word::shared(at(&lock.word)), held.into(), ANY));
     let mut waiters: Vec<Pin<Box<WaitAsync<'_, Process>>>> = list.locks.iter().map(wait).collect();
     let mut context = Context::from_waker(Waker::noop());
     if waiters.iter_mut().any(|waiter| waiter.as_mut().poll(&mut context).is_ready()) {

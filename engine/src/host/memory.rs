@@ -9,9 +9,9 @@ use crate::host::huge;
 /// global allocator; a kernel implements this trait over its own.
 ///
 /// The engine allocates when it is made, when a table is made or enlarged, and for the arrays that
-/// `futex_waitv` and membarrier work on: never for a waiter. No lock is held then. Where there is
-/// no memory the table that is there goes on serving, and membarrier does without; only
-/// [`Engine::new`](crate::Engine::new) and the decoder of `futex_waitv` report it.
+/// `futex_waitv` (of more than 4 words) and membarrier work on: never for another waiter. No lock is
+/// held then. Where there is no memory the table that is there goes on serving, and membarrier does
+/// without; only [`Engine::new`](crate::Engine::new) and the decoder of `futex_waitv` report it.
 ///
 /// ```
 /// use leeward_engine::{Heap, Memory};

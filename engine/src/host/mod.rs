@@ -18,7 +18,7 @@ mod values;
 
 pub use values::{Access, Arithmetic, Clock, Deadline, Fault, ParkEnd, Part, Priority};
 
-use crate::{Address, Engine, Errno, Flag, Inheritance, Memory, Nodes, Processors, SharedKey, Space, Word};
+use crate::{Address, Engine, Errno, Flag, Inheritance, Memory, Nodes, Processors, SharedKey, Size, Space, Word};
 
 /// How often the default [`Host::fetch_op`] tries, under the locks of two buckets, before it gives
 /// up.
@@ -121,9 +121,10 @@ const TRIES: u32 = 64;
 /// [`unpark`](Self::unpark), [`unpark_all`](Self::unpark_all) or a [`Memory`]: these may sleep.
 ///
 /// The lock of one bucket, or of two, may be held when it calls [`load`](Self::load),
-/// [`compare_exchange`](Self::compare_exchange) or [`fetch_op`](Self::fetch_op), between
-/// [`preempt_off`](Self::preempt_off) and [`preempt_on`](Self::preempt_on). These methods must not
-/// sleep and must not call the engine; nor must `find`, `priority` and `lend` of [`Inheritance`].
+/// [`load_sized`](Self::load_sized), [`compare_exchange`](Self::compare_exchange) or
+/// [`fetch_op`](Self::fetch_op), between [`preempt_off`](Self::preempt_off) and
+/// [`preempt_on`](Self::preempt_on). These methods must not sleep and must not call the engine; nor
+/// must `find`, `priority` and `lend` of [`Inheritance`].
 ///
 /// A host that breaks a rule breaks its own waits. It cannot make the engine touch memory that the
 /// engine must not touch.
@@ -158,16 +159,61 @@ pub trait Host: Sized {
     fn threads(&self) -> u32;
 
     /// Returns true if user memory can be at `address`; false for the kernel's part. Nothing is
-    /// looked up. The engine asks for the first and the last byte of what it reads or writes: what
-    /// lies between two addresses that can be user memory must be able to be user memory, too.
+    /// looked up. The engine asks for the first byte of a word, which is aligned, and for the first
+    /// and the last byte of what else it reads or writes: what lies between two addresses that can
+    /// be user memory must be able to be user memory, too.
     fn in_range(&self, address: Address) -> bool;
 
-    /// Reads a word, in one access. Must not sleep: a page that is not there is a [`Fault`]. Called
-    /// with a bucket's lock held and without.
+    /// Reads a word of 32 bits, in one access. Must not sleep: a page that is not there is a
+    /// [`Fault`]. Called with a bucket's lock held and without.
     ///
     /// # Errors
     /// [`Fault`].
     fn load(&self, address: Address) -> Result<u32, Fault>;
+
+    /// Returns true if the host serves words of that size, always the same. It must serve
+    /// [`Size::U32`], and by default serves nothing else, as Linux 6.18. A word of a size that is
+    /// not served is `EINVAL`.
+    ///
+    /// A host that can read 64 bits in one access only on some machines answers by the machine.
+    fn serves(&self, size: Size) -> bool {
+        matches!(size, Size::U32)
+    }
+
+    /// Reads a word of a size that the host [serves](Self::serves), in one access, as a number
+    /// without a sign. Must not sleep, like [`load`](Self::load), which the engine calls instead
+    /// for words of 32 bits. The address is a multiple of the size.
+    ///
+    /// ```
+    /// use leeward_engine::{Address, Fault, Size};
+    /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// /// Reads part of a word of 32 bits, for a program whose numbers are little-endian.
+    /// fn load_sized(words: &[AtomicU32], address: Address, size: Size) -> Result<u64, Fault> {
+    ///     let word = words.get(address as usize / 4).ok_or(Fault)?.load(SeqCst);
+    ///     let above = word >> (8 * (address % 4));
+    ///     match size {
+    ///         Size::U8 => Ok(u64::from(above as u8)),
+    ///         Size::U16 => Ok(u64::from(above as u16)),
+    ///         Size::U32 => Ok(u64::from(word)),
+    ///         // Two words cannot be read in one access: `serves` refuses this size.
+    ///         Size::U64 => Err(Fault),
+    ///     }
+    /// }
+    /// let words = [AtomicU32::new(0x0403_0201)];
+    /// assert_eq!(load_sized(&words, 3, Size::U8), Ok(4));
+    /// assert_eq!(load_sized(&words, 2, Size::U16), Ok(0x0403));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Fault`].
+    fn load_sized(&self, address: Address, size: Size) -> Result<u64, Fault> {
+        match size {
+            Size::U32 => self.load(address).map(u64::from),
+            // Not called: `serves` refuses the other sizes unless the host has written both.
+            _ => Err(Fault),
+        }
+    }
 
     /// Stores `new` if the word is `old`, in one step with full ordering; returns what the word
     /// was. Must not sleep.

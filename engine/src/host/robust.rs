@@ -97,9 +97,43 @@ pub trait RobustHost: Host {
     /// [`Fault`] if any of it cannot be written.
     fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault>;
 
-    /// Returns true if `FUTEX_ROBUST_UNLOCK` is served; otherwise it is `ENOSYS`. Linux serves it
-    /// from 7.2 on, which is said to close the race between giving a lock up and saying so.
-    fn serves_robust_unlock(&self) -> bool {
-        false
+    /// Returns how the host serves the unlock in one call
+    /// ([`FUTEX_ROBUST_UNLOCK`](crate::abi::FUTEX_ROBUST_UNLOCK)); by default not at all.
+    fn robust_unlock(&self) -> RobustUnlock {
+        RobustUnlock::Absent
     }
+}
+
+/// How a host serves the unlock of a robust lock in one call ([`Engine::robust_unlock`]).
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// use leeward_engine::{Errno, RobustHost, RobustUnlock, Size, Word, parking::ParkingLot};
+/// use std::sync::atomic::{AtomicU32, AtomicU64};
+///
+/// let lot = ParkingLot::new(2).unwrap();
+/// // SAFETY: what is named outlives the call.
+/// let (engine, host) = unsafe { lot.parts() };
+/// let (word, pending) = (AtomicU32::new(0), AtomicU64::new(0));
+/// let word = Word::private(word.as_ptr().expose_provenance() as u64);
+/// let pending = pending.as_ptr().expose_provenance() as u64;
+/// // A process's own threads have no such call.
+/// assert_eq!(host.robust_unlock(), RobustUnlock::Absent);
+/// assert_eq!(engine.robust_unlock(host, word, 1, 1, pending, Size::U64), Err(Errno::ENOSYS));
+/// # }
+/// ```
+///
+/// [`Engine::robust_unlock`]: crate::Engine::robust_unlock
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RobustUnlock {
+    /// Not served: the flags are `ENOSYS`, as on Linux before 7.2.
+    #[default]
+    Absent,
+    /// As on Linux 7.2: the word becomes 0, also where threads go on waiting for the lock. If the
+    /// woken thread is killed before it has set the waiters bit again, these may sleep forever.
+    StoreZero,
+    /// The word keeps [`FUTEX_WAITERS`](crate::abi::FUTEX_WAITERS), without an owner, as long as
+    /// threads wait beyond those that the call wakes: none is stranded. For programs whose locks
+    /// take a word with that bit and no owner for a free lock, and keep the bit when they take it.
+    KeepWaiters,
 }

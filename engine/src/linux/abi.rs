@@ -1,46 +1,57 @@
 //! Linux's numbers: operations, flags, bits of lock words, and the numbers of the system calls by
-//! architecture. Used by the decoders and by programs of hosts.
+//! architecture. Used by the decoders and by programs of hosts. Each operation and flag says since
+//! which version Linux has it, from its manual pages and release notes.
 
 /// `futex`: sleeps while the word holds the value; the time is relative, on the monotonic clock.
+/// Since Linux 2.6.0.
 pub const FUTEX_WAIT: u32 = 0;
-/// `futex`: wakes up to this many waiters.
+/// `futex`: wakes up to this many waiters. Since Linux 2.6.0.
 pub const FUTEX_WAKE: u32 = 1;
 /// `futex`: wakes some waiters and moves others to a second word, whatever the first word holds.
+/// Since Linux 2.6.0.
 pub const FUTEX_REQUEUE: u32 = 3;
 /// `futex`: wakes some waiters and moves others to a second word, if the first word holds the
-/// value.
+/// value. Since Linux 2.6.7.
 pub const FUTEX_CMP_REQUEUE: u32 = 4;
 /// `futex`: changes a second word, wakes waiters of the first, and of the second if its old value
-/// meets a condition.
+/// meets a condition. Since Linux 2.6.14.
 pub const FUTEX_WAKE_OP: u32 = 5;
 /// `futex`: takes a lock that inherits priorities; the time is a point on the real-time clock.
+/// Since Linux 2.6.18.
 pub const FUTEX_LOCK_PI: u32 = 6;
-/// `futex`: unlocks a lock that inherits priorities.
+/// `futex`: unlocks a lock that inherits priorities. Since Linux 2.6.18.
 pub const FUTEX_UNLOCK_PI: u32 = 7;
-/// `futex`: takes a lock that inherits priorities if it is free.
+/// `futex`: takes a lock that inherits priorities if it is free. Since Linux 2.6.18.
 pub const FUTEX_TRYLOCK_PI: u32 = 8;
 /// `futex`: sleeps while the word holds the value, to be moved to a lock that inherits priorities
-/// by [`FUTEX_CMP_REQUEUE_PI`].
+/// by [`FUTEX_CMP_REQUEUE_PI`]. Since Linux 2.6.31.
 pub const FUTEX_WAIT_REQUEUE_PI: u32 = 11;
 /// `futex`: moves waiters of [`FUTEX_WAIT_REQUEUE_PI`] to the lock, if the word holds the value.
+/// Since Linux 2.6.31.
 pub const FUTEX_CMP_REQUEUE_PI: u32 = 12;
-/// `futex`: [`FUTEX_LOCK_PI`] with a point in time on the clock that the flag names.
+/// `futex`: [`FUTEX_LOCK_PI`] with a point in time on the clock that the flag names. Since Linux
+/// 5.14.
 pub const FUTEX_LOCK_PI2: u32 = 13;
-/// `futex`: [`FUTEX_WAIT`] with a bitset, and with a point in time.
+/// `futex`: [`FUTEX_WAIT`] with a bitset, and with a point in time. Since Linux 2.6.25.
 pub const FUTEX_WAIT_BITSET: u32 = 9;
-/// `futex`: [`FUTEX_WAKE`] of the waiters that have a bit of the bitset in common.
+/// `futex`: [`FUTEX_WAKE`] of the waiters that have a bit of the bitset in common. Since Linux
+/// 2.6.25.
 pub const FUTEX_WAKE_BITSET: u32 = 10;
 
-/// A flag of `futex`: the words belong to one address space.
+/// A flag of `futex`: the words belong to one address space. Since Linux 2.6.22.
 pub const FUTEX_PRIVATE_FLAG: u32 = 128;
-/// A flag of `futex`: the time is on the real-time clock.
+/// A flag of `futex`: the time is on the real-time clock. Since Linux 2.6.28.
 pub const FUTEX_CLOCK_REALTIME: u32 = 256;
 /// The bits of an operation of `futex` without those two flags.
 pub const FUTEX_CMD_MASK: u32 = !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
 
-/// A flag of [`FUTEX_WAKE`] and [`FUTEX_WAKE_BITSET`]: gives the lock up and clears the pending
-/// entry of the robust list first. Linux 7.2 and later.
+/// A flag of [`FUTEX_WAKE`], [`FUTEX_WAKE_BITSET`] and [`FUTEX_UNLOCK_PI`]: unlocks the lock and
+/// clears the pending entry of the robust list, whose address is the fifth argument, before it
+/// wakes. Linux 7.2 and later.
 pub const FUTEX_ROBUST_UNLOCK: u32 = 512;
+/// A flag beside [`FUTEX_ROBUST_UNLOCK`]: the pending entry, and only it, has 32 bits. Linux 7.2
+/// and later.
+pub const FUTEX_ROBUST_LIST32: u32 = 1024;
 
 /// The bit of a lock's word that says that threads may wait for it.
 pub const FUTEX_WAITERS: u32 = 1 << 31;
@@ -56,15 +67,22 @@ pub const COMPAT_ROBUST_HEAD_SIZE: u64 = 12;
 /// The bitset with every bit, which operations without a bitset use.
 pub const FUTEX_BITSET_MATCH_ANY: u32 = u32::MAX;
 
-/// A flag of futex2: the word has 32 bits.
+/// A flag of futex2: the word has 8 bits. Linux has the number, and served no such word up to 7.2.
+pub const FUTEX2_SIZE_U8: u32 = 0;
+/// A flag of futex2: the word has 16 bits. Linux has the number, and served no such word up to 7.2.
+pub const FUTEX2_SIZE_U16: u32 = 1;
+/// A flag of futex2: the word has 32 bits. Since Linux 5.16.
 pub const FUTEX2_SIZE_U32: u32 = 2;
+/// A flag of futex2: the word has 64 bits. Linux has the number, and served no such word up to 7.2.
+pub const FUTEX2_SIZE_U64: u32 = 3;
 /// The bits of futex2's flags that hold the word's size.
 pub const FUTEX2_SIZE_MASK: u32 = 3;
-/// A flag of futex2: the word belongs to one address space.
+/// A flag of futex2: the word belongs to one address space. Since Linux 5.16.
 pub const FUTEX2_PRIVATE: u32 = FUTEX_PRIVATE_FLAG;
-/// A flag of futex2: the number of the word's node is in the 32 bits after the word.
+/// A flag of futex2: the number of the word's node is in the 32 bits after the word. Since Linux
+/// 6.16.
 pub const FUTEX2_NUMA: u32 = 4;
-/// A flag of futex2: the word's node is that of its memory policy.
+/// A flag of futex2: the word's node is that of its memory policy. Since Linux 6.16.
 pub const FUTEX2_MPOL: u32 = 8;
 /// The greatest number of words of `futex_waitv`.
 pub const FUTEX_WAITV_MAX: u32 = crate::ops::waitv::MOST_WORDS as u32;
@@ -95,19 +113,19 @@ pub const CLOCK_MONOTONIC: u32 = 1;
 pub struct Numbers {
     /// The number of `futex`, with 64-bit times.
     pub futex: u64,
-    /// The number of `futex_waitv`.
+    /// The number of `futex_waitv`, which Linux has since 5.16.
     pub futex_waitv: u64,
-    /// The number of `futex_wake`.
+    /// The number of `futex_wake`, since Linux 6.7.
     pub futex_wake: u64,
-    /// The number of `futex_wait`.
+    /// The number of `futex_wait`, since Linux 6.7.
     pub futex_wait: u64,
-    /// The number of `futex_requeue`.
+    /// The number of `futex_requeue`, since Linux 6.7.
     pub futex_requeue: u64,
-    /// The number of `set_robust_list`.
+    /// The number of `set_robust_list`, since Linux 2.6.17.
     pub set_robust_list: u64,
-    /// The number of `get_robust_list`.
+    /// The number of `get_robust_list`, since Linux 2.6.17.
     pub get_robust_list: u64,
-    /// The number of `membarrier`.
+    /// The number of `membarrier`, since Linux 4.3.
     pub membarrier: u64,
     /// The number of the membarrier call with the flags of 2010, for systems that have it: it never
     /// had a number on Linux.
@@ -160,32 +178,37 @@ impl Numbers {
     pub const I386: Numbers = Numbers::new(422, 311, 312, 375);
 }
 
-/// `membarrier`: answers the commands that there are.
+/// `membarrier`: answers the commands that there are. Since Linux 4.3.
 pub const MEMBARRIER_CMD_QUERY: u32 = 0;
-/// `membarrier`: reaches every thread of every space; waits for a grace period.
+/// `membarrier`: reaches every thread of every space; waits for a grace period. Since Linux 4.3.
 pub const MEMBARRIER_CMD_GLOBAL: u32 = 1 << 0;
 /// `membarrier`: reaches every thread of the spaces that are registered for it; interrupts
-/// processors.
+/// processors. Since Linux 4.16.
 pub const MEMBARRIER_CMD_GLOBAL_EXPEDITED: u32 = 1 << 1;
-/// `membarrier`: registers the space to be reached by [`MEMBARRIER_CMD_GLOBAL_EXPEDITED`].
+/// `membarrier`: registers the space to be reached by [`MEMBARRIER_CMD_GLOBAL_EXPEDITED`]. Since
+/// Linux 4.16.
 pub const MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: u32 = 1 << 2;
-/// `membarrier`: reaches the space's own threads; interrupts processors.
+/// `membarrier`: reaches the space's own threads; interrupts processors. Since Linux 4.14.
 pub const MEMBARRIER_CMD_PRIVATE_EXPEDITED: u32 = 1 << 3;
 /// `membarrier`: registers the space for [`MEMBARRIER_CMD_PRIVATE_EXPEDITED`]; must come first.
+/// Since Linux 4.14.
 pub const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED: u32 = 1 << 4;
 /// `membarrier`: [`MEMBARRIER_CMD_PRIVATE_EXPEDITED`] that also serializes instruction streams.
+/// Since Linux 4.16.
 pub const MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE: u32 = 1 << 5;
 /// `membarrier`: registers the space for [`MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE`]; must come
-/// first.
+/// first. Since Linux 4.16.
 pub const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE: u32 = 1 << 6;
 /// `membarrier`: [`MEMBARRIER_CMD_PRIVATE_EXPEDITED`] that also restarts restartable sequences.
+/// Since Linux 5.10.
 pub const MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ: u32 = 1 << 7;
 /// `membarrier`: registers the space for [`MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ`]; must come
-/// first.
+/// first. Since Linux 5.10.
 pub const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ: u32 = 1 << 8;
-/// `membarrier`: answers what the space is registered for.
+/// `membarrier`: answers what the space is registered for. Since Linux 6.3.
 pub const MEMBARRIER_CMD_GET_REGISTRATIONS: u32 = 1 << 9;
-/// A flag of [`MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ`]: reaches one processor alone.
+/// A flag of [`MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ`]: reaches one processor alone. Since Linux
+/// 5.10.
 pub const MEMBARRIER_CMD_FLAG_CPU: u32 = 1 << 0;
 
 /// The bits of the flags of 2010 that must be understood.

@@ -8,7 +8,7 @@ use crate::linux::abi::{
 };
 use crate::linux::user;
 use crate::ops::call::Call;
-use crate::{Address, Clock, Deadline, Engine, Errno, Host, LockPi, Node, Requeue, Scope, Wait, WaitPi, WakeOp, Word};
+use crate::{Address, Clock, Deadline, Engine, Errno, Host, LockPi, Requeue, Scope, Wait, WaitPi, WakeOp, Word};
 
 /// The nanosecond at which the kernel's clock ends (292 years): a time that never comes.
 const END_OF_TIME: u64 = i64::MAX as u64;
@@ -69,11 +69,10 @@ impl<H: Host> Engine<H> {
             return Err(Errno::ENOSYS);
         }
         let scope = if operation & FUTEX_PRIVATE_FLAG != 0 { Scope::Private } else { Scope::Shared };
-        let node = Node::Hashed;
-        let (word, on) = (Word { address, scope, node }, Word { address: second, scope, node });
+        let (word, on) = (word(address, scope), word(second, scope));
         match command {
-            FUTEX_WAIT => answer(self.wait(host, word, value, FUTEX_BITSET_MATCH_ANY, until)?),
-            FUTEX_WAIT_BITSET => answer(self.wait(host, word, value, third, until)?),
+            FUTEX_WAIT => answer(self.wait(host, word, value.into(), FUTEX_BITSET_MATCH_ANY, until)?),
+            FUTEX_WAIT_BITSET => answer(self.wait(host, word, value.into(), third, until)?),
             FUTEX_WAKE => self.wake(host, word, at_least_one(value), FUTEX_BITSET_MATCH_ANY),
             FUTEX_WAKE_BITSET => self.wake(host, word, at_least_one(value), third),
             FUTEX_REQUEUE | FUTEX_CMP_REQUEUE => {
@@ -81,7 +80,7 @@ impl<H: Host> Engine<H> {
                 if (wake | requeue) >> 31 != 0 {
                     return Err(Errno::EINVAL);
                 }
-                let expected = (command == FUTEX_CMP_REQUEUE).then_some(third);
+                let expected = (command == FUTEX_CMP_REQUEUE).then_some(third.into());
                 match self.requeue(host, word, on, wake, requeue, expected)? {
                     Requeue::Done(count) => Ok(count),
                     Requeue::Changed => Err(Errno::EAGAIN),
@@ -192,7 +191,15 @@ pub(crate) fn answer(wait: Wait) -> Result<u32, Errno> {
     }
 }
 
+/// Returns a word of 32 bits, as all are that `futex` names.
+pub(crate) const fn word(address: Address, scope: Scope) -> Word {
+    match scope {
+        Scope::Private => Word::private(address),
+        Scope::Shared => Word::shared(address),
+    }
+}
+
 /// Returns a count of waiters to wake: 1 for a count of 0 or less, as on Linux.
-const fn at_least_one(count: u32) -> u32 {
+pub(crate) const fn at_least_one(count: u32) -> u32 {
     if (count as i32) < 1 { 1 } else { count }
 }

@@ -7,8 +7,8 @@ use loom::thread;
 
 use crate::atomic::{AtomicU32, Ordering};
 use crate::{
-    Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, SharedKey, Space, Wait,
-    Word,
+    Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, RobustHost,
+    RobustUnlock, SharedKey, Size, Space, Wait, Word,
 };
 
 pub(crate) const ANY: u32 = u32::MAX;
@@ -39,6 +39,13 @@ impl Host for Model {
     fn load(&self, address: Address) -> Result<u32, Fault> {
         // Relaxed: the engine promises no more.
         Ok(self.words[address as usize / 4].load(Ordering::Relaxed))
+    }
+    fn serves(&self, size: Size) -> bool {
+        matches!(size, Size::U8 | Size::U32)
+    }
+    fn load_sized(&self, address: Address, _: Size) -> Result<u64, Fault> {
+        // The first byte of a word, little-endian.
+        Ok(u64::from(self.load(address)? as u8))
     }
     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
         // AcqRel: as near as loom comes to full ordering.
@@ -78,6 +85,26 @@ impl Host for Model {
         0
     }
     fn spin(&self, _: u32) {}
+}
+
+/// A host without lists, which serves the unlock in one call and keeps the waiters bit.
+impl RobustHost for Model {
+    fn thread_id(&self) -> u32 {
+        1
+    }
+    fn robust_head(&self, _: u32) -> Result<Address, Errno> {
+        Err(Errno::ESRCH)
+    }
+    fn set_robust_head(&self, _: Address) {}
+    fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
+        let word = u32::from_ne_bytes(from.try_into().map_err(|_| Fault)?);
+        // Relaxed: user memory.
+        self.words[address as usize / 4].store(word, Ordering::Relaxed);
+        Ok(())
+    }
+    fn robust_unlock(&self) -> RobustUnlock {
+        RobustUnlock::KeepWaiters
+    }
 }
 
 #[derive(Clone)]

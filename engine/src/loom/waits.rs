@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use loom::thread;
 
-use crate::atomic::Tracked;
+use crate::abi::FUTEX_WAITERS;
+use crate::atomic::{Ordering, Tracked};
 use crate::loom::host::{ANY, Case, FROM, SOON, TO, explore};
-use crate::{Access, Requeue, Wait, Word};
+use crate::{Access, Host, Requeue, Size, Wait, Word};
 
 #[test]
 fn the_two_words_have_two_buckets() {
@@ -35,6 +36,41 @@ fn no_wake_is_lost(word: Word, spins: usize) {
 #[test]
 fn a_wait_and_a_wake() {
     no_wake_is_lost(FROM, 0);
+}
+
+#[test]
+fn a_wait_for_a_byte_and_a_wake_of_its_word() {
+    explore(3, || {
+        let case = Case::new(1);
+        let waiter = case.spawn(|case| case.wait(FROM.sized(Size::U8), None));
+        case.store(FROM);
+        let woken = case.wake(FROM, 1);
+        case.ends_as_told(waiter, woken, Wait::Changed);
+    });
+}
+
+/// Two threads come to wait for a lock that is unlocked in one call meanwhile. Where the word says
+/// that one of them may wait still, another wake follows, as by the next owner's unlock. Both waits
+/// end.
+#[test]
+fn a_waiter_beyond_the_one_that_an_unlock_wakes_is_told_by_the_word() {
+    explore(2, || {
+        let case = Case::new(1);
+        // Relaxed: before the threads.
+        case.host.words[0].store(1 | FUTEX_WAITERS, Ordering::Relaxed);
+        let locked = u64::from(1 | FUTEX_WAITERS);
+        let wait = move |case: &Case| case.engine.wait(&case.host, FROM, locked, ANY, None).unwrap();
+        let waiters = [case.spawn(wait), case.spawn(wait)];
+        let mut woken = case.engine.robust_unlock(&case.host, FROM, 1, ANY, 8, Size::U32).unwrap();
+        match case.host.load(0).unwrap() {
+            0 => {}
+            FUTEX_WAITERS => woken += case.wake(FROM, 1),
+            word => panic!("{word:#x}"),
+        }
+        let ends = waiters.map(|waiter| waiter.join().unwrap());
+        assert_eq!(ends.iter().filter(|end| **end == Wait::Woken).count() as u32, woken);
+        assert!(case.is_empty());
+    });
 }
 
 #[test]

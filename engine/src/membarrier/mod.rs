@@ -42,10 +42,10 @@ const fn supported(abilities: Abilities) -> u32 {
 }
 
 impl<H: Host> Engine<H> {
-    /// Serves `membarrier(command, flags, cpu)` as Linux does, whatever the arguments; returns what
-    /// the system call returns. After a barrier command has returned, every thread that it reaches
-    /// has passed, since the call began, through a point at which its accesses were in program
-    /// order. Commands other than QUERY and GET_REGISTRATIONS may sleep.
+    /// Serves `membarrier(command, flags, cpu)` as Linux 6.18 does, whatever the arguments; returns
+    /// what the system call returns. After a barrier command has returned, every thread that it
+    /// reaches has passed, since the call began, through a point at which its accesses were in
+    /// program order. Commands other than QUERY and GET_REGISTRATIONS may sleep.
     ///
     /// Memory ordering: the call and the return of a barrier command are full barriers of the
     /// caller, unless the caller is its space's only thread or only one processor is online.

@@ -81,6 +81,27 @@ mutants! {
     compare_inside {
         loom: loom::waits::a_requeue_that_compares_moves_no_waiter_of_another_value,
     }
+    /// The comparison of a word's whole width: all words are read as ones of 32 bits.
+    load_size {
+        sizes: the_upper_half_of_a_long_word_is_compared,
+        sizes: a_byte_is_compared_without_its_neighbours,
+    }
+    /// The refusal of sizes that the host does not serve.
+    size_served {
+        sizes: a_size_that_the_host_does_not_serve_is_refused,
+    }
+    /// The refusal of an expected value that the word cannot hold.
+    size_holds {
+        sizes: a_value_that_the_word_cannot_hold_is_refused,
+    }
+    /// The refusal of words of other sizes by operations that change 32 bits.
+    one_size {
+        sizes: operations_that_change_a_word_take_words_of_32_bits_alone,
+    }
+    /// The refusal of a node beside a word of another size than 32 bits.
+    node_beside_size {
+        sizes: a_node_is_beside_words_of_32_bits_alone,
+    }
     /// The acquire of a bucket's lock.
     lock_acquire {
         loom: loom::waits::a_wait_and_a_wake,
@@ -112,6 +133,20 @@ mutants! {
     /// The check that the dying thread owns the lock.
     death_owner {
         robust: starryos_494_a_lock_that_another_owns_is_left_alone,
+    }
+    /// The waiters bit of a lock that is unlocked while other threads wait.
+    keep_waiters {
+        robust_unlock: a_waiter_that_is_killed_strands_no_other_where_the_waiters_bit_is_kept,
+        loom: loom::waits::a_waiter_beyond_the_one_that_an_unlock_wakes_is_told_by_the_word,
+    }
+    /// The order of an unlock in one call: the word first, then the pending entry.
+    pending_after_word {
+        robust_unlock: a_word_that_cannot_be_freed_leaves_the_pending_entry,
+        robust_unlock_pi: unlock_pi_hands_over_and_then_clears_the_pending_entry,
+    }
+    /// The wake of an unlock in one call whose write to the pending entry panicked.
+    freed_wakes {
+        robust_unlock: a_panic_in_the_write_to_the_pending_entry_wakes_the_waiters,
     }
     /// The waiters bit of a dead owner's lock.
     death_waiters {
@@ -352,6 +387,10 @@ mutants! {
     exit_pi_rest {
         parking_robust: a_waker_that_panics_in_the_walk_keeps_no_lock_from_its_waiter,
     }
+    /// The check, in the child of a fork, that a head that only the thread remembers is its own.
+    head_fork {
+        parking_memory: a_head_that_there_was_no_room_for_is_not_the_childs,
+    }
     /// The wake of threads that wait for an exit.
     exit_wake {
         parking_stepped: who_comes_at_any_moment_of_an_exit_does_not_wait_for_ever if x86_64,
@@ -383,6 +422,18 @@ mutants! {
     /// The sleep of a waiter that cannot find the lock's holder.
     spin_nap {
         parking_realtime: a_real_time_thread_that_spins_lets_an_ordinary_one_run if real_time,
+    }
+    /// The check that a signal at an access to user memory is a fault and was not sent.
+    recover_sent {
+        user_memory_handlers: a_signal_that_is_sent_at_any_instruction_of_an_access_is_no_fault if x86_64,
+    }
+    /// The mask of a handler to which a signal is handed on.
+    chain_mask {
+        user_memory_handlers: a_handler_that_was_there_repairs_its_faults_as_before if x86_64,
+    }
+    /// The second sending of a signal that was sent, where it is to end the process.
+    chain_sent {
+        user_memory_handlers: a_signal_that_was_sent_kills_where_the_default_was if x86_64,
     }
     /// The waker's fence where it looks at its space's private table (pair W).
     wake_fence_own {

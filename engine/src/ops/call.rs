@@ -13,7 +13,7 @@ use crate::table::plan::{BUCKETS_A_THREAD, MOST_BUCKETS, wanted};
 use crate::table::resize::LOCK_WORDS_A_LINE;
 use crate::table::space::{PrivateTable, TablePin};
 use crate::waiter::{Handle, Waiter};
-use crate::{Access, Errno, Host, Node, Scope, Space, Word};
+use crate::{Access, Errno, Fault, Host, Node, Scope, Size, Space, Word};
 
 /// A call of the engine: the engine, the calling thread, its space. Operations are its methods.
 pub(crate) struct Call<'a, H: Host> {
@@ -75,17 +75,42 @@ impl<'a, H: Host> Call<'a, H> {
         Ok(())
     }
 
-    /// Returns `EINVAL` for a misaligned word, and `EFAULT` for an address that is not [in
-    /// range](Host::in_range).
+    /// Returns the key of a word that must have 32 bits, after the checks of
+    /// [`check`](Self::check); a word of another size is `EINVAL`. May sleep like
+    /// [`key`](Self::key).
+    #[inline]
+    pub(crate) fn key_of_u32(&self, word: Word, access: Access) -> Result<Key, Errno> {
+        if check!(one_size, word.size != Size::U32) {
+            return Err(Errno::EINVAL);
+        }
+        self.key(word, access)
+    }
+
+    /// Returns `EINVAL` for a misaligned word and for one whose size the host does not serve, and
+    /// `EFAULT` for an address that is not [in range](Host::in_range).
     #[inline]
     pub(crate) fn check(&self, word: &Word) -> Result<(), Errno> {
-        if word.address & word.node.alignment_mask() != 0 {
+        if word.size != Size::U32 && check!(size_served, !self.host.serves(word.size)) {
+            return Err(Errno::EINVAL);
+        }
+        if word.address & word.alignment_mask() != 0 {
             return Err(Errno::EINVAL);
         }
         if !self.host.in_range(word.address) {
             return Err(Errno::EFAULT);
         }
         Ok(())
+    }
+
+    /// Reads a word that [`check`](Self::check) has let pass.
+    #[inline(always)]
+    pub(crate) fn load(&self, word: &Word) -> Result<u64, Fault> {
+        // The second condition never holds here. It lets the compiler drop the first one where the
+        // host serves 32 bits alone.
+        if word.size == Size::U32 || !self.host.serves(word.size) || mutated!(load_size) {
+            return self.host.load(word.address).map(u64::from);
+        }
+        self.host.load_sized(word.address, word.size)
     }
 
     /// Returns a table that a key is in, or was in before a resize, and the key's hash there.

@@ -1,9 +1,10 @@
 //! The NUMA node at which the waiters of a word are queued, which a wake of the word finds too.
 //! Called by `call`, calls the host's `Nodes`.
 
+use crate::mutant::check;
 use crate::ops::call::Call;
 use crate::table::word::{NO_NODE, Node};
-use crate::{Access, Address, Errno, Host, Word};
+use crate::{Access, Address, Errno, Host, Size, Word};
 
 impl<H: Host> Call<'_, H> {
     /// Returns the node that a word names, or `None` if the host may choose it by a hash. May
@@ -11,12 +12,16 @@ impl<H: Host> Call<'_, H> {
     ///
     /// # Errors
     /// `EINVAL`: the word names a node where the host knows none, or one that the machine does not
-    /// have. `EFAULT`: the node number after the word is not accessible.
+    /// have; or the node is beside a word that has not 32 bits. `EFAULT`: the node number after the
+    /// word is not accessible.
     pub(crate) fn named_node(&self, word: &Word) -> Result<Option<u32>, Errno> {
         if word.node == Node::Hashed {
             return Ok(None);
         }
         let nodes = self.host.nodes().ok_or(Errno::EINVAL)?;
+        if word.node.is_beside() && check!(node_beside_size, word.size != Size::U32) {
+            return Err(Errno::EINVAL);
+        }
         if !word.node.is_beside() {
             return Ok(nodes.policy(word.address).filter(|&node| nodes.has(node)));
         }

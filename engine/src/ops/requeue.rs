@@ -43,7 +43,8 @@ impl<H: Host> Engine<H> {
     /// `to`, behind the waiters there that are as urgent. With `expected`, nothing is done unless
     /// `from` holds that value. Moved waiters keep their bitsets and deadlines. The comparison is
     /// made under the lock of `from`'s bucket, so no waiter comes between it and the move. `to` is
-    /// not read.
+    /// not read. The words may differ in size: the comparison is of `from`'s, and the waiters that
+    /// are moved are woken at the address of `to`, whatever its size.
     ///
     /// Memory ordering: what happens before this call happens before the return of the waiters that
     /// it wakes. If waiters were moved, a full fence follows: a caller that then reads `to`'s word
@@ -55,9 +56,10 @@ impl<H: Host> Engine<H> {
     /// woken. Each 16 that are woken cost another hold.
     ///
     /// # Errors
-    /// `EINVAL`: a misaligned word, words of different scope, or a waiter that waits for a lock
-    /// with priority inheritance or to be moved to one. `EFAULT`: the word is not accessible, for
-    /// `from` with `expected` and for shared words.
+    /// `EINVAL`: a misaligned word, a size that the host does not [serve](Host::serves), a value
+    /// that `from` cannot hold, words of different scope, or a waiter that waits for a lock with
+    /// priority inheritance or to be moved to one. `EFAULT`: the word is not accessible, for `from`
+    /// with `expected` and for shared words.
     pub fn requeue(
         &self,
         host: &H,
@@ -65,7 +67,7 @@ impl<H: Host> Engine<H> {
         to: Word,
         wake: u32,
         requeue: u32,
-        expected: Option<u32>,
+        expected: Option<u64>,
     ) -> Result<Requeue, Errno> {
         // A private waiter must not be moved to where its space does not keep it.
         if from.scope != to.scope {
@@ -75,9 +77,12 @@ impl<H: Host> Engine<H> {
         loop {
             let from_key = call.key(from, Access::Read)?;
             let to_key = call.key(to, Access::Read)?;
-            let outside = if mutated!(compare_inside) { expected.map(|_| host.load(from.address)) } else { None };
+            if check!(size_holds, expected.is_some_and(|expected| !from.size.holds(expected))) {
+                return Err(Errno::EINVAL);
+            }
+            let outside = if mutated!(compare_inside) { expected.map(|_| call.load(&from)) } else { None };
             let held = call.lock_two(&from_key, &to_key);
-            let value = if mutated!(compare_inside) { outside } else { expected.map(|_| host.load(from.address)) };
+            let value = if mutated!(compare_inside) { outside } else { expected.map(|_| call.load(&from)) };
             match value {
                 Some(Err(Fault)) => {
                     drop(held);

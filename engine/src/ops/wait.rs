@@ -58,13 +58,17 @@ impl<H: Host> Engine<H> {
     /// first.
     ///
     /// # Errors
-    /// `EINVAL`: a bitset of 0, or a misaligned word. `EFAULT`: the word is not accessible. Also
-    /// each error of [`Host::fault_in`] and [`Host::resolve_shared`].
+    /// `EINVAL`: a bitset of 0, a misaligned word, a size that the host does not
+    /// [serve](Host::serves), or an expected value that the word cannot hold. `EFAULT`: the word is
+    /// not accessible. Also each error of [`Host::fault_in`] and [`Host::resolve_shared`].
+    // Always: only the checks and the comparison are, and a word that does not hold the value needs
+    // no call. The sleep is not inlined.
+    #[inline(always)]
     pub fn wait(
         &self,
         host: &H,
         word: Word,
-        expected: u32,
+        expected: u64,
         bitset: u32,
         until: Option<Deadline>,
     ) -> Result<Wait, Errno> {
@@ -90,7 +94,7 @@ impl<H: Host> Call<'_, H> {
     /// Waits by a node on this frame. The caller has checked the arguments and seen `expected`
     /// once.
     #[inline(never)]
-    fn wait(self, word: Word, expected: u32, bitset: u32, until: Option<Deadline>, key: Key) -> Result<Wait, Errno> {
+    fn wait(self, word: Word, expected: u64, bitset: u32, until: Option<Deadline>, key: Key) -> Result<Wait, Errno> {
         let node = pin!(Waiter::new(key, bitset, self.host.priority()));
         let node = node.into_ref();
         // Before the node can be queued: however this function ends, the node is taken out.
@@ -103,15 +107,17 @@ impl<H: Host> Call<'_, H> {
 
     /// Checks a wait's arguments, and loads the word once before anything is locked: `None` if it
     /// holds another value.
-    pub(crate) fn key_to_wait(&self, word: Word, expected: u32, bitset: u32) -> Result<Option<Key>, Errno> {
+    pub(crate) fn key_to_wait(&self, word: Word, expected: u64, bitset: u32) -> Result<Option<Key>, Errno> {
         if bitset == 0 {
             return Err(Errno::EINVAL);
         }
         let key = self.key(word, Access::Read)?;
-        match self.host.load(word.address) {
-            Ok(value) if value != expected => Ok(None),
+        match self.load(&word) {
+            Ok(value) if value == expected => Ok(Some(key)),
+            _ if check!(size_holds, !word.size.holds(expected)) => Err(Errno::EINVAL),
+            Ok(_) => Ok(None),
             // `queue` serves the fault.
-            _ => Ok(Some(key)),
+            Err(Fault) => Ok(Some(key)),
         }
     }
 
@@ -121,7 +127,7 @@ impl<H: Host> Call<'_, H> {
         &self,
         node: Pin<&Waiter<H>>,
         word: Word,
-        expected: u32,
+        expected: u64,
         mut key: Key,
         handle: impl Fn() -> Handle<H>,
     ) -> Result<bool, Errno> {
@@ -144,7 +150,7 @@ impl<H: Host> Call<'_, H> {
         &self,
         node: Pin<&Waiter<H>>,
         word: Word,
-        expected: u32,
+        expected: u64,
         key: Key,
         // The caller makes it, which runs the host's code or the executor's: no lock is held yet.
         // `None`: the node has its handle already.
@@ -152,7 +158,7 @@ impl<H: Host> Call<'_, H> {
     ) -> Result<bool, Fault> {
         self.fit(&key);
         let entered = self.enter(&key);
-        let value = self.host.load(word.address)?;
+        let value = self.load(&word)?;
         if check!(check_outside, value != expected) {
             return Ok(false);
         }
@@ -172,7 +178,7 @@ impl<H: Host> Call<'_, H> {
     /// Compares again the word that a queued node waits for. The node leaves if the word holds
     /// another value.
     #[inline(never)]
-    pub(crate) fn recheck(&self, node: Pin<&Waiter<H>>, word: Word, expected: u32) -> Result<Stayed, Errno> {
+    pub(crate) fn recheck(&self, node: Pin<&Waiter<H>>, word: Word, expected: u64) -> Result<Stayed, Errno> {
         if !self.has_changed(word, expected)? {
             return Ok(Stayed::Unchanged);
         }
@@ -181,9 +187,9 @@ impl<H: Host> Call<'_, H> {
     }
 
     /// Returns true if a word holds another value than `expected`. No lock is held.
-    pub(crate) fn has_changed(&self, word: Word, expected: u32) -> Result<bool, Errno> {
+    pub(crate) fn has_changed(&self, word: Word, expected: u64) -> Result<bool, Errno> {
         loop {
-            match self.host.load(word.address) {
+            match self.load(&word) {
                 Ok(value) => return Ok(check!(recheck, value != expected)),
                 Err(Fault) => self.host.fault_in(word.address, Access::Read)?,
             }
@@ -254,7 +260,7 @@ impl<H: Host> Queued<'_, H> {
     }
 
     /// Parks until the wait ends, and returns how it did.
-    fn park(self, word: Word, expected: u32, until: Option<Deadline>) -> Result<Wait, Errno> {
+    fn park(self, word: Word, expected: u64, until: Option<Deadline>) -> Result<Wait, Errno> {
         let flag = self.node.get_ref().flag();
         loop {
             if !flag.is_waiting() {

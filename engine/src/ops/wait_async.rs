@@ -13,8 +13,8 @@ use crate::{Engine, Errno, Host, Wait, Word};
 
 /// The progress of a future.
 enum Stage<H: Host> {
-    /// Not polled yet.
-    New,
+    /// Not polled yet: the word, the expected value and the bitset.
+    New(Word, u64, u32),
     /// The node is queued, or was.
     Queued(Waiter<H>),
     /// The future has returned its result.
@@ -46,9 +46,6 @@ enum Stage<H: Host> {
 pub struct WaitAsync<'a, H: Host> {
     // Holds the space of the call: the host is not asked for it again when the future is dropped.
     call: Call<'a, H>,
-    word: Word,
-    expected: u32,
-    bitset: u32,
     stage: Stage<H>,
 }
 
@@ -77,8 +74,8 @@ impl<H: Host> Engine<H> {
     ///
     /// # Panics
     /// A poll after the future has ended panics.
-    pub fn wait_async<'a>(&'a self, host: &'a H, word: Word, expected: u32, bitset: u32) -> WaitAsync<'a, H> {
-        WaitAsync { call: Call::new(self, host), word, expected, bitset, stage: Stage::New }
+    pub fn wait_async<'a>(&'a self, host: &'a H, word: Word, expected: u64, bitset: u32) -> WaitAsync<'a, H> {
+        WaitAsync { call: Call::new(self, host), stage: Stage::New(word, expected, bitset) }
     }
 }
 
@@ -99,7 +96,7 @@ impl<H: Host> Future for WaitAsync<'_, H> {
                 }
                 Ok(Wait::Woken)
             }
-            Stage::New => match this.start(context) {
+            &Stage::New(word, expected, bitset) => match this.start(word, expected, bitset, context) {
                 Ok(true) => return Poll::Pending,
                 Ok(false) => Ok(Wait::Changed),
                 Err(errno) => Err(errno),
@@ -114,14 +111,14 @@ impl<H: Host> Future for WaitAsync<'_, H> {
 
 impl<H: Host> WaitAsync<'_, H> {
     /// Queues the node; returns false if the word held another value.
-    fn start(&mut self, context: &mut Context<'_>) -> Result<bool, Errno> {
+    fn start(&mut self, word: Word, expected: u64, bitset: u32, context: &mut Context<'_>) -> Result<bool, Errno> {
         let call = self.call;
-        let Some(key) = call.key_to_wait(self.word, self.expected, self.bitset)? else { return Ok(false) };
-        self.stage = Stage::Queued(Waiter::new(key, self.bitset, call.host.priority()));
+        let Some(key) = call.key_to_wait(word, expected, bitset)? else { return Ok(false) };
+        self.stage = Stage::Queued(Waiter::new(key, bitset, call.host.priority()));
         let Stage::Queued(node) = &self.stage else { unreachable!() };
         // SAFETY: the future is pinned, and the node is not moved out of it.
         let node = unsafe { Pin::new_unchecked(node) };
-        call.queue(node, self.word, self.expected, key, || Handle::Waker(context.waker().clone()))
+        call.queue(node, word, expected, key, || Handle::Waker(context.waker().clone()))
     }
 }
 

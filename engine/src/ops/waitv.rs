@@ -5,7 +5,7 @@
 use core::ops::Range;
 use core::pin::Pin;
 
-use crate::mutant::{mutated, step};
+use crate::mutant::{check, mutated, step};
 use crate::ops::call::Call;
 use crate::ops::wait::Stayed;
 use crate::waiter::{Handle, Waiter};
@@ -36,13 +36,13 @@ const ANY: u32 = u32::MAX;
 /// ```
 pub struct WaitEntry<H: Host> {
     word: Word,
-    expected: u32,
+    expected: u64,
     node: Option<Waiter<H>>,
 }
 
 impl<H: Host> WaitEntry<H> {
     /// Makes an entry that waits for `word` as long as it holds `expected`.
-    pub const fn new(word: Word, expected: u32) -> WaitEntry<H> {
+    pub const fn new(word: Word, expected: u64) -> WaitEntry<H> {
         WaitEntry { word, expected, node: None }
     }
 
@@ -98,7 +98,8 @@ pub enum WaitAny {
 impl<H: Host> Engine<H> {
     /// Sleeps while each word holds its expected value: until a wake chooses this thread by any of
     /// them, until the deadline, or until a signal. The words are compared in their order, each in
-    /// one step with queueing its waiter. A word may be given more than once.
+    /// one step with queueing its waiter. A word may be given more than once, and the words may be
+    /// of several sizes.
     ///
     /// Memory ordering: what happens before the wake of the word at an index happens before a
     /// return with [`WaitAny::Woken`] of that index.
@@ -108,8 +109,9 @@ impl<H: Host> Engine<H> {
     /// waiter was not woken. A requeue moves each word's waiter by itself.
     ///
     /// # Errors
-    /// `EINVAL`: no word, more than [`MOST_WORDS`], or a misaligned one. `EFAULT`: a word is not
-    /// accessible. Also each error of [`Host::fault_in`] and [`Host::resolve_shared`].
+    /// `EINVAL`: no word, more than [`MOST_WORDS`], a misaligned one, one whose size the host does
+    /// not [serve](Host::serves), or one that cannot hold its expected value. `EFAULT`: a word is
+    /// not accessible. Also each error of [`Host::fault_in`] and [`Host::resolve_shared`].
     pub fn waitv(&self, host: &H, entries: &mut [WaitEntry<H>], until: Option<Deadline>) -> Result<WaitAny, Errno> {
         if entries.is_empty() || entries.len() > MOST_WORDS {
             return Err(Errno::EINVAL);
@@ -120,6 +122,9 @@ impl<H: Host> Engine<H> {
             let priority = host.priority();
             for entry in entries.iter_mut() {
                 let key = call.key(entry.word, Access::Read)?;
+                if check!(size_holds, !entry.word.size.holds(entry.expected)) {
+                    return Err(Errno::EINVAL);
+                }
                 // The tasks of all entries are made before the first word is compared: see
                 // `Host::task`.
                 let handle = Handle::Task(host.task(&flag));

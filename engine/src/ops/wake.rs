@@ -35,12 +35,13 @@ use crate::table::key::Key;
 use crate::table::lock_word;
 use crate::table::space::{PrivateTable, TablePin};
 use crate::waiter::wake_queue::{ChosenWaiter, WakeQueue};
-use crate::{Access, Address, Engine, Errno, Host, Node, Scope, Word};
+use crate::{Access, Address, Engine, Errno, Host, Node, Scope, Size, Word};
 
 impl<H: Host> Engine<H> {
     /// Wakes up to `count` of the word's waiters that have a bit of `bitset` in common with the
     /// wake: the most urgent first, and among equals the one that has waited longest. Returns how
-    /// many were woken. The word is not read, and its memory may be gone.
+    /// many were woken. The word is not read, and its memory may be gone. Of its address all
+    /// waiters are woken, also those that wait there for a word of another size.
     ///
     /// Memory ordering: a full fence comes first, also where no thread waits. What happens before
     /// the wake happens before the return of the waiters that it wakes.
@@ -55,15 +56,16 @@ impl<H: Host> Engine<H> {
     /// began are not woken, so it ends.
     ///
     /// # Errors
-    /// `EINVAL`: a bitset of 0, a misaligned word, or one that is a lock with priority inheritance
-    /// for which threads wait. `EFAULT`: a shared word that is not accessible; a private word that
-    /// is not has no waiters.
+    /// `EINVAL`: a bitset of 0, a misaligned word, one whose size the host does not
+    /// [serve](Host::serves), or one that is a lock with priority inheritance for which threads
+    /// wait. `EFAULT`: a shared word that is not accessible; a private word that is not has no
+    /// waiters.
     pub fn wake(&self, host: &H, word: Word, count: u32, bitset: u32) -> Result<u32, Errno> {
         if bitset == 0 {
             return Err(Errno::EINVAL);
         }
         let call = Call::new(self, host);
-        if word.scope == Scope::Private && word.node == Node::Hashed {
+        if word.scope == Scope::Private && word.node == Node::Hashed && word.size == Size::U32 {
             call.check(&word)?;
             if let PrivateTable::Present(table) = call.space.private_table() {
                 // Arguments go by value: where no thread waits, nothing of the call is stored to
@@ -91,8 +93,8 @@ impl<H: Host> Engine<H> {
         }
     }
 
-    /// Wakes waiters of any other word: a shared one, one that names a node, or one whose space has
-    /// no table yet.
+    /// Wakes waiters of any other word: a shared one, one that names a node, one of another size
+    /// than 32 bits, or one whose space has no table yet.
     #[inline(never)]
     fn wake_elsewhere(&self, host: &H, word: Word, count: u32, bits: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);

@@ -132,15 +132,16 @@ impl<H: Host> Engine<H> {
     /// another lock.
     ///
     /// # Errors
-    /// `EINVAL`: a misaligned word, or a waiter that waits with priority inheritance. `EFAULT`:
-    /// `on` cannot be written, or a shared word is not accessible. `ENOSYS`: there is no such
-    /// comparison; `on` has changed, and no thread was woken. `EAGAIN`: in 10,000 attempts the host
-    /// found `on` too busy; nothing has happened.
+    /// `EINVAL`: a misaligned word, `on` has not 32 bits, `word` has a size that the host does not
+    /// [serve](Host::serves), or a waiter waits with priority inheritance. `EFAULT`: `on` cannot be
+    /// written, or a shared word is not accessible. `ENOSYS`: there is no such comparison; `on` has
+    /// changed, and no thread was woken. `EAGAIN`: in 10,000 attempts the host found `on` too busy;
+    /// nothing has happened.
     pub fn wake_op(&self, host: &H, word: Word, wake: u32, on: Word, op: WakeOp, wake_on: u32) -> Result<u32, Errno> {
         let call = Call::new(self, host);
         let mut tries = 0;
         loop {
-            let keys = (call.key(word, Access::Read)?, call.key(on, Access::Write)?);
+            let keys = (call.key(word, Access::Read)?, call.key_of_u32(on, Access::Write)?);
             let held = call.lock_two(&keys.0, &keys.1);
             match host.fetch_op(on.address, op.arithmetic, op.argument) {
                 Ok(Some(old)) => {

@@ -110,7 +110,7 @@ impl ParkingLot {
     /// Not for signal handlers. Without a deadline it does not return where no wake and no
     /// signal comes.
     pub fn wait(&self, word: &AtomicU32, expected: u32, until: Option<Deadline>) -> Wait {
-        self.engine.wait(&self.process, Self::word(word), expected, ANY, until).expect(THERE)
+        self.engine.wait(&self.process, Self::word(word), expected.into(), ANY, until).expect(THERE)
     }
 
     /// Waits as [`wait`](Self::wait) does, as a future and without a deadline. The word is compared
@@ -136,7 +136,7 @@ impl ParkingLot {
     /// assert_eq!(wait.poll(&mut context), Poll::Ready(Wait::Woken));
     /// ```
     pub async fn wait_async(&self, word: &AtomicU32, expected: u32) -> Wait {
-        self.engine.wait_async(&self.process, Self::word(word), expected, ANY).await.expect(THERE)
+        self.engine.wait_async(&self.process, Self::word(word), expected.into(), ANY).await.expect(THERE)
     }
 
     /// Wakes up to `count` waiters of `word`, and returns how many. The word is not read, and its
@@ -168,7 +168,7 @@ impl ParkingLot {
     /// [`lock_pi`](Self::lock_pi), or if an executor's waker panics.
     pub fn requeue(&self, from: &AtomicU32, expected: u32, wake: u32, to: *const AtomicU32, requeue: u32) -> Requeue {
         let (from, to) = (Self::word(from), Self::word(to));
-        self.engine.requeue(&self.process, from, to, wake, requeue, Some(expected)).expect(NO_LOCK)
+        self.engine.requeue(&self.process, from, to, wake, requeue, Some(expected.into())).expect(NO_LOCK)
     }
 
     /// Does `op` to the word `on`, wakes up to `wake` waiters of `word`, and up to `wake_on` of

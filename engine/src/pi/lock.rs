@@ -68,8 +68,8 @@ impl<H: Host> Engine<H> {
     /// - `EPERM`: the word names a thread that may not own the lock.
     /// - `EAGAIN`: the owner is exiting (the answer of
     ///   [`await_exit`](crate::Inheritance::await_exit)); or the word changed in 10,000 attempts.
-    /// - `EINVAL`: the word is misaligned; a waiter of another kind waits there; or the word does
-    ///   not name the owner for which others wait.
+    /// - `EINVAL`: the word is misaligned or has not 32 bits; a waiter of another kind waits there;
+    ///   or the word does not name the owner for which others wait.
     /// - `EFAULT`: the word cannot be written.
     pub fn lock_pi(&self, host: &H, word: Word, until: Option<Deadline>) -> Result<LockPi, Errno> {
         self.acquire_pi(host, word, until, false)
@@ -96,7 +96,7 @@ impl<H: Host> Engine<H> {
         let inheritance = host.inheritance().ok_or(Errno::ENOSYS)?;
         let call = Call::new(self, host);
         let me = inheritance.current();
-        let key = call.key(word, Access::Write)?;
+        let key = call.key_of_u32(word, Access::Write)?;
         let claimant = pin!(self.graph().claimant(key, Priority::NORMAL, me, None));
         let claimant = claimant.into_ref();
         // Before the node can be queued: however this function ends, the node is taken out.
@@ -104,7 +104,7 @@ impl<H: Host> Engine<H> {
         claimant.tie(host.task(claimant.get_ref().node.flag()));
         let mut tries = 0;
         loop {
-            let key = call.key(word, Access::Write)?;
+            let key = call.key_of_u32(word, Access::Write)?;
             call.fit(&key);
             let mut entered = call.enter(&key);
             match call.attempt(&mut entered.locked, &key, word.address, me, false, inheritance) {

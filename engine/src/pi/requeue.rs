@@ -64,8 +64,8 @@ impl<H: Host> Engine<H> {
     ///
     /// # Errors
     /// `ENOSYS`: the host has no [`Inheritance`]. `EINVAL`: `word` and `lock` are one word, are of
-    /// different scope, or one is misaligned. `EFAULT`: `word` is not accessible, or `lock` cannot
-    /// be written.
+    /// different scope, or one is misaligned or has not 32 bits. `EFAULT`: `word` is not
+    /// accessible, or `lock` cannot be written.
     pub fn wait_requeue_pi(
         &self,
         host: &H,
@@ -80,15 +80,15 @@ impl<H: Host> Engine<H> {
         }
         let call = Call::new(self, host);
         let me = inheritance.current();
-        let target = call.key(lock, Access::Write)?;
-        let key = call.key(word, Access::Read)?;
+        let target = call.key_of_u32(lock, Access::Write)?;
+        let key = call.key_of_u32(word, Access::Read)?;
         let claimant = pin!(self.graph().claimant(key, inheritance.priority(me.id), me, Some(target)));
         let claimant = claimant.into_ref();
         // Before the node can be queued: however this function ends, the node is taken out.
         let claiming = Claiming { call, inheritance, claimant, lock };
         claimant.tie(host.task(claimant.get_ref().node.flag()));
         loop {
-            let key = call.key(word, Access::Read)?;
+            let key = call.key_of_u32(word, Access::Read)?;
             call.fit(&key);
             let entered = call.enter(&key);
             let Ok(value) = host.load(word.address) else {
@@ -109,7 +109,7 @@ impl<H: Host> Engine<H> {
             }
             break;
         }
-        Ok(match claiming.park(until, Some((word, expected)))? {
+        Ok(match claiming.park(until, Some((word, expected.into())))? {
             ClaimEnd::Acquired => WaitPi::Acquired,
             ClaimEnd::TimedOut => WaitPi::TimedOut,
             ClaimEnd::Interrupted { claimed: false } => WaitPi::Interrupted,
@@ -129,8 +129,8 @@ impl<H: Host> Engine<H> {
     ///
     /// # Errors
     /// Those of [`lock_pi`](Self::lock_pi) for `lock`, and:
-    /// - `EINVAL`: `word` and `lock` are one word, or of different scope; or a waiter is of another
-    ///   kind or named another lock: those before it were moved.
+    /// - `EINVAL`: `word` and `lock` are one word, or of different scope, or one has not 32 bits; or
+    ///   a waiter is of another kind or named another lock: those before it were moved.
     /// - `EDEADLK`: a waiter owns the lock, or would wait for itself: it stays where it is, and
     ///   those before it were moved.
     /// - `EFAULT`: `word` is not accessible, or `lock` cannot be written.
@@ -142,8 +142,8 @@ impl<H: Host> Engine<H> {
         let call = Call::new(self, host);
         let mut tries = 0;
         loop {
-            let from = call.key(word, Access::Read)?;
-            let to = call.key(lock, Access::Write)?;
+            let from = call.key_of_u32(word, Access::Read)?;
+            let to = call.key_of_u32(lock, Access::Write)?;
             if from == to {
                 return Err(Errno::EINVAL);
             }

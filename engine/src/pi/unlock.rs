@@ -24,8 +24,8 @@ impl<H: Host> Engine<H> {
     /// # Errors
     /// - `ENOSYS`: the host has no [`Inheritance`].
     /// - `EPERM`: the word does not name the calling thread.
-    /// - `EINVAL`: the word is misaligned; a waiter of another kind waits there, or one for another
-    ///   owner; or the word came to name another thread meanwhile.
+    /// - `EINVAL`: the word is misaligned or has not 32 bits; a waiter of another kind waits there,
+    ///   or one for another owner; or the word came to name another thread meanwhile.
     /// - `EAGAIN`: the word changed, and no thread waits; or it changed in 10,000 attempts.
     /// - `EFAULT`: the word cannot be written.
     pub fn unlock_pi(&self, host: &H, word: Word) -> Result<(), Errno> {
@@ -41,7 +41,7 @@ impl<H: Host> Engine<H> {
             if check!(unlock_owner, value & OWNER != me.number) {
                 return Err(Errno::EPERM);
             }
-            let key = call.key(word, Access::Write)?;
+            let key = call.key_of_u32(word, Access::Write)?;
             let mut notified = Notified::none(host);
             match call.unlock(&key, word.address, value, me, inheritance, &mut notified) {
                 Ok(()) => return Ok(()),

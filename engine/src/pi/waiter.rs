@@ -58,7 +58,7 @@ impl<H: Host> Claiming<'_, H> {
     /// thread waits for until it is moved to the lock, and the value that it expects there; with
     /// `None` the thread waits for the lock itself, whose word its own signal handlers do not
     /// change.
-    pub(crate) fn park(&self, until: Option<Deadline>, word: Option<(Word, u32)>) -> Result<ClaimEnd, Errno> {
+    pub(crate) fn park(&self, until: Option<Deadline>, word: Option<(Word, u64)>) -> Result<ClaimEnd, Errno> {
         let flag = self.node().flag();
         loop {
             let end = if flag.is_waiting() { self.call.host.park(flag, until) } else { ParkEnd::Unparked };

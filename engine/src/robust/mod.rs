@@ -1,13 +1,15 @@
 //! Robust lists: the locks that a dying thread holds are marked, so that the threads that wait for
-//! them learn of the death. The calls about the lists are here, the walk is in `walk`. Called by
-//! the host.
+//! them learn of the death. The calls about the lists are here, the walk is in `walk`, the unlock
+//! in one call in `unlock`. Called by the host.
 
+mod unlock;
 pub(crate) mod walk;
 
 use crate::linux::user;
 use crate::ops::call::Call;
-use crate::robust::walk::{Compat, Native, RobustExit, TRIES, Walk};
-use crate::{Access, Address, Arithmetic, Engine, Errno, Fault, Node, RobustHost, Scope, Word, abi};
+use crate::robust::unlock::UNLOCK_FLAGS;
+use crate::robust::walk::{Compat, Native, RobustExit, Walk};
+use crate::{Address, Engine, Errno, RobustHost, RobustUnlock, abi};
 
 /// The number of entries that Linux follows.
 pub const ROBUST_LIST_LIMIT: u32 = 2048;
@@ -53,60 +55,30 @@ impl<H: RobustHost> Engine<H> {
         Walk::<H, Compat>::new(Call::new(self, host), head).whole(cap)
     }
 
-    /// Unlocks a robust lock in one step, as seen by the death of its owner: stores 0 to `word`,
-    /// then 0 to the list's pending entry at `pending`, and wakes up to `count` waiters with a bit
-    /// of `bitset` in common. Returns how many were woken.
-    ///
-    /// Memory ordering: as [`wake`](Self::wake); a full fence stands between the stores and the
-    /// look for waiters.
-    ///
-    /// # Errors
-    /// Those of [`wake`](Self::wake), and `EFAULT` if `word` cannot be written (nothing has
-    /// happened then) or `pending` cannot (no thread was woken).
-    pub fn robust_unlock(&self, host: &H, word: Word, count: u32, bitset: u32, pending: Address) -> Result<u32, Errno> {
-        if bitset == 0 {
-            return Err(Errno::EINVAL);
-        }
-        let call = Call::new(self, host);
-        let key = call.key(word, Access::Write)?;
-        let mut tries = 0;
-        // One access, which `Host::write` need not be.
-        loop {
-            match host.fetch_op(word.address, Arithmetic::Set, 0) {
-                Ok(Some(_)) => break,
-                Ok(None) => host.spin(tries),
-                Err(Fault) => host.fault_in(word.address, Access::Write)?,
-            }
-            tries += 1;
-            if tries == TRIES {
-                return Err(Errno::EFAULT);
-            }
-        }
-        self.write_user(host, pending, &0_u64.to_ne_bytes())?;
-        call.wake(&key, count, bitset)
-    }
-
-    /// Serves `set_robust_list`, `get_robust_list`, and `futex` with `FUTEX_ROBUST_UNLOCK`, by
-    /// number; returns what the system call returns, an error as its negative number. Returns
-    /// `None` if it is another call: ask [`syscall`](Self::syscall).
+    /// Serves `set_robust_list`, `get_robust_list`, and `futex` with the flags of Linux 7.2
+    /// ([`FUTEX_ROBUST_UNLOCK`](abi::FUTEX_ROBUST_UNLOCK),
+    /// [`FUTEX_ROBUST_LIST32`](abi::FUTEX_ROBUST_LIST32)), by number; returns what the system call
+    /// returns, an error as its negative number. Returns `None` if it is another call, and for
+    /// those flags where the host does not [serve](RobustHost::robust_unlock) them: ask
+    /// [`syscall`](Self::syscall).
     pub fn robust_syscall(&self, host: &H, numbers: &abi::Numbers, number: u64, arguments: [u64; 6]) -> Option<i64> {
         let [a, b, c, ..] = arguments;
         let answer = if number == numbers.set_robust_list {
             self.set_robust_list(host, a, b)
         } else if number == numbers.get_robust_list {
             self.get_robust_list(host, a as u32, b, c)
-        } else if number == numbers.futex && b as u32 & abi::FUTEX_ROBUST_UNLOCK != 0 && host.serves_robust_unlock() {
-            self.futex_robust_unlock(host, arguments)?
+        } else if number == numbers.futex && Self::has_unlock_flags(host, b) {
+            self.futex_robust(host, arguments)
         } else {
             return None;
         };
         Some(answer.map_or_else(Errno::answer, i64::from))
     }
 
-    /// Serves `set_robust_list` and `get_robust_list` of a 32-bit program, by number
+    /// Serves what [`robust_syscall`](Self::robust_syscall) serves for a 32-bit program, by number
     /// ([`Numbers::I386`](abi::Numbers::I386)); returns what the system call returns. The head has
-    /// 12 bytes; the address and the size that `get_robust_list` stores have 4 each. Returns `None`
-    /// if it is another call.
+    /// 12 bytes; the address and the size that `get_robust_list` stores have 4 each. The pending
+    /// entry of an unlock has the width that the flags say. Returns `None` if it is another call.
     pub fn compat_robust_syscall(
         &self,
         host: &H,
@@ -115,15 +87,23 @@ impl<H: RobustHost> Engine<H> {
         arguments: [u64; 6],
     ) -> Option<i64> {
         // The upper halves of a 32-bit program's arguments mean nothing.
-        let [a, b, c, ..] = arguments.map(|argument| argument & u64::from(u32::MAX));
+        let arguments = arguments.map(|argument| argument & u64::from(u32::MAX));
+        let [a, b, c, ..] = arguments;
         let answer = if number == numbers.set_robust_list {
             self.set_compat_robust_list(host, a, b)
         } else if number == numbers.get_robust_list {
             self.get_compat_robust_list(host, a as u32, b, c)
+        } else if number == numbers.futex && Self::has_unlock_flags(host, b) {
+            self.futex_robust(host, arguments)
         } else {
             return None;
         };
         Some(answer.map_or_else(Errno::answer, i64::from))
+    }
+
+    /// Returns true if an operation of `futex` has flags of Linux 7.2, and the host serves them.
+    fn has_unlock_flags(host: &H, operation: u64) -> bool {
+        operation as u32 & UNLOCK_FLAGS != 0 && host.robust_unlock() != RobustUnlock::Absent
     }
 
     fn set_robust_list(&self, host: &H, head: Address, length: u64) -> Result<u32, Errno> {
@@ -162,23 +142,8 @@ impl<H: RobustHost> Engine<H> {
         Ok(0)
     }
 
-    /// Serves `futex` with `FUTEX_ROBUST_UNLOCK`; returns `None` for an operation that does not
-    /// take the flag.
-    fn futex_robust_unlock(&self, host: &H, arguments: [u64; 6]) -> Option<Result<u32, Errno>> {
-        let [address, operation, count, _, pending, bitset] = arguments;
-        let operation = operation as u32 & !abi::FUTEX_ROBUST_UNLOCK;
-        let scope = if operation & abi::FUTEX_PRIVATE_FLAG != 0 { Scope::Private } else { Scope::Shared };
-        let bitset = match operation & !abi::FUTEX_PRIVATE_FLAG {
-            abi::FUTEX_WAKE => abi::FUTEX_BITSET_MATCH_ANY,
-            abi::FUTEX_WAKE_BITSET => bitset as u32,
-            _ => return None,
-        };
-        let count = (count as i32).max(1) as u32;
-        Some(self.robust_unlock(host, Word { address, scope, node: Node::Hashed }, count, bitset, pending))
-    }
-
     /// Writes to where an argument points.
-    fn write_user(&self, host: &H, address: Address, from: &[u8]) -> Result<(), Errno> {
+    pub(crate) fn write_user(&self, host: &H, address: Address, from: &[u8]) -> Result<(), Errno> {
         if !user::in_range(host, address, from.len()) {
             return Err(Errno::EFAULT);
         }

@@ -98,7 +98,8 @@ impl Spread {
 
     #[inline(always)]
     const fn hash(self, place: u64) -> u64 {
-        // Words are aligned to 4 bytes: the low two bits say nothing.
+        // Most words are aligned to 4 bytes: their low two bits say nothing. Smaller words share
+        // the hash of the 4 bytes that they are in, and are told apart by comparison.
         fold(self.owner ^ (place >> 2), self.factor)
     }
 }

@@ -78,6 +78,20 @@ impl<H: Host> WaitList<H> {
         self.seek(self.head, key)
     }
 
+    /// Returns true if a waiter with that key is not among the first `count` of those that a wake
+    /// with `bits` chooses.
+    pub(crate) fn has_beyond(&mut self, key: &Key, bits: u32, count: u32) -> bool {
+        let (mut left, mut found) = (count, self.first(key));
+        while let Some(Found { node, next, .. }) = found {
+            if left == 0 || self.links(node).bitset & bits == 0 {
+                return true;
+            }
+            left -= 1;
+            found = self.seek(next, key);
+        }
+        false
+    }
+
     /// Returns true if the last waiter waits for `key`.
     pub(crate) fn ends_with(&mut self, key: &Key) -> bool {
         self.tail.is_some_and(|tail| self.links(tail).key == *key)

@@ -9,7 +9,7 @@ use std::vec::Vec;
 
 use crate::{
     Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Memory, Nodes, Owner, ParkEnd, Part,
-    Priority, SharedKey, Space, Thread,
+    Priority, SharedKey, Size, Space, Thread,
 };
 
 /// The heap, which allocates a given number of blocks and then has no memory.
@@ -53,6 +53,8 @@ pub(crate) struct Nowhere {
     pub(crate) range: Cell<Address>,
     /// True if the host knows two nodes.
     pub(crate) nodes: bool,
+    /// True if words of every size are served.
+    pub(crate) all_sizes: bool,
 }
 
 impl Nowhere {
@@ -68,6 +70,7 @@ impl Nowhere {
             inherits: false,
             range: Cell::new(1 << 47),
             nodes: false,
+            all_sizes: false,
         }
     }
 
@@ -92,6 +95,19 @@ impl Host for Nowhere {
     }
     fn load(&self, address: Address) -> Result<u32, Fault> {
         self.word(address).map(Cell::get)
+    }
+    fn serves(&self, size: Size) -> bool {
+        self.all_sizes || size == Size::U32
+    }
+    fn load_sized(&self, address: Address, size: Size) -> Result<u64, Fault> {
+        assert!(self.serves(size) && address % size.bytes() == 0, "{size:?} at {address:#x} was refused");
+        let mut number = [0_u8; 8];
+        let bytes = &mut number[..size.bytes() as usize];
+        // Little-endian, on any machine.
+        for (at, byte) in (address..).zip(bytes) {
+            *byte = self.word(at)?.get().to_le_bytes()[at as usize % 4];
+        }
+        Ok(u64::from_le_bytes(number))
     }
     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
         let word = self.word(address)?;

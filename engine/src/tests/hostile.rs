@@ -3,7 +3,7 @@
 
 use crate::linux::abi::Numbers;
 use crate::tests::host::{Nowhere, Rationed};
-use crate::{Config, Engine, Errno, Host};
+use crate::{Config, Engine, Errno, Host, Node, Scope, Size, WaitEntry, WakeOp, Word};
 
 /// Returns the next number of splitmix64 (G. L. Steele, D. Lea and C. H. Flood, Fast splittable
 /// pseudorandom number generators, 2014).
@@ -43,7 +43,8 @@ fn memory(host: &Nowhere, state: &mut u64) {
         let at = 16 + 6 * element;
         put(at, random(state) % 8 / 7);
         put(at + 2, 4 * (random(state) % 4));
-        put(at + 4, if random(state) % 16 == 0 { argument(state) } else { 2 + 128 * (random(state) & 1) });
+        let size = if random(state) % 4 == 0 { random(state) % 4 } else { 2 };
+        put(at + 4, if random(state) % 16 == 0 { argument(state) } else { size + 128 * (random(state) & 1) });
     }
 }
 
@@ -53,9 +54,10 @@ fn any_arguments_end_in_a_number() {
     const NUMBERS: [u64; 6] = [202, 449, 454, 455, 456, 324];
     let mut state = 1;
     let mut answers: [BTreeSet<i64>; NUMBERS.len()] = Default::default();
-    for config in [Config::for_processors(1, 1), Config::small(2)] {
+    for (config, all_sizes) in [(Config::for_processors(1, 1), false), (Config::small(2), true)] {
         let engine = Engine::new(config, Rationed::new(i64::MAX)).unwrap();
-        let host = Nowhere::new(64, Rationed::new(i64::MAX));
+        let mut host = Nowhere::new(64, Rationed::new(i64::MAX));
+        host.all_sizes = all_sizes;
         for round in 0..200_000_u32 {
             host.threads.set(round % 70);
             if round % 16 == 0 {
@@ -68,8 +70,8 @@ fn any_arguments_end_in_a_number() {
                 match NUMBERS[call] {
                     202 => arguments[1] &= 0x8f,
                     449 => arguments[..3].copy_from_slice(&[64, 1 + random(&mut state) % 6, 0]),
-                    454 => arguments[3] = 2,
-                    455 => arguments[2..4].copy_from_slice(&[1, 2]),
+                    454 => arguments[3] = random(&mut state) % 4,
+                    455 => arguments[2..4].copy_from_slice(&[1, random(&mut state) % 4]),
                     _ => arguments[..2].copy_from_slice(&[64, 0]),
                 }
                 arguments[3] = if NUMBERS[call] == 449 { 32 * (random(&mut state) & 1) } else { arguments[3] };
@@ -124,6 +126,39 @@ fn the_word_with_the_node_is_asked_for_too() {
     assert_eq!(engine.wake(&host, crate::Word::shared(128), 1, 1), Ok(0));
 }
 
+/// Words of every size at every address, in every kind of call, end in a number and leave nothing.
+#[test]
+fn words_of_any_size_anywhere_end_in_a_number() {
+    let mut state = 9;
+    let engine = Engine::new(Config::for_processors(1, 1), Rationed::new(i64::MAX)).unwrap();
+    let mut host = Nowhere::new(64, Rationed::new(i64::MAX));
+    host.nodes = true;
+    let mut ends = [0_u32; 3];
+    for round in 0..100_000_u32 {
+        host.all_sizes = round % 4 != 0;
+        host.words[round as usize % 64].set([0, u32::MAX, 1 << 31, 0x0101_0101][round as usize / 64 % 4]);
+        let word = |state: &mut u64| {
+            let size = [Size::U8, Size::U16, Size::U32, Size::U64][random(state) as usize % 4];
+            let node = [Node::Hashed, Node::Hashed, Node::Beside, Node::Policy][random(state) as usize % 4];
+            let scope = [Scope::Private, Scope::Shared][random(state) as usize % 2];
+            let address = if random(state) % 8 == 0 { argument(state) } else { random(state) % 256 };
+            Word { address, scope, node, size }
+        };
+        let (first, second, value) = (word(&mut state), word(&mut state), argument(&mut state));
+        let answer = match round % 5 {
+            0 => engine.wait(&host, first, value, 1, None).map(|_| ()),
+            1 => engine.wake(&host, first, 1, 1).map(|_| ()),
+            2 => engine.requeue(&host, first, second, 1, 1, (value % 2 == 0).then_some(value)).map(|_| ()),
+            3 => engine.waitv(&host, &mut [first, second].map(|word| WaitEntry::new(word, value)), None).map(|_| ()),
+            _ => engine.wake_op(&host, first, 1, second, WakeOp::decode(0x1000).unwrap(), 1).map(|_| ()),
+        };
+        let end = [Ok(()), Err(Errno::EINVAL), Err(Errno::EFAULT)].iter().position(|end| *end == answer);
+        ends[end.unwrap_or_else(|| panic!("{answer:?} for {first:?}, {second:?}, {value:#x}"))] += 1;
+    }
+    assert!(ends.iter().all(|count| *count > 1000), "{ends:?}");
+    assert_eq!(engine.stats(&host).waiters + host.space().stats(&host).waiters, 0);
+}
+
 #[test]
 fn any_arguments_to_locks_that_inherit_end_in_a_number() {
     let mut state = 5;
@@ -162,5 +197,8 @@ fn a_table_is_no_larger_than_the_most_however_many_threads_there_are() {
 fn waitv_without_memory_for_its_places_is_an_errno() {
     let engine = Engine::new(Config::for_processors(1, 1), Rationed::new(1)).unwrap();
     let host = Nowhere::new(64, Rationed::new(i64::MAX));
-    assert_eq!(engine.syscall(&host, &Numbers::X86_64, 449, [64, 1, 0, 0, 0, 0]), Some(Errno::ENOMEM.answer()));
+    let waitv = |count| engine.syscall(&host, &Numbers::X86_64, 449, [64, count, 0, 0, 0, 0]);
+    assert_eq!(waitv(5), Some(Errno::ENOMEM.answer()));
+    // Few words need none; the array of zeroes names no size.
+    assert_eq!(waitv(4), Some(Errno::EINVAL.answer()));
 }

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::vec::Vec;
 
 use crate::tests::host::{Nowhere, Rationed};
-use crate::{Config, Engine, Errno, Host, NoEngine, Node, ParkEnd, Wait, Word};
+use crate::{Config, Engine, Errno, Host, NoEngine, ParkEnd, Wait, Word};
 
 const ANY: u32 = u32::MAX;
 
@@ -92,8 +92,7 @@ fn crowd<'a>(
     scope: crate::Scope,
 ) -> Vec<std::pin::Pin<Box<crate::WaitAsync<'a, Nowhere>>>> {
     let wait = |word| {
-        let mut future =
-            Box::pin(engine.wait_async(host, Word { address: 4 * word, scope, node: Node::Hashed }, 0, ANY));
+        let mut future = Box::pin(engine.wait_async(host, Word { scope, ..Word::private(4 * word) }, 0, ANY));
         assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         future
     };
@@ -120,7 +119,7 @@ fn a_table_grows_with_the_words_that_are_waited_for() {
             assert!(stats.bytes as u64 <= most * 4 * 2 * 68 + 16 * 1024, "{stats:?}");
         }
         for (word, future) in waiting.iter_mut().enumerate() {
-            assert_eq!(engine.wake(&host, Word { address: 4 * word as u64, scope, node: Node::Hashed }, 1, ANY), Ok(1));
+            assert_eq!(engine.wake(&host, Word { scope, ..Word::private(4 * word as u64) }, 1, ANY), Ok(1));
             assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
         }
     }

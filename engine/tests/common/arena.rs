@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use leeward_engine::{
-    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, RobustHost, SharedKey, Space,
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, ParkEnd, RobustHost, RobustUnlock, SharedKey,
+    Space,
 };
 
 pub const BASE: Address = 0x10_0000;
@@ -29,7 +30,9 @@ pub struct Arena {
     /// What other threads do when a word was exchanged, or is about to be.
     pub after: RefCell<Option<Meddler>>,
     pub before: RefCell<Option<Meddler>>,
-    pub unlock: Cell<bool>,
+    pub unlock: Cell<RobustUnlock>,
+    /// True if `write` panics.
+    pub write_panics: Cell<bool>,
 }
 
 impl Arena {
@@ -44,7 +47,8 @@ impl Arena {
             read_only: RefCell::default(),
             after: RefCell::default(),
             before: RefCell::default(),
-            unlock: Cell::new(false),
+            unlock: Cell::default(),
+            write_panics: Cell::default(),
         }
     }
 
@@ -158,6 +162,9 @@ impl RobustHost for Arena {
         Ok(())
     }
     fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
+        if self.write_panics.get() {
+            std::panic::resume_unwind(Box::new("write"));
+        }
         for (i, byte) in from.iter().enumerate() {
             let place = address.checked_add(i as u64).ok_or(Fault)?;
             let word = self.word(place & !3, Access::Write)?;
@@ -167,7 +174,7 @@ impl RobustHost for Arena {
         }
         Ok(())
     }
-    fn serves_robust_unlock(&self) -> bool {
+    fn robust_unlock(&self) -> RobustUnlock {
         self.unlock.get()
     }
 }

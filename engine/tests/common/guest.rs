@@ -6,12 +6,12 @@
 
 use std::collections::HashSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use leeward_engine::parking::{self, Parked};
 use leeward_engine::{
     Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Nodes, Owner, ParkEnd, Priority,
-    RobustHost, SharedKey, Space, Thread,
+    RobustHost, RobustUnlock, SharedKey, Size, Space, Thread,
 };
 
 pub const PAGE: usize = 4096;
@@ -37,6 +37,9 @@ pub struct Guest {
     base: usize,
     /// How often a thread asked for its word to be compared again.
     pub rechecks: AtomicU32,
+    /// True if words of every size are served, false if of 32 bits alone, as by the kernel.
+    pub all_sizes: bool,
+    pub unlock: RobustUnlock,
     exiting: Mutex<HashSet<u32>>,
 }
 
@@ -60,6 +63,8 @@ impl Guest {
             space: Space::new(1, 99, Heap),
             base: base.expose_provenance(),
             rechecks: AtomicU32::new(0),
+            all_sizes: false,
+            unlock: RobustUnlock::Absent,
             exiting: Mutex::default(),
         };
         guest.store(guest.address(Page::ReadOnly), 5);
@@ -165,6 +170,24 @@ impl Host for Guest {
     fn load(&self, address: Address) -> Result<u32, Fault> {
         self.check(address, Access::Read)?;
         Ok(self.word(address).load(Ordering::SeqCst))
+    }
+    fn serves(&self, size: Size) -> bool {
+        self.all_sizes || size == Size::U32
+    }
+    fn load_sized(&self, address: Address, size: Size) -> Result<u64, Fault> {
+        self.check(address, Access::Read)?;
+        assert!(self.serves(size) && size != Size::U32 && address % size.bytes() == 0, "{size:?} at {address:#x}");
+        // SAFETY: a word of our pages, aligned, that can be read.
+        let word = unsafe { AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address as usize & !7)) };
+        let bytes = word.load(Ordering::SeqCst).to_ne_bytes();
+        let from = address as usize & 7;
+        let mut number = [0; 8];
+        number[..size.bytes() as usize].copy_from_slice(&bytes[from..from + size.bytes() as usize]);
+        Ok(if cfg!(target_endian = "little") {
+            u64::from_le_bytes(number)
+        } else {
+            u64::from_be_bytes(number) >> (64 - 8 * size.bytes())
+        })
     }
     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
         self.check(address, Access::Write)?;
@@ -338,6 +361,9 @@ impl RobustHost for Guest {
     fn set_compat_robust_head(&self, head: Address) -> Result<(), Errno> {
         COMPAT_HEAD.set(head);
         Ok(())
+    }
+    fn robust_unlock(&self) -> RobustUnlock {
+        self.unlock
     }
     fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {
         for (i, byte) in from.iter().enumerate() {

@@ -134,7 +134,7 @@ unsafe impl<E: Embedding> Futex for Hosted<E> {
     fn wait(word: &AtomicU32, expected: u32, timeout: Timeout) -> Wait {
         let until = timeout.deadline().map(in_nanos);
         // SAFETY: the word is borrowed.
-        let end = unsafe { E::with(|engine, host| engine.wait(host, Self::word(word), expected, ANY, until)) };
+        let end = unsafe { E::with(|engine, host| engine.wait(host, Self::word(word), expected.into(), ANY, until)) };
         match end {
             Ok(leeward_engine::Wait::Woken | leeward_engine::Wait::Interrupted) => Wait::Woken,
             Ok(leeward_engine::Wait::Changed) => Wait::Changed,
@@ -159,8 +159,9 @@ unsafe impl<E: Embedding> Futex for Hosted<E> {
     ) -> Result<u32, Changed> {
         let (first, second) = (Self::word(from), Self::word(to));
         // SAFETY: the caller's promise.
-        let done =
-            unsafe { E::with(|engine, host| engine.requeue(host, first, second, wake, requeue, Some(expected))) };
+        let done = unsafe {
+            E::with(|engine, host| engine.requeue(host, first, second, wake, requeue, Some(expected.into())))
+        };
         match done {
             Ok(leeward_engine::Requeue::Done(count)) => Ok(count),
             Ok(leeward_engine::Requeue::Changed) => Err(Changed),
