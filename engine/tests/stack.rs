@@ -4,63 +4,26 @@
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #![allow(missing_docs)]
 
-use std::ffi::c_void;
+#[path = "common/painted.rs"]
+mod painted;
+
 use std::future::Future;
-use std::mem::MaybeUninit;
 use std::pin::Pin;
-use std::ptr::null_mut;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::task::{Context, Waker};
 
+use leeward_engine::abi::Numbers;
 use leeward_engine::parking::{ParkingLot, now};
 use leeward_engine::{
     Arithmetic, Clock, Comparison, Deadline, LockPi, MOST_WORDS, Wait, WaitAny, WaitEntry, WakeOp, Word,
 };
+use painted::depth;
 
 /// How many bytes the documentation states.
 const SAID: usize = 2400;
 /// A bound for an operation's frames in a build that is not optimized as much.
 const MOST: usize = 2 * SAID;
-
-/// The size of a painted stack.
-const STACK: usize = 256 << 10;
-const PAINT: u64 = 0x5ca1_ab1e_0ddb_a11d;
-
-/// Where the stack was when the operation began.
-static TOP: AtomicUsize = AtomicUsize::new(0);
-
-extern "C" fn start(operation: *mut c_void) -> *mut c_void {
-    // SAFETY: `depth` passes a `fn()`.
-    let operation = unsafe { std::mem::transmute::<*mut c_void, fn()>(operation) };
-    let here = 0_u8;
-    TOP.store((&raw const here).addr(), Ordering::SeqCst);
-    operation();
-    null_mut()
-}
-
-/// Returns how many bytes below its caller's frame an operation writes.
-fn depth(operation: fn()) -> usize {
-    let mut stack = vec![PAINT; STACK / 8];
-    let mut attributes = MaybeUninit::uninit();
-    // SAFETY: fills ours.
-    assert_eq!(unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) }, 0);
-    // SAFETY: memory that outlives the thread, which is joined.
-    assert_eq!(unsafe { libc::pthread_attr_setstack(attributes.as_mut_ptr(), stack.as_mut_ptr().cast(), STACK) }, 0);
-    let mut thread = MaybeUninit::uninit();
-    // SAFETY: a function that takes such an argument.
-    let made = unsafe {
-        libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), start, operation as *const () as *mut c_void)
-    };
-    assert_eq!(made, 0);
-    // SAFETY: it was made.
-    let thread = unsafe { thread.assume_init() };
-    // SAFETY: not joined yet.
-    assert_eq!(unsafe { libc::pthread_join(thread, null_mut()) }, 0);
-    // The compiler does not know what the thread did to it.
-    let bottom = std::hint::black_box(&stack).iter().position(|word| *word != PAINT).unwrap();
-    TOP.load(Ordering::SeqCst) - (stack.as_ptr().addr() + 8 * bottom)
-}
 
 static WORDS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 static LOCK: AtomicU32 = AtomicU32::new(0);
@@ -92,6 +55,28 @@ fn wait_any() {
     assert_eq!(engine.waitv(process, &mut entries, in_millis(1)), Ok(WaitAny::TimedOut));
 }
 
+/// The kernel's `struct futex_waitv`.
+#[repr(C)]
+struct Element {
+    value: u64,
+    address: u64,
+    flags: u64,
+}
+
+/// The system call for four words, whose waiters are on the stack.
+fn wait_by_number() {
+    // SAFETY: the words live forever, the array and the time as long as the call.
+    let (engine, process) = unsafe { lot().parts() };
+    let address = WORDS[0].as_ptr().expose_provenance() as u64;
+    let array: Box<[_]> = (0..4).map(|_| Element { value: 0, address, flags: 2 }).collect();
+    let time = Box::new([0_u64; 2]);
+    let at = [array.as_ptr().expose_provenance(), time.as_ptr().expose_provenance()].map(|at| at as u64);
+    let arguments = [at[0], 4, 0, at[1], libc::CLOCK_MONOTONIC as u64, 0];
+    let numbers = Numbers::X86_64;
+    let answer = engine.syscall(process, &numbers, numbers.futex_waitv, arguments);
+    assert_eq!(answer, Some(-i64::from(libc::ETIMEDOUT)));
+}
+
 #[test]
 fn operations_take_so_much_of_the_stack_and_no_more() {
     let wait: fn() = || assert_eq!(lot().wait(&WORDS[0], 0, in_millis(5)), Wait::TimedOut);
@@ -120,6 +105,7 @@ fn operations_take_so_much_of_the_stack_and_no_more() {
         drop(futures);
     }
     depths.push(("a wait on 128 words", depth(wait_any)));
+    depths.push(("the system call for a wait on 4 words", depth(wait_by_number)));
     assert_eq!(lot().unlock_pi(&LOCK), Ok(()));
     for (name, depth) in &depths {
         println!("{depth:>6}  {name}");

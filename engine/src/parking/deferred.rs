@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::{Process, held, thread};
 use crate::mutant::{check, step};
-use crate::{Engine, Word};
+use crate::{Engine, Memory, Word};
 
 /// The number of wakes that a thread remembers without a page.
 const FEW: usize = 4;
@@ -23,9 +23,12 @@ const PAGE: usize = 4096;
 const MANY: usize = 48;
 
 /// A wake that a handler asked for.
+#[derive(Clone, Copy)]
 struct Wake {
+    /// The function that makes it, of the host's type.
+    make: unsafe fn(*const (), Wake),
     /// The engine, which serves the host, and is borrowed by the call that was interrupted.
-    engine: *const Engine<Process>,
+    engine: *const (),
     word: Word,
     count: u32,
     bits: u32,
@@ -40,12 +43,12 @@ struct Slot {
     /// | an address: the wake is that host's, and to be made | taken | the same handler |
     /// | [`TAKEN`] | an address | the thread, which is about to make the wake |
     /// | null | taken | the thread, having read the wake |
-    host: AtomicPtr<Process>,
+    host: AtomicPtr<()>,
     wake: UnsafeCell<MaybeUninit<Wake>>,
 }
 
 /// A slot's word while its wake is written or read: the address of no host.
-const TAKEN: *mut Process = core::ptr::without_provenance_mut(1);
+const TAKEN: *mut () = core::ptr::without_provenance_mut(1);
 
 impl Slot {
     const fn free() -> Slot {
@@ -54,7 +57,7 @@ impl Slot {
 
     /// Takes the slot if its word is `from`; returns true if it did, and the slot is the caller's
     /// then.
-    fn take(&self, from: *const Process) -> bool {
+    fn take(&self, from: *const ()) -> bool {
         // Acquire: what was written there; partner: the stores in `put` and `take_one`. Relaxed on
         // failure: nothing learnt. All of this is between a thread and its handlers.
         self.host.compare_exchange(from.cast_mut(), TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -76,7 +79,7 @@ struct Own {
     slots: [Slot; FEW],
     pages: AtomicPtr<Page>,
     /// The host whose wakes are being made.
-    making: Cell<*const Process>,
+    making: Cell<*const ()>,
 }
 
 std::thread_local! {
@@ -122,13 +125,13 @@ impl Own {
     }
 
     /// Writes a wake of a host's into a free slot, and adds a page if there is none.
-    fn put(&self, host: &Process, wake: Wake) {
+    fn put(&self, host: *const (), wake: Wake) {
         loop {
             if let Some(slot) = self.slots().find(|slot| slot.take(core::ptr::null())) {
                 // SAFETY: the slot is taken, so no other code touches it.
                 unsafe { slot.wake.get().cast::<Wake>().write(wake) };
                 // Release: partner: the exchange in `take`.
-                slot.host.store(core::ptr::from_ref(host).cast_mut(), Ordering::Release);
+                slot.host.store(host.cast_mut(), Ordering::Release);
                 held::count_deferred(true);
                 return;
             }
@@ -137,7 +140,7 @@ impl Own {
     }
 
     /// Takes a wake of a host's out of its slot, if there is one.
-    fn take_one(&self, host: *const Process) -> Option<Wake> {
+    fn take_one(&self, host: *const ()) -> Option<Wake> {
         let slot = self.slots().find(|slot| slot.take(host))?;
         // SAFETY: the slot named a host, so the wake was written; and it is read once.
         let wake = unsafe { slot.wake.get().cast::<Wake>().read() };
@@ -148,7 +151,7 @@ impl Own {
     }
 
     /// Returns true if a wake of a host's is to be made.
-    fn has(&self, host: *const Process) -> bool {
+    fn has(&self, host: *const ()) -> bool {
         self.slots().any(|slot| core::ptr::eq(slot.host.load(Ordering::Relaxed), host))
     }
 }
@@ -157,18 +160,41 @@ impl Own {
 /// none of that host's, and the caller makes the wake itself.
 #[cold]
 #[inline(never)]
-pub(super) fn put(host: &Process, engine: &Engine<Process>, word: Word, count: u32, bits: u32) -> bool {
-    let is_held = check!(defer_wake, held::is_held(host));
+pub(super) fn put<M: Memory + 'static>(
+    host: &Process<M>,
+    engine: &Engine<Process<M>>,
+    word: Word,
+    count: u32,
+    bits: u32,
+) -> bool {
+    let at = core::ptr::from_ref(host).cast();
+    let is_held = check!(defer_wake, held::is_held(at));
     if is_held {
-        OWN.with(|own| own.put(host, Wake { engine, word, count, bits }));
+        let engine = core::ptr::from_ref(engine).cast();
+        OWN.with(|own| own.put(at, Wake { make: wake::<M>, engine, word, count, bits }));
     }
     is_held
+}
+
+/// Makes a deferred wake.
+///
+/// # Safety
+/// The host is a `Process<M>` and the wake's engine is one for it; both are borrowed by the caller.
+unsafe fn wake<M: Memory + 'static>(host: *const (), wake: Wake) {
+    // SAFETY: the caller's promise.
+    let host = unsafe { &*host.cast::<Process<M>>() };
+    // SAFETY: as above.
+    let engine = unsafe { &*wake.engine.cast::<Engine<Process<M>>>() };
+    // An error is ignored: a thread waits there for a lock with priority inheritance, and no wake is
+    // for it.
+    let _ = engine.wake(host, wake.word, wake.count, wake.bits);
 }
 
 /// Notes that the calling thread has given up a lock of the host's. If that was its last one, the
 /// wakes are made that were put off meanwhile.
 #[inline(always)]
-pub(super) fn leave(host: &Process) {
+pub(super) fn leave<M: Memory + 'static>(host: &Process<M>) {
+    let host = core::ptr::from_ref(host).cast();
     if check!(defer_made, held::leave(host)) {
         make(host);
     }
@@ -178,7 +204,7 @@ pub(super) fn leave(host: &Process) {
 /// host's.
 #[cold]
 #[inline(never)]
-fn make(host: &Process) {
+fn make(host: *const ()) {
     OWN.with(|own| {
         // Wakes that are put off while one is made are left to the loop in `Making`, and not made
         // one within the other.
@@ -192,7 +218,8 @@ fn make(host: &Process) {
 /// that one of them called panics; a second panic aborts.
 struct Making<'a> {
     own: &'a Own,
-    host: &'a Process,
+    /// A host that the caller of [`leave`] has borrowed.
+    host: *const (),
 }
 
 impl Making<'_> {
@@ -202,13 +229,11 @@ impl Making<'_> {
         while own.has(host) {
             let _round = Round { own, before: own.making.replace(host) };
             while let Some(wake) = own.take_one(host) {
-                // SAFETY: the call that was interrupted borrows its engine until it ends, and gave
-                // a lock of its host up just now. All calls with one host at one time are by the
-                // same engine, as the caller of `Process::new` promised.
-                let engine = unsafe { &*wake.engine };
-                // An error is ignored: a thread waits there for a lock with priority inheritance,
-                // and no wake is for it.
-                let _ = engine.wake(host, wake.word, wake.count, wake.bits);
+                // SAFETY: the wake was put off for this host, which is of that type. The call that
+                // was interrupted borrows its engine until it ends, and gave a lock of its host up
+                // just now. All calls with one host at one time are by the same engine, as the
+                // caller of `Process::new` promised.
+                unsafe { (wake.make)(host, wake) };
             }
             // A handler that comes between the last check and the round's end leaves its wakes to
             // the next round.
@@ -225,7 +250,7 @@ impl Drop for Making<'_> {
 /// A guard while the thread's note says that wakes of a host are being made.
 struct Round<'a> {
     own: &'a Own,
-    before: *const Process,
+    before: *const (),
 }
 
 impl Drop for Round<'_> {

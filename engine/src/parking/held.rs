@@ -15,7 +15,7 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, compiler_fence};
 
-use super::{NANOS, Process, futex, now, thread};
+use super::{NANOS, futex, now, thread};
 use crate::Clock;
 use crate::linux::abi::{FUTEX_LOCK_PI2, FUTEX_TID_MASK};
 use crate::mutant::{mutated, step};
@@ -57,9 +57,9 @@ struct Own {
     depth: Cell<usize>,
     /// The host of the outermost lock. Null: it is not taken yet, or given up already, or no
     /// handler waits for such a lock.
-    first: Cell<*const Process>,
+    first: Cell<*const ()>,
     /// The hosts of the other locks, as far as there is room.
-    others: [Cell<*const Process>; MOST_OTHERS],
+    others: [Cell<*const ()>; MOST_OTHERS],
     /// The place that holds the thread's number.
     place: Cell<Option<&'static AtomicU32>>,
     /// What the place holds while no thread waits.
@@ -105,7 +105,7 @@ pub(super) fn note_real_time() {
 
 /// Notes that the calling thread is about to take a lock of `host`'s.
 #[inline(always)]
-pub(super) fn enter(host: *const Process) {
+pub(super) fn enter(host: *const ()) {
     OWN.with(|own| {
         let depth = own.depth.get();
         // Relaxed: see `note_real_time`.
@@ -125,7 +125,7 @@ pub(super) fn enter(host: *const Process) {
 /// Notes that the calling thread has given up a lock of `host`'s; returns true if that was the last
 /// one of `host`'s, and wakes were put off meanwhile.
 #[inline(always)]
-pub(super) fn leave(host: *const Process) -> bool {
+pub(super) fn leave(host: *const ()) -> bool {
     OWN.with(|own| {
         let last = if own.depth.get() != 1 || own.place.get().is_some() {
             leave_slow(own, host)
@@ -155,7 +155,7 @@ pub(super) fn count_deferred(more: bool) {
 
 /// Notes an inner lock, or the first one of a process with real-time threads.
 #[inline(never)]
-fn enter_slow(own: &Own, host: *const Process) {
+fn enter_slow(own: &Own, host: *const ()) {
     let depth = own.depth.get();
     own.depth.set(depth + 1);
     // SeqCst: as in `enter`.
@@ -170,7 +170,7 @@ fn enter_slow(own: &Own, host: *const Process) {
 
 /// Undoes [`enter_slow`]; returns true if no lock of `host`'s is held any more.
 #[inline(never)]
-fn leave_slow(own: &Own, host: *const Process) -> bool {
+fn leave_slow(own: &Own, host: *const ()) -> bool {
     let depth = own.depth.get() - 1;
     if depth == 0 {
         disappear(own);
@@ -188,13 +188,13 @@ fn leave_slow(own: &Own, host: *const Process) -> bool {
 
 impl Own {
     /// Returns where the host of the lock is noted that is taken with `depth` others held.
-    fn host(&self, depth: usize) -> Option<&Cell<*const Process>> {
+    fn host(&self, depth: usize) -> Option<&Cell<*const ()>> {
         if depth == 0 { Some(&self.first) } else { self.others.get(depth - 1) }
     }
 }
 
 /// Returns true if one of the locks that the calling thread holds is `host`'s.
-fn is_among(own: &Own, host: *const Process) -> bool {
+fn is_among(own: &Own, host: *const ()) -> bool {
     (0..own.depth.get()).map_while(|depth| own.host(depth)).any(|at| core::ptr::eq(at.get(), host))
 }
 
@@ -206,7 +206,7 @@ pub(super) fn is_any_held() -> bool {
 }
 
 /// Returns true if one of the locks that the calling thread holds is `host`'s.
-pub(super) fn is_held(host: &Process) -> bool {
+pub(super) fn is_held(host: *const ()) -> bool {
     OWN.with(|own| is_among(own, host))
 }
 

@@ -5,10 +5,11 @@
 use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
 
-use super::schedule::Schedule;
 use super::{ParkingLot, Process, thread};
 use crate::mutant::mutated;
-use crate::{Deadline, Engine, Errno, Inheritance, LockPi, Owner, Priority, ROBUST_LIST_LIMIT, RobustExit, Thread};
+use crate::{
+    Deadline, Engine, Errno, Inheritance, LockPi, Memory, Owner, Priority, ROBUST_LIST_LIMIT, RobustExit, Thread,
+};
 
 /// What a process can do for its threads, and no more:
 ///
@@ -29,24 +30,23 @@ use crate::{Deadline, Engine, Errno, Inheritance, LockPi, Owner, Priority, ROBUS
 ///   another thread. A thread that ends without telling, and owned a lock, leaves it locked:
 ///   threads that waited go on waiting, until a deadline; threads that come later are told `ESRCH`,
 ///   until another thread gets that number.
-impl Inheritance<Process> for Process {
+impl<M: Memory + 'static> Inheritance<Process<M>> for Process<M> {
     fn current(&self) -> Thread {
         let number = thread::current();
-        self.lending.make_room(self, number);
+        self.lending.make_room(self);
         Thread { id: u64::from(number), number }
     }
 
     fn find(&self, number: u32) -> Owner {
-        self.exits.owner(self, number)
+        self.exits.find(self, number)
     }
 
     fn priority(&self, thread: u64) -> Priority {
-        let schedule = self.lending.before(self, thread).or_else(|| Schedule::of(thread as u32));
-        schedule.map_or(Priority::NORMAL, Schedule::urgency)
+        self.lending.priority(self, thread as u32)
     }
 
     fn lend(&self, thread: u64, priority: Option<Priority>) {
-        self.lending.lend(self, thread, priority);
+        self.lending.lend(self, thread as u32, priority);
     }
 
     fn await_exit(&self, number: u32) -> Result<(), Errno> {
@@ -55,7 +55,7 @@ impl Inheritance<Process> for Process {
     }
 }
 
-impl Process {
+impl<M: Memory + 'static> Process<M> {
     /// Announces that the calling thread exits: marks the locks of its robust list and wakes their
     /// waiters, and hands each lock with priority inheritance for which threads wait to the most
     /// urgent of these. Returns what the walk of the list did, and how many locks were handed on.
@@ -69,11 +69,10 @@ impl Process {
     /// and the locks with priority inheritance are handed on, but entries of the list that the walk
     /// did not reach are not marked. A second panic, of a callback while the locks are handed on,
     /// aborts.
-    pub fn exit_thread(&self, engine: &Engine<Process>) -> (RobustExit, u32) {
-        let number = thread::current();
-        let _exiting = self.exits.begin(self, number);
+    pub fn exit_thread(&self, engine: &Engine<Process<M>>) -> (RobustExit, u32) {
+        let _exiting = self.exits.begin(self);
         let handed_on = Cell::new(0);
-        let rest = Rest { process: self, engine, number, handed_on: &handed_on };
+        let rest = Rest { process: self, engine, handed_on: &handed_on };
         let walked = engine.exit_robust(self, ROBUST_LIST_LIMIT);
         drop(rest);
         (walked, handed_on.get())
@@ -88,20 +87,19 @@ impl Process {
 
 /// What is left of a thread's exit after the walk of its robust list: done when dropped, so that it
 /// is done where the walk unwound.
-struct Rest<'a> {
-    process: &'a Process,
-    engine: &'a Engine<Process>,
-    number: u32,
+struct Rest<'a, M: Memory + 'static> {
+    process: &'a Process<M>,
+    engine: &'a Engine<Process<M>>,
     handed_on: &'a Cell<u32>,
 }
 
-impl Drop for Rest<'_> {
+impl<M: Memory + 'static> Drop for Rest<'_, M> {
     fn drop(&mut self) {
         if mutated!(exit_pi_rest) && std::thread::panicking() {
             return;
         }
         self.handed_on.set(self.engine.exit_pi(self.process));
-        self.process.lending.forget(self.number);
+        self.process.lending.forget(self.process);
     }
 }
 

@@ -3,7 +3,7 @@
 //! Threads sleep on the real futex, on their waiter's flag; nothing else of the kernel's futexes is
 //! used for waiting. A thread spins for some microseconds before it sleeps, as long as that is of
 //! use to it. [`ParkingLot`] is the whole, and safe. [`Process`] is the host alone, for engines
-//! that are used by address. [`park`], [`Parked`], [`Gathering`], [`spin`] and [`now`] are its
+//! that are used by address. [`Exits`], [`Lending`], [`park`], [`Parked`], [`Gathering`], [`spin`] and [`now`] are its
 //! parts, for hosts whose threads are Linux's and whose memory is their own.
 //!
 //! # Signals
@@ -41,8 +41,13 @@
 //!   holders that were in before are waited for by naps of 50 µs. [The
 //!   guide](crate::guide) has measured delays.
 //! - *Spins*: a real-time thread does not yield before it sleeps.
-//! - What the host keeps of a thread's first lock with inheritance, and of robust lists, is guarded
-//!   by locks of the standard library's, which lend nothing. No lock of the engine's is held then.
+//! - What the host keeps of threads (levels, exits, heads of robust lists) is guarded by locks of
+//!   its own, which are waited for as the engine's are.
+//!
+//! # Memory
+//! No call uses the standard library's locks or collections, or the heap but by the host's
+//! [`Memory`](crate::Memory): tables grow with no lock held, and stay as they are where there is no
+//! memory. Thread-local variables have no destructors: a thread may call at any time of its end.
 //!
 //! # Forks
 //! The child of a fork has a copy of a lot, with the waiters and the locks that the parent's other
@@ -79,15 +84,19 @@ mod schedule;
 mod short;
 mod spin;
 mod spin_before_sleep;
+mod table;
 mod thread;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod unbroken;
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64")))]
 #[path = "unbroken_unknown.rs"]
 mod unbroken;
+pub mod user_memory;
 
+pub use exits::{Exiting, Exits};
 pub use gather::Gathering;
 pub use held::expect_real_time;
+pub use lending::Lending;
 pub use lot::ParkingLot;
 pub use park::{Parked, park};
 pub use process::Process;

@@ -2,15 +2,15 @@
 //! Engines call its methods, [`ParkingLot`](super::ParkingLot) among their users; locks with
 //! priority inheritance and robust lists are in `inheritance` and `robust`.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::exits::Exits;
 use super::lending::Lending;
-use super::{Gathering, Parked, deferred, held, now, park, robust, schedule, spin, thread};
+use super::{Gathering, Parked, deferred, held, now, park, robust, spin};
 use crate::mutant::mutated;
 use crate::{
-    Access, Address, Arithmetic, Clock, Deadline, Engine, Errno, Fault, Flag, Heap, Host, Inheritance, ParkEnd, Part,
-    Priority, SharedKey, Space, Word,
+    Access, Address, Arithmetic, Clock, Deadline, Engine, Errno, Fault, Flag, Heap, Host, Inheritance, Memory, ParkEnd,
+    Part, Priority, SharedKey, Size, Space, Word,
 };
 
 /// A process as a [`Host`]: addresses are its own, and trusted. For engines that are used by
@@ -19,7 +19,7 @@ use crate::{
 ///
 /// One value serves all threads of the process; each call is the calling thread's. It is also an
 /// [`Inheritance`] and a [`RobustHost`](crate::RobustHost). Its words are private to the process: a
-/// shared word is known by its address too.
+/// shared word is known by its address too. It serves words of every [`Size`].
 ///
 /// ```
 /// use leeward_engine::{Config, Engine, Heap, Wait, Word, parking::Process};
@@ -52,16 +52,16 @@ use crate::{
 /// woke its future, as [`Host`] says.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Process {
+pub struct Process<M: Memory + 'static = Heap> {
     /// The space is first, and on a cache line of its own: a wake that finds no waiter reads
     /// nothing else.
-    pub(super) space: Space<Process>,
+    pub(super) space: Space<Process<M>>,
     /// The number of threads that the table is sized by.
     threads: u32,
     gathering: Gathering,
-    pub(super) heads: robust::Heads,
-    pub(super) exits: Exits,
-    pub(super) lending: Lending,
+    pub(super) heads: robust::Heads<M>,
+    pub(super) exits: Exits<M>,
+    pub(super) lending: Lending<M>,
 }
 
 impl Process {
@@ -69,23 +69,44 @@ impl Process {
     /// `seed` is a random number that keeps others from choosing the buckets of their words.
     ///
     /// # Safety
-    /// Each address given to an operation with this host is that of an aligned word that lives as
-    /// long as the call does, and that is accessed atomically meanwhile. (Of a word that is only
-    /// woken, the address is not used.) A robust list, by the head that is set, holds such words,
-    /// and pointers from its head through its entries back to it, until its thread has walked it.
-    /// One engine serves the host at a time: no call with one engine begins before all calls with
-    /// another have ended. The host's methods as a [`Host`] and as an [`Inheritance`] are called by
-    /// that engine only: a wake that one of them puts off borrows the engine until the call ends
-    /// that it interrupted.
+    /// Each address given to an operation with this host is that of a word of the size that is
+    /// given, aligned to it, that lives as long as the call does, and that is accessed atomically
+    /// and in that size meanwhile. (Of a word that is only woken, the address is not used.) A
+    /// robust list, by the head that is set, holds such words, and pointers from its head through
+    /// its entries back to it, until its thread has walked it. One engine serves the host at a
+    /// time: no call with one engine begins before all calls with another have ended. The host's
+    /// methods as a [`Host`] and as an [`Inheritance`] are called by that engine only: a wake that
+    /// one of them puts off borrows the engine until the call ends that it interrupted.
     pub unsafe fn new(threads: u32, seed: u64) -> Process {
+        // SAFETY: the caller's promise.
+        unsafe { Process::new_in(threads, seed, Heap) }
+    }
+}
+
+impl<M: Memory + 'static> Process<M> {
+    /// Makes a host of this process, as [`new`](Process::new) does, whose tables are in `memory`:
+    /// that of its space, and those of what it notes of threads. For a process whose heap must not
+    /// be used where the engine is called, as where the heap's own futex calls come to the engine.
+    /// Where there is no memory, each table stays as large as it is, and what there is no room for
+    /// is said at [`Exits`], [`Lending`] and [`set_robust_head`](crate::RobustHost).
+    ///
+    /// # Safety
+    /// As for [`new`](Process::new).
+    pub unsafe fn new_in(threads: u32, seed: u64, memory: M) -> Process<M> {
         Process {
-            space: Space::new(1, seed, Heap),
+            space: Space::new(1, seed, memory.clone()),
             threads,
             gathering: Gathering::default(),
-            heads: robust::Heads::default(),
-            exits: Exits::default(),
-            lending: Lending::new(),
+            heads: robust::Heads::new(memory.clone()),
+            exits: Exits::new(memory.clone()),
+            lending: Lending::new(memory),
         }
+    }
+
+    /// Returns the exits that this host's threads have told: to make room for them beforehand
+    /// ([`Exits::reserve`]), or to ask whether all were noted ([`Exits::unrecorded`]).
+    pub fn exits(&self) -> &Exits<M> {
+        &self.exits
     }
 
     /// Returns the word at an address.
@@ -97,12 +118,12 @@ impl Process {
     }
 }
 
-impl Host for Process {
+impl<M: Memory + 'static> Host for Process<M> {
     type Task = Parked;
-    type Memory = Heap;
+    type Memory = M;
 
     #[inline]
-    fn space(&self) -> &Space<Process> {
+    fn space(&self) -> &Space<Process<M>> {
         &self.space
     }
 
@@ -120,6 +141,27 @@ impl Host for Process {
     fn load(&self, address: Address) -> Result<u32, Fault> {
         // Relaxed: the engine's fences and locks order it.
         Ok(self.word(address).load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    fn serves(&self, _: Size) -> bool {
+        true
+    }
+
+    #[cold]
+    fn load_sized(&self, address: Address, size: Size) -> Result<u64, Fault> {
+        let word = core::ptr::with_exposed_provenance_mut::<()>(address as usize);
+        // Relaxed, each: as in `load`.
+        let order = Ordering::Relaxed;
+        Ok(match size {
+            // SAFETY: the promise of the caller of `Process::new`.
+            Size::U8 => unsafe { AtomicU8::from_ptr(word.cast()) }.load(order).into(),
+            // SAFETY: as above.
+            Size::U16 => unsafe { AtomicU16::from_ptr(word.cast()) }.load(order).into(),
+            Size::U32 => self.word(address).load(order).into(),
+            // SAFETY: as above.
+            Size::U64 => unsafe { AtomicU64::from_ptr(word.cast()) }.load(order),
+        })
     }
 
     #[inline]
@@ -166,7 +208,7 @@ impl Host for Process {
         if mutated!(plain_priority) {
             return Priority::NORMAL;
         }
-        schedule::own(|| self.lending.before(self, u64::from(thread::number())))
+        self.lending.own_priority(self)
     }
 
     #[inline]
@@ -194,7 +236,7 @@ impl Host for Process {
 
     #[inline]
     fn preempt_off(&self) {
-        held::enter(self);
+        held::enter(core::ptr::from_ref(self).cast());
     }
 
     #[inline]
@@ -207,12 +249,12 @@ impl Host for Process {
     }
 
     #[inline(always)]
-    fn defer_wake(&self, engine: &Engine<Process>, word: Word, count: u32, bits: u32) -> bool {
+    fn defer_wake(&self, engine: &Engine<Process<M>>, word: Word, count: u32, bits: u32) -> bool {
         held::is_any_held() && deferred::put(self, engine, word, count, bits)
     }
 
     #[inline]
-    fn inheritance(&self) -> Option<&dyn Inheritance<Process>> {
+    fn inheritance(&self) -> Option<&dyn Inheritance<Process<M>>> {
         Some(self)
     }
 }

@@ -1,13 +1,13 @@
-//! A lock for a few instructions, around what the host itself keeps where the engine's locks are
-//! held: there neither the heap nor the standard library's locks may be used. `exits` and `lending`
-//! use it; it waits by `spin`, and is noted in `held`.
+//! A lock for a few instructions, around what a host itself keeps where the engine's locks are
+//! held: there neither the heap nor the standard library's locks may be used. `table` has the
+//! lists that it guards. It calls the host: `preempt_off`, `preempt_on` and `spin`.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::vec::Vec;
 
-use super::{Process, deferred, held, spin};
+use crate::Host;
+use crate::host::preemption::PreemptionGuard;
 use crate::mutant::mutated;
 
 /// The lock is free.
@@ -30,55 +30,40 @@ unsafe impl<T: Send> Send for Short<T> {}
 unsafe impl<T: Send> Sync for Short<T> {}
 
 impl<T> Short<T> {
-    /// Takes the lock, for the host that the value is part of: wakes of handlers by that host are
-    /// put off meanwhile. A handler's wake takes no such lock, but the lock of a bucket, whose
-    /// holder may wait for this one.
-    pub(super) fn lock<'a>(&'a self, host: &'a Process) -> Locked<'a, T> {
-        held::enter(if mutated!(short_named) { core::ptr::null() } else { host });
+    /// Makes a free lock.
+    pub(super) const fn new(value: T) -> Short<T> {
+        Short { word: AtomicU32::new(FREE), value: UnsafeCell::new(value) }
+    }
+
+    /// Returns the value of a lock that no other thread can reach.
+    pub(super) fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    /// Takes the lock, for the host whose calls it serves, as the engine takes a bucket's: with
+    /// preemption off, so that wakes of handlers by that host are put off meanwhile. A handler's
+    /// wake takes no such lock, but the lock of a bucket, whose holder may wait for this one.
+    pub(super) fn lock<'a, H: Host>(&'a self, host: &'a H) -> Locked<'a, T, H> {
+        let off = (!mutated!(short_named)).then(|| PreemptionGuard::new(host));
         let mut tries = 0_u32;
         // Acquire: what was done under the lock before; partner: `Locked::drop`. Relaxed on
         // failure: nothing learnt.
         while self.word.compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            spin(tries);
+            host.spin(tries);
             tries = tries.saturating_add(1);
         }
-        Locked { short: self, host }
-    }
-}
-
-/// A list that grows where no lock is held.
-impl<T> Short<Vec<T>> {
-    /// Locks a list that has room for `count` entries in all, and for one more than it has. The
-    /// caller holds no lock, since it may allocate.
-    pub(super) fn lock_with_room<'a>(&'a self, host: &'a Process, count: usize) -> Locked<'a, Vec<T>> {
-        loop {
-            let list = self.lock(host);
-            let wanted = count.max(list.len() + 1);
-            if list.capacity() >= wanted {
-                return list;
-            }
-            drop(list);
-            let mut larger = Vec::with_capacity(2 * wanted);
-            let mut list = self.lock(host);
-            if larger.capacity() > list.capacity() {
-                larger.append(&mut list);
-                core::mem::swap(&mut *list, &mut larger);
-            }
-            drop(list);
-            // The vector that is empty now is freed where no lock is held.
-            drop(larger);
-        }
+        Locked { short: self, _off: off }
     }
 }
 
 /// A guard of the lock, by which its holder reaches the value.
-#[derive(Debug)]
-pub(super) struct Locked<'a, T> {
+pub(super) struct Locked<'a, T, H: Host> {
     short: &'a Short<T>,
-    host: &'a Process,
+    /// Dropped after the lock was given up.
+    _off: Option<PreemptionGuard<'a, H>>,
 }
 
-impl<T> Deref for Locked<'_, T> {
+impl<T, H: Host> Deref for Locked<'_, T, H> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -87,46 +72,29 @@ impl<T> Deref for Locked<'_, T> {
     }
 }
 
-impl<T> DerefMut for Locked<'_, T> {
+impl<T, H: Host> DerefMut for Locked<'_, T, H> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: the lock is held, and this borrows the guard.
         unsafe { &mut *self.short.value.get() }
     }
 }
 
-impl<T> Drop for Locked<'_, T> {
+impl<T, H: Host> Drop for Locked<'_, T, H> {
     fn drop(&mut self) {
         // Release: what was done under the lock; partner: the exchange in `lock`.
         self.short.word.store(FREE, Ordering::Release);
-        deferred::leave(self.host);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn host() -> Process {
-        // SAFETY: no engine serves it.
-        unsafe { Process::new(2, 1) }
-    }
-
-    #[test]
-    fn a_list_has_the_room_that_was_asked_for_and_keeps_what_it_has() {
-        let (host, list) = (host(), Short::<Vec<u32>>::default());
-        for i in 0..100 {
-            let mut locked = list.lock_with_room(&host, 0);
-            let before = locked.capacity();
-            locked.push(i);
-            assert_eq!(locked.capacity(), before);
-        }
-        assert!(list.lock_with_room(&host, 5_000).capacity() >= 5_000);
-        assert!(list.lock(&host).iter().copied().eq(0..100));
-    }
+    use crate::parking::Process;
 
     #[test]
     fn one_thread_at_a_time_has_it() {
-        let (host, count) = (host(), Short::<u64>::default());
+        // SAFETY: no engine serves it.
+        let (host, count) = (unsafe { Process::new(2, 1) }, Short::<u64>::default());
         std::thread::scope(|threads| {
             for _ in 0..4 {
                 threads.spawn(|| (0..20_000).for_each(|_| *count.lock(&host) += 1));

@@ -3,7 +3,7 @@
 
 use core::cell::Cell;
 use core::ffi::c_long;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::held;
 
@@ -88,6 +88,13 @@ pub(super) fn number() -> u32 {
         0 => unsafe { libc::gettid() as u32 },
         number => number,
     }
+}
+
+/// Returns a number that it has not returned before in this process, and not 0.
+pub(super) fn serial() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    // Relaxed: a number, and no more.
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// Returns the number of forks between this process and the one that installed the handler: another
