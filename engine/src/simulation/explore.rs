@@ -1,7 +1,7 @@
 //! Every schedule, breadth first. Tests and `shapes` call it; it asks `steps` what a state allows,
 //! with programs as trees (`unfold`).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::vec::Vec;
 
@@ -43,12 +43,62 @@ pub struct Found {
 pub struct Report {
     /// The number of states that were met.
     pub states: usize,
+    /// The number of schedules that were followed to their ends. Each is one order of all steps; as
+    /// many pass through a state as lead to it. Those that lead to a state by more steps than others
+    /// do, and so were met before, are not counted.
+    pub schedules: u128,
+    /// The names of the barriers that some schedule passed, in order: those that are left out, too.
+    pub barriers: Vec<&'static str>,
     /// A shortest schedule that ends badly, or stands still.
     pub found: Option<Found>,
 }
 
 /// The state from which another was first met, and the step between them.
 type Parent = (u32, Step);
+
+/// A state that was met, its number, and the number of schedules that lead to it.
+struct Met {
+    state: State,
+    id: u32,
+    ways: u128,
+}
+
+/// A search, level by level: a level has the states that as many steps lead to.
+struct Search {
+    /// The fingerprints of all states that were met.
+    seen: HashSet<u128, BuildHasherDefault<Identity>>,
+    parents: Vec<Parent>,
+    level: Vec<Met>,
+    /// The place in the level of each of its states.
+    places: HashMap<u128, usize, BuildHasherDefault<Identity>>,
+}
+
+impl Search {
+    fn new(start: State) -> Search {
+        let parents = std::vec![(u32::MAX, Step::Shootdown { processor: u8::MAX })];
+        let seen = core::iter::once(print(&start)).collect();
+        Search { seen, parents, level: std::vec![Met { state: start, id: 0, ways: 1 }], places: HashMap::default() }
+    }
+
+    /// Takes the level's states; from now on the next level's are met.
+    fn take_level(&mut self) -> Vec<Met> {
+        self.places.clear();
+        core::mem::take(&mut self.level)
+    }
+
+    /// Notes a state to which a step leads, if it is new; else that more schedules lead to it.
+    fn meet(&mut self, from: &Met, step: Step, state: State) {
+        let fingerprint = print(&state);
+        if self.seen.insert(fingerprint) {
+            self.parents.push((from.id, step));
+            self.places.insert(fingerprint, self.level.len());
+            self.level.push(Met { state, id: self.parents.len() as u32 - 1, ways: from.ways });
+        } else if let Some(place) = self.places.get(&fingerprint) {
+            let ways = &mut self.level[*place].ways;
+            *ways = ways.saturating_add(from.ways);
+        }
+    }
+}
 
 impl Machine {
     /// Tries all schedules until one ends in what `bad` says is bad, given the threads' results and
@@ -62,43 +112,41 @@ impl Machine {
         let mut programs = Unfold::new(self);
         let mut start = self.start();
         self.begin(&mut start, &mut programs);
-        let mut seen = HashSet::<u128, BuildHasherDefault<Identity>>::default();
-        seen.insert(print(&start));
-        let mut parents: Vec<Parent> = std::vec![(u32::MAX, Step::Shootdown { processor: u8::MAX })];
-        let mut frontier = std::vec![(start, 0_u32)];
-        while !frontier.is_empty() {
-            for (state, id) in core::mem::take(&mut frontier) {
-                let results: Vec<_> = state.threads.iter().map(|runner| runner.ended).collect();
-                let over = self.is_over(&state);
-                if over {
-                    let ended: Vec<u64> = results.iter().map(|result| result.unwrap_or(0)).collect();
-                    let look = |object, word| state.memory.get(self.layout.word(object, word));
-                    if !bad(&ended, &look) {
-                        continue;
-                    }
+        let (mut search, mut schedules, mut found) = (Search::new(start), 0_u128, None);
+        while !search.level.is_empty() && found.is_none() {
+            for met in search.take_level() {
+                let over = self.is_over(&met.state);
+                let steps = if over { Vec::new() } else { self.steps(&met.state, &mut programs) };
+                for &step in &steps {
+                    let mut next = met.state.clone();
+                    self.apply(&mut next, step, &mut programs);
+                    search.meet(&met, step, next);
                 }
-                let steps = if over { Vec::new() } else { self.steps(&state, &mut programs) };
-                // The allowed switches are used up, and a thread has yet to run: no end at all.
-                let cut_short = |runner: &Runner| runner.ended.is_none() && runner.on.is_none();
-                if steps.is_empty() && !over && state.threads.iter().any(cut_short) {
+                assert!(search.seen.len() <= limit, "more than {limit} states");
+                if !steps.is_empty() {
                     continue;
                 }
-                if steps.is_empty() {
-                    let found = Some(Found { schedule: schedule(&parents, id), results });
-                    return Report { states: seen.len(), found };
+                if self.ends_badly(&met.state, over, bad) {
+                    let results = met.state.threads.iter().map(|runner| runner.ended).collect();
+                    found = Some(Found { schedule: schedule(&search.parents, met.id), results });
+                    break;
                 }
-                for step in steps {
-                    let mut next = state.clone();
-                    self.apply(&mut next, step, &mut programs);
-                    if seen.insert(print(&next)) {
-                        parents.push((id, step));
-                        frontier.push((next, parents.len() as u32 - 1));
-                    }
-                }
-                assert!(seen.len() <= limit, "more than {limit} states");
+                schedules = schedules.saturating_add(met.ways);
             }
         }
-        Report { states: seen.len(), found: None }
+        Report { states: search.seen.len(), schedules, barriers: programs.barriers(), found }
+    }
+
+    /// Returns true if a state from which no step leads on is bad, or the machine stands still in
+    /// it.
+    fn ends_badly(&self, state: &State, over: bool, bad: &dyn Fn(&[u64], &dyn Fn(u16, u16) -> u32) -> bool) -> bool {
+        if over {
+            let ended: Vec<u64> = state.threads.iter().map(|runner| runner.ended.unwrap_or(0)).collect();
+            return bad(&ended, &|object, word| state.memory.get(self.layout.word(object, word)));
+        }
+        // The allowed switches are used up, and a thread has yet to run: no end at all.
+        let cut_short = |runner: &Runner| runner.ended.is_none() && runner.on.is_none();
+        !state.threads.iter().any(cut_short)
     }
 
     /// Notes the end of programs that have nothing to do.

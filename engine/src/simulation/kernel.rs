@@ -1,10 +1,10 @@
-//! The machine's own kernel, as far as it touches memory: the context switch, the handlers. And the
-//! requests by which every program asks the machine. `unfold` runs these programs; `steps` serves
-//! their requests.
+//! The programs of the machine's kernel: the steps of a switch path (`path`), begun by a context
+//! switch, a shoot-down or an interrupt. And the requests by which every program asks the machine.
+//! `unfold` runs these programs; `steps` serves their requests.
 
 use super::machine::Layout;
 use super::memory::At;
-use super::setup::Cut;
+use super::path::{Cpu, Occupant};
 use crate::{Access, Clock, Deadline, Interrupt};
 
 /// One access, or one thing that only the machine can do.
@@ -31,7 +31,14 @@ pub(crate) enum Request {
     Unlock {
         at: At,
     },
-    Fence,
+    /// Makes a full barrier; the name may be empty.
+    Fence {
+        name: &'static str,
+    },
+    /// Does nothing, where a barrier is left out.
+    Missing {
+        name: &'static str,
+    },
     /// Sends an interrupt to a processor.
     Send {
         to: u8,
@@ -91,8 +98,8 @@ pub(crate) enum Task {
         here: u8,
         active: Option<u8>,
         lazy: bool,
-        from: Option<u8>,
-        to: Option<(u8, u8)>,
+        from: Option<Occupant>,
+        to: Option<Occupant>,
     },
     Handler {
         here: u8,
@@ -108,80 +115,35 @@ pub(crate) enum Task {
     },
 }
 
+/// The interrupt that a handler serves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sender {
+    pub(crate) from: u8,
+    pub(crate) number: u32,
+}
+
 /// Runs a task.
 pub(crate) fn run(task: Task, layout: &Layout, ask: &dyn Fn(Request) -> u64) {
+    let cpu = |here, loaded, lazy, serves| Cpu { here, loaded, lazy, serves, layout, ask };
     match task {
-        Task::Switch { here, active, lazy, from, to } => switch(here, active, lazy, from, to, layout, ask),
-        Task::Shootdown { here, active } => clear(here, active, layout, ask),
+        Task::Switch { here, active, lazy, from, to } => {
+            layout.path.switch(&cpu(here, active, lazy, None), from, to);
+        }
+        Task::Shootdown { here, active } => layout.path.shootdown(&cpu(here, Some(active), true, None), active),
         Task::Handler { here, from, number, kick } => {
-            let queue = layout.queue(here);
-            if kick == Kick::Schedule {
-                ask(Request::Lock { at: queue });
+            let cpu = cpu(here, None, false, Some(Sender { from, number }));
+            match kick {
+                Kick::Interrupt(_) => layout.path.handler(&cpu),
+                Kick::Schedule => schedule(&cpu),
             }
-            if !layout.cut(Cut::Handler) || kick == Kick::Schedule {
-                ask(Request::Fence);
-            }
-            if kick == Kick::Schedule {
-                ask(Request::Unlock { at: queue });
-            }
-            ask(Request::Store { at: layout.acknowledged(from, here), value: number, release: false });
         }
     }
 }
 
-/// Switches from a thread (or none) to a thread and its space (or none).
-fn switch(
-    here: u8,
-    active: Option<u8>,
-    lazy: bool,
-    from: Option<u8>,
-    to: Option<(u8, u8)>,
-    layout: &Layout,
-    ask: &dyn Fn(Request) -> u64,
-) {
-    let store = |at, value| {
-        ask(Request::Store { at, value, release: false });
-    };
-    ask(Request::Lock { at: layout.queue(here) });
-    if let Some((thread, _)) = to {
-        // The processor that the thread ran on before has to finish with it first.
-        ask(Request::Await { at: layout.on_processor(thread), value: 0 });
-        store(layout.on_processor(thread), 1);
-    }
-    store(layout.current(here), to.map_or(0, |(_, space)| u32::from(space) + 1));
-    match to {
-        Some((_, space)) if active == Some(space) && lazy => {
-            // The page tables are loaded still.
-            store(layout.bit(space, here), 1);
-            fence(Cut::S3, layout, ask);
-        }
-        // Another thread of the space: the bit is set.
-        Some((_, space)) if active == Some(space) => {}
-        Some((_, space)) => {
-            if let Some(active) = active {
-                clear(here, active, layout, ask);
-            }
-            store(layout.bit(space, here), 1);
-            fence(Cut::S2, layout, ask);
-        }
-        // Lazy: page tables and bit stay.
-        None => {}
-    }
-    if let Some(from) = from {
-        ask(Request::Store { at: layout.on_processor(from), value: 0, release: true });
-    }
-    ask(Request::Unlock { at: layout.queue(here) });
-}
-
-/// Clears a processor's bit in a space's mask, after the barrier S1.
-fn clear(here: u8, space: u8, layout: &Layout, ask: &dyn Fn(Request) -> u64) {
-    fence(Cut::S1, layout, ask);
-    ask(Request::Store { at: layout.bit(space, here), value: 0, release: false });
-}
-
-/// Makes a full barrier, unless it is left out.
-fn fence(cut: Cut, layout: &Layout, ask: &dyn Fn(Request) -> u64) {
-    if !layout.cut(cut) {
-        ask(Request::Fence);
-    }
+/// Passes through the scheduler, for a grace period.
+fn schedule(cpu: &Cpu<'_>) {
+    cpu.lock(cpu.number());
+    (cpu.ask)(Request::Fence { name: "" });
+    cpu.unlock(cpu.number());
+    cpu.acknowledge();
 }

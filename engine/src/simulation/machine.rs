@@ -5,10 +5,10 @@ use std::string::String;
 use std::sync::Arc;
 use std::vec::Vec;
 
-use super::Thread;
 use super::kernel::{Kick, Request, Task};
 use super::memory::{At, Memory};
 use super::setup::{Cut, Setup, Start, WORDS};
+use super::{SwitchPath, Thread};
 use crate::Space;
 
 /// One thing that happens. Numbers are places in lists of what is possible at that moment.
@@ -87,6 +87,7 @@ pub(crate) struct Layout {
     objects: At,
     pub(crate) nodes: u8,
     pub(crate) cuts: Vec<Cut>,
+    pub(crate) path: Arc<dyn SwitchPath>,
 }
 
 impl Layout {
@@ -295,6 +296,7 @@ impl Machine {
             objects,
             nodes: setup.nodes,
             cuts: setup.cuts.clone(),
+            path: Arc::clone(&setup.path),
         };
         let spaces = (0..u64::from(layout.spaces)).map(|i| Space::new(i + 1, i, setup.bank.clone())).collect();
         Machine { layout: Arc::new(layout), setup, spaces }

@@ -36,6 +36,11 @@
 //! assert!(both_stale(Model::Tso).is_some());
 //! ```
 //!
+//! # Your kernel's switch path
+//! What the machine's kernel does in a context switch, in its handlers and for membarrier is a
+//! [`SwitchPath`]. Authors of kernels write theirs, and [`try_path`] tries it in all cases;
+//! `examples/kernel_membarrier.rs` is to be copied for that.
+//!
 //! # Memory models
 //! | model | what may pass what |
 //! |---|---|
@@ -58,16 +63,20 @@ mod kernel;
 mod live;
 mod machine;
 mod memory;
+mod path;
 mod print;
 mod setup;
 mod shapes;
 mod steps;
 mod thread;
+mod trial;
 mod unfold;
 
 pub use explore::{Found, Report};
 pub use live::{End, Run};
 pub use machine::{Machine, Step};
+pub use path::{Cpu, Linux2010, Occupant, SwitchPath};
 pub use setup::{Bank, Cut, Model, PAGE, Page, Program, Setup, Spawn, Start};
 pub use shapes::{Case, Situation, cases, missing_barrier};
 pub use thread::Thread;
+pub use trial::{Trial, try_path};

@@ -98,7 +98,9 @@ impl Machine {
             Request::Store { at, value, .. } => store(at, value),
             Request::Lock { at } => format!("locks {}", self.layout.name(at)),
             Request::Unlock { at } => format!("unlocks {}", self.layout.name(at)),
-            Request::Fence => "full barrier".to_string(),
+            Request::Fence { name: "" } => "full barrier".to_string(),
+            Request::Fence { name } => format!("full barrier {name}"),
+            Request::Missing { name } => format!("NO BARRIER {name} HERE"),
             Request::Send { to, kick: Kick::Schedule } => format!("asks cpu {to} to schedule"),
             Request::Send { to, .. } => format!("interrupts cpu {to}"),
             Request::Acknowledged { by } if state.processors[usize::from(here)].sent[usize::from(by)] != 0 => {

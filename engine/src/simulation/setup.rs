@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::vec::Vec;
 
-use super::Thread;
 use super::memory::At;
+use super::{Linux2010, SwitchPath, Thread};
 use crate::{Heap, Memory};
 
 /// The memory model of a machine: which accesses may pass which. The table is in the [module's
@@ -76,6 +76,24 @@ pub enum Cut {
     Lock,
     /// The interrupt of one processor.
     Forget(u8),
+    /// The barriers of a switch path that have this name.
+    Barrier(&'static str),
+}
+
+impl Cut {
+    /// Returns the name of the barrier that is left out; an empty one where the part is none.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cut::S1 => "S1",
+            Cut::S2 => "S2",
+            Cut::S3 => "S3",
+            Cut::Before => "1",
+            Cut::After => "6",
+            Cut::Handler => "handler",
+            Cut::Barrier(name) => name,
+            Cut::Lock | Cut::Forget(_) => "",
+        }
+    }
 }
 
 /// The bytes of a page.
@@ -223,6 +241,8 @@ pub struct Setup {
     pub model: Model,
     /// The parts that are left out.
     pub cuts: Vec<Cut>,
+    /// What the kernel does in a context switch and in its handlers.
+    pub path: Arc<dyn SwitchPath>,
     /// The pages of each space, from address 0 on; `None`: nothing is mapped.
     pub spaces: Vec<Vec<Option<Page>>>,
     /// The threads' programs.
@@ -242,13 +262,14 @@ pub struct Setup {
 
 impl Setup {
     /// Returns a machine without threads: sequentially consistent, one node, one space with two
-    /// pages, nothing left out, no switch.
+    /// pages, nothing left out, no switch, the switch path that was proposed in 2010.
     pub fn new(start: &[Start]) -> Setup {
         Setup {
             start: start.to_vec(),
             nodes: 1,
             model: Model::Sc,
             cuts: Vec::new(),
+            path: Arc::new(Linux2010),
             spaces: std::vec![std::vec![Some(Page::private(0)), Some(Page::private(1))]],
             threads: Vec::new(),
             switches: 0,

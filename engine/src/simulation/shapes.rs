@@ -8,7 +8,7 @@ use std::string::String;
 use std::sync::Arc;
 use std::vec::Vec;
 
-use super::{Cut, Machine, Model, Page, Report, Setup, Spawn, Start, Thread};
+use super::{Cut, Linux2010, Machine, Model, Page, Report, Setup, Spawn, Start, SwitchPath, Thread};
 use crate::linux::abi::{
     MEMBARRIER_CMD_GLOBAL, MEMBARRIER_CMD_GLOBAL_EXPEDITED, MEMBARRIER_CMD_PRIVATE_EXPEDITED,
     MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED,
@@ -124,8 +124,12 @@ impl Situation {
     }
 }
 
+/// The command that stands for the membarrier of the switch path itself.
+const OWN: u32 = 0;
+
 /// The calls that the rare side may make, by their names.
-const COMMANDS: [(&str, u32); 3] = [
+const COMMANDS: [(&str, u32); 4] = [
+    ("own", OWN),
     ("private", MEMBARRIER_CMD_PRIVATE_EXPEDITED),
     ("global", MEMBARRIER_CMD_GLOBAL_EXPEDITED),
     ("delayed", MEMBARRIER_CMD_GLOBAL),
@@ -156,8 +160,8 @@ pub struct Case {
     pub no_memory: bool,
 }
 
-/// Returns all shapes in all situations, with one of the three commands: "private", "global" or
-/// "delayed".
+/// Returns all shapes in all situations, with one of the engine's three commands: "private",
+/// "global" or "delayed"; or "own", the membarrier of the switch path.
 ///
 /// # Panics
 /// If it is none of these.
@@ -190,6 +194,23 @@ impl Case {
         SHAPES[self.shape].name
     }
 
+    /// Returns in one line what program order forbids in the case: what the loads read, and what the
+    /// words hold in the end, where that matters.
+    pub fn forbidden(&self) -> String {
+        let Shape { rare, frequent, loads, end, .. } = &SHAPES[self.shape];
+        let name = |word: u64| if word == X { "x" } else { "y" };
+        let sides = [("rare", rare), ("frequent", frequent)];
+        let read = sides.iter().flat_map(|(side, accesses)| {
+            accesses.iter().filter_map(move |access| match access {
+                Get(word) => Some(format!("{side} reads {}", name(*word))),
+                Set(..) => None,
+            })
+        });
+        let read = read.zip(*loads).map(|(read, value)| format!("{read} = {value}"));
+        let end = end.iter().map(|(word, value)| format!("{} is {value} in the end", name(*word)));
+        read.chain(end).collect::<Vec<String>>().join(", ")
+    }
+
     /// Returns the case in one line.
     pub fn title(&self) -> String {
         let (command, _) = COMMANDS.iter().find(|(_, command)| *command == self.command).expect("one of them");
@@ -198,14 +219,29 @@ impl Case {
         format!("{command}, {}, {situation:?}, {model:?}, without {cuts:?}{memory}", self.shape())
     }
 
+    /// Returns true if the call is for all processes.
+    fn is_global(&self) -> bool {
+        matches!(self.command, MEMBARRIER_CMD_GLOBAL_EXPEDITED | MEMBARRIER_CMD_GLOBAL)
+    }
+
     /// Makes the machine that runs the case.
     ///
     /// # Panics
     /// Never, but for a fault of the machine's.
     pub fn machine(&self) -> Machine {
+        let path: Arc<dyn SwitchPath> = Arc::new(Linux2010);
+        self.machine_on(&path)
+    }
+
+    /// Makes the machine that runs the case on another switch path.
+    ///
+    /// # Panics
+    /// Never, but for a fault of the machine's.
+    pub fn machine_on(&self, path: &Arc<dyn SwitchPath>) -> Machine {
         let (start, switches, shootdowns) = self.situation.start();
-        let global = self.command != MEMBARRIER_CMD_PRIVATE_EXPEDITED;
+        let global = self.is_global();
         let mut setup = Setup::new(&start);
+        setup.path = Arc::clone(path);
         setup.model = self.model;
         setup.cuts.clone_from(&self.cuts);
         setup.switches = switches;
@@ -234,11 +270,14 @@ impl Case {
     fn threads(&self, engine: &Arc<Engine<Thread>>) -> Vec<Spawn> {
         let Shape { rare, frequent, .. } = &SHAPES[self.shape];
         let (rare, frequent, command) = (*rare, *frequent, self.command);
-        let global = command != MEMBARRIER_CMD_PRIVATE_EXPEDITED;
+        let global = self.is_global();
         let engine = Arc::clone(engine);
         let rare = Spawn::new("rare", 0, move |thread| {
             let first = access(thread, rare[0]);
-            engine.membarrier(thread, command, 0, 0).expect("the machine refuses no thread");
+            match command {
+                OWN => thread.membarrier(),
+                _ => _ = engine.membarrier(thread, command, 0, 0).expect("the machine refuses no thread"),
+            }
             result(first, access(thread, rare[1]))
         });
         let frequent = Spawn::new("frequent", u8::from(global), move |thread| {
@@ -267,6 +306,15 @@ impl Case {
     /// # Panics
     /// Never, but for a fault of the machine's.
     pub fn explore(&self) -> Report {
+        let path: Arc<dyn SwitchPath> = Arc::new(Linux2010);
+        self.explore_on(&path)
+    }
+
+    /// Tries all schedules on another switch path, for the outcome that program order forbids.
+    ///
+    /// # Panics
+    /// If the path panics, or has more than four million states.
+    pub fn explore_on(&self, path: &Arc<dyn SwitchPath>) -> Report {
         let shape = &SHAPES[self.shape];
         let is_load = |access: &&Access| matches!(access, Get(_));
         let counts = [shape.rare, shape.frequent].map(|side| side.iter().filter(is_load).count());
@@ -274,7 +322,7 @@ impl Case {
             let loads: Vec<u32> = (0..2).flat_map(|side| loaded(results[side], counts[side])).collect();
             loads == shape.loads && shape.end.iter().all(|(word, value)| look(0, (*word / 4) as u16) == *value)
         };
-        self.machine().explore(LIMIT, &bad)
+        self.machine_on(path).explore(LIMIT, &bad)
     }
 }
 

@@ -6,6 +6,7 @@ use std::vec::Vec;
 use super::kernel::{Kick, Request, Task, User};
 use super::machine::{Machine, Next, Processor, Programs, Sent, State, Step};
 use super::memory::At;
+use super::path::Occupant;
 use super::setup::{PAGE, Page};
 use crate::{Access, Clock, Errno};
 
@@ -124,7 +125,7 @@ impl Machine {
                 }
             }
             // When all that the processor stored is in memory.
-            Request::Fence => {
+            Request::Fence { .. } => {
                 if memory.is_drained(here) {
                     add(0);
                 }
@@ -198,8 +199,9 @@ impl Machine {
                 }
                 let cpu = &mut state.processors[usize::from(processor)];
                 let Processor { active, lazy, running: from, .. } = *cpu;
-                let space = |thread: u8| (thread, self.setup.threads[usize::from(thread)].space);
-                cpu.work = Some((Task::Switch { here: processor, active, lazy, from, to: to.map(space) }, 0));
+                let occupant = |thread| Occupant { thread, space: self.setup.threads[usize::from(thread)].space };
+                let (from, next) = (from.map(occupant), to.map(occupant));
+                cpu.work = Some((Task::Switch { here: processor, active, lazy, from, to: next }, 0));
                 // From here on no other processor may run the thread.
                 if let Some(to) = to {
                     state.threads[usize::from(to)].on = Some(processor);
@@ -272,7 +274,7 @@ impl Machine {
                 state.memory.store(model, here, at, 0, true);
                 0
             }
-            Request::Fence => {
+            Request::Fence { .. } => {
                 state.memory.fence(here);
                 0
             }
@@ -379,13 +381,13 @@ fn finish(state: &mut State, here: usize) {
         // The processor runs the next thread. To none: it keeps the page tables of the space that
         // it ran last, and is lazy.
         Some((Task::Switch { from, to, active, .. }, _)) => {
-            cpu.running = to.map(|(thread, _)| thread);
-            cpu.active = to.map_or(active, |(_, space)| Some(space));
+            cpu.running = to.map(|to| to.thread);
+            cpu.active = to.map_or(active, |to| Some(to.space));
             cpu.lazy = to.is_none() && active.is_some();
             cpu.cleared = false;
             // Now others may run the thread that ran here.
             if let Some(from) = from {
-                state.threads[usize::from(from)].on = None;
+                state.threads[usize::from(from.thread)].on = None;
             }
         }
         Some((Task::Shootdown { .. }, _)) => cpu.cleared = true,

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use super::kernel::{Kick, Request, User};
 use super::machine::{Layout, Machine};
+use super::path::Cpu;
 use super::setup::{Bank, Cut, PAGE};
 use super::steps::{FAULT, INTERRUPTED, TIMED_OUT};
 use super::unfold::{Replay, Stop};
@@ -130,7 +131,17 @@ impl Thread {
 
     /// Makes a full barrier.
     pub fn fence(&self) {
-        self.ask(Request::Fence);
+        self.ask(Request::Fence { name: "" });
+    }
+
+    /// Serves membarrier for the thread as [`Setup::path`](super::Setup::path) does, and not by an
+    /// engine.
+    pub fn membarrier(&self) {
+        let here = self.ask(Request::Pin) as u8;
+        let ask = |request| self.ask(request);
+        let cpu = Cpu { here, loaded: Some(self.space), lazy: false, serves: None, layout: &self.layout, ask: &ask };
+        self.layout.path.membarrier(&cpu, self.space);
+        self.ask(Request::Unpin);
     }
 }
 
@@ -280,9 +291,8 @@ impl Processors<Thread> for Thread {
     fn full_barrier(&self) {
         let before = self.barriers.replace(self.barriers.get() + 1);
         let cut = if before == 0 { Cut::Before } else { Cut::After };
-        if !self.layout.cut(cut) {
-            self.ask(Request::Fence);
-        }
+        let name = cut.name();
+        self.ask(if self.layout.cut(cut) { Request::Missing { name } } else { Request::Fence { name } });
     }
 
     fn ran_on(&self, word: u32) -> u64 {
@@ -319,19 +329,19 @@ impl Processors<Thread> for Thread {
     }
 
     fn here(&self, _: Interrupt) {
-        self.ask(Request::Fence);
+        self.ask(Request::Fence { name: "" });
     }
 
     fn grace_period(&self) -> Result<(), Errno> {
         // Each processor in turn, the caller's own included: it sleeps meanwhile.
-        self.ask(Request::Fence);
+        self.ask(Request::Fence { name: "" });
         for to in 0..self.layout.processors {
             self.ask(Request::Pin);
             self.ask(Request::Send { to, kick: Kick::Schedule });
             self.ask(Request::Unpin);
             self.ask(Request::Acknowledged { by: to });
         }
-        self.ask(Request::Fence);
+        self.ask(Request::Fence { name: "" });
         Ok(())
     }
 }

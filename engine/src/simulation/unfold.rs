@@ -4,7 +4,7 @@
 
 use std::boxed::Box;
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::vec::Vec;
@@ -123,6 +123,18 @@ impl<'m> Unfold<'m> {
             kernel::run(task, &machine.layout, &|request| replay.ask(request));
             0
         })
+    }
+}
+
+impl Unfold<'_> {
+    /// Returns the names of the barriers that the programs pass, in order.
+    pub(crate) fn barriers(&self) -> Vec<&'static str> {
+        let asked = self.threads.values().chain(self.tasks.values()).flat_map(|tree| &tree.next);
+        let name = |next: &Next| match next {
+            Next::Ask(Request::Fence { name } | Request::Missing { name }) if !name.is_empty() => Some(*name),
+            _ => None,
+        };
+        asked.filter_map(name).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 
