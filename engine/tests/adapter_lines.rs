@@ -1,0 +1,32 @@
+//! The pages about green threads and about tasks name what each part of an adapter costs in lines;
+//! this counts them.
+
+#![allow(missing_docs)]
+
+use std::fs;
+
+fn read(file: &str) -> String {
+    fs::read_to_string(format!("{}/{file}", env!("CARGO_MANIFEST_DIR"))).expect("a file of the crate")
+}
+
+/// Fails unless the page has a row for each file, with the lines that are neither empty nor
+/// comments.
+fn check(page: &str, files: &[&str]) {
+    let text = read(&format!("docs/{page}"));
+    for file in files {
+        let is_code = |line: &&str| !line.is_empty() && !line.starts_with("//");
+        let lines = read(&format!("examples/{file}")).lines().map(str::trim).filter(is_code).count();
+        let row = format!("| `{file}` | {lines} |");
+        assert!(text.contains(&row), "docs/engine/{page} should have: {row}");
+    }
+}
+
+#[test]
+fn the_page_about_green_threads_names_the_lines_that_there_are() {
+    check("green-threads.md", &["green_parts/host.rs", "green_parts/scheduler.rs", "green_parts/lock.rs"]);
+}
+
+#[test]
+fn the_page_about_tasks_names_the_lines_that_there_are() {
+    check("async-only.md", &["async_parts/host.rs", "async_parts/executor.rs", "async_parts/locks.rs"]);
+}
