@@ -41,6 +41,8 @@ mod robust_list;
 mod run;
 mod scenario;
 mod scenarios;
+#[cfg(feature = "sequences")]
+pub mod sequences;
 mod signals;
 mod sleepers;
 mod syscalls;

@@ -59,8 +59,15 @@ pub fn json(to: &mut dyn Write, (scenario, verdict): Result<'_>) -> fmt::Result 
     to.write_str("}\n")
 }
 
-fn string(to: &mut dyn Write, text: &str) -> fmt::Result {
+/// Writes a string of JSON.
+pub(crate) fn string(to: &mut dyn Write, text: &str) -> fmt::Result {
     to.write_char('"')?;
+    letters(to, text)?;
+    to.write_char('"')
+}
+
+/// Writes text as it stands within a string of JSON.
+pub(crate) fn letters(to: &mut dyn Write, text: &str) -> fmt::Result {
     for letter in text.chars() {
         match letter {
             '"' | '\\' => write!(to, "\\{letter}")?,
@@ -68,7 +75,7 @@ fn string(to: &mut dyn Write, text: &str) -> fmt::Result {
             letter => to.write_char(letter)?,
         }
     }
-    to.write_char('"')
+    Ok(())
 }
 
 /// Writes one line of TAP, for the scenario with this number from 1, and why it did not pass.

@@ -111,7 +111,8 @@ impl Step {
         self.lacks.load(Ordering::SeqCst) != 0
     }
 
-    fn set(&self, what: &'static &'static str) {
+    /// Says what the scenario is doing.
+    pub(crate) fn set(&self, what: &'static &'static str) {
         self.what.store((&raw const *what).expose_provenance(), Ordering::SeqCst);
     }
 

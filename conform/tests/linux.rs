@@ -3,9 +3,10 @@
 mod support;
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use leeward_conform::linux;
-use leeward_conform::{Verdict, scenarios};
+use leeward_conform::linux::{self, Linux};
+use leeward_conform::{Errno, Scenario, Syscalls, Verdict, ask, numbers, scenarios};
 
 /// Returns the version in the form in which it is compared: `6.3` becomes (6, 3).
 fn version(text: &str) -> (u32, u32) {
@@ -28,6 +29,37 @@ fn this_linux_passes_every_scenario_that_it_is_new_enough_for() {
         }
         verdict => Err(format!("{verdict:?}")),
     });
+}
+
+#[test]
+fn a_child_is_killed_at_every_instruction() {
+    static STEPPED: AtomicUsize = AtomicUsize::new(0);
+    struct Counts;
+    impl Syscalls for Counts {
+        unsafe fn call(&self, number: usize, arguments: [usize; 6]) -> isize {
+            // SAFETY: the caller's promise.
+            let answered = unsafe { Linux.call(number, arguments) };
+            if number == numbers::PTRACE && answered == 0 {
+                STEPPED.fetch_add(1, Ordering::Relaxed);
+            }
+            answered
+        }
+
+        unsafe fn spawn(&self, body: extern "C" fn(usize), argument: usize) -> Result<(), Errno> {
+            // SAFETY: the caller's promise.
+            unsafe { Linux.spawn(body, argument) }
+        }
+    }
+    let named = |scenario: &&Scenario| scenario.name == "robust.is_killed_at_each_instruction";
+    match ask(scenarios().find(named).unwrap(), &Counts) {
+        Verdict::Pass => {}
+        Verdict::Unfit(why) => return println!("not asked: {why}"),
+        verdict => panic!("{verdict:?}"),
+    }
+    // The scenario ends at 50,000: then the lock had not been freed.
+    let stepped = STEPPED.load(Ordering::Relaxed);
+    println!("{stepped} instructions");
+    assert!((100..50_000).contains(&stepped), "{stepped} instructions");
 }
 
 #[test]

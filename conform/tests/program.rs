@@ -97,6 +97,22 @@ fn without_fork_it_names_each_scenario_before_it_is_asked() {
 }
 
 #[test]
+fn random_sequences_agree_on_linux_in_each_form() {
+    let (code, said) = run!("--seed", "1", "--seconds", "1");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.starts_with("random sequences from seed 1 on: "), "{said}");
+    let (code, said) = run!("--json", "--seed", "18446744073709551615", "--seconds", "1");
+    assert_eq!(code, 0, "{said}");
+    let read: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&read["verdict"], &read["first"]), (&"pass".into(), &u64::MAX.into()), "{said}");
+    assert!(read["sequences"].as_u64().unwrap() > 1 && read["calls"].as_u64().unwrap() > 1, "{said}");
+    let (code, said) = run!("--seed", "2", "--seconds", "1", "--tap", "--no-fork");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.starts_with("TAP version 13\n1..1\n# seed 2\n# seed 3\n"), "{said}");
+    assert!(said.lines().last().unwrap().starts_with("ok 1 - sequences from seed 2 on: "), "{said}");
+}
+
+#[test]
 fn help_is_no_mistake() {
     for argument in ["--help", "-h"] {
         let (code, said) = run!(argument);
@@ -117,6 +133,9 @@ fn mistakes_are_said() {
         (&["--seconds", "0"], "--seconds wants a number"),
         (&["--seconds", "-1"], "--seconds wants a number"),
         (&["--seconds", "4294967296"], "--seconds wants a number"),
+        (&["--seed"], "--seed wants a number"),
+        (&["--seed", "-1"], "--seed wants a number"),
+        (&["--seed", "18446744073709551616"], "--seed wants a number"),
         (&["--only", "no.such"], "no scenario has such a name"),
         (&["--only", ""], "no scenario has such a name"),
         (&most, "more than 16 times"),

@@ -4,12 +4,14 @@
 pub const USAGE: &str = "\
 Asks the kernel that it runs on how its futexes and membarrier answer, and compares with Linux.
 
-usage: leeward-conform [--list | --explain] [--only GLOB]... [--seconds N] [--no-fork] [--json | --tap]
+usage: leeward-conform [--list | --explain | --seed N] [--only GLOB]... [--seconds N] [--no-fork] [--json | --tap]
 
   --list        print the scenarios' names
   --explain     print what each scenario sets up, what Linux answers, and what another answer costs
   --only GLOB   these scenarios alone; `*` is any text (several: those that one of them names)
-  --seconds N   what one scenario may take before it is said to hang (10)
+  --seed N      instead of scenarios, random sequences of calls from seed N on, beside a model of Linux; the
+                first on which the kernel differs is printed as a script and as a program in C
+  --seconds N   what one scenario may take before it is said to hang, or for how long sequences are asked (10)
   --no-fork     ask in this process, one scenario after the other: for a kernel without fork
   --json        a line of JSON for each scenario
   --tap         TAP version 13
@@ -34,6 +36,7 @@ pub struct Arguments {
     pub lists: bool,
     pub explains: bool,
     pub forks: bool,
+    pub seed: Option<u64>,
     pub seconds: u32,
     pub form: Form,
     only: [&'static str; MOST],
@@ -49,6 +52,7 @@ impl Arguments {
             lists: false,
             explains: false,
             forks: true,
+            seed: None,
             seconds: 10,
             form: Form::Table,
             only: [""; MOST],
@@ -70,6 +74,10 @@ impl Arguments {
                     }
                     Some(_) => problem = Some("--only is given more than 16 times"),
                     None => problem = Some("--only wants a name"),
+                },
+                "--seed" => match given.next().and_then(|number| number.parse().ok()) {
+                    Some(seed) => arguments.seed = Some(seed),
+                    None => problem = Some("--seed wants a number"),
                 },
                 "--seconds" => {
                     match given.next().and_then(|number| number.parse().ok()).filter(|number| *number != 0) {

@@ -15,7 +15,7 @@ use core::fmt::{self, Write};
 
 use arguments::{Arguments, Form};
 use leeward_conform::linux::{self, Linux};
-use leeward_conform::{Scenario, Verdict, ask, report, scenarios};
+use leeward_conform::{Scenario, Verdict, ask, report, scenarios, sequences};
 
 /// The most scenarios there are.
 const MOST: usize = 1024;
@@ -50,10 +50,41 @@ fn main(arguments: &Arguments) -> i32 {
         chosen().try_for_each(|scenario| writeln!(Out, "{}", scenario.name))
     } else if arguments.explains {
         chosen().try_for_each(|scenario| report::explain(&mut Out, scenario))
+    } else if let Some(seed) = arguments.seed {
+        return run_sequences(arguments, seed);
     } else {
         return run(arguments, chosen());
     };
     if written.is_err() { 3 } else { 0 }
+}
+
+/// How many seconds one random sequence may take.
+const LIMIT: u32 = 20;
+
+/// Asks random sequences; returns the exit code.
+fn run_sequences(arguments: &Arguments, seed: u64) -> i32 {
+    let begun = match arguments.form {
+        Form::Tap => writeln!(Out, "TAP version 13\n1..1"),
+        Form::Table | Form::Json => Ok(()),
+    };
+    let report = if arguments.forks {
+        linux::sequences_apart(seed, arguments.seconds, LIMIT)
+    } else {
+        // Where it stops, if the kernel stops it.
+        sequences::ask_naming(&Linux, seed, arguments.seconds, &|seed| {
+            let _ = writeln!(Out, "# seed {seed}");
+        })
+    };
+    let written = match arguments.form {
+        Form::Table => report.text(&mut Out),
+        Form::Json => report.json(&mut Out),
+        Form::Tap => report.tap(&mut Out),
+    };
+    match (begun.and(written), &report.verdict) {
+        (Err(_), _) => 3,
+        (_, Verdict::Wrong(_)) => 1,
+        _ => 0,
+    }
 }
 
 fn run(arguments: &Arguments, chosen: impl Iterator<Item = &'static Scenario> + Clone) -> i32 {

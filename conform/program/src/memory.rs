@@ -1,4 +1,22 @@
-//! What the compiler expects of a C library.
+//! What the compiler expects of a C library, and the allocator that the linker asks for.
+
+use core::alloc::{GlobalAlloc, Layout};
+
+/// The allocator that there is not: the model's tables lie in an arena of its own, and nothing else of this program
+/// allocates. An allocation fails.
+struct Nothing;
+
+// SAFETY: it never gives memory out.
+unsafe impl GlobalAlloc for Nothing {
+    unsafe fn alloc(&self, _: Layout) -> *mut u8 {
+        core::ptr::null_mut()
+    }
+
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+}
+
+#[global_allocator]
+static NOTHING: Nothing = Nothing;
 
 /// Copies bytes.
 ///

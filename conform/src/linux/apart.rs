@@ -14,7 +14,7 @@ use crate::text::Text;
 use crate::verdict::Verdict;
 use crate::world::Step;
 
-const MAP_SHARED: usize = 1;
+pub(super) const MAP_SHARED: usize = 1;
 const SIGKILL: usize = 9;
 const SIGCHLD: usize = 17;
 const WNOHANG: usize = 1;
@@ -39,17 +39,22 @@ pub fn apart(scenario: &Scenario, seconds: u32) -> Verdict {
 
 /// As [`apart`], of calls that reach the kernel by way of `kernel`, and with other [`RESTS`].
 pub fn apart_with(scenario: &Scenario, kernel: &dyn Syscalls, seconds: u32, rests: &[u64]) -> Verdict {
-    const { assert!(size_of::<Board>() <= STACK) };
-    let board = match map(STACK, MAP_SHARED) {
-        Ok(board) => board.cast::<Board>(),
-        Err(errno) => return Verdict::Unfit(Text::of(format_args!("mmap of shared anonymous memory: {errno}"))),
-    };
     let asks = |step| {
         // SAFETY: called in the child, which ends within this call: what it has a copy of is there until then.
         let kernel = unsafe { core::mem::transmute::<&dyn Syscalls, &'static dyn Syscalls>(kernel) };
         ask_stepping(scenario, kernel, rests, step)
     };
-    let verdict = in_child(&asks, seconds, board);
+    asked_apart(&asks, seconds)
+}
+
+/// Calls `asks` in a child process with a time limit, and returns what it returned, or how the child ended.
+pub(super) fn asked_apart(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32) -> Verdict {
+    const { assert!(size_of::<Board>() <= STACK) };
+    let board = match map(STACK, MAP_SHARED) {
+        Ok(board) => board.cast::<Board>(),
+        Err(errno) => return Verdict::Unfit(Text::of(format_args!("mmap of shared anonymous memory: {errno}"))),
+    };
+    let verdict = in_child(asks, seconds, board);
     // SAFETY: no other process uses the mapping: the child has ended.
     let _ = call(numbers::MUNMAP, [board.addr().get(), STACK, 0, 0, 0, 0]);
     verdict

@@ -3,10 +3,14 @@
 
 mod apart;
 mod calls;
+#[cfg(feature = "sequences")]
+mod sequences;
 
 use core::ptr::NonNull;
 
 pub use apart::{apart, apart_with};
+#[cfg(feature = "sequences")]
+pub use sequences::{sequences_apart, sequences_apart_with};
 
 use crate::errno::{Answer, Errno, answer};
 use crate::numbers;

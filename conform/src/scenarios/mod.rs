@@ -17,6 +17,9 @@ mod requeue_pi;
 mod requeue_pi_signals;
 mod robust;
 mod robust_damage;
+mod robust_instructions;
+mod robust_steps;
+mod robust_unlock;
 mod robust_wake;
 mod robust_walk;
 mod rseq;
@@ -57,6 +60,9 @@ const GROUPS: &[&[Scenario]] = &[
     robust_walk::SCENARIOS,
     robust_wake::SCENARIOS,
     robust_damage::SCENARIOS,
+    robust_steps::SCENARIOS,
+    robust_instructions::SCENARIOS,
+    robust_unlock::SCENARIOS,
     membarrier::SCENARIOS,
     rseq::SCENARIOS,
 ];

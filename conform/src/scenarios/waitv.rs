@@ -158,7 +158,7 @@ scenarios! { "waitv";
 
     /// An entry with a value of more than 32 bits, behind one that is right.
     /// Linux answers EINVAL; 6.1 compares the lower half alone.
-    #[since("6.18")]
+    #[since("6.7")]
     #[harm("A program that waits for words of 64 bits sleeps although the upper half differs.")]
     fn value_of_33_bits(world) {
         let good = private::<2>(world);

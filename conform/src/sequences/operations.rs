@@ -1,0 +1,103 @@
+//! Which operations a kernel has.
+
+use super::ground::is_mapped_twice;
+use super::script::{Asked, Family};
+use crate::errno::Errno;
+use crate::futex::{self, Call, Time};
+use crate::futex2;
+use crate::syscalls::{Syscalls, ask};
+
+/// A set of operations of the futex family; shared memory at two addresses counts as one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Operations(u64);
+
+/// The names, by their bits.
+const NAMES: [&str; 12] = [
+    "FUTEX_WAIT",
+    "FUTEX_WAKE",
+    "FUTEX_REQUEUE",
+    "FUTEX_CMP_REQUEUE",
+    "FUTEX_WAKE_OP",
+    "FUTEX_WAIT_BITSET",
+    "FUTEX_WAKE_BITSET",
+    "futex_waitv",
+    "futex_wake",
+    "futex_wait",
+    "futex_requeue",
+    "shared memory at two addresses",
+];
+/// The bit of shared memory at two addresses.
+const TWICE: u64 = 1 << 11;
+
+impl Operations {
+    pub(crate) const fn of(bits: u64) -> Operations {
+        Operations(bits)
+    }
+
+    pub(crate) const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the operations that a kernel answers with `ENOSYS`, though the call is right: none of them sleeps
+    /// or wakes.
+    pub(crate) fn absent(kernel: &dyn Syscalls) -> Operations {
+        let words = [0_u32, 0];
+        let at = |at: usize| (&raw const words[at]).expose_provenance();
+        let entries =
+            [0, 1].map(|word| futex2::Entry { value: 1, ..futex2::Entry::new(at(word), futex2::U32_PRIVATE) });
+        // Each wait and compare finds another value; each wake finds no thread. A wait that is taken all the same
+        // has a time that is up.
+        let past = Time::milliseconds(0);
+        let time = past.address();
+        let calls: [Call; NAMES.len() - 1] = [
+            futex::wait(at(0), futex::PRIVATE, 1, time),
+            futex::wake(at(0), futex::PRIVATE, 1),
+            futex::requeue(at(0), futex::PRIVATE, 0, at(1), 0),
+            futex::cmp_requeue(at(0), futex::PRIVATE, 0, at(1), 0, 1),
+            futex::wake_op(at(0), futex::PRIVATE, 1, at(1), 1, futex::encode(1, 0, 0, 1)),
+            futex::wait_bitset(at(0), futex::PRIVATE, 1, time, 1),
+            futex::wake_bitset(at(0), futex::PRIVATE, 1, 1),
+            futex2::waitv(&entries, time, 1),
+            futex2::wake2(at(0), futex2::ANY, 1, futex2::U32_PRIVATE),
+            futex2::wait2(at(0), 1, futex2::ANY, futex2::U32_PRIVATE, (time, 1)),
+            futex2::requeue2(&entries, 0, 0, 0),
+        ];
+        let mut absent = Operations(if is_mapped_twice(kernel) { 0 } else { TWICE });
+        for (bit, call) in calls.iter().enumerate() {
+            // SAFETY: the words are there; the operation that writes adds 0 to one that nothing else reads.
+            if unsafe { ask(kernel, call.number, call.arguments) } == Err(Errno::NOSYS) {
+                absent.0 |= 1 << bit;
+            }
+        }
+        absent
+    }
+
+    /// Returns true if shared memory at two addresses is one of these.
+    pub(super) fn has_alias(&self) -> bool {
+        self.0 & TWICE != 0
+    }
+
+    /// Returns true if the call's operation is one of these.
+    pub(super) fn has(&self, asked: &Asked) -> bool {
+        let bit = match (asked.family, asked.command()) {
+            (Family::Futex, Some(0)) => 0,
+            (Family::Futex, Some(1)) => 1,
+            (Family::Futex, Some(3)) => 2,
+            (Family::Futex, Some(4)) => 3,
+            (Family::Futex, Some(5)) => 4,
+            (Family::Futex, Some(9)) => 5,
+            (Family::Futex, Some(10)) => 6,
+            (Family::Futex, _) => return false,
+            (Family::Waitv, _) => 7,
+            (Family::Wake, _) => 8,
+            (Family::Wait, _) => 9,
+            (Family::Requeue, _) => 10,
+        };
+        self.0 & 1 << bit != 0
+    }
+
+    /// Returns the names of these operations.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone + '_ {
+        NAMES.into_iter().enumerate().filter(|(bit, _)| self.0 & 1 << bit != 0).map(|(_, name)| name)
+    }
+}
