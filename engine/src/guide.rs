@@ -18,8 +18,15 @@ macro_rules! page {
             "[inheritance.md]: crate::guide::inheritance\n",
             "[robust.md]: crate::guide::robust\n",
             "[membarrier.md]: crate::guide::membarrier\n",
+            "[barriers-by-architecture.md]: crate::guide::barriers_by_architecture\n",
             "[parking.md]: crate::guide::parking\n",
+            "[small.md]: crate::guide::small\n",
+            "[library-os.md]: crate::guide::library_os\n",
+            "[unikernel.md]: crate::guide::unikernel\n",
+            "[green-threads.md]: crate::guide::green_threads\n",
+            "[async-only.md]: crate::guide::async_only\n",
             "[testing.md]: crate::guide::testing\n",
+            "[outside.md]: crate::guide::outside\n",
             "\n",
         )]
         #[doc = include_str!(concat!("../docs/", $file))]
@@ -34,5 +41,12 @@ page!(waiters, "waiters.md");
 page!(inheritance, "inheritance.md");
 page!(robust, "robust.md");
 page!(membarrier, "membarrier.md");
+page!(barriers_by_architecture, "barriers-by-architecture.md");
 page!(parking, "parking.md");
+page!(small, "small.md");
+page!(library_os, "library-os.md");
+page!(unikernel, "unikernel.md");
+page!(green_threads, "green-threads.md");
+page!(async_only, "async-only.md");
 page!(testing, "testing.md");
+page!(outside, "outside.md");
