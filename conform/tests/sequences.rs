@@ -77,6 +77,10 @@ fn is_found(name: &str, report: &Report) {
     assert!(matches!(report.verdict, Verdict::Wrong(_)), "{name}: {text}");
     let found = report.found.as_ref().expect("a sequence is shown");
     assert!((1..=SHORT).contains(&found.steps()), "{name}: {text}");
+    let mut program = String::new();
+    found.program(&mut program).unwrap();
+    // About thirty: some for each step.
+    assert!(program.lines().count() <= 26 + 4 * found.steps(), "{program}");
     if let Some(code) = compiled(found, name) {
         assert_eq!(code, 0, "{name}: the program in C differs on Linux: {text}");
     }

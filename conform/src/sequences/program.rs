@@ -11,67 +11,30 @@ const BEGIN: &str = r#"#define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static struct call { long number, a[6]; volatile long answer, ended; } calls[25];
-
-static void check(int agrees, int step, const char *what, long found)
-{
-	if (!agrees) printf("step %d: %s: %ld\n", step, what, found), exit(1);
-}
-
-static void *make(void *call)
-{
-	struct call *c = call;
-	long answer = syscall(c->number, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
-	c->answer = answer == -1 ? -errno : answer;
-	c->ended = 1;
-	return call;
-}
-
-/* Makes a call on a thread of its own, which has a tenth of a second to go to sleep. */
-static void begin(int step, long number, long a, long b, long c, long d, long e, long f)
-{
-	pthread_t thread;
-	calls[step] = (struct call){ number, { a, b, c, d, e, f }, 0, 0 };
-	check(!pthread_create(&thread, NULL, make, &calls[step]), step, "no thread", 0);
-	usleep(100000);
-}
-
-"#;
-
-const ENDS: &str = r#"static void ends(int now, int step, long least, long most)
-{
-	for (int i = 0; i < 50 && !calls[step].ended; i++) usleep(100000);
-	check(calls[step].ended, now, "it sleeps on, and ends on Linux: the call of step", step);
-	check(calls[step].answer >= least && calls[step].answer <= most, now, "not Linux's answer", calls[step].answer);
-}
-
-"#;
-
-const SLEEPS: &str = r#"static void sleeps(int now, int step)
-{
-	check(!calls[step].ended, now, "it has ended, and sleeps on Linux: the call of step", step);
-}
-
+#define CALL(...) ({ long answered = syscall(__VA_ARGS__); answered == -1 ? -errno : answered; })
+#define ASLEEP 0x51ee9
+/* Ends the program unless it sees from `least` to `most`; a call has five seconds to end. */
+#define LOOK(step, seen, least, most) \
+	for (int i = 0; i < 50 && (seen) == ASLEEP && (least) != ASLEEP; i++) usleep(100000); \
+	if ((seen) < (least) || (seen) > (most)) { printf("step %d: %s is %ld\n", step, #seen, (long)(seen)); return 1; }
 "#;
 
 /// Writes the program, for the script that a seed led to.
 pub(super) fn write(to: &mut dyn Write, script: &Script, foreseen: &Foreseen, seed: u64) -> fmt::Result {
     writeln!(to, "/* Found by leeward-conform --seed {seed}. 0: the kernel answers as Linux does; 1: it does not. */")?;
     to.write_str(BEGIN)?;
-    let steps = &foreseen.steps[..script.steps().len()];
-    if steps.iter().any(|step| step.answer.is_some() || step.ends.iter().any(Option::is_some)) {
-        to.write_str(ENDS)?;
+    memory(to, script)?;
+    if foreseen.steps[..script.steps().len()].iter().any(|step| step.words != [[0; WORDS]; 2]) {
+        to.write_str("#define WORD(at) ((long)*(volatile unsigned *)(at))\n")?;
     }
-    if steps.iter().any(|step| step.becomes.is_some()) {
-        to.write_str(SLEEPS)?;
+    for (at, step) in script.steps().iter().enumerate() {
+        sleeper(to, step, at)?;
     }
-    to.write_str("int main(void)\n{\n")?;
-    pages(to, script)?;
+    to.write_str("\nint main(void)\n{\n")?;
+    mapped(to, script)?;
     let mut sleeps = [None; SLEEPERS];
     let mut words = [[0; WORDS]; 2];
     for (at, step) in script.steps().iter().enumerate() {
@@ -80,21 +43,48 @@ pub(super) fn write(to: &mut dyn Write, script: &Script, foreseen: &Foreseen, se
         holds(to, step, at, &foreseen.steps[at], &words)?;
         words = foreseen.steps[at].words;
     }
-    to.write_str("\tputs(\"agrees\");\n\treturn 0;\n}\n")
+    to.write_str("\treturn puts(\"agrees\"), 0;\n}\n")
 }
 
-/// Writes what makes a step, and what its call answers if it does not sleep.
+/// Writes a call that may sleep as a thread's function, to which its array is passed.
+fn sleeper(to: &mut dyn Write, step: &Step, at: usize) -> fmt::Result {
+    let Step::Call(asked) = step else { return Ok(()) };
+    if !asked.is_wait() {
+        return Ok(());
+    }
+    let number = at + 1;
+    write!(to, "static volatile long call{number} = ASLEEP;\nstatic void *step{number}(void *v{number}) {{ ")?;
+    called(to, asked, at)?;
+    writeln!(to, "; return v{number}; }}")
+}
+
+/// Writes a call, and where its answer goes.
+fn called(to: &mut dyn Write, asked: &Asked, at: usize) -> fmt::Result {
+    write!(to, "call{} = CALL({}, ", at + 1, number(asked))?;
+    arguments(to, asked, at)?;
+    to.write_char(')')
+}
+
+/// Writes what makes a step, and what its call answers if it does not sleep. A call that may sleep has a tenth of a
+/// second to do so.
 fn made(to: &mut dyn Write, step: &Step, at: usize, expected: &Expected) -> fmt::Result {
+    let number = at + 1;
     match step {
         Step::Store(page, word, value) => {
             writeln!(to, "\t*(volatile unsigned *)({} + {}) = {value};", page.name(), 4 * word)
         }
         Step::Call(asked) => {
             array(to, asked, at)?;
-            write!(to, "\tbegin({}, {}, ", at + 1, number(asked))?;
-            arguments(to, asked, at)?;
-            to.write_str(");\n")?;
-            expected.answer.map_or(Ok(()), |answer| writeln!(to, "\tends({0}, {0}, {answer}, {answer});", at + 1))
+            if asked.is_wait() {
+                let array = asked.arguments[0] == Argument::Array;
+                let to_pass = if array { format_args!("v{number}") } else { format_args!("NULL") };
+                writeln!(to, "\tpthread_create(&(pthread_t){{ 0 }}, NULL, step{number}, {to_pass}), usleep(100000);")?;
+            } else {
+                to.write_str("\tlong ")?;
+                called(to, asked, at)?;
+                to.write_str(";\n")?;
+            }
+            expected.answer.map_or(Ok(()), |answer| writeln!(to, "\tLOOK({number}, call{number}, {answer}, {answer});"))
         }
     }
 }
@@ -106,10 +96,10 @@ fn ends(to: &mut dyn Write, at: usize, expected: &Expected, sleeps: &mut [Option
     }
     for (end, by) in expected.ends.iter().zip(sleeps.iter_mut()) {
         if let Some((least, most)) = *end {
-            writeln!(to, "\tends({}, {}, {least}, {most});", at + 1, by.take().unwrap_or_default())?;
+            writeln!(to, "\tLOOK({}, call{}, {least}, {most});", at + 1, by.take().unwrap_or_default())?;
         }
     }
-    sleeps.iter().flatten().try_for_each(|by| writeln!(to, "\tsleeps({}, {by});", at + 1))
+    sleeps.iter().flatten().try_for_each(|by| writeln!(to, "\tLOOK({}, call{by}, ASLEEP, ASLEEP);", at + 1))
 }
 
 /// Writes what the words hold that a step's call changes, or might.
@@ -120,8 +110,7 @@ fn holds(to: &mut dyn Write, step: &Step, at: usize, expected: &Expected, before
             let is_named = asked.command() == Some(5) && asked.arguments[4] == Argument::Place(page, 4 * word as u64);
             if is_named || is != was {
                 let (page, offset) = (page.name(), 4 * word);
-                write!(to, "\tcheck(*(volatile unsigned *)({page} + {offset}) == {is:#x}, {}, ", at + 1)?;
-                writeln!(to, "\"the word holds\", *(volatile unsigned *)({page} + {offset}));")?;
+                writeln!(to, "\tLOOK({}, WORD({page} + {offset}), {is:#x}, {is:#x});", at + 1)?;
             }
         }
     }
@@ -138,36 +127,48 @@ fn number(asked: &Asked) -> &'static str {
     }
 }
 
-/// Writes the pages and the times that the script names.
-fn pages(to: &mut dyn Write, script: &Script) -> fmt::Result {
-    let alias = script.names(Page::Alias);
-    for (page, protection, how) in [
-        (Page::Own, "PROT_READ | PROT_WRITE", "MAP_PRIVATE"),
-        (Page::Shared, "PROT_READ | PROT_WRITE", "MAP_SHARED"),
-        (Page::ReadOnly, "PROT_READ", "MAP_PRIVATE"),
-        (Page::Missing, "PROT_NONE", "MAP_PRIVATE"),
-    ] {
-        if script.names(page) && !(page == Page::Shared && alias) {
-            let name = page.name();
-            writeln!(to, "\tlong {name} = (long)mmap(NULL, 65536, {protection}, {how} | MAP_ANONYMOUS, -1, 0);")?;
+/// Writes the names of the pages and the times that the script names.
+fn memory(to: &mut dyn Write, script: &Script) -> fmt::Result {
+    for page in Page::ALL {
+        if is_mapped(script, page) {
+            writeln!(to, "static long {};", page.name())?;
         }
-    }
-    if alias {
-        to.write_str("\tint file = memfd_create(\"memory\", 0);\n")?;
-        to.write_str("\tcheck(!ftruncate(file, 65536), 0, \"no memory\", file);\n")?;
-        for name in ['s', 'q'] {
-            writeln!(to, "\tlong {name} = (long)mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);")?;
-        }
-        // One of the two may be unused.
-        to.write_str("\t(void)s, (void)q;\n")?;
     }
     let is_time = |argument: &Argument| matches!(argument, Argument::Time(_));
     if script.steps().iter().any(|step| matches!(step, Step::Call(asked) if asked.arguments.iter().any(is_time))) {
-        to.write_str("\tstatic long times[][2] = {")?;
+        to.write_str("static const long times[][2] = {")?;
         for (at, (seconds, nanoseconds)) in TIME.into_iter().enumerate() {
             write!(to, "{} {{ {}, {nanoseconds} }}", if at == 0 { "" } else { "," }, Seconds(seconds))?;
         }
-        to.write_str(" };\n\tlong t = (long)times;\n")?;
+        to.write_str(" };\n")?;
+    }
+    Ok(())
+}
+
+/// Returns true if the program has the page: shared memory under both its names, or one.
+fn is_mapped(script: &Script, page: Page) -> bool {
+    script.names(page) || page == Page::Shared && script.names(Page::Alias)
+}
+
+/// Writes what maps the pages that the script names.
+fn mapped(to: &mut dyn Write, script: &Script) -> fmt::Result {
+    let alias = script.names(Page::Alias);
+    if alias {
+        to.write_str("\tint file = memfd_create(\"memory\", 0);\n\tif (ftruncate(file, 65536)) return 1;\n")?;
+    }
+    for (page, protection, how) in [
+        (Page::Own, "PROT_READ | PROT_WRITE", "MAP_PRIVATE"),
+        (Page::Shared, "PROT_READ | PROT_WRITE", "MAP_SHARED"),
+        (Page::Alias, "PROT_READ | PROT_WRITE", "MAP_SHARED"),
+        (Page::ReadOnly, "PROT_READ", "MAP_PRIVATE"),
+        (Page::Missing, "PROT_NONE", "MAP_PRIVATE"),
+    ] {
+        if is_mapped(script, page) {
+            let is_file = alias && how == "MAP_SHARED";
+            let of = if is_file { "" } else { " | MAP_ANONYMOUS" };
+            let file = if is_file { "file" } else { "-1" };
+            writeln!(to, "\t{} = (long)mmap(NULL, 65536, {protection}, {how}{of}, {file}, 0);", page.name())?;
+        }
     }
     Ok(())
 }
@@ -189,11 +190,11 @@ fn array(to: &mut dyn Write, asked: &Asked, at: usize) -> fmt::Result {
     if asked.arguments[0] != Argument::Array {
         return Ok(());
     }
-    write!(to, "\tunsigned long array{}[] = {{", at + 1)?;
+    write!(to, "\tunsigned long v{}[] = {{", at + 1)?;
     for (entry, which) in asked.entries.iter().zip(0..ENTRIES) {
         write!(to, "{} {:#x}, ", if which == 0 { "" } else { "," }, entry.value)?;
         argument(to, entry.place, at)?;
         write!(to, ", {:#x}", u64::from(entry.flags) | u64::from(entry.reserved) << 32)?;
     }
-    writeln!(to, " }};\n\tlong v{0} = (long)array{0};", at + 1)
+    to.write_str(" };\n")
 }

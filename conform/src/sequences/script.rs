@@ -228,7 +228,7 @@ pub(super) fn argument(to: &mut dyn Write, argument: Argument, step: usize) -> f
         Argument::Number(number) if number < 1 << 16 => write!(to, "{number}"),
         Argument::Number(number) => write!(to, "{number:#x}"),
         Argument::Place(page, at) => write!(to, "{} + {at}", page.name()),
-        Argument::Time(at) => write!(to, "t + {}", 16 * at),
+        Argument::Time(at) => write!(to, "times[{at}]"),
         Argument::Array => write!(to, "v{}", step + 1),
     }
 }
