@@ -21,11 +21,10 @@ mod rwlock;
 #[path = "common/step.rs"]
 mod step;
 
-use common::{Watchdog, alone, eventually, patience};
+use common::{Watchdog, eventually, patience};
 use robust::{OWNER_DIED, child, gettid, is_in_futex, kill, reap, shared, value};
 use rwlock::*;
 
-use std::sync::Mutex as Lock;
 use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 use std::thread;
 use std::time::Duration;
@@ -33,8 +32,6 @@ use std::time::Duration;
 use leeward::robust::{RwLock, RwLockError, WriteGuard};
 
 type Record = RwLock<[u32; 2], 2>;
-
-static ALONE: Lock<()> = Lock::new(());
 
 /// Starts a child that stops where its `work` says so.
 fn traced_child(work: impl FnOnce()) -> i32 {
@@ -93,7 +90,6 @@ impl Before {
 /// A reader that is killed holds nothing and is no news, wherever it was.
 #[test]
 fn a_reader_is_killed() {
-    let _alone = alone(&ALONE);
     let _dog = Watchdog::within("a_reader_is_killed", 6 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     let soon = Duration::from_millis(100);
@@ -120,7 +116,6 @@ fn a_reader_is_killed() {
 /// A writer that is killed is announced if its record may be half-written, and only then.
 #[test]
 fn a_writer_is_killed() {
-    let _alone = alone(&ALONE);
     let _dog = Watchdog::within("a_writer_is_killed", 6 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     let inside = shared::<AtomicU32>();
@@ -174,7 +169,6 @@ fn a_writer_is_killed() {
 /// news are for those only that come before it has said so. A reader dies after that.
 #[test]
 fn a_writer_is_killed_that_becomes_a_reader() {
-    let _alone = alone(&ALONE);
     let _dog = Watchdog::within("a_writer_is_killed_that_becomes_a_reader", 6 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     let (mut told, mut is_over) = (0, false);
@@ -221,7 +215,6 @@ enum Holder {
 /// The child is killed at every instruction of its unlock, or of its becoming a reader, while a writer
 /// and a reader sleep.
 fn unlock_with_waiters(holder_does: Holder) {
-    let _alone = alone(&ALONE);
     let _dog = Watchdog::within("unlock_with_waiters", 6 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     for at in 1.. {
@@ -298,7 +291,6 @@ fn a_writers_becoming_a_reader_with_waiters() {
 /// does not wait; this thread comes in if it can, and the child goes on. Returns how often this
 /// thread came in while the child was on its way.
 fn stopped_on_its_way(before: Before, is_reader: bool) -> usize {
-    let _alone = alone(&ALONE);
     let _dog = Watchdog::within("stopped_on_its_way", 6 * patience());
     let mut came_in = 0;
     for at in 1.. {
@@ -361,7 +353,6 @@ fn a_reader_comes_while_a_writer_enters() {
 /// do once the child is one.
 #[test]
 fn a_writer_comes_while_another_becomes_a_reader() {
-    let _alone = alone(&ALONE);
     let _dog = Watchdog::within("a_writer_comes_while_another_becomes_a_reader", 6 * patience());
     let mut came_in = 0;
     for at in 1.. {

@@ -18,17 +18,14 @@ mod robust;
 #[path = "common/step.rs"]
 mod step;
 
-use common::{Watchdog, alone, eventually, patience};
+use common::{Watchdog, eventually, patience};
 use robust::*;
 
-use std::sync::Mutex as Lock;
 use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 use std::thread;
 use std::time::Duration;
 
 use leeward::robust::{ByExchange, ByStore, Guard, LockError, Mutex, Unlock};
-
-static ALONE: Lock<()> = Lock::new(());
 
 fn traced_child(work: impl FnOnce()) -> i32 {
     let child = child(|| {
@@ -67,7 +64,6 @@ fn get<U: Unlock>(mutex: &'static Mutex<[u32; 2], U>, at: usize) -> (Guard<[u32;
 }
 
 fn lock_work_unlock<U: Unlock>() {
-    let _alone = alone(&ALONE);
     let _dog = Watchdog::within("lock_work_unlock", 6 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
     let inside = shared::<AtomicU32>();
@@ -110,7 +106,6 @@ fn lock_work_unlock<U: Unlock>() {
 
 /// The child is killed at every instruction of its unlock, while another thread sleeps.
 fn unlock_with_a_waiter<U: Unlock>() {
-    let _alone = alone(&ALONE);
     let _dog = Watchdog::within("unlock_with_a_waiter", 6 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
     for at in 1.. {
@@ -147,9 +142,26 @@ fn unlock_with_a_waiter<U: Unlock>() {
     }
 }
 
+/// Steps the child one instruction; returns false if it sleeps in that.
+fn step_or_sleep(child: i32) -> bool {
+    step::begin_step(child).unwrap();
+    let mut status = 0;
+    for tries in 1.. {
+        // SAFETY: `status` is ours to write.
+        if unsafe { libc::waitpid(child, &mut status, libc::WNOHANG | libc::__WALL) } != 0 {
+            break;
+        }
+        // The child has this processor, and mostly has stopped then. To ask where it sleeps takes longer.
+        thread::yield_now();
+        if tries % 8 == 0 && is_in_futex(child) {
+            return false;
+        }
+    }
+    true
+}
+
 /// A waiter is killed at every instruction of its way to sleep; another one sleeps already.
 fn waiter<U: Unlock>(stride: usize) {
-    let _alone = alone(&ALONE);
     let _dog = Watchdog::within("waiter", 6 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
     let mut at = 0;
@@ -166,21 +178,9 @@ fn waiter<U: Unlock>(stride: usize) {
             step::stop();
             drop(mutex.lock().or_else(|error| error.repair(|_| ())).unwrap());
         });
-        let mut asleep = false;
-        for _ in 0..at {
-            step::begin_step(first).unwrap();
-            let mut status = 0;
-            // SAFETY: `status` is ours to write.
-            while unsafe { libc::waitpid(first, &mut status, libc::WNOHANG | libc::__WALL) } == 0 {
-                if is_in_futex(first) {
-                    asleep = true;
-                    break;
-                }
-            }
-            if asleep {
-                break;
-            }
-        }
+        let beside = step::Beside::the(first);
+        let asleep = !(0..at).all(|_| step_or_sleep(first));
+        drop(beside);
         // Alternately before the release and after it.
         if at % 2 == 0 {
             kill(first);
@@ -204,7 +204,6 @@ fn waiter<U: Unlock>(stride: usize) {
 /// No process is killed: the owner is stopped before each instruction of its unlock, another thread
 /// comes and goes to sleep, and the owner goes on.
 fn unlock_while_somebody_comes<U: Unlock>() {
-    let _alone = alone(&ALONE);
     let _dog = Watchdog::within("unlock_while_somebody_comes", 6 * patience());
     for at in 1.. {
         // A fresh mutex, on which no thread has slept.
