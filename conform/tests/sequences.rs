@@ -15,6 +15,8 @@ use leeward_conform::{Errno, Syscalls, Verdict, numbers};
 const PRIVATE: usize = 128;
 const INVAL: isize = -22;
 const NOSYS: isize = -38;
+const PERM: isize = -1;
+const DEADLK: isize = -35;
 
 const WAIT: usize = 0;
 const WAKE: usize = 1;
@@ -23,6 +25,8 @@ const CMP_REQUEUE: usize = 4;
 const WAKE_OP: usize = 5;
 const WAIT_BITSET: usize = 9;
 const WAKE_BITSET: usize = 10;
+const LOCK_PI: usize = 6;
+const UNLOCK_PI: usize = 7;
 
 /// The most steps of a script that is as short as it gets, for each kernel of this file.
 const SHORT: usize = 6;
@@ -125,6 +129,14 @@ faults! {
     };
     wake_op_knows_no_shift: |op, a, call| set(op == WAKE_OP, a, 5, a[5] & 0x7fff_ffff, call);
     shared_is_private: |_, a, call| set(true, a, 1, a[1] | PRIVATE, call);
+    a_lock_is_unlocked_by_any_thread: |op, a, call| match call(a) {
+        PERM if op == UNLOCK_PI => 0,
+        answered => answered,
+    };
+    a_lock_is_taken_twice: |op, a, call| match call(a) {
+        DEADLK if op == LOCK_PI => 0,
+        answered => answered,
+    };
     an_unknown_operation_is_invalid: |_, a, call| match call(a) {
         NOSYS => INVAL,
         answered => answered,
@@ -137,6 +149,45 @@ faults! {
         }
         call(a)
     };
+}
+
+/// This Linux, whose robust lists are wrong in one thing: what is set is another list.
+struct Forgetful(fn(usize) -> usize);
+
+impl Syscalls for Forgetful {
+    unsafe fn call(&self, number: usize, mut arguments: [usize; 6]) -> isize {
+        if number == numbers::SET_ROBUST_LIST && arguments[0] != 0 {
+            arguments[0] = (self.0)(arguments[0]);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { Linux.call(number, arguments) }
+    }
+
+    unsafe fn spawn(&self, body: extern "C" fn(usize), argument: usize) -> Result<(), Errno> {
+        // SAFETY: the caller's promise.
+        unsafe { Linux.spawn(body, argument) }
+    }
+}
+
+/// Returns a number of a list's head or entries.
+fn number(head: usize, at: usize) -> &'static AtomicUsize {
+    // SAFETY: the sequences' lists are five numbers, in memory that stays.
+    unsafe { AtomicUsize::from_ptr(core::ptr::with_exposed_provenance_mut(head + at * size_of::<usize>())) }
+}
+
+#[test]
+fn robust_lists_are_forgotten() {
+    static KERNEL: Forgetful = Forgetful(|_| 0);
+    is_found("robust_lists_are_forgotten", &sequences_apart_with(&KERNEL, 2, SECONDS, 10));
+}
+
+#[test]
+fn the_pending_lock_is_forgotten() {
+    static KERNEL: Forgetful = Forgetful(|head| {
+        number(head, 2).store(0, Ordering::SeqCst);
+        head
+    });
+    is_found("the_pending_lock_is_forgotten", &sequences_apart_with(&KERNEL, 2, SECONDS, 10));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 use super::apart::{MAP_SHARED, asked_apart};
 use super::{Linux, STACK, call, map};
 use crate::numbers;
-use crate::sequences::{End, Operations, Progress, Report, batch, confirm, finish};
+use crate::sequences::{End, Operations, Progress, Report, STORED, batch, confirm, finish};
 use crate::syscalls::Syscalls;
 use crate::text::Text;
 use crate::verdict::Verdict;
@@ -42,6 +42,10 @@ pub fn sequences_apart_with(kernel: &'static dyn Syscalls, seed: u64, seconds: u
     // SAFETY: mapped, zeroed, aligned to a page; unmapped below, when no reference is left.
     let progress = unsafe { memory.as_ref() };
     progress.seed.store(seed, Ordering::SeqCst);
+    // Where processes are numbered from 1 on, the callers get numbers that no sequence stores.
+    for _ in 0..STORED {
+        asked_apart(&|_| Verdict::Pass, limit);
+    }
     let finds_absent = |_| {
         progress.lacks.store(Operations::absent(kernel).bits(), Ordering::SeqCst);
         Verdict::Pass

@@ -2,7 +2,7 @@
 
 use super::ground::Ground;
 use super::model::{Foreseen, SLEEPERS};
-use super::script::{Answered, Asked, Page, STEPS, Script, Step, WORDS, address};
+use super::script::{Answered, Asked, CALLER, Death, OWNER, Page, STEPS, Script, Step, WORDS, address};
 use crate::scenario::{Outcome, Trouble};
 use crate::world::{self, wrong};
 
@@ -53,6 +53,7 @@ pub(super) fn drive(
             }
             Step::Store(..) => {}
             Step::Call(asked) => drive.call(asked, at)?,
+            Step::Death(death) => drive.die(death, at)?,
         }
         drive.compare(at)?;
     }
@@ -94,6 +95,24 @@ impl Drive<'_> {
                 Answered(linux.unwrap_or_default())
             )),
         }
+    }
+
+    /// Has a thread end that holds words, and waits until they are as on Linux, if they come to be.
+    fn die(&self, death: &Death, at: usize) -> Outcome {
+        self.ground.die(at, death)?;
+        let mut left = limit(self.rest);
+        while left != 0 && self.ground.contents() != self.words(at) {
+            let pause = left.min(100);
+            self.ground.rest(pause);
+            left -= pause;
+        }
+        Ok(())
+    }
+
+    /// Returns what the words hold on Linux after a step.
+    fn words(&self, at: usize) -> [[u32; WORDS]; 2] {
+        let named = |word| if word & OWNER == CALLER { word & !OWNER | self.ground.caller() } else { word };
+        self.foreseen.steps[at].words.map(|words| words.map(named))
     }
 
     /// Asserts that the calls which sleep on Linux have not ended.
@@ -143,7 +162,7 @@ impl Drive<'_> {
     }
 
     fn compare_words(&self, at: usize) -> Outcome {
-        let (words, expected) = (self.ground.contents(), &self.foreseen.steps[at].words);
+        let (words, expected) = (self.ground.contents(), self.words(at));
         for (page, name) in [Page::Own, Page::Shared].into_iter().enumerate() {
             let Some(word) = (0..WORDS).find(|&word| words[page][word] != expected[page][word]) else { continue };
             let (held, linux) = (words[page][word], expected[page][word]);

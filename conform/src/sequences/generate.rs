@@ -5,7 +5,9 @@ use super::arena::Arena;
 use super::model::{foresee, wake_of_the_first};
 use super::operations::Operations;
 use super::random::Random;
-use super::script::{Argument, Asked, ENTRIES, Entry, Family, PRIVATE, Page, Script, Step, TIMES};
+use super::script::{
+    Argument, Asked, Death, ENTRIES, Entry, Family, HELD, OWNER_DIED, PRIVATE, Page, Script, Step, TIMES, WAITERS,
+};
 use crate::pages::KERNEL;
 
 /// How many times end a wait at once, and how many are valid.
@@ -76,16 +78,19 @@ impl Maker<'_> {
                 let page = if self.random.chance(80) { self.habit.page } else { Page::Own };
                 Step::Store(page, self.random.below(3) as usize, self.random.below(4) as u32)
             }
-            8..40 => Step::Call(self.wait()),
-            40..60 => Step::Call(self.wake()),
-            60..78 => Step::Call(self.requeue()),
-            78..90 => Step::Call(self.wake_op()),
-            90..96 => Step::Call(self.futex2()),
+            8..38 => Step::Call(self.wait()),
+            38..56 => Step::Call(self.wake()),
+            56..71 => Step::Call(self.requeue()),
+            71..81 => Step::Call(self.wake_op()),
+            81..87 => Step::Call(self.futex2()),
+            87..92 => Step::Death(self.death()),
+            92..96 => Step::Call(self.lock()),
             _ if self.is_sound => Step::Call(self.wait()),
             _ => Step::Call(self.unknown()),
         };
         let is_absent = match &step {
             Step::Call(asked) => self.lacks.has(asked),
+            Step::Death(_) => self.lacks.has_robust_lists(),
             Step::Store(..) => false,
         };
         let mut alone = Script::EMPTY;
@@ -122,7 +127,8 @@ impl Maker<'_> {
     /// Returns the value that a wait expects: mostly the one that untouched words hold.
     fn value(&mut self) -> u64 {
         match self.random.below(20) {
-            0..16 => 0,
+            0..15 => 0,
+            15 => self.random.pick(&[OWNER_DIED, OWNER_DIED | WAITERS]).into(),
             16..18 => self.random.pick(&[1, 2, 3]),
             _ if self.is_sound => 1,
             _ => self.random.pick(&[1 << 32, u64::MAX]),
@@ -192,6 +198,34 @@ impl Maker<'_> {
             encoded &= 0x7fff_ffff;
         }
         Asked::futex(5 | flags, [word, woken, others, on, Argument::Number(encoded)])
+    }
+
+    /// Returns a call that takes or frees a lock, by the thread that makes the calls which do not sleep.
+    fn lock(&mut self) -> Asked {
+        let (place, flags, zero) = (self.place(), self.flags(), Argument::Number(0));
+        let time = if self.errs(20) { self.time() } else { zero };
+        match self.random.below(5) {
+            0..2 => Asked::futex(6 | flags, [place, zero, time, zero, zero]),
+            2 => Asked::futex(8 | flags, [place, zero, zero, zero, zero]),
+            _ => Asked::futex(7 | flags, [place, zero, zero, zero, zero]),
+        }
+    }
+
+    fn death(&mut self) -> Death {
+        let page = match self.habit.page {
+            page @ (Page::Own | Page::Shared | Page::Alias) => page,
+            _ => Page::Own,
+        };
+        let mut held = [None; HELD];
+        for word in &mut held {
+            *word = self.random.pick(&[None, Some(false), Some(true), Some(true)]);
+        }
+        let is_torn = self.errs(20);
+        if is_torn {
+            // The kernel does not come to it.
+            held[1] = None;
+        }
+        Death { page, held, is_torn }
     }
 
     fn unknown(&mut self) -> Asked {

@@ -4,9 +4,10 @@ use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicU64, Ordering};
 
-use super::script::{DATA, Page, STEPS, WORDS};
+use super::script::{Argument, DATA, Death, OWNER, Page, STEPS, WORDS, address};
 use crate::numbers;
 use crate::pages::PAGES;
+use crate::robust_list::HEAD;
 use crate::scenario::Trouble;
 use crate::syscalls::{Syscalls, ask};
 use crate::world::unfit;
@@ -42,6 +43,14 @@ pub(super) struct Ground {
     kernel: &'static dyn Syscalls,
     pages: [usize; Page::ALL.len()],
     board: NonNull<Board>,
+    /// The number of the thread that makes the calls which do not sleep.
+    caller: u32,
+}
+
+/// Returns the number of the calling thread, or 0.
+pub(super) fn own_number(kernel: &dyn Syscalls) -> u32 {
+    // SAFETY: takes nothing.
+    unsafe { ask(kernel, numbers::GETTID, [0; 6]) }.unwrap_or(0) as u32 & OWNER
 }
 
 /// Maps shared memory twice; returns both addresses. The memory is a file in memory, as in the program in C.
@@ -88,7 +97,8 @@ impl Ground {
         let (read_only, missing) = (map(PROT_READ, MAP_PRIVATE)?, map(PROT_NONE, MAP_PRIVATE)?);
         let board = core::ptr::with_exposed_provenance_mut(map(PROT_READ_WRITE, MAP_PRIVATE)?);
         let board = NonNull::new(board).ok_or_else(|| unfit(format_args!("mmap answered 0")))?;
-        Ok(Ground { kernel, pages: [own, shared, alias, read_only, missing], board })
+        let caller = own_number(kernel);
+        Ok(Ground { kernel, pages: [own, shared, alias, read_only, missing], board, caller })
     }
 
     fn board(&self) -> &Board {
@@ -100,6 +110,11 @@ impl Ground {
     /// Returns the address of a page.
     pub(super) fn base(&self, page: Page) -> u64 {
         self.pages[page as usize] as u64
+    }
+
+    /// Returns the number of the thread that makes the calls which do not sleep.
+    pub(super) fn caller(&self) -> u32 {
+        self.caller
     }
 
     /// Returns the address of the times and arrays.
@@ -144,6 +159,28 @@ impl Ground {
 
     /// Makes a step's call on a thread of its own, which has begun when this returns.
     pub(super) fn start(&self, step: usize, number: usize, arguments: [usize; 6]) -> Result<(), Trouble> {
+        self.spawn(begin, step, number, arguments)
+    }
+
+    /// Starts a thread that holds words and ends, whose list is in the step's array. When this returns it has begun.
+    pub(super) fn die(&self, step: usize, death: &Death) -> Result<(), Trouble> {
+        let head = address(Argument::Array, |page| self.base(page), self.data(), step) as usize;
+        let mut arguments = [head, 0, 0, 0, 0, 0];
+        // The address of each word that is held, with its bits in the next argument but one.
+        for (word, bits) in death.words() {
+            arguments[1 + word] = self.pages[death.page as usize] + 4 * word;
+            arguments[4] |= usize::from(bits != 0) << word;
+        }
+        self.spawn(die, step, numbers::SET_ROBUST_LIST, arguments)
+    }
+
+    fn spawn(
+        &self,
+        body: extern "C" fn(usize),
+        step: usize,
+        number: usize,
+        arguments: [usize; 6],
+    ) -> Result<(), Trouble> {
         let caller = &self.board().callers[step];
         assert_eq!(caller.state.load(Ordering::SeqCst), IDLE);
         // SAFETY: idle: no thread has it.
@@ -151,7 +188,7 @@ impl Ground {
         // SAFETY: as above.
         unsafe { caller.call.get().write((number, arguments)) };
         // SAFETY: the caller stays for ever.
-        let spawned = unsafe { self.kernel.spawn(begin, (&raw const *caller).expose_provenance()) };
+        let spawned = unsafe { self.kernel.spawn(body, (&raw const *caller).expose_provenance()) };
         spawned.map_err(|errno| unfit(format_args!("no thread: {errno}")))?;
         while caller.state.load(Ordering::SeqCst) == IDLE {
             self.kernel.pause(10);
@@ -200,16 +237,45 @@ impl Ground {
     }
 }
 
-extern "C" fn begin(argument: usize) {
-    // SAFETY: `start` passes one, which is never unmapped.
+/// What a thread was started with: its place on the board, the kernel, and its call.
+///
+/// # Safety
+/// The argument is one that `Ground::spawn` passes.
+unsafe fn started(argument: usize) -> Option<(&'static Caller, &'static dyn Syscalls, usize, [usize; 6])> {
+    // SAFETY: the caller's promise: a place that is never unmapped.
     let caller = unsafe { &*core::ptr::with_exposed_provenance::<Caller>(argument) };
-    // SAFETY: `start` wrote it before it started this thread.
+    // SAFETY: `spawn` wrote it before it started this thread.
     let kernel = unsafe { caller.kernel.get().read() };
     // SAFETY: as above.
     let (number, arguments) = unsafe { caller.call.get().read() };
     caller.state.store(STARTED, Ordering::SeqCst);
+    Some((caller, kernel?, number, arguments))
+}
+
+extern "C" fn begin(argument: usize) {
+    // SAFETY: `spawn` passes it.
+    let Some((caller, kernel, number, arguments)) = (unsafe { started(argument) }) else { return };
     // SAFETY: as in `Ground::ask`.
-    let answered = kernel.map_or(0, |kernel| unsafe { kernel.call(number, arguments) });
+    let answered = unsafe { kernel.call(number, arguments) };
+    caller.answer.store(answered, Ordering::SeqCst);
+    caller.state.store(ENDED, Ordering::SeqCst);
+}
+
+/// Sets the thread's robust list, writes its number into the words that it holds, and ends.
+extern "C" fn die(argument: usize) {
+    // SAFETY: `spawn` passes it.
+    let Some((caller, kernel, number, arguments)) = (unsafe { started(argument) }) else { return };
+    // SAFETY: a list whose memory stays, and whose words are the script's.
+    let answered = unsafe { kernel.call(number, [arguments[0], HEAD, 0, 0, 0, 0]) };
+    let own = own_number(kernel);
+    for word in 0..3 {
+        let place = core::ptr::with_exposed_provenance_mut::<u32>(arguments[1 + word]);
+        let waiters = if arguments[4] & 1 << word == 0 { 0 } else { super::script::WAITERS };
+        if !place.is_null() {
+            // SAFETY: a word of the script's, in a mapping that stays; all accesses to it are atomic.
+            unsafe { AtomicU32::from_ptr(place) }.store(own | waiters, Ordering::SeqCst);
+        }
+    }
     caller.answer.store(answered, Ordering::SeqCst);
     caller.state.store(ENDED, Ordering::SeqCst);
 }

@@ -3,15 +3,20 @@
 
 use core::cell::Cell;
 
-use leeward_engine::{Access, Address, Clock, Deadline, Errno, Fault, Flag, Host, ParkEnd, SharedKey, Space};
+use leeward_engine::{
+    Access, Address, Clock, Deadline, Errno, Fault, Flag, Host, Inheritance, Owner, ParkEnd, Priority, RobustHost,
+    SharedKey, Space, Thread,
+};
 
 use super::arena::Arena;
-use super::script::{DATA, Page, WORDS};
+use super::script::{CALLER, DATA, Page, WORDS};
 
 /// The distance of the made-up pages.
 const PAGE: u64 = 1 << 20;
 /// The address of the times and arrays.
 pub(super) const AT_DATA: Address = 16 * PAGE;
+/// The number of each thread that dies.
+pub(super) const DYING: u32 = CALLER + 1;
 /// What every clock of the model shows, in nanoseconds: later than the times that are past, and earlier
 /// than the one that never comes.
 const NOW: u64 = 1 << 40;
@@ -50,6 +55,14 @@ impl Copy {
         self.words(page, access)?.get((address % PAGE / 4) as usize).ok_or(Fault)
     }
 
+    /// Returns a byte of a page, or of the times and arrays.
+    fn byte(&self, address: Address) -> Result<u8, Fault> {
+        match address.checked_sub(AT_DATA) {
+            Some(at) => Ok(self.data.get(at as usize / 8).ok_or(Fault)?.to_ne_bytes()[at as usize % 8]),
+            None => Ok(self.word(address, Access::Read)?.get().to_ne_bytes()[address as usize % 4]),
+        }
+    }
+
     pub(super) fn set(&self, page: Page, word: usize, value: u32) {
         if let Ok(words) = self.words(page, Access::Write) {
             words[word].set(value);
@@ -66,10 +79,12 @@ fn page(address: Address) -> Option<Page> {
     Page::ALL.into_iter().find(|&page| (base(page)..base(page) + PAGE).contains(&address))
 }
 
-/// The one thread of the model.
+/// The one thread of the model, which stands for those that die, too.
 pub(super) struct Model<'a> {
     pub(super) space: Space<Model<'a>>,
     pub(super) copy: &'a Copy,
+    /// The robust list of a thread that dies.
+    pub(super) head: Cell<Address>,
 }
 
 impl<'a> Host for Model<'a> {
@@ -98,9 +113,8 @@ impl<'a> Host for Model<'a> {
         Ok(was)
     }
     fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Fault> {
-        for (at, byte) in to.iter_mut().enumerate() {
-            let place = address.checked_sub(AT_DATA).ok_or(Fault)? as usize + at;
-            *byte = self.copy.data.get(place / 8).ok_or(Fault)?.to_ne_bytes()[place % 8];
+        for (byte, place) in to.iter_mut().zip(address..) {
+            *byte = self.copy.byte(place)?;
         }
         Ok(())
     }
@@ -128,5 +142,36 @@ impl<'a> Host for Model<'a> {
     fn unpark(&self, (): ()) {}
     fn now(&self, _: Clock) -> u64 {
         NOW
+    }
+    fn inheritance(&self) -> Option<&dyn Inheritance<Model<'a>>> {
+        Some(self)
+    }
+}
+
+impl<'a> Inheritance<Model<'a>> for Model<'a> {
+    fn current(&self) -> Thread {
+        Thread { id: CALLER.into(), number: CALLER }
+    }
+    fn find(&self, number: u32) -> Owner {
+        if number == CALLER { Owner::Thread(CALLER.into()) } else { Owner::Nobody }
+    }
+    fn priority(&self, _: u64) -> Priority {
+        Priority::NORMAL
+    }
+    fn lend(&self, _: u64, _: Option<Priority>) {}
+}
+
+impl RobustHost for Model<'_> {
+    fn thread_id(&self) -> u32 {
+        DYING
+    }
+    fn robust_head(&self, _: u32) -> Result<Address, Errno> {
+        Ok(self.head.get())
+    }
+    fn set_robust_head(&self, head: Address) {
+        self.head.set(head);
+    }
+    fn write(&self, _: Address, _: &[u8]) -> Result<(), Fault> {
+        Err(Fault)
     }
 }

@@ -1,7 +1,7 @@
 //! Random sequences of futex calls: the engine says what Linux answers, and the kernel is asked.
 //!
-//! A **seed** makes a **script** (`generate`): up to 24 steps, each a store or a call of the futex family,
-//! on few words of private and of shared memory. Odd seeds have each argument that a program gets wrong; even
+//! A **seed** makes a **script** (`generate`): up to 24 steps, each a store, a call of the futex family, or the end of
+//! a thread with a robust list, on few words of private and of shared memory. Odd seeds have each argument that a program gets wrong; even
 //! ones have none, so that a kernel with many errors of that kind is asked how its waits and wakes meet. The **model**
 //! (`model`, `host`, `arena`) is `leeward-engine` in the same process, on one thread: it plays the script first, on
 //! memory of its own, and writes down for each step what Linux answers, which calls sleep, which of them end, and
@@ -15,9 +15,10 @@
 //!
 //! **What Linux leaves open** is not asked, and the model says so, because a script that is being shrunk may come to
 //! it: a requeue to a word on which others wait already (their order depends on whether both words share a
-//! bucket of the kernel's). When one call wakes two words of a `futex_waitv`, either index is right. The two
-//! words of a `futex_requeue` have the same flags: Linux's versions differ there. Operations with priority
-//! inheritance and robust lists are not in the sequences.
+//! bucket of the kernel's); and the death of a thread that wakes two words of one call. When one call wakes two words of
+//! a `futex_waitv`, either index is right. The two words of a `futex_requeue` have the same flags: Linux's versions
+//! differ there. Locks with priority inheritance are those of one thread, which never waits for one: the model has no
+//! threads. Which other thread has a number that was stored in such a lock's word, it does not know.
 //!
 //! **Absent.** An operation that answers `ENOSYS` to a call that is right is left out ([`Operations`]).
 //!
@@ -47,6 +48,8 @@ use drive::{drive, is_wrong};
 use ground::Ground;
 use model::foresee;
 pub use operations::Operations;
+#[cfg(feature = "linux")]
+pub(crate) use operations::STORED;
 pub(crate) use progress::Progress;
 pub use report::{Found, Report};
 use script::Script;

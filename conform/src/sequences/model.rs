@@ -4,16 +4,19 @@
 //! has done nothing. Then it is asked once more as futures, one for each word that it waits for, which stay in
 //! the engine's lists until a later step wakes them.
 
+use core::cell::Cell;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
 use leeward_engine::abi::Numbers;
-use leeward_engine::{Config, Engine, Space, WaitAsync, Word};
+use leeward_engine::{Config, Engine, Host, ROBUST_LIST_LIMIT, RobustHost, Space, WaitAsync, Word};
 
 use super::arena::Arena;
-use super::host::{AT_DATA, Copy, Model, base};
-use super::script::{Argument, Asked, ENTRIES, Entry, Family, PRIVATE, Page, STEPS, Script, Step, WORDS, address};
+use super::host::{AT_DATA, Copy, DYING, Model, base};
+use super::script::{
+    Argument, Asked, CALLER, Death, ENTRIES, Entry, Family, OWNER, PRIVATE, Page, STEPS, Script, Step, WORDS, address,
+};
 use crate::numbers;
 
 /// The most calls of a script that sleep.
@@ -227,16 +230,50 @@ impl<'a, 'm> Run<'_, 'a, 'm> {
         match step {
             Step::Store(page, word, value) => self.host.copy.set(*page, *word, *value),
             Step::Call(asked) => self.call(asked, at, &mut expected),
+            Step::Death(death) => expected.is_left_out = !self.die(death, at),
         }
         expected.ends = self.ends();
         expected.words = self.host.copy.contents();
         expected
     }
 
+    /// Has a thread end that holds words; returns false if the outcome is open on Linux. Its wakes come one after
+    /// the other: a call that waits for two of the words takes the second one from another call, or does not.
+    fn die(&mut self, death: &Death, at: usize) -> bool {
+        let wakes = death.words().filter(|(_, bits)| *bits != 0);
+        let wakes = wakes.filter_map(|(word, _)| queue(Argument::Place(death.page, 4 * word as u64), false));
+        let woken = wakes.fold(0, |queues, queue| queues | queue);
+        if self.sleepers.iter().flatten().any(|sleeper| (sleeper.may & woken).count_ones() > 1) {
+            return false;
+        }
+        for (word, bits) in death.words() {
+            self.host.copy.set(death.page, word, DYING | bits);
+        }
+        self.host.set_robust_head(address(Argument::Array, base, AT_DATA, at));
+        self.engine.exit_robust(self.host, ROBUST_LIST_LIMIT);
+        true
+    }
+
+    /// Returns true if the call's outcome is open on Linux, or depends on which numbers threads have.
+    fn is_open(&self, asked: &Asked, at: usize) -> bool {
+        // Where others wait already, Linux leaves open who comes first.
+        let is_joined = requeues(asked).is_some_and(|(_, to)| self.waited_on() & to != 0);
+        let owner = |argument| {
+            let word = self.host.load(address(asked.arguments[argument], base, AT_DATA, at));
+            word.map_or(0, |word| word & OWNER)
+        };
+        let is_strange = match asked.command() {
+            Some(5) => owner(4) == CALLER,
+            // Which thread has a number that was stored, the model does not know.
+            Some(6 | 8) => !matches!(owner(0), 0 | CALLER),
+            _ => false,
+        };
+        is_joined || is_strange
+    }
+
     fn call(&mut self, asked: &Asked, at: usize, expected: &mut Expected) {
         let moves = requeues(asked);
-        // Where others wait already, Linux leaves open who comes first.
-        expected.is_left_out = moves.is_some_and(|(_, to)| self.waited_on() & to != 0);
+        expected.is_left_out = self.is_open(asked, at);
         if expected.is_left_out {
             return;
         }
@@ -264,7 +301,7 @@ pub(super) fn foresee(script: &Script, arena: &mut Arena) -> Foreseen {
     arena.begin();
     let arena = &*arena;
     let copy = Copy::new(script.data(base, AT_DATA));
-    let host = Model { space: Space::new(1, 5, arena), copy: &copy };
+    let host = Model { space: Space::new(1, 5, arena), copy: &copy, head: Cell::new(0) };
     let engine = Engine::new(Config::small(11), arena).expect("a small engine fits into the arena");
     let sleepers = core::pin::pin!([const { None }; SLEEPERS]);
     let mut run = Run { engine: &engine, host: &host, sleepers, count: 0 };

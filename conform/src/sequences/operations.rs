@@ -1,10 +1,12 @@
 //! Which operations a kernel has.
 
-use super::ground::is_mapped_twice;
+use super::ground::{is_mapped_twice, own_number};
 use super::script::{Asked, Family};
 use crate::errno::Errno;
 use crate::futex::{self, Call, Time};
+use crate::futex_pi::{lock_pi, trylock_pi, unlock_pi};
 use crate::futex2;
+use crate::numbers;
 use crate::syscalls::{Syscalls, ask};
 
 /// A set of operations of the futex family; shared memory at two addresses counts as one.
@@ -12,7 +14,7 @@ use crate::syscalls::{Syscalls, ask};
 pub struct Operations(u64);
 
 /// The names, by their bits.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 17] = [
     "FUTEX_WAIT",
     "FUTEX_WAKE",
     "FUTEX_REQUEUE",
@@ -25,9 +27,22 @@ const NAMES: [&str; 12] = [
     "futex_wait",
     "futex_requeue",
     "shared memory at two addresses",
+    "set_robust_list",
+    "FUTEX_LOCK_PI",
+    "FUTEX_UNLOCK_PI",
+    "FUTEX_TRYLOCK_PI",
+    "locks with priority inheritance: the caller's number is one that sequences store",
 ];
-/// The bit of shared memory at two addresses.
+/// The bits of those that are no call of the family.
 const TWICE: u64 = 1 << 11;
+const ROBUST: u64 = 1 << 12;
+/// The number of the first operation that takes locks, and its bit.
+const LOCK_PI: u64 = 6;
+const LOCK_PI_BIT: u64 = 13;
+/// The greatest number that a script stores in words, and the bit for a caller that has such a number: it would be
+/// taken for an owner.
+pub(crate) const STORED: u32 = 3;
+const NUMBERED: u64 = 1 << 16;
 
 impl Operations {
     pub(crate) const fn of(bits: u64) -> Operations {
@@ -41,15 +56,16 @@ impl Operations {
     /// Returns the operations that a kernel answers with `ENOSYS`, though the call is right: none of them sleeps
     /// or wakes.
     pub(crate) fn absent(kernel: &dyn Syscalls) -> Operations {
-        let words = [0_u32, 0];
-        let at = |at: usize| (&raw const words[at]).expose_provenance();
+        let mut words = [0_u32; 4];
+        let words = &raw mut words;
+        let at = |at: usize| words.cast::<u32>().wrapping_add(at).expose_provenance();
         let entries =
             [0, 1].map(|word| futex2::Entry { value: 1, ..futex2::Entry::new(at(word), futex2::U32_PRIVATE) });
         // Each wait and compare finds another value; each wake finds no thread. A wait that is taken all the same
         // has a time that is up.
         let past = Time::milliseconds(0);
         let time = past.address();
-        let calls: [Call; NAMES.len() - 1] = [
+        let calls: [Call; 11] = [
             futex::wait(at(0), futex::PRIVATE, 1, time),
             futex::wake(at(0), futex::PRIVATE, 1),
             futex::requeue(at(0), futex::PRIVATE, 0, at(1), 0),
@@ -69,12 +85,36 @@ impl Operations {
                 absent.0 |= 1 << bit;
             }
         }
+        // A length that is wrong: the thread keeps its list.
+        let list = [0, 1, 0, 0, 0, 0];
+        // SAFETY: changes nothing.
+        if unsafe { ask(kernel, numbers::SET_ROBUST_LIST, list) } == Err(Errno::NOSYS) {
+            absent.0 |= ROBUST;
+        }
+        // Each finds a lock that is free, or that is not this thread's.
+        let locks =
+            [lock_pi(at(2), futex::PRIVATE, 0), unlock_pi(at(1), futex::PRIVATE), trylock_pi(at(3), futex::PRIVATE)];
+        for (bit, call) in (LOCK_PI_BIT..).zip(&locks) {
+            // SAFETY: writes words that are there, and that nothing else reads.
+            let answered = unsafe { ask(kernel, call.number, call.arguments) };
+            if answered == Err(Errno::NOSYS) {
+                absent.0 |= 1 << bit;
+            }
+        }
+        if own_number(kernel) <= STORED {
+            absent.0 |= NUMBERED;
+        }
         absent
     }
 
     /// Returns true if shared memory at two addresses is one of these.
     pub(super) fn has_alias(&self) -> bool {
         self.0 & TWICE != 0
+    }
+
+    /// Returns true if robust lists are one of these.
+    pub(super) fn has_robust_lists(&self) -> bool {
+        self.0 & ROBUST != 0
     }
 
     /// Returns true if the call's operation is one of these.
@@ -87,6 +127,8 @@ impl Operations {
             (Family::Futex, Some(5)) => 4,
             (Family::Futex, Some(9)) => 5,
             (Family::Futex, Some(10)) => 6,
+            (Family::Futex, Some(6..=8)) if self.0 & NUMBERED != 0 => return true,
+            (Family::Futex, Some(lock @ 6..=8)) => LOCK_PI_BIT + lock - LOCK_PI,
             (Family::Futex, _) => return false,
             (Family::Waitv, _) => 7,
             (Family::Wake, _) => 8,

@@ -4,7 +4,9 @@
 use core::fmt::{self, Write};
 
 use super::model::{Expected, Foreseen, SLEEPERS};
-use super::script::{Argument, Asked, ENTRIES, Family, Page, Script, Step, TIME, WORDS, argument, arguments};
+use super::script::{
+    Argument, Asked, CALLER, Death, ENTRIES, Family, Link, OWNER, Page, Script, Step, TIME, WORDS, argument, arguments,
+};
 
 const BEGIN: &str = r#"#define _GNU_SOURCE
 #include <errno.h>
@@ -27,11 +29,18 @@ pub(super) fn write(to: &mut dyn Write, script: &Script, foreseen: &Foreseen, se
     writeln!(to, "/* Found by leeward-conform --seed {seed}. 0: the kernel answers as Linux does; 1: it does not. */")?;
     to.write_str(BEGIN)?;
     memory(to, script)?;
-    if foreseen.steps[..script.steps().len()].iter().any(|step| step.words != [[0; WORDS]; 2]) {
+    let is_named =
+        |step| (0..WORDS).any(|word| [Page::Own, Page::Shared].iter().any(|page| may_change(step, *page, word)));
+    let steps = script.steps().iter().zip(&foreseen.steps);
+    if steps.clone().any(|(step, expected)| is_named(step) || expected.words != [[0; WORDS]; 2]) {
         to.write_str("#define WORD(at) ((long)*(volatile unsigned *)(at))\n")?;
     }
     for (at, step) in script.steps().iter().enumerate() {
-        sleeper(to, step, at)?;
+        match step {
+            Step::Call(asked) if asked.is_wait() => sleeper(to, asked, at)?,
+            Step::Death(death) => dying(to, death, at)?,
+            _ => {}
+        }
     }
     to.write_str("\nint main(void)\n{\n")?;
     mapped(to, script)?;
@@ -47,15 +56,44 @@ pub(super) fn write(to: &mut dyn Write, script: &Script, foreseen: &Foreseen, se
 }
 
 /// Writes a call that may sleep as a thread's function, to which its array is passed.
-fn sleeper(to: &mut dyn Write, step: &Step, at: usize) -> fmt::Result {
-    let Step::Call(asked) = step else { return Ok(()) };
-    if !asked.is_wait() {
-        return Ok(());
-    }
+fn sleeper(to: &mut dyn Write, asked: &Asked, at: usize) -> fmt::Result {
     let number = at + 1;
     write!(to, "static volatile long call{number} = ASLEEP;\nstatic void *step{number}(void *v{number}) {{ ")?;
     called(to, asked, at)?;
     writeln!(to, "; return v{number}; }}")
+}
+
+/// Writes a death as a thread's function, to which its robust list is passed.
+fn dying(to: &mut dyn Write, death: &Death, at: usize) -> fmt::Result {
+    write!(to, "static void *step{0}(void *v{0}) {{ syscall(SYS_set_robust_list, v{0}, 24L);", at + 1)?;
+    for (word, bits) in death.words() {
+        let place = format_args!("*(volatile unsigned *)({} + {})", death.page.name(), 4 * word);
+        write!(to, " {place} = syscall(SYS_gettid){};", if bits == 0 { "" } else { " | FUTEX_WAITERS" })?;
+    }
+    writeln!(to, " syscall(SYS_exit, 0); return v{}; }}", at + 1)
+}
+
+/// Writes the robust list of a death: the head, and the entries of the first word and of the third.
+fn list(to: &mut dyn Write, death: &Death, at: usize) -> fmt::Result {
+    let list = at + 1;
+    let link = |to: &mut dyn Write, link| match link {
+        Link::Head => write!(to, "(long)v{list}"),
+        Link::Entry(word) => write!(to, "(long)v{list} + {}", Death::entry(word)),
+        Link::Torn => argument(to, Argument::Place(Page::Missing, 0), at),
+    };
+    let [first, second, last] = death.links();
+    write!(to, "\tlong v{list}[] = {{ ")?;
+    link(to, first)?;
+    write!(to, ", {} - (long)v{list} - {}, ", death.page.name(), Death::entry(0))?;
+    match death.held[1] {
+        Some(_) => link(to, Link::Entry(1))?,
+        None => to.write_char('0')?,
+    }
+    for next in [second, last] {
+        to.write_str(", ")?;
+        link(to, next)?;
+    }
+    to.write_str(" };\n")
 }
 
 /// Writes a call, and where its answer goes.
@@ -72,6 +110,10 @@ fn made(to: &mut dyn Write, step: &Step, at: usize, expected: &Expected) -> fmt:
     match step {
         Step::Store(page, word, value) => {
             writeln!(to, "\t*(volatile unsigned *)({} + {}) = {value};", page.name(), 4 * word)
+        }
+        Step::Death(death) => {
+            list(to, death, at)?;
+            writeln!(to, "\tpthread_create(&(pthread_t){{ 0 }}, NULL, step{number}, v{number}), usleep(100000);")
         }
         Step::Call(asked) => {
             array(to, asked, at)?;
@@ -102,19 +144,38 @@ fn ends(to: &mut dyn Write, at: usize, expected: &Expected, sleeps: &mut [Option
     sleeps.iter().flatten().try_for_each(|by| writeln!(to, "\tLOOK({}, call{by}, ASLEEP, ASLEEP);", at + 1))
 }
 
-/// Writes what the words hold that a step's call changes, or might.
+/// Writes what the words hold that a step changes, or might.
 fn holds(to: &mut dyn Write, step: &Step, at: usize, expected: &Expected, before: &[[u32; WORDS]; 2]) -> fmt::Result {
-    let Step::Call(asked) = step else { return Ok(()) };
+    if matches!(step, Step::Store(..)) {
+        return Ok(());
+    }
     for (page, words) in [Page::Own, Page::Shared].into_iter().zip(expected.words.iter().zip(before)) {
         for (word, (is, was)) in words.0.iter().zip(words.1).enumerate() {
-            let is_named = asked.command() == Some(5) && asked.arguments[4] == Argument::Place(page, 4 * word as u64);
-            if is_named || is != was {
+            if may_change(step, page, word) || is != was {
                 let (page, offset) = (page.name(), 4 * word);
-                writeln!(to, "\tLOOK({}, WORD({page} + {offset}), {is:#x}, {is:#x});", at + 1)?;
+                let (bits, owner) =
+                    if is & OWNER == CALLER { (is & !OWNER, " + syscall(SYS_gettid)") } else { (*is, "") };
+                let held = format_args!("{bits:#x}{owner}");
+                writeln!(to, "\tLOOK({}, WORD({page} + {offset}), {held}, {held});", at + 1)?;
             }
         }
     }
     Ok(())
+}
+
+/// Returns true if a step is about a word's value.
+fn may_change(step: &Step, page: Page, word: usize) -> bool {
+    let is_page = |named| named == page || named == Page::Alias && page == Page::Shared;
+    let is_it = |argument| matches!(argument, Argument::Place(named, at) if is_page(named) && at == 4 * word as u64);
+    match step {
+        Step::Call(asked) => match asked.command() {
+            Some(5) => is_it(asked.arguments[4]),
+            Some(6..=8) => is_it(asked.arguments[0]),
+            _ => false,
+        },
+        Step::Death(death) => is_page(death.page) && death.words().any(|(held, _)| held == word),
+        Step::Store(..) => false,
+    }
 }
 
 fn number(asked: &Asked) -> &'static str {

@@ -157,7 +157,7 @@ impl fmt::Debug for Found {
 fn outcome(to: &mut dyn Write, step: &Step, foreseen: &Foreseen, at: usize) -> fmt::Result {
     let expected = &foreseen.steps[at];
     match (step, expected.answer) {
-        (Step::Store(..), _) => {}
+        (Step::Store(..) | Step::Death(_), _) => {}
         (Step::Call(_), Some(answer)) => write!(to, " = {}", Answered(answer))?,
         (Step::Call(_), None) => to.write_str(", in a thread: sleeps")?,
     }

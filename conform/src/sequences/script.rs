@@ -20,6 +20,16 @@ pub(super) const TIME: [(i64, i64); TIMES] =
 /// How many numbers of 64 bits the times and the arrays of all steps take.
 pub(super) const DATA: usize = 2 * TIMES + 3 * ENTRIES * STEPS;
 
+/// How many words of a page a thread may die holding.
+pub(super) const HELD: usize = 3;
+/// The bits of a lock's word: threads wait; its owner died.
+pub(super) const WAITERS: u32 = 1 << 31;
+pub(super) const OWNER_DIED: u32 = 1 << 30;
+/// The owner's number in a lock's word.
+pub(super) const OWNER: u32 = OWNER_DIED - 1;
+/// The number that stands for the thread that makes the calls which do not sleep.
+pub(super) const CALLER: u32 = 0x3ab_cdef;
+
 /// The flag of a private word, in `futex`'s operation and in futex2's flags.
 pub(super) const PRIVATE: u64 = 128;
 const REALTIME: u64 = 256;
@@ -134,10 +144,66 @@ impl Asked {
     }
 }
 
+/// The end of a thread that holds words of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Death {
+    pub(super) page: Page,
+    /// For each of the first words nothing, or true if it says that threads wait. The second is pending; the
+    /// others are in the list.
+    pub(super) held: [Option<bool>; HELD],
+    /// The list's last pointer leads to memory that may not be read.
+    pub(super) is_torn: bool,
+}
+
+/// A pointer of a robust list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Link {
+    /// The head, which is the first number of the step's array.
+    Head,
+    /// The entry of a word.
+    Entry(usize),
+    /// Memory that may not be read.
+    Torn,
+}
+
+impl Death {
+    /// Returns where the entry of a word is, by its distance from the head in bytes. Entries are as far from each
+    /// other as their words; those of the list do not overlap.
+    pub(super) fn entry(word: usize) -> u64 {
+        24 + 4 * word as u64
+    }
+
+    /// Returns the first pointer of the list, and those of the entries of the first word and of the third.
+    pub(super) fn links(&self) -> [Link; 3] {
+        let end = if self.is_torn { Link::Torn } else { Link::Head };
+        let third = self.held[2].map_or(end, |_| Link::Entry(2));
+        [self.held[0].map_or(third, |_| Link::Entry(0)), third, end]
+    }
+
+    /// Returns the words that are held, and what each holds but the thread's number.
+    pub(super) fn words(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let held = self.held.iter().enumerate();
+        held.filter_map(|(word, held)| Some((word, if (*held)? { WAITERS } else { 0 })))
+    }
+
+    /// Returns the numbers of the list's head and entries, which lie at `head`.
+    fn numbers(&self, base: impl Fn(Page) -> u64, head: u64) -> [u64; 5] {
+        let [first, second, last] = self.links().map(|link| match link {
+            Link::Head => head,
+            Link::Entry(word) => head + Death::entry(word),
+            Link::Torn => base(Page::Missing),
+        });
+        let offset = base(self.page).wrapping_sub(head + Death::entry(0));
+        let pending = self.held[1].map_or(0, |_| head + Death::entry(1));
+        [first, offset, pending, second, last]
+    }
+}
+
 /// A step of a script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     Call(Asked),
+    Death(Death),
     /// A store of a value in a word of the program's.
     Store(Page, usize, u32),
 }
@@ -185,6 +251,7 @@ impl Script {
         let is_it = |argument: &Argument| matches!(argument, Argument::Place(named, _) if *named == page);
         self.steps().iter().any(|step| match step {
             Step::Store(stored, ..) => *stored == page,
+            Step::Death(death) => death.page == page || death.is_torn && page == Page::Missing,
             Step::Call(asked) => {
                 asked.arguments.iter().any(is_it) || asked.entries.iter().any(|entry| is_it(&entry.place))
             }
@@ -199,10 +266,19 @@ impl Script {
             numbers[2 * at] = seconds as u64;
             numbers[2 * at + 1] = nanoseconds as u64;
         }
-        for (step, asked) in self.steps().iter().enumerate() {
-            let Step::Call(asked) = asked else { continue };
+        for (step, made) in self.steps().iter().enumerate() {
+            let place = 2 * TIMES + 3 * ENTRIES * step;
+            let asked = match made {
+                Step::Call(asked) => asked,
+                Step::Death(death) => {
+                    let list = death.numbers(&base, address(Argument::Array, &base, data, step));
+                    numbers[place..place + list.len()].copy_from_slice(&list);
+                    continue;
+                }
+                Step::Store(..) => continue,
+            };
             for (at, entry) in asked.entries.iter().enumerate() {
-                let place = 2 * TIMES + 3 * (ENTRIES * step + at);
+                let place = place + 3 * at;
                 numbers[place] = entry.value;
                 numbers[place + 1] = address(entry.place, &base, data, step);
                 numbers[place + 2] = u64::from(entry.flags) | u64::from(entry.reserved) << 32;
@@ -242,9 +318,9 @@ fn operation(to: &mut dyn Write, operation: u64) -> fmt::Result {
         "FUTEX_REQUEUE",
         "FUTEX_CMP_REQUEUE",
         "FUTEX_WAKE_OP",
-        "6",
-        "7",
-        "8",
+        "FUTEX_LOCK_PI",
+        "FUTEX_UNLOCK_PI",
+        "FUTEX_TRYLOCK_PI",
         "FUTEX_WAIT_BITSET",
         "FUTEX_WAKE_BITSET",
     ];
@@ -285,6 +361,16 @@ pub(super) fn line(to: &mut dyn Write, step: &Step, at: usize) -> fmt::Result {
             write!(to, "{}(", asked.family.name())?;
             arguments(to, asked, at)?;
             to.write_char(')')
+        }
+        Step::Death(death) => {
+            to.write_str("a thread dies that holds")?;
+            let name = death.page.name();
+            for (at, (word, bits)) in death.words().enumerate() {
+                write!(to, "{} {name} + {}", if at == 0 { "" } else { "," }, 4 * word)?;
+                to.write_str(if bits == 0 { "" } else { " (waiters)" })?;
+                to.write_str(if word == 1 { " (pending)" } else { "" })?;
+            }
+            to.write_str(if death.is_torn { ", its list torn" } else { "" })
         }
     }
 }
