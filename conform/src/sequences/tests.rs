@@ -12,7 +12,7 @@ use super::generate;
 use super::model::foresee;
 use super::operations::Operations;
 use super::program;
-use super::script::{Page, Script};
+use super::script::{Page, Script, Step};
 
 /// Compiles a script's program and runs it; panics if it does not agree on this Linux.
 fn agrees(seed: u64, script: &Script) {
@@ -39,7 +39,13 @@ fn whole_scripts_are_programs_that_agree_on_linux() {
     let lacks = Operations::of(0b111_1000_0000);
     let scripts: Vec<_> = (1..400).map(|seed| (seed, generate::script(seed, &lacks, &mut Arena::new()))).collect();
     let names = |page| scripts.iter().find(|(_, script)| script.names(page)).expect("some script names each page");
-    let mut chosen: Vec<_> = Page::ALL.map(names).into_iter().chain(&scripts[..8]).collect();
+    let dies_of_all: fn(&Step) -> bool =
+        |step| matches!(step, Step::Death(death) if !death.is_torn && death.held.iter().all(Option::is_some));
+    let is_torn: fn(&Step) -> bool = |step| matches!(step, Step::Death(death) if death.is_torn);
+    let locks: fn(&Step) -> bool = |step| matches!(step, Step::Call(asked) if asked.command() == Some(6));
+    let has = |is_it: fn(&Step) -> bool| scripts.iter().find(|(_, script)| script.steps().iter().any(is_it));
+    let with = [dies_of_all, is_torn, locks].map(|is_it| has(is_it).expect("some script has such a step"));
+    let mut chosen: Vec<_> = Page::ALL.map(names).into_iter().chain(with).chain(&scripts[..8]).collect();
     chosen.sort_by_key(|(seed, _)| *seed);
     chosen.dedup_by_key(|(seed, _)| *seed);
     std::thread::scope(|threads| {

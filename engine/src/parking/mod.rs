@@ -3,8 +3,8 @@
 //! Threads sleep on the real futex, on their waiter's flag; nothing else of the kernel's futexes is
 //! used for waiting. A thread spins for some microseconds before it sleeps, as long as that is of
 //! use to it. [`ParkingLot`] is the whole, and safe. [`Process`] is the host alone, for engines
-//! that are used by address. [`Exits`], [`Lending`], [`park`], [`Parked`], [`Gathering`], [`spin`] and [`now`] are its
-//! parts, for hosts whose threads are Linux's and whose memory is their own.
+//! that are used by address. [`Exits`], [`Lending`], [`park`], [`Parked`], [`Gathering`], [`spin`]
+//! and [`now`] are its parts, for hosts whose threads are Linux's and whose memory is their own.
 //!
 //! # Signals
 //! - *A wake is async-signal-safe*, as the kernel's is: a handler may call [`ParkingLot::wake`] or
