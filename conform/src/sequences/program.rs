@@ -67,8 +67,8 @@ fn sleeper(to: &mut dyn Write, asked: &Asked, at: usize) -> fmt::Result {
 fn dying(to: &mut dyn Write, death: &Death, at: usize) -> fmt::Result {
     write!(to, "static void *step{0}(void *v{0}) {{ syscall(SYS_set_robust_list, v{0}, 24L);", at + 1)?;
     for (word, bits) in death.words() {
-        let place = format_args!("*(volatile unsigned *)({} + {})", death.page.name(), 4 * word);
-        write!(to, " {place} = syscall(SYS_gettid){};", if bits == 0 { "" } else { " | FUTEX_WAITERS" })?;
+        write!(to, " *(volatile unsigned *)({} + {}) = ", death.page.name(), 4 * word)?;
+        write!(to, "syscall(SYS_gettid){};", if bits == 0 { "" } else { " | FUTEX_WAITERS" })?;
     }
     writeln!(to, " syscall(SYS_exit, 0); return v{}; }}", at + 1)
 }
@@ -113,14 +113,12 @@ fn made(to: &mut dyn Write, step: &Step, at: usize, expected: &Expected) -> fmt:
         }
         Step::Death(death) => {
             list(to, death, at)?;
-            writeln!(to, "\tpthread_create(&(pthread_t){{ 0 }}, NULL, step{number}, v{number}), usleep(100000);")
+            thread(to, at, true)
         }
         Step::Call(asked) => {
             array(to, asked, at)?;
             if asked.is_wait() {
-                let array = asked.arguments[0] == Argument::Array;
-                let to_pass = if array { format_args!("v{number}") } else { format_args!("NULL") };
-                writeln!(to, "\tpthread_create(&(pthread_t){{ 0 }}, NULL, step{number}, {to_pass}), usleep(100000);")?;
+                thread(to, at, asked.arguments[0] == Argument::Array)?;
             } else {
                 to.write_str("\tlong ")?;
                 called(to, asked, at)?;
@@ -129,6 +127,17 @@ fn made(to: &mut dyn Write, step: &Step, at: usize, expected: &Expected) -> fmt:
             expected.answer.map_or(Ok(()), |answer| writeln!(to, "\tLOOK({number}, call{number}, {answer}, {answer});"))
         }
     }
+}
+
+/// Writes what starts a step's thread, to which its array is passed if it has one.
+fn thread(to: &mut dyn Write, at: usize, has_array: bool) -> fmt::Result {
+    write!(to, "\tpthread_create(&(pthread_t){{ 0 }}, NULL, step{}, ", at + 1)?;
+    if has_array {
+        write!(to, "v{}", at + 1)?
+    } else {
+        to.write_str("NULL")?
+    }
+    to.write_str("), usleep(100000);\n")
 }
 
 /// Writes which calls end in a step, and which sleep on. `sleeps` has the steps of those that slept before it.
@@ -155,8 +164,8 @@ fn holds(to: &mut dyn Write, step: &Step, at: usize, expected: &Expected, before
                 let (page, offset) = (page.name(), 4 * word);
                 let (bits, owner) =
                     if is & OWNER == CALLER { (is & !OWNER, " + syscall(SYS_gettid)") } else { (*is, "") };
-                let held = format_args!("{bits:#x}{owner}");
-                writeln!(to, "\tLOOK({}, WORD({page} + {offset}), {held}, {held});", at + 1)?;
+                write!(to, "\tLOOK({}, WORD({page} + {offset}), ", at + 1)?;
+                writeln!(to, "{bits:#x}{owner}, {bits:#x}{owner});")?;
             }
         }
     }
