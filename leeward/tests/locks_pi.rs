@@ -148,6 +148,71 @@ fn an_owner_that_goes_while_others_wait() {
     assert_eq!(lock.lock().map(drop), Err(Error::OwnerGone));
 }
 
+/// Keeps the calling thread on the first processor that it may use; `is_idle`: and lets it run only
+/// where nothing else wants to.
+fn stay_on_one_processor(is_idle: bool) {
+    // SAFETY: zeroes are a set of no processor.
+    let [mut allowed, mut one]: [libc::cpu_set_t; 2] = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::cpu_set_t>();
+    // SAFETY: fills ours.
+    assert_eq!(unsafe { libc::sched_getaffinity(0, size, &mut allowed) }, 0);
+    // SAFETY: reads ours.
+    let first = (0..size * 8).find(|&at| unsafe { libc::CPU_ISSET(at, &allowed) }).unwrap();
+    // SAFETY: changes ours.
+    unsafe { libc::CPU_SET(first, &mut one) };
+    // SAFETY: reads ours.
+    assert_eq!(unsafe { libc::sched_setaffinity(0, size, &one) }, 0);
+    if is_idle {
+        let parameters = libc::sched_param { sched_priority: 0 };
+        // SAFETY: as above.
+        assert_eq!(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) }, 0);
+    }
+}
+
+/// An owner exits while a thread sleeps, which is kept from running then; and another thread comes.
+/// Between the exit and the sleeper's first instruction, the kernel takes the lock's word for a
+/// mistake of the program's.
+#[test]
+fn an_owner_that_goes_while_another_comes() {
+    let _dog = Watchdog::new("an_owner_that_goes_while_another_comes");
+    for _ in 0..10 {
+        let lock = Mutex::new(());
+        let (locked, is_locked) = channel();
+        let (go, told) = channel::<()>();
+        let (number, sleeper) = channel();
+        let is_kept = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let owner = scope.spawn(|| {
+                std::mem::forget(lock.lock().unwrap());
+                locked.send(()).unwrap();
+                told.into_iter().next().unwrap();
+            });
+            is_locked.recv().unwrap();
+            let sleeps = scope.spawn(|| {
+                stay_on_one_processor(true);
+                // SAFETY: no arguments.
+                number.send(unsafe { libc::gettid() }).unwrap();
+                lock.lock().map(drop)
+            });
+            let sleeper = sleeper.recv().unwrap();
+            eventually("it sleeps", || is_asleep(sleeper));
+            let keeps = scope.spawn(|| {
+                stay_on_one_processor(false);
+                let start = Instant::now();
+                while start.elapsed() < Duration::from_millis(30) {
+                    is_kept.store(true, Ordering::SeqCst);
+                }
+            });
+            eventually("its processor is taken", || is_kept.load(Ordering::SeqCst));
+            go.send(()).unwrap();
+            owner.join().unwrap();
+            assert_eq!(lock.lock().map(drop), Err(Error::OwnerGone));
+            assert_eq!(sleeps.join().unwrap(), Err(Error::OwnerGone));
+            keeps.join().unwrap();
+        });
+    }
+}
+
 /// The child of a fork has a number of its own at once: it locks, learns of its own deadlock, and
 /// unlocks what it held.
 #[test]

@@ -1,12 +1,13 @@
 //! Random sequences of futex calls: the engine says what Linux answers, and the kernel is asked.
 //!
 //! A **seed** makes a **script** (`generate`): up to 24 steps, each a store, a call of the futex family, or the end of
-//! a thread with a robust list, on few words of private and of shared memory. Odd seeds have each argument that a program gets wrong; even
-//! ones have none, so that a kernel with many errors of that kind is asked how its waits and wakes meet. The **model**
-//! (`model`, `host`, `arena`) is `leeward-engine` in the same process, on one thread: it plays the script first, on
-//! memory of its own, and writes down for each step what Linux answers, which calls sleep, which of them end, and
-//! what the words hold. Then the kernel is asked the same (`ground`, `drive`): each wait on a thread of its own, the
-//! other calls on one thread. After each step the driver waits for the ends that the model names, and compares.
+//! a thread with a robust list, on few words of private and of shared memory. Odd seeds have each argument that a
+//! program gets wrong; even ones have none, so that a kernel with many errors of that kind is asked how its waits and
+//! wakes meet. The **model** (`model`, `host`, `arena`) is `leeward-engine` in the same process, on one thread: it
+//! plays the script first, on memory of its own, and writes down for each step what Linux answers, which calls sleep,
+//! which of them end, and what the words hold. Then the kernel is asked the same (`ground`, `drive`): each wait on a
+//! thread of its own, the other calls on one thread. After each step the driver waits for the ends that the model
+//! names, and compares.
 //!
 //! **Time.** A call that sleeps on Linux has a while to go to sleep, and one that does not may end late. So a kernel
 //! that seems wrong is asked again with longer and longer whiles ([`RESTS`]), and must be wrong each
@@ -15,8 +16,8 @@
 //!
 //! **What Linux leaves open** is not asked, and the model says so, because a script that is being shrunk may come to
 //! it: a requeue to a word on which others wait already (their order depends on whether both words share a
-//! bucket of the kernel's); and the death of a thread that wakes two words of one call. When one call wakes two words of
-//! a `futex_waitv`, either index is right. The two words of a `futex_requeue` have the same flags: Linux's versions
+//! bucket of the kernel's); and the death of a thread that wakes two words of one call. When one call wakes two words
+//! of a `futex_waitv`, either index is right. The two words of a `futex_requeue` have the same flags: Linux's versions
 //! differ there. Locks with priority inheritance are those of one thread, which never waits for one: the model has no
 //! threads. Which other thread has a number that was stored in such a lock's word, it does not know.
 //!

@@ -635,6 +635,10 @@ mutants! {
     pi_gone {
         locks_pi: an_owner_that_goes_while_others_wait,
     }
+    /// The patience with a lock that the kernel has given to a waiter which has not run since.
+    pi_handed {
+        locks_pi: an_owner_that_goes_while_another_comes,
+    }
     /// The heavy fence between closing an asymmetric rwlock and the scan of the slots (pair G).
     asym_close_heavy {
         model: model::asymmetric::readers_and_a_writer,

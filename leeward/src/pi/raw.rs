@@ -3,9 +3,10 @@
 //! `FUTEX_UNLOCK_PI`.
 
 use core::ffi::c_long;
+use core::time::Duration;
 
 use super::Error;
-use crate::futex::{Deadline, Futex, Private, Timeout, calls, yield_now};
+use crate::futex::{Deadline, Futex, Private, Timeout, calls, wait, yield_now};
 use crate::mutant::mutated;
 use crate::process::{is_own_thread, thread};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -16,6 +17,11 @@ const OWNER_DIED: u32 = 1 << 30;
 /// How often a waiter asks again for a lock whose owner the kernel does not find: the owner may
 /// have unlocked it and exited since.
 const EXIT_TRIES: u32 = 100;
+/// How often a thread asks again for a lock that the kernel has given to a waiter which has not run
+/// since: it yields first, and then sleeps for a moment each time, a second in all.
+const HANDED_TRIES: u32 = 1_000;
+const HANDED_YIELDS: u32 = 20;
+const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// A priority-inheriting mutex without data; `SHARED` says whether several processes use it.
 ///
@@ -130,7 +136,7 @@ impl<const SHARED: bool> RawMutex<SHARED> {
     #[cold]
     #[inline(never)]
     fn lock_slow(&self, timeout: Timeout) -> Result<(), Error> {
-        let mut tries = EXIT_TRIES;
+        let (mut tries, mut handed) = (EXIT_TRIES, 0);
         loop {
             // The kernel takes the lock for the caller with full ordering.
             match self.ask(timeout) {
@@ -152,6 +158,14 @@ impl<const SHARED: bool> RawMutex<SHARED> {
                     yield_now();
                 }
                 Err(libc::ESRCH) => return Err(Error::OwnerGone),
+                // An owner has exited, and the kernel has given the lock to a waiter: as long as
+                // that has not run, the word names the dead owner, who owns nothing, and the kernel
+                // calls that a mistake of the program's.
+                Err(libc::EINVAL) if timeout.has_passed::<Private>() => return Err(Error::TimedOut),
+                Err(libc::EINVAL) if handed < HANDED_TRIES && !mutated!(pi_handed) => {
+                    handed += 1;
+                    pause(handed);
+                }
                 Err(libc::EDEADLK) => return Err(Error::Deadlock),
                 Err(libc::ETIMEDOUT) => return Err(Error::TimedOut),
                 // The kernel lets no thread wait for one of another process. Or it was unlocked
@@ -224,6 +238,17 @@ impl<const SHARED: bool> RawMutex<SHARED> {
         // Relaxed: the answer is out of date anyway.
         self.word.load(Ordering::Relaxed) & NUMBER
     }
+}
+
+/// Lets a thread run that was given the lock, whatever its priority.
+#[cold]
+fn pause(tries: u32) {
+    if tries <= HANDED_YIELDS {
+        return yield_now();
+    }
+    // On a word that no other thread knows: a plain waiter on the lock's own would be in the
+    // kernel's way.
+    wait(&AtomicU32::new(0), 0, Timeout::after::<Private>(A_MOMENT));
 }
 
 /// Returns the same point in time on the clock that people set.
