@@ -4,7 +4,7 @@ use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicU64, Ordering};
 
-use super::script::{Argument, DATA, Death, OWNER, Page, STEPS, WORDS, address};
+use super::script::{Argument, DATA, Death, HELD, OWNER, Page, STEPS, WAITERS, WORDS, address};
 use crate::numbers;
 use crate::pages::PAGES;
 use crate::robust_list::HEAD;
@@ -166,10 +166,10 @@ impl Ground {
     pub(super) fn die(&self, step: usize, death: &Death) -> Result<(), Trouble> {
         let head = address(Argument::Array, |page| self.base(page), self.data(), step) as usize;
         let mut arguments = [head, 0, 0, 0, 0, 0];
-        // The address of each word that is held, with its bits in the next argument but one.
+        // After the head the address of each word that is held, then as bits which of them say that threads wait.
         for (word, bits) in death.words() {
             arguments[1 + word] = self.pages[death.page as usize] + 4 * word;
-            arguments[4] |= usize::from(bits != 0) << word;
+            arguments[1 + HELD] |= usize::from(bits != 0) << word;
         }
         self.spawn(die, step, numbers::SET_ROBUST_LIST, arguments)
     }
@@ -268,9 +268,9 @@ extern "C" fn die(argument: usize) {
     // SAFETY: a list whose memory stays, and whose words are the script's.
     let answered = unsafe { kernel.call(number, [arguments[0], HEAD, 0, 0, 0, 0]) };
     let own = own_number(kernel);
-    for word in 0..3 {
+    for word in 0..HELD {
         let place = core::ptr::with_exposed_provenance_mut::<u32>(arguments[1 + word]);
-        let waiters = if arguments[4] & 1 << word == 0 { 0 } else { super::script::WAITERS };
+        let waiters = if arguments[1 + HELD] & 1 << word == 0 { 0 } else { WAITERS };
         if !place.is_null() {
             // SAFETY: a word of the script's, in a mapping that stays; all accesses to it are atomic.
             unsafe { AtomicU32::from_ptr(place) }.store(own | waiters, Ordering::SeqCst);
