@@ -6,7 +6,7 @@
 use std::fs;
 
 fn read(file: &str) -> String {
-    fs::read_to_string(format!("{}/{file}", env!("CARGO_MANIFEST_DIR"))).expect("a file of the crate")
+    fs::read_to_string(format!("{}/../{file}", env!("CARGO_MANIFEST_DIR"))).expect("a file of the crate")
 }
 
 /// Fails unless the page has a row for each file, with the lines that are neither empty nor

@@ -1,6 +1,6 @@
 //! A lock inside the global allocator: it must not allocate, nor use thread-local data that does.
 
-#![cfg(all(feature = "std", not(leeward_loom)))]
+#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

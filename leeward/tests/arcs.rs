@@ -1,6 +1,6 @@
 //! Cells of `Arc`s: counts are neither lost nor given up early.
 
-#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
+#![cfg(all(target_os = "linux", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

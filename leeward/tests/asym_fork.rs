@@ -1,6 +1,6 @@
 //! Asymmetric locks in the child of a fork.
 
-#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
+#![cfg(all(target_os = "linux", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 #[path = "common/bare.rs"]

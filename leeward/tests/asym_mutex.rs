@@ -1,6 +1,6 @@
 //! The mutex that is biased towards its owner.
 
-#![cfg(all(feature = "std", not(leeward_loom)))]
+#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

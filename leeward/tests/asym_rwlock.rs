@@ -1,6 +1,6 @@
 //! The readers-writer lock whose readers store into slots of their own.
 
-#![cfg(all(feature = "std", not(leeward_loom)))]
+#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,7 @@
 //! The fair mutex: no newcomer takes it from a thread that sleeps; on every futex it excludes, and
 //! wakes whom it must.
 
-#![cfg(all(feature = "std", not(leeward_loom)))]
+#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -5,7 +5,7 @@
 //! The fences are made slow by what slows them in earnest: they are made of signals, and one thread
 //! blocks all signals, so that each fence first waits 10 ms for that thread's answer.
 
-#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", not(leeward_loom), not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

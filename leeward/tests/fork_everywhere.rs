@@ -8,7 +8,6 @@
     target_os = "linux",
     target_env = "gnu",
     target_arch = "x86_64",
-    feature = "std",
     not(leeward_loom),
     not(leeward_symmetric)
 ))]

@@ -2,7 +2,7 @@
 //!
 //! All tests share the process's one list, so they run one after the other.
 
-#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
+#![cfg(all(target_os = "linux", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 #[macro_use]

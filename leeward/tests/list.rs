@@ -1,6 +1,6 @@
 //! The list beside `VecDeque`, its destructors, panics, histories, and readers beside writers.
 
-#![cfg(all(feature = "std", not(leeward_loom)))]
+#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,6 +1,6 @@
 //! The raw and the asymmetric locks under lock_api 0.5's data and guards.
 
-#![cfg(all(feature = "lock_api_05", feature = "std", not(leeward_loom)))]
+#![cfg(not(leeward_loom))]
 #![allow(missing_docs)]
 
 use std::thread;

@@ -1,6 +1,6 @@
 //! Priority-inheriting locks, and the thread's number that they hold.
 
-#![cfg(all(target_os = "linux", feature = "std", not(leeward_loom)))]
+#![cfg(all(target_os = "linux", not(leeward_loom)))]
 #![allow(missing_docs)]
 
 #[path = "common/bare.rs"]

@@ -1,6 +1,6 @@
 //! The readers-writer lock and the small locks, on every futex.
 
-#![cfg(all(feature = "std", not(leeward_loom)))]
+#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

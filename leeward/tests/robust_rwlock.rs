@@ -5,7 +5,6 @@
     target_os = "linux",
     target_env = "gnu",
     target_pointer_width = "64",
-    feature = "std",
     not(leeward_loom),
     not(leeward_symmetric)
 ))]

@@ -1,6 +1,6 @@
 //! Containers that serde writes and reads.
 
-#![cfg(all(feature = "serde", feature = "hashbrown", not(leeward_loom)))]
+#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 use leeward::collect::{HashMap, HashSet, List, OrderedMap, ShardMap, ShardSet};

@@ -1,6 +1,6 @@
 //! The stack: order, all values at once, values of all kinds, and histories under stress.
 
-#![cfg(all(feature = "std", not(leeward_loom)))]
+#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,6 +1,6 @@
 //! Waiting for several words, as the kernel does it and where it is refused.
 
-#![cfg(all(feature = "std", not(leeward_loom)))]
+#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;
