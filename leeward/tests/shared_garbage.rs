@@ -9,6 +9,8 @@ mod common;
 mod garbage;
 #[path = "common/processes.rs"]
 mod processes;
+#[path = "common/seccomp.rs"]
+mod seccomp;
 
 use common::*;
 use garbage::{is_survived, is_survived_with, overwrite, overwrite_at};
@@ -33,7 +35,6 @@ fn deadline() -> Deadline {
 
 #[test]
 fn mutexes() {
-    let _dog = Watchdog::new("mutexes");
     let mutex = region::<Mutex<u32>>(|_| {});
     is_survived("a mutex", |word| {
         overwrite(&*mutex, [word]);
@@ -51,7 +52,6 @@ fn mutexes() {
 
 #[test]
 fn rwlocks() {
-    let _dog = Watchdog::new("rwlocks");
     let lock = region::<RwLock<u32>>(|_| {});
     is_survived("a rwlock", |word| {
         for wakes in [0, word] {
@@ -80,7 +80,6 @@ fn rwlocks() {
 
 #[test]
 fn upgradable_readers() {
-    let _dog = Watchdog::new("upgradable_readers");
     let lock = region::<RwLock<u32>>(|_| {});
     is_survived("a rwlock", |word| {
         for wakes in [0, word] {
@@ -134,7 +133,6 @@ fn a_rwlock_that_is_full() {
 
 #[test]
 fn semaphores() {
-    let _dog = Watchdog::new("semaphores");
     let semaphore = region::<Semaphore>(|_| {});
     is_survived("a semaphore", |word| {
         overwrite(&*semaphore, [word]);
@@ -154,7 +152,6 @@ fn semaphores() {
 
 #[test]
 fn barriers() {
-    let _dog = Watchdog::new("barriers");
     let barrier = region::<Barrier>(|_| {});
     is_survived("a barrier", |word| {
         for size in [0, 1, 2, word, u32::MAX] {
@@ -168,7 +165,6 @@ fn barriers() {
 
 #[test]
 fn events_and_latches() {
-    let _dog = Watchdog::new("events_and_latches");
     let event = region::<Event>(|_| {});
     is_survived("an event", |word| {
         overwrite(&*event, [word]);
@@ -189,7 +185,6 @@ fn events_and_latches() {
 /// A call on a word that is none of its values waits without a limit: such words are not tried.
 #[test]
 fn onces() {
-    let _dog = Watchdog::new("onces");
     let once = region::<Once>(|_| {});
     is_survived("a once", |word| {
         overwrite(&*once, [word]);
@@ -231,7 +226,6 @@ fn random_or(word: u32, random: &mut Rng) -> u32 {
 
 #[test]
 fn condvars_three_ways() {
-    let _dog = Watchdog::new("condvars_three_ways");
     condvars::<Plain>();
     condvars::<Requeue>();
     condvars::<WakeOp>();
@@ -254,7 +248,6 @@ fn no_pointer_of_another_process_counts() {
 
 #[test]
 fn priority_inheriting_locks() {
-    let _dog = Watchdog::new("priority_inheriting_locks");
     #[repr(transparent)]
     struct Word(pi::RawMutex<true>);
     // SAFETY: two words, of which any bytes are one.
@@ -293,7 +286,6 @@ fn robust_mutexes<U: robust::Unlock>() {
 
 #[test]
 fn robust_mutexes_both_ways() {
-    let _dog = Watchdog::new("robust_mutexes_both_ways");
     robust_mutexes::<robust::ByExchange>();
     robust_mutexes::<robust::ByStore>();
 }
@@ -315,7 +307,6 @@ fn what_ends_a_process_is_seen() {
 /// Tries the writers' word, its state, the mark of a writer, and the words of both slots.
 #[test]
 fn robust_rwlocks() {
-    let _dog = Watchdog::new("robust_rwlocks");
     let lock = region::<robust::RwLock<u32, 2>>(|_| {}).leak();
     // The links between these words are addresses, which are believed.
     let fill = |words: [u32; 5]| {

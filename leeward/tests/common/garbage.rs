@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use leeward::shared::Region;
 
 use super::processes::{child, status_of};
-use super::{Rng, alone};
+use super::seccomp::{Action, Rule, When, refuse};
+use super::{Rng, alone, patience};
 
 /// Returns for each bit: that bit alone, all bits below it, all bits from it up, and one less than
 /// those below it; each with every choice of the three highest bits, which are marks in most words;
@@ -35,6 +36,10 @@ pub fn is_survived(what: &str, work: impl FnMut(u32)) {
 }
 
 /// Runs `work` in a child with each of these words; it may panic, and nothing worse.
+///
+/// The child has [`patience`] for each word, not for all of them. Its yields return at once: some
+/// calls yield a hundred times before they give up, and a busy machine may run other programs for
+/// milliseconds at each.
 #[track_caller]
 pub fn is_survived_with(what: &str, words: &[u32], mut work: impl FnMut(u32)) {
     // Held by each test: a child that was forked while another thread reported a panic would wait
@@ -45,7 +50,10 @@ pub fn is_survived_with(what: &str, words: &[u32], mut work: impl FnMut(u32)) {
     let child = child(|| {
         // A thousand panics are not printed.
         std::panic::set_hook(Box::new(|_| ()));
+        refuse(&[Rule::new(libc::SYS_sched_yield, When::Always, Action::Errno(0))]);
         words.iter().for_each(|&word| {
+            // SAFETY: ends a child that hangs.
+            unsafe { libc::alarm(patience().as_secs() as u32) };
             progress.store(u64::from(word), Ordering::SeqCst);
             let _ = catch_unwind(AssertUnwindSafe(|| work(word)));
         });
