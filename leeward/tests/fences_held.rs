@@ -23,9 +23,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use leeward::asym;
 use leeward::fence::{self, Error, Strategy};
-use leeward::rcu::{Domain, Reader};
+use leeward::rcu::Reader;
 
 const CALLERS: usize = 8;
 
@@ -55,15 +54,6 @@ fn number() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Makes the membarrier, after 100 µs and not before the others have come.
-fn slowly(arguments: [i64; 3]) -> i64 {
-    // Relaxed: a count, read when the callers have ended.
-    MADE.fetch_add(1, Ordering::Relaxed);
-    thread::sleep(Duration::from_micros(100));
-    until_others_sleep();
-    let_through(libc::SYS_membarrier, arguments)
-}
-
 /// Makes `answer` answer this process's membarriers from now on. Returns false, with a reason,
 /// where that is impossible.
 fn hold(answer: seccomp::Answer) -> bool {
@@ -74,56 +64,9 @@ fn hold(answer: seccomp::Answer) -> bool {
     is_possible
 }
 
-/// Has each caller call `times` times, and demands three calls a membarrier at least.
-fn must_share(times: u64, call: impl Fn(usize) + Sync) {
-    let barrier = Barrier::new(CALLERS);
-    let before = MADE.load(Ordering::Relaxed);
-    thread::scope(|scope| {
-        for (caller, calling) in CALLING.iter().enumerate() {
-            let (barrier, call) = (&barrier, &call);
-            scope.spawn(move || {
-                calling.store(number(), Ordering::Relaxed);
-                barrier.wait();
-                (0..times).for_each(|_| call(caller));
-                calling.store(0, Ordering::Relaxed);
-            });
-        }
-    });
-    let (calls, made) = (CALLERS as u64 * times, MADE.load(Ordering::Relaxed) - before);
-    println!("{calls} calls, {made} membarriers");
-    assert!(made > 0 && calls >= 3 * made, "{made} membarriers for {calls} calls");
-}
-
-/// Declares eight domains, and the functions of each in a table.
-macro_rules! domains {
-    ($($name:ident)*) => {
-        leeward::rcu_domain! { $(struct $name;)* }
-        const SYNCHRONIZE: [fn(); CALLERS] = [$($name::synchronize),*];
-        /// Registers a reader with each: a domain without readers needs no fence.
-        fn readers() -> impl Sized {
-            ($(Reader::<$name>::register(),)*)
-        }
-    };
-}
-
-domains!(A B C D E F G H);
-
-fn eight_domains() {
-    let _readers = readers();
-    if hold(slowly) {
-        must_share(40, |caller| SYNCHRONIZE[caller]());
-    }
-}
-
-fn eight_locks() {
-    if hold(slowly) {
-        must_share(40, |_| {
-            // The first read opens a lock, and so the first write needs a fence.
-            let lock = asym::RwLock::new(0);
-            drop(lock.read());
-            *lock.write() = 1;
-        });
-    }
+leeward::rcu_domain! {
+    /// A domain whose readers have forks watched.
+    struct A;
 }
 
 /// How deep a thread's membarrier is in others.
@@ -261,8 +204,6 @@ macro_rules! in_processes_of_their_own {
 }
 
 in_processes_of_their_own! {
-    eight_domains_share_membarriers: eight_domains
-    eight_locks_share_membarriers: eight_locks
     a_handler_within_its_threads_fence: a_handler
     a_fork_beside_a_fence: a_fork
     a_leader_that_is_stopped_keeps_nobody: a_leader_that_is_stopped

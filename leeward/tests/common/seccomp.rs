@@ -87,7 +87,7 @@ pub fn refuse(rules: &[Rule]) {
 }
 
 /// The sixth argument of calls that are let through.
-const LET_THROUGH: u32 = 0x1EE_3A2D;
+pub const LET_THROUGH: u32 = 0x1EE_3A2D;
 
 /// The calls that functions answer, and those functions.
 static INSTEAD: [Instead; 4] = [const { Instead { number: AtomicI64::new(-1), function: AtomicUsize::new(0) } }; 4];
@@ -127,8 +127,15 @@ pub fn answer_by(number: libc::c_long, instead: Answer) -> bool {
 
 /// Makes its function answer each of the calls, on the thread that makes it. Returns false where
 /// the registers are not known.
-#[cfg(target_arch = "x86_64")]
 pub fn answer_each_by(answers: &[(libc::c_long, Answer)]) -> bool {
+    let answers = answers.iter().map(|&(number, answer)| (number, When::ArgumentIsNot(5, LET_THROUGH), answer));
+    answer_those_by(&answers.collect::<Vec<_>>())
+}
+
+/// Makes its function answer each of the calls that meet the condition, on the thread that makes
+/// it. Returns false where the registers are not known.
+#[cfg(target_arch = "x86_64")]
+pub fn answer_those_by(answers: &[(libc::c_long, When, Answer)]) -> bool {
     use std::ffi::{c_int, c_void};
 
     extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
@@ -143,7 +150,7 @@ pub fn answer_each_by(answers: &[(libc::c_long, Answer)]) -> bool {
         registers[libc::REG_RAX as usize] = answer(arguments);
     }
 
-    for (instead, (number, answer)) in INSTEAD.iter().zip(answers) {
+    for (instead, (number, _, answer)) in INSTEAD.iter().zip(answers) {
         instead.function.store(*answer as usize, Ordering::Relaxed);
         instead.number.store(*number, Ordering::Relaxed);
     }
@@ -155,14 +162,13 @@ pub fn answer_each_by(answers: &[(libc::c_long, Answer)]) -> bool {
     // SAFETY: a handler that does what its caller says.
     let outcome = unsafe { libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut()) };
     assert_eq!(outcome, 0);
-    let trap =
-        |(number, _): &(libc::c_long, Answer)| Rule::new(*number, When::ArgumentIsNot(5, LET_THROUGH), Action::Trap);
+    let trap = |(number, when, _): &(libc::c_long, When, Answer)| Rule::new(*number, *when, Action::Trap);
     refuse(&answers.iter().map(trap).collect::<Vec<_>>());
     true
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub fn answer_each_by(_: &[(libc::c_long, Answer)]) -> bool {
+pub fn answer_those_by(_: &[(libc::c_long, When, Answer)]) -> bool {
     false
 }
 
