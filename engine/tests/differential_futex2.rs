@@ -282,14 +282,14 @@ fn words_with_a_node_get_the_kernels_answers() {
 }
 
 fn waits(random: &mut Random) -> Waits {
-    let shared = random.one_in(2);
+    let shared = random.below(2) == 0;
     let words = |random: &mut Random| (0..random.pick(&[1, 2, 3, 7])).map(|_| random.below(WORDS)).collect();
     let waits = (0..3).map(|_| words(random)).collect();
     let mut targets = TARGETS.to_vec();
     let mut calls: Vec<_> = (0..5)
         .map(|_| {
             let word = random.below(WORDS);
-            match random.one_in(3).then(|| targets.pop()).flatten() {
+            match (random.below(3) == 0).then(|| targets.pop()).flatten() {
                 Some(to) => Call::Requeue { from: word, to, wake: random.below(2), requeue: random.below(4) },
                 None => Call::Wake { word, bits: 1, count: random.below(4) },
             }

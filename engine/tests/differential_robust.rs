@@ -79,12 +79,12 @@ impl Script for Death {
 const BAD: usize = 7;
 
 fn death(random: &mut Random, compat: bool) -> Death {
-    let compat = random.one_in(3) && compat;
+    let compat = random.below(3) == 0 && compat;
     let offset = random.pick(&[8_u64, 16, 24, 0_u64.wrapping_sub(32), 0_u64.wrapping_sub(4)]);
     let owners = [Owner::Me, Owner::Me, Owner::Me, Owner::Another, Owner::Nobody, Owner::MeDead];
-    let locks = (0..SLOTS).map(|_| (random.pick(&owners), random.one_in(2))).collect();
+    let locks = (0..SLOTS).map(|_| (random.pick(&owners), random.below(2) == 0)).collect();
     let mut slots: Vec<u64> = (0..random.below(7)).map(|_| random.below(SLOTS)).collect();
-    if !random.one_in(4) {
+    if random.below(4) != 0 {
         // Without cycles.
         slots.sort_unstable();
         slots.dedup();
@@ -103,9 +103,9 @@ fn death(random: &mut Random, compat: bool) -> Death {
     };
     // Only a few, since each is a thread.
     let waits = std::iter::once(slot).chain(slots.iter().rev().copied());
-    let waits = waits.take(if random.one_in(3) { 2 } else { 1 }).collect();
-    let list = slots.iter().map(|slot| (*slot, random.one_in(5))).collect();
-    let (last, pending) = ((last, random.one_in(8)), (pending, random.one_in(8)));
+    let waits = waits.take(if random.below(3) == 0 { 2 } else { 1 }).collect();
+    let list = slots.iter().map(|slot| (*slot, random.below(5) == 0)).collect();
+    let (last, pending) = ((last, random.below(8) == 0), (pending, random.below(8) == 0));
     Death { compat, offset, locks, list, last, pending, waits }
 }
 
@@ -298,7 +298,7 @@ fn heads(compat: bool) {
                 ask(set, [0, size, 0, 0, 0, 0]);
                 for _ in 0..4000 {
                     (0..8).for_each(|i| guest.store(writable + 4 * i, 0));
-                    let call = if random.one_in(2) {
+                    let call = if random.below(2) == 0 {
                         let length = random.pick(&[size, size, size, 0, 36 - size, 25, size | 1 << 32, u64::MAX]);
                         (set, [random.pick(&places), length, 0, 0, 0, 0])
                     } else {

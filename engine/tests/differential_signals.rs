@@ -75,10 +75,10 @@ fn script(random: &mut Random) -> Signals {
     let events = [Signal, Signal, Signal, Wake(0), Wake(1), WakeOtherBits, Change, Requeue];
     Signals {
         how,
-        deadline: random.one_in(2),
-        realtime: how != How::Wait && random.one_in(2),
-        restart: !random.one_in(3),
-        shared: random.one_in(2),
+        deadline: random.below(2) == 0,
+        realtime: how != How::Wait && random.below(2) == 0,
+        restart: random.below(3) != 0,
+        shared: random.below(2) == 0,
         events: (0..1 + random.below(4)).map(|_| random.pick(&events)).collect(),
     }
 }

@@ -38,6 +38,7 @@ mod progress;
 mod random;
 mod report;
 mod script;
+mod shorten;
 mod shrink;
 #[cfg(test)]
 mod tests;

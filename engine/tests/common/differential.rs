@@ -2,41 +2,17 @@
 //! shortening and printing a script that does not agree, and threads that are known to sleep.
 
 // Each test program uses its part.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
+
+#[path = "../../../conform/src/sequences/random.rs"]
+mod random;
 
 use std::fmt::Debug;
 use std::io::Write;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A generator of random numbers: splitmix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.next() as usize % from.len()]
-    }
-
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    pub fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
-    }
-}
+pub use random::Random;
 
 fn setting(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
