@@ -10,14 +10,17 @@
 #![allow(missing_docs)]
 
 mod common;
+#[path = "common/sequences.rs"]
+mod sequences;
 
 use common::*;
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use leeward::futex::{ALL, Argument, Changed, Comparison, Futex, Operation, Private, Shared, Timeout, Wait, WakeOp};
-use proptest::prelude::*;
+use sequences::{Choices, check};
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -30,16 +33,16 @@ enum Step {
 const WORDS: usize = 3;
 const THREADS: usize = 5;
 
-fn step() -> impl Strategy<Value = Step> {
-    let (word, count) = (0..WORDS, 0..4u32);
-    prop_oneof![
-        4 => word.clone().prop_map(Step::Sleep),
-        2 => (word.clone(), count.clone()).prop_map(|(word, count)| Step::Wake(word, count)),
-        2 => (word.clone(), count.clone(), word.clone(), count.clone(), any::<bool>())
-            .prop_map(|(from, wake, to, moved, same)| Step::Move(from, wake, to, moved, same)),
-        1 => (word.clone(), count.clone(), word, count, any::<bool>())
-            .prop_map(|(word, wake, on, wake_on, holds)| Step::WakeOp(word, wake, on, wake_on, holds)),
-    ]
+fn step(choices: &mut Choices) -> Step {
+    let word = |choices: &mut Choices| choices.below(WORDS as u64) as usize;
+    let count = |choices: &mut Choices| choices.below(4) as u32;
+    let either = |choices: &mut Choices| choices.below(2) == 1;
+    choices.one_of(&[
+        (4, &|choices| Step::Sleep(word(choices))),
+        (2, &|choices| Step::Wake(word(choices), count(choices))),
+        (2, &|choices| Step::Move(word(choices), count(choices), word(choices), count(choices), either(choices))),
+        (1, &|choices| Step::WakeOp(word(choices), count(choices), word(choices), count(choices), either(choices))),
+    ])
 }
 
 /// A set of words, a bit each.
@@ -154,30 +157,29 @@ fn switches(id: libc::pid_t) -> u64 {
     line.and_then(|count| count.trim().parse().ok()).unwrap_or_default()
 }
 
-fn run<F: Futex>(crew: &Crew, steps: &[Step]) -> Result<(), TestCaseError> {
+fn run<F: Futex>(crew: &Crew, steps: &[Step]) {
     let mut model = Model::default();
     for &step in steps {
-        let (returned, through, moved) = take_step::<F>(crew, &mut model, step)?;
+        let (returned, through, moved) = take_step::<F>(crew, &mut model, step);
         let woken: u32 = through.iter().map(|(_, count)| count).sum();
-        prop_assert_eq!(returned, woken + moved, "{:?}", step);
+        assert_eq!(returned, woken + moved, "{:?}", step);
         let woke = crew.woke(&model, woken);
-        prop_assert!(model.woke(&woke, &through), "{:?} woke {:?}, through {:?}", step, woke, through);
+        assert!(model.woke(&woke, &through), "{:?} woke {:?}, through {:?}", step, woke, through);
     }
     for word in 0..WORDS {
         let left = model.take(word, ALL);
-        prop_assert_eq!(F::wake(&crew.words[word], ALL), left);
+        assert_eq!(F::wake(&crew.words[word], ALL), left);
         let woke = crew.woke(&model, left);
-        prop_assert!(model.woke(&woke, &[(word, left)]), "at the end {:?} woke through {}", woke, word);
+        assert!(model.woke(&woke, &[(word, left)]), "at the end {:?} woke through {}", woke, word);
     }
-    Ok(())
 }
 
 /// What the call returned; how many it should have woken through each word; how many it moved.
 type Outcome = (u32, Vec<(usize, u32)>, u32);
 
-fn take_step<F: Futex>(crew: &Crew, model: &mut Model, step: Step) -> Result<Outcome, TestCaseError> {
+fn take_step<F: Futex>(crew: &Crew, model: &mut Model, step: Step) -> Outcome {
     let words = &crew.words;
-    Ok(match step {
+    match step {
         Step::Sleep(word) => {
             if let Some(thread) = model.places.iter().position(|&places| places == 0) {
                 crew.sleep(thread, word);
@@ -197,7 +199,7 @@ fn take_step<F: Futex>(crew: &Crew, model: &mut Model, step: Step) -> Result<Out
         Step::Move(from, wake, to, count, false) => {
             // SAFETY: words of ours.
             let refused = unsafe { F::requeue(&words[from], 1, wake, &words[to], count) };
-            prop_assert_eq!(refused, Err(Changed));
+            assert_eq!(refused, Err(Changed));
             (0, vec![], 0)
         }
         Step::WakeOp(word, _, on, ..) if word == on => (0, vec![], 0),
@@ -209,26 +211,27 @@ fn take_step<F: Futex>(crew: &Crew, model: &mut Model, step: Step) -> Result<Out
             let woken_on = if holds { model.take(on, wake_on) } else { 0 };
             (returned, vec![(word, model.take(word, wake)), (on, woken_on)], 0)
         }
-    })
+    }
 }
 
 /// Which threads are woken, how many are moved and what the calls return is what the model says.
-fn sequences<F: Futex>() {
+fn agree<F: Futex>() {
     let _dog = Watchdog::within("sequences", 10 * patience());
-    let crew = Crew::new::<F>();
-    // A sequence that failed leaves sleepers: it cannot be tried again.
-    let config =
-        ProptestConfig { cases: 300, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
-    runner.run(&proptest::collection::vec(step(), 1..24), |steps| run::<F>(&crew, &steps)).unwrap();
+    let idle = Cell::new(None);
+    check(600, 1..24, step, |steps| {
+        // A sequence that fails leaves sleepers: its crew is not used again.
+        let crew = idle.take().unwrap_or_else(Crew::new::<F>);
+        run::<F>(&crew, steps);
+        idle.set(Some(crew));
+    });
 }
 
 #[test]
 fn private() {
-    sequences::<Private>();
+    agree::<Private>();
 }
 
 #[test]
 fn shared() {
-    sequences::<Shared>();
+    agree::<Shared>();
 }

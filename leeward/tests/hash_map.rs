@@ -1,6 +1,9 @@
 //! `collect::HashMap`: what each call does, beside the standard library's map; growing and
 //! shrinking beside readers; callbacks that panic or use the map; values of every kind.
 
+#[path = "common/sequences.rs"]
+mod sequences;
+
 use std::cell::Cell;
 use std::collections::HashMap as Std;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
@@ -11,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use leeward::collect::hash_map::{Compute, Operation};
 use leeward::collect::{HashMap, HashSet};
 use leeward::rcu::{self, Domain};
-use proptest::prelude::*;
+use sequences::{Choices, check};
 
 /// A hasher that returns what it was given: tests choose the hashes.
 #[derive(Default, Clone)]
@@ -237,7 +240,7 @@ impl Hash for Key {
 }
 
 /// A step of a random program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Step {
     Insert(u64, u32),
     TryInsert(u64, u32),
@@ -249,28 +252,27 @@ enum Step {
     Iterate,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let key = || 0..200u64;
-    let step = prop_oneof![
-        8 => (key(), any::<u32>()).prop_map(|(key, value)| Step::Insert(key, value)),
-        2 => (key(), any::<u32>()).prop_map(|(key, value)| Step::TryInsert(key, value)),
-        6 => key().prop_map(Step::Remove),
-        2 => (key(), any::<u32>()).prop_map(|(key, value)| Step::Update(key, value)),
-        4 => key().prop_map(Step::Get),
-        1 => any::<u16>().prop_map(|more| Step::Reserve(more % 2000)),
-        1 => (2..9u32).prop_map(Step::Retain),
-        1 => Just(Step::Iterate),
-    ];
-    proptest::collection::vec(step, 1..400)
+fn step(choices: &mut Choices) -> Step {
+    let key = |choices: &mut Choices| choices.below(200);
+    choices.one_of(&[
+        (8, &|choices| Step::Insert(key(choices), choices.any())),
+        (2, &|choices| Step::TryInsert(key(choices), choices.any())),
+        (6, &|choices| Step::Remove(key(choices))),
+        (2, &|choices| Step::Update(key(choices), choices.any())),
+        (4, &|choices| Step::Get(key(choices))),
+        (1, &|choices| Step::Reserve(choices.below(2000) as u16)),
+        (1, &|choices| Step::Retain(2 + choices.below(7) as u32)),
+        (1, &|_| Step::Iterate),
+    ])
 }
 
 /// Runs a program on both maps. `spread`: how many hashes there are.
-fn compare(steps: Vec<Step>, spread: u64) {
+fn compare(steps: &[Step], spread: u64) {
     let (map, mut std) = (Chosen::default(), Std::new());
     let key = |key: u64| Key(key, (key % spread).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     for step in steps {
         let guard = rcu::read();
-        match step {
+        match *step {
             Step::Insert(k, v) => assert_eq!(map.insert(key(k), v).map(|old| *old), std.insert(k, v)),
             Step::TryInsert(k, v) => {
                 let was_there = std.contains_key(&k);
@@ -300,16 +302,14 @@ fn compare(steps: Vec<Step>, spread: u64) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-    #[test]
-    fn a_map_does_what_the_standard_one_does(steps in steps()) {
-        compare(steps, u64::MAX);
-    }
-    #[test]
-    fn a_map_of_three_hashes_does_what_the_standard_one_does(steps in steps()) {
-        compare(steps, 3);
-    }
+#[test]
+fn a_map_does_what_the_standard_one_does() {
+    check(1000, 1..400, step, |steps| compare(steps, u64::MAX));
+}
+
+#[test]
+fn a_map_of_three_hashes_does_what_the_standard_one_does() {
+    check(1000, 1..400, step, |steps| compare(steps, 3));
 }
 
 #[test]

@@ -6,12 +6,14 @@
 mod common;
 #[path = "common/linearize.rs"]
 mod linearize;
+#[path = "common/sequences.rs"]
+mod sequences;
 
 use std::collections::VecDeque;
 
 use leeward::collect::List;
 use leeward::rcu::{self, Domain};
-use proptest::prelude::*;
+use sequences::{Choices, check};
 
 #[path = "list/concurrent.rs"]
 mod concurrent;
@@ -46,27 +48,25 @@ enum Step {
     Clear,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let value = any::<u32>;
-    let place = || 0..12_usize;
-    let values = || prop::collection::vec(any::<u32>(), 0..4);
-    let step = prop_oneof![
-        6 => value().prop_map(Step::PushFront),
-        6 => value().prop_map(Step::PushBack),
-        4 => Just(Step::PopFront),
-        4 => Just(Step::PopBack),
-        6 => (place(), value()).prop_map(|(at, value)| Step::InsertBefore(at, value)),
-        6 => (place(), value()).prop_map(|(at, value)| Step::InsertAfter(at, value)),
-        8 => place().prop_map(Step::Remove),
-        6 => (place(), value()).prop_map(|(at, value)| Step::Replace(at, value)),
-        2 => (place(), values()).prop_map(|(at, values)| Step::SpliceBefore(at, values)),
-        2 => (place(), values()).prop_map(|(at, values)| Step::SpliceAfter(at, values)),
-        2 => values().prop_map(Step::Append),
-        2 => values().prop_map(Step::Extend),
-        1 => (2..5_u32).prop_map(Step::Retain),
-        1 => Just(Step::Clear),
-    ];
-    prop::collection::vec(step, 1..200)
+fn step(choices: &mut Choices) -> Step {
+    let place = |choices: &mut Choices| choices.below(12) as usize;
+    let values = |choices: &mut Choices| (0..choices.below(4)).map(|_| choices.any()).collect();
+    choices.one_of(&[
+        (6, &|choices| Step::PushFront(choices.any())),
+        (6, &|choices| Step::PushBack(choices.any())),
+        (4, &|_| Step::PopFront),
+        (4, &|_| Step::PopBack),
+        (6, &|choices| Step::InsertBefore(place(choices), choices.any())),
+        (6, &|choices| Step::InsertAfter(place(choices), choices.any())),
+        (8, &|choices| Step::Remove(place(choices))),
+        (6, &|choices| Step::Replace(place(choices), choices.any())),
+        (2, &|choices| Step::SpliceBefore(place(choices), values(choices))),
+        (2, &|choices| Step::SpliceAfter(place(choices), values(choices))),
+        (2, &|choices| Step::Append(values(choices))),
+        (2, &|choices| Step::Extend(values(choices))),
+        (1, &|choices| Step::Retain(2 + choices.below(3) as u32)),
+        (1, &|_| Step::Clear),
+    ])
 }
 
 /// Moves a cursor of a new lock to the place `at`, which is the one without a value if there are fewer
@@ -124,35 +124,38 @@ fn take_in_model(model: &mut VecDeque<u32>, step: Step) {
     values.into_iter().rev().for_each(|value| model.insert(index, value));
 }
 
-proptest! {
-    #[test]
-    fn it_is_a_list(steps in steps()) {
-        let (list, mut model) = (List::<u32>::new(), VecDeque::new());
-        for step in steps {
-            take(&list, step.clone());
-            take_in_model(&mut model, step);
-            let guard = rcu::read();
-            prop_assert!(list.iter(&guard).eq(&model));
-            prop_assert_eq!(list.first(&guard), model.front());
-            prop_assert_eq!((list.len(), list.is_empty()), (model.len(), model.is_empty()));
-            let mut locked = list.lock();
-            prop_assert!(locked.iter().eq(&model));
-            prop_assert_eq!((locked.front(), locked.back()), (model.front(), model.back()));
-            let mut cursor = locked.cursor_back();
-            for value in model.iter().rev() {
-                prop_assert_eq!(cursor.current(), Some(value));
-                cursor.move_prev();
-            }
-            prop_assert_eq!(cursor.current(), None);
-            prop_assert_eq!((cursor.peek_next(), cursor.peek_prev()), (model.front(), model.back()));
+#[test]
+fn it_is_a_list() {
+    check(1000, 1..200, step, is_a_list);
+}
+
+/// Takes the steps on a list and on a `VecDeque`, and compares after each.
+fn is_a_list(steps: &[Step]) {
+    let (list, mut model) = (List::<u32>::new(), VecDeque::new());
+    for step in steps {
+        take(&list, step.clone());
+        take_in_model(&mut model, step.clone());
+        let guard = rcu::read();
+        assert!(list.iter(&guard).eq(&model));
+        assert_eq!(list.first(&guard), model.front());
+        assert_eq!((list.len(), list.is_empty()), (model.len(), model.is_empty()));
+        let mut locked = list.lock();
+        assert!(locked.iter().eq(&model));
+        assert_eq!((locked.front(), locked.back()), (model.front(), model.back()));
+        let mut cursor = locked.cursor_back();
+        for value in model.iter().rev() {
+            assert_eq!(cursor.current(), Some(value));
+            cursor.move_prev();
         }
-        prop_assert_eq!(format!("{list:?}"), format!("{model:?}"));
-        let half = model.len() / 2;
-        let mut values = list.into_iter();
-        prop_assert_eq!(values.len(), model.len());
-        prop_assert!(values.by_ref().take(half).eq(model.drain(..half)));
-        prop_assert!(values.rev().eq(model.into_iter().rev()));
+        assert_eq!(cursor.current(), None);
+        assert_eq!((cursor.peek_next(), cursor.peek_prev()), (model.front(), model.back()));
     }
+    assert_eq!(format!("{list:?}"), format!("{model:?}"));
+    let half = model.len() / 2;
+    let mut values = list.into_iter();
+    assert_eq!(values.len(), model.len());
+    assert!(values.by_ref().take(half).eq(model.drain(..half)));
+    assert!(values.rev().eq(model.into_iter().rev()));
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! The ordered map beside `BTreeMap`, its destructors, panics, and readers beside writers.
 
+#[path = "common/sequences.rs"]
+mod sequences;
+
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 use leeward::collect::OrderedMap;
 use leeward::collect::ordered_map::Occupied;
 use leeward::rcu::{self, Domain, Global};
-use proptest::prelude::*;
+use sequences::{Choices, check};
 
 #[path = "ordered_map/concurrent.rs"]
 mod concurrent;
@@ -16,7 +19,7 @@ mod drops;
 mod hostile;
 
 /// What is done to both maps.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Step {
     Insert(u16, u32),
     TryInsert(u16, u32),
@@ -31,22 +34,25 @@ enum Step {
     Range(u16, u16),
 }
 
-fn steps(keys: u16) -> impl Strategy<Value = Vec<Step>> {
-    let key = 0..keys;
-    let step = prop_oneof![
-        40 => (key.clone(), any::<u32>()).prop_map(|(key, value)| Step::Insert(key, value)),
-        5 => (key.clone(), any::<u32>()).prop_map(|(key, value)| Step::TryInsert(key, value)),
-        5 => (key.clone(), any::<u32>()).prop_map(|(key, value)| Step::Update(key, value)),
-        20 => key.clone().prop_map(Step::Remove),
-        5 => (key.clone(), 0..200_u16).prop_map(|(key, count)| Step::RemoveRun(key, count)),
-        3 => Just(Step::PopFirst),
-        3 => Just(Step::PopLast),
-        1 => (2..7_u16).prop_map(Step::Retain),
-        1 => Just(Step::Clear),
-        10 => key.clone().prop_map(Step::Look),
-        5 => (key.clone(), key).prop_map(|(one, other)| Step::Range(one.min(other), one.max(other))),
-    ];
-    prop::collection::vec(step, 1..600)
+/// Makes a step with keys below `keys`.
+fn step(choices: &mut Choices, keys: u64) -> Step {
+    let key = |choices: &mut Choices| choices.below(keys) as u16;
+    choices.one_of(&[
+        (40, &|choices| Step::Insert(key(choices), choices.any())),
+        (5, &|choices| Step::TryInsert(key(choices), choices.any())),
+        (5, &|choices| Step::Update(key(choices), choices.any())),
+        (20, &|choices| Step::Remove(key(choices))),
+        (5, &|choices| Step::RemoveRun(key(choices), choices.below(200) as u16)),
+        (3, &|_| Step::PopFirst),
+        (3, &|_| Step::PopLast),
+        (1, &|choices| Step::Retain(2 + choices.below(5) as u16)),
+        (1, &|_| Step::Clear),
+        (10, &|choices| Step::Look(key(choices))),
+        (5, &|choices| {
+            let (one, other) = (key(choices), key(choices));
+            Step::Range(one.min(other), one.max(other))
+        }),
+    ])
 }
 
 /// Keys of each kind: copied ones, and ones that lie in entries.
@@ -64,11 +70,16 @@ impl Key for String {
     }
 }
 
-fn run<K: Key, V: Clone + PartialEq + std::fmt::Debug>(steps: &[Step], value_of: impl Fn(u32) -> V) {
+/// Compares both maps on random sequences of steps with keys below `keys`.
+fn agree_with_a_btreemap<K: Key, V: Clone + PartialEq + std::fmt::Debug>(keys: u64, value_of: fn(u32) -> V) {
+    check(250, 1..600, |choices| step(choices, keys), |steps| run::<K, V>(steps, value_of));
+}
+
+fn run<K: Key, V: Clone + PartialEq + std::fmt::Debug>(steps: &[Step], value_of: fn(u32) -> V) {
     let (map, mut model) = (OrderedMap::<K, V>::new(), BTreeMap::new());
     for step in steps {
         let guard = rcu::read();
-        match step.clone() {
+        match *step {
             Step::Insert(key, value) => {
                 let old = map.insert(K::of(key), value_of(value));
                 assert_eq!(old.as_deref(), model.insert(K::of(key), value_of(value)).as_ref());
@@ -168,28 +179,24 @@ fn ranges<K: Key, V: PartialEq + std::fmt::Debug>(map: &OrderedMap<K, V>, model:
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+#[test]
+fn copies_agree_with_a_btreemap() {
+    agree_with_a_btreemap::<u16, u32>(2000, |value| value);
+}
 
-    #[test]
-    fn copies_agree_with_a_btreemap(steps in steps(2000)) {
-        run::<u16, u32>(&steps, |value| value);
-    }
+#[test]
+fn copied_keys_agree_with_a_btreemap() {
+    agree_with_a_btreemap::<u16, String>(2000, |value| value.to_string());
+}
 
-    #[test]
-    fn copied_keys_agree_with_a_btreemap(steps in steps(2000)) {
-        run::<u16, String>(&steps, |value| value.to_string());
-    }
+#[test]
+fn entries_agree_with_a_btreemap() {
+    agree_with_a_btreemap::<String, Box<u32>>(2000, Box::new);
+}
 
-    #[test]
-    fn entries_agree_with_a_btreemap(steps in steps(2000)) {
-        run::<String, Box<u32>>(&steps, Box::new);
-    }
-
-    #[test]
-    fn entries_of_a_small_tree_agree_with_a_btreemap(steps in steps(100)) {
-        run::<String, Box<u32>>(&steps, Box::new);
-    }
+#[test]
+fn entries_of_a_small_tree_agree_with_a_btreemap() {
+    agree_with_a_btreemap::<String, Box<u32>>(100, Box::new);
 }
 
 #[test]
