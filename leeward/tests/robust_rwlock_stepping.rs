@@ -89,7 +89,7 @@ impl Before {
 /// A reader that is killed holds nothing and is no news, wherever it was.
 #[test]
 fn a_reader_is_killed() {
-    let _dog = Watchdog::within("a_reader_is_killed", 6 * patience());
+    let _dog = Watchdog::within("a_reader_is_killed", 30 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     let soon = Duration::from_millis(100);
     for before in Before::ALL {
@@ -115,7 +115,7 @@ fn a_reader_is_killed() {
 /// A writer that is killed is announced if its record may be half-written, and only then.
 #[test]
 fn a_writer_is_killed() {
-    let _dog = Watchdog::within("a_writer_is_killed", 6 * patience());
+    let _dog = Watchdog::within("a_writer_is_killed", 30 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     let inside = shared::<AtomicU32>();
     let mut told = 0;
@@ -168,7 +168,7 @@ fn a_writer_is_killed() {
 /// news are for those only that come before it has said so. A reader dies after that.
 #[test]
 fn a_writer_is_killed_that_becomes_a_reader() {
-    let _dog = Watchdog::within("a_writer_is_killed_that_becomes_a_reader", 6 * patience());
+    let _dog = Watchdog::within("a_writer_is_killed_that_becomes_a_reader", 30 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     let (mut told, mut is_over) = (0, false);
     for at in 1.. {
@@ -214,7 +214,7 @@ enum Holder {
 /// The child is killed at every instruction of its unlock, or of its becoming a reader, while a writer
 /// and a reader sleep.
 fn unlock_with_waiters(holder_does: Holder) {
-    let _dog = Watchdog::within("unlock_with_waiters", 6 * patience());
+    let _dog = Watchdog::within("unlock_with_waiters", 30 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     for at in 1.. {
         let holder = traced_child(|| {
@@ -290,7 +290,7 @@ fn a_writers_becoming_a_reader_with_waiters() {
 /// does not wait; this thread comes in if it can, and the child goes on. Returns how often this
 /// thread came in while the child was on its way.
 fn stopped_on_its_way(before: Before, is_reader: bool) -> usize {
-    let _dog = Watchdog::within("stopped_on_its_way", 6 * patience());
+    let _dog = Watchdog::within("stopped_on_its_way", 30 * patience());
     let mut came_in = 0;
     for at in 1.. {
         let lock = shared_rwlock::<[u32; 2], 2>();
@@ -352,7 +352,7 @@ fn a_reader_comes_while_a_writer_enters() {
 /// do once the child is one.
 #[test]
 fn a_writer_comes_while_another_becomes_a_reader() {
-    let _dog = Watchdog::within("a_writer_comes_while_another_becomes_a_reader", 6 * patience());
+    let _dog = Watchdog::within("a_writer_comes_while_another_becomes_a_reader", 30 * patience());
     let mut came_in = 0;
     for at in 1.. {
         let lock = shared_rwlock::<[u32; 2], 2>();

@@ -63,7 +63,7 @@ fn get<U: Unlock>(mutex: &'static Mutex<[u32; 2], U>, at: usize) -> (Guard<[u32;
 }
 
 fn lock_work_unlock<U: Unlock>() {
-    let _dog = Watchdog::within("lock_work_unlock", 6 * patience());
+    let _dog = Watchdog::within("lock_work_unlock", 30 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
     let inside = shared::<AtomicU32>();
     let (mut told, mut at) = (0, 0);
@@ -105,7 +105,7 @@ fn lock_work_unlock<U: Unlock>() {
 
 /// The child is killed at every instruction of its unlock, while another thread sleeps.
 fn unlock_with_a_waiter<U: Unlock>() {
-    let _dog = Watchdog::within("unlock_with_a_waiter", 6 * patience());
+    let _dog = Watchdog::within("unlock_with_a_waiter", 30 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
     for at in 1.. {
         let child = traced_child(|| {
@@ -161,7 +161,7 @@ fn step_or_sleep(child: i32) -> bool {
 
 /// A waiter is killed at every instruction of its way to sleep; another one sleeps already.
 fn waiter<U: Unlock>(stride: usize) {
-    let _dog = Watchdog::within("waiter", 6 * patience());
+    let _dog = Watchdog::within("waiter", 30 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
     let mut at = 0;
     loop {
@@ -203,7 +203,7 @@ fn waiter<U: Unlock>(stride: usize) {
 /// No process is killed: the owner is stopped before each instruction of its unlock, another thread
 /// comes and goes to sleep, and the owner goes on.
 fn unlock_while_somebody_comes<U: Unlock>() {
-    let _dog = Watchdog::within("unlock_while_somebody_comes", 6 * patience());
+    let _dog = Watchdog::within("unlock_while_somebody_comes", 30 * patience());
     for at in 1.. {
         // A fresh mutex, on which no thread has slept.
         let mutex = shared_mutex_of::<[u32; 2], U>();

@@ -8,7 +8,7 @@ use crate::rcu::Head;
 /// Retires an object: `call(head)` frees it when no hazard pointer names its address. The head, two
 /// words, is the object's first field, so that its address is the object's. Allocates nothing.
 ///
-/// ```
+/// ```standalone_crate
 /// use leeward::hazard::{self, HazardPointer};
 /// use leeward::rcu::Head;
 /// use std::ptr::{self, NonNull};

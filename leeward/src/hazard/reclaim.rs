@@ -43,7 +43,7 @@ pub(super) unsafe fn retire(head: NonNull<Head>) {
 /// What another thread has taken to free is not waited for. Inside a destructor that reclaims it
 /// does nothing and returns 0.
 ///
-/// ```
+/// ```standalone_crate
 /// use leeward::hazard::{self, Cell, HazardPointer};
 /// let cell = Cell::new(1);
 /// let mut hazard = HazardPointer::new();
