@@ -148,9 +148,8 @@ fn an_owner_that_goes_while_others_wait() {
     assert_eq!(lock.lock().map(drop), Err(Error::OwnerGone));
 }
 
-/// Keeps the calling thread on the first processor that it may use; `is_idle`: and lets it run only
-/// where nothing else wants to.
-fn stay_on_one_processor(is_idle: bool) {
+/// Keeps a thread of this process on the first processor that the calling one may use.
+fn stay_on_one_processor(thread: libc::pid_t) {
     // SAFETY: zeroes are a set of no processor.
     let [mut allowed, mut one]: [libc::cpu_set_t; 2] = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::cpu_set_t>();
@@ -161,12 +160,15 @@ fn stay_on_one_processor(is_idle: bool) {
     // SAFETY: changes ours.
     unsafe { libc::CPU_SET(first, &mut one) };
     // SAFETY: reads ours.
-    assert_eq!(unsafe { libc::sched_setaffinity(0, size, &one) }, 0);
-    if is_idle {
-        let parameters = libc::sched_param { sched_priority: 0 };
-        // SAFETY: as above.
-        assert_eq!(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) }, 0);
-    }
+    assert_eq!(unsafe { libc::sched_setaffinity(thread, size, &one) }, 0);
+}
+
+/// Sets a thread's policy: `SCHED_IDLE` lets it run only where nothing else wants to. Returns false
+/// where the system refuses.
+fn set_policy(thread: libc::pid_t, policy: libc::c_int) -> bool {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: parameters of ours.
+    unsafe { libc::sched_setscheduler(thread, policy, &parameters) == 0 }
 }
 
 /// An owner exits while a thread sleeps, which is kept from running then; and another thread comes.
@@ -189,19 +191,25 @@ fn an_owner_that_goes_while_another_comes() {
             });
             is_locked.recv().unwrap();
             let sleeps = scope.spawn(|| {
-                stay_on_one_processor(true);
                 // SAFETY: no arguments.
                 number.send(unsafe { libc::gettid() }).unwrap();
                 lock.lock().map(drop)
             });
             let sleeper = sleeper.recv().unwrap();
             eventually("it sleeps", || is_asleep(sleeper));
-            let keeps = scope.spawn(|| {
-                stay_on_one_processor(false);
+            // Not before: on a busy machine it might never come to its sleep.
+            stay_on_one_processor(sleeper);
+            assert!(set_policy(sleeper, libc::SCHED_IDLE));
+            let is_kept = &is_kept;
+            let keeps = scope.spawn(move || {
+                stay_on_one_processor(0);
                 let start = Instant::now();
                 while start.elapsed() < Duration::from_millis(30) {
                     is_kept.store(true, Ordering::SeqCst);
                 }
+                // Other programs may keep the processor for longer than a thread asks again. Where
+                // the system refuses, the sleeper waits for them.
+                set_policy(sleeper, libc::SCHED_OTHER);
             });
             eventually("its processor is taken", || is_kept.load(Ordering::SeqCst));
             go.send(()).unwrap();

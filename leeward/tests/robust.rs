@@ -233,16 +233,9 @@ mod woken_waiter_killed {
 
     struct Waiter(i32);
 
-    /// Starts a child that waits, on this processor only and when no other thread wants it: when it
-    /// is woken, it does not run before the test lets it.
-    fn waiter(mutex: &'static Mutex<u64>, passed: &'static AtomicU64, idle_on: Option<usize>) -> Waiter {
+    /// Starts a child that waits.
+    fn waiter(mutex: &'static Mutex<u64>, passed: &'static AtomicU64) -> Waiter {
         let name = child(|| {
-            if let Some(cpu) = idle_on {
-                pin(cpu);
-                let parameters = libc::sched_param { sched_priority: 0 };
-                // SAFETY: parameters of ours, for the calling thread.
-                assert_eq!(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) }, 0);
-            }
             drop(mutex.lock().or_else(|error| error.repair(|_| ())));
             passed.fetch_add(1, Ordering::SeqCst);
             0
@@ -251,14 +244,44 @@ mod woken_waiter_killed {
         Waiter(name)
     }
 
+    impl Waiter {
+        /// Has the sleeping child run on this processor only, and when no other thread wants it:
+        /// when it is woken, it does not run before the test lets it. (It goes to sleep before: on
+        /// a busy machine it might never come to that.)
+        fn must_be_idle_on(&self, cpu: usize) {
+            // SAFETY: zeroed is an empty set.
+            let mut only: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+            // SAFETY: `cpu` came from `processors`.
+            unsafe { libc::CPU_SET(cpu, &mut only) };
+            // SAFETY: the set is ours and of the size that is said.
+            assert_eq!(unsafe { libc::sched_setaffinity(self.0, size_of::<libc::cpu_set_t>(), &only) }, 0);
+            assert_eq!(self.set_policy(libc::SCHED_IDLE), 0);
+        }
+
+        /// Kills the child, and waits until it has died.
+        fn dies(&self) {
+            kill(self.0);
+            // It needs a processor to die. Where the system refuses, it waits for an idle one.
+            self.set_policy(libc::SCHED_OTHER);
+            reap(self.0);
+        }
+
+        fn set_policy(&self, policy: libc::c_int) -> libc::c_int {
+            let parameters = libc::sched_param { sched_priority: 0 };
+            // SAFETY: parameters of ours, for a child that was not waited for.
+            unsafe { libc::sched_setscheduler(self.0, policy, &parameters) }
+        }
+    }
+
     fn scenario(unlock_and_kill: impl Fn(&'static Mutex<u64>, Waiter)) {
         let mutex = shared_mutex::<u64>();
         let passed = shared::<AtomicU64>();
         let guard = mutex.lock().unwrap();
         let cpu = processors()[0];
-        let first = waiter(mutex, passed, Some(cpu));
-        let others = [waiter(mutex, passed, None), waiter(mutex, passed, None)];
+        let first = waiter(mutex, passed);
+        let others = [waiter(mutex, passed), waiter(mutex, passed)];
         pin(cpu);
+        first.must_be_idle_on(cpu);
         assert_ne!(value(word(mutex)) & WAITERS, 0);
         drop(guard);
         unlock_and_kill(mutex, first);
@@ -277,8 +300,7 @@ mod woken_waiter_killed {
                 scenario(|mutex, woken| {
                     // The woken waiter runs on a processor that is idle for a moment, and dies with the lock.
                     let thief = mutex.lock().or_else(|error| error.repair(|_| ()));
-                    kill(woken.0);
-                    reap(woken.0);
+                    woken.dies();
                     drop(thief);
                 });
             }
@@ -294,10 +316,7 @@ mod woken_waiter_killed {
         let _dog = Watchdog::within("woken_waiter_killed::and_nobody_else_comes", 4 * patience());
         thread::spawn(|| {
             for _ in 0..10 {
-                scenario(|_, woken| {
-                    kill(woken.0);
-                    reap(woken.0);
-                });
+                scenario(|_, woken| woken.dies());
             }
         })
         .join()
