@@ -7,6 +7,7 @@
 #![allow(missing_docs)]
 
 use std::ffi::CString;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -254,6 +255,8 @@ fn build() -> PathBuf {
     let capi = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = capi.join("../target/capi");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hand_over");
+    // Not by a macro: the test harness would keep it.
+    let _ = writeln!(std::io::stderr(), "hand_over: `make -C capi` builds the C library in target/capi, a minute");
     // The library is built as users build it, whatever flags this test is built with.
     run(Command::new("make").args(["-s", "-C"]).arg(capi).env_remove("RUSTFLAGS"));
     let mut compile = Command::new("cc");

@@ -1,5 +1,6 @@
 //! The program: its options, exit codes, and odd surroundings.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
@@ -13,6 +14,8 @@ static PROGRAM: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
         return None;
     }
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("program");
+    // Not by a macro: the test harness would keep it.
+    let _ = writeln!(std::io::stderr(), "program: cargo builds leeward-conform in {}", target.display());
     let built = Command::new(env!("CARGO"))
         .args(["build", "--release", "--quiet", "--manifest-path"])
         .arg(manifest)

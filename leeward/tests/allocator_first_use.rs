@@ -1,7 +1,7 @@
 //! The first use of a lock, and what it sets up, inside the global allocator. Each case is a
 //! process of its own.
 
-#![cfg(all(target_os = "linux", target_env = "gnu", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", target_env = "gnu", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 #[path = "common/allocator.rs"]

@@ -1,6 +1,6 @@
 //! Cells of `Arc`s: counts are neither lost nor given up early.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

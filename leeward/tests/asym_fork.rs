@@ -1,6 +1,6 @@
 //! Asymmetric locks in the child of a fork.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 #[path = "common/bare.rs"]

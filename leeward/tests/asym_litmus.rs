@@ -6,7 +6,7 @@
 //! test then finds nothing even where a fence is missing. `tests/model.rs` and loom find what must
 //! be found. `LEEWARD_TEST_SECONDS` makes each run longer.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,6 +1,5 @@
 //! The mutex that is biased towards its owner.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

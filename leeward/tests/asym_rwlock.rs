@@ -1,6 +1,5 @@
 //! The readers-writer lock whose readers store into slots of their own.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,6 @@
 //! The upgradable reader of the asymmetric readers-writer lock: it shares with readers in their slots
 //! and takes the lock away from them, gives up without closing it, and its thread may read besides.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -4,7 +4,7 @@
 //! Sections of C are opened here as the C face opens them out of line ([`RawDomain`]);
 //! `capi/tests/mixed` has readers that C compiles.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,7 @@
 //! What writers do with cells beyond replacing the value: compare-exchange, updates that may fail,
 //! boxes, and the value in `Debug`.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

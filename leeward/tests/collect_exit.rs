@@ -2,7 +2,7 @@
 //! own, with guards and removed entries leaked; maps that are thread-local themselves; and writers
 //! of unlike priority on one processor.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

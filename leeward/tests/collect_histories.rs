@@ -5,7 +5,6 @@
 //! The keys' own `Eq`, `Ord` and `Hash` yield the processor now and then, and closures do, so that
 //! other threads come in between the steps of a call on any machine.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

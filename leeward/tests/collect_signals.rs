@@ -1,7 +1,7 @@
 //! A signal handler that looks keys up, at the instructions of a thread which writes the same map.
 //! Nothing here is left to luck: the writer is single-stepped.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

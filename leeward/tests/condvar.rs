@@ -1,7 +1,7 @@
 //! The condition variable: each scheme with each lock, no lost wake-up, time-outs, two processes.
 //! (Stolen wake-ups, and system calls: condvar_order.rs.)
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

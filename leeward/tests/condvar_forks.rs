@@ -1,7 +1,7 @@
 //! The condition variable in the child of a fork: its waiters' threads are not there, and the mutex
 //! that they wait with need not be.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 #[path = "common/bare.rs"]

@@ -1,7 +1,7 @@
 //! The condition variable, event by event: no stolen wake-up (glibc's bug 25847), and the number of
 //! system calls.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

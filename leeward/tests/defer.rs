@@ -1,7 +1,7 @@
 //! Deferred callbacks and retired values: after a grace period, in order, once, and never more than
 //! the limit; and polling.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,6 +1,6 @@
 //! `#[derive(AnyBytes)]`: every shape of struct that it takes. What it must not take is in `tests/ui`.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Collectors of `rcu::epoch`: what is deferred is called once, not before its readers have left, and
 //! all of it in the end; beside panics, leaked guards and the exit of threads.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 use std::cell::Cell;

@@ -1,7 +1,7 @@
 //! A thread that executes another program while heavy fences signal it: a signal that is queued to
 //! it stays pending in that program, where it must do no harm.
 
-#![cfg(all(target_os = "linux", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 #[path = "common/cases.rs"]

@@ -1,7 +1,7 @@
 //! Threads that end: with guards leaked, with destructors that read, by the thousand; and handles
 //! that outlive them or travel.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

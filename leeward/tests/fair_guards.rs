@@ -1,7 +1,7 @@
 //! The fair unlocks and the bumps of every lock's guards: a thread that sleeps for the lock has it
 //! before any newcomer.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,6 @@
 //! The fair mutex: no newcomer takes it from a thread that sleeps; on every futex it excludes, and
 //! wakes whom it must.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

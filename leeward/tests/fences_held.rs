@@ -2,7 +2,7 @@
 //! way into the kernel, so that others come in the middle of a fence. Each case is a process of its
 //! own: this program, started again.
 
-#![cfg(all(target_os = "linux", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 #[path = "common/cases.rs"]

@@ -6,7 +6,7 @@
 //! another's fence: on a busy machine the limit may pass, and each then issues a fence of its own
 //! (`fences_held.rs`). Each case is a process of its own: this program, started again.
 
-#![cfg(all(target_os = "linux", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 #[path = "common/cases.rs"]

@@ -1,6 +1,6 @@
 //! fork: each case in a child with an alarm, whose exit code says how it went.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 #[path = "common/bare.rs"]

@@ -4,7 +4,7 @@
 //! Nothing is left to luck: the threads stop at each allocation that they make outside of their
 //! closures, and there the process forks.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

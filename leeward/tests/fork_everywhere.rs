@@ -4,13 +4,7 @@
 //! Arranged, not left to luck: the thread that is forked beside is single-stepped by ptrace
 //! (`walk.rs`), and forks come where memory changes that a child gets a copy of.
 
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    target_arch = "x86_64",
-    not(leeward_loom),
-    not(leeward_symmetric)
-))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 #[path = "common/bare.rs"]

@@ -1,6 +1,6 @@
 //! The place to sleep against the kernel: WAKE_OP in all its combinations, deadlines, errno.
 
-#![cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
+#![cfg(all(target_os = "linux", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

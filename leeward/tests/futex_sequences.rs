@@ -6,7 +6,7 @@
 //! puts them into one of the kernel's queues keep the order of arrival where others have the order
 //! of moves, and a process has as few as 16 queues.
 
-#![cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
+#![cfg(all(target_os = "linux", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

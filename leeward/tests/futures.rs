@@ -1,7 +1,7 @@
 //! Grace periods as futures: ready after the sections that were open, woken once, on any executor;
 //! dropped at any time, polled by several tasks in turn.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

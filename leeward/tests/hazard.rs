@@ -2,7 +2,7 @@
 //!
 //! All tests share the process's one list, so they run one after the other.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 #[macro_use]

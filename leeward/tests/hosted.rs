@@ -1,7 +1,7 @@
 //! `Hosted` itself: what each call answers, an embedding of one's own, hosts that refuse, forks;
 //! and that the engine, not the kernel, serves.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

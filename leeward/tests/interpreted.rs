@@ -5,7 +5,6 @@
 //! Interpreted for Linux, what needs Linux's own calls is left out; `ci/miri` interprets it for
 //! another system as well.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 use std::sync::atomic::{AtomicU32, Ordering};

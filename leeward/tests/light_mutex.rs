@@ -1,6 +1,6 @@
 //! The mutex whose unlock is a store: exclusion, lost wake-ups, and the number of its heavy fences.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

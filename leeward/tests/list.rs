@@ -1,6 +1,5 @@
 //! The list beside `VecDeque`, its destructors, panics, histories, and readers beside writers.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

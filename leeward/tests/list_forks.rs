@@ -1,6 +1,6 @@
 //! A list that is locked when the process forks: by the thread that forks, or by another.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

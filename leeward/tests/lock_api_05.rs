@@ -1,6 +1,5 @@
 //! The raw and the asymmetric locks under lock_api 0.5's data and guards.
 
-#![cfg(not(leeward_loom))]
 #![allow(missing_docs)]
 
 use std::thread;

@@ -1,7 +1,6 @@
 //! lock_api's features, which are this crate's of the same names: locks that serde reads and writes,
 //! guards that own an `Arc` of their lock, and guards for owning_ref; and guards that are sent.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 use std::sync::Arc;

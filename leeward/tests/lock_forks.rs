@@ -1,7 +1,7 @@
 //! Locks in the child of a fork that came between a wake and the woken thread's coming: the marks
 //! that are left in the free lock are those of threads that do not exist there.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

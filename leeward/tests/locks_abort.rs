@@ -2,7 +2,7 @@
 //! could catch a panic. And sandboxes in which no heavy fence is possible. Each case is a process
 //! of its own: this program, started again.
 
-#![cfg(all(target_os = "linux", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 #[path = "common/cases.rs"]

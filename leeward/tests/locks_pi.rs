@@ -1,6 +1,6 @@
 //! Priority-inheriting locks, and the thread's number that they hold.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 #[path = "common/bare.rs"]

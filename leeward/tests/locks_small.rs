@@ -1,6 +1,5 @@
 //! The readers-writer lock and the small locks, on every futex.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -2,7 +2,7 @@
 //! shared. (Programs that must not compile: soundness.rs, with tests/ui.) The assertions are the
 //! compiler's; the test says that they were compiled.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 #[macro_use]

@@ -1,7 +1,7 @@
 //! The mutexes: exclusion, time-outs, layout, panics, two processes. (Fairness: mutex_fairness.rs;
 //! heavy fences: light_mutex.rs.)
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,6 +1,6 @@
 //! The mutex's bounded unfairness, event by event: the test scripts the sleeps of a futex.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 use std::cell::Cell;

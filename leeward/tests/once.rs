@@ -1,7 +1,6 @@
 //! What is made once: `OnceLock`, `LazyLock`, and an initialiser that asks for the value that it
 //! makes.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

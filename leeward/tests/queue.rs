@@ -1,6 +1,5 @@
 //! The queue of blocks: order, waiting, closing, values of all kinds, and histories under stress.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,6 +1,6 @@
 //! Collectors and futures in the children of forks.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,7 @@
 //! The mutex that its holder may lock again: it counts, excludes other threads, and stays the
 //! holder's in the child of a fork.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

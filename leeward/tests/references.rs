@@ -1,6 +1,6 @@
 //! References that own their section: `RcuCell::get`, `RcuOption::get` and `Ref`.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

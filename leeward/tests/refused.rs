@@ -2,7 +2,7 @@
 //! taken off): this program, started again with the name of the case, which then runs a small suite
 //! on whatever is left.
 
-#![cfg(all(target_os = "linux", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

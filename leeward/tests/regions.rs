@@ -1,7 +1,7 @@
 //! Regions of shared memory: made once, however many processes begin and whichever of them is
 //! killed, and found in every broken state.
 
-#![cfg(all(target_os = "linux", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,13 +1,7 @@
 //! Robust locks: what the next owner gets, whichever thread was the last owner and however it
 //! ended; and what a lock is when its memory is garbage.
 
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    target_pointer_width = "64",
-    not(leeward_loom),
-    not(leeward_symmetric)
-))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

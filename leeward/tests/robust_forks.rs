@@ -1,13 +1,7 @@
 //! A robust guard that was copied by forks, until a child has the dead owner's very number: the
 //! guard opens nothing there.
 
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    target_pointer_width = "64",
-    not(leeward_loom),
-    not(leeward_symmetric)
-))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,13 +1,7 @@
 //! The robust lock that is unlocked by a store: what its sleepers do for that, which processes
 //! heavy fences reach, and what is left where fences are refused.
 
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    target_pointer_width = "64",
-    not(leeward_loom),
-    not(leeward_symmetric)
-))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

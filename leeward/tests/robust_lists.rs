@@ -1,13 +1,7 @@
 //! The robust list on which a lock is: after forks, in threads that libc did not start, across
 //! execve, when it is longer than the kernel walks; and lists of an unknown shape.
 
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    target_pointer_width = "64",
-    not(leeward_loom),
-    not(leeward_symmetric)
-))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,13 +1,7 @@
 //! The library's robust mutexes and pthread's, held by one thread in any order: one list, whole
 //! after every step, and all of it walked at death.
 
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    target_pointer_width = "64",
-    not(leeward_loom),
-    not(leeward_symmetric)
-))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

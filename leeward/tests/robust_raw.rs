@@ -1,13 +1,7 @@
 //! The robust lock without guards, which C has, and the one with guards, on the same words: what
 //! each owner finds after each kind of owner before it.
 
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    target_pointer_width = "64",
-    not(leeward_loom),
-    not(leeward_symmetric)
-))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,13 +1,7 @@
 //! The robust readers-writer lock: who is let in beside whom, what the next locker gets after each
 //! kind of death, and what a lock is when its memory is garbage.
 
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    target_pointer_width = "64",
-    not(leeward_loom),
-    not(leeward_symmetric)
-))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -2,13 +2,7 @@
 //! a step further each time, and killed there. The lock is never lost, the waiter gets it, and
 //! half-written data is announced.
 
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    target_arch = "x86_64",
-    not(leeward_loom),
-    not(leeward_symmetric)
-))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,6 @@
 //! The fair unlocks of the readers-writer lock, step by step and on one thread: over a futex in which
 //! a sleep is where the test goes on.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 #[path = "common/steered.rs"]

@@ -2,7 +2,6 @@
 //! writer with no other between, and gives up without leaving a mark; step by step, and with many
 //! threads on every futex.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -2,7 +2,7 @@
 //! thread waits for which, how many fences that costs, which callers share, and the sentences of
 //! those that would wait for themselves.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

@@ -2,7 +2,7 @@
 //! test that fails. Each check runs in a process of its own, so that the environment's settings are
 //! those of the test.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 #[path = "common/cases.rs"]

@@ -1,6 +1,5 @@
 //! Containers that serde writes and reads.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 use leeward::collect::{HashMap, HashSet, List, OrderedMap, ShardMap, ShardSet};

@@ -1,6 +1,5 @@
 //! The sharded map: what dashmap's users expect of it, and what differs on purpose.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,7 @@
 //! Locks in memory that several processes map: two processes for each type, layouts, and garbage in
 //! the words.
 
-#![cfg(all(target_os = "linux", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,7 @@
 //! Upgradable reads of the readers-writer lock of several processes: between processes, in the copies
 //! that a fork makes of guards, and where a process that has one is killed.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

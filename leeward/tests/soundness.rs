@@ -3,7 +3,7 @@
 //! that error and no other while they are in. So hardly any message is compared, and any compiler
 //! will do.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,6 +1,5 @@
 //! The stack: order, all values at once, values of all kinds, and histories under stress.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

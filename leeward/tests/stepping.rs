@@ -2,7 +2,7 @@
 //! processor's trap flag, and at one of the instructions the handler of the trap does what a
 //! program's signal handler may do. Nothing here is left to luck.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64", not(leeward_loom), not(leeward_symmetric)))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", not(leeward_symmetric)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,7 @@
 //! Locks for tasks in the child of a fork: nobody is queued there, what is held stays held, and
 //! futures that the child polls queue anew.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,6 @@
 //! The locks for tasks, polled by hand with wakers that count: who is woken, when, and in which
 //! order; futures that are dropped or leaked at each point; wakers that panic or call back; forks.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 #[macro_use]

@@ -1,7 +1,7 @@
 //! Cells of values without a size: text, slices and trait objects. What they hold is what they were
 //! given, is dropped once whichever way it leaves, and leaves no memory behind.
 
-#![cfg(all(target_os = "linux", not(leeward_loom)))]
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,6 +1,5 @@
 //! Waiting for several words, as the kernel does it and where it is refused.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 mod common;

@@ -1,7 +1,6 @@
 //! How often a thread yields before it sleeps, on a machine where a yield takes as long as the test
 //! says: over a futex with a clock of the test's own, on one thread.
 
-#![cfg(all(not(leeward_loom)))]
 #![allow(missing_docs)]
 
 use std::cell::{Cell, RefCell};
