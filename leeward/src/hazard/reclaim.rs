@@ -73,7 +73,7 @@ pub fn reclaim() -> usize {
 /// ```
 /// use leeward::hazard::{self, Cell};
 /// Cell::new(1).store(2);
-/// assert!(hazard::waiting() <= 1);
+/// assert_eq!(hazard::waiting(), 1);
 /// ```
 pub fn waiting() -> usize {
     state().list.count()
