@@ -17,6 +17,7 @@ mod step;
 use common::{Watchdog, eventually, patience};
 use robust::{OWNER_DIED, child, gettid, is_in_futex, kill, reap, shared, value};
 use rwlock::*;
+use step::Trail;
 
 use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 use std::thread;
@@ -47,13 +48,11 @@ fn mark(word: &AtomicU32, value: u32) {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// Steps the child `count` instructions, then kills it. Returns false if it ended, or stopped
-/// itself, before.
-fn step_and_kill(child: i32, count: usize) -> bool {
-    let is_there = step::steps(child, count).unwrap();
+/// Steps the child `count` instructions, or until it stops itself, then kills it.
+fn step_and_kill(trail: &mut Trail, child: i32, count: usize) {
+    trail.steps(child, count).unwrap();
     kill(child);
     reap(child);
-    is_there
 }
 
 /// The state of the lock before a child reads.
@@ -71,6 +70,8 @@ impl Before {
 
     fn prepare(self, lock: &'static Record) {
         let words = words(lock);
+        // What the one before has left is forgotten: all children find the same.
+        words.iter().for_each(|word| word.store(0, Ordering::SeqCst));
         let marked = match self {
             Before::Free => &words[..0],
             Before::DiedInTurnstile => &words[..1],
@@ -87,22 +88,23 @@ fn a_reader_is_killed() {
     let lock = shared_rwlock::<[u32; 2], 2>();
     let soon = Duration::from_millis(100);
     for before in Before::ALL {
-        for at in 1.. {
+        // The slot that a reader tries first is its number's to say, so there are two ways.
+        let mut ways = [(Trail::default(), 0), (Trail::default(), 0)];
+        while !ways.iter().all(|(trail, _)| trail.is_over()) {
             before.prepare(lock);
             let reader = traced_child(|| {
                 step::stop();
                 drop(lock.read().unwrap());
                 step::stop();
             });
-            let killed = step_and_kill(reader, at);
+            let (trail, at) = &mut ways[reader as usize % 2];
+            *at += 1;
+            step_and_kill(trail, reader, *at);
             assert_eq!(write(lock.try_write_for(soon)), "ok", "a reader killed at instruction {at}");
             assert_eq!(read(lock.try_read()), "ok", "a reader killed at instruction {at}");
-            if !killed {
-                println!("{at} instructions");
-                assert!(at > 50);
-                break;
-            }
         }
+        println!("{} and {} instructions", ways[0].1, ways[1].1);
+        assert!(ways.iter().all(|(_, at)| *at > 50));
     }
 }
 
@@ -113,6 +115,7 @@ fn a_writer_is_killed() {
     let lock = shared_rwlock::<[u32; 2], 2>();
     let inside = shared::<AtomicU32>();
     let mut told = 0;
+    let mut trail = Trail::default();
     for at in 1.. {
         mark(inside, 0);
         let writer = traced_child(|| {
@@ -129,7 +132,7 @@ fn a_writer_is_killed() {
             drop(guard);
             step::stop();
         });
-        let killed = step_and_kill(writer, at);
+        step_and_kill(&mut trail, writer, at);
         // By a reader and by a writer, in turn.
         let soon = Duration::from_millis(100);
         let died = match at % 2 {
@@ -150,7 +153,7 @@ fn a_writer_is_killed() {
             }
         }
         assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "ok"));
-        if !killed {
+        if trail.is_over() {
             println!("{at} instructions, {told} of them with news");
             assert!(told > 10 && at > 100, "{told} of {at}");
             return;
@@ -165,6 +168,7 @@ fn a_writer_is_killed_that_becomes_a_reader() {
     let _dog = Watchdog::within("a_writer_is_killed_that_becomes_a_reader", 30 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     let (mut told, mut is_over) = (0, false);
+    let mut trail = Trail::default();
     for at in 1.. {
         let writer = traced_child(|| {
             let mut guard = lock.write().unwrap();
@@ -174,7 +178,7 @@ fn a_writer_is_killed_that_becomes_a_reader() {
             step::stop();
             drop(guard);
         });
-        let killed = step_and_kill(writer, at);
+        step_and_kill(&mut trail, writer, at);
         let soon = Duration::from_millis(100);
         match if at % 2 == 0 { lock.try_read_for(soon).err() } else { lock.try_write_for(soon).err() } {
             Some(RwLockError::OwnerDied(mut guard)) => {
@@ -184,11 +188,11 @@ fn a_writer_is_killed_that_becomes_a_reader() {
                 guard.mark_consistent();
             }
             Some(error) => panic!("killed at instruction {at}: {error}"),
-            None => is_over = true,
+            None => is_over |= !trail.has_missed(),
         }
         assert_eq!(lock.read().unwrap().get(), [at as u32; 2], "killed at instruction {at}");
         assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "ok"));
-        if !killed {
+        if trail.is_over() {
             println!("{at} instructions, {told} of them with news");
             assert!(is_over && told > 10 && at > told + 10, "{told} of {at}");
             return;
@@ -210,6 +214,7 @@ enum Holder {
 fn unlock_with_waiters(holder_does: Holder) {
     let _dog = Watchdog::within("unlock_with_waiters", 30 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
+    let mut trail = Trail::default();
     for at in 1.. {
         let holder = traced_child(|| {
             if holder_does == Holder::Reads {
@@ -228,7 +233,7 @@ fn unlock_with_waiters(holder_does: Holder) {
             step::stop();
         });
         let (names, through) = ([const { AtomicU32::new(0) }; 2], AtomicU32::new(0));
-        let killed = thread::scope(|scope| {
+        thread::scope(|scope| {
             let sleeps = |at: usize| {
                 let name = value(&names[at]);
                 name != 0 && is_in_futex(name as i32)
@@ -245,7 +250,7 @@ fn unlock_with_waiters(holder_does: Holder) {
                 through.fetch_add(1, Ordering::SeqCst);
             });
             eventually("it sleeps", || sleeps(1));
-            let killed = step_and_kill(holder, at);
+            step_and_kill(&mut trail, holder, at);
             let start = std::time::Instant::now();
             while value(&through) != 2 {
                 if start.elapsed() > patience() {
@@ -254,10 +259,9 @@ fn unlock_with_waiters(holder_does: Holder) {
                 }
                 thread::sleep(Duration::from_micros(50));
             }
-            killed
         });
         assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "ok"));
-        if !killed {
+        if trail.is_over() {
             println!("{at} instructions");
             assert!(at > 50);
             return;
@@ -286,6 +290,7 @@ fn a_writers_becoming_a_reader_with_waiters() {
 fn stopped_on_its_way(before: Before, is_reader: bool) -> usize {
     let _dog = Watchdog::within("stopped_on_its_way", 30 * patience());
     let mut came_in = 0;
+    let mut trail = Trail::default();
     for at in 1.. {
         let lock = shared_rwlock::<[u32; 2], 2>();
         before.prepare(lock);
@@ -298,7 +303,7 @@ fn stopped_on_its_way(before: Before, is_reader: bool) -> usize {
             drop(guards);
             step::stop();
         });
-        let on_its_way = step::steps(other, at).unwrap();
+        let on_its_way = trail.steps(other, at).unwrap();
         // The other way round.
         let guards = if is_reader { (None, lock.try_write().ok()) } else { (lock.try_read().ok(), None) };
         if on_its_way {
@@ -313,7 +318,7 @@ fn stopped_on_its_way(before: Before, is_reader: bool) -> usize {
         assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "ok"));
         kill(other);
         reap(other);
-        if !on_its_way {
+        if trail.is_over() {
             println!("{at} instructions, before {came_in} of which the other came in");
             assert!(at > 20);
             return came_in;
@@ -348,6 +353,7 @@ fn a_reader_comes_while_a_writer_enters() {
 fn a_writer_comes_while_another_becomes_a_reader() {
     let _dog = Watchdog::within("a_writer_comes_while_another_becomes_a_reader", 30 * patience());
     let mut came_in = 0;
+    let mut trail = Trail::default();
     for at in 1.. {
         let lock = shared_rwlock::<[u32; 2], 2>();
         let other = traced_child(|| {
@@ -359,7 +365,7 @@ fn a_writer_comes_while_another_becomes_a_reader() {
             drop(guard);
             step::stop();
         });
-        let on_its_way = step::steps(other, at).unwrap();
+        let on_its_way = trail.steps(other, at).unwrap();
         assert_eq!(write(lock.try_write()), "would block", "stopped at instruction {at}: a writer between");
         let reader = lock.try_read();
         came_in += usize::from(reader.is_ok());
@@ -373,7 +379,7 @@ fn a_writer_comes_while_another_becomes_a_reader() {
         assert_eq!((read(lock.try_read()), write(lock.try_write())), ("ok", "ok"));
         kill(other);
         reap(other);
-        if !on_its_way {
+        if trail.is_over() {
             println!("{at} instructions, after {came_in} of which a reader came in");
             assert!(at > 20 && came_in > 0);
             return;

@@ -13,7 +13,9 @@ mod step;
 
 use common::{Watchdog, eventually, patience};
 use robust::*;
+use step::Trail;
 
+use std::io;
 use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 use std::thread;
 use std::time::Duration;
@@ -30,14 +32,12 @@ fn traced_child(work: impl FnOnce()) -> i32 {
     child
 }
 
-/// Steps the child `count` instructions, then kills it. Returns false if it ended before.
-fn step_and_kill(child: i32, count: usize) -> bool {
-    let is_there = step::steps(child, count).unwrap();
-    if is_there {
+/// Steps the child `count` instructions, then kills it, if it has not ended before.
+fn step_and_kill(trail: &mut Trail, child: i32, count: usize) {
+    if trail.steps(child, count).unwrap() {
         kill(child);
         reap(child);
     }
-    is_there
 }
 
 /// Stores a mark that processor and compiler leave where it stands among the lock's own accesses,
@@ -61,6 +61,7 @@ fn lock_work_unlock<U: Unlock>() {
     let mutex = shared_mutex_of::<[u32; 2], U>();
     let inside = shared::<AtomicU32>();
     let (mut told, mut at) = (0, 0);
+    let mut trail = Trail::default();
     loop {
         at += 1;
         mark(inside, 0);
@@ -79,7 +80,7 @@ fn lock_work_unlock<U: Unlock>() {
             mark(inside, 0);
             drop(guard);
         });
-        let killed = step_and_kill(child, at);
+        step_and_kill(&mut trail, child, at);
         let (mut guard, died) = get(mutex, at);
         let [one, other] = guard.get();
         assert!(died || one == other, "killed at instruction {at}: half a record and no word of it");
@@ -89,7 +90,7 @@ fn lock_work_unlock<U: Unlock>() {
         drop(guard);
         assert!(!get(mutex, at).1);
         told += u32::from(died);
-        if !killed {
+        if trail.is_over() {
             break;
         }
     }
@@ -101,6 +102,7 @@ fn lock_work_unlock<U: Unlock>() {
 fn unlock_with_a_waiter<U: Unlock>() {
     let _dog = Watchdog::within("unlock_with_a_waiter", 30 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
+    let mut trail = Trail::default();
     for at in 1.. {
         let child = traced_child(|| {
             let guard = mutex.lock().unwrap();
@@ -108,14 +110,14 @@ fn unlock_with_a_waiter<U: Unlock>() {
             drop(guard);
         });
         let (name, through) = (AtomicU32::new(0), AtomicU32::new(0));
-        let killed = thread::scope(|scope| {
+        thread::scope(|scope| {
             scope.spawn(|| {
                 name.store(gettid() as u32, Ordering::SeqCst);
                 drop(mutex.lock().or_else(|error| error.repair(|_| ())).unwrap());
                 through.store(1, Ordering::SeqCst);
             });
             eventually("it sleeps", || value(&name) != 0 && is_in_futex(value(&name) as i32));
-            let killed = step_and_kill(child, at);
+            step_and_kill(&mut trail, child, at);
             let start = std::time::Instant::now();
             while value(&through) == 0 {
                 if start.elapsed() > patience() {
@@ -124,10 +126,9 @@ fn unlock_with_a_waiter<U: Unlock>() {
                 }
                 thread::sleep(Duration::from_micros(50));
             }
-            killed
         });
         assert!(!get(mutex, at).1);
-        if !killed {
+        if trail.is_over() {
             println!("{at} instructions");
             assert!(at > 50);
             return;
@@ -135,9 +136,8 @@ fn unlock_with_a_waiter<U: Unlock>() {
     }
 }
 
-/// Steps the child one instruction; returns false if it sleeps in that.
-fn step_or_sleep(child: i32) -> bool {
-    step::begin_step(child).unwrap();
+/// Waits until the child stops, or sleeps: then there is no signal.
+fn wait_or_sleep(child: i32) -> io::Result<Option<i32>> {
     let mut status = 0;
     for tries in 1.. {
         // SAFETY: `status` is ours to write.
@@ -147,17 +147,17 @@ fn step_or_sleep(child: i32) -> bool {
         // The child has this processor, and mostly has stopped then. To ask where it sleeps takes longer.
         thread::yield_now();
         if tries % 8 == 0 && is_in_futex(child) {
-            return false;
+            return Ok(None);
         }
     }
-    true
+    Ok(libc::WIFSTOPPED(status).then(|| libc::WSTOPSIG(status)))
 }
 
 /// A waiter is killed at every instruction of its way to sleep; another one sleeps already.
 fn waiter<U: Unlock>(stride: usize) {
     let _dog = Watchdog::within("waiter", 30 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
-    let mut at = 0;
+    let (mut at, mut trail) = (0, Trail::default());
     loop {
         // Not at every one: the way is long, and spins.
         at += stride;
@@ -171,9 +171,7 @@ fn waiter<U: Unlock>(stride: usize) {
             step::stop();
             drop(mutex.lock().or_else(|error| error.repair(|_| ())).unwrap());
         });
-        let beside = step::Beside::the(first);
-        let asleep = !(0..at).all(|_| step_or_sleep(first));
-        drop(beside);
+        trail.steps_with(first, at, wait_or_sleep).unwrap();
         // Alternately before the release and after it.
         if at % 2 == 0 {
             kill(first);
@@ -187,7 +185,7 @@ fn waiter<U: Unlock>(stride: usize) {
         let (mut guard, _) = get(mutex, at);
         guard.mark_consistent();
         drop(guard);
-        if asleep {
+        if trail.is_over() {
             println!("asleep after {at} instructions");
             return;
         }
@@ -198,6 +196,7 @@ fn waiter<U: Unlock>(stride: usize) {
 /// comes and goes to sleep, and the owner goes on.
 fn unlock_while_somebody_comes<U: Unlock>() {
     let _dog = Watchdog::within("unlock_while_somebody_comes", 30 * patience());
+    let mut trail = Trail::default();
     for at in 1.. {
         // A fresh mutex, on which no thread has slept.
         let mutex = shared_mutex_of::<[u32; 2], U>();
@@ -208,7 +207,7 @@ fn unlock_while_somebody_comes<U: Unlock>() {
             drop(guard);
             step::stop();
         });
-        let is_inside = step::steps(child, at).unwrap();
+        let is_inside = trail.steps(child, at).unwrap();
         let (name, through) = (AtomicU32::new(0), AtomicU32::new(0));
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -233,7 +232,7 @@ fn unlock_while_somebody_comes<U: Unlock>() {
         });
         kill(child);
         reap(child);
-        if !is_inside {
+        if trail.is_over() {
             println!("{at} instructions");
             assert!(at > 20);
             return;

@@ -70,7 +70,7 @@ fn hold_up_the_starter(case: &mut Child, board: &Board) {
     assert_eq!(step::wait(thread).unwrap(), Some(libc::SIGSTOP));
     let started = loop {
         assert_eq!(step::to_the_next_call(thread).unwrap(), Some(libc::SIGTRAP));
-        let registers = walk::registers(thread).unwrap();
+        let registers = super::step::registers(thread).unwrap();
         let is_start = matches!(registers.orig_rax as i64, libc::SYS_clone | libc::SYS_clone3);
         // At the call's end, `rax` is the number of the thread that was started.
         if is_start && registers.rax as i64 > 0 {

@@ -5,7 +5,8 @@
 //! instructions with a lock prefix and its exchanges with memory, and after system calls. Each such
 //! place of the code is forked beside, the first time that the thread reaches it, and so is each change
 //! of the object that an operation names, which plain stores make too; in between, some
-//! instructions evenly spread. With `LEEWARD_LONG=1` it is each instruction.
+//! instructions evenly spread. With `LEEWARD_LONG=1` it is each instruction. After `LEEWARD_STEPS`
+//! instructions (10,000) the thread is let go: `ci/test --long` steps twenty times as far.
 //!
 //! Where the fork itself waits for what the stepped thread holds (the C library's allocator, the
 //! list of handlers), the thread is stepped on until the fork is done: it is then a fork at the
@@ -23,8 +24,8 @@ use super::board::{self, Board, OVER};
 use super::common::patience;
 use super::{cases, everything, step};
 
-/// The number of instructions after which the thread is let go: what follows is a loop.
-const MOST_STEPS: usize = 200_000;
+/// The number of instructions after which the thread is let go.
+const MOST_STEPS: usize = 10_000;
 /// The first distance of the places in between.
 const DISTANCE: usize = 128;
 /// How many places there are of each distance before it doubles.
@@ -48,6 +49,7 @@ struct Walk<'a> {
     met: HashSet<u64>,
     next: usize,
     long: bool,
+    most: usize,
     /// What the bytes of the operation's object were.
     object: Vec<u8>,
     /// The addresses of this program's own code.
@@ -131,13 +133,16 @@ impl Walk<'_> {
             return Ok(Count::default());
         }
         board.traced.set(1);
+        let _beside = step::Beside::the(thread);
         let (met, long) = (HashSet::new(), std::env::var("LEEWARD_LONG").is_ok_and(|long| long == "1"));
+        let most = std::env::var("LEEWARD_STEPS").map_or(MOST_STEPS, |steps| steps.parse().expect("a number"));
         let own = mappings(case.id()).into_iter().filter(|mapping| is_this_program(&mapping.path));
         let own: Vec<_> = own.map(|mapping| mapping.range).collect();
         assert!(!own.is_empty(), "the program's own code is not found");
         let object = vec![0; board.object[1].load(Ordering::SeqCst)];
         let count = Count::default();
-        let mut walk = Walk { case, board, thread, count, signal: 0, met, next: 1, long, object, own, only, told: 0 };
+        let mut walk =
+            Walk { case, board, thread, count, signal: 0, met, next: 1, long, most, object, own, only, told: 0 };
         let outcome = walk.begin().and_then(|()| walk.go_through()).and_then(|()| walk.fork_once_more());
         if outcome.is_err() {
             walk.end_it();
@@ -171,7 +176,7 @@ impl Walk<'_> {
     }
 
     fn go_through(&mut self) -> Result<(), String> {
-        while self.count.steps < MOST_STEPS {
+        while self.count.steps < self.most {
             let Some(at) = place(self.thread) else { break };
             let tells = self.long || self.is_telling(&at);
             let tells = tells && self.met.insert(at.address);
@@ -339,18 +344,8 @@ struct Place {
     code: [u8; 8],
 }
 
-/// Returns a stopped thread's registers, or `None` if it is gone.
-pub fn registers(thread: i32) -> Option<libc::user_regs_struct> {
-    // SAFETY: zeroed is a valid value.
-    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
-    let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: of a stopped thread; the registers are ours to write.
-    let outcome = unsafe { libc::ptrace(libc::PTRACE_GETREGS, thread, none, &raw mut registers) };
-    (outcome == 0).then_some(registers)
-}
-
 fn place(thread: i32) -> Option<Place> {
-    let registers = registers(thread)?;
+    let registers = step::registers(thread).ok()?;
     let none = std::ptr::null_mut::<libc::c_void>();
     // SAFETY: of a stopped thread; an address that is not there is an error, whose -1 decodes as no
     // instruction that matters.
