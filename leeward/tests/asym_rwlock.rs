@@ -294,15 +294,22 @@ fn writers_that_meet_at_an_open_lock() {
 #[test]
 fn who_enters_by_a_slot_sees_what_was_written() {
     let _dog = Watchdog::new("who_enters_by_a_slot_sees_what_was_written");
-    let lock = RwLock::new(0_u64);
-    let stage = AtomicU64::new(0);
+    let (lock, other) = (RwLock::new(0_u64), RwLock::new(()));
+    let (stage, ready) = (AtomicU64::new(0), AtomicU64::new(0));
     let at = |number| eventually("the next stage", || stage.load(Ordering::Relaxed) == number);
+    // Registering a thread's slots orders threads as well: both readers have them before the write.
+    let register = || {
+        drop(other.read());
+        ready.fetch_add(1, Ordering::Relaxed);
+    };
     thread::scope(|scope| {
         scope.spawn(|| {
+            eventually("both have slots", || ready.load(Ordering::Relaxed) == 2);
             *lock.write() = 7;
             stage.store(1, Ordering::Relaxed);
         });
         scope.spawn(|| {
+            register();
             at(1);
             // Without a look at the value: ThreadSanitizer remembers its last few readers only.
             eventually("it opens", || {
@@ -312,6 +319,7 @@ fn who_enters_by_a_slot_sees_what_was_written() {
             stage.store(2, Ordering::Relaxed);
         });
         scope.spawn(|| {
+            register();
             at(2);
             assert_eq!(*lock.read(), 7);
         });
