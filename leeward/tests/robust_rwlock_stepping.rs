@@ -89,22 +89,23 @@ fn a_reader_is_killed() {
     let soon = Duration::from_millis(100);
     for before in Before::ALL {
         // The slot that a reader tries first is its number's to say, so there are two ways.
-        let mut ways = [(Trail::default(), 0), (Trail::default(), 0)];
-        while !ways.iter().all(|(trail, _)| trail.is_over()) {
+        let mut ways = [Trail::default(), Trail::default()];
+        while !ways.iter().all(Trail::is_over) {
             before.prepare(lock);
             let reader = traced_child(|| {
                 step::stop();
                 drop(lock.read().unwrap());
                 step::stop();
             });
-            let (trail, at) = &mut ways[reader as usize % 2];
-            *at += 1;
-            step_and_kill(trail, reader, *at);
+            let way = &mut ways[reader as usize % 2];
+            let at = way.next(1).unwrap_or(1);
+            step_and_kill(way, reader, at);
             assert_eq!(write(lock.try_write_for(soon)), "ok", "a reader killed at instruction {at}");
             assert_eq!(read(lock.try_read()), "ok", "a reader killed at instruction {at}");
         }
-        println!("{} and {} instructions", ways[0].1, ways[1].1);
-        assert!(ways.iter().all(|(_, at)| *at > 50));
+        let [one, other] = ways.map(|way| way.place());
+        println!("{one} and {other} instructions");
+        assert!(one > 50 && other > 50);
     }
 }
 
@@ -116,7 +117,7 @@ fn a_writer_is_killed() {
     let inside = shared::<AtomicU32>();
     let mut told = 0;
     let mut trail = Trail::default();
-    for at in 1.. {
+    while let Some(at) = trail.next(1) {
         mark(inside, 0);
         let writer = traced_child(|| {
             step::stop();
@@ -169,7 +170,7 @@ fn a_writer_is_killed_that_becomes_a_reader() {
     let lock = shared_rwlock::<[u32; 2], 2>();
     let (mut told, mut is_over) = (0, false);
     let mut trail = Trail::default();
-    for at in 1.. {
+    while let Some(at) = trail.next(1) {
         let writer = traced_child(|| {
             let mut guard = lock.write().unwrap();
             guard.set([at as u32; 2]);
@@ -215,7 +216,7 @@ fn unlock_with_waiters(holder_does: Holder) {
     let _dog = Watchdog::within("unlock_with_waiters", 30 * patience());
     let lock = shared_rwlock::<[u32; 2], 2>();
     let mut trail = Trail::default();
-    for at in 1.. {
+    while let Some(at) = trail.next(1) {
         let holder = traced_child(|| {
             if holder_does == Holder::Reads {
                 let guard = lock.read().unwrap();
@@ -291,7 +292,7 @@ fn stopped_on_its_way(before: Before, is_reader: bool) -> usize {
     let _dog = Watchdog::within("stopped_on_its_way", 30 * patience());
     let mut came_in = 0;
     let mut trail = Trail::default();
-    for at in 1.. {
+    while let Some(at) = trail.next(1) {
         let lock = shared_rwlock::<[u32; 2], 2>();
         before.prepare(lock);
         let said = shared::<AtomicU32>();
@@ -354,7 +355,7 @@ fn a_writer_comes_while_another_becomes_a_reader() {
     let _dog = Watchdog::within("a_writer_comes_while_another_becomes_a_reader", 30 * patience());
     let mut came_in = 0;
     let mut trail = Trail::default();
-    for at in 1.. {
+    while let Some(at) = trail.next(1) {
         let lock = shared_rwlock::<[u32; 2], 2>();
         let other = traced_child(|| {
             let mut guard = lock.write().unwrap();

@@ -60,10 +60,8 @@ fn lock_work_unlock<U: Unlock>() {
     let _dog = Watchdog::within("lock_work_unlock", 30 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
     let inside = shared::<AtomicU32>();
-    let (mut told, mut at) = (0, 0);
-    let mut trail = Trail::default();
-    loop {
-        at += 1;
+    let (mut told, mut trail) = (0, Trail::default());
+    while let Some(at) = trail.next(1) {
         mark(inside, 0);
         let child = traced_child(|| {
             // What a thread asks once is asked before.
@@ -90,10 +88,8 @@ fn lock_work_unlock<U: Unlock>() {
         drop(guard);
         assert!(!get(mutex, at).1);
         told += u32::from(died);
-        if trail.is_over() {
-            break;
-        }
     }
+    let at = trail.place();
     println!("{at} instructions, {told} of them with the lock held");
     assert!(told > 10 && at > 100, "{told} of {at}");
 }
@@ -103,7 +99,7 @@ fn unlock_with_a_waiter<U: Unlock>() {
     let _dog = Watchdog::within("unlock_with_a_waiter", 30 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
     let mut trail = Trail::default();
-    for at in 1.. {
+    while let Some(at) = trail.next(1) {
         let child = traced_child(|| {
             let guard = mutex.lock().unwrap();
             step::stop();
@@ -157,10 +153,9 @@ fn wait_or_sleep(child: i32) -> io::Result<Option<i32>> {
 fn waiter<U: Unlock>(stride: usize) {
     let _dog = Watchdog::within("waiter", 30 * patience());
     let mutex = shared_mutex_of::<[u32; 2], U>();
-    let (mut at, mut trail) = (0, Trail::default());
-    loop {
-        // Not at every one: the way is long, and spins.
-        at += stride;
+    let mut trail = Trail::default();
+    // Not at every one: the way is long, and spins.
+    while let Some(at) = trail.next(stride) {
         let guard = mutex.lock().unwrap();
         let second = child(|| {
             drop(mutex.lock().or_else(|error| error.repair(|_| ())).unwrap());
@@ -197,7 +192,7 @@ fn waiter<U: Unlock>(stride: usize) {
 fn unlock_while_somebody_comes<U: Unlock>() {
     let _dog = Watchdog::within("unlock_while_somebody_comes", 30 * patience());
     let mut trail = Trail::default();
-    for at in 1.. {
+    while let Some(at) = trail.next(1) {
         // A fresh mutex, on which no thread has slept.
         let mutex = shared_mutex_of::<[u32; 2], U>();
         let child = traced_child(|| {

@@ -65,20 +65,28 @@ pub fn steps(child: i32, count: usize) -> io::Result<bool> {
 /// and is stepped from there, so that a test that stops one child before each instruction takes
 /// a few stops for each child instead of one for each instruction.
 ///
-/// Children may differ now and then (a clock's second ends in between). One that ends without
-/// having come to its breakpoint is reported as one that ended; [`is_over`](Trail::is_over) knows
-/// the difference.
+/// Children may differ (how long one spins is the clock's to say). One that ends without having come
+/// to its breakpoint is reported as one that ended; then the way is forgotten from there on, and
+/// [`next`](Trail::next) gives the same place again.
 #[derive(Default)]
 pub struct Trail {
     /// The address that is next after each instruction, and how often it has been next by then.
     known: Vec<(u64, usize)>,
     visits: HashMap<u64, usize>,
-    missed: usize,
+    /// The number of instructions that the last child was to be stepped.
+    place: usize,
     has_missed: bool,
     is_over: bool,
 }
 
 impl Trail {
+    /// Returns the number of instructions to which the next child is to be stepped, which is `stride`
+    /// more than the last, if that one came there; or none if the way ends before.
+    pub fn next(&mut self, stride: usize) -> Option<usize> {
+        self.place += if self.has_missed { 0 } else { stride };
+        (!self.is_over).then_some(self.place)
+    }
+
     /// Runs `count` instructions of a stopped child. Returns false if it stopped itself or ended
     /// before.
     pub fn steps(&mut self, child: i32, count: usize) -> io::Result<bool> {
@@ -102,7 +110,7 @@ impl Trail {
         if let Some(at) = self.shortcut(count) {
             let (address, visits) = self.known[at];
             if !run_to(child, address, visits, &wait)? {
-                return self.miss();
+                return self.miss(at);
             }
             done = at + 1;
         }
@@ -110,7 +118,7 @@ impl Trail {
             begin_step(child)?;
             if wait(child)? != Some(libc::SIGTRAP) {
                 if done < self.known.len() {
-                    return self.miss();
+                    return self.miss(done);
                 }
                 self.is_over = true;
                 return Ok(false);
@@ -128,10 +136,13 @@ impl Trail {
 
     /// Returns true if the last child stopped itself or ended where all that is known of the way
     /// ends: there is nothing further to step to.
-    #[track_caller]
     pub fn is_over(&self) -> bool {
-        assert!(self.missed <= self.known.len() / 8 + 8, "{} children went another way", self.missed);
         self.is_over
+    }
+
+    /// Returns the number of instructions to which the last child was to be stepped.
+    pub fn place(&self) -> usize {
+        self.place
     }
 
     /// Returns true if the last child went another way.
@@ -139,8 +150,11 @@ impl Trail {
         self.has_missed
     }
 
-    fn miss(&mut self) -> io::Result<bool> {
-        self.missed += 1;
+    /// Forgets the way from the `at`th instruction on, where a child went another one.
+    fn miss(&mut self, at: usize) -> io::Result<bool> {
+        for (address, _) in self.known.drain(at..) {
+            self.visits.entry(address).and_modify(|visits| *visits -= 1);
+        }
         self.has_missed = true;
         Ok(false)
     }
