@@ -17,6 +17,11 @@
 #define FORKS 10
 #endif
 
+/* 0 where a table that resizes itself must not be resized by hand as well. */
+#ifndef AUTO_RESIZE
+#define AUTO_RESIZE CDS_LFHT_AUTO_RESIZE
+#endif
+
 /* Keys below STAY are there throughout, and replaced; those up to KEYS come and go. */
 #define STAY 24
 #define KEYS 96
@@ -307,7 +312,7 @@ int main(void)
 
     begin();
     rcu_register_thread();
-    table = cds_lfht_new(1, 1, 0, CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL);
+    table = cds_lfht_new(1, 1, 0, AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL);
     CHECK(table);
     for (key = 0; key < FILLERS; key++)
         put(FILLER + key);
