@@ -1,0 +1,1 @@
+../../../../leeward/tests/common/trail.rs
