@@ -21,7 +21,7 @@ use crate::text::Text;
 /// How many words a scenario has.
 pub(crate) const WORDS: usize = 64;
 /// How many threads a scenario may start.
-const THREADS: usize = 16;
+const THREADS: usize = 128;
 
 const PAGE: usize = 64 * 1024;
 const PROT_READ_WRITE: usize = 3;

@@ -215,6 +215,22 @@ fn a_kernel_without_nanosleep_is_asked_all_the_same() {
     }
 }
 
+#[test]
+fn a_wait_for_many_words_looks_at_64() {
+    let kernel = Buggy(|number, mut arguments: [usize; 6]| {
+        if number == numbers::FUTEX_WAITV {
+            arguments[1] = arguments[1].min(64);
+        }
+        Does::Calls(arguments)
+    });
+    let verdict = ask(find("crowds.of_words_have_a_last_one"), &kernel);
+    match verdict {
+        Verdict::Absent(_) => println!("not asked: futex_waitv is absent"),
+        Verdict::Wrong(text) => assert!(text.as_str().contains("FUTEX_WAKE of entry 64 answered 0"), "{text}"),
+        verdict => panic!("{verdict:?}"),
+    }
+}
+
 /// Whether a scenario's time was up has nothing to do with the kernel: a thread is late.
 #[test]
 fn a_kernel_that_is_slow_to_move_is_not_wrong() {
