@@ -231,7 +231,7 @@ fn a_wait_for_many_words_looks_at_64() {
     }
 }
 
-/// Whether a scenario's time was up has nothing to do with the kernel: a thread is late.
+/// Where a time is up before the call that is asked about, the scenario is unfit: the kernel is not wrong.
 #[test]
 fn a_kernel_that_is_slow_to_move_is_not_wrong() {
     let kernel = Buggy(|number, arguments| {
