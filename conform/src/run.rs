@@ -40,7 +40,7 @@ pub(crate) fn ask_stepping(
     for &rest in rests {
         step.begin();
         let outcome = World::new(kernel, rest, step).and_then(scenario.ask);
-        let is_in_doubt = matches!(outcome, Err(Trouble::Wrong(_)));
+        let is_in_doubt = matches!(outcome, Err(Trouble::Wrong(_) | Trouble::Late(_)));
         verdict = outcome.into();
         if matches!(verdict, Verdict::Wrong(_)) && step.lacks() {
             return absent();

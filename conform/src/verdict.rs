@@ -14,6 +14,9 @@ pub(crate) enum Trouble {
     /// The answer is another, whatever the time that was let pass.
     Proven(Text<TEXT>),
     Unfit(Text<TEXT>),
+    /// A time was up before the scenario came to its question: it is asked again, with longer times,
+    /// and unfit in the end.
+    Late(Text<TEXT>),
 }
 
 /// The most bytes of what is said about a scenario.
@@ -58,7 +61,7 @@ impl From<Outcome> for Verdict {
             Ok(()) => Verdict::Pass,
             Err(Trouble::Absent(text)) => Verdict::Absent(text),
             Err(Trouble::Wrong(text) | Trouble::Proven(text)) => Verdict::Wrong(text),
-            Err(Trouble::Unfit(text)) => Verdict::Unfit(text),
+            Err(Trouble::Unfit(text) | Trouble::Late(text)) => Verdict::Unfit(text),
         }
     }
 }

@@ -12,7 +12,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
 
 use crate::errno::{Answer, Errno, answer};
-use crate::futex::Call;
+use crate::futex::{Call, Time};
 use crate::numbers;
 use crate::scenario::{Outcome, Trouble};
 use crate::syscalls::{Syscalls, ask};
@@ -21,7 +21,7 @@ use crate::text::Text;
 /// How many words a scenario has.
 pub(crate) const WORDS: usize = 64;
 /// How many threads a scenario may start.
-const THREADS: usize = 16;
+const THREADS: usize = 128;
 
 const PAGE: usize = 64 * 1024;
 const PROT_READ_WRITE: usize = 3;
@@ -215,6 +215,12 @@ impl World<'_> {
         self.kernel.pause(self.while_us);
     }
 
+    /// Returns a time that is not up while a scenario lets `rests` whiles pass: longer than they are by
+    /// one more, and by 200 ms for what it does in between.
+    pub(crate) fn time_beside(&self, rests: u64) -> Time {
+        Time::milliseconds((200 + (rests + 1) * self.while_us.div_ceil(1000)) as i64)
+    }
+
     /// Starts a thread that calls `body`, and keeps what it answers.
     pub(crate) fn start(&self, body: Body) -> Result<Started, Trouble> {
         let at = self.memory().started.fetch_add(1, Ordering::SeqCst);
@@ -347,6 +353,11 @@ pub(crate) fn unfit(why: fmt::Arguments<'_>) -> Trouble {
 /// The kernel does something else than Linux.
 pub(crate) fn wrong<T>(what: fmt::Arguments<'_>) -> Result<T, Trouble> {
     Err(Trouble::Wrong(Text::of(what)))
+}
+
+/// The time of a thread was up before the scenario had made its call.
+pub(crate) fn late<T>(who: &str) -> Result<T, Trouble> {
+    Err(Trouble::Late(Text::of(format_args!("the time of {who} was up before the call that is asked about"))))
 }
 
 /// The kernel does something else than Linux, which no lack of time explains: once is enough.

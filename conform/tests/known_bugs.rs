@@ -13,6 +13,8 @@ use support::each_scenario;
 
 const FUTEX_WAIT: usize = 0;
 const FUTEX_WAKE: usize = 1;
+const FUTEX_REQUEUE: usize = 3;
+const FUTEX_CMP_REQUEUE: usize = 4;
 const FUTEX_PRIVATE: usize = 128;
 const FUTEX_CLOCK_REALTIME: usize = 256;
 
@@ -210,5 +212,41 @@ fn a_kernel_without_nanosleep_is_asked_all_the_same() {
     for scenario in scenarios().filter(|scenario| scenario.operation() == "wait") {
         let verdict = apart_with(scenario, &kernel, 10, &[1_000, 10_000, 100_000]);
         assert!(matches!(verdict, Verdict::Pass), "{}: {verdict:?}", scenario.name);
+    }
+}
+
+#[test]
+fn a_wait_for_many_words_looks_at_64() {
+    let kernel = Buggy(|number, mut arguments: [usize; 6]| {
+        if number == numbers::FUTEX_WAITV {
+            arguments[1] = arguments[1].min(64);
+        }
+        Does::Calls(arguments)
+    });
+    let verdict = ask(find("crowds.of_words_have_a_last_one"), &kernel);
+    match verdict {
+        Verdict::Absent(_) => println!("not asked: futex_waitv is absent"),
+        Verdict::Wrong(text) => assert!(text.as_str().contains("FUTEX_WAKE of entry 64 answered 0"), "{text}"),
+        verdict => panic!("{verdict:?}"),
+    }
+}
+
+/// Where a time is up before the call that is asked about, the scenario is unfit: the kernel is not wrong.
+#[test]
+fn a_kernel_that_is_slow_to_move_is_not_wrong() {
+    let kernel = Buggy(|number, arguments| {
+        if operation(number, arguments).is_some_and(|operation| matches!(operation, FUTEX_REQUEUE | FUTEX_CMP_REQUEUE))
+        {
+            std::thread::sleep(std::time::Duration::from_millis(600));
+        }
+        Does::Calls(arguments)
+    });
+    for name in [
+        "requeue.others_stay_when_one_leaves",
+        "requeue.time_is_up_after_the_move",
+        "cmp_requeue.time_is_up_after_the_move",
+    ] {
+        let verdict = apart_with(find(name), &kernel, 20, &[1_000]);
+        assert!(matches!(verdict, Verdict::Pass | Verdict::Unfit(_)), "{name}: {verdict:?}");
     }
 }

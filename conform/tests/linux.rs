@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leeward_conform::linux::{self, Linux};
-use leeward_conform::{Errno, Scenario, Syscalls, Verdict, ask, numbers, scenarios};
+use leeward_conform::{Errno, RESTS, Scenario, Syscalls, Verdict, ask, numbers, scenarios};
 
 /// Returns the version in the form in which it is compared: `6.3` becomes (6, 3).
 fn version(text: &str) -> (u32, u32) {
@@ -28,6 +28,21 @@ fn this_linux_passes_every_scenario_that_it_is_new_enough_for() {
             Ok(())
         }
         verdict => Err(format!("{verdict:?}")),
+    });
+}
+
+/// The last rests are a slow kernel's: no time of a scenario may be up by then. The first are too
+/// short for threads to fall asleep on a machine that does other things, which proves nothing.
+#[test]
+fn this_linux_passes_every_scenario_with_long_rests_alone() {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    support::each_scenario(|scenario| {
+        RESTS[RESTS.len() - 2..].iter().try_for_each(|&rest| match linux::apart_with(scenario, &Linux, 120, &[rest]) {
+            Verdict::Wrong(why) if version(&release) >= version(scenario.since) => {
+                Err(format!("after rests of {rest} us: {}", why.as_str()))
+            }
+            _ => Ok(()),
+        })
     });
 }
 

@@ -101,6 +101,10 @@ faults! {
     wake_wakes_all: |op, a, call| set(op == WAKE, a, 2, 99, call) => [
         "wake.each_is_counted_once", "wake.count_0_wakes_one", "wake.first_in_first_out",
         "wake.order_stays_when_one_leaves"];
+    wake_ends_after_64: |op, a, call| set(op == WAKE && a[2] > 64, a, 2, 64, call) => [
+        "crowds.are_woken", "crowds.are_moved", "crowds.of_entries_are_woken", "crowds.of_entries_are_moved"];
+    requeue_moves_8_at_most: |op, a, call| set(op == REQUEUE && a[3] > 8, a, 3, 8, call) => [
+        "crowds.are_moved", "crowds.of_entries_are_moved"];
     wake_answers_what_was_asked: |op, a, call| match call(a) {
         0.. if op == WAKE => a[2] as isize,
         answered => answered,

@@ -261,6 +261,64 @@ fn a_fault_whose_signal_is_blocked_ends_the_process() {
     assert_eq!(ends_by(output.status), Some(libc::SIGSEGV), "{:?}", output.status);
 }
 
+/// Notes its call, and ends the process if it runs on the thread's alternative stack.
+extern "C" fn stay_off_the_alternative_stack(_: c_int) {
+    CALLS.fetch_add(1, SeqCst);
+    let mut stack = MaybeUninit::<libc::stack_t>::uninit();
+    // SAFETY: fills a variable of this frame.
+    let answered = unsafe { libc::sigaltstack(std::ptr::null(), stack.as_mut_ptr()) };
+    // SAFETY: filled, if the call answered 0.
+    let is_on_it = answered != 0 || unsafe { stack.assume_init() }.ss_flags & libc::SS_ONSTACK != 0;
+    if is_on_it {
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(42) };
+    }
+}
+
+/// Waits for a child that is traced; returns the signal for which it has stopped.
+fn stopped_by(child: libc::pid_t) -> Result<c_int, ExitStatus> {
+    let mut status = 0;
+    // SAFETY: fills a variable of this frame.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    if libc::WIFSTOPPED(status) { Ok(libc::WSTOPSIG(status)) } else { Err(ExitStatus::from_raw(status)) }
+}
+
+/// Lets a child go on that has stopped, with this signal.
+fn go_on(child: libc::pid_t, signal: c_int) {
+    // SAFETY: a child of this process that has stopped.
+    assert_eq!(unsafe { libc::ptrace(libc::PTRACE_CONT, child, 0_usize, signal as usize) }, 0);
+}
+
+/// Two signals are delivered at once: the fault's, and one that was sent. Where the handler of the
+/// first does not block the second, the kernel puts both frames on the alternative stack, which has
+/// room for one beside what the handler calls.
+#[test]
+fn no_other_signal_nests_in_the_handler_of_a_fault() {
+    let output = in_a_child("no_other_signal_nests_in_the_handler_of_a_fault", || {
+        install().unwrap();
+        set(libc::SIGUSR1, stay_off_the_alternative_stack as *const () as usize, 0, None);
+        // SAFETY: the child calls what signal handlers may call.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0);
+        if child == 0 {
+            // SAFETY: asks the parent to trace this process.
+            let is_traced = unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0_usize, 0_usize) } == 0;
+            let is_right = is_traced && load_u32(8).is_err() && CALLS.load(SeqCst) == 1;
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(if is_right { 0 } else { 1 }) };
+        }
+        assert_eq!(stopped_by(child), Ok(libc::SIGSEGV));
+        // SAFETY: sends a signal to the child.
+        assert_eq!(unsafe { libc::kill(child, libc::SIGUSR1) }, 0);
+        go_on(child, libc::SIGSEGV);
+        assert_eq!(stopped_by(child), Ok(libc::SIGUSR1));
+        go_on(child, libc::SIGUSR1);
+        let end = stopped_by(child);
+        assert_eq!(end.map_err(|end| end.code()), Err(Some(0)), "42: nested; 1: the fault was not answered");
+    });
+    assert_fine(&output);
+}
+
 extern "C" fn own_handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: what the kernel called it with.
     if !unsafe { recover(info, context) } {

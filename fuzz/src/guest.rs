@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 
 use leeward_engine::{
     Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Owner, ParkEnd, Priority,
-    RobustHost, SharedKey, Space, Thread,
+    RobustHost, RobustUnlock, SharedKey, Size, Space, Thread,
 };
 
 pub const PAGE: u64 = 4096;
@@ -67,6 +67,10 @@ pub struct Guest {
     pub thread: Cell<u32>,
     pub head: Cell<Address>,
     pub compat_head: Cell<Address>,
+    /// How a robust lock is unlocked in one call.
+    pub unlock: Cell<RobustUnlock>,
+    /// Words of other sizes than 32 bits are served.
+    pub sizes: Cell<bool>,
 }
 
 impl Default for Guest {
@@ -86,6 +90,8 @@ impl Default for Guest {
             thread: Cell::new(77),
             head: Cell::new(0),
             compat_head: Cell::new(0),
+            unlock: Cell::new(RobustUnlock::Absent),
+            sizes: Cell::new(false),
         }
     }
 }
@@ -197,6 +203,17 @@ impl Host for Guest {
         assert_eq!(address % 4, 0, "the engine reads a misaligned word");
         self.access();
         self.word(address).map(Cell::get)
+    }
+
+    fn serves(&self, size: Size) -> bool {
+        size == Size::U32 || self.sizes.get()
+    }
+
+    fn load_sized(&self, address: Address, size: Size) -> Result<u64, Fault> {
+        assert_eq!(address % size.bytes(), 0, "the engine reads a misaligned word");
+        self.access();
+        self.word(address)?;
+        self.number(address, size.bytes()).ok_or(Fault)
     }
 
     fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
@@ -350,6 +367,10 @@ impl RobustHost for Guest {
     fn set_compat_robust_head(&self, head: Address) -> Result<(), Errno> {
         self.compat_head.set(head);
         Ok(())
+    }
+
+    fn robust_unlock(&self) -> RobustUnlock {
+        self.unlock.get()
     }
 
     fn write(&self, address: Address, from: &[u8]) -> Result<(), Fault> {

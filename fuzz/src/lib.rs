@@ -6,4 +6,5 @@ pub mod decoder;
 pub mod guest;
 pub mod robust;
 pub mod scripts;
+pub mod unlock;
 pub mod waitv;

@@ -36,7 +36,8 @@ impl<M: LinearMemory, P: Parker> GuestMemory<M, P> {
     ///
     /// # Cost
     /// A wait by such a handle queues two waiters, one of them in the runtime's table, which takes
-    /// two locks more. Notifies cost the same. Futures are not affected: they are dropped.
+    /// two locks more. Where the word or the interrupt changes as it begins, the word is compared a
+    /// second time. Notifies cost the same. Futures are not affected: they are dropped.
     pub fn interruptible(&self, interrupt: &Interrupt<M, P>) -> Self {
         GuestMemory(Guest { interrupt: Some(interrupt.raised().clone()), ..self.0.clone() })
     }
@@ -164,15 +165,30 @@ impl<M: LinearMemory, P: Parker> GuestMemory<M, P> {
     /// Waits for the word, and beside it for the interrupt.
     #[inline(never)]
     fn wait_or_interrupt(&self, word: Word, expected: u64, until: Option<Deadline>) -> Result<Outcome, Trap> {
-        // The word is the last one: where both are woken, the answer is that of the last.
-        let mut entries = [WaitEntry::new(interrupt_word(), 0), WaitEntry::new(word, expected)];
         let interrupted = || self.0.interrupt.as_ref().is_some_and(|interrupt| interrupt.is_raised());
-        match self.0.runtime.engine.waitv(&self.0, &mut entries, until).map_err(trap)? {
-            WaitAny::Woken(1) => Ok(Outcome::Woken),
-            WaitAny::Changed if !interrupted() => Ok(Outcome::NotEqual),
-            WaitAny::TimedOut => Ok(Outcome::TimedOut),
-            WaitAny::Woken(_) | WaitAny::Changed | WaitAny::Interrupted => Err(Trap::Interrupted),
+        loop {
+            // The word is the last one: where both are woken, the answer is that of the last.
+            let mut entries = [WaitEntry::new(interrupt_word(), 0), WaitEntry::new(word, expected)];
+            match self.0.runtime.engine.waitv(&self.0, &mut entries, until).map_err(trap)? {
+                WaitAny::Woken(1) => return Ok(Outcome::Woken),
+                // The interrupt's word had changed, and was lowered since; or the guest's had, and is
+                // equal again. The thread had not begun to sleep: it begins once more.
+                WaitAny::Changed if !interrupted() && self.holds(word, expected)? => {}
+                WaitAny::Changed if !interrupted() => return Ok(Outcome::NotEqual),
+                WaitAny::TimedOut => return Ok(Outcome::TimedOut),
+                WaitAny::Woken(_) | WaitAny::Changed | WaitAny::Interrupted => return Err(Trap::Interrupted),
+            }
         }
+    }
+
+    /// Returns true if a guest's word holds a value now.
+    fn holds(&self, word: Word, expected: u64) -> Result<bool, Trap> {
+        let memory = self.linear();
+        let value = match word.size {
+            Size::U64 => memory.load64(word.address),
+            _ => memory.load32(word.address).map(u64::from),
+        };
+        value.map(|value| value == expected).ok_or(Trap::OutOfBounds)
     }
 
     async fn wait_async(&self, base: u64, offset: u64, size: Size, expected: u64) -> Result<Outcome, Trap> {

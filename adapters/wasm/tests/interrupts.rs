@@ -2,13 +2,16 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use common::{Noting, Pages, runtime, until_waiters};
-use leeward_engine::{Flag, ParkEnd};
-use leeward_wasm::{Outcome, Parker, Threads, Trap};
+use leeward_engine::{Config, Flag, ParkEnd};
+use leeward_wasm::{LinearMemory, Outcome, Parker, Runtime, Threads, Trap};
+
+/// How often a thread waits beside an interrupt that comes and goes.
+const ROUNDS: u32 = 200_000;
 
 #[test]
 fn an_interrupt_ends_the_waits_of_its_handles_and_no_others() {
@@ -143,4 +146,56 @@ fn a_parker_may_end_a_wait_by_itself() {
     assert_eq!(memory.wait32(0, 0, 0, -1), Err(Trap::Interrupted));
     assert_eq!(memory.interruptible(&runtime.interrupt()).wait32(0, 0, 0, 7), Err(Trap::Interrupted));
     assert_eq!(memory.stats().waiters, 0);
+}
+
+#[test]
+fn a_wait_beside_an_interrupt_looks_at_a_word_again_that_seemed_to_differ() {
+    // The engine says that one of two words differed, and not which: here it is the guest's, once.
+    let runtime = Runtime::<Blinking, _>::new(Config::small(7), Threads::default()).unwrap();
+    let memory = runtime.memory(Blinking::default());
+    let handle = memory.interruptible(&runtime.interrupt());
+    assert_eq!(handle.wait32(0, 0, 0, 0), Ok(Outcome::TimedOut));
+    assert_eq!(memory.linear().0.load(SeqCst), 3, "compared, looked at again, compared again");
+}
+
+/// A memory whose word holds 7 for the first look, and 0 afterwards. It counts the looks.
+#[derive(Default)]
+struct Blinking(AtomicU32);
+
+impl LinearMemory for Blinking {
+    fn length(&self) -> u64 {
+        8
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn load32(&self, _: u64) -> Option<u32> {
+        Some(if self.0.fetch_add(1, SeqCst) == 0 { 7 } else { 0 })
+    }
+
+    fn load64(&self, offset: u64) -> Option<u64> {
+        self.load32(offset).map(u64::from)
+    }
+}
+
+#[test]
+fn a_wait_never_calls_an_equal_word_another_while_an_interrupt_comes_and_goes() {
+    let runtime = runtime(Threads::default());
+    let memory = runtime.memory(Pages::new(1, true));
+    let interrupt = runtime.interrupt();
+    let handle = memory.interruptible(&interrupt);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            while !is_over.load(SeqCst) {
+                interrupt.raise();
+                interrupt.lower();
+            }
+        });
+        let answers: Vec<_> = (0..ROUNDS).map(|_| handle.wait32(0, 0, 0, 0)).collect();
+        is_over.store(true, SeqCst);
+        assert!(!answers.contains(&Ok(Outcome::NotEqual)));
+    });
 }

@@ -1,9 +1,9 @@
 //! `FUTEX_CMP_REQUEUE`: the comparison, and that it moves as `FUTEX_REQUEUE` does.
 
 use crate::errno::{Answer, Errno};
-use crate::futex::{ALL, PRIVATE, Time, cmp_requeue, wait};
+use crate::futex::{ALL, PRIVATE, cmp_requeue, wait};
 use crate::scenario::{Outcome, scenarios};
-use crate::world::{World, wrong};
+use crate::world::{World, late, wrong};
 
 scenarios! { "cmp_requeue";
     /// Five threads wait; one is woken and two are moved, if the word holds the value that it holds.
@@ -131,19 +131,25 @@ scenarios! { "cmp_requeue";
         world.all_end(&sleepers)
     }
 
-    /// A thread waits with a relative time of 200 ms and is moved; then its time is up.
+    /// A thread waits with a relative time of 200 ms or more and is moved; then its time is up.
     /// Linux answers ETIMEDOUT, and a later waiter at the new word gets the next wake there.
     #[seen("Asterinas 1587: looks in the old bucket and leaves the waiter in the new one; Occlum, Redox")]
     #[since("2.6.7")]
     #[harm("A thread that is gone eats a wake, or the kernel uses memory that is no longer its own.")]
     fn time_is_up_after_the_move(world) {
         let leaves = world.start(|world| {
-            let time = Time::milliseconds(200);
+            let time = world.time_beside(0);
             world.futex(wait(world.address(0), PRIVATE, 0, time.address()))
         })?;
-        let one = || world.futex(cmp_requeue(world.address(0), PRIVATE, 0, world.address(1), 1, 0));
+        let one = || match world.has_ended(leaves) {
+            true => world.end_of(leaves),
+            false => world.futex(cmp_requeue(world.address(0), PRIVATE, 0, world.address(1), 1, 0)),
+        };
         world.step(&"moves a waiter that has a time");
-        world.same("FUTEX_CMP_REQUEUE of one", world.until_not_zero(one), Ok(1))?;
+        match world.until_not_zero(one) {
+            Err(Errno::TIMEDOUT) => return late("the waiter"),
+            moved => world.same("FUTEX_CMP_REQUEUE of one", moved, Ok(1))?,
+        }
         world.step(&"waits until the time of the waiter that was moved is up");
         world.ends(leaves, "the waiter that was moved", Err(Errno::TIMEDOUT))?;
         let sleeper = world.sleeper(|world| world.sleep_on(1))?;

@@ -2,6 +2,7 @@
 
 mod bitset;
 mod cmp_requeue;
+mod crowds;
 mod errors;
 mod futex2;
 mod keys;
@@ -42,6 +43,7 @@ const GROUPS: &[&[Scenario]] = &[
     requeue::SCENARIOS,
     cmp_requeue::SCENARIOS,
     wake_op::SCENARIOS,
+    crowds::SCENARIOS,
     errors::SCENARIOS,
     keys::SCENARIOS,
     signals::SCENARIOS,

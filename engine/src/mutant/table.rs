@@ -431,6 +431,14 @@ mutants! {
     chain_mask {
         user_memory_handlers: a_handler_that_was_there_repairs_its_faults_as_before if x86_64,
     }
+    /// The mask of the handler of faults, by which no other signal nests on its stack.
+    fault_mask {
+        user_memory_handlers: no_other_signal_nests_in_the_handler_of_a_fault if x86_64,
+    }
+    /// The interrupted thread's mask, for a handler to which a signal is handed on.
+    chain_unblock {
+        user_memory_handlers: a_handler_that_blocks_nothing_is_called_so if x86_64,
+    }
     /// The second sending of a signal that was sent, where it is to end the process.
     chain_sent {
         user_memory_handlers: a_signal_that_was_sent_kills_where_the_default_was if x86_64,

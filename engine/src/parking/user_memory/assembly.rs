@@ -158,3 +158,17 @@ pub(super) unsafe fn leave(context: *mut c_void) -> bool {
     unsafe { next.write(faulted as *const () as u64 as machine::Register) };
     true
 }
+
+/// Returns the mask that the interrupted thread had.
+///
+/// # Safety
+/// `context` is that of a signal handler, or a copy.
+pub(super) unsafe fn interrupted_mask(context: *mut c_void) -> libc::sigset_t {
+    let mut mask = core::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: within the context.
+    let kept = unsafe { &raw const (*context.cast::<libc::ucontext_t>()).uc_sigmask };
+    // SAFETY: the kernel's context has 64 signals, where the C library's type has room for more.
+    unsafe { mask.as_mut_ptr().cast::<[u8; 8]>().copy_from_nonoverlapping(kept.cast(), 1) };
+    // SAFETY: all zeroes is an empty mask, and any bits are one.
+    unsafe { mask.assume_init() }
+}

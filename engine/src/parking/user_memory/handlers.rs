@@ -52,7 +52,8 @@ fn is_fault(info: &libc::siginfo_t) -> bool {
 /// The handler is installed with `SA_SIGINFO`, and with `SA_ONSTACK` if guests run on small stacks
 /// of their own. If it (or a function that it calls when this has returned false) makes such
 /// accesses itself, `SA_NODEFER` is needed, too, since a fault whose signal is blocked ends the
-/// process.
+/// process. It blocks the other signals (`sa_mask`): one that nests puts a second frame on the
+/// alternative stack, and the one that the standard library gives a thread may have no room for it.
 ///
 /// ```
 /// use leeward_engine::{Fault, parking::user_memory};
@@ -70,6 +71,8 @@ fn is_fault(info: &libc::siginfo_t) -> bool {
 /// let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
 /// action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
 /// action.sa_sigaction = handler as *const () as usize;
+/// // SAFETY: changes a variable of this frame.
+/// unsafe { libc::sigfillset(&mut action.sa_mask) };
 /// for signal in [libc::SIGSEGV, libc::SIGBUS] {
 ///     // SAFETY: the handler calls what a handler may call.
 ///     unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
@@ -108,8 +111,10 @@ pub unsafe fn recover(info: *const libc::siginfo_t, context: *mut c_void) -> boo
 ///   leaves in a core file is the fault). Where the signal was ignored, one that was sent still is.
 /// - The handlers of Rust's standard library, which report a stack's overflow, go on doing so.
 ///
-/// The handlers run on alternative stacks (`SA_ONSTACK`), and block no signal (`SA_NODEFER`), so
-/// that handlers which are called by them may make accesses, too.
+/// The handlers run on alternative stacks (`SA_ONSTACK`). While one looks whose fault it is, all
+/// signals but `SIGSEGV`, `SIGBUS` and `SIGSYS` wait: a second frame may not fit on the stack that
+/// the standard library gives a thread. A handler that was there before is called with the mask of
+/// the interrupted thread and its own, so one with `SA_NODEFER` may make accesses, too.
 ///
 /// # Errors
 /// What the system answers if it refuses to install a handler (a sandbox may). Where no assembly is
@@ -140,6 +145,7 @@ pub(super) fn install_for(signal: c_int) -> Result<(), Errno> {
     let mut ours = default_action();
     ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
     ours.sa_sigaction = OURS as usize;
+    step!(fault_mask, ours.sa_mask = what_may_wait());
     let before = exchange(signal, Some(&ours))?;
     // Another thread may have installed a handler in between.
     publish(signal, &before);
@@ -162,6 +168,25 @@ fn publish(signal: c_int, action: &libc::sigaction) {
 fn default_action() -> libc::sigaction {
     // SAFETY: all zeroes is an action: the default, no flags, an empty mask.
     unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+/// Returns the signals that wait until the handler has returned: all that a program sends, and
+/// those by which a C library reaches its threads (which `sigfillset` leaves out). Each frame takes
+/// a few KiB, and the alternative stack that the standard library gives a thread has 8 beside the
+/// largest: a second one on top would end the process. `SIGSEGV` and `SIGBUS` are not among them,
+/// since a handler that is called by this one may make accesses; nor is `SIGSYS`, by which a
+/// sandbox may answer the system calls of `chain`: blocked, it would end the process.
+fn what_may_wait() -> libc::sigset_t {
+    let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: fills a variable of this frame.
+    unsafe { mask.as_mut_ptr().write_bytes(0xff, 1) };
+    // SAFETY: any bits are a mask.
+    let mut mask = unsafe { mask.assume_init() };
+    for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGSYS] {
+        // SAFETY: changes a variable of this frame.
+        unsafe { libc::sigdelset(&mut mask, signal) };
+    }
+    mask
 }
 
 /// Sets the action of a signal, if there is one to set; returns the one that there was.
@@ -221,8 +246,13 @@ unsafe fn call(action: &libc::sigaction, signal: c_int, info: *mut libc::siginfo
         // SAFETY: changes a variable of this frame.
         unsafe { libc::sigaddset(&mut mask, signal) };
     }
-    // The kernel puts the old mask back when the handler has returned.
+    // The kernel would have added the mask to the one that the thread was interrupted with, and puts
+    // that back when the handler has returned.
+    // SAFETY: the caller's promise.
+    let interrupted = unsafe { accesses::interrupted_mask(context) };
     // SAFETY: reads a variable of this frame.
+    step!(chain_unblock, unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &interrupted, null_mut()) });
+    // SAFETY: as above.
     step!(chain_mask, unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &mask, null_mut()) });
     if action.sa_flags & libc::SA_SIGINFO != 0 {
         // SAFETY: it was installed as one of these.

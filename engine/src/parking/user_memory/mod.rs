@@ -47,6 +47,8 @@
 //! - Handlers run on the thread's alternative stack, if it has one (`sigaltstack`), so a fault
 //!   takes nothing of a small stack. The signal's frame takes up to some 12 KiB where the processor
 //!   has large registers (`AT_MINSIGSTKSZ` says how much).
+//! - No other signal nests in the handler of [`install`] while it answers a fault, so the stack needs
+//!   room for one frame.
 //! - A `SIGSEGV` that a program sends (`kill`, `tgkill`) is no fault, whatever it interrupts.
 //! - Under a debugger each fault stops the program (in gdb: `handle SIGSEGV nostop noprint pass`).
 //!

@@ -20,6 +20,16 @@ pub(super) unsafe fn leave(_: *mut c_void) -> bool {
     false
 }
 
+/// Returns an empty mask: no handler is installed that could ask.
+///
+/// # Safety
+/// None is asked for.
+#[cfg_attr(test, allow(dead_code))]
+pub(super) unsafe fn interrupted_mask(_: *mut c_void) -> libc::sigset_t {
+    // SAFETY: all zeroes is an empty mask.
+    unsafe { core::mem::zeroed() }
+}
+
 pub(super) fn load_u8(address: Address) -> Result<u64, Fault> {
     let mut bytes = [0; 1];
     read(address, &mut bytes)?;
