@@ -169,7 +169,7 @@
 //! | `membarrier` private expedited | 4.14 | `membarrier` global (4.3), in milliseconds; else |
 //! | | | a signal to each thread, or a visit to every processor |
 //! | `membarrier` global expedited | 4.16 | `robust::LightMutex` unlocks as `robust::Mutex` does |
-//! | `futex_waitv` | 5.16 | `wait_any` naps, and rechecks all words after 50 µs to 1.5 ms |
+//! | `futex_waitv` | 5.16 | `wait_any`, and readers of a full `robust::RwLock`, nap 50 µs to 1.5 ms and recheck |
 //! | `FUTEX_LOCK_PI2` | 5.14 | time limits of `pi::Mutex` move when the clock is set |
 //! | robust lists | 2.6.17 | locking a `robust` lock is an error that says so |
 

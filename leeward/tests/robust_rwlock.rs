@@ -144,6 +144,73 @@ fn more_readers_than_slots() {
     assert_eq!(write(LOCK.try_write()), "ok");
 }
 
+/// A reader that came while all slots were held gets the one that is given up first, whichever that
+/// is: its holder unlocks, or dies. The other reader stays, since it may wait for the one that came.
+#[test]
+fn any_slot_will_do() {
+    static LOCK: RwLock<u64, 2> = RwLock::with_readers(5);
+    for (is_home, dies) in [(false, false), (true, false), (false, true), (true, true)] {
+        let _dog = Watchdog::new("any_slot_will_do");
+        let leaves = [const { AtomicU32::new(0) }; 2];
+        let [inside, name] = [const { AtomicU32::new(0) }; 2];
+        thread::scope(|scope| {
+            let holders = leaves.each_ref().map(|leaves| {
+                scope.spawn(|| {
+                    let guard = LOCK.read().unwrap();
+                    inside.fetch_add(1, Ordering::SeqCst);
+                    // Which slot it has is seen from outside, so it is told by the slot's number.
+                    let slot = held_by(&LOCK)[1..].iter().position(|owner| *owner == gettid() as u32).unwrap();
+                    leaves.store(slot as u32 + 2, Ordering::SeqCst);
+                    eventually("it may leave", || value(leaves) == 1);
+                    if dies {
+                        std::mem::forget(guard);
+                    }
+                })
+            });
+            eventually("both are inside", || leaves.iter().all(|leaves| value(leaves) >= 2));
+            let comer = scope.spawn(|| {
+                name.store(gettid() as u32, Ordering::SeqCst);
+                let guard = LOCK.read().unwrap();
+                assert_eq!(guard.get(), 5);
+                inside.fetch_add(1, Ordering::SeqCst);
+                let own = held_by(&LOCK)[1..].iter().position(|owner| *owner == gettid() as u32).unwrap();
+                own == gettid() as usize % 2
+            });
+            eventually("it sleeps", || value(&name) != 0 && is_in_futex(value(&name) as i32));
+            let home = value(&name) % 2;
+            let goes = leaves.iter().position(|leaves| (value(leaves) - 2 == home) == is_home).unwrap();
+            leaves[goes].store(1, Ordering::SeqCst);
+            eventually("it is inside", || value(&inside) == 3);
+            assert_eq!(comer.join().unwrap(), is_home);
+            assert!(!holders[1 - goes].is_finished());
+            leaves[1 - goes].store(1, Ordering::SeqCst);
+        });
+        assert_eq!((read(LOCK.try_read()), write(LOCK.try_write())), ("ok", "ok"));
+    }
+}
+
+/// More slots than the kernel waits for at once, of which one is given up that it does not wait for.
+#[test]
+fn more_slots_than_can_be_waited_for() {
+    let _dog = Watchdog::new("more_slots_than_can_be_waited_for");
+    let lock = shared_rwlock::<u64, 130>();
+    let mut guards: Vec<_> = (0..130).map(|_| Some(lock.read().unwrap())).collect();
+    let name = AtomicU32::new(0);
+    thread::scope(|scope| {
+        let comer = scope.spawn(|| {
+            name.store(gettid() as u32, Ordering::SeqCst);
+            lock.read().unwrap().get()
+        });
+        eventually("it sleeps", || value(&name) != 0 && is_in_futex(value(&name) as i32));
+        // The guards of this thread began at its own home.
+        let last = (value(&name) as usize + 129 + 130 - gettid() as usize % 130) % 130;
+        drop(guards[last].take());
+        assert_eq!(comer.join().unwrap(), 0);
+    });
+    drop(guards);
+    assert_eq!(write(lock.try_write()), "ok");
+}
+
 /// Readers of this very process and of others: their slots are free again, and no thread is told.
 #[test]
 fn a_reader_is_killed() {

@@ -504,6 +504,10 @@ mutants! {
         robust_rwlock_model: a_writer_becomes_a_reader,
         robust_rwlock_stepping: a_writer_comes_while_another_becomes_a_reader,
     }
+    /// The look of a robust reader that waits at slots other than its first.
+    robust_any_slot {
+        robust_rwlock: any_slot_will_do,
+    }
     /// A robust writer's wait for the readers that are inside.
     robust_write_drains {
         robust_rwlock: readers_keep_a_writer_out,

@@ -39,7 +39,7 @@ pub(super) const BEING_REPAIRED: u32 = 2;
 
 /// How long a waiter sleeps before it checks whether the owner exists: the kernel may not have
 /// walked the owner's list to its end.
-const LONG: Duration = Duration::from_secs(30);
+pub(super) const LONG: Duration = Duration::from_secs(30);
 
 /// The words of a robust lock.
 ///
@@ -236,10 +236,7 @@ impl Lock {
         if Shared::wait(&self.word, word, until) != Wait::TimedOut {
             return Ok(());
         }
-        let owner = word & OWNER;
-        // Relaxed: only the number counts. The word of a thread that exits is given away before its
-        // number is free.
-        if !is_a_thread(owner) && self.word.load(Ordering::Relaxed) & OWNER == owner {
+        if let Some(owner) = self.lost_owner().filter(|owner| *owner == word & OWNER) {
             return Err(Refusal::OwnerLost(owner));
         }
         if until == timeout { Err(Refusal::TimedOut) } else { Ok(()) }
@@ -371,6 +368,13 @@ impl Lock {
     pub(super) fn owner(&self) -> u32 {
         // Relaxed: only the number counts; a thread's own is there as long as it holds the lock.
         self.word.load(Ordering::Relaxed) & OWNER
+    }
+
+    /// Returns the number that holds the lock, if there is no such thread.
+    pub(super) fn lost_owner(&self) -> Option<u32> {
+        let owner = self.owner();
+        // The word of a thread that exits is given away before its number is free.
+        (owner != 0 && !is_a_thread(owner) && self.owner() == owner).then_some(owner)
     }
 
     /// Returns true if it is unusable forever.

@@ -93,7 +93,8 @@ pub fn is_in_futex(thread: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
     let sleeps = stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'));
     let call = std::fs::read_to_string(format!("/proc/{thread}/syscall")).unwrap_or_default();
-    sleeps && call.split(' ').next() == Some(&libc::SYS_futex.to_string())
+    sleeps
+        && [libc::SYS_futex, libc::SYS_futex_waitv].iter().any(|one| call.split(' ').next() == Some(&one.to_string()))
 }
 
 pub fn gettid() -> i32 {

@@ -1,8 +1,8 @@
 //! What a readers-writer lock asks of the robust locks that it is made of: takings and looks that
 //! are ordered with those of other locks. Called by [`rwlock`](super::super::rwlock).
 
-use super::{FREE, Lock, WAITERS, is_free};
-use crate::atomic::Ordering;
+use super::{FREE, Lock, SETTLING, WAITERS, is_announced, is_free};
+use crate::atomic::{AtomicU32, Ordering};
 use crate::robust::current::Current;
 use crate::robust::unlock::ByExchange;
 
@@ -47,5 +47,25 @@ impl Lock {
     pub(in crate::robust) fn is_held(&self) -> bool {
         // Acquire: partner of the release in `unlock`: what the last owner did happened before.
         !is_free(self.word.load(Ordering::Acquire))
+    }
+    /// Returns the lock word, to sleep on.
+    pub(in crate::robust) fn word(&self) -> &AtomicU32 {
+        &self.word
+    }
+
+    /// Marks the word of a held lock, so that its unlock wakes a thread that sleeps while the word
+    /// is as it is returned. Returns none if the lock is free, or has changed.
+    pub(in crate::robust) fn mark_waiting(&self) -> Option<u32> {
+        // Relaxed, all: the sleep compares the word again. A release finds the mark in its own
+        // read-modify-write.
+        let word = self.word.load(Ordering::Relaxed);
+        if is_free(word) {
+            return None;
+        }
+        if is_announced(word) {
+            return Some(word);
+        }
+        let marked = (word | WAITERS) & !SETTLING;
+        self.word.compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed).is_ok().then_some(marked)
     }
 }

@@ -179,7 +179,7 @@ impl<T: AnyBytes, const READERS: usize> WriteGuard<T, READERS> {
 
     /// Makes the guard one that reads: no other writer comes between, and readers that were held up
     /// may enter. It waits for no thread that has the lock; if every slot is taken, by readers that
-    /// find the writer and give way, it waits until one has.
+    /// find the writer and give way, it waits until any of them has.
     ///
     /// It is an associated function, as it is of the other locks. If the thread dies in the middle of
     /// it, a writer has died, or a reader, and the data is whole in both cases.
@@ -201,8 +201,9 @@ impl<T: AnyBytes, const READERS: usize> WriteGuard<T, READERS> {
     ///
     /// # Errors
     /// The guard comes back, and writes as before: a writer died, and the data is not [marked
-    /// consistent](Self::mark_consistent); or each slot's word was overwritten, or names a thread
-    /// whose death the kernel did not report (that comes after 30 seconds).
+    /// consistent](Self::mark_consistent); or all slots are taken, and the word of one was
+    /// overwritten, or names a thread whose death the kernel did not report (that comes after 30
+    /// seconds).
     ///
     /// # Panics
     /// As [`with`](Self::with).

@@ -55,8 +55,9 @@ pub use guards::{ReadGuard, WriteGuard};
 /// | by a call that writes | as it was | [`RwLockError::NotRecoverable`], forever, as with [`Mutex`](super::Mutex) |
 ///
 /// # Readers
-/// At most `READERS` threads read at a time (32, unless the type says otherwise); one more waits
-/// until one of them unlocks. Each has a slot in the lock, of 64 bytes.
+/// At most `READERS` threads read at a time (32, unless the type says otherwise). One more waits
+/// until any of them unlocks or dies, and holds up the readers and writers that come after it. Each
+/// has a slot in the lock, of 64 bytes.
 ///
 /// A thread that reads may read again if that needs no waiting; else it gets
 /// [`RwLockError::WouldDeadlock`], because a writer may be waiting for its first guard.
@@ -79,7 +80,9 @@ pub use guards::{ReadGuard, WriteGuard};
 ///   rarely use, and another to unlock, as a robust mutex, and a load of a word that only writers
 ///   write.
 /// - Writing: a robust mutex, a full fence, and a load for each slot.
-/// - Waiting: a short spin with some yields, then the shared futex.
+/// - Waiting: a short spin with some yields, then the shared futex. A reader that finds all slots
+///   held marks and waits for all of them (`futex_waitv`; before Linux 5.16, and with more than 128
+///   slots, it naps for up to 1.5 ms and looks at them again).
 ///
 /// # Memory ordering
 /// What a writer did, also one that died, happens before the return of each call that locks after

@@ -25,13 +25,20 @@
 //! its slot or in the turnstile, and a writer that died before it wrote, have changed nothing.
 //! After the big-reader locks of Ingo Molnar and David Miller (2000).
 
+use core::time::Duration;
+
 use super::super::current::{Current, current};
-use super::super::lock::{Lock, Refusal};
+use super::super::lock::{LONG, Lock, Refusal};
 use super::super::unlock::ByExchange;
 use super::super::{ListError, lock::Taken};
 use crate::atomic::{AtomicU32, Ordering, compiler_fence, fence};
-use crate::futex::Timeout;
+use crate::futex::{Shared, Timeout, WAIT_ANY_MOST};
 use crate::mutant::mutated;
+use crate::raw::spin_budget::SpinBudget;
+
+/// How long a reader sleeps before it looks at the slots of a lock with more than `WAIT_ANY_MOST`
+/// again.
+const NAP: Duration = Duration::from_millis(1);
 
 const WHOLE: u32 = 0;
 const WRITING: u32 = 1;
@@ -188,14 +195,74 @@ impl<const READERS: usize> Words<READERS> {
     /// Takes a slot, with the writers' lock held: so no writer is there, and no reader comes but
     /// those that give way again.
     fn take_slot(&'static self, me: Current, timeout: Timeout) -> Result<Reading, Refusal> {
-        for slot in self.slots_from_home(me) {
-            if slot.0.take_in_any_state(me) {
-                return Ok(Reading { me, slot });
-            }
+        match self.take_free_slot(me) {
+            Some(reading) => Ok(reading),
+            None => self.wait_for_slot(me, timeout),
         }
-        let slot = &self.slots[me.id() as usize % READERS];
-        slot.0.lock::<ByExchange>(timeout)?;
-        Ok(Reading { me, slot })
+    }
+
+    /// Takes a slot if one is free.
+    fn take_free_slot(&'static self, me: Current) -> Option<Reading> {
+        self.slots_from_home(me).find(|slot| slot.0.take_in_any_state(me)).map(|slot| Reading { me, slot })
+    }
+
+    /// Waits until any slot is free, and takes it: a reader may wait for what another reader does,
+    /// so it may not be kept out by one of them while another's slot is free.
+    ///
+    /// The caller has the writers' lock, and only threads that have it wait for slots. So there is
+    /// one waiter at most, and the one that a wake wakes, the kernel's as well, is the caller.
+    #[cold]
+    #[inline(never)]
+    fn wait_for_slot(&'static self, me: Current, timeout: Timeout) -> Result<Reading, Refusal> {
+        let mut budget = SpinBudget::for_lock(timeout);
+        let mut until = timeout.min(Timeout::after::<Shared>(LONG));
+        loop {
+            if let Some(reading) = self.take_free_slot(me) {
+                return Ok(reading);
+            }
+            if self.slots.iter().any(|slot| slot.0.owner() == me.id()) {
+                return Err(Refusal::WouldDeadlock);
+            }
+            if timeout == Timeout::Now {
+                return Err(Refusal::WouldBlock);
+            }
+            if budget.pause::<Shared>() {
+                continue;
+            }
+            self.sleep_on_all(me, until);
+            if !until.has_passed::<Shared>() {
+                budget = SpinBudget::for_lock(timeout);
+                continue;
+            }
+            if let Some(owner) = self.slots.iter().find_map(|slot| slot.0.lost_owner()) {
+                return Err(Refusal::OwnerLost(owner));
+            }
+            if until == timeout {
+                return Err(Refusal::TimedOut);
+            }
+            until = timeout.min(Timeout::after::<Shared>(LONG));
+        }
+    }
+
+    /// Sleeps until a slot is given up, or until a time. It may return at any time.
+    ///
+    /// Each unlock, and the kernel at each death, wakes a sleeper of the word if it finds the mark
+    /// in it. A word that has changed since it was marked keeps the caller awake.
+    fn sleep_on_all(&'static self, me: Current, until: Timeout) {
+        let mut words = [(self.slots[0].0.word(), 0); WAIT_ANY_MOST];
+        let mut count = 0;
+        for (place, slot) in words.iter_mut().zip(self.slots_from_home(me)) {
+            let Some(marked) = slot.0.mark_waiting() else { return };
+            *place = (slot.0.word(), marked);
+            count += 1;
+        }
+        if mutated!(robust_any_slot) {
+            count = 1;
+        }
+        // The kernel waits for so many words. The others are looked at after each nap.
+        let until = if READERS > WAIT_ANY_MOST { until.min(Timeout::after::<Shared>(NAP)) } else { until };
+        // What it returns proves nothing: the caller looks at all slots again. (The count is right.)
+        let _ = Shared::wait_any(&words[..count], until);
     }
 
     /// Enters as a writer.
@@ -244,8 +311,8 @@ impl<const READERS: usize> Words<READERS> {
     }
 
     /// Makes the writer a reader: takes a slot, says that the data is whole, and gives the writers'
-    /// lock up, in this order. Waits for a slot if all are taken: by readers that find the writers'
-    /// lock held, and give way.
+    /// lock up, in this order. Waits until one is free if all are taken: by readers that find the
+    /// writers' lock held, and give way.
     ///
     /// The writer that dies is a writer until it has said that the data is whole, and from then on a
     /// reader, whose slot and whose writers' lock, still marked, are no news. The release of the
