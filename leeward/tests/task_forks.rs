@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use leeward::task::{Mutex, Semaphore};
+use leeward::task::{Mutex, RwLock, Semaphore};
 use processes::*;
 
 #[derive(Default)]
@@ -76,7 +76,7 @@ fn what_was_gathered_is_free_in_the_child() {
     let mut five = Box::pin(permits.acquire_many(5));
     assert!(poll(&mut five, &count).is_none());
     forked(|| {
-        let one = permits.try_acquire().is_err();
+        let one = permits.try_acquire().is_ok();
         permits.add_permits(1);
         one && permits.available_permits() == 3 && count.0.load(Ordering::SeqCst) == 0
     });
@@ -102,4 +102,57 @@ fn what_was_gathered_is_free_in_the_child() {
     });
     permits.add_permits(3);
     assert_eq!(count.0.load(Ordering::SeqCst), 1);
+}
+
+/// A child that calls nothing that waits finds what is free: of each lock, by each call, and also
+/// after it has dropped its copy of a future that waited.
+#[test]
+fn a_child_that_only_tries() {
+    let permits = Semaphore::new(3);
+    let lock = RwLock::new(0);
+    let count = Arc::new(Count::default());
+    let reader = lock.try_read().unwrap();
+    let (mut five, mut writer) = (Some(Box::pin(permits.acquire_many(5))), Some(Box::pin(lock.write())));
+    assert!(poll(five.as_mut().unwrap(), &count).is_none() && poll(writer.as_mut().unwrap(), &count).is_none());
+    assert!(permits.try_acquire().is_err() && permits.available_permits() == 0 && lock.try_read().is_err());
+    forked(|| permits.available_permits() == 3);
+    forked(|| permits.try_acquire_many(3).is_ok() && permits.try_acquire_many(4).is_err());
+    forked(|| permits.forget_permits(9) == 3);
+    // The reader is the forking thread's, and stays inside.
+    forked(|| lock.try_write().is_err() && lock.try_read().is_ok());
+    for way in 0..2 {
+        forked(|| {
+            if way == 0 {
+                (five, writer) = (None, None);
+            } else {
+                // A call that takes the queue's lock, and changes nothing.
+                (permits.add_permits(0), drop(lock.try_read()));
+            }
+            let free = permits.try_acquire_many(3).is_ok() && lock.try_read().is_ok();
+            // SAFETY: it is the child's: what is moved there stays in the parent.
+            drop(unsafe { std::ptr::read(&reader) });
+            free && lock.try_write().is_ok()
+        });
+    }
+    assert!(permits.try_acquire().is_err() && lock.try_read().is_err(), "the parent's tasks wait");
+    permits.add_permits(2);
+    drop(reader);
+    assert!(poll(five.as_mut().unwrap(), &count).is_some() && poll(writer.as_mut().unwrap(), &count).is_some());
+}
+
+/// What a child's child finds whose parent has queued a task of its own, or none.
+#[test]
+fn a_childs_child_that_only_tries() {
+    let permits = Semaphore::new(2);
+    let count = Arc::new(Count::default());
+    let mut three = Box::pin(permits.acquire_many(3));
+    assert!(poll(&mut three, &count).is_none());
+    forked(|| status_of(child(|| permits.try_acquire_many(2).is_ok())) == 0);
+    forked(|| {
+        let mut four = Box::pin(permits.acquire_many(4));
+        let waits = poll(&mut four, &count).is_none();
+        waits && permits.try_acquire().is_err() && status_of(child(|| permits.try_acquire_many(2).is_ok())) == 0
+    });
+    permits.add_permits(1);
+    assert!(poll(&mut three, &count).is_some());
 }

@@ -93,6 +93,11 @@ mutants! {
     task_forked {
         task_forks: the_child_of_a_fork_has_no_tasks_that_wait,
     }
+    /// The settling of the permits by a child's call that does not queue.
+    task_forked_try {
+        task_forks: what_was_gathered_is_free_in_the_child,
+        task_forks: a_child_that_only_tries,
+    }
     /// The scan of the slots in a grace period that goes on in steps.
     step_scan {
         epochs: an_open_section_holds_back_what_is_deferred_meanwhile,

@@ -45,7 +45,8 @@
 //! # Fork
 //! What is held stays held in the child, by the copy of its guard if that is the forking thread's.
 //! Of the tasks that waited none is queued in the child: a future that the child polls again queues
-//! anew, and no other one is woken there.
+//! anew, and no other one is woken there. What was kept for those that waited is free in the child,
+//! for `try_` calls as well.
 //!
 //! # Signals
 //! The locks are not async-signal-safe.

@@ -17,6 +17,7 @@
 //! Called by `request.rs`, `mutex.rs`, `semaphore.rs` and `rwlock.rs`; calls `queue.rs` and
 //! `wake_list.rs`.
 
+use core::cell::Cell;
 use core::task::{Context, Poll, Waker};
 
 use super::queue::{Locked, Node, Queue, Verdict};
@@ -81,8 +82,30 @@ impl Permits {
 
     /// Returns how many permits are free; out of date when it returns.
     pub(super) fn free(&self) -> usize {
-        // Relaxed: out of date when it returns.
-        self.state.load(Ordering::Relaxed) / ONE
+        self.load() / ONE
+    }
+
+    /// Returns the word, for a call that does not queue. In the child of a fork, where the tasks
+    /// that waited are not, it is settled first: nothing else would, if no task waits there.
+    #[inline]
+    fn load(&self) -> usize {
+        // Relaxed: out of date when it returns, or decided by an exchange.
+        let state = self.state.load(Ordering::Relaxed);
+        if check!(task_forked_try, state & WAITING != 0) { self.load_settled() } else { state }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load_settled(&self) -> usize {
+        self.queue.enter(|gathered| self.settle(gathered));
+        // Relaxed: as in `load`.
+        self.state.load(Ordering::Relaxed)
+    }
+
+    /// Locks the queue, settled if another process filled it.
+    #[inline]
+    fn lock(&self) -> Locked<'_> {
+        self.queue.lock(|gathered| self.settle(gathered))
     }
 
     /// Returns true if the permits were closed.
@@ -95,8 +118,7 @@ impl Permits {
     #[inline]
     pub(super) fn try_take(&self, wanted: u32) -> bool {
         let wanted = wanted as usize;
-        // Relaxed: the exchange decides.
-        let mut state = self.state.load(Ordering::Relaxed);
+        let mut state = self.load();
         while state & CLOSED == 0 && state / ONE >= wanted {
             let next = state - wanted * ONE;
             // Acquire: partner of the releases in `give` and `settle`.
@@ -111,8 +133,7 @@ impl Permits {
 
     /// Takes up to `count` free permits away for good. Returns how many it took.
     pub(super) fn remove(&self, count: usize) -> usize {
-        // Relaxed: the exchange decides.
-        let mut state = self.state.load(Ordering::Relaxed);
+        let mut state = self.load();
         loop {
             let taken = count.min(state / ONE);
             // Acquire: as in `try_take`.
@@ -147,7 +168,7 @@ impl Permits {
     /// Adds permits as `give` does. Returns false, with nothing changed, if there would be more
     /// than `MOST`.
     pub(super) fn add(&self, count: usize) -> bool {
-        let queue = self.queue.lock();
+        let queue = self.lock();
         // Relaxed: under the lock only `give` can add to the word, and that does not panic.
         let free = self.state.load(Ordering::Relaxed) / ONE + queue.gathered().get();
         let is_possible = free.checked_add(count).is_some_and(|sum| sum <= Permits::MOST);
@@ -162,15 +183,15 @@ impl Permits {
     #[cold]
     #[inline(never)]
     fn give_slow(&self, count: usize) {
-        let queue = self.queue.lock();
+        let queue = self.lock();
         queue.gathered().set(sum(queue.gathered().get(), count));
         HandOver::new(self, Verdict::Granted).run(queue);
     }
 
-    /// Takes the mark of waiting tasks away, and frees what was gathered: of a queue that is empty,
-    /// and locked.
-    fn settle(&self, queue: &Locked<'_>) {
-        let count = queue.gathered().take();
+    /// Takes the mark of waiting tasks away, and frees what was `gathered`: of a queue that is
+    /// empty, and that the caller has locked, or makes its process's.
+    fn settle(&self, gathered: &Cell<usize>) {
+        let count = gathered.take();
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
         while state & WAITING != 0 || count != 0 {
@@ -185,7 +206,7 @@ impl Permits {
 
     /// Refuses permits to all tasks that wait, and to all that come.
     pub(super) fn close(&self) {
-        let queue = self.queue.lock();
+        let queue = self.lock();
         // Relaxed: says nothing about what was done before.
         self.state.fetch_or(CLOSED, Ordering::Relaxed);
         HandOver::new(self, Verdict::Refused).run(queue);
@@ -213,7 +234,7 @@ impl Permits {
                 // SAFETY: the caller's promise; it is idle.
                 return unsafe { self.queue(node, waker) };
             }
-            let queue = self.queue.lock();
+            let queue = self.lock();
             if node.verdict().is_some() {
                 continue;
             }
@@ -245,11 +266,7 @@ impl Permits {
     /// As for `poll`, and the node is idle.
     unsafe fn queue(&self, node: &Node, waker: Waker) -> Poll<Result<(), Closed>> {
         let wanted = node.wanted() as usize;
-        let queue = self.queue.lock();
-        if queue.is_empty() {
-            // A child of a fork finds the mark of the tasks that are not there.
-            self.settle(&queue);
-        }
+        let queue = self.lock();
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
         while state & CLOSED == 0 && state & WAITING == 0 {
@@ -295,7 +312,7 @@ impl Permits {
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn cancel(&self, node: &Node) {
-        let queue = self.queue.lock();
+        let queue = self.lock();
         match node.verdict() {
             Some(Verdict::Granted) => {
                 drop(queue);
@@ -333,14 +350,14 @@ impl<'a> HandOver<'a> {
         loop {
             self.pop(&queue);
             if queue.is_empty() {
-                self.permits.settle(&queue);
+                self.permits.settle(queue.gathered());
             }
             drop(queue);
             self.wakers.wake();
             if self.is_done {
                 return;
             }
-            queue = self.permits.queue.lock();
+            queue = self.permits.lock();
         }
     }
 
@@ -370,7 +387,7 @@ impl Drop for HandOver<'_> {
     fn drop(&mut self) {
         let is_left = !self.is_done || !self.wakers.is_empty();
         if check!(task_wake_the_rest, is_left) {
-            self.run(self.permits.queue.lock());
+            self.run(self.permits.lock());
         }
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! The child of a fork is the exception: memory that other threads of the parent had, such as their
 //! stacks, is used again there without any drop. So the queue knows the process that filled it
-//! (`process/`, the fork mark), and is emptied by the first call of another one.
+//! (`process/`, the fork mark), and is emptied by the first call of another one that needs the
+//! queue, or would wait for its tasks.
 //!
 //! Called by `permits.rs`; calls [`raw::Mutex`](crate::raw::Mutex). No waker is cloned, woken or
 //! dropped under the queue's lock, since a waker is foreign code.
@@ -155,22 +156,29 @@ impl Queue {
         }
     }
 
-    /// Locks the queue, and empties it if another process filled it.
+    /// Locks the queue, [entered](Self::enter).
     #[inline]
-    pub(super) fn lock(&self) -> Locked<'_> {
-        let process = fork_mark::now() * 2;
-        // Acquire: partner of the release in `adopt`: the queue is empty.
-        if self.process.load(Ordering::Acquire) != process {
-            self.adopt(process);
-        }
+    pub(super) fn lock(&self, settle: impl FnOnce(&Cell<usize>)) -> Locked<'_> {
+        self.enter(settle);
         self.lock.lock();
         Locked { queue: self }
     }
 
-    /// Makes the queue that of `process`, the calling one: empty, and unlocked.
+    /// Empties the queue if another process filled it, and has `settle` done what that means for
+    /// the permits, of which some may be gathered, before another thread can lock the queue.
+    #[inline]
+    pub(super) fn enter(&self, settle: impl FnOnce(&Cell<usize>)) {
+        let process = fork_mark::now() * 2;
+        // Acquire: partner of the release in `adopt`: the queue is empty.
+        if self.process.load(Ordering::Acquire) != process {
+            self.adopt(process, settle);
+        }
+    }
+
+    /// Makes the queue that of `process`, the calling one: empty, settled and unlocked.
     #[cold]
     #[inline(never)]
-    fn adopt(&self, process: u32) {
+    fn adopt(&self, process: u32, settle: impl FnOnce(&Cell<usize>)) {
         loop {
             // Acquire: partner of the release below.
             let old = self.process.load(Ordering::Acquire);
@@ -193,6 +201,7 @@ impl Queue {
                 self.lock.reset();
                 self.head.set(ptr::null());
                 self.tail.set(ptr::null());
+                settle(&self.gathered);
             }
             // Release: partner of the acquires here and in `lock`.
             self.process.store(process, Ordering::Release);
