@@ -65,9 +65,12 @@ fn checks(item: &Item) -> TokenStream {
     checks.extend(rust("__AnyBytesMayNotImplementDrop for"));
     checks.extend(name(item));
     checks.extend(predicates(item));
-    checks.extend(rust("{} fn __leeward_fields"));
+    // All fields, of the types that were read, in an implementation, where `Self` means the struct.
+    checks.extend(rust("{} trait __AnyBytesHasFields { fn __leeward_fields(_: Self); } impl"));
     checks.extend(declarations(item));
-    // All fields, of the types that were read.
+    checks.extend(rust("__AnyBytesHasFields for"));
+    checks.extend(name(item));
+    checks.extend(predicates(item));
     let (mut pattern, mut types) = (TokenStream::new(), TokenStream::new());
     for (index, field) in item.fields.iter().enumerate() {
         pattern.extend([field.name.clone()]);
@@ -78,11 +81,11 @@ fn checks(item: &Item) -> TokenStream {
     }
     let mut argument = TokenStream::from(TokenTree::from(item.name.clone()));
     argument.extend(braces(pattern));
-    argument.extend(rust(":"));
-    argument.extend(name(item));
-    checks.extend([TokenTree::from(Group::new(Delimiter::Parenthesis, argument))]);
-    checks.extend(predicates(item));
-    checks.extend(braces(types));
+    argument.extend(rust(": Self"));
+    let mut function = rust("fn __leeward_fields");
+    function.extend([TokenTree::from(Group::new(Delimiter::Parenthesis, argument))]);
+    function.extend(braces(types));
+    checks.extend(braces(function));
     checks
 }
 

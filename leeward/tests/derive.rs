@@ -161,3 +161,65 @@ fn behind_a_robust_lock() {
     account.with(|account| account.balance -= 2);
     assert_eq!(account.get(), Account { balance: 5, version: 1, r#type: [0; 3], unit: () });
 }
+
+/// A length that another type has.
+trait HasLength {
+    const LENGTH: usize;
+}
+
+impl HasLength for u8 {
+    const LENGTH: usize = 3;
+}
+
+/// A struct whose fields' types say `Self`: as an argument, in an array, and in the path of a constant.
+#[derive(AnyBytes)]
+#[repr(C)]
+struct Node {
+    next: PhantomData<Self>,
+    neighbours: [PhantomData<fn(Self) -> *const Self>; 2],
+    payload: [u8; Self::PAYLOAD],
+    other: [u8; <Self>::PAYLOAD + 1],
+}
+
+impl Node {
+    const PAYLOAD: usize = 4;
+}
+
+#[derive(AnyBytes)]
+#[repr(C)]
+struct GenericNode<'a, T: 'static, const N: usize>(PhantomData<&'a Self>, T, [PhantomData<Self>; N])
+where
+    PhantomData<Self>: Copy;
+
+/// An item within a field has a `Self` of its own.
+#[derive(AnyBytes)]
+#[repr(C)]
+struct Nested {
+    bytes: [u8; {
+        struct Inner;
+        impl Inner {
+            const SIZE: usize = size_of::<Self>() + 2;
+        }
+        Inner::SIZE
+    }],
+    own: PhantomData<Self>,
+}
+
+macro_rules! linked {
+    ($name:ident { $($field:ident: $type:ty),* }) => {
+        #[derive(AnyBytes)]
+        #[repr(C)]
+        struct $name { $($field: $type,)* own: PhantomData<Self> }
+    };
+}
+linked!(Linked { link: PhantomData<Self>, length: [u8; <u8 as HasLength>::LENGTH] });
+
+#[test]
+fn self_in_a_field() {
+    is_any_bytes::<Node>();
+    is_any_bytes::<GenericNode<'static, u32, 2>>();
+    is_any_bytes::<Nested>();
+    is_any_bytes::<Linked>();
+    assert_eq!((size_of::<Node>(), size_of::<GenericNode<'_, u32, 2>>(), size_of::<Nested>()), (9, 4, 2));
+    assert_eq!(size_of::<Linked>(), 3);
+}
