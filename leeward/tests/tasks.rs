@@ -334,6 +334,31 @@ fn a_waker_that_panics_costs_nobody_a_wake() {
     }
 }
 
+/// Several wakers of one call panic: the caller gets the first panic, and all are woken.
+#[test]
+fn wakers_that_panic_cost_nobody_a_wake() {
+    for panic_in in [vec![0, 1], vec![0, 39], vec![15, 16, 17], vec![7, 8, 30, 31, 32], (0..40).collect()] {
+        for is_closed in [false, true] {
+            let permits = Semaphore::new(0);
+            let mut tasks: Vec<_> = (0..40).map(|_| Task::new(permits.acquire())).collect();
+            for (at, task) in tasks.iter_mut().enumerate() {
+                let count = task.count.clone();
+                let is_panicking = panic_in.contains(&at);
+                let waker = call(move || {
+                    count.0.fetch_add(1, Ordering::SeqCst);
+                    assert!(!is_panicking, "expected of {at}");
+                });
+                assert!(task.poll_by(&waker).is_none());
+            }
+            let wakes = AssertUnwindSafe(|| if is_closed { permits.close() } else { permits.add_permits(40) });
+            assert_eq!(panic_of(wakes), format!("expected of {}", panic_in[0]));
+            assert!(tasks.iter().all(|task| task.wakes() == 1), "{panic_in:?}");
+            tasks.iter_mut().for_each(|task| assert_eq!(task.poll().unwrap().is_err(), is_closed));
+            assert_eq!(permits.available_permits(), if is_closed { 0 } else { 40 });
+        }
+    }
+}
+
 /// A waker whose clone, or whose drop, panics: the lock goes on.
 #[test]
 fn a_waker_that_panics_elsewhere() {

@@ -11,7 +11,7 @@ mod backend;
 mod backend;
 #[cfg(all(feature = "threads", not(leeward_loom)))]
 pub(crate) mod local;
-#[cfg(all(feature = "threads", not(feature = "std")))]
+#[cfg(not(feature = "std"))]
 #[path = "runtime/none.rs"]
 mod runtime;
 #[cfg(feature = "std")]
@@ -20,7 +20,6 @@ mod runtime;
 pub(crate) mod thread;
 
 pub(crate) use backend::*;
-#[cfg(feature = "threads")]
 pub(crate) use runtime::panics;
 
 /// What a thread of this library's own does.

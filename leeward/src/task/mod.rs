@@ -27,7 +27,10 @@
 //! # Wakers
 //! Wakers are cloned, woken and dropped outside of all locks, so they may call the same lock. A
 //! waker that panics does so in the call that has woken it, a drop of a guard for instance; all
-//! other tasks are woken all the same.
+//! other tasks are woken all the same. If several panic in one call, its caller gets the first
+//! panic, and the others are reported (by the panic hook) and caught. What no lock can prevent: the
+//! process aborts where a guard is dropped because of a panic, and a waker panics in that drop; and
+//! at the second panic of one call without the feature `std`.
 //!
 //! # Executors
 //! The futures are `Send` where the data allows it, and so are the guards. They do not take part in

@@ -24,6 +24,7 @@ use super::queue::{Locked, Node, Queue, Verdict};
 use super::wake_list::WakeList;
 use crate::atomic::{AtomicUsize, Ordering, const_fn};
 use crate::mutant::{check, mutated, order, step};
+use crate::process::panics;
 
 const WAITING: usize = 1;
 const CLOSED: usize = 2;
@@ -346,14 +347,19 @@ impl<'a> HandOver<'a> {
         HandOver { permits, verdict, wakers: WakeList::new(), is_done: false }
     }
 
-    fn run(&mut self, mut queue: Locked<'a>) {
+    fn run(&mut self, queue: Locked<'a>) {
+        self.run_by(queue, Waker::wake);
+    }
+
+    #[inline]
+    fn run_by(&mut self, mut queue: Locked<'a>, wake: impl Fn(Waker)) {
         loop {
             self.pop(&queue);
             if queue.is_empty() {
                 self.permits.settle(queue.gathered());
             }
             drop(queue);
-            self.wakers.wake();
+            self.wakers.wake(&wake);
             if self.is_done {
                 return;
             }
@@ -382,12 +388,15 @@ impl<'a> HandOver<'a> {
 }
 
 impl Drop for HandOver<'_> {
-    /// Wakes the others where a waker has panicked. A second panic aborts.
+    /// Wakes the others where a waker has panicked. The caller gets that panic; others are caught,
+    /// since they would end the process here (as they do without the standard library).
     #[inline]
     fn drop(&mut self) {
         let is_left = !self.is_done || !self.wakers.is_empty();
         if check!(task_wake_the_rest, is_left) {
-            self.run(self.permits.lock());
+            self.run_by(self.permits.lock(), |waker| {
+                panics(|| waker.wake());
+            });
         }
     }
 }

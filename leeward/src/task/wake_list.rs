@@ -46,14 +46,15 @@ impl WakeList {
         self.end += 1;
     }
 
-    /// Wakes all of them, and empties the list. If one panics, those after it are still there.
+    /// Has `wake` wake all of them, and empties the list. If it panics, those after that one are
+    /// still there.
     #[inline]
-    pub(super) fn wake(&mut self) {
+    pub(super) fn wake(&mut self, wake: impl Fn(Waker)) {
         while self.begin < self.end {
             self.begin += 1;
             // SAFETY: written by `push`, and taken once: `begin` has passed it.
             let waker = unsafe { self.wakers[self.begin - 1].assume_init_read() };
-            step!(task_wake, waker.wake());
+            step!(task_wake, wake(waker));
         }
         (self.begin, self.end) = (0, 0);
     }

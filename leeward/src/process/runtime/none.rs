@@ -8,6 +8,7 @@ pub(crate) fn panics(callback: impl FnOnce()) -> bool {
 }
 
 /// Returns false: no thread was started.
+#[cfg(feature = "threads")]
 pub(crate) fn start(_: impl FnOnce() + Send + 'static) -> bool {
     false
 }
