@@ -55,7 +55,8 @@ pub struct Stack<T, F: Futex = Private> {
     nodes: raw::Stack<F>,
     /// One thread at a time pops one value.
     lock: ForkLock<F>,
-    owns: PhantomData<T>,
+    /// It owns values; a shared stack takes them, so it is invariant.
+    owns: PhantomData<(T, fn(T) -> T)>,
 }
 
 impl<T, F: Futex> Stack<T, F> {

@@ -1,0 +1,11 @@
+//! A map of long lives is no map of short ones, into which something short could be inserted.
+#![allow(unreachable_code)]
+use leeward::collect::OrderedMap;
+fn shorten<'short>(it: &'short OrderedMap<u32, &'static str>) -> Option<&'short OrderedMap<u32, &'short str>> {
+    return Some(it); //~ BREAKS lifetime may not live long enough
+    drop(it.remove(&1));
+    None
+}
+fn main() {
+    assert!(shorten(&OrderedMap::new()).is_none());
+}
