@@ -126,7 +126,8 @@ fn a_child_that_only_tries() {
                 (five, writer) = (None, None);
             } else {
                 // A call that takes the queue's lock, and changes nothing.
-                (permits.add_permits(0), drop(lock.try_read()));
+                permits.add_permits(0);
+                drop(lock.try_read());
             }
             let free = permits.try_acquire_many(3).is_ok() && lock.try_read().is_ok();
             // SAFETY: it is the child's: what is moved there stays in the parent.
