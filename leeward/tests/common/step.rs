@@ -14,10 +14,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[allow(unused_imports)]
 pub use trail::{Trail, registers, steps};
 
-/// Lets the parent trace the calling process from now on. Called in the child.
+/// Lets the thread that forked trace the calling process from now on. Called in the child, which ends
+/// with that thread: one that is stopped would stay for ever, and hear no alarm.
 pub fn let_the_parent_trace() -> bool {
     // SAFETY: the call takes no pointer.
-    unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 }
+    let ends = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == 0 };
+    // SAFETY: as above.
+    ends && unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 }
 }
 
 /// Stops the calling process until it is stepped. Called in the child.

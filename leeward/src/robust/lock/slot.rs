@@ -48,6 +48,7 @@ impl Lock {
         // Acquire: partner of the release in `unlock`: what the last owner did happened before.
         !is_free(self.word.load(Ordering::Acquire))
     }
+
     /// Returns the lock word, to sleep on.
     pub(in crate::robust) fn word(&self) -> &AtomicU32 {
         &self.word
