@@ -180,6 +180,83 @@ fn what_is_removed_is_freed_once_and_not_before_its_readers_leave() {
     assert_eq!(alive.load(Relaxed), 0);
 }
 
+/// A value whose destructor blocks, once, and tells so.
+struct Blocking {
+    _counted: Counted,
+    /// 0: it does not block; 1: the first destructor blocks; 2: one does; 3: it may go on.
+    stage: Arc<AtomicUsize>,
+}
+
+impl Drop for Blocking {
+    fn drop(&mut self) {
+        if self.stage.compare_exchange(1, 2, Relaxed, Relaxed).is_ok() {
+            while self.stage.load(Relaxed) == 2 {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// A writer frees as much as it retires, whatever another does: here that one is in a destructor that
+/// has not returned. (By chance it is one that was preempted.)
+#[test]
+fn what_waits_is_bounded_beside_a_destructor_that_blocks() {
+    leeward::rcu_domain! { struct Alone; }
+    let (alive, stage) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let map = HashMap::<_, _, std::hash::RandomState, Alone>::default();
+    let put = |round| {
+        let value = Blocking { _counted: Counted::new(&alive, round), stage: stage.clone() };
+        drop(map.insert(round % 1000, value));
+    };
+    std::thread::scope(|scope| {
+        (0..1000).for_each(put);
+        stage.store(1, Relaxed);
+        scope.spawn(|| (0..).take_while(|_| stage.load(Relaxed) == 1).for_each(put));
+        while stage.load(Relaxed) != 2 {
+            std::thread::yield_now();
+        }
+        let most = (0..400_000).map(|round| (put(round), alive.load(Relaxed)).1).max();
+        let waits = Alone::stats().unlinked;
+        stage.store(3, Relaxed);
+        // Three times 16,384 at most, what is in the map, and bags.
+        assert!(most < Some(55_000) && waits < 55_000, "{most:?} were alive at once, and {waits} waited");
+    });
+    drop(map);
+    assert_eq!((alive.load(Relaxed), Alone::stats().unlinked), (0, 0));
+}
+
+/// A value whose destructor replaces others of the same map.
+struct Replacing(Arc<HashMap<u64, Option<Replacing>>>);
+
+thread_local! {
+    static IS_REPLACING: Cell<bool> = const { Cell::new(false) };
+    static NESTED: Cell<u32> = const { Cell::new(0) };
+}
+
+impl Drop for Replacing {
+    fn drop(&mut self) {
+        if IS_REPLACING.replace(true) {
+            NESTED.set(NESTED.get() + 1);
+            return;
+        }
+        (0..200).for_each(|key| drop(self.0.insert(1000 + key, None)));
+        IS_REPLACING.set(false);
+    }
+}
+
+/// What a destructor retires, by the bag, is freed after it and not in it.
+#[test]
+fn a_destructor_that_writes_is_not_interrupted_by_others() {
+    let map = Arc::new(HashMap::new());
+    for round in 0..20_000 {
+        drop(map.insert(round % 10, Some(Replacing(map.clone()))));
+    }
+    // The map's own values hold it.
+    (0..10).for_each(|key| drop(map.insert(key, None)));
+    map.reclaim();
+    assert_eq!((map.len(), NESTED.get()), (210, 0));
+}
+
 #[test]
 fn a_map_grows_and_shrinks() {
     let map = HashMap::new();

@@ -1058,6 +1058,10 @@ mutants! {
     cmap_last_recheck {
         loom: collect::table::list_loom_tests::an_addition_behind_a_node_that_is_removed,
     }
+    /// The look whether a container's writer is in a destructor of what that container held.
+    limbo_nested {
+        hash_map: a_destructor_that_writes_is_not_interrupted_by_others,
+    }
     /// The wait for the grace period of a bag.
     limbo_waits {
         hash_map: what_is_removed_is_freed_once_and_not_before_its_readers_leave,

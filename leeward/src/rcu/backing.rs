@@ -92,6 +92,7 @@ impl State {
             callback_panics: counts.callback_panics.get(),
             over_limit: counts.over_limit.get(),
             lost: counts.lost.get(),
+            unlinked: counts.unlinked.get(),
             ..self.queue.stats()
         }
     }

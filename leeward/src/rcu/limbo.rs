@@ -7,13 +7,21 @@
 //!
 //! A writer puts an item into its open bag, which is its own. A full bag takes a ticket and goes to
 //! the end of the container's list; then the writer goes on with the grace period by one step, and
-//! frees the bags at the head of the list whose grace period is over. What is freed runs with no
-//! lock held, so it may use the container, and retire.
+//! frees the bags at the head of the list whose grace period is over: up to four, where it has put one
+//! there. So what waits does not grow with the number of writers, and a destructor that blocks, or a
+//! writer that is preempted, keeps one bag from the others. What is freed runs with no lock held, so
+//! it may use the container, and retire; what it retires the same thread frees later.
+//!
+//! How much waits: let G be the items that are retired in a grace period, with the wait until as many
+//! are there as are worth a heavy fence (16,384 at most). Those of the grace period that is under way
+//! and those that came since are 2 G at most; those of the one before are freed in a quarter of the
+//! time in which they came. So sealed bags hold 3 G items at most, and each thread that has written has
+//! 123 more in its open bag. A reader that stays inside makes G as long as it stays.
 
 use alloc::boxed::Box;
-use core::cell::UnsafeCell;
-use core::mem;
-use core::ptr::NonNull;
+use core::cell::{Cell, UnsafeCell};
+use core::ptr::{self, NonNull};
+use core::{iter, mem};
 
 use super::backing::Backing;
 use super::bag;
@@ -22,14 +30,19 @@ use super::pace::Pace;
 use crate::atomic::{AtomicU64, Ordering};
 use crate::inherited::{self, Inherited};
 use crate::mutant::check;
+use crate::process::local::access::Word;
+use crate::process::local::word;
 use crate::process::panics;
 use crate::raw::Mutex;
 use crate::writer::{Fresh, Own, PerWriter, with_index};
 
 /// The number of items in a bag, which then is 1,016 bytes: of a size that allocators cache.
 const ITEMS: usize = 123;
-/// The number of bags that are emptied at a time: more than are filled meanwhile.
+/// The number of bags that a writer empties which has filled one.
 const BAGS: usize = 4;
+/// The number of them where more than `MANY` items wait, as after a reader that was inside for long.
+const MANY_BAGS: usize = 16;
+const MANY: u64 = 4 * MOST;
 /// A grace period begins when so many items wait for it, whatever its fence costs.
 const MOST: u64 = 1 << 14;
 
@@ -69,8 +82,6 @@ struct Stored {
     bags: Bags,
     /// An empty bag.
     spare: Option<Box<Bag>>,
-    /// True: a thread is freeing bags.
-    is_collecting: bool,
 }
 
 // SAFETY: the items are addresses. What they point to is freed by the container's own function, and
@@ -135,8 +146,7 @@ impl Limbo {
     }
 
     /// Returns how many items wait in sealed bags.
-    #[allow(dead_code)]
-    pub(crate) fn held(&self) -> u64 {
+    fn held(&self) -> u64 {
         // Relaxed: a count.
         self.held.load(Ordering::Relaxed)
     }
@@ -145,15 +155,15 @@ impl Limbo {
     ///
     /// # Safety
     /// No section has an item.
-    pub(crate) unsafe fn drain(&mut self, free: impl Fn(Item)) {
+    pub(crate) unsafe fn drain<D: Backing>(&mut self, free: impl Fn(Item)) {
         for open in self.open.iter_mut() {
             if let Some(mut bag) = open.get_mut().0.take() {
                 bag.empty(&free);
             }
         }
         self.sealed.inherited.check(|| self.sealed.repair());
-        let stored = self.sealed.bags.get_mut();
-        while let Some(mut bag) = stored.bags.pop_if(|_| true) {
+        while let Some(mut bag) = self.sealed.bags.get_mut().bags.pop_if(|_| true) {
+            self.count_freed(&bag, &D::state().grace);
             bag.empty(&free);
         }
     }
@@ -172,37 +182,52 @@ impl Limbo {
         self.pace.note_sealed(items);
         // Relaxed: a count.
         self.held.fetch_add(items, Ordering::Relaxed);
+        grace.counts.unlinked.add(items);
         self.sealed.with(|stored| stored.bags.push(bag));
     }
 
     /// Goes on with the grace period that the bags wait for, and frees what is in the first of them
-    /// if theirs is over. What is freed does not come here again.
+    /// if theirs is over. What is freed does not come here again: a list of values that each retire
+    /// the next would take a stack of its length.
     ///
     /// `all`: begins a grace period however few items wait, and frees all that may be freed.
     fn collect(&self, grace: &Grace, all: bool, free: &impl Fn(Item)) {
-        let wanted = self.sealed.with(|stored| {
-            let wanted = stored.bags.last_ticket().filter(|_| !stored.is_collecting)?;
-            stored.is_collecting = true;
-            Some(wanted)
-        });
-        let Some(wanted) = wanted else { return };
-        let _ends = Collecting(&self.sealed);
+        if check!(limbo_nested, Collecting::is_under_way(self)) {
+            return;
+        }
+        let collecting = Collecting { limbo: self, before: Cell::new(COLLECTING.get()) };
+        let _ends = collecting.begin();
+        let Some(wanted) = self.sealed.with(|stored| stored.bags.last_ticket()) else { return };
         // Where no heavy fence is possible, the step panics: the bags stay.
         if panics(|| self.pace.step(grace, wanted, all, MOST)) {
             return;
         }
-        let bags = if all { usize::MAX } else { BAGS };
+        let bags = match all {
+            true => usize::MAX,
+            false if self.held() > MANY => MANY_BAGS,
+            false => BAGS,
+        };
+        let is_over = |bag: &Bag| !check!(limbo_waits, !grace.tickets.is_served(bag.ticket));
+        let mut empty = None;
         for _ in 0..bags {
-            let is_over = |bag: &Bag| !check!(limbo_waits, !grace.tickets.is_served(bag.ticket));
-            let Some(mut bag) = self.sealed.with(|stored| stored.bags.pop_if(is_over)) else { return };
-            // Relaxed: a count.
-            self.held.fetch_sub(bag.len() as u64, Ordering::Relaxed);
+            let take = |stored: &mut Stored| (stored.bags.pop_if(is_over), stored.keep(empty.take()));
+            // What was kept is given back to the allocator with no lock held.
+            let (bag, _kept) = self.sealed.with(take);
+            let Some(mut bag) = bag else { return };
+            self.count_freed(&bag, grace);
             // What panics is taken out, and the rest is gone on with.
             while panics(|| bag.empty(free)) {
                 grace.counts.callback_panics.add(1);
             }
-            drop(self.sealed.with(|stored| stored.spare.replace(bag)));
+            empty = Some(bag);
         }
+        drop(self.sealed.with(|stored| stored.keep(empty.take())));
+    }
+
+    fn count_freed(&self, bag: &Bag, grace: &Grace) {
+        // Relaxed: a count.
+        self.held.fetch_sub(bag.len() as u64, Ordering::Relaxed);
+        grace.counts.unlinked.subtract(bag.len() as u64);
     }
 }
 
@@ -235,21 +260,62 @@ impl Sealed {
             self.lock.reset();
             mem::forget(mem::replace(stored, Stored::new()));
         }
-        stored.is_collecting = false;
     }
 }
 
 impl Stored {
     const fn new() -> Stored {
-        Stored { bags: Bags::new(), spare: None, is_collecting: false }
+        Stored { bags: Bags::new(), spare: None }
+    }
+
+    /// Keeps an empty bag, and returns the one that was kept before.
+    fn keep(&mut self, empty: Option<Box<Bag>>) -> Option<Box<Bag>> {
+        empty.and_then(|bag| self.spare.replace(bag))
     }
 }
 
-/// The time in which a thread frees bags.
-struct Collecting<'a>(&'a Sealed);
+word! {
+    /// The calls of `collect` that are under way on this thread, the latest first.
+    static COLLECTING: *const Collecting = 0
+}
 
-impl Drop for Collecting<'_> {
+/// A call of `collect` that is under way. It is on the call's stack.
+struct Collecting {
+    limbo: *const Limbo,
+    /// The call that was under way before this one on the same thread.
+    before: Cell<*const Collecting>,
+}
+
+impl Collecting {
+    /// Returns the thread's calls that are under way, the latest first.
+    fn all<'a>() -> impl Iterator<Item = &'a Collecting> {
+        // SAFETY: each takes itself out before its frame ends, and no other thread has them.
+        iter::successors(unsafe { COLLECTING.get().as_ref() }, |this| unsafe { this.before.get().as_ref() })
+    }
+
+    /// Returns true if the thread is in a destructor that frees what `limbo` holds.
+    fn is_under_way(limbo: &Limbo) -> bool {
+        Collecting::all().any(|this| ptr::eq(this.limbo, limbo))
+    }
+
+    /// Notes the call, until what is returned is dropped.
+    fn begin(&self) -> Noted<'_> {
+        COLLECTING.set(self);
+        Noted(self)
+    }
+}
+
+/// The time in which a call is noted.
+struct Noted<'a>(&'a Collecting);
+
+impl Drop for Noted<'_> {
+    /// Takes the call out. It is the latest one, but where a program runs several stacks by turns on
+    /// one thread.
     fn drop(&mut self) {
-        self.0.with(|stored| stored.is_collecting = false);
+        if ptr::eq(COLLECTING.get(), self.0) {
+            COLLECTING.set(self.0.before.get());
+        } else if let Some(later) = Collecting::all().find(|later| ptr::eq(later.before.get(), self.0)) {
+            later.before.set(self.0.before.get());
+        }
     }
 }

@@ -32,7 +32,7 @@ impl Limbo {
     ///
     /// # Safety
     /// None.
-    pub(super) unsafe fn drain(&mut self, _: impl Fn(NonNull<()>)) {}
+    pub(super) unsafe fn drain<D: Domain>(&mut self, _: impl Fn(NonNull<()>)) {}
 }
 
 /// Calls `act` inside a section of `D`.

@@ -327,6 +327,6 @@ impl<K, V, S, D: Domain> Drop for HashMap<K, V, S, D> {
         // SAFETY: no reader is left.
         let free = |item: NonNull<()>| unsafe { entry::free(entries, item.cast::<Entry<K, V>>()) };
         // SAFETY: as above.
-        unsafe { self.limbo.drain(free) };
+        unsafe { self.limbo.drain::<D>(free) };
     }
 }

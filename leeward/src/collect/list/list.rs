@@ -259,6 +259,6 @@ impl<T, D: Domain> Drop for List<T, D> {
             panics(|| free::<T>(item));
         };
         // SAFETY: references that readers got borrowed the list.
-        unsafe { self.limbo.drain(caught) };
+        unsafe { self.limbo.drain::<D>(caught) };
     }
 }

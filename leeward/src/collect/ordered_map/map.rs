@@ -197,6 +197,6 @@ impl<K, V, D: Domain> Drop for OrderedMap<K, V, D> {
             panics(|| unsafe { waste::free::<K, V>(layout, item) });
         };
         // SAFETY: references that readers got borrowed the map.
-        unsafe { self.limbo.drain(free) };
+        unsafe { self.limbo.drain::<D>(free) };
     }
 }
