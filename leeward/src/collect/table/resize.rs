@@ -69,6 +69,7 @@ impl<N: Node> RawTable<N> {
     /// Has the table grow for `more` nodes beside those that it has. An aim: while the nodes move
     /// already, it grows later.
     pub(crate) fn reserve(&self, more: usize, owner: &impl Owner) -> Result<(), NoMemory> {
+        self.inherited.check(|| self.repair());
         let lines = lines_for(self.len().checked_add(more).ok_or(NoMemory)?)?;
         if self.table().is_fixed() {
             self.make_first(lines)?;
