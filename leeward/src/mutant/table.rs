@@ -1195,6 +1195,10 @@ mutants! {
     collect_link_wake {
         loom: collect::raw::loom_tests::two_producers_and_a_consumer,
     }
+    /// The taking back of a claim for which there was no memory.
+    queue_take_back {
+        refused_memory: a_queue_is_refused_memory_for_long,
+    }
     /// The acquire of the addition that claims a slot (relaxed instead).
     queue_claim_acquire {
         sanitizer: queue,

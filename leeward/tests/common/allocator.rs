@@ -22,6 +22,7 @@ const DEEPEST: u32 = 16;
 thread_local! {
     static HOOK: Cell<Option<fn()>> = const { Cell::new(None) };
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    static IS_REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Makes every allocation and release of the calling thread call `hook`, from now to the thread's
@@ -41,6 +42,11 @@ pub fn calls() -> u64 {
 
 pub fn nested() -> u64 {
     NESTED.load(Ordering::SeqCst)
+}
+
+/// Refuses the calling thread all memory, or no longer.
+pub fn refuses(memory: bool) {
+    IS_REFUSED.set(memory);
 }
 
 /// Calls the calling thread's hook.
@@ -66,6 +72,9 @@ pub fn called() {
 unsafe impl GlobalAlloc for Calling {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         called();
+        if IS_REFUSED.get() {
+            return std::ptr::null_mut();
+        }
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }

@@ -74,13 +74,29 @@ impl<T, F: Futex> Core<T, F> {
                 // SAFETY: this call has claimed the slot, and it keeps the block.
                 unsafe { self.fill(claimed, value) }
             } else {
-                self.append(value)?
+                self.append(value).inspect_err(|_| self.take_back(claimed))?
             };
             match refused {
                 None => return Ok(()),
                 Some(back) => value = back,
             }
         }
+    }
+
+    /// Takes back what a push that there was no memory for has added to the tail. It has claimed no
+    /// slot; but the index would grow with each refusal, until it reached the block's address.
+    #[cold]
+    #[inline(never)]
+    fn take_back(&self, claimed: Position) {
+        // Relaxed, both: an index beyond the capacity stays beyond it, or at it, and says that the block
+        // is full; nothing is ordered by how far. Where another block is the tail by now, the claim went
+        // with the old one. (One of the same address has claims of others beyond it, whose index is as
+        // good.)
+        let _ = self.tail.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
+            let tail = Position::of_word(word);
+            let is_there = tail.block::<()>() == claimed.block() && tail.index() > Self::CAPACITY;
+            check!(queue_take_back, is_there).then(|| tail.previous().word())
+        });
     }
 
     /// Fills a slot; gives the value back if the consumer has passed it.

@@ -22,7 +22,8 @@ pub(super) const ONE: u64 = 2;
 /// | 1-22 | index: of the slot that is pushed or popped next; more than a block has: it is full |
 /// | 23-63 | bits 7 to 47 of the block's address; 0: no block |
 ///
-/// The index of a tail may pass a block's capacity, by one for each thread that found the block full.
+/// The index of a tail may pass a block's capacity, by one for each thread that found the block full,
+/// and takes that back if there is no memory for the next.
 /// Linux has fewer than 2^22 threads, and not all of them are of one process, so it does not reach
 /// 2^22.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,11 @@ impl Position {
     /// Returns the position of the next slot.
     pub(super) const fn next(self) -> Position {
         Position(self.0 + ONE)
+    }
+
+    /// Returns the position of the slot before.
+    pub(super) const fn previous(self) -> Position {
+        Position(self.0 - ONE)
     }
 
     /// Returns true if this is the same place as `other`, where a block has `capacity` slots: not

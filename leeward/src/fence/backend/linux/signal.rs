@@ -101,9 +101,13 @@ pub(super) fn interrupt_all() -> Result<(), Errno> {
 const LISTINGS: u32 = 32;
 
 /// Lists and interrupts threads until a listing that is known to be whole holds only threads that
-/// were interrupted already.
+/// were interrupted already. It alone has a large frame: the other strategies serve on small stacks.
+#[cold]
+#[inline(never)]
 fn interrupt_until_none_is_new(signal: c_int) -> Result<(), Errno> {
-    let mut known = Known::new();
+    let mut known = Known { threads: [0; Known::ROOM], count: 0, overflowed: false };
+    // The calling thread is known: the caller of this module executes its fences.
+    known.insert(rustix::thread::gettid());
     for _ in 0..LISTINGS {
         let before = count_threads();
         let Some(pass) = Pass::run(signal, &mut known)? else { return visit_all() };
@@ -168,13 +172,6 @@ struct Known {
 
 impl Known {
     const ROOM: usize = 4096;
-
-    fn new() -> Known {
-        // The calling thread is known: the caller of this module executes its fences.
-        let mut known = Known { threads: [0; Self::ROOM], count: 0, overflowed: false };
-        known.insert(rustix::thread::gettid());
-        known
-    }
 
     /// Adds a thread. Returns true if it is new.
     fn insert(&mut self, thread: Pid) -> bool {
