@@ -123,6 +123,13 @@ impl Worker {
         }
     }
 
+    /// Says that a worker begins, which looks before it sleeps: what was announced before may have
+    /// been taken back by a worker that has ended without doing it.
+    fn begin(&self) {
+        // Relaxed: this thread's own `look_again` orders what was announced.
+        self.work.fetch_or(CALLED, Ordering::Relaxed);
+    }
+
     /// Sleeps until work is announced, and takes the announcement back.
     fn sleep(&self) {
         // Relaxed, both: the exchange below orders what was announced.

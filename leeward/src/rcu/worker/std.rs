@@ -59,6 +59,7 @@ impl Work for Queue {
         // SAFETY: `start` stored the address of a state that lives forever.
         let domain: &'static State = unsafe { &*domain };
         let end = End(self);
+        self.worker.begin();
         while self.worker.work_once(domain, self) {}
         // This is the child of a fork, where the worker, if there is one by now, is another thread.
         core::mem::forget(end);

@@ -31,6 +31,18 @@ fn a_thread_that_waits_ends_a_nap() {
 }
 
 #[test]
+fn a_worker_that_begins_looks_before_it_sleeps() {
+    let worker = Worker::new();
+    // The one before was told, took that back, and ended without doing it.
+    worker.tell();
+    worker.look_again();
+    worker.begin();
+    // Else this sleeps for ever.
+    worker.sleep();
+    assert_eq!(worker.work.load(Ordering::SeqCst), AWAKE);
+}
+
+#[test]
 fn two_calls_end_one_nap() {
     let worker = Worker::new();
     worker.look_again();
