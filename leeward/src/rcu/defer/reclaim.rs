@@ -170,11 +170,14 @@ impl Queue {
 /// The heads are the caller's alone.
 pub(super) unsafe fn in_order(last: *mut Head, mut rest: *mut Head) -> *mut Head {
     let mut head = last;
-    // SAFETY: the caller's promise.
-    while let Some(this) = unsafe { head.as_ref() } {
-        head = this.next();
-        this.set_next(rest);
-        rest = ptr::from_ref(this).cast_mut();
+    while !head.is_null() {
+        let this = head;
+        // SAFETY: the caller's promise. Pointers go on, not references: a head is a part of what its
+        // callback frees, and the pointer that was queued may reach all of that.
+        head = unsafe { &*this }.next();
+        // SAFETY: as above.
+        unsafe { &*this }.set_next(rest);
+        rest = this;
     }
     rest
 }
