@@ -171,11 +171,14 @@ impl<M: LinearMemory, P: Parker> GuestMemory<M, P> {
             let mut entries = [WaitEntry::new(interrupt_word(), 0), WaitEntry::new(word, expected)];
             match self.0.runtime.engine.waitv(&self.0, &mut entries, until).map_err(trap)? {
                 WaitAny::Woken(1) => return Ok(Outcome::Woken),
-                // The interrupt's word had changed, and was lowered since; or the guest's had, and is
-                // equal again. The thread had not begun to sleep: it begins once more.
-                WaitAny::Changed if !interrupted() && self.holds(word, expected)? => {}
-                WaitAny::Changed if !interrupted() => return Ok(Outcome::NotEqual),
                 WaitAny::TimedOut => return Ok(Outcome::TimedOut),
+                WaitAny::Changed if !interrupted() => {
+                    if !self.holds(word, expected)? {
+                        return Ok(Outcome::NotEqual);
+                    }
+                    // The interrupt's word had changed, and was lowered since; or the guest's had, and
+                    // is equal again. The thread had not begun to sleep: it begins once more.
+                }
                 WaitAny::Woken(_) | WaitAny::Changed | WaitAny::Interrupted => return Err(Trap::Interrupted),
             }
         }
