@@ -184,6 +184,8 @@ fn any_slot_will_do() {
             assert_eq!(comer.join().unwrap(), is_home);
             assert!(!holders[1 - goes].is_finished());
             leaves[1 - goes].store(1, Ordering::SeqCst);
+            // A slot that was forgotten is free when its thread is gone, which the scope does not wait for.
+            holders.into_iter().for_each(|holder| holder.join().unwrap());
         });
         assert_eq!((read(LOCK.try_read()), write(LOCK.try_write())), ("ok", "ok"));
     }
