@@ -102,10 +102,10 @@ pub fn stepped_or_asleep<T: Send>(at: u64, act: fn(), body: impl FnOnce() -> T +
                 break Ended::ByItself;
             }
             let number = thread.load(Ordering::SeqCst);
-            // Loaded in this order: it sleeps for good after the handler had run.
-            let acted = ACTED.load(Ordering::SeqCst);
             if number != 0 && sleep_in_a_wait(number).is_some() && !ended.load(Ordering::SeqCst) {
-                match acted {
+                // Loaded between two looks: if the handler had not run, it had not when the thread
+                // slept; if it had, the thread sleeps for good after that.
+                match ACTED.load(Ordering::SeqCst) {
                     true if sleeps_for_good(number) => break Ended::Overslept,
                     // It checks again soon.
                     true => {}
