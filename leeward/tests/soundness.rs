@@ -10,6 +10,10 @@ mod common;
 #[macro_use]
 #[path = "common/auto_traits.rs"]
 mod auto_traits;
+#[path = "soundness/declared.rs"]
+mod declared;
+#[path = "soundness/types.rs"]
+mod types;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
