@@ -45,7 +45,7 @@ $(foreach test,$(4),$(CHECKS)/$(1)-$(2)-$(3)/$(test)): $(CHECKS)/$(1)-$(2)-$(3)/
 	@$(call driver,$(1),$(2)) $$(check_flags) -o $$@ $$< $(link_$(3))
 # A test says that it came to its end.
 $(foreach test,$(4),$(CHECKS)/$(1)-$(2)-$(3)/$(test).ok): %.ok: %
-	@timeout $(PATIENCE) $(RUNNER) $$< >$$*.log 2>&1 && grep -qx '$$(notdir $$*): ok' $$*.log || \
+	@CHECK_PATIENCE=$(PATIENCE) timeout $(PATIENCE) $(RUNNER) $$< >$$*.log 2>&1 && grep -qx '$$(notdir $$*): ok' $$*.log || \
 		{ cat $$*.log; echo "check: $$* FAILED" >&2; exit 1; }
 	@touch $$@
 CHECKED += $(foreach test,$(4),$(CHECKS)/$(1)-$(2)-$(3)/$(test).ok)

@@ -75,10 +75,18 @@ static CHECK_UNUSED void check_equal(long long left, long long right, const char
 		CHECK_EQ(errno, 4711);   \
 	} while (0)
 
+/* Seconds for a test, as check.mk says. */
+static CHECK_UNUSED unsigned check_patience(void)
+{
+	const char *text = getenv("CHECK_PATIENCE");
+
+	return text == NULL ? 120 : (unsigned)atoi(text);
+}
+
 /* Begins a test: a process that hangs is ended. */
 static CHECK_UNUSED void check_begin(void)
 {
-	alarm(120);
+	alarm(check_patience());
 }
 
 /* Ends a test; the result is main's. */
@@ -111,7 +119,7 @@ static CHECK_UNUSED pid_t check_fork(void (*work)(void *), void *argument)
 
 	CHECK(child >= 0);
 	if (child == 0) {
-		alarm(60);
+		alarm(check_patience() / 2);
 		work(argument);
 		_exit(0);
 	}
