@@ -1,5 +1,6 @@
 //! fork beside every public operation: at its first use in the process, in its middle, while others
-//! wait. Each child then uses everything once, under a time limit.
+//! wait. Each child then uses everything once, under a time limit. And every public operation in
+//! other places (`places.rs`).
 //!
 //! Arranged, not left to luck: the thread that is forked beside is single-stepped by ptrace
 //! (`walk.rs`), and forks come where memory changes that a child gets a copy of.
@@ -12,6 +13,8 @@ mod bare;
 #[path = "common/cases.rs"]
 mod cases;
 mod common;
+#[path = "common/seccomp.rs"]
+mod seccomp;
 #[path = "common/step.rs"]
 mod step;
 
@@ -25,6 +28,8 @@ mod case;
 mod everything;
 #[path = "fork_everywhere/operations.rs"]
 mod operations;
+#[path = "fork_everywhere/places.rs"]
+mod places;
 #[path = "fork_everywhere/waiting.rs"]
 mod waiting;
 #[path = "fork_everywhere/walk.rs"]
@@ -50,6 +55,7 @@ fn with_signals(group: &str, operations: &[&str]) {
 fn case() {
     match cases::current().as_str() {
         "waiting" => waiting::case(),
+        at_a_place if places::run(at_a_place) => {}
         operation => case::run(operations::find(operation)),
     }
 }

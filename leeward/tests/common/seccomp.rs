@@ -72,6 +72,16 @@ impl Rule {
 
 /// Puts the filter on every thread of this process, forever.
 pub fn refuse(rules: &[Rule]) {
+    const ON_EVERY_THREAD: libc::c_long = 1;
+    put(rules, ON_EVERY_THREAD);
+}
+
+/// Puts the filter on this thread, and on those that it starts, forever.
+pub fn refuse_here(rules: &[Rule]) {
+    put(rules, 0);
+}
+
+fn put(rules: &[Rule], flags: libc::c_long) {
     let mut program = Vec::new();
     rules.iter().for_each(|rule| rule.assemble(&mut program));
     program.push(op(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0));
@@ -80,9 +90,8 @@ pub fn refuse(rules: &[Rule]) {
     assert_eq!(outcome, 0, "PR_SET_NO_NEW_PRIVS");
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     const SET_MODE_FILTER: libc::c_long = 1;
-    const ON_EVERY_THREAD: libc::c_long = 1;
     // SAFETY: the program outlives the call, which copies it.
-    let outcome = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, ON_EVERY_THREAD, &raw const program) };
+    let outcome = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, &raw const program) };
     assert_eq!(outcome, 0, "seccomp: {}", std::io::Error::last_os_error());
 }
 

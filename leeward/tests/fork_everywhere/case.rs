@@ -62,7 +62,7 @@ fn stepped(operation: &Operation, board: &Board) {
 }
 
 /// Ends the thread beside the stepped one, whatever becomes of the latter.
-struct Over<'a>(&'a Board);
+pub struct Over<'a>(pub &'a Board);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
@@ -71,7 +71,7 @@ impl Drop for Over<'_> {
 }
 
 /// Runs a thread freely, which holds what the operation waits for until the operation sleeps.
-fn beside(operation: &Operation, board: &Board) {
+pub fn beside(operation: &Operation, board: &Board) {
     (operation.beside)(&Beside(board));
     board.ready.set(1);
 }

@@ -89,8 +89,9 @@ pub mod shard_map;
 #[path = "operations/waits.rs"]
 pub mod waits;
 
-pub fn find(name: &str) -> &'static Operation {
-    let all = [
+/// Returns all operations.
+pub fn all() -> impl Iterator<Item = &'static Operation> {
+    [
         arranged::OPERATIONS,
         asymmetric::OPERATIONS,
         collect::OPERATIONS,
@@ -104,6 +105,11 @@ pub fn find(name: &str) -> &'static Operation {
         rcu::OPERATIONS,
         shard_map::OPERATIONS,
         waits::OPERATIONS,
-    ];
-    all.into_iter().flatten().find(|operation| operation.name == name).unwrap()
+    ]
+    .into_iter()
+    .flatten()
+}
+
+pub fn find(name: &str) -> &'static Operation {
+    all().find(|operation| operation.name == name).unwrap()
 }

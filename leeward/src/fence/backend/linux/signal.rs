@@ -20,6 +20,7 @@
 //!
 //! Called by [`choice`](super::choice); calls [`visit`] where a thread does not answer.
 
+use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
@@ -89,7 +90,9 @@ pub(super) fn interrupt_all() -> Result<(), Errno> {
     LOCK.lock();
     // Where no signal is left, or a sandbox refuses to have one handled, the processors are
     // visited.
-    let outcome = number().map_or_else(|_| visit_all(), interrupt_until_none_is_new);
+    // SAFETY: this thread holds the lock until after the call.
+    let known = unsafe { &mut *KNOWN.0.get() };
+    let outcome = number().map_or_else(|_| visit_all(), |signal| interrupt_until_none_is_new(signal, known));
     // SAFETY: this thread locked it above.
     unsafe { LOCK.unlock() };
     errno.restore();
@@ -101,16 +104,16 @@ pub(super) fn interrupt_all() -> Result<(), Errno> {
 const LISTINGS: u32 = 32;
 
 /// Lists and interrupts threads until a listing that is known to be whole holds only threads that
-/// were interrupted already. It alone has a large frame: the other strategies serve on small stacks.
+/// were interrupted already.
 #[cold]
 #[inline(never)]
-fn interrupt_until_none_is_new(signal: c_int) -> Result<(), Errno> {
-    let mut known = Known { threads: [0; Known::ROOM], count: 0, overflowed: false };
+fn interrupt_until_none_is_new(signal: c_int, known: &mut Known) -> Result<(), Errno> {
+    known.clear();
     // The calling thread is known: the caller of this module executes its fences.
     known.insert(rustix::thread::gettid());
     for _ in 0..LISTINGS {
         let before = count_threads();
-        let Some(pass) = Pass::run(signal, &mut known)? else { return visit_all() };
+        let Some(pass) = Pass::run(signal, known)? else { return visit_all() };
         // A listing skips threads when others exit meanwhile. It is whole if as many threads as it
         // holds were there before and after.
         let whole = before == Some(pass.listed) && count_threads() == before;
@@ -162,8 +165,8 @@ fn visit_all() -> Result<(), Errno> {
     if visit::every_processor(|see| each_thread(see)) { Ok(()) } else { Err(Errno::PERM) }
 }
 
-/// The set of threads that were interrupted during this fence: a small open hash table on the
-/// stack.
+/// The set of threads that were interrupted during this fence: a small open hash table. It would
+/// not fit on the stacks of small threads.
 struct Known {
     threads: [i32; Known::ROOM],
     count: usize,
@@ -172,6 +175,15 @@ struct Known {
 
 impl Known {
     const ROOM: usize = 4096;
+
+    const fn new() -> Known {
+        Known { threads: [0; Known::ROOM], count: 0, overflowed: false }
+    }
+
+    fn clear(&mut self) {
+        self.threads.fill(0);
+        (self.count, self.overflowed) = (0, false);
+    }
 
     /// Adds a thread. Returns true if it is new.
     fn insert(&mut self, thread: Pid) -> bool {
@@ -192,6 +204,15 @@ impl Known {
         true
     }
 }
+
+/// The set of the thread that holds [`LOCK`]. A forked child finds it in any state: each fence clears
+/// it first.
+struct OfTheHolder(UnsafeCell<Known>);
+
+// SAFETY: only the thread that holds the lock looks at it.
+unsafe impl Sync for OfTheHolder {}
+
+static KNOWN: OfTheHolder = OfTheHolder(UnsafeCell::new(Known::new()));
 
 /// A batch of threads that were signalled, each with a place of its own for the answer.
 struct Batch {

@@ -1,0 +1,171 @@
+//! Each operation in other places at which mistakes have been found: on the smallest stack that a
+//! thread may have, in the destructors of a thread's variables, where no thread can be started, and
+//! where membarrier is refused after it was used. Each runs in a process of its own; then everything
+//! is used.
+
+use std::cell::Cell;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::board::{self, Board};
+use super::case::{self, Over};
+use super::common::{self, patience};
+use super::operations::{self, Operation};
+use super::seccomp::{Action, Rule, When, refuse, refuse_here};
+use super::{cases, everything};
+
+/// A place at which an operation runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    SmallStack,
+    Destructors,
+    NoThreads,
+    NoMembarrier,
+}
+
+const PLACES: [(&str, At); 4] = [
+    ("small stack", At::SmallStack),
+    ("destructors", At::Destructors),
+    ("no threads", At::NoThreads),
+    ("no membarrier", At::NoMembarrier),
+];
+
+/// Runs the case of this name, if it is one of a place.
+pub fn run(case: &str) -> bool {
+    let Some((place, operation)) = case.split_once('/') else { return false };
+    let (_, at) = PLACES.into_iter().find(|(name, _)| *name == place).unwrap();
+    run_at(at, operations::find(operation));
+    true
+}
+
+fn run_at(at: At, operation: &'static Operation) {
+    // SAFETY: ends a case that hangs.
+    unsafe { libc::alarm(4 * patience().as_secs() as u32) };
+    let board = &board::inherited()[0];
+    let stack = if at == At::SmallStack { 16 * 1024 } else { 256 * 1024 };
+    thread::scope(|scope| {
+        scope.spawn(|| case::beside(operation, board));
+        thread::Builder::new().stack_size(stack).spawn_scoped(scope, || work(at, operation, board)).unwrap();
+    });
+    // The destructors leave what several operations do.
+    assert!(at == At::Destructors || (operation.left)(), "what the operation left");
+    assert!(everything::use_it(&board.part), "afterwards: {}", everything::name(board.part.load(Ordering::SeqCst)));
+}
+
+/// Does the operation on the thread that the one beside waits for.
+fn work(at: At, operation: &'static Operation, board: &'static Board) {
+    let over = Over(board);
+    board.ready.wait(1, || false);
+    // SAFETY: has no precondition.
+    board.thread.set(unsafe { libc::gettid() } as u32);
+    board.traced.set(1);
+    match at {
+        At::SmallStack => (operation.run)(),
+        At::NoThreads => {
+            refuse_here(&[
+                // The C library tries the older call then.
+                Rule::new(libc::SYS_clone3, When::Always, Action::Errno(libc::ENOSYS)),
+                Rule::new(
+                    libc::SYS_clone,
+                    When::ArgumentHas(0, libc::CLONE_THREAD as u32),
+                    Action::Errno(libc::EAGAIN),
+                ),
+            ]);
+            (operation.run)();
+        }
+        At::NoMembarrier => {
+            everything::begin_to_use_it();
+            refuse(&[Rule::new(libc::SYS_membarrier, When::Always, Action::Errno(libc::EPERM))]);
+            (operation.run)();
+        }
+        At::Destructors => {
+            // They are dropped in the opposite order: one after the library's own variables.
+            LAST.with(|at_exit| at_exit.arm(operation, board));
+            (operation.run)();
+            FIRST.with(|at_exit| at_exit.arm(operation, board));
+            // The one that is dropped last lets the thread beside go.
+            std::mem::forget(over);
+        }
+    }
+}
+
+thread_local! {
+    static FIRST: AtExit = const { AtExit(Cell::new(None), false) };
+    static LAST: AtExit = const { AtExit(Cell::new(None), true) };
+}
+
+/// Does an operation when its thread ends.
+struct AtExit(Cell<Option<(&'static Operation, &'static Board)>>, bool);
+
+impl AtExit {
+    fn arm(&self, operation: &'static Operation, board: &'static Board) {
+        self.0.set(Some((operation, board)));
+    }
+}
+
+impl Drop for AtExit {
+    fn drop(&mut self) {
+        let Some((operation, board)) = self.0.get() else { return };
+        let _over = self.1.then(|| Over(board));
+        (operation.run)();
+    }
+}
+
+/// Returns true if what the operation itself does is not possible there: it has a variable of its
+/// thread, or starts a worker of which it knows how often it dies.
+fn is_bound(at: At, operation: &Operation) -> bool {
+    match at {
+        At::SmallStack | At::NoMembarrier => false,
+        At::Destructors => operation.ends || operation.name == "arranged::worker",
+        At::NoThreads => operation.name == "arranged::worker",
+    }
+}
+
+/// Runs each operation at a place, some at a time.
+#[track_caller]
+fn everywhere_at(at: At) {
+    let (place, _) = PLACES.into_iter().find(|(_, known)| *known == at).unwrap();
+    let all: Vec<_> = operations::all().filter(|operation| !is_bound(at, operation)).collect();
+    let next = AtomicUsize::new(0);
+    let try_some = || {
+        let mut wrong = Vec::new();
+        while let Some(operation) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let name = format!("{place}/{}", operation.name);
+            let mut command = cases::command(&name);
+            let (_, file) = board::boards(&mut command);
+            let case = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            drop(file);
+            let output = case.wait_with_output().unwrap();
+            if !output.status.success() || !String::from_utf8_lossy(&output.stdout).contains("1 passed") {
+                wrong.push(format!("{name}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+            }
+        }
+        wrong
+    };
+    let wrong = thread::scope(|scope| {
+        let workers = common::processors().into_iter().map(|_| scope.spawn(try_some)).collect::<Vec<_>>();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert!(wrong.is_empty(), "{} of {} operations:\n{}", wrong.len(), all.len(), wrong.join("\n"));
+}
+
+#[test]
+fn on_a_small_stack() {
+    everywhere_at(At::SmallStack);
+}
+
+#[test]
+fn in_the_destructors_of_a_threads_variables() {
+    everywhere_at(At::Destructors);
+}
+
+#[test]
+fn where_membarrier_is_refused_later() {
+    everywhere_at(At::NoMembarrier);
+}
+
+#[test]
+fn where_no_thread_can_be_started() {
+    everywhere_at(At::NoThreads);
+}
