@@ -16,7 +16,7 @@ use super::Compiler;
 /// For which values something holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum For {
-    /// For all.
+    /// For all values.
     All,
     /// For those that are `Send`.
     Send,
@@ -24,7 +24,7 @@ pub enum For {
     Sync,
     /// For those that are `Send` and `Sync`.
     Both,
-    /// For none.
+    /// For no values.
     None,
 }
 
@@ -41,7 +41,7 @@ impl For {
     }
 }
 
-/// Whether a reference to a value of the type may be taken for one whose lifetimes are shorter.
+/// Says whether a reference to a value of the type may be taken for one whose lifetimes are shorter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lifetimes {
     /// They shrink: the type gives values out, or owns them, and takes none through `&self`.
@@ -57,11 +57,11 @@ pub struct Row {
     sent: For,
     shared: For,
     lifetimes: Lifetimes,
-    /// Whether it is `Send`, and `Sync`, for each of the four kinds of values.
+    /// Says whether it is `Send`, and `Sync`, for each of the four kinds of values.
     is: [(bool, bool); 4],
 }
 
-/// Whether a type has an automatic trait: the inherent constant, if there is one, hides the trait's.
+/// Asks whether a type has an automatic trait: the inherent constant, if there is one, hides the trait's.
 macro_rules! has {
     ($type:ty, $trait:ident) => {{
         struct Asked<A: ?Sized>(std::marker::PhantomData<A>);
