@@ -68,10 +68,14 @@ macro_rules! operations {
 pub mod asymmetric;
 #[path = "operations/collect.rs"]
 pub mod collect;
+#[path = "operations/epoch.rs"]
+pub mod epoch;
 #[path = "operations/fences.rs"]
 pub mod fences;
 #[path = "operations/futexes.rs"]
 pub mod futexes;
+#[path = "operations/hazard.rs"]
+pub mod hazard;
 #[path = "operations/list.rs"]
 pub mod list;
 #[path = "operations/locks.rs"]
@@ -86,6 +90,8 @@ pub mod processes;
 pub mod rcu;
 #[path = "operations/shard_map.rs"]
 pub mod shard_map;
+#[path = "operations/tasks.rs"]
+pub mod tasks;
 #[path = "operations/waits.rs"]
 pub mod waits;
 
@@ -95,8 +101,10 @@ pub fn all() -> impl Iterator<Item = &'static Operation> {
         arranged::OPERATIONS,
         asymmetric::OPERATIONS,
         collect::OPERATIONS,
+        epoch::OPERATIONS,
         fences::OPERATIONS,
         futexes::OPERATIONS,
+        hazard::OPERATIONS,
         list::OPERATIONS,
         locks::OPERATIONS,
         maps::OPERATIONS,
@@ -104,6 +112,7 @@ pub fn all() -> impl Iterator<Item = &'static Operation> {
         processes::OPERATIONS,
         rcu::OPERATIONS,
         shard_map::OPERATIONS,
+        tasks::OPERATIONS,
         waits::OPERATIONS,
     ]
     .into_iter()
