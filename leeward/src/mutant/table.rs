@@ -1018,6 +1018,19 @@ mutants! {
     map_move_locks_all {
         loom: collect::table::loom_tests::a_move_to_half_the_size_and_a_writer,
     }
+    /// The refusal of a node that has another hash than the one whose place it is to take.
+    map_replace_refuses {
+        loom: collect::table::loom_tests::a_replacement_of_another_hash_is_refused,
+    }
+    /// The hash of a call, which it carries on: asked for again where an entry is replaced.
+    map_hash_once {
+        hash_map_lies: update,
+        hash_map_lies: each_call_hashes_once,
+    }
+    /// The look whether a node moves within its unit.
+    map_move_unit {
+        hash_map_lies: a_node_whose_hash_changes_ends_the_process,
+    }
     /// The bit of a tag that tells a node from a free slot.
     map_tag_bit {
         hash_map: equal_hashes_are_a_list,

@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 use super::super::pool::Pool;
 use super::super::table::Node;
 
-/// A key, its value, and the key's hash.
+/// A key, its value, and the hash that the call which made the entry was told of the key.
 pub(super) struct Entry<K, V> {
     hash: u64,
     pub(super) key: K,
@@ -43,6 +43,13 @@ impl<'m, K, V> Unlinked<'m, K, V> {
     /// Returns the address, which a map is given.
     pub(super) fn node(&self) -> NonNull<Entry<K, V>> {
         self.entry
+    }
+
+    /// Returns the hash that it was made with.
+    #[inline]
+    pub(super) fn hash(&self) -> u64 {
+        // SAFETY: made by `new`, and alive until `self` is given up.
+        unsafe { self.entry.as_ref().hash }
     }
 
     pub(super) fn key(&self) -> &K {

@@ -83,7 +83,9 @@ use entry::{Entries, Entry};
 /// # Panics in `Hash`, `Eq` and closures
 /// No code of users runs while a lock is held, so it may use the map itself. If it panics, the call
 /// has changed nothing, and what it was given is dropped. If `Eq` or `Hash` lie, keys may be there
-/// twice, or not be found; memory stays safe.
+/// twice, or not be found; memory stays safe. A call asks for its key's hash once, and an entry keeps
+/// the hash of the call that made it, so a `Hash` that answers differently each time harms the
+/// entries of its own key only.
 ///
 /// # When values are dropped
 /// The map frees what was taken out on the threads that write it, some dozens at a time, once no

@@ -64,9 +64,24 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
+        self.find_hashed(self.hash(key), key, guard)
+    }
+
+    /// Returns the entry of a key whose hash the caller has asked for.
+    #[inline(always)]
+    pub(super) fn find_hashed<'g, Q>(
+        &'g self,
+        hash: u64,
+        key: &Q,
+        guard: &'g impl Protects<D>,
+    ) -> Option<&'g Entry<K, V>>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
         let _ = guard;
         // SAFETY: the guard's section keeps what is found alive for as long as it is borrowed.
-        let entry = unsafe { self.table.find(self.hash(key), |entry| entry.key.borrow() == key) };
+        let entry = unsafe { self.table.find(hash, |entry| entry.key.borrow() == key) };
         // SAFETY: as above.
         entry.map(|entry| unsafe { entry.as_ref() })
     }

@@ -7,6 +7,7 @@ use super::super::table::Seen;
 use super::HashMap;
 use super::entry::{Entry, Unlinked};
 use super::retired::Retired;
+use crate::mutant::mutated;
 use crate::rcu::{Domain, Protects};
 
 impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
@@ -23,12 +24,12 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// ```
     pub fn update(&self, key: K, mut update: impl FnMut(&V) -> V) -> Option<Retired<'_, K, V, S, D>> {
         let guard = D::read();
-        let (mut key, mut seen) = (key, Seen::new());
+        let (hash, mut key, mut seen) = (self.hash(&key), key, Seen::new());
         loop {
-            let old = self.search_key(&key, &mut seen)?;
+            let old = self.search_key(hash, &key, &mut seen)?;
             // SAFETY: a section is open.
             let value = update(unsafe { &old.as_ref().value });
-            match self.replace(old, key, value, &guard) {
+            match self.replace(old, hash, key, value, &guard) {
                 // SAFETY: taken out by this thread.
                 Ok(_) => return Some(unsafe { Retired::new(self, old) }),
                 Err(again) => key = again,
@@ -55,13 +56,13 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         make: impl FnOnce() -> V,
         guard: &'g impl Protects<D>,
     ) -> &'g V {
-        let (mut key, mut seen) = (key, Seen::new());
+        let (hash, mut key, mut seen) = (self.hash(&key), key, Seen::new());
         let mut made = Made::Not(make);
         loop {
-            if let Some(old) = self.search_key(&key, &mut seen) {
+            if let Some(old) = self.search_key(hash, &key, &mut seen) {
                 // SAFETY: the guard's section keeps it alive.
                 let value = update(unsafe { &old.as_ref().value });
-                match self.replace(old, key, value, guard) {
+                match self.replace(old, hash, key, value, guard) {
                     Ok(new) => {
                         // SAFETY: taken out by this thread.
                         unsafe { self.retire_entry(old) };
@@ -72,7 +73,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
                 continue;
             }
             let value = made.value();
-            let new = Unlinked::new(&self.entries, self.hash(&key), key, value);
+            let new = Unlinked::new(&self.entries, hash, key, value);
             if self.try_link(&new, &mut seen) {
                 // SAFETY: the guard's section keeps it alive.
                 return unsafe { &new.linked().as_ref().value };
@@ -121,9 +122,9 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         mut decide: impl FnMut(Option<(&'g K, &'g V)>) -> Operation<V, T>,
         guard: &'g impl Protects<D>,
     ) -> Compute<'g, K, V, T> {
-        let (mut key, mut seen) = (key, Seen::new());
+        let (hash, mut key, mut seen) = (self.hash(&key), key, Seen::new());
         loop {
-            let found = self.search_key(&key, &mut seen);
+            let found = self.search_key(hash, &key, &mut seen);
             // SAFETY: the guard's section keeps it alive.
             let old = found.map(|old| (old, unsafe { &*old.as_ptr() }));
             match (decide(old.map(|(_, entry)| (&entry.key, &entry.value))), old) {
@@ -138,7 +139,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
                     }
                 }
                 (Operation::Insert(value), None) => {
-                    let new = Unlinked::new(&self.entries, self.hash(&key), key, value);
+                    let new = Unlinked::new(&self.entries, hash, key, value);
                     if self.try_link(&new, &mut seen) {
                         // SAFETY: the guard's section keeps it alive.
                         let entry = unsafe { &*new.linked().as_ptr() };
@@ -146,7 +147,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
                     }
                     key = new.into_pair().0;
                 }
-                (Operation::Insert(value), Some((node, entry))) => match self.replace(node, key, value, guard) {
+                (Operation::Insert(value), Some((node, entry))) => match self.replace(node, hash, key, value, guard) {
                     Ok(new) => {
                         // SAFETY: taken out by this thread.
                         unsafe { self.retire_entry(node) };
@@ -158,16 +159,19 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         }
     }
 
-    /// Replaces an entry by one with this key, which is equal, and this value. Returns the key if
-    /// another thread was faster. The old entry is the caller's to retire.
+    /// Replaces an entry by one with this key, which is equal, the hash by which the entry was
+    /// found, and this value. Returns the key if another thread was faster. The old entry is the
+    /// caller's to retire.
     fn replace<'g>(
         &'g self,
         old: NonNull<Entry<K, V>>,
+        hash: u64,
         key: K,
         value: V,
         _guard: &'g impl Protects<D>,
     ) -> Result<&'g Entry<K, V>, K> {
-        let new = Unlinked::new(&self.entries, self.hash(&key), key, value);
+        let hash = if mutated!(map_hash_once) { self.hash(&key) } else { hash };
+        let new = Unlinked::new(&self.entries, hash, key, value);
         // SAFETY: a section is open; `new` is in no map.
         if !unsafe { self.table.replace(old, new.node(), self) } {
             return Err(new.into_pair().0);

@@ -1,4 +1,7 @@
 //! Inserting and removing. No code of users runs under a lock.
+//!
+//! A call asks for its key's hash once, at its beginning, and does everything by that: a `Hash` that
+//! answers differently each time costs the entry that it hashed, and no other.
 
 use alloc::alloc::{Layout, handle_alloc_error};
 use core::borrow::Borrow;
@@ -91,10 +94,11 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// assert_eq!(map.get_or_insert_with("a", || unreachable!(), &guard), &1);
     /// ```
     pub fn get_or_insert_with<'g>(&'g self, key: K, make: impl FnOnce() -> V, guard: &'g impl Protects<D>) -> &'g V {
-        if let Some(value) = self.get(&key, guard) {
-            return value;
+        let hash = self.hash(&key);
+        if let Some(there) = self.find_hashed(hash, &key, guard) {
+            return &there.value;
         }
-        let new = Unlinked::new(&self.entries, self.hash(&key), key, make());
+        let new = Unlinked::new(&self.entries, hash, key, make());
         match self.link_new(new, guard) {
             Ok(new) => &new.value,
             Err((there, _)) => &there.value,
@@ -176,12 +180,14 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
 
     /// Returns the entry that has the key of `new`. Callers are in a section.
     fn search(&self, new: &Unlinked<'_, K, V>, seen: &mut Seen) -> Found<K, V> {
-        self.search_key(new.key(), seen)
+        self.search_key(new.hash(), new.key(), seen)
     }
 
-    pub(super) fn search_key(&self, key: &K, seen: &mut Seen) -> Found<K, V> {
+    /// Returns the entry that has this key and this hash, which the caller's call made of the key.
+    /// Callers are in a section.
+    pub(super) fn search_key(&self, hash: u64, key: &K, seen: &mut Seen) -> Found<K, V> {
         // SAFETY: callers are in a section.
-        unsafe { self.table.search(self.hash(key), seen, |entry| entry.key == *key) }
+        unsafe { self.table.search(hash, seen, |entry| entry.key == *key) }
     }
 
     /// Links an entry whose key was searched and not found. Returns false if another thread was

@@ -77,12 +77,14 @@ impl<N: Node> RawTable<N> {
     ///
     /// Readers find one of the two at any instant.
     ///
+    /// # Panics
+    /// If the two have different hashes. Nothing is locked or changed then.
+    ///
     /// # Safety
-    /// As for `insert`; the two have the same hash. The old one is the caller's if true is
-    /// returned.
+    /// As for `insert`. The old one is the caller's if true is returned.
     pub(crate) unsafe fn replace(&self, old: NonNull<N>, new: NonNull<N>, owner: &impl Owner) -> bool {
         // SAFETY: the caller's promise.
-        let hash = unsafe { old.as_ref() }.hash();
+        let hash = unsafe { common_hash(old, new) };
         self.locked(hash, owner, |table, index, tags| {
             let place = locate(table, index, tags, hash, old);
             if let Some((line, _, slot)) = place {
@@ -113,4 +115,26 @@ impl<N: Node> RawTable<N> {
         }
         is_removed
     }
+}
+
+/// Returns the hash of two nodes, of which one is to take the other's place.
+///
+/// A node of another hash would lie in a line that is not its own: it would not be found there, could
+/// not be removed, and a move would put it into a line that another thread changes. So it is refused
+/// here, where no line is locked yet.
+///
+/// # Panics
+/// If their hashes differ.
+///
+/// # Safety
+/// Both are alive.
+pub(super) unsafe fn common_hash<N: Node>(old: NonNull<N>, new: NonNull<N>) -> u64 {
+    // SAFETY: the caller's promise.
+    let hash = unsafe { old.as_ref() }.hash();
+    // SAFETY: as above.
+    let is_another = unsafe { new.as_ref() }.hash() != hash;
+    if check!(map_replace_refuses, is_another) {
+        panic!("leeward: a node of one hash cannot take the place of one of another hash");
+    }
+    hash
 }

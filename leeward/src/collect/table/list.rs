@@ -23,6 +23,7 @@
 
 use core::ptr::{self, NonNull};
 
+use super::change::common_hash;
 use super::find::Looked;
 use super::limits::Limits;
 use super::line::{Line, Tags};
@@ -155,13 +156,18 @@ impl<N: Linked> RawTable<N> {
 
     /// Puts a node into the place of another. Returns false if that is not in the table any more.
     ///
+    /// # Panics
+    /// If the two have different hashes. Nothing is locked or changed then.
+    ///
     /// # Safety
-    /// As for `add_last`; the two have the same hash and the same key. The old one is the caller's if
-    /// true is returned, and readers may have it.
+    /// As for `add_last`; the two have the same key. The old one is the caller's if true is returned,
+    /// and readers may have it.
     pub(crate) unsafe fn replace_linked(&self, old: NonNull<N>, new: NonNull<N>, owner: &impl Owner) -> bool {
         // SAFETY: the caller's promise.
         let this = unsafe { old.as_ref() };
-        self.locked(this.hash(), owner, |table, index, tags| {
+        // SAFETY: as above.
+        let hash = unsafe { common_hash(old, new) };
+        self.locked(hash, owner, |table, index, tags| {
             // SAFETY: the line is locked.
             let Some(place) = (unsafe { place_of(table, index, tags, old) }) else { return (tags, false) };
             // SAFETY: the node is the caller's.

@@ -169,6 +169,19 @@ fn a_replacement_and_a_reader() {
 }
 
 #[test]
+fn a_replacement_of_another_hash_is_refused() {
+    explore(0, two, || {
+        let (old, new) = (find(1).unwrap(), node(2));
+        // SAFETY: nodes are never freed; the new one is in no table.
+        let replace = || unsafe { TABLE.replace(old, new, &Keeps) };
+        let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(replace));
+        assert!(refused.is_err(), "a node is in a line that is not its own");
+        // No line stays locked.
+        assert!(find(1).is_some() && remove(1) && insert(1));
+    });
+}
+
+#[test]
 fn a_removal_and_a_reader() {
     explore(3, two, || {
         together([|| assert!(find(2).is_some()), || seen(find(1)), || assert!(remove(1))]);

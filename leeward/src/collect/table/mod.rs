@@ -31,6 +31,8 @@
 //! - A writer that meets a move first moves its own line, and then some others.
 //! - The word of a line is right at any instant. So the child of a fork breaks the locks of threads
 //!   that it does not have.
+//! - A node has its hash in it, and takes the place of nodes of that hash only. So it is in the line
+//!   that its hash names, and moves within its unit, whatever a program's hash function answers.
 //!
 //! The tags in the table's own line are those of A. Kulukundis, "Designing a fast, efficient,
 //! cache-friendly hash table, step by step", 2017 (SwissTable); a move by the writers that meet it
@@ -105,7 +107,7 @@ use counts::Counts;
 /// # Safety
 /// The hash of a node never changes while the node is in a table.
 pub(crate) unsafe trait Node: Sized {
-    /// Returns the hash that the node was inserted with.
+    /// Returns the hash that the node was inserted with: stored in the node, not computed again.
     fn hash(&self) -> u64;
 
     /// Returns what a slot with this node is to have in the child of a fork, before the child's first

@@ -18,6 +18,7 @@ use super::{Node, Owner, RawTable, start};
 use crate::atomic::Ordering;
 use crate::inherited;
 use crate::mutant::check;
+use crate::no_unwind::abort;
 
 /// The number of nodes for each line up to which a table does not grow: of seven slots. Then one
 /// line in six has an overflow line, which one node in twenty is in.
@@ -228,6 +229,11 @@ pub(super) fn units(table: &Table, next: &Table) -> usize {
 
 /// Fills the lines of a unit in the next table, which no other thread looks at. The old ones are
 /// locked, and these are their words.
+///
+/// A node moves by the hash that is stored in it, which no code of users is asked for, and which is
+/// that of the line where it lies (`common_hash`). So it moves within its unit. If it does not, its
+/// memory was changed by others: the process ends, since the lines of another unit may be another
+/// thread's, and since a panic would leave the old ones locked.
 fn fill<N: Node>(table: &Table, next: &Table, unit: usize, words: &[Option<Tags>; 2]) -> Result<(), NoMemory> {
     let step = units(table, next);
     for index in (unit..next.count()).step_by(step) {
@@ -244,6 +250,9 @@ fn fill<N: Node>(table: &Table, next: &Table, unit: usize, words: &[Option<Tags>
                 // SAFETY: in the table, and callers are in a section.
                 let hash = unsafe { &*node.cast::<N>() }.hash();
                 let target = next.index(hash);
+                if check!(map_move_unit, target & (step - 1) != unit) {
+                    abort!("the hash of a node has changed while the node was in a map");
+                }
                 let new = next.line(target as u64);
                 new.prepare(put(next, target, new.tags(), hash, node)?);
             }
