@@ -253,6 +253,51 @@ mod where_threads_are_known {
         assert_eq!(there.load(Ordering::Relaxed), 0);
     }
 
+    /// A table grows and shrinks beside a reader, is replaced, and freed by the domain's worker; entries
+    /// come, are replaced and go.
+    #[test]
+    fn hash_maps() {
+        use leeward::collect::HashMap;
+        use std::hash::{BuildHasherDefault, DefaultHasher};
+        leeward::rcu_domain! { struct Own; }
+        type Map = HashMap<u64, Counted, BuildHasherDefault<DefaultHasher>, Own>;
+        let there = Arc::new(AtomicU32::new(0));
+        let mut map = Map::default();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..2 {
+                    (0..TURNS).for_each(|key| {
+                        let pinned = map.pin();
+                        assert!(pinned.get(&key).is_none_or(|found| found.0.load(Ordering::Relaxed) > 0));
+                        thread::yield_now();
+                    });
+                    assert!(map.pin().values().all(|value| value.0.load(Ordering::Relaxed) > 0));
+                }
+            });
+            for key in 0..3 * TURNS {
+                drop(map.insert(key, Counted::new(&there)));
+                drop(map.update(key / 2, |_| Counted::new(&there)));
+            }
+            map.pin().update_or_insert_with(0, |_| Counted::new(&there), || unreachable!());
+            for key in TURNS..3 * TURNS {
+                assert!(map.remove(&key).is_some_and(|old| old.0.load(Ordering::Relaxed) > 0));
+            }
+            assert!(map.try_reserve(200).is_ok());
+        });
+        assert_eq!((map.len() as u64, map.iter_mut().count() as u64), (TURNS, TURNS));
+        // Shrinks.
+        (100..180).for_each(|key| {
+            drop(map.insert(key, Counted::new(&there)));
+            drop(map.remove(&key));
+        });
+        drop(map.remove(&3).map(|old| old.synchronize()));
+        Own::barrier();
+        map.reclaim();
+        assert_eq!(map.into_iter().filter(|(_, value)| value.0.load(Ordering::Relaxed) > 0).count() as u64, TURNS - 1);
+        Own::barrier();
+        assert_eq!(there.load(Ordering::Relaxed), 0);
+    }
+
     #[test]
     fn callbacks_and_cookies() {
         leeward::rcu_domain! { struct Own; }

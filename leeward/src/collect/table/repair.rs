@@ -24,7 +24,7 @@ impl<N: Node> RawTable<N> {
             break_locks(next);
             if repair_move(table, next) {
                 // Release: the table. Partner: the acquire in `RawTable::table`. The old one is leaked.
-                self.table.store(core::ptr::from_ref(next).cast_mut(), Ordering::Release);
+                self.table.store(table.next_pointer(), Ordering::Release);
             }
         }
         let is_moved = |index: usize| table.line(index as u64).tags().is_moved();

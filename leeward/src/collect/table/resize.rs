@@ -207,17 +207,21 @@ impl<N: Node> RawTable<N> {
         filled?;
         // AcqRel: what others moved, for the thread that moves the last unit.
         if table.moved.fetch_add(1, Ordering::AcqRel) + 1 == units(table, next) {
-            self.replace_table(table, next, owner);
+            self.replace_table(table, owner);
         }
         Ok(())
     }
 
     /// Replaces a table whose nodes were all moved.
-    fn replace_table(&self, table: &Table, next: &Table, owner: &impl Owner) {
-        let (old, new) = (NonNull::from(table), core::ptr::from_ref(next).cast_mut());
+    ///
+    /// A table is freed by the pointer that its allocation returned, which is the one that was
+    /// published: one that is made of a `&Table` may only read.
+    fn replace_table(&self, table: &Table, owner: &impl Owner) {
+        let (old, new) = (core::ptr::from_ref(table).cast_mut(), table.next_pointer());
         // Release: the table. Partner: the acquire in `RawTable::table`.
-        if self.table.compare_exchange(old.as_ptr(), new, Ordering::Release, Ordering::Relaxed).is_ok() {
-            owner.retire(old);
+        let replaced = self.table.compare_exchange(old, new, Ordering::Release, Ordering::Relaxed);
+        if let Some(replaced) = replaced.ok().and_then(NonNull::new) {
+            owner.retire(replaced);
         }
     }
 }

@@ -158,10 +158,15 @@ impl Table {
     /// Returns the next table, if the nodes move.
     #[inline]
     pub(super) fn next(&self) -> Option<&Table> {
-        // Acquire: partner of the release in `resize.rs`: the table, whole.
-        let next = self.next.load(Ordering::Acquire);
         // SAFETY: null, or whole when it was published, and freed after this one.
-        unsafe { next.as_ref() }
+        unsafe { self.next_pointer().as_ref() }
+    }
+
+    /// Returns the next table, or null, as its allocation returned it: by this pointer it may be freed.
+    #[inline]
+    pub(super) fn next_pointer(&self) -> *mut Table {
+        // Acquire: partner of the release in `resize.rs`: the table, whole.
+        self.next.load(Ordering::Acquire)
     }
 }
 
