@@ -200,7 +200,7 @@ mod mutant;
 mod no_unwind;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 pub mod pi;
-#[cfg_attr(any(leeward_symmetric, leeward_loom, not(target_os = "linux")), allow(dead_code))]
+#[cfg_attr(any(leeward_symmetric, miri, leeward_loom, not(target_os = "linux")), allow(dead_code))]
 mod process;
 pub mod raw;
 pub mod rcu;
@@ -208,7 +208,7 @@ pub mod rcu;
 #[doc = include_str!("../README.md")]
 mod readme {}
 mod registry;
-#[cfg(all(target_os = "linux", target_pointer_width = "64", not(any(leeward_loom, leeward_symmetric))))]
+#[cfg(all(target_os = "linux", target_pointer_width = "64", not(any(leeward_loom, leeward_symmetric, miri))))]
 pub mod robust;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 pub mod shared;

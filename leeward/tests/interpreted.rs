@@ -2,8 +2,8 @@
 //! `ci/miri`) runs them in seconds: it sees what is read before it was written, raced for, freed
 //! too early, or aliased. Nothing here asks for a system: it runs wherever there are threads.
 //!
-//! Interpreted for Linux, what needs Linux's own calls is left out; `ci/miri` interprets it for
-//! another system as well.
+//! Under miri the library makes no call of Linux's own that an interpreter does not have;
+//! `ci/miri` interprets it for another system as well.
 
 #![allow(missing_docs)]
 
@@ -145,8 +145,7 @@ fn cells_of_values_without_a_size() {
     holds::<dyn Fn() -> u64>(Box::new(|| 7), |call| call());
 }
 
-/// What makes system calls on Linux that an interpreter does not have.
-#[cfg(any(not(miri), not(target_os = "linux")))]
+/// What asks which thread calls, and RCU with its worker.
 mod where_threads_are_known {
     use super::*;
 

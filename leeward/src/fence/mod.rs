@@ -71,18 +71,23 @@
 //! thread of the parent had begun. (Where this library has had no part yet that watches forks, and
 //! in children of `vfork` and raw `clone`, the first such call waits 100 ms.)
 
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
+#[cfg(all(target_os = "linux", not(any(leeward_symmetric, miri)), not(leeward_loom)))]
 #[path = "backend/linux/mod.rs"]
 mod backend;
-#[cfg(any(not(target_os = "linux"), leeward_symmetric, leeward_loom))]
+#[cfg(any(not(target_os = "linux"), leeward_symmetric, miri, leeward_loom))]
 #[path = "backend/none.rs"]
 mod backend;
-#[cfg(any(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)), all(test, leeward_loom)))]
+#[cfg(any(all(target_os = "linux", not(any(leeward_symmetric, miri)), not(leeward_loom)), all(test, leeward_loom)))]
 mod combine;
 mod counters;
 mod strategy;
 
-#[cfg(all(target_os = "linux", target_pointer_width = "64", not(leeward_symmetric), not(leeward_loom)))]
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    not(any(leeward_symmetric, miri)),
+    not(leeward_loom)
+))]
 pub(crate) use backend::processes;
 pub use counters::Counters;
 pub use strategy::{Error, Strategy};

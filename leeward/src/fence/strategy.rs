@@ -67,11 +67,12 @@ pub enum Strategy {
 
 impl Strategy {
     /// The strategies of this platform, in the order in which they are tried.
-    pub const ALL: &'static [Strategy] = if cfg!(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom))) {
-        &[Strategy::MembarrierPrivate, Strategy::MembarrierGlobal, Strategy::Signal]
-    } else {
-        &[Strategy::Symmetric]
-    };
+    pub const ALL: &'static [Strategy] =
+        if cfg!(all(target_os = "linux", not(any(leeward_symmetric, miri)), not(leeward_loom))) {
+            &[Strategy::MembarrierPrivate, Strategy::MembarrierGlobal, Strategy::Signal]
+        } else {
+            &[Strategy::Symmetric]
+        };
 
     /// Returns the name by which `LEEWARD_FENCE` and the `leeward` command know the strategy.
     pub const fn name(self) -> &'static str {

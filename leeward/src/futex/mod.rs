@@ -8,16 +8,16 @@
 //!
 //! These are the primitives that locks are made of; programs want [`sync`](crate::sync).
 
-#[cfg(all(target_os = "linux", not(leeward_symmetric), not(leeward_loom)))]
+#[cfg(all(target_os = "linux", not(any(leeward_symmetric, miri)), not(leeward_loom)))]
 #[path = "backend/linux.rs"]
 mod backend;
 #[cfg(leeward_loom)]
 #[path = "backend/model.rs"]
 mod backend;
-#[cfg(all(any(not(target_os = "linux"), leeward_symmetric), not(leeward_loom)))]
+#[cfg(all(any(not(target_os = "linux"), leeward_symmetric, miri), not(leeward_loom)))]
 #[path = "backend/none.rs"]
 mod backend;
-#[cfg_attr(leeward_symmetric, allow(dead_code))]
+#[cfg_attr(any(leeward_symmetric, miri), allow(dead_code))]
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 pub(crate) mod calls;
 mod deadline;

@@ -115,8 +115,8 @@ pub(crate) fn control_block() -> u64 {
 /// Does the work of `of` on a new detached thread of the standard library's. Returns false if no
 /// thread can be started.
 #[cfg(feature = "threads")]
-pub(crate) fn start<T: super::Work>(of: &'static T) -> bool {
-    super::runtime::start(|| of.work())
+pub(crate) fn start<T: crate::process::Work>(of: &'static T) -> bool {
+    crate::process::runtime::start(|| of.work())
 }
 
 /// Writes nothing: there is no standard error.

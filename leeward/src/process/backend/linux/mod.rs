@@ -1,18 +1,31 @@
 //! Linux's part of [`process`](crate::process): small questions to the system, here, and the fork
 //! registry, the fork mark, errno, the start of a thread and standard error, in files of their own.
+//!
+//! Under miri no process forks, threads are the standard library's, and nothing is written to standard
+//! error: that part is other systems'.
 
 mod errno;
+#[cfg(not(miri))]
 pub(crate) mod fork;
+#[cfg(not(miri))]
 pub(crate) mod fork_mark;
-#[cfg(feature = "threads")]
+#[cfg(miri)]
+#[allow(dead_code)]
+#[path = "../none.rs"]
+mod none;
+#[cfg(all(feature = "threads", not(miri)))]
 mod start;
-#[cfg(feature = "threads")]
+#[cfg(all(feature = "threads", not(miri)))]
 mod stderr;
 
 pub(crate) use errno::Errno;
-#[cfg(feature = "threads")]
+#[cfg(all(miri, feature = "threads"))]
+pub(crate) use none::start;
+#[cfg(miri)]
+pub(crate) use none::{fork, fork_mark, print_error};
+#[cfg(all(feature = "threads", not(miri)))]
 pub(crate) use start::start;
-#[cfg(feature = "threads")]
+#[cfg(all(feature = "threads", not(miri)))]
 pub(crate) use stderr::print_error;
 
 use core::ptr::NonNull;
@@ -92,5 +105,5 @@ pub(crate) fn is_real_time() -> bool {
 }
 
 /// Writes nothing: there is no standard error without threads.
-#[cfg(not(feature = "threads"))]
+#[cfg(not(any(feature = "threads", miri)))]
 pub(crate) fn print_error(_: core::fmt::Arguments<'_>) {}
