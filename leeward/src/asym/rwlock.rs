@@ -369,6 +369,12 @@ impl RawRwLock {
         unsafe { slow::unlock_shared(&self.lock) }
     }
 
+    /// Returns a number that no other lock of this process has, nor had.
+    #[cfg_attr(not(feature = "hashbrown"), allow(dead_code))]
+    pub(crate) fn name(&self) -> u64 {
+        self.id.give(false)
+    }
+
     /// Returns true if one of the calling thread's slots shows that it reads the lock, so that it
     /// would wait for itself if it locked it for writing.
     #[doc(hidden)]

@@ -10,9 +10,10 @@ use core::ptr;
 
 use crate::process::local::{Word, word};
 
-/// A shard's address, and the next entry.
+/// The name of a shard's lock (`RawRwLock::name`), and the next entry. (Not the shard's address, at
+/// which another shard may lie once a guard was leaked and its map has ended.)
 struct Entry {
-    shard: usize,
+    shard: u64,
     next: *mut Entry,
 }
 
@@ -21,14 +22,14 @@ word! {
     static SHARDS_READ: *const Entry = 0
 }
 
-/// Notes one more read of the shard at this address.
-pub(super) fn add(shard: usize) {
+/// Notes one more read of the shard of this name.
+pub(super) fn add(shard: u64) {
     let next = SHARDS_READ.get().cast_mut();
     SHARDS_READ.set(Box::into_raw(Box::new(Entry { shard, next })));
 }
 
 /// Takes one note of the shard back, which was made by this thread.
-pub(super) fn remove(shard: usize) {
+pub(super) fn remove(shard: u64) {
     let mut before: *mut Entry = ptr::null_mut();
     let mut at = SHARDS_READ.get().cast_mut();
     while !at.is_null() {
@@ -51,7 +52,7 @@ pub(super) fn remove(shard: usize) {
 }
 
 /// Returns true if the thread has noted a read of the shard.
-pub(super) fn has(shard: usize) -> bool {
+pub(super) fn has(shard: u64) -> bool {
     let mut at = SHARDS_READ.get();
     while !at.is_null() {
         // SAFETY: as in `remove`.

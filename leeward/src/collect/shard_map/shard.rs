@@ -84,7 +84,7 @@ impl<T> Shard<T> {
     fn note_read(&self) -> bool {
         let is_noted = !self.lock.is_read_here();
         if is_noted {
-            step!(shard_notes_reads, held::add(self.address()));
+            step!(shard_notes_reads, held::add(self.lock.name()));
         }
         is_noted
     }
@@ -137,11 +137,7 @@ impl<T> Shard<T> {
     }
 
     fn is_read_here(&self) -> bool {
-        self.lock.is_read_here() || held::has(self.address())
-    }
-
-    fn address(&self) -> usize {
-        (&raw const *self).addr()
+        self.lock.is_read_here() || held::has(self.lock.name())
     }
 
     pub(super) fn get_mut(&mut self) -> &mut HashTable<T> {
@@ -176,7 +172,7 @@ impl<'a, T> ReadGuard<'a, T> {
     #[inline(never)]
     fn leave_closed(&self) {
         if self.is_noted {
-            held::remove(self.shard.address());
+            held::remove(self.shard.lock.name());
         }
         // SAFETY: locked for reading by what made the guard, on this thread.
         unsafe { self.shard.lock.unlock_shared() };
@@ -253,5 +249,48 @@ impl<T> Drop for WriteGuard<'_, T> {
         self.shard.writer.store(NONE, Ordering::Relaxed);
         // SAFETY: locked for writing by what made the guard, on this thread.
         unsafe { self.shard.lock.unlock_exclusive() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::mem::{MaybeUninit, forget};
+    use std::vec::Vec;
+
+    use hashbrown::HashTable;
+
+    use super::Shard;
+
+    /// Puts a shard into `place`, whose last one has ended.
+    fn make(place: &mut MaybeUninit<Shard<u8>>) -> &mut Shard<u8> {
+        place.write(Shard::new(HashTable::new()))
+    }
+
+    /// A guard that was leaked is one of a shard that ended, and says nothing about the next one at its
+    /// address.
+    #[test]
+    fn a_leaked_guard_is_of_its_own_shard() {
+        // More reads than a thread has slots, so that the list has the last one.
+        let others: Vec<Shard<u8>> = (0..10).map(|_| Shard::new(HashTable::new())).collect();
+        let reads: Vec<_> = others.iter().map(Shard::read).collect();
+        let mut place = MaybeUninit::uninit();
+        let shard = make(&mut place);
+        let read = shard.try_read().unwrap();
+        assert!(read.is_noted, "a slot shows the read");
+        forget(read);
+        assert!(shard.is_read_here());
+        // SAFETY: made above, and not used again.
+        unsafe { core::ptr::drop_in_place(shard) };
+        let next = make(&mut place);
+        assert!(!next.is_read_here(), "the thread reads a shard that it never met");
+        // And its own reads are found and given back.
+        let (one, two) = (next.try_read().unwrap(), next.try_read().unwrap());
+        assert!(next.is_read_here() && one.is_noted && two.is_noted);
+        drop(one);
+        assert!(next.is_read_here());
+        drop(two);
+        assert!(!next.is_read_here());
+        drop(next.write());
+        drop(reads);
     }
 }
