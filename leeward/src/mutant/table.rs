@@ -1031,6 +1031,10 @@ mutants! {
     map_move_unit {
         hash_map_lies: a_node_whose_hash_changes_ends_the_process,
     }
+    /// The mark that a closure of the thread leaves where it writes its own key.
+    map_own_write {
+        hash_map_closures: a_closure_that_writes_its_own_key_each_time_panics,
+    }
     /// The bit of a tag that tells a node from a free slot.
     map_tag_bit {
         hash_map: equal_hashes_are_a_list,

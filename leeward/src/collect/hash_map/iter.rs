@@ -71,7 +71,7 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
             // SAFETY: a section is open.
             let entry = unsafe { node.as_ref() };
             // SAFETY: as above.
-            if !keep(&entry.key, &entry.value) && unsafe { self.table.remove(node, self) } {
+            if !keep(&entry.key, &entry.value) && unsafe { self.try_remove(node) } {
                 // SAFETY: taken out by this thread.
                 unsafe { self.retire_entry(node) };
             }

@@ -1,6 +1,7 @@
 //! A concurrent hash map whose readers take no lock, in no state of the map: under RCU, with
 //! entries that are never moved.
 
+mod decision;
 mod entry;
 mod iter;
 mod owned;
@@ -81,7 +82,9 @@ use entry::{Entries, Entry};
 /// ([`iter`](Self::iter)) is not one instant.
 ///
 /// # Panics in `Hash`, `Eq` and closures
-/// No code of users runs while a lock is held, so it may use the map itself. If it panics, the call
+/// No code of users runs while a lock is held, so it may use the map itself. A closure that changes
+/// its own key is called again; one that does so each time panics, and a comparison (`Eq`) that adds
+/// keys of the same hash each time keeps its call from ending. If users' code panics, the call
 /// has changed nothing, and what it was given is dropped. If `Eq` or `Hash` lie, keys may be there
 /// twice, or not be found; memory stays safe. A call asks for its key's hash once, and an entry keeps
 /// the hash of the call that made it, so a `Hash` that answers differently each time harms the

@@ -127,21 +127,25 @@ impl<'m, K: Eq + Hash, V, S: BuildHasher, D: Domain> Pinned<'m, K, V, S, D> {
     }
 
     /// Does what [`HashMap::update`] does, in this section.
+    #[track_caller]
     pub fn update(&self, key: K, update: impl FnMut(&V) -> V) -> Option<Retired<'m, K, V, S, D>> {
         self.map.update(key, update)
     }
 
     /// Does what [`HashMap::update_or_insert_with`] does, in this section.
+    #[track_caller]
     pub fn update_or_insert_with(&self, key: K, update: impl FnMut(&V) -> V, make: impl FnOnce() -> V) -> &V {
         self.map.update_or_insert_with(key, update, make, &self.guard)
     }
 
     /// Does what [`HashMap::update_or_insert`] does, in this section.
+    #[track_caller]
     pub fn update_or_insert(&self, key: K, update: impl FnMut(&V) -> V, value: V) -> &V {
         self.map.update_or_insert(key, update, value, &self.guard)
     }
 
     /// Does what [`HashMap::compute`] does, in this section.
+    #[track_caller]
     pub fn compute<'g, T>(
         &'g self,
         key: K,
@@ -160,6 +164,7 @@ impl<'m, K: Eq + Hash, V, S: BuildHasher, D: Domain> Pinned<'m, K, V, S, D> {
     }
 
     /// Does what [`HashMap::remove_if`] does, in this section.
+    #[track_caller]
     pub fn remove_if<Q>(&self, key: &Q, decide: impl FnMut(&K, &V) -> bool) -> Option<Retired<'m, K, V, S, D>>
     where
         K: Borrow<Q>,

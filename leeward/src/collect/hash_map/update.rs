@@ -5,6 +5,7 @@ use core::ptr::NonNull;
 
 use super::super::table::Seen;
 use super::HashMap;
+use super::decision::Decision;
 use super::entry::{Entry, Unlinked};
 use super::retired::Retired;
 use crate::mutant::mutated;
@@ -14,7 +15,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// Replaces the value of a key by what `update` makes of it, and returns what was there before;
     /// `None` if the map does not have the key.
     ///
-    /// `update` is called, with no lock held, again if another thread changed the value meanwhile.
+    /// `update` is called, with no lock held, again if the value was changed meanwhile.
     ///
     /// ```
     /// let hits = leeward::collect::HashMap::from([("/", 1)]);
@@ -22,13 +23,20 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// assert_eq!(hits.pin().get("/"), Some(&2));
     /// assert!(hits.update("/none", |count| count + 1).is_none());
     /// ```
+    ///
+    /// # Panics
+    /// If `update` itself changes this key, each time that it is called. The call has changed nothing
+    /// then.
+    #[track_caller]
     pub fn update(&self, key: K, mut update: impl FnMut(&V) -> V) -> Option<Retired<'_, K, V, S, D>> {
         let guard = D::read();
         let (hash, mut key, mut seen) = (self.hash(&key), key, Seen::new());
+        let mut decision = Decision::new(self, hash);
         loop {
             let old = self.search_key(hash, &key, &mut seen)?;
             // SAFETY: a section is open.
-            let value = update(unsafe { &old.as_ref().value });
+            let found = unsafe { &old.as_ref().value };
+            let value = decision.call(|| update(found));
             match self.replace(old, hash, key, value, &guard) {
                 // SAFETY: taken out by this thread.
                 Ok(_) => return Some(unsafe { Retired::new(self, old) }),
@@ -40,8 +48,8 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// Sets the value of a key to what `update` makes of the one that is there, or to what `make`
     /// makes if the map does not have the key, and returns it.
     ///
-    /// `update` is called, with no lock held, again if another thread changed the value meanwhile;
-    /// `make` at most once. What was there before is left to the map.
+    /// `update` is called, with no lock held, again if the value was changed meanwhile; `make` at
+    /// most once. What was there before is left to the map.
     ///
     /// ```
     /// use leeward::{collect::HashMap, rcu};
@@ -49,6 +57,10 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// assert_eq!(hits.update_or_insert_with("/", |count| count + 1, || 1, &guard), &1);
     /// assert_eq!(hits.update_or_insert_with("/", |count| count + 1, || 1, &guard), &2);
     /// ```
+    ///
+    /// # Panics
+    /// As [`update`](Self::update).
+    #[track_caller]
     pub fn update_or_insert_with<'g>(
         &'g self,
         key: K,
@@ -57,11 +69,12 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         guard: &'g impl Protects<D>,
     ) -> &'g V {
         let (hash, mut key, mut seen) = (self.hash(&key), key, Seen::new());
-        let mut made = Made::Not(make);
+        let (mut made, mut decision) = (Made::Not(make), Decision::new(self, hash));
         loop {
             if let Some(old) = self.search_key(hash, &key, &mut seen) {
                 // SAFETY: the guard's section keeps it alive.
-                let value = update(unsafe { &old.as_ref().value });
+                let found = unsafe { &old.as_ref().value };
+                let value = decision.call(|| update(found));
                 match self.replace(old, hash, key, value, guard) {
                     Ok(new) => {
                         // SAFETY: taken out by this thread.
@@ -86,6 +99,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// Sets the value of a key to what `update` makes of the one that is there, or to `value` if
     /// the map does not have the key; as [`update_or_insert_with`](Self::update_or_insert_with)
     /// otherwise.
+    #[track_caller]
     pub fn update_or_insert<'g>(
         &'g self,
         key: K,
@@ -99,7 +113,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// Decides by `decide` what becomes of a key: it is given the entry, or `None`, and says what
     /// to insert, to remove, or that nothing changes.
     ///
-    /// `decide` is called, with no lock held, again if another thread changed the entry meanwhile.
+    /// `decide` is called, with no lock held, again if the entry was changed meanwhile.
     /// What is taken out is left to the map; the references to it live as long as the guard.
     ///
     /// ```
@@ -116,6 +130,11 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// assert!(matches!(permits.compute("disk", take, &guard), Compute::Removed(_, 1)));
     /// assert_eq!(permits.compute("disk", take, &guard), Compute::Aborted("there is none"));
     /// ```
+    ///
+    /// # Panics
+    /// If `decide` itself changes this key, each time that it is called. The call has changed nothing
+    /// then.
+    #[track_caller]
     pub fn compute<'g, T>(
         &'g self,
         key: K,
@@ -123,16 +142,18 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         guard: &'g impl Protects<D>,
     ) -> Compute<'g, K, V, T> {
         let (hash, mut key, mut seen) = (self.hash(&key), key, Seen::new());
+        let mut decision = Decision::new(self, hash);
         loop {
             let found = self.search_key(hash, &key, &mut seen);
             // SAFETY: the guard's section keeps it alive.
             let old = found.map(|old| (old, unsafe { &*old.as_ptr() }));
-            match (decide(old.map(|(_, entry)| (&entry.key, &entry.value))), old) {
+            let given = old.map(|(_, entry)| (&entry.key, &entry.value));
+            match (decision.call(|| decide(given)), old) {
                 (Operation::Abort(why), _) => return Compute::Aborted(why),
                 (Operation::Remove, None) => return Compute::Absent,
                 (Operation::Remove, Some((node, entry))) => {
                     // SAFETY: a section is open.
-                    if unsafe { self.table.remove(node, self) } {
+                    if unsafe { self.try_remove(node) } {
                         // SAFETY: taken out by this thread.
                         unsafe { self.retire_entry(node) };
                         return Compute::Removed(&entry.key, &entry.value);
@@ -172,8 +193,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     ) -> Result<&'g Entry<K, V>, K> {
         let hash = if mutated!(map_hash_once) { self.hash(&key) } else { hash };
         let new = Unlinked::new(&self.entries, hash, key, value);
-        // SAFETY: a section is open; `new` is in no map.
-        if !unsafe { self.table.replace(old, new.node(), self) } {
+        if !self.try_replace(old, &new) {
             return Err(new.into_pair().0);
         }
         // SAFETY: the guard's section keeps it alive.

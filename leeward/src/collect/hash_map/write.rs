@@ -9,8 +9,9 @@ use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::ptr::NonNull;
 
-use super::super::table::{Insertion, Seen};
+use super::super::table::{Insertion, Node, Seen};
 use super::HashMap;
+use super::decision::{Decision, note_write};
 use super::entry::{Entry, Unlinked};
 use super::retired::Retired;
 use crate::rcu::{Domain, Protects};
@@ -45,8 +46,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
                 }
                 continue;
             };
-            // SAFETY: a section is open; `new` is in no map.
-            if unsafe { self.table.replace(old, new.node(), self) } {
+            if self.try_replace(old, &new) {
                 new.linked();
                 // SAFETY: taken out by this thread.
                 return Some(unsafe { Retired::new(self, old) });
@@ -124,19 +124,35 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.remove_if(key, |_, _| true)
+        self.remove_with(key, |_, _, _| true)
     }
 
     /// Removes a key if `decide` returns true, and returns what was there.
     ///
-    /// `decide` is called, with no lock held, again if another thread changed the value meanwhile.
+    /// `decide` is called, with no lock held, again if the value was changed meanwhile.
     ///
     /// ```
     /// let map = leeward::collect::HashMap::from([("a", 1)]);
     /// assert!(map.remove_if("a", |_, value| *value > 1).is_none());
     /// assert!(map.remove_if("a", |_, value| *value == 1).is_some());
     /// ```
+    ///
+    /// # Panics
+    /// If `decide` itself changes this key, each time that it is called. Nothing was removed then.
+    #[track_caller]
     pub fn remove_if<Q>(&self, key: &Q, mut decide: impl FnMut(&K, &V) -> bool) -> Option<Retired<'_, K, V, S, D>>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let mut decision = None;
+        self.remove_with(key, |hash, key, value| {
+            decision.get_or_insert_with(|| Decision::new(self, hash)).call(|| decide(key, value))
+        })
+    }
+
+    /// Removes a key if `decide`, which is given its hash as well, returns true.
+    fn remove_with<Q>(&self, key: &Q, mut decide: impl FnMut(u64, &K, &V) -> bool) -> Option<Retired<'_, K, V, S, D>>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
@@ -148,11 +164,11 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
             let found = unsafe { self.table.find(hash, |entry| entry.key.borrow() == key) }?;
             // SAFETY: as above.
             let entry = unsafe { found.as_ref() };
-            if !decide(&entry.key, &entry.value) {
+            if !decide(hash, &entry.key, &entry.value) {
                 return None;
             }
             // SAFETY: as above.
-            if unsafe { self.table.remove(found, self) } {
+            if unsafe { self.try_remove(found) } {
                 // SAFETY: taken out by this thread.
                 return Some(unsafe { Retired::new(self, found) });
             }
@@ -195,10 +211,41 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     pub(super) fn try_link(&self, new: &Unlinked<'_, K, V>, seen: &mut Seen) -> bool {
         // SAFETY: callers are in a section; `new` is in no map.
         match unsafe { self.table.insert(new.node(), seen, self) } {
-            Insertion::Done => true,
+            Insertion::Done => {
+                note_write(self, new.hash());
+                true
+            }
             Insertion::Unknown => false,
             Insertion::NoMemory => handle_alloc_error(Layout::new::<[u64; 16]>()),
         }
+    }
+
+    /// Puts an entry into the place of the one that was found by its hash. Returns false if that is
+    /// not there any more. Callers are in a section, and retire the old one.
+    pub(super) fn try_replace(&self, old: NonNull<Entry<K, V>>, new: &Unlinked<'_, K, V>) -> bool {
+        // SAFETY: callers are in a section; `new` is in no map.
+        let is_replaced = unsafe { self.table.replace(old, new.node(), self) };
+        if is_replaced {
+            note_write(self, new.hash());
+        }
+        is_replaced
+    }
+}
+
+impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
+    /// Removes an entry. Returns false if it is not there any more.
+    ///
+    /// # Safety
+    /// Inside a section, in which the entry was in the map. It is the caller's if true is returned.
+    pub(super) unsafe fn try_remove(&self, entry: NonNull<Entry<K, V>>) -> bool {
+        // SAFETY: alive in the section.
+        let hash = unsafe { entry.as_ref() }.hash();
+        // SAFETY: the caller's promise.
+        let is_removed = unsafe { self.table.remove(entry, self) };
+        if is_removed {
+            note_write(self, hash);
+        }
+        is_removed
     }
 }
 
