@@ -1035,6 +1035,10 @@ mutants! {
     map_own_write {
         hash_map_closures: a_closure_that_writes_its_own_key_each_time_panics,
     }
+    /// The mark of an overflow line that a writer linked which the child of a fork does not have.
+    map_repair_overflow {
+        loom: collect::table::loom_tests::a_fork_beside_a_new_overflow_line,
+    }
     /// The bit of a tag that tells a node from a free slot.
     map_tag_bit {
         hash_map: equal_hashes_are_a_list,

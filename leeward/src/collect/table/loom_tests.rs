@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use loom::cell::UnsafeCell;
 
-use super::{Insertion, Node, Owner, RawTable, Seen, Table};
+use super::put::put;
+use super::{Insertion, Node, Owner, RawTable, Seen, Table, raw};
 use crate::atomic::{AtomicU32, AtomicUsize};
 use crate::models::{self, together};
 
@@ -178,6 +179,23 @@ fn a_replacement_of_another_hash_is_refused() {
         assert!(refused.is_err(), "a node is in a line that is not its own");
         // No line stays locked.
         assert!(find(1).is_some() && remove(1) && insert(1));
+    });
+}
+
+/// A fork beside a writer that has linked an overflow line, and not published that in the line's
+/// word. The child finds the writer's node, and what it inserts itself.
+#[test]
+fn a_fork_beside_a_new_overflow_line() {
+    explore(0, eight, || {
+        let table = TABLE.table();
+        let Ok(tags) = TABLE.lock(table, 0) else { panic!("the line has moved") };
+        assert!(put(table, 0, tags, hash_of(28), raw(node(28))).is_ok());
+        TABLE.repair();
+        let is_there = find(28).is_some();
+        assert_eq!(TABLE.len(), walked().len(), "the count is wrong");
+        assert_eq!(insert(28), !is_there, "a key is there twice");
+        assert!(insert(32) && (0..=8).all(|number| find(4 * number).is_some()), "a key is lost");
+        assert_eq!(walked().len(), 9);
     });
 }
 

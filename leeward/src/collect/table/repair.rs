@@ -10,6 +10,7 @@ use super::storage::Table;
 use super::{Node, RawTable, raw};
 use crate::atomic::Ordering;
 use crate::inherited;
+use crate::mutant::check;
 
 impl<N: Node> RawTable<N> {
     /// In the child of a fork: breaks the locks of threads that are not there, has what they were
@@ -40,8 +41,14 @@ impl<N: Node> RawTable<N> {
 fn survivors<N: Node>(table: &Table, is_meant: impl Fn(usize) -> bool) -> usize {
     let mut count = 0;
     for index in (0..table.count()).filter(|&index| is_meant(index)) {
+        let home = table.line(index as u64);
+        // A writer that is not there may have linked the first overflow line, and not said so in the word:
+        // what the line has would be counted, and be found by walks alone.
+        if check!(map_repair_overflow, overflows(table, index).next().is_some()) {
+            home.prepare(home.tags().with_overflow());
+        }
         let further = overflows(table, index).map(|overflow| &overflow.line);
-        for line in core::iter::once(table.line(index as u64)).chain(further) {
+        for line in core::iter::once(home).chain(further) {
             let mut tags = line.tags();
             for slot in tags.used() {
                 let node = line.node(slot);
