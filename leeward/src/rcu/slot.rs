@@ -42,7 +42,7 @@ pub(super) static UNREGISTERED: Slot = Slot::at(1, TRANSIENT);
 /// | `extra` | the reader | bits 0-62: open sections beyond the first; bit 63: `TRANSIENT` |
 /// | `waited` | writer (1), reader (0) | 1: a writer sleeps on this word until the reader leaves |
 /// | `thread` | registration | the thread's number, for reports |
-/// | `owner` | registration | 0: free; else its thread's id, perhaps with `thread::ENDED` |
+/// | `owner` | registration | 0: free; else its thread's id, perhaps with `ENDED` and `LEAKED` of `thread` |
 /// | `is_fenced` | registration | 1: the reader executes full fences: writers need no heavy one |
 /// | `entered_at` | the reader | where the outermost section began, in debug builds, for reports |
 /// | `for_c` | the reader | what only domains of C have |

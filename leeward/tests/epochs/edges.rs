@@ -175,6 +175,51 @@ fn a_guard_that_outlives_its_threads_record_protects_until_its_end() {
     common::eventually("the slots are given back", || epoch::default_collector().stats().readers <= before + 4);
 }
 
+/// A destructor at thread exit that waits beside the thread's own guard, before and after the record was given
+/// up: the guard is the thread's all the same, and the wait would be for itself.
+#[test]
+fn synchronize_beside_an_own_guard_at_exit_panics() {
+    struct Waits(fn() -> &'static Collector);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let said = common::panic_of(|| self.0().synchronize());
+            assert!(said.contains("in a section of the same collector"), "{said}");
+            PANICKED.fetch_add(1, SeqCst);
+        }
+    }
+    static PANICKED: AtomicUsize = AtomicUsize::new(0);
+    static ENTERED: std::sync::LazyLock<Collector> = std::sync::LazyLock::new(Collector::new);
+    thread_local! {
+        static KEPT: Cell<Option<Guard>> = const { Cell::new(None) };
+        static OF_A_HANDLE: Cell<Option<Guard>> = const { Cell::new(None) };
+        static OF_A_COLLECTOR: Cell<Option<epoch::CollectorGuard<'static>>> = const { Cell::new(None) };
+        static EARLY: Cell<[Option<Waits>; 3]> = const { Cell::new([const { None }; 3]) };
+        static LATE: Cell<[Option<Waits>; 3]> = const { Cell::new([const { None }; 3]) };
+    }
+    static HANDLED: std::sync::LazyLock<Collector> = std::sync::LazyLock::new(Collector::new);
+    let _dog = common::Watchdog::new("synchronize_beside_an_own_guard_at_exit_panics");
+    let all = || [Some(Waits(epoch::default_collector)), Some(Waits(|| &ENTERED)), Some(Waits(|| &HANDLED))];
+    thread::spawn(move || {
+        // The guards' variables first, and the library's destructors between the two that wait: whichever way
+        // round destructors run, some wait after the records were given up and before the guards are dropped.
+        KEPT.set(None);
+        OF_A_HANDLE.set(None);
+        OF_A_COLLECTOR.set(None);
+        EARLY.set(all());
+        KEPT.set(Some(epoch::pin()));
+        OF_A_COLLECTOR.set(Some(ENTERED.enter()));
+        OF_A_HANDLE.set(Some(HANDLED.register().pin()));
+        LATE.set(all());
+    })
+    .join()
+    .unwrap();
+    assert_eq!(PANICKED.load(SeqCst), 6);
+    for collector in [&*ENTERED, &*HANDLED] {
+        assert_eq!(collector.stats().readers, 0);
+        collector.synchronize();
+    }
+}
+
 /// A list whose nodes' drop defers the next one's, dropped when its thread has begun to exit: calls do not
 /// nest as deep as the list is long.
 #[test]

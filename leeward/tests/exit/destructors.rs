@@ -2,7 +2,7 @@
 
 use super::*;
 
-leeward::rcu_domain! { struct D; struct Late; struct Nested; }
+leeward::rcu_domain! { struct D; struct Late; struct Nested; struct Beside; }
 
 static READ: AtomicU64 = AtomicU64::new(0);
 
@@ -132,4 +132,35 @@ fn may_drop_several() {
         assert_eq!((stats.leaked, stats.readers), (0, 0), "{stats:?}");
         Nested::synchronize();
     }
+}
+
+/// A destructor waits beside the thread's own guard, which another variable keeps: it panics, as it does
+/// before the thread's exit, and waits for no section of its own.
+#[test]
+fn a_wait_beside_an_own_guard_panics() {
+    struct Waits;
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            assert!(panic_of(Beside::synchronize).contains("inside a read section"));
+            PANICKED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    static PANICKED: AtomicU64 = AtomicU64::new(0);
+    thread_local! {
+        static KEPT: Cell<Option<Guard<'static, Beside>>> = const { Cell::new(None) };
+        static EARLY: Cell<Option<Waits>> = const { Cell::new(None) };
+        static LATE: Cell<Option<Waits>> = const { Cell::new(None) };
+    }
+    let _dog = Watchdog::new("a_wait_beside_an_own_guard_panics");
+    thread::spawn(|| {
+        KEPT.set(None);
+        EARLY.set(Some(Waits));
+        KEPT.set(Some(Beside::read()));
+        LATE.set(Some(Waits));
+    })
+    .join()
+    .unwrap();
+    assert_eq!(PANICKED.load(Ordering::SeqCst), 2);
+    assert_eq!((Beside::stats().leaked, Beside::stats().readers), (0, 0));
+    Beside::synchronize();
 }

@@ -316,8 +316,9 @@ impl Local {
         // SAFETY: made by `Box::leak`, and nothing uses it any more.
         let mut local = unsafe { Box::from_raw(Local::of(lent).as_ptr()) };
         let (user, generation) = local.lent.user.get();
-        // In the child of a fork, the slots of threads that are not there were given up.
-        let is_there = generation == fork::generation() || thread::id(local.slot().holder().0) == user;
+        // In the child of a fork, the slots of threads that are not there were given up; or they are
+        // kept as those of threads that exited, or were about to, with a mark beside the id.
+        let is_there = generation == fork::generation() || local.slot().holder().0 == user;
         if *local.lent.is_used.get_mut() && !is_there {
             // Its words may be half changed.
             mem::forget(local);

@@ -9,8 +9,6 @@ use crate::mutant::check;
 use crate::process::thread;
 use crate::registry;
 
-/// `owner` of a slot whose thread exited inside a section.
-const GONE: u64 = 1;
 /// `owner` of a slot whose handle travels between threads.
 const DETACHED: u64 = 2;
 
@@ -54,12 +52,16 @@ impl Slot {
         self.thread.store(thread, Ordering::Relaxed);
     }
 
-    /// Keeps the slot of a thread that exits inside a section until that section ends, if it ever
-    /// does.
+    /// Keeps the slot of the calling thread, which exits inside a section, until that section ends,
+    /// if it ever does.
+    ///
+    /// The slot still says whose it is: destructors of thread-local variables that run later are
+    /// inside that section, and must not wait for it.
     pub(in super::super) fn outlive_thread(&self) {
         self.make_transient();
-        // Relaxed: for reports, and for comparing with a thread's own id.
-        self.owner.store(GONE, Ordering::Relaxed);
+        // Relaxed, both: the thread's own slot; for reports, and for comparing with a thread's own id.
+        let me = thread::id(self.owner.load(Ordering::Relaxed));
+        self.owner.store(me | thread::ENDED | thread::LEAKED, Ordering::Relaxed);
     }
 
     /// Takes the slot from its thread, for a handle that travels. No section is open. The slot
@@ -93,14 +95,15 @@ impl Slot {
     pub(in super::super) fn outlives_fork(&self, me: u64) -> bool {
         // Relaxed: the child has one thread.
         let owner = self.owner.load(Ordering::Relaxed);
-        let has_ended = owner == GONE || check!(fork_drops_leaked, owner & thread::ENDED != 0);
+        let has_ended = check!(fork_drops_leaked, owner & thread::ENDED != 0);
         owner == DETACHED || thread::id(owner) == me || has_ended && self.is_inside() && !self.for_c.is_without_guards()
     }
 
-    /// Returns true if the slot's thread exited inside a section.
+    /// Returns true if the slot's thread gave it up inside a section (`outlive_thread`). False of a
+    /// slot that a thread took for one section after its own exit had begun.
     pub(in super::super) fn outlived_thread(&self) -> bool {
         // Relaxed: written by the calling thread.
-        self.owner.load(Ordering::Relaxed) == GONE
+        self.owner.load(Ordering::Relaxed) & thread::LEAKED != 0
     }
 
     /// Ends every section that is still open. For a handle that is dropped: no reference outlives
