@@ -65,6 +65,10 @@
 //! A thread that would wait for itself forever ends the process, with a sentence, where one of its
 //! slots shows that. This is not a panic: a caller that caught it within `unlocked` would have a
 //! guard without the lock.
+//!
+//! So does a thread that needs a heavy fence to get a lock which its owner or its readers hold by
+//! their slots, where such fences have become impossible. Locks take no such owner or readers once a
+//! heavy fence was refused.
 
 mod account;
 mod chance;

@@ -283,7 +283,7 @@ impl RawMutex {
         let me: &'static Block = local::mine();
         // Relaxed: under the lock.
         let is_favoured = ptr::eq(self.favoured.load(Ordering::Relaxed), me) || mutated!(asym_row_of_one);
-        if is_favoured && !self.account.owes() && me.unused().is_some() && fence::is_possible() {
+        if is_favoured && !self.account.owes() && me.unused().is_some() && fence::is_to_be_relied_on() {
             self.id.give(true);
             self.account.begin();
             // The bias is given with the lock, not before: its owner could enter a second time.

@@ -296,7 +296,7 @@ impl RawRwLock {
     #[inline(never)]
     fn reopen(&self, id: u64) {
         self.account.pay_by(local::mine(), DRAWN_IN);
-        if !self.is_closed() || self.account.owes() || !fence::is_possible() {
+        if !self.is_closed() || self.account.owes() || !fence::is_to_be_relied_on() {
             return;
         }
         self.account.begin();

@@ -92,6 +92,8 @@ pub(crate) use backend::processes;
 pub use counters::Counters;
 pub use strategy::{Error, Strategy};
 
+use core::sync::atomic::AtomicBool;
+
 use crate::atomic::{Ordering, fence};
 use crate::no_unwind::abort;
 use strategy::no_strategy;
@@ -213,12 +215,28 @@ pub(crate) fn heavy_or_abort() {
 pub fn try_heavy() -> Result<(), Error> {
     // With the caller's own half: the kernel promises as much, except to a process of one thread,
     // where it returns at once.
-    backend::run()
+    let outcome = backend::run();
+    // Relaxed, both: a hint.
+    if WAS_REFUSED.load(Ordering::Relaxed) != outcome.is_err() {
+        WAS_REFUSED.store(outcome.is_err(), Ordering::Relaxed);
+    }
+    outcome
 }
+
+/// True: the last heavy fence was refused. Core's atomic: it orders nothing, so loom need not explore
+/// it.
+static WAS_REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Returns true if a heavy fence is possible, as far as can be told beforehand.
 pub(crate) fn is_possible() -> bool {
     strategy().is_some() || backend::init() != Err(Error::NoStrategy)
+}
+
+/// Returns true if a heavy fence is possible, as far as can be told, and the last one was not refused:
+/// for callers that do without fences where these may be missing when they are needed.
+pub(crate) fn is_to_be_relied_on() -> bool {
+    // Relaxed: a hint. A filter may come at any time.
+    is_possible() && !WAS_REFUSED.load(Ordering::Relaxed)
 }
 
 /// Chooses and prepares the strategy now, rather than at the first heavy fence, and returns it.

@@ -36,6 +36,12 @@
 //! | [`reset_protection`](HazardPointer::reset_protection) | a store | |
 //! | [`retire`](Retired::retire) | a compare-exchange | at every 256th: a heavy fence, a scan, destructors |
 //!
+//! # Where heavy fences are refused
+//! A program may forbid itself the system calls of heavy fences when it has used them for a while.
+//! Then nothing can be freed, and all that is retired is kept, without a bound; readers and writers go
+//! on. A fence is asked for again whenever twice as many objects wait as the last time, and by
+//! [`reclaim`]; if it is granted, all goes on as before.
+//!
 //! # Rules that the compiler keeps
 //! - A reference ends before its hazard pointer protects something else, and before its cell ends.
 //! - What is retired is `Send + 'static`.

@@ -81,10 +81,11 @@ pub fn waiting() -> usize {
 
 /// Returns true if there are so many retired objects that a thread should reclaim: the threshold,
 /// and four times as many as there are slots, so that a scan, which keeps an object for each slot at
-/// most, frees three quarters of them.
+/// most, frees three quarters of them; and twice as many as when a heavy fence was last refused.
 fn is_full(state: &State) -> bool {
     let waiting = state.list.count();
-    waiting >= THRESHOLD && waiting >= 4 * state.slots.used()
+    let is_due = mutated!(hazard_backs_off) || waiting >= state.patience();
+    waiting >= THRESHOLD && waiting >= 4 * state.slots.used() && is_due
 }
 
 /// Reclaims once, and again as long as `again` says so.
@@ -95,14 +96,23 @@ fn reclaim_if(again: fn(&State) -> bool) -> usize {
     if !fence::is_possible() {
         return 0;
     }
-    let Some(_turn) = Turn::take() else { return 0 };
     let state = state();
+    // So after a refusal, a fence is tried before the batch is taken, for its answer alone. (It orders
+    // nothing: the batch may have what was unlinked after it.)
+    if state.patience() != 0 && waiting() != 0 && !fence() {
+        state.note_refusal();
+        return 0;
+    }
+    let Some(_turn) = Turn::take() else { return 0 };
     let mut freed = 0;
     loop {
         let Some(mut batch) = Batch::take(state) else { return freed };
         if !fence() {
+            drop(batch);
+            state.note_refusal();
             return freed;
         }
+        state.note_fence();
         state.slots.slots().for_each(|slot| batch.keep(slot));
         freed += batch.free();
         drop(batch);
@@ -113,7 +123,7 @@ fn reclaim_if(again: fn(&State) -> bool) -> usize {
 }
 
 /// Executes the heavy fence between the unlinking of a batch and the scan. Returns false if none is
-/// possible.
+/// possible: then nothing may be freed.
 fn fence() -> bool {
     // Pair N, heavy half. Partner: the light fence in `Slot::protect`.
     // - If the reader's store comes first, the scan sees the hazard and keeps the object.

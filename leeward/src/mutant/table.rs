@@ -908,6 +908,7 @@ mutants! {
     hazard_heavy {
         model: model::hazards::one_use,
         loom: hazard::loom_tests::a_reader_and_a_reclaimer,
+        fences_refused: what_is_retired_waits,
     }
     /// The light fence between a hazard pointer's announcement and the second load (pair N).
     hazard_light {
@@ -946,6 +947,18 @@ mutants! {
     /// The acquire with which the list of retired objects is taken (relaxed instead).
     hazard_take_acquire {
         sanitizer: hazard,
+    }
+    /// The doubling of the number of retired objects at which a refused heavy fence is asked for again.
+    hazard_backs_off {
+        fences_refused: what_is_retired_waits if x86_64,
+    }
+    /// The end of a step whose heavy fence was refused.
+    step_refused {
+        fences_refused: collectors_keep_what_is_deferred,
+    }
+    /// The wait of a collector, whose heavy fence was refused, for more items before it asks again.
+    pace_backs_off {
+        fences_refused: collectors_keep_what_is_deferred if x86_64,
     }
     /// The exemption of an object that a hazard pointer names from the end of its batch.
     hazard_keeps {

@@ -1,6 +1,7 @@
 //! The grace period: one implementation for every flavour of reader and every pair of fences.
 //!
-//! Called by `domain.rs`, the worker and `defer/`; calls `tickets.rs`, `slot.rs` and the registry.
+//! Called by `domain.rs`, the worker and `defer/`; calls `tickets.rs`, `slot.rs` and the registry. Its
+//! heavy fences are issued in `grace/fences.rs`.
 //!
 //! ```text
 //! a reader's processor                   the leader's processor
@@ -16,6 +17,7 @@
 //! request, or the leader sees that the reader has left. docs/orderings.md says of each lettered
 //! pair what breaks without it.
 
+mod fences;
 mod report;
 mod step;
 
@@ -27,8 +29,7 @@ use super::slot::Slot;
 use super::stall;
 use super::stats::Counts;
 use super::tickets::Tickets;
-use crate::atomic::{AtomicU64, Ordering, const_fn, fence, fence_after_update, outside_model, spin_hint};
-use crate::fence::{Asymmetric, Pair};
+use crate::atomic::{AtomicU64, Ordering, const_fn, fence_after_update, outside_model, spin_hint};
 use crate::futex::{self, Private, Timeout};
 use crate::mutant::{check, mutated, order, step};
 use crate::process::thread;
@@ -164,43 +165,6 @@ impl Grace {
         lead.is_served
     }
 
-    /// Issues the heavy fence, then advances the epoch. Returns the new epoch.
-    fn advance(&self) -> u64 {
-        // Relaxed: only leaders write it, one after the other.
-        let epoch = self.epoch.0.load(Ordering::Relaxed) + 1;
-        if mutated!(global_before_heavy) {
-            self.epoch.0.store(epoch, Ordering::Relaxed);
-        }
-        let is_needed = || self.registered() % FENCED != 0;
-        // Pair A, heavy half. Partner: the light fence in `Slot::enter_outermost` and
-        // `Slot::quiesce`.
-        // - If the reader's store comes first, the scan sees the reader inside and waits for it.
-        // - If this fence comes first, the reader sees what the callers unlinked.
-        // Pair B, heavy half. Partner: the fence in `Tickets::take`. `started` is stored before
-        // this fence, so the unlink of a caller that read the old number is covered.
-        step!(heavy_before_scan, self.heavy(is_needed));
-        // Relaxed: the heavy fence has interrupted a reader that sees the new epoch before it saw
-        // it, so that reader sees what was unlinked.
-        self.epoch.0.store(epoch, Ordering::Relaxed);
-        epoch
-    }
-
-    /// Issues a heavy fence, or only a full one where readers execute full fences themselves: in a
-    /// domain whose pair of fences says so, or where `is_needed`, called after the full fence,
-    /// returns false.
-    fn heavy(&self, is_needed: impl FnOnce() -> bool) {
-        // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the
-        // callers unlinked is before the look at `registered`. Partner: the fence in `claim_as`.
-        // - If the reader's count comes first, we see that it registers and issue the heavy fence.
-        // - If this fence comes first, the reader sees what was unlinked, in its first section and
-        //   in all later ones.
-        step!(quiet_fence, fence(Ordering::SeqCst));
-        if self.kind.is_asymmetric() && is_needed() {
-            self.counts.heavy_fences.add(1);
-            Asymmetric::heavy();
-        }
-    }
-
     /// Waits until every reader that was inside before `epoch` has left. Returns `Ok(false)` if the
     /// time was up before.
     fn wait_for_readers(&self, epoch: u64, is_inside: impl Fn() -> bool, timeout: Timeout) -> Result<bool, OwnSection> {
@@ -260,23 +224,6 @@ impl Grace {
             slot.clear_waited();
         }
         true
-    }
-
-    /// Asks the readers of `slots` to wake us, and issues the fence after which each of them sees
-    /// the request or is seen to have left.
-    fn arm<'a>(&self, slots: impl Iterator<Item = &'a Slot>) {
-        let (mut asked, mut is_needed) = (false, false);
-        for slot in slots {
-            asked = true;
-            is_needed |= !slot.is_fenced();
-            slot.raise_waited();
-        }
-        if check!(heavy_before_sleep, asked) {
-            // Pair C, heavy half. Partner: the light fence in `Slot::leave_outermost`.
-            // - If the reader's store comes first, our recheck of the slot sees that it has left.
-            // - If this fence comes first, the reader sees the request and wakes us.
-            self.heavy(|| is_needed);
-        }
     }
 
     /// Sleeps until the reader wakes us, a report is due or the time is up, and reports what is

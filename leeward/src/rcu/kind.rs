@@ -5,7 +5,7 @@
 
 use super::slot::Slot;
 use crate::atomic::const_fn;
-use crate::fence::{Asymmetric, Full, Pair};
+use crate::fence::{self, Asymmetric, Error, Full, Pair};
 
 /// A function that returns the address of the calling thread's variable of one domain, which holds
 /// the address of the thread's slot.
@@ -61,9 +61,13 @@ impl Kind {
         if self.is_asymmetric() { Asymmetric::light() } else { Full::light() }
     }
 
-    /// Executes the heavy half of the domain's pair of fences.
-    pub(super) fn heavy(&self) {
-        if self.is_asymmetric() { Asymmetric::heavy() } else { Full::heavy() }
+    /// Executes the heavy half of the domain's pair of fences, or says that none is possible.
+    pub(super) fn try_heavy(&self) -> Result<(), Error> {
+        if self.is_asymmetric() {
+            return fence::try_heavy();
+        }
+        Full::heavy();
+        Ok(())
     }
 
     pub(super) fn place(&self) -> Option<Place> {

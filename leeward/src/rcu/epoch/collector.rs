@@ -111,7 +111,8 @@ impl Collector {
     /// ```
     ///
     /// # Panics
-    /// In a section of the same collector.
+    /// - In a section of the same collector.
+    /// - Where heavy fences have become impossible ([`fence::heavy`](crate::fence::heavy)).
     #[track_caller]
     pub fn synchronize(&self) {
         if self.0.grace.synchronize().is_err() {

@@ -65,6 +65,14 @@
 //!   it stays until one goes on or its handle is dropped.
 //! - [`rcu::barrier`](super::barrier) does not wait for it.
 //!
+//! # Where heavy fences are refused
+//! A collector that is made where no [heavy fence](crate::fence::heavy) is possible has its readers
+//! execute full fences. Where such fences become impossible later (a program may forbid itself the
+//! system calls), all that is deferred is kept, without a bound, until one is granted or no thread is
+//! registered with the collector; all calls go on but [`Collector::synchronize`], which panics. A
+//! thread that defers asks again each time that twice as many calls wait as before, 16,384 at most,
+//! and at each flush.
+//!
 //! # Fork
 //! In the child, the forking thread's handles, guards and deferred calls go on, and calls that ended
 //! threads had left. Calls that other threads had deferred, or were about to make, are made in the

@@ -159,7 +159,7 @@ fn steps() {
     loom::lazy_static! { static ref STEPS: Steps = Steps::new(); }
     fn step(ticket: u64) -> bool {
         let grace = &Model::state().grace;
-        grace.step(&STEPS, ticket, || true, |_| ());
+        assert_eq!(grace.step(&STEPS, ticket, || true, |_| ()), Ok(()));
         grace.tickets.is_served(ticket)
     }
     models::explore(

@@ -1,0 +1,89 @@
+//! The heavy fences of a grace period: the one before its scan, and the one before its sleep.
+//!
+//! Called by `grace.rs` and `step.rs`; calls `fence`. The head of `grace.rs` draws both.
+
+use super::{FENCED, Grace};
+use crate::atomic::{Ordering, fence};
+use crate::fence::{self, Error};
+use crate::mutant::{check, mutated, step};
+use crate::rcu::slot::Slot;
+
+impl Grace {
+    /// Does what `try_advance` does, for a caller that must have a grace period.
+    ///
+    /// # Panics
+    /// Where no heavy fence is possible.
+    pub(super) fn advance(&self) -> u64 {
+        self.try_advance().unwrap_or_else(|error| impossible(error))
+    }
+
+    /// Issues the heavy fence, then advances the epoch. Returns the new epoch.
+    ///
+    /// # Errors
+    /// Where no heavy fence is possible. The epoch stays, and nothing is known of the readers: the
+    /// caller gives the lead up and serves no ticket.
+    pub(super) fn try_advance(&self) -> Result<u64, Error> {
+        // Relaxed: only leaders write it, one after the other.
+        let epoch = self.epoch.0.load(Ordering::Relaxed) + 1;
+        if mutated!(global_before_heavy) {
+            self.epoch.0.store(epoch, Ordering::Relaxed);
+        }
+        // Pair A, heavy half. Partner: the light fence in `Slot::enter_outermost` and
+        // `Slot::quiesce`.
+        // - If the reader's store comes first, the scan sees the reader inside and waits for it.
+        // - If this fence comes first, the reader sees what the callers unlinked.
+        // Pair B, heavy half. Partner: the fence in `Tickets::take`. `started` is stored before
+        // this fence, so the unlink of a caller that read the old number is covered.
+        if !mutated!(heavy_before_scan) {
+            self.heavy(|| self.registered() % FENCED != 0)?;
+        }
+        // Relaxed: the heavy fence has interrupted a reader that sees the new epoch before it saw
+        // it, so that reader sees what was unlinked.
+        self.epoch.0.store(epoch, Ordering::Relaxed);
+        Ok(epoch)
+    }
+
+    /// Issues a heavy fence, or only a full one where readers execute full fences themselves: in a
+    /// domain whose pair of fences says so, or where `is_needed`, called after the full fence,
+    /// returns false.
+    fn heavy(&self, is_needed: impl FnOnce() -> bool) -> Result<(), Error> {
+        // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the
+        // callers unlinked is before the look at `registered`. Partner: the fence in `claim_as`.
+        // - If the reader's count comes first, we see that it registers and issue the heavy fence.
+        // - If this fence comes first, the reader sees what was unlinked, in its first section and
+        //   in all later ones.
+        step!(quiet_fence, fence(Ordering::SeqCst));
+        if self.kind.is_asymmetric() && is_needed() {
+            fence::try_heavy()?;
+            self.counts.heavy_fences.add(1);
+        }
+        Ok(())
+    }
+
+    /// Asks the readers of `slots` to wake us, and issues the fence after which each of them sees
+    /// the request or is seen to have left.
+    ///
+    /// # Panics
+    /// Where no heavy fence is possible.
+    pub(super) fn arm<'a>(&self, slots: impl Iterator<Item = &'a Slot>) {
+        let (mut asked, mut is_needed) = (false, false);
+        for slot in slots {
+            asked = true;
+            is_needed |= !slot.is_fenced();
+            slot.raise_waited();
+        }
+        if check!(heavy_before_sleep, asked) {
+            // Pair C, heavy half. Partner: the light fence in `Slot::leave_outermost`.
+            // - If the reader's store comes first, our recheck of the slot sees that it has left.
+            // - If this fence comes first, the reader sees the request and wakes us.
+            self.heavy(|| is_needed).unwrap_or_else(|error| impossible(error));
+        }
+    }
+}
+
+/// Ends a call that cannot be answered without a grace period.
+#[cold]
+#[inline(never)]
+fn impossible(error: Error) -> ! {
+    panic!("leeward: {error}");
+}
