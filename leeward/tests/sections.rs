@@ -328,13 +328,14 @@ fn a_domain_of_quiescent_readers_issues_no_heavy_fence() {
         eventually("the grace period that is polled for ends", || D::poll_state(&cookie));
         let stats = D::stats();
         assert!(stats.heavy_fences == 0 && stats.grace_periods >= 52, "{stats:?}");
-        // This holds until there is a reader of another kind.
+        // This holds until there is a reader of another kind. Then there is one more for each sleep.
         let reader = Reader::<D>::register();
         D::synchronize();
-        assert_eq!(D::stats().heavy_fences, 1);
+        let fences = D::stats().heavy_fences;
+        assert_ne!(fences, 0);
         drop(reader);
         D::synchronize();
-        assert_eq!(D::stats().heavy_fences, 1);
+        assert_eq!(D::stats().heavy_fences, fences);
         stop.store(true, Ordering::Relaxed);
     });
 }

@@ -2,7 +2,7 @@
 //! of updaters and pollers.
 
 use super::lang::{Acquire, Asm, AtLeast, Imm, Is, Op, Order, Plus, Reg, Relaxed, Release, Src};
-use super::layout::{self, By, DONE, FREED, Fixed, GLOBAL, LEADER, LIVE, STARTED, STOP, UPDATE, Which};
+use super::layout::{self, By, DONE, FENCED, FREED, Fixed, GLOBAL, LEADER, LIVE, STARTED, STOP, UPDATE, Which};
 use super::reader::{TWICE, branch_if_free};
 use super::setup::{Cut, Flavour, Publish, Role, Setup, synchronize};
 use super::slots;
@@ -15,6 +15,8 @@ pub const G: Reg = 1;
 pub const WANT: Reg = 2;
 pub const MINE: Reg = 3;
 pub const OLD: Reg = 4;
+/// 1 if the reader of the slot was seen to execute full fences.
+const WAS_FENCED: Reg = 2;
 /// 1 if any slot blocks.
 const ANY: Reg = 5;
 /// 1 if the writer has slept before.
@@ -182,7 +184,13 @@ fn arm(a: &mut Asm, s: &Setup, slot: u8) {
     if s.cut(Cut::NoRearm) {
         a.branch(AGAIN, Is, Imm(1), next);
     }
+    if s.cut(Cut::LookBeforeWaited) {
+        a.load(WAS_FENCED, FENCED, Relaxed);
+    }
     a.store(layout::waited(Fixed(slot)), Imm(1), Relaxed);
+    if s.cut(Cut::LookAfterWaited) {
+        a.load(WAS_FENCED, FENCED, Relaxed);
+    }
     a.jump(next);
     a.place(free);
     a.set(BLOCKS + slot, Imm(0));
@@ -199,7 +207,13 @@ fn sleep_heavy(a: &mut Asm, s: &Setup) {
     if s.cut(Cut::RearmWithoutHeavy) || s.cut(Cut::NoRearm) {
         a.branch(AGAIN, Is, Imm(1), skip);
     }
-    heavy(a, s);
+    if s.cut(Cut::LookBeforeWaited) || s.cut(Cut::LookAfterWaited) {
+        a.op(Op::Fence);
+        a.branch(WAS_FENCED, Is, Imm(1), skip);
+        a.op(Op::Heavy);
+    } else {
+        heavy(a, s);
+    }
     a.place(skip);
 }
 

@@ -25,6 +25,9 @@ pub const HEAD: At = word(11);
 pub const STOP: At = word(12);
 /// How many registered readers need a heavy fence.
 pub const SECTIONS: At = word(15);
+/// 1 while the reader of slot 1 executes full fences. (A word of the row of links, of which that of
+/// "none" is not used.)
+pub const FENCED: At = word(NEXT);
 /// A variable of litmus tests.
 pub const X: At = word(13);
 /// Another variable of litmus tests.

@@ -42,6 +42,11 @@ pub enum Cut {
     NoRegisterFence,
     SectionsRelaxed,
     SectionsReleaseRelaxed,
+    /// A look at the slot before `waited` is set, instead of one at the count after a full fence,
+    /// decides if the fence before the sleep is a heavy one.
+    LookBeforeWaited,
+    /// A look at the slot after `waited` is set, and before the full fence, decides it.
+    LookAfterWaited,
     // Sleeping.
     NoSleepHeavy,
     HeavyBeforeWaited,
@@ -137,6 +142,10 @@ pub enum Role {
     },
     /// A reader that unregisters at its end.
     Leaver,
+    /// A reader that executes full fences, and unregisters at its end.
+    FencedLeaver,
+    /// A reader without them, which takes over that one's slot, the first.
+    Heir,
     /// A thread that registers: it takes a slot over or pushes its own, and runs one section.
     Comer {
         claims: bool,
@@ -254,6 +263,8 @@ impl Setup {
             }
             Role::QuiescentLoop => reader::quiescent_loop(&mut a, self, self.slot(t)),
             Role::Leaver => slots::leaver(&mut a, self, self.slot(t)),
+            Role::FencedLeaver => slots::fenced_leaver(&mut a, self, self.slot(t)),
+            Role::Heir => slots::heir(&mut a, self),
             Role::Comer { claims } => slots::comer(&mut a, self, self.slot(t), claims),
             Role::Leaker => slots::leaker(&mut a, self, self.slot(t)),
             Role::Updater { .. } => grace::updater(&mut a, self, role, self.first_object(t)),
@@ -262,7 +273,7 @@ impl Setup {
             Role::Watcher => grace::watcher(&mut a, self),
         }
         let mut program = a.finish();
-        if self.slot(t) != 0 && !self.list {
+        if self.slot(t) != 0 && !self.list && !self.counted {
             let slot = Fixed(self.slot(t));
             program.private = vec![layout::extra(slot).base];
             program.owned = vec![layout::epoch(slot).base];
@@ -270,10 +281,12 @@ impl Setup {
         program
     }
 
-    /// Returns the slot of a thread that reads, from 1; 0: it does not read.
+    /// Returns the slot of a thread that reads, from 1; 0: it does not read, or has no slot of its
+    /// own.
     fn slot(&self, t: usize) -> u8 {
-        let reads =
-            |role: &&Role| !matches!(role, Role::Updater { .. } | Role::Caller { .. } | Role::Poller | Role::Watcher);
+        let reads = |role: &&Role| {
+            !matches!(role, Role::Updater { .. } | Role::Caller { .. } | Role::Poller | Role::Watcher | Role::Heir)
+        };
         if reads(&&self.roles[t]) {
             u8::try_from(self.roles[..=t].iter().filter(reads).count()).expect("few slots")
         } else {
@@ -306,6 +319,10 @@ impl Setup {
         if self.list {
             // The first reader is registered, those that come later are not.
             memory.push((layout::HEAD.base, 1));
+            memory.push((layout::in_use(Fixed(1)).base, 1));
+        }
+        if self.roles.contains(&Role::FencedLeaver) {
+            memory.push((layout::FENCED.base, 1));
             memory.push((layout::in_use(Fixed(1)).base, 1));
         }
         if self.counted {

@@ -4,8 +4,8 @@
 use super::explore::Verdict::{self, Stuck, Violated};
 use super::reader::DEAD;
 use super::setup::Cut::{
-    ClearAfterUnlock, HeavyBeforeWaited, NeverClear, NoLightOnLeave, NoRearm, NoSleepHeavy, NoWake, RearmWithoutHeavy,
-    TrustTheWake, WakeBeforeStore,
+    ClearAfterUnlock, HeavyBeforeWaited, LookAfterWaited, LookBeforeWaited, NeverClear, NoLightOnLeave, NoRearm,
+    NoRegisterFence, NoSleepHeavy, NoWake, RearmWithoutHeavy, TrustTheWake, WakeBeforeStore,
 };
 use super::setup::{Flavour, Role, Setup, Sharing};
 use super::verdicts::{
@@ -61,6 +61,25 @@ fn mb_flavour() {
     let mut setup = sleeping(&[reader(2), updater(2)], "mb, sleep, 2 sections, 2 updates");
     setup.flavour = Flavour::Mb;
     needs(&setup, &[(NoSleepHeavy, FROM_TSO, Stuck), (NoLightOnLeave, FROM_TSO, Stuck)]);
+}
+
+/// The writer goes to sleep on a reader with full fences, whose slot one without them takes over
+/// meanwhile. Whether a full fence is enough is then for the count of those to say, which the writer
+/// looks at after its full fence (pair M), and not for the slot.
+#[test]
+fn a_slot_that_changes_hands() {
+    let mut setup = sleeping(&[Role::FencedLeaver, Role::Heir, updater(1)], "sleep, a slot changes hands");
+    setup.counted = true;
+    needs(
+        &setup,
+        &[
+            (LookBeforeWaited, FROM_TSO, Stuck),
+            (LookAfterWaited, FROM_TSO, Stuck),
+            (NoRegisterFence, ONLY_WEAK, UAF),
+            (NoSleepHeavy, FROM_TSO, Stuck),
+            (NoWake, ALL, Stuck),
+        ],
+    );
 }
 
 /// `waited` belongs to the lock: if it is cleared after unlocking, the next leader's request is

@@ -3,9 +3,9 @@
 
 use super::grace::{G, load_epoch};
 use super::lang::{Acquire, Asm, Imm, Is, Op, Plus, Reg, Relaxed, Release, Src};
-use super::layout::{self, By, Fixed, HEAD, SECTIONS};
+use super::layout::{self, By, FENCED, Fixed, HEAD, SECTIONS};
 use super::reader::{branch_if_free, dereference, enter, section};
-use super::setup::{Cut, Setup};
+use super::setup::{Cut, Flavour, Setup};
 
 /// The register of the writer's place in the list.
 const AT: Reg = 7;
@@ -45,6 +45,29 @@ pub fn leaver(a: &mut Asm, s: &Setup, slot: u8) {
     unregister(a, s, slot);
 }
 
+/// Writes what a leaver does, with full fences. Such readers have a count of their own.
+pub fn fenced_leaver(a: &mut Asm, s: &Setup, slot: u8) {
+    let fenced = Setup { flavour: Flavour::Mb, ..s.clone() };
+    section(a, &fenced, Fixed(slot), 0, 1, 0);
+    unregister(a, s, slot);
+}
+
+/// Writes a reader without full fences, which waits for the first slot and takes it over.
+pub fn heir(a: &mut Asm, s: &Setup) {
+    a.op(Op::Lock { at: layout::in_use(Fixed(1)) });
+    a.store(FENCED, Imm(0), Relaxed);
+    count(a, s);
+    section(a, s, Fixed(1), 0, 1, 0);
+}
+
+/// Writes how a reader that needs heavy fences counts itself.
+fn count(a: &mut Asm, s: &Setup) {
+    a.op(Op::Add { dst: T, at: SECTIONS, n: 1, order: Relaxed });
+    if !s.cut(Cut::NoRegisterFence) {
+        a.op(Op::Fence);
+    }
+}
+
 /// Release: the thread that takes the slot over comes after all this thread's stores to it.
 fn unregister(a: &mut Asm, s: &Setup, slot: u8) {
     let order = if s.cut(Cut::UnregisterRelaxed) { Relaxed } else { Release };
@@ -67,10 +90,7 @@ pub fn comer(a: &mut Asm, s: &Setup, own: u8, claims: bool) {
     a.set(SLOT, Imm(own));
     a.place(registered);
     if s.counted {
-        a.op(Op::Add { dst: T, at: SECTIONS, n: 1, order: Relaxed });
-        if !s.cut(Cut::NoRegisterFence) {
-            a.op(Op::Fence);
-        }
+        count(a, s);
     }
     section(a, s, By(SLOT), 0, 1, 0);
 }

@@ -35,7 +35,7 @@ impl Grace {
         // Pair B, heavy half. Partner: the fence in `Tickets::take`. `started` is stored before
         // this fence, so the unlink of a caller that read the old number is covered.
         if !mutated!(heavy_before_scan) {
-            self.heavy(|| self.registered() % FENCED != 0)?;
+            self.heavy()?;
         }
         // Relaxed: the heavy fence has interrupted a reader that sees the new epoch before it saw
         // it, so that reader sees what was unlinked.
@@ -44,16 +44,16 @@ impl Grace {
     }
 
     /// Issues a heavy fence, or only a full one where readers execute full fences themselves: in a
-    /// domain whose pair of fences says so, or where `is_needed`, called after the full fence,
-    /// returns false.
-    fn heavy(&self, is_needed: impl FnOnce() -> bool) -> Result<(), Error> {
+    /// domain whose pair of fences says so, or where all that are registered do.
+    fn heavy(&self) -> Result<(), Error> {
         // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the
-        // callers unlinked is before the look at `registered`. Partner: the fence in `claim_as`.
+        // callers unlinked, and what `arm` raised, is before the look at `registered`. Partner: the
+        // fence in `claim_as`.
         // - If the reader's count comes first, we see that it registers and issue the heavy fence.
         // - If this fence comes first, the reader sees what was unlinked, in its first section and
-        //   in all later ones.
+        //   in all later ones; and the request in `waited`, when it leaves.
         step!(quiet_fence, fence(Ordering::SeqCst));
-        if self.kind.is_asymmetric() && is_needed() {
+        if self.kind.is_asymmetric() && self.registered() % FENCED != 0 {
             fence::try_heavy()?;
             self.counts.heavy_fences.add(1);
         }
@@ -66,17 +66,24 @@ impl Grace {
     /// # Panics
     /// Where no heavy fence is possible.
     pub(super) fn arm<'a>(&self, slots: impl Iterator<Item = &'a Slot>) {
-        let (mut asked, mut is_needed) = (false, false);
+        let mut asked = false;
         for slot in slots {
             asked = true;
-            is_needed |= !slot.is_fenced();
             slot.raise_waited();
         }
         if check!(heavy_before_sleep, asked) {
             // Pair C, heavy half. Partner: the light fence in `Slot::leave_outermost`.
             // - If the reader's store comes first, our recheck of the slot sees that it has left.
             // - If this fence comes first, the reader sees the request and wakes us.
-            self.heavy(|| is_needed).unwrap_or_else(|error| impossible(error));
+            //
+            // Whether the fence must be a heavy one is for `heavy` to find out, by what is
+            // registered after its full fence, and not by whose slots these were: between a look
+            // at the slot and `raise_waited`, or after both, a reader with full fences may give the
+            // slot back and one without may take it, and enter with an old epoch.
+            // - If that one's count comes before our full fence, `heavy` sees it, and reaches it.
+            // - If our full fence comes first, that one sees the request when it leaves: its look
+            //   follows the fence in `claim_as`.
+            self.heavy().unwrap_or_else(|error| impossible(error));
         }
     }
 }
