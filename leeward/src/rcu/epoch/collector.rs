@@ -6,6 +6,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
+use core::ops::Deref;
 use core::ptr::{self, NonNull};
 
 use super::super::grace::Grace;
@@ -45,7 +46,47 @@ use crate::fence;
 /// more; deferring writes three words. A heavy fence is shared by 41 calls at least, and by more where
 /// it takes long.
 #[derive(Clone)]
-pub struct Collector(pub(super) Arc<Inner>);
+pub struct Collector(pub(super) Arc<Owner>);
+
+/// What a collector's handles and clones share: the owner of its words.
+///
+/// The words have memory of their own, so that no `&mut` to them exists while another thread may use
+/// them. The last `Arc` makes one to what it holds, and a thread that exits, or forks, may be going
+/// through all collectors then (`forks.rs`): it has a `&Grace` until the entry is cleared.
+pub(super) struct Owner(Words);
+
+/// The address of a collector's words, which its drop frees.
+struct Words(NonNull<Inner>);
+
+// SAFETY: it owns an `Inner`, which is `Send` and `Sync`.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
+
+impl Deref for Owner {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        // SAFETY: made by `Box::into_raw`, and freed by the drop of `Words` alone.
+        unsafe { self.0.0.as_ref() }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        // First: nothing below may meet a thread that goes through all collectors.
+        self.entry.clear();
+        // SAFETY: the last one that had the collector is being dropped.
+        unsafe { self.end() };
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        // SAFETY: made by `Box::into_raw`; the `Owner` is gone, and the entry was cleared.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
 
 /// The words of a collector.
 pub(super) struct Inner {
@@ -79,7 +120,7 @@ impl Collector {
     pub fn new() -> Collector {
         let is_full = fence::init().is_err();
         let Some(entry) = forks::claim() else { panic!("leeward: there is no memory for one more collector") };
-        let inner = Arc::new(Inner {
+        let inner = Box::new(Inner {
             grace: Grace::new(Kind::new(!is_full, None)),
             pace: Pace::new(),
             held: AtomicU64::new(0),
@@ -90,8 +131,9 @@ impl Collector {
             entry,
             lent: List::new(),
         });
-        entry.set(NonNull::from(&inner.grace));
-        Collector(inner)
+        let owner = Owner(Words(NonNull::from(Box::leak(inner))));
+        entry.set(NonNull::from(&owner.grace));
+        Collector(Arc::new(owner))
     }
 
     /// Waits until every section of this collector that was open when the call began has ended; as
@@ -259,17 +301,18 @@ impl Inner {
         self.leave(later);
         true
     }
-}
 
-impl Drop for Inner {
-    /// Makes all calls that are left: there is no reader any more.
-    fn drop(&mut self) {
-        self.entry.clear();
-        let mut lent = core::mem::replace(&mut self.lent, List::new());
+    /// Makes all calls that are left: there is no reader any more. The records that were lent point
+    /// into the words, so that this takes no `&mut`.
+    ///
+    /// # Safety
+    /// No other thread uses the collector, or will.
+    unsafe fn end(&self) {
         // SAFETY: guards of these records borrowed the collector.
-        unsafe { lent.end(&mut |bag| self.run_unsealed(bag)) };
-        let first = core::mem::replace(self.orphans.get_mut(), ptr::null_mut());
-        // SAFETY: the caller has the collector alone.
+        unsafe { self.lent.end(&mut |bag| self.run_unsealed(bag)) };
+        // Relaxed: the caller has the collector alone.
+        let first = self.orphans.swap(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: taken by the exchange.
         let mut orphans = unsafe { Bags::from_raw(first) };
         while let Some(bag) = orphans.pop_if(|_| true) {
             self.run(bag);

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
 
-use super::collector::{Collector, Inner};
+use super::collector::{Collector, Owner};
 use super::guard::Guard;
 use super::local::Local;
 use crate::process::local::{Word, word};
@@ -25,7 +25,7 @@ std::thread_local! {
 }
 
 /// The records that a thread uses. Its drop gives them back, at the thread's exit.
-struct Known(Vec<(Weak<Inner>, NonNull<Local>)>);
+struct Known(Vec<(Weak<Owner>, NonNull<Local>)>);
 
 impl Drop for Known {
     fn drop(&mut self) {

@@ -119,3 +119,36 @@ impl Watched for Collectors {
         while_none_ends(|| each(Grace::thread_ends));
     }
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::super::Collector;
+    use super::{COLLECTORS, Watched};
+
+    /// Collectors end while another thread goes through all of them, as one that exits with a handle
+    /// does. For an interpreter, which sees that no exclusive reference comes in between.
+    #[test]
+    fn collectors_end_beside_a_thread_that_exits() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let rounds = if cfg!(miri) { 20 } else { 2_000 };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !STOP.load(Ordering::Relaxed) {
+                    Watched::thread_ends(&COLLECTORS);
+                    thread::yield_now();
+                }
+            });
+            for _ in 0..rounds {
+                let collector = Collector::new();
+                // A record that the collector ends with.
+                collector.enter().defer(|| ());
+                drop(collector);
+                thread::yield_now();
+            }
+            STOP.store(true, Ordering::Relaxed);
+        });
+    }
+}

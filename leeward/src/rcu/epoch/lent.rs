@@ -75,8 +75,9 @@ impl List {
     ///
     /// # Safety
     /// No thread uses them any more.
-    pub(super) unsafe fn end(&mut self, run: Run<'_>) {
-        let mut record = NonNull::new(core::mem::replace(self.0.get_mut(), ptr::null_mut()));
+    pub(super) unsafe fn end(&self, run: Run<'_>) {
+        // Acquire: partner of the release in `push`.
+        let mut record = NonNull::new(self.0.swap(ptr::null_mut(), Ordering::Acquire));
         while let Some(this) = record {
             // SAFETY: not freed yet.
             let lent = unsafe { this.as_ref() };

@@ -11,7 +11,7 @@ use core::ptr::{self, NonNull};
 use super::super::no_memory::NoMemory;
 use super::super::slot::Slot;
 use super::calling;
-use super::collector::Collector;
+use super::collector::{Collector, Inner};
 use super::deferred::{Bag, Bags, Deferred};
 use super::lent::{Lent, List, Run};
 use crate::atomic::Ordering;
@@ -33,6 +33,8 @@ pub(super) struct Local {
     slot: Cell<NonNull<Slot>>,
     /// Without a count of its own, if the record is lent.
     collector: ManuallyDrop<Collector>,
+    /// The collector's words, which it keeps: a pin need not look for them.
+    inner: NonNull<Inner>,
     kind: Kind,
     /// True: the handle is alive, or the thread that entered is.
     has_handle: Cell<bool>,
@@ -106,6 +108,7 @@ impl Local {
     fn with(collector: ManuallyDrop<Collector>, kind: Kind, slot: NonNull<Slot>) -> NonNull<Local> {
         let local = Box::new(Local {
             slot: Cell::new(slot),
+            inner: NonNull::from(&**collector.0),
             collector,
             kind,
             has_handle: Cell::new(true),
@@ -157,6 +160,12 @@ impl Local {
         unsafe { self.slot.get().as_ref() }
     }
 
+    #[inline(always)]
+    fn inner(&self) -> &Inner {
+        // SAFETY: the collector keeps its words.
+        unsafe { self.inner.as_ref() }
+    }
+
     pub(super) fn collector(&self) -> &Collector {
         &self.collector
     }
@@ -178,8 +187,8 @@ impl Local {
 
     #[inline(always)]
     fn enter_outermost(&self) {
-        let epoch = self.collector.0.grace.epoch();
-        if self.collector.0.is_full {
+        let epoch = self.inner().grace.epoch();
+        if self.inner().is_full {
             self.slot().enter_outermost::<Full>(epoch);
         } else {
             self.slot().enter_outermost::<Asymmetric>(epoch);
@@ -206,7 +215,7 @@ impl Local {
         // SAFETY: alive while a section is open.
         let local = unsafe { this.as_ref() };
         let has_ended =
-            if local.collector.0.is_full { local.slot().leave::<Full>() } else { local.slot().leave::<Asymmetric>() };
+            if local.inner().is_full { local.slot().leave::<Full>() } else { local.slot().leave::<Asymmetric>() };
         if has_ended {
             // SAFETY: the handle was dropped, which made the slot transient, and no section is open.
             unsafe { Local::end(this) };
@@ -218,8 +227,8 @@ impl Local {
         if !self.slot().is_outermost() {
             return;
         }
-        let epoch = self.collector.0.grace.epoch();
-        if self.collector.0.is_full {
+        let epoch = self.inner().grace.epoch();
+        if self.inner().is_full {
             self.slot().quiesce::<Full>(epoch);
         } else {
             self.slot().quiesce::<Asymmetric>(epoch);
@@ -285,7 +294,7 @@ impl Local {
         if local.kept.get() != 0 {
             return;
         }
-        let grace = &local.collector.0.grace;
+        let grace = &local.inner().grace;
         local.seal();
         grace.release(local.slot());
         if local.kind == Kind::Handle {
@@ -296,7 +305,7 @@ impl Local {
         }
         // SAFETY: as in `defer`.
         let sealed = mem::replace(unsafe { &mut *local.sealed.get() }, Bags::new());
-        local.collector.0.leave(sealed);
+        local.inner().leave(sealed);
         if local.kind == Kind::Lent {
             // Release: the words. Partner: the acquire in `reuse`.
             local.lent.is_used.store(false, Ordering::Release);
@@ -372,7 +381,7 @@ impl Local {
         // SAFETY: as in `defer`.
         let bag = unsafe { &mut *self.bag.get() };
         if let Some(mut bag) = bag.take_if(|bag| bag.len() != 0) {
-            self.collector.0.seal(&mut bag);
+            self.inner().seal(&mut bag);
             // SAFETY: as in `defer`.
             unsafe { &mut *self.sealed.get() }.push(bag);
         }
@@ -387,7 +396,7 @@ impl Local {
             return;
         }
         let _ends = Collecting { local: self, was_calling: calling::set(true) };
-        let inner = &self.collector.0;
+        let inner = self.inner();
         for _ in 0..ROUNDS {
             // SAFETY: as in `defer`.
             let wanted = unsafe { &*self.sealed.get() }.last_ticket();
