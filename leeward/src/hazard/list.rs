@@ -13,7 +13,7 @@ use crate::rcu::Head;
 pub(super) struct List {
     /// The head that was pushed last; null: none.
     first: AtomicPtr<Head>,
-    /// The number of heads, where no thread is about to push or take.
+    /// The number of heads, where no thread is about to push or take; else it may be more, never less.
     count: AtomicUsize,
 }
 
@@ -55,6 +55,9 @@ impl List {
     /// # Safety
     /// The heads are the caller's alone, who gives them up.
     pub(super) unsafe fn push(&self, chain: Chain) -> usize {
+        // Relaxed: only the threshold depends on it. Counted first: who takes these heads has acquired
+        // them, and so takes off what was counted before.
+        let count = self.count.fetch_add(chain.count, Ordering::Relaxed).wrapping_add(chain.count);
         // SAFETY: the caller's promise.
         let last = unsafe { chain.last.as_ref() };
         // Relaxed: the exchange decides, and this thread does not look at that head.
@@ -70,28 +73,29 @@ impl List {
                 order!(Release, hazard_push_release),
                 Ordering::Relaxed,
             ) {
-                Ok(_) => break,
+                Ok(_) => return at_least_none(count),
                 Err(now) => first = now,
             }
         }
-        // Relaxed: only the threshold depends on it. Counted last: who takes the list meanwhile
-        // leaves a count that is too high, never one that is too low.
-        self.count.fetch_add(chain.count, Ordering::Relaxed) + chain.count
     }
 
-    /// Takes all heads, linked, or null.
+    /// Takes all heads, linked, or null. The caller tells how many they were (`note_taken`).
     pub(super) fn take(&self) -> *mut Head {
-        // Relaxed: see `push`.
-        self.count.store(0, Ordering::Relaxed);
         // Acquire: partner of the release in `push`; of every push, since an exchange continues the
         // release of the one before it.
         self.first.swap(ptr::null_mut(), order!(Acquire, hazard_take_acquire))
     }
 
+    /// Takes so many heads off the count, which were taken.
+    pub(super) fn note_taken(&self, heads: usize) {
+        // Relaxed: see `push`.
+        self.count.fetch_sub(heads, Ordering::Relaxed);
+    }
+
     /// Returns the number of heads, approximately.
     pub(super) fn count(&self) -> usize {
         // Relaxed: see `push`.
-        self.count.load(Ordering::Relaxed)
+        at_least_none(self.count.load(Ordering::Relaxed))
     }
 
     /// Empties the list in the child of a fork.
@@ -100,4 +104,10 @@ impl List {
         self.first.store(ptr::null_mut(), Ordering::Relaxed);
         self.count.store(0, Ordering::Relaxed);
     }
+}
+
+/// Returns the count, or 0 where it is below: a signal handler has forked in the middle of a push, and
+/// the child has the heads and not their count (`forget`).
+fn at_least_none(count: usize) -> usize {
+    if count > isize::MAX as usize { 0 } else { count }
 }

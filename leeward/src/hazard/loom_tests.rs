@@ -133,6 +133,7 @@ fn what_another_thread_retired() {
         // SAFETY: nobody else's.
         unsafe { retire_raw(object.cast(), Object::end) };
         assert!(reclaimer.join().unwrap() + reclaim() == 1);
+        assert_eq!(waiting(), 0, "the count is exact once all threads are through");
     });
 }
 

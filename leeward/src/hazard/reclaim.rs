@@ -156,7 +156,9 @@ impl Batch {
             return None;
         }
         let mut batch = Batch { state, buckets: [core::ptr::null_mut(); BUCKETS], kept: None };
+        let mut taken = 0;
         while let Some(head) = NonNull::new(next) {
+            taken += 1;
             // SAFETY: the batch's alone, and whole.
             let head_ref = unsafe { head.as_ref() };
             next = head_ref.next();
@@ -164,6 +166,7 @@ impl Batch {
             head_ref.set_next(*bucket);
             *bucket = head.as_ptr();
         }
+        state.list.note_taken(taken);
         Some(batch)
     }
 
