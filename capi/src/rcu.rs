@@ -74,6 +74,33 @@ fn refused(what: &str, why: Refused) -> c_int {
     }
 }
 
+/// Returns what is said of a kind of readers.
+fn said_of(readers: u32) -> &'static str {
+    match readers {
+        0 => "readers without fences",
+        1 => "readers with full fences",
+        2 => "readers of QSBR",
+        _ => "readers of an unknown kind",
+    }
+}
+
+/// Ends the process if a definition of a domain that is loaded has another kind of readers than the
+/// domain that its name stands for: two libraries define the name, and one's code would read without
+/// the fences, or the announcements, that the other's writers rely on.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_1_defined(domain: &'static RawDomain, readers: u32) {
+    if domain.readers() != readers {
+        report(format_args!(
+            "the domain {} is defined twice, for {} and for {}; LEE_DOMAIN keeps a name within its library",
+            domain.name(),
+            said_of(domain.readers()),
+            said_of(readers),
+        ));
+        // SAFETY: has no precondition.
+        unsafe { libc::abort() }
+    }
+}
+
 /// Registers the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_register(domain: &'static RawDomain) -> c_int {

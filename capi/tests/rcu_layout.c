@@ -9,7 +9,7 @@ LEE_DOMAIN(untouched);
 LEE_DOMAIN_FULL(untouched_full);
 LEE_DOMAIN_QSBR(untouched_qsbr);
 
-static void bytes_of(const struct lee_domain *domain, uint32_t readers)
+static void bytes_of(const struct lee_domain *domain, uint32_t readers, const char *name)
 {
 	static struct lee_domain zeros;
 	struct lee_domain copy;
@@ -23,6 +23,8 @@ static void bytes_of(const struct lee_domain *domain, uint32_t readers)
 	copy.lee_1_epoch = 0;
 	copy.lee_1_readers = copy.lee_1_version = 0;
 	copy.lee_1_place = NULL;
+	CHECK(strcmp(copy.lee_1_name, name) == 0);
+	copy.lee_1_name = NULL;
 	CHECK_EQ(memcmp((void *)&copy, (const void *)&zeros, sizeof copy), 0);
 }
 
@@ -74,9 +76,9 @@ static void pointers(void)
 int main(void)
 {
 	rcu_begin();
-	bytes_of(&untouched, LEE_1_ASYMMETRIC);
-	bytes_of(&untouched_full, LEE_1_FULL);
-	bytes_of(&untouched_qsbr, LEE_1_QSBR);
+	bytes_of(&untouched, LEE_1_ASYMMETRIC, "untouched");
+	bytes_of(&untouched_full, LEE_1_FULL, "untouched_full");
+	bytes_of(&untouched_qsbr, LEE_1_QSBR, "untouched_qsbr");
 	the_slot_of_nobody();
 	pointers();
 	/* They work as they are. */

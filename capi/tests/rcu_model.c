@@ -33,11 +33,17 @@ struct lee_1_slot lee_1_unregistered;
 #define LIBRARYS(name, slot, readers) \
 	LEE_1_THREAD struct lee_1_slot *slot; \
 	static struct lee_1_slot **name##_place(void) { return &slot; } \
-	struct lee_domain name = {1, {0}, name##_place, readers, 1, {0}}
+	struct lee_domain name = {1, {0}, name##_place, readers, 1, {0}, #name}
 LIBRARYS(lee_memb, lee_1_memb_slot, LEE_1_ASYMMETRIC);
 LIBRARYS(lee_bp, lee_1_bp_slot, LEE_1_ASYMMETRIC);
 LIBRARYS(lee_mb, lee_1_mb_slot, LEE_1_FULL);
 LIBRARYS(lee_qsbr, lee_1_qsbr_slot, LEE_1_QSBR);
+
+void lee_1_defined(struct lee_domain *domain, uint32_t readers)
+{
+	(void)domain;
+	(void)readers;
+}
 
 LEE_DOMAIN(light);
 LEE_DOMAIN_FULL(full);

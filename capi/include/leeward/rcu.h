@@ -136,7 +136,9 @@ struct lee_domain {
 	/* LEE_1_ASYMMETRIC, LEE_1_FULL or LEE_1_QSBR */
 	uint32_t lee_1_readers;
 	uint32_t lee_1_version;
-	unsigned char lee_1_rest[LEE_1_DOMAIN_SIZE - 144];
+	unsigned char lee_1_rest[LEE_1_DOMAIN_SIZE - 152];
+	/* What reports call it. */
+	LEE_1_ALIGNED(8) const char *lee_1_name;
 };
 LEE_1_ASSERT(sizeof(struct lee_domain) == LEE_1_DOMAIN_SIZE, "the domain is a part of the binary interface");
 
@@ -276,6 +278,11 @@ int lee_domain_set_limit(struct lee_domain *domain, const struct lee_limit *limi
  */
 void lee_domain_set_child_adopts(struct lee_domain *domain, bool adopts);
 
+/*
+ * Called when a definition of a domain is loaded, with its kind of readers. Ends the process where
+ * the domain that the name stands for is of another kind.
+ */
+void lee_1_defined(struct lee_domain *domain, uint32_t readers) LEE_1_COLD;
 /* What the inline functions call where they do not suffice. */
 void lee_1_read_lock(struct lee_domain *domain) LEE_1_COLD;
 void lee_1_read_unlock(struct lee_domain *domain) LEE_1_COLD;
@@ -437,7 +444,12 @@ LEE_1_INLINE void lee_1_quiesce(struct lee_domain *domain, struct lee_1_slot *sl
 	LEE_1_DECLARE(name); \
 	LEE_1_THREAD struct lee_1_slot *name##_1_slot = &lee_1_unregistered; \
 	static struct lee_1_slot **name##_1_place(void) { return &name##_1_slot; } \
-	struct lee_domain name = {1, {0}, name##_1_place, readers, 1, {0}}
+	__attribute__((__constructor__)) static void name##_1_loaded(void) { lee_1_defined(&name, readers); } \
+	struct lee_domain name = {1, {0}, name##_1_place, readers, 1, {0}, #name}
+/* Keeps the name within the program or shared library: another one's is another domain. */
+#define LEE_1_HIDE(name) \
+	extern __attribute__((__visibility__("hidden"))) struct lee_domain name; \
+	extern __attribute__((__visibility__("hidden"))) LEE_1_THREAD struct lee_1_slot *name##_1_slot
 
 #define LEE_DECLARE_DOMAIN(name) \
 	LEE_1_DECLARE(name); LEE_1_SECTIONS(name, name##_1_slot, LEE_1_ASYMMETRIC) LEE_1_SEMICOLON
@@ -445,14 +457,21 @@ LEE_1_INLINE void lee_1_quiesce(struct lee_domain *domain, struct lee_1_slot *sl
 	LEE_1_DECLARE(name); LEE_1_SECTIONS(name, name##_1_slot, LEE_1_FULL) LEE_1_SEMICOLON
 #define LEE_DECLARE_DOMAIN_QSBR(name) \
 	LEE_1_DECLARE(name); LEE_1_QUIESCENT_STATES(name, name##_1_slot) LEE_1_SEMICOLON
-/* Defines a domain; in one source. LEE_DECLARE_DOMAIN may stand before it. */
+/*
+ * Defines a domain; in one source. LEE_DECLARE_DOMAIN may stand before it. The name is a global
+ * symbol: of all programs and shared libraries of a process that define it so, one has it. The
+ * process ends at once if two such definitions are of different kinds.
+ */
 #define LEE_DEFINE_DOMAIN(name) LEE_1_DEFINE(name, LEE_1_ASYMMETRIC)
 #define LEE_DEFINE_DOMAIN_FULL(name) LEE_1_DEFINE(name, LEE_1_FULL)
 #define LEE_DEFINE_DOMAIN_QSBR(name) LEE_1_DEFINE(name, LEE_1_QSBR)
-/* Declares and defines a domain that one source uses. */
-#define LEE_DOMAIN(name) LEE_DEFINE_DOMAIN(name); LEE_DECLARE_DOMAIN(name)
-#define LEE_DOMAIN_FULL(name) LEE_DEFINE_DOMAIN_FULL(name); LEE_DECLARE_DOMAIN_FULL(name)
-#define LEE_DOMAIN_QSBR(name) LEE_DEFINE_DOMAIN_QSBR(name); LEE_DECLARE_DOMAIN_QSBR(name)
+/*
+ * Declares and defines a domain that one source uses, and others of the same program or shared
+ * library may declare. No other program or library sees it, also where one has the same name.
+ */
+#define LEE_DOMAIN(name) LEE_1_HIDE(name); LEE_DEFINE_DOMAIN(name); LEE_DECLARE_DOMAIN(name)
+#define LEE_DOMAIN_FULL(name) LEE_1_HIDE(name); LEE_DEFINE_DOMAIN_FULL(name); LEE_DECLARE_DOMAIN_FULL(name)
+#define LEE_DOMAIN_QSBR(name) LEE_1_HIDE(name); LEE_DEFINE_DOMAIN_QSBR(name); LEE_DECLARE_DOMAIN_QSBR(name)
 /* Takes the semicolon after a macro that ends with a function. */
 #define LEE_1_SEMICOLON struct lee_1_slot
 

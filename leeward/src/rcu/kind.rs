@@ -45,6 +45,12 @@ impl Kind {
         Kind { place: Some(place), readers }
     }
 
+    /// Returns the kind of readers, as C programs define it.
+    #[cfg(feature = "c")]
+    pub(super) fn readers(&self) -> u32 {
+        self.readers
+    }
+
     /// Returns true if readers announce quiescent states only, by name.
     #[cfg(feature = "c")]
     pub(super) fn is_qsbr(&self) -> bool {

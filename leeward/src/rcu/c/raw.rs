@@ -3,6 +3,8 @@
 //!
 //! Called by `capi`; calls `thread.rs` and `reader.rs`.
 
+use core::ffi::{CStr, c_char};
+
 use super::super::backing::State;
 use super::super::kind::Place;
 use super::super::no_memory::NoMemory;
@@ -14,16 +16,44 @@ pub const SIZE: usize = 6144;
 /// A domain as C programs know it: `struct lee_domain`. For `leeward-capi`.
 ///
 /// Programs define further ones by the macros of `<leeward/rcu.h>`: an epoch of 1, the function that
-/// finds the thread's variable, the kind of readers, and zeros.
+/// finds the thread's variable, the kind of readers, zeros, and the domain's name.
 #[repr(C, align(128))]
 pub struct RawDomain {
     pub(super) state: State,
-    reserved: [u8; SIZE - size_of::<State>()],
+    reserved: [u8; SIZE - size_of::<State>() - size_of::<Name>()],
+    name: Name,
 }
 
+/// A domain's name: a string of C, or null for a domain without a name.
+#[repr(C, align(8))]
+struct Name(*const c_char);
+
+// SAFETY: the string is never written, and lives as long as the domain.
+unsafe impl Sync for Name {}
+
 impl RawDomain {
-    pub(super) const fn new(readers: u32, place: Place) -> RawDomain {
-        RawDomain { state: State::for_c(readers, place), reserved: [0; SIZE - size_of::<State>()] }
+    pub(super) const fn new(readers: u32, place: Place, name: &'static CStr) -> RawDomain {
+        RawDomain {
+            state: State::for_c(readers, place),
+            reserved: [0; SIZE - size_of::<State>() - size_of::<Name>()],
+            name: Name(name.as_ptr()),
+        }
+    }
+
+    /// Returns the domain's name, for reports.
+    pub fn name(&'static self) -> &'static str {
+        if self.name.0.is_null() {
+            return "a domain without a name";
+        }
+        // SAFETY: not null, so what `new` or C's macros stored: a literal, which lives as long as the
+        // domain.
+        unsafe { CStr::from_ptr(self.name.0) }.to_str().unwrap_or("a domain")
+    }
+
+    /// Returns what the domain's readers do: `LEE_1_ASYMMETRIC`, `LEE_1_FULL` or `LEE_1_QSBR` of
+    /// `<leeward/rcu.h>`.
+    pub fn readers(&'static self) -> u32 {
+        self.state.grace.kind.readers()
     }
 
     pub(in super::super) fn state(&'static self) -> &'static State {

@@ -1,5 +1,6 @@
 //! A domain that a C program defines: its bytes are those that Rust makes.
 
+use core::ffi::{CStr, c_char};
 use core::ptr;
 
 use super::super::kind::{ASYMMETRIC, FULL, Place, QSBR};
@@ -14,9 +15,17 @@ struct AsInC {
     place: Place,
     readers: u32,
     version: u32,
-    rest: [u8; SIZE - 144],
+    rest: [u8; SIZE - 152],
+    name: Name,
 }
 
+#[repr(C, align(8))]
+struct Name(*const c_char);
+
+// SAFETY: the string is never written.
+unsafe impl Sync for Name {}
+
+const NAME: &CStr = c"own";
 const VERSION: core::ops::Range<usize> = 140..144;
 
 extern "C" fn nowhere() -> *mut *const Slot {
@@ -24,11 +33,22 @@ extern "C" fn nowhere() -> *mut *const Slot {
 }
 
 static IN_C: [AsInC; 3] = [in_c(ASYMMETRIC), in_c(FULL), in_c(QSBR)];
-static IN_RUST: [RawDomain; 3] =
-    [RawDomain::new(ASYMMETRIC, nowhere), RawDomain::new(FULL, nowhere), RawDomain::new(QSBR, nowhere)];
+static IN_RUST: [RawDomain; 3] = [
+    RawDomain::new(ASYMMETRIC, nowhere, NAME),
+    RawDomain::new(FULL, nowhere, NAME),
+    RawDomain::new(QSBR, nowhere, NAME),
+];
 
 const fn in_c(readers: u32) -> AsInC {
-    AsInC { epoch: 1, gap: [0; 15], place: nowhere, readers, version: 1, rest: [0; SIZE - 144] }
+    AsInC {
+        epoch: 1,
+        gap: [0; 15],
+        place: nowhere,
+        readers,
+        version: 1,
+        rest: [0; SIZE - 152],
+        name: Name(NAME.as_ptr()),
+    }
 }
 
 /// Returns a byte of a value, which may be one that the compiler leaves unset between fields; in a
