@@ -188,6 +188,33 @@ static void expressions(void)
     CHECK(found == 6);
 }
 
+/* Links of a program's own, which glusterfs makes empty by this macro. */
+struct own {
+    struct own *next, *prev;
+};
+
+static void other_types(void)
+{
+    struct own heads[2], *head = heads;
+    struct cds_list_head list;
+
+    CDS_INIT_LIST_HEAD(heads);
+    CHECK(heads[0].next == &heads[0] && heads[0].prev == &heads[0]);
+#ifdef LEEWARD
+    CDS_INIT_LIST_HEAD(head++);
+    CHECK(heads[0].next == &heads[0] && heads[0].prev == &heads[0]);
+#else
+    head++;
+#endif
+    CHECK(head == &heads[1]);
+    (void)(CDS_INIT_LIST_HEAD(&list), 0);
+    CHECK(cds_list_empty(&list));
+    cds_list_add(&items[0].link, &list);
+    cds_list_add_tail(&items[1].link, &list);
+    __cds_list_del(&list, &items[1].link);
+    EXPECT(&list, 1);
+}
+
 int main(void)
 {
     int i;
@@ -200,5 +227,6 @@ int main(void)
     splice();
     safe_loops();
     expressions();
+    other_types();
     return done("list");
 }

@@ -194,9 +194,24 @@ static void unprepared(void)
 #endif
 }
 
+/* What some programs compare a stack's end with. */
+static void end(void)
+{
+#ifdef _LGPL_SOURCE
+    struct cds_wfs_stack stack;
+
+    cds_wfs_init(&stack);
+    CHECK(stack.head == CDS_WFS_END);
+    cds_wfs_push(&stack, prepared(0));
+    CHECK(items[0].node.next == CDS_WFS_END);
+    cds_wfs_destroy(&stack);
+#endif
+}
+
 int main(void)
 {
     errno = UNTOUCHED;
+    end();
     with_mutex();
     without_mutex();
     either_stack();

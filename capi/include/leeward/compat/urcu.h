@@ -8,3 +8,4 @@
 #else
 #include "urcu-memb.h"
 #endif
+#include "urcu/urcu.h"

@@ -2,10 +2,11 @@
  *
  * urcu/futex.h, leeward's: the futex system call, on futexes that processes may share.
  *
- * Both functions return what the system call returns, and set errno as it does: -1 with EAGAIN,
- * EINTR, ETIMEDOUT and so on. Both are safe in signal handlers here; programs that are to run on
- * liburcu too use futex_async() there, and one of the two for one address. Where a kernel or a
- * filter has no futexes (ENOSYS), they are emulated by looking at the word every millisecond.
+ * The functions return what the system call returns, and set errno as it does: -1 with EAGAIN,
+ * EINTR, ETIMEDOUT and so on. All are safe in signal handlers here; programs that are to run on
+ * liburcu too use futex_async() there, and one of the three for one address. Where a kernel or a
+ * filter has no futexes (ENOSYS), futex_noasync() and futex_async() emulate them by looking at the
+ * word every millisecond; futex() is the bare call, and fails.
  */
 #ifndef LEEWARD_COMPAT_URCU_FUTEX_H
 #define LEEWARD_COMPAT_URCU_FUTEX_H
@@ -18,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch.h"
+#include "assert.h"
 #include "compiler.h"
 #include "leeward/libc.h"
 
@@ -95,12 +98,19 @@ static inline int lee_1_urcu_futex_emulate(int32_t *uaddr, int op, int32_t val, 
     }
 }
 
+/* The call. */
+static inline int futex(int32_t *uaddr, int op, int32_t val, const struct timespec *timeout, int32_t *uaddr2,
+                        int32_t val3)
+{
+    return (int)lee_1_urcu_syscall(LEE_1_URCU_NR_FUTEX, uaddr, op, val, timeout, uaddr2, val3);
+}
+
 /* The call, or its emulation. Callers: threads, outside signal handlers. */
 static inline int futex_noasync(int32_t *uaddr, int op, int32_t val, const struct timespec *timeout, int32_t *uaddr2,
                                 int32_t val3)
 {
     int error = errno;
-    int result = (int)lee_1_urcu_syscall(LEE_1_URCU_NR_FUTEX, uaddr, op, val, timeout, uaddr2, val3);
+    int result = futex(uaddr, op, val, timeout, uaddr2, val3);
 
     if (caa_likely(result >= 0 || errno != ENOSYS))
         return result;

@@ -24,6 +24,9 @@
 #include "compiler.h"
 #include "leeward/lfs.h"
 #include "uatomic.h"
+#ifdef _LGPL_SOURCE
+#include "pointer.h"
+#endif
 
 /*
  * ISO C has no transparent unions, and GCC's -Wpedantic says so at every call of a function that

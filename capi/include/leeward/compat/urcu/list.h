@@ -22,7 +22,14 @@ struct cds_list_head {
 /* An empty list: its definition, its initialiser, and at run time. */
 #define CDS_LIST_HEAD_INIT(name) { &(name), &(name) }
 #define CDS_LIST_HEAD(name) struct cds_list_head name = CDS_LIST_HEAD_INIT(name)
-#define CDS_INIT_LIST_HEAD(ptr) lee_1_urcu_list_init(ptr)
+/* (The last of any type that has both links, as some programs' own lists have.) */
+#define CDS_INIT_LIST_HEAD(ptr)                         \
+    __extension__({                                     \
+        __typeof__((ptr) + 0) lee_1_urcu_head = (ptr);  \
+        lee_1_urcu_head->next = lee_1_urcu_head;        \
+        lee_1_urcu_head->prev = lee_1_urcu_head;        \
+        (void)0;                                        \
+    })
 
 static inline void lee_1_urcu_list_init(struct cds_list_head *head)
 {
@@ -34,6 +41,12 @@ static inline void lee_1_urcu_list_join(struct cds_list_head *prev, struct cds_l
 {
     next->prev = prev;
     prev->next = next;
+}
+
+/* Makes prev and next neighbours: unlinks what is between them. */
+static inline void __cds_list_del(struct cds_list_head *prev, struct cds_list_head *next)
+{
+    lee_1_urcu_list_join(prev, next);
 }
 
 /* Links newp behind the head. */

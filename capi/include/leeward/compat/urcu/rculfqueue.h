@@ -21,6 +21,9 @@
 #include "leeward/head.h"
 #include "pointer.h"
 #include "uatomic.h"
+#ifdef _LGPL_SOURCE
+#include "call-rcu.h"
+#endif
 
 /* How the functions are defined; libleeward-urcu-cds has them as symbols. */
 #ifndef LEE_1_URCU_CDS

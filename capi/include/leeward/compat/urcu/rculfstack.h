@@ -14,6 +14,9 @@
 
 #include "compiler.h"
 #include "uatomic.h"
+#ifdef _LGPL_SOURCE
+#include "pointer.h"
+#endif
 
 #ifndef CDS_LFS_RCU_DEPRECATED
 #define CDS_LFS_RCU_DEPRECATED CDS_DEPRECATED("urcu/rculfstack.h is deprecated: use urcu/lfstack.h")

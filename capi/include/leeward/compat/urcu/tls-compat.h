@@ -6,6 +6,8 @@
 #ifndef LEEWARD_COMPAT_URCU_TLS_COMPAT_H
 #define LEEWARD_COMPAT_URCU_TLS_COMPAT_H
 
+#include "arch.h"
+#include "compiler.h"
 #include "config.h"
 
 #define URCU_TLS_STORAGE_CLASS __thread

@@ -9,6 +9,9 @@
 
 #include "leeward/flavour.h"
 #include "leeward/names-memb.h"
+#ifdef _LGPL_SOURCE
+#include "futex.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {

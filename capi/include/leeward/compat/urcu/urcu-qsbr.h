@@ -9,6 +9,9 @@
 
 #include "leeward/flavour.h"
 #include "leeward/names-qsbr.h"
+#ifdef _LGPL_SOURCE
+#include "futex.h"
+#endif
 
 /*
  * A section is opened and closed while the thread is online: asserted in units with DEBUG_RCU or

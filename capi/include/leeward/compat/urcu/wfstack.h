@@ -35,6 +35,11 @@
 #pragma GCC system_header
 #endif
 
+/* The end of a stack, which stands where an element's next would. */
+#ifdef _LGPL_SOURCE
+#define CDS_WFS_END ((void *)0x1UL)
+#endif
+
 /* How the functions are defined; libleeward-urcu-common has them as symbols. */
 #ifndef LEE_1_URCU_COMMON
 #define LEE_1_URCU_COMMON static inline

@@ -28,8 +28,9 @@
  *                           whose own section counts as ended and begun anew.
  *
  * urcu/call-rcu.h, urcu/defer.h, urcu/urcu-poll.h and urcu/flavor.h describe the others. Where
- * liburcu has an inline function only in some mode, there is one in every mode here: _LGPL_SOURCE
- * and URCU_INLINE_SMALL_FUNCTIONS change nothing.
+ * liburcu has an inline function only in some mode, there is one in every mode here:
+ * URCU_INLINE_SMALL_FUNCTIONS changes nothing, and _LGPL_SOURCE only which headers a header brings,
+ * since some programs include one and use what others declare (tests/compat/includes has them).
  */
 #ifndef LEEWARD_COMPAT_URCU_LEEWARD_FLAVOUR_H
 #define LEEWARD_COMPAT_URCU_LEEWARD_FLAVOUR_H
@@ -44,6 +45,11 @@
 #include "../flavor.h"
 #include "../pointer.h"
 #include "../urcu-poll.h"
+#ifdef _LGPL_SOURCE
+#include "../debug.h"
+#include "../list.h"
+#include "../tls-compat.h"
+#endif
 
 /*
  * How the readers' functions are defined that programs may also call; libleeward-urcu-memb and its
