@@ -22,6 +22,21 @@ install: all
 		for alias in $(call aliases,$$page); do echo ".so man$$section/$${page##*/}" >$$to/$$alias.$$section; done; \
 	done
 
+	@$(tell_loader)
+
+# The loader finds a library in a folder of its own list by a cache, which ldconfig writes; of other folders
+# programs are to know. Files below DESTDIR are not where they will lie.
+LDCONFIG ?= $(or $(shell command -v ldconfig),/sbin/ldconfig)
+define tell_loader
+	if [ -n '$(DESTDIR)' ]; then \
+		echo 'install: run ldconfig once the files are in $(libdir)'; \
+	elif [ "$$(id -u)" != 0 ] || ! $(LDCONFIG); then \
+		echo 'install: run ldconfig as root, or link with -Wl,-rpath,$(libdir)'; \
+	elif ! $(LDCONFIG) -p | grep -qF ' $(libdir)/$(SONAME)'; then \
+		echo 'install: programs are not searched for libraries in $(libdir): link with -Wl,-rpath,$(libdir)'; \
+	fi
+endef
+
 install-strip: install
 	$$($(CC) -print-prog-name=strip) --strip-unneeded $(call to,$(libdir)/libleeward.so.$(VERSION))
 	$$($(CC) -print-prog-name=strip) --strip-debug $(call to,$(libdir)/libleeward.a)
