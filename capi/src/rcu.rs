@@ -60,18 +60,15 @@ const _: () = assert!(
 );
 
 /// Returns the errno that stands for a refusal of `what`, and reports misuse.
-fn refused(what: &str, why: Refused) -> c_int {
-    match why {
-        Refused::Inside => {
-            report(format_args!("{what} called inside a read section of the same domain: it would wait for itself"));
-            libc::EDEADLK
-        }
-        Refused::InCallback => {
-            report(format_args!("{what} called inside a callback of the same domain: it would wait for itself"));
-            libc::EDEADLK
-        }
-        Refused::NoFence => libc::ENOSYS,
-    }
+fn refused(domain: &'static RawDomain, what: &str, why: Refused) -> c_int {
+    let place = match why {
+        Refused::Inside => "read section",
+        Refused::InCallback => "callback",
+        Refused::NoFence => return libc::ENOSYS,
+    };
+    let name = domain.name();
+    report(format_args!("{name}_{what} called inside a {place} of the domain {name}: it would wait for itself"));
+    libc::EDEADLK
 }
 
 /// Returns what is said of a kind of readers.
@@ -158,7 +155,7 @@ pub extern "C" fn lee_domain_online(domain: &'static RawDomain) {
 /// Waits for a grace period.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_synchronize(domain: &'static RawDomain) -> c_int {
-    domain.synchronize().map_or_else(|why| refused("synchronize", why), |()| 0)
+    domain.synchronize().map_or_else(|why| refused(domain, "synchronize", why), |()| 0)
 }
 
 /// Asks for a grace period without waiting for it.
@@ -173,12 +170,23 @@ pub extern "C" fn lee_domain_poll(domain: &'static RawDomain, cookie: Cookie) ->
     domain.poll(cookie.ticket)
 }
 
-/// Queues a callback, which runs after a grace period.
+/// Queues a callback, which runs after a grace period. Ends the process for a function or a head that
+/// is null: the worker would call it much later, when nothing tells who deferred it.
 ///
 /// # Safety
 /// The head is the caller's, and not queued.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lee_domain_defer(domain: &'static RawDomain, head: NonNull<Head>, call: Callback) {
+pub unsafe extern "C" fn lee_domain_defer(
+    domain: &'static RawDomain,
+    head: Option<NonNull<Head>>,
+    call: Option<Callback>,
+) {
+    let (Some(head), Some(call)) = (head, call) else {
+        let what = if head.is_none() { "head" } else { "function" };
+        report(format_args!("{}_defer called with a {what} that is NULL", domain.name()));
+        // SAFETY: has no precondition.
+        unsafe { libc::abort() }
+    };
     // SAFETY: the caller's promise.
     unsafe { domain.defer(head, call) };
 }
@@ -186,7 +194,7 @@ pub unsafe extern "C" fn lee_domain_defer(domain: &'static RawDomain, head: NonN
 /// Waits until what was deferred before has run.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_barrier(domain: &'static RawDomain) -> c_int {
-    domain.barrier().map_or_else(|why| refused("barrier", why), |()| 0)
+    domain.barrier().map_or_else(|why| refused(domain, "barrier", why), |()| 0)
 }
 
 /// Stores what the domain has done so far, and what it holds.

@@ -18,12 +18,15 @@ impl Write for Line {
     }
 }
 
-/// Writes `leeward: `, the text and a newline to standard error, in one call, and ignores errors.
-/// errno is left as it was. The thread is not cancelled there, as it might be in the C library's
+/// Writes `leeward: `, the text, the calling thread's number and a newline to standard error, in one
+/// call, and ignores errors. A text that is too long for the line is cut off. errno is left as it was. The thread is not cancelled there, as it might be in the C library's
 /// function.
 pub(crate) fn report(text: Arguments<'_>) {
     let mut line = Line { text: [0; 256], length: 0 };
-    let _ = writeln!(line, "leeward: {text}");
+    // SAFETY: has no precondition.
+    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
+    let _ = writeln!(line, "leeward: {text} (thread {thread})");
+    line.text[line.length - 1] = b'\n';
     // SAFETY: has no precondition; the location is valid for the calling thread.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.

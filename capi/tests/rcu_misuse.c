@@ -4,15 +4,24 @@
  */
 #include "rcu_domains.h"
 
+#include <sys/resource.h>
+
 static const struct kind *d;
 
 /* What the last capture said. */
 static char said[1000];
 
+/* The name of the domain itself. */
+static const char *name_of(const struct kind *kind)
+{
+	return kind->domain->lee_1_name;
+}
+
 /* The call is refused, and said so in one line that names the function. */
 static void is_refused(int (*call)(void), const char *name, const char *where)
 {
 	struct lee_stats before, after;
+	char thread[32];
 	const bool was_inside = d->is_inside();
 	const int MAGIC = 4321;
 
@@ -24,6 +33,10 @@ static void is_refused(int (*call)(void), const char *name, const char *where)
 	CHECK_EQ(errno, MAGIC);
 	CHECK(strncmp(said, "leeward: ", strlen("leeward: ")) == 0);
 	CHECK(strstr(said, name) != NULL && strstr(said, where) != NULL);
+	/* And the domain, and the thread. */
+	CHECK(strstr(said, name_of(d)) != NULL);
+	snprintf(thread, sizeof thread, "(thread %d)\n", thread_id());
+	CHECK(strstr(said, thread) != NULL);
 	CHECK_EQ(d->is_inside(), was_inside);
 	after = stats_of(d);
 	CHECK_EQ(after.readers, before.readers);
@@ -213,6 +226,44 @@ static bool without_standard_error(void)
 	return true;
 }
 
+/* A callback that is NULL ends the process where it is deferred, and not later in the worker. */
+static struct lee_head *given_head;
+static void (*given_function)(struct lee_head *);
+
+static bool defers_nothing(void)
+{
+	struct rlimit no_core = { 0, 0 };
+
+	setrlimit(RLIMIT_CORE, &no_core);
+	d->defer(given_head, given_function);
+	return false;
+}
+
+static void is_fatal(struct lee_head *head, void (*function)(struct lee_head *), const char *what)
+{
+	char expected[64];
+	int status;
+	pid_t child;
+
+	given_head = head;
+	given_function = function;
+	capture_begin();
+	child = start_child(defers_nothing);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(capture_end(said, sizeof said), 1);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	snprintf(expected, sizeof expected, "leeward: %s_defer called with a %s that is NULL", name_of(d), what);
+	CHECK(strstr(said, expected) == said);
+}
+
+static void of_null(void)
+{
+	static struct lee_head head;
+
+	is_fatal(&head, NULL, "function");
+	is_fatal(NULL, misuses, "head");
+}
+
 /* Ends that were not begun, and registrations that are not there. */
 static void unbalanced(void)
 {
@@ -254,6 +305,7 @@ int main(void)
 		in_a_section();
 		in_a_section_while_another_waits();
 		in_a_callback();
+		of_null();
 		unbalanced();
 		d->unregister();
 		cancelled();

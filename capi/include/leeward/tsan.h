@@ -158,8 +158,9 @@ LEE_1_INLINE void lee_1_tsan_defer(struct lee_domain *domain, struct lee_head *h
 {
 	struct lee_1_tsan_callback *callback = (struct lee_1_tsan_callback *)malloc(sizeof(*callback));
 
-	/* Without memory the sanitizer is not told. */
-	if (callback == NULL) {
+	/* Without memory the sanitizer is not told; and misuse is the library's. */
+	if (callback == NULL || head == NULL || func == NULL) {
+		free(callback);
 		lee_domain_defer(domain, head, func);
 		return;
 	}
