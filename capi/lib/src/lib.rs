@@ -50,13 +50,25 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
     unsafe { libc::abort() }
 }
 
-// core and alloc are built to unwind, and name this; nothing here does. A weak symbol, since a
-// program may have another copy from another Rust library.
-core::arch::global_asm!(
-    ".pushsection .text.rust_eh_personality,\"ax\",%progbits",
-    ".weak rust_eh_personality",
-    ".type rust_eh_personality, %function",
-    "rust_eh_personality:",
-    ".zero 4",
-    ".popsection",
-);
+/// The bit in what the unwinder is about that says that a thread is ended (`_UA_FORCE_UNWIND` of the
+/// C++ ABI for exceptions).
+const FORCED: libc::c_int = 8;
+
+/// Ends the process after a line on standard error. The unwinder asks this function when it comes to a
+/// frame of the library: a function of the program's, which the library called, has thrown an
+/// exception or ended its thread. The library's words would stay as they are in the midst of a call.
+///
+/// The symbol is the one that core and alloc, which are built to unwind, name. It is local in what is
+/// installed, since a program may have another copy from another Rust library.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality(_version: libc::c_int, actions: libc::c_int) -> libc::c_int {
+    let what = if actions & FORCED == 0 { "threw an exception" } else { "ended or cancelled its thread" };
+    // SAFETY: has no precondition.
+    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
+    let _ = writeln!(
+        StandardError,
+        "leeward: a function that the library called {what}; it must return instead (thread {thread})"
+    );
+    // SAFETY: has no precondition.
+    unsafe { libc::abort() }
+}
