@@ -10,7 +10,7 @@
 
 #include "config.h"
 
-#define LEE_1_URCU_NO_ASSERT(cond) (0 ? (void)(cond) : (void)0)
+#define LEE_1_URCU_NO_ASSERT(cond) ((void)(0 && (cond)))
 
 /* assert(), on unless NDEBUG is defined. */
 #ifdef NDEBUG

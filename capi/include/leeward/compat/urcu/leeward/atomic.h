@@ -38,6 +38,15 @@ static inline __attribute__((__always_inline__)) void lee_1_urcu_fence_if(int ne
         cmm_smp_mb();
 }
 
+/*
+ * The fence of one of two outcomes. (As a function: where both are the same, compilers would warn of
+ * a condition in a macro.)
+ */
+static inline __attribute__((__always_inline__)) void lee_1_urcu_fence_of(int outcome, int if_true, int if_false)
+{
+    lee_1_urcu_fence_if(outcome ? if_true : if_false);
+}
+
 #ifdef __cplusplus
 }
 #endif
@@ -120,12 +129,11 @@ static inline __attribute__((__always_inline__)) void *lee_1_urcu_then(void *val
 #define LEE_1_URCU_CMPXCHG(addr, expected, desired, success, failure)                                       \
     (__extension__({                                                                                        \
         LEE_1_URCU_TYPE(addr) lee_1_found_ = (LEE_1_URCU_TYPE(addr))(expected);                             \
-        lee_1_urcu_fence_if(__atomic_compare_exchange_n(LEE_1_URCU_AT(addr), &lee_1_found_,                 \
+        lee_1_urcu_fence_of(__atomic_compare_exchange_n(LEE_1_URCU_AT(addr), &lee_1_found_,                 \
                                                         (LEE_1_URCU_TYPE(addr))(desired), 0,                \
                                                         LEE_1_URCU_SUCCESS(success, failure),               \
-                                                        LEE_1_URCU_ORDER(failure))                          \
-                                ? LEE_1_URCU_FENCE_RMW(success)                                             \
-                                : LEE_1_URCU_FENCE_LOAD(failure));                                          \
+                                                        LEE_1_URCU_ORDER(failure)),                         \
+                            LEE_1_URCU_FENCE_RMW(success), LEE_1_URCU_FENCE_LOAD(failure));                 \
         lee_1_found_;                                                                                       \
     }))
 
