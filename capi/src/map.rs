@@ -8,6 +8,8 @@ use core::ptr::{self, NonNull};
 use leeward::collect::raw::map::{Added, Cursor, Map, MapNode, OutOfMemory, Reclaim, Sizes};
 use leeward::rcu::c::{Head, RawDomain};
 
+use crate::report::report;
+
 /// A function of C that compares a node's key.
 type Equal = unsafe extern "C-unwind" fn(NonNull<MapNode>, *const c_void) -> c_int;
 
@@ -100,9 +102,15 @@ unsafe extern "C" fn defer(domain: *const (), head: NonNull<Head>, call: unsafe 
     unsafe { domain.defer(head, call) };
 }
 
-/// Makes a map over a domain.
+/// Makes a map over a domain. Null for options that this version does not know: they would be
+/// promises that it does not keep.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_map_new_with(domain: &'static RawDomain, options: &Options) -> *mut Map {
+    if options.flags & !(FIXED | KEEPS) != 0 || options.reserved != 0 {
+        let Options { flags, reserved, .. } = *options;
+        report(format_args!("lee_map_new_with called with unknown options: flags {flags:#x}, reserved {reserved:#x}"));
+        return ptr::null_mut();
+    }
     let rcu = Reclaim { domain: ptr::from_ref(domain).cast(), read_lock, read_unlock, defer };
     // SAFETY: a domain's functions.
     unsafe { lee_1_map_new(options, &rcu, ptr::null_mut()) }

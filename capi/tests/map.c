@@ -295,9 +295,32 @@ static void too_large(void)
 	CHECK_EQ(lee_map_free(map), 0);
 }
 
+/* What a later version may know is refused by this one. */
+static void makes_unknown(void *argument)
+{
+	const struct lee_map_options *options = (const struct lee_map_options *)argument;
+
+	KEEPS_ERRNO(CHECK(lee_map_new_with(&lee_memb, options) == NULL));
+}
+
+static void unknown(void)
+{
+	struct lee_map_options options = { 1, 0, 0, LEE_MAP_FIXED | LEE_MAP_KEEPS, 0 };
+
+	map = lee_map_new_with(&lee_memb, &options);
+	CHECK(map != NULL);
+	CHECK_EQ(lee_map_free(map), 0);
+	options.flags = 4 | LEE_MAP_KEEPS;
+	check_says("lee_map_new_with called with unknown options: flags 0x6, reserved 0x0", makes_unknown, &options);
+	options.flags = 0;
+	options.reserved = 1;
+	check_says("lee_map_new_with called with unknown options: flags 0x0, reserved 0x1", makes_unknown, &options);
+}
+
 int main(void)
 {
 	check_begin();
+	unknown();
 	alone();
 	in_order(1);
 	in_order(100);

@@ -106,7 +106,8 @@ struct lee_map_options {
 
 /*
  * Makes a map over a domain, which may be called outside of sections. Returns NULL if
- * there is no memory.
+ * there is no memory; and, with a line on standard error, for flags or reserved bits
+ * that the library does not know.
  */
 struct lee_map *lee_map_new_with(struct lee_domain *domain, const struct lee_map_options *options);
 
