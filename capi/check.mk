@@ -22,7 +22,6 @@ PATIENCE ?= 120
 CHECK_FLAGS ?= -O2 -g -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
 MORE_FLAGS ?=
 
-comma := ,
 CHECKS := $(BUILD)/check$(if $(SANITIZE),-$(firstword $(subst $(comma), ,$(SANITIZE))))
 check_flags = $(CHECK_FLAGS) $(MORE_FLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all) -pthread -Iinclude -Itests
 # musl-gcc has no C++.
