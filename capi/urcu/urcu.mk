@@ -17,7 +17,8 @@ URCU_FOLDER := $(BUILD)/leeward/urcu
 # A program that inlines nothing of libleeward does not name it, and finds it beside these libraries. Empty, where
 # all of them are in the folders that every program is searched for.
 URCU_RPATH ?= -Wl,-rpath,'$$ORIGIN'
-# Which library of ours stands for which of liburcu's: ours:theirs. liburcu itself is memb.
+# Which library of ours stands for which of liburcu's: ours:theirs. liburcu itself is memb. (liburcu-signal, of 0.14
+# and before, is memb for programs that are compiled with these headers; no library has its symbols.)
 URCU_ALIASES := memb:memb memb: mb:mb bp:bp qsbr:qsbr common:common cds:cds
 
 urcu_headers := $(shell find include -name '*.h')
@@ -60,6 +61,7 @@ define urcu_fill
 	$(foreach pair,$(URCU_ALIASES),ln -sf $(2)/$(call urcu_ours,$(pair)).so.8 $(1)/$(call urcu_theirs,$(pair)).so.8 && \
 		ln -sf $(2)/$(call urcu_ours,$(pair)).so.8 $(1)/$(call urcu_ours,$(pair)).so && \
 		echo 'INPUT(-l$(patsubst lib%,%,$(call urcu_ours,$(pair))) -lleeward)' >$(1)/$(call urcu_theirs,$(pair)).so && ) true
+	echo 'INPUT(-lleeward-urcu-memb -lleeward)' >$(1)/liburcu-signal.so
 	ln -sf libleeward-urcu-memb.so.8 $(1)/$(2)/libleeward-urcu.so.8
 	ln -sf libleeward-urcu.so.8 $(1)/$(2)/libleeward-urcu.so
 endef
