@@ -219,4 +219,9 @@ bool lee_1_map_has_hash(const struct lee_map_node *node, unsigned long hash);
 
 LEE_1_END
 
+/* What programs are told that are built with the thread sanitizer. */
+#ifdef LEE_1_TSAN
+#include <leeward/map_tsan.h>
+#endif
+
 #endif
