@@ -19,8 +19,8 @@ impl Write for Line {
 }
 
 /// Writes `leeward: `, the text, the calling thread's number and a newline to standard error, in one
-/// call, and ignores errors. A text that is too long for the line is cut off. errno is left as it was. The thread is not cancelled there, as it might be in the C library's
-/// function.
+/// call, and ignores errors. A text that is too long for the line is cut off. errno is left as it
+/// was. The thread is not cancelled there, as it might be in the C library's function.
 pub(crate) fn report(text: Arguments<'_>) {
     let mut line = Line { text: [0; 256], length: 0 };
     // SAFETY: has no precondition.
