@@ -208,6 +208,14 @@ impl World<'_> {
         let _ = unsafe { self.call(numbers::SCHED_YIELD, [0; 6]) };
     }
 
+    /// Lets another thread run on this processor after some calls: for loops that do nothing else but call. On a
+    /// kernel that takes no processor away they would have no end.
+    pub(crate) fn lets_others_run_now_and_then(&self) {
+        if self.spins() % 16 == 0 {
+            self.lets_others_run();
+        }
+    }
+
     /// Does something in a child process, which then ends; returns what it answered there.
     pub(crate) fn in_child(&self, body: impl FnOnce() -> Answer) -> Result<Answer, Trouble> {
         let answered = self.shared()?;

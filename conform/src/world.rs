@@ -38,6 +38,7 @@ pub(crate) struct Memory {
     words: [AtomicU32; WORDS],
     threads: [Thread; THREADS],
     started: AtomicUsize,
+    spins: AtomicUsize,
     /// The world itself. Threads that a kernel does not wake outlive the scenario, and may use it for
     /// ever.
     world: MaybeUninit<World<'static>>,
@@ -83,6 +84,9 @@ pub(crate) struct Step {
     lacks: AtomicU32,
     /// How often the kernel has been asked.
     tries: AtomicU32,
+    /// How often the scenario has come further: to another step, or to an answer that is Linux's. It does not
+    /// move in a loop that has no end of its own.
+    moves: AtomicU32,
 }
 
 impl Step {
@@ -92,10 +96,15 @@ impl Step {
         self.tries.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Returns how often the kernel has been asked.
+    /// Says that the scenario has come further.
+    pub(crate) fn moved(&self) {
+        self.moves.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Returns a number that changes while the scenario comes further.
     #[cfg(feature = "linux")]
-    pub(crate) fn tries(&self) -> u32 {
-        self.tries.load(Ordering::SeqCst)
+    pub(crate) fn progress(&self) -> (u32, u32) {
+        (self.tries.load(Ordering::SeqCst), self.moves.load(Ordering::SeqCst))
     }
 
     /// Notes what a thread or a child ended with.
@@ -113,7 +122,10 @@ impl Step {
 
     /// Says what the scenario is doing.
     pub(crate) fn set(&self, what: &'static &'static str) {
-        self.what.store((&raw const *what).expose_provenance(), Ordering::SeqCst);
+        let what = (&raw const *what).expose_provenance();
+        if self.what.swap(what, Ordering::SeqCst) != what {
+            self.moved();
+        }
     }
 
     /// Returns what the scenario is doing, or nothing. Children that are just being ended may change it.
@@ -221,8 +233,15 @@ impl World<'_> {
         Time::milliseconds((200 + (rests + 1) * self.while_us.div_ceil(1000)) as i64)
     }
 
+    /// Returns how often it was called before.
+    pub(crate) fn spins(&self) -> usize {
+        // Relaxed: a count alone.
+        self.memory().spins.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Starts a thread that calls `body`, and keeps what it answers.
     pub(crate) fn start(&self, body: Body) -> Result<Started, Trouble> {
+        self.step.moved();
         let at = self.memory().started.fetch_add(1, Ordering::SeqCst);
         let thread = &self.memory().threads[at];
         thread.world.store((&raw const *self).expose_provenance(), Ordering::SeqCst);
@@ -284,6 +303,7 @@ impl World<'_> {
     /// operation.
     pub(crate) fn same(&self, what: impl fmt::Display, answered: Answer, linux: Answer) -> Outcome {
         if answered == linux {
+            self.step.moved();
             Ok(())
         } else if answered == Err(Errno::NOSYS) {
             Err(Trouble::Absent(Text::of(format_args!("{what}"))))

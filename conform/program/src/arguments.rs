@@ -11,7 +11,8 @@ usage: leeward-conform [--list | --explain | --seed N] [--only GLOB]... [--secon
   --only GLOB   these scenarios alone; `*` is any text (several: those that one of them names)
   --seed N      instead of scenarios, random sequences of calls from seed N on, beside a model of Linux; the
                 first on which the kernel differs is printed as a script and as a program in C
-  --seconds N   what one scenario may take before it is said to hang, or for how long sequences are asked (10)
+  --seconds N   how long a scenario may stay at one step before it is said to hang, or for how long sequences are
+                asked (10)
   --no-fork     ask in this process, one scenario after the other: for a kernel without fork
   --json        a line of JSON for each scenario
   --tap         TAP version 13

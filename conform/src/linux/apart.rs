@@ -28,8 +28,9 @@ struct Board {
     verdict: core::cell::UnsafeCell<Verdict>,
 }
 
-/// Asks the kernel below this process a scenario, in a child process, which has `seconds` for it each
-/// time that it asks: a kernel that loses a wake is then found wrong, and does not keep this process.
+/// Asks the kernel below this process a scenario, in a child process, which is ended when for `seconds` it has not
+/// come further: a kernel that loses a wake is then found wrong, and does not keep this process. A slow kernel has
+/// as many seconds for each step of the scenario.
 ///
 /// Where the kernel has neither `fork` nor memory that processes share, the verdict is
 /// [`Unfit`](Verdict::Unfit); [`ask`](crate::ask) does without.
@@ -104,16 +105,16 @@ fn in_child(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32, place: NonNul
     }
 }
 
-/// Waits for the end of a child, `seconds` at most for each time that the kernel is asked; returns its
-/// status, if it ended.
+/// Waits for the end of a child, `seconds` at most while it does not come further; returns its status, if it
+/// ended.
 fn wait(child: usize, seconds: u32, step: &Step) -> Result<Option<i32>, Errno> {
     let mut status = 0_i32;
     let limit = u64::from(seconds) * 1_000_000;
-    let (mut left, mut tries) = (limit, 0);
+    let (mut left, mut progress) = (limit, (0, 0));
     let mut pause = 200;
     loop {
-        if tries != step.tries() {
-            tries = step.tries();
+        if progress != step.progress() {
+            progress = step.progress();
             left = limit;
         }
         match call(numbers::WAIT4, [child, (&raw mut status).expose_provenance(), WNOHANG, 0, 0, 0]) {

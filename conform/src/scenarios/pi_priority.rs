@@ -59,6 +59,7 @@ impl Drop for Urgent<'_> {
 fn count(world: &World<'_>, at: usize) {
     while world.get(END) == 0 {
         world.word(at).fetch_add(1, Ordering::SeqCst);
+        world.lets_others_run_now_and_then();
     }
 }
 

@@ -266,6 +266,7 @@ scenarios! { "requeue";
             counted += world.wake_at(1, 1).unwrap_or_default();
             let _ = world.futex(requeue(world.address(0), PRIVATE, 0, world.address(1), ALL));
             counted += world.wake_at(0, 1).unwrap_or_default();
+            world.lets_others_run();
         }
         threads.iter().try_for_each(|&thread| world.ends(thread, "a thread with a time", Err(Errno::TIMEDOUT)))?;
         let woken = world.get(2) as usize;

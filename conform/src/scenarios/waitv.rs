@@ -104,7 +104,7 @@ scenarios! { "waitv";
             while world.get(OVER) == 0 {
                 match world.futex(waitv(&private::<2>(world), 0, 0)) {
                     Ok(0) => world.set(NOTICED, world.get(NOTICED) + 1),
-                    Err(Errno::AGAIN) => {}
+                    Err(Errno::AGAIN) => world.lets_others_run_now_and_then(),
                     answered => return answered,
                 }
             }
@@ -117,6 +117,7 @@ scenarios! { "waitv";
             if woken == 250 || world.has_ended(asker) {
                 break;
             }
+            world.lets_others_run_now_and_then();
         }
         world.set(OVER, 1);
         world.step(&"waits for the end of a thread that asks for words of which one differs");

@@ -195,6 +195,7 @@ scenarios! { "wake";
         world.step(&"wakes while threads wait until their time is up");
         while threads.iter().any(|&thread| !world.has_ended(thread)) {
             counted += world.wake_at(0, 1).unwrap_or_default();
+            world.lets_others_run();
         }
         threads.iter().try_for_each(|&thread| world.ends(thread, "a thread with a time", Err(Errno::TIMEDOUT)))?;
         match world.get(2) as usize {
@@ -247,7 +248,7 @@ fn take_turns(world: &World<'_>, mine: u32) -> Answer {
 fn pass_by(world: &World<'_>) -> Answer {
     loop {
         match world.futex(wait(world.address(0), PRIVATE, 5, 0)) {
-            Err(Errno::AGAIN) if world.get(1) == 0 => {}
+            Err(Errno::AGAIN) if world.get(1) == 0 => world.lets_others_run_now_and_then(),
             answered => return answered,
         }
     }
