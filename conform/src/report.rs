@@ -25,14 +25,22 @@ pub fn table<'a>(to: &mut dyn Write, results: impl Iterator<Item = Result<'a>> +
         }
     }
     row(to, "all", results.clone())?;
-    for (scenario, verdict) in results {
+    for (scenario, verdict) in results.clone() {
         match verdict {
             Verdict::Pass | Verdict::Absent(_) => {}
             Verdict::Wrong(text) => writeln!(to, "\n{}: wrong. {text}.\n  {}", scenario.name, scenario.harm)?,
             Verdict::Unfit(text) => writeln!(to, "\n{}: not asked. {text}.", scenario.name)?,
         }
     }
+    if results.filter_map(|(_, verdict)| verdict.text()).any(answers_eperm) {
+        to.write_str("\nEPERM may be the answer of a filter of system calls (seccomp) and not of the kernel.\n")?;
+    }
     Ok(())
+}
+
+/// Returns true if a report says that the kernel answered `EPERM`, and not that Linux does.
+fn answers_eperm(text: &str) -> bool {
+    text.contains("answered EPERM") || text.ends_with(": EPERM")
 }
 
 fn row<'a>(to: &mut dyn Write, name: &str, results: impl Iterator<Item = Result<'a>> + Clone) -> fmt::Result {

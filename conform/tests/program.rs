@@ -174,6 +174,22 @@ fn output_that_cannot_be_written_is_an_exit_code_of_its_own() {
     }
 }
 
+/// The first process of a namespace is not the machine's: it ends with its exit code, and powers nothing off.
+#[test]
+fn the_first_process_of_a_namespace_ends_as_any_other() {
+    let Some(program) = PROGRAM.as_ref() else { return };
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork"]).arg(program).args(["--tap", "--only", "wait.counts"]);
+    match command.output() {
+        Ok(Output { status, stdout, .. }) if status.code() == Some(0) => {
+            assert_eq!(stdout, b"TAP version 13\n1..1\nok 1 - wait.counts\n");
+        }
+        // Who may not make namespaces is told so with code 1.
+        Ok(Output { status, .. }) => assert_eq!(status.code(), Some(1), "{status:?}"),
+        Err(_) => {}
+    }
+}
+
 #[test]
 fn it_runs_without_an_environment_and_with_little_memory() {
     let Some(program) = PROGRAM.as_ref() else { return };

@@ -35,6 +35,19 @@ fn the_table_counts_by_operation_and_says_what_was_wrong() {
 }
 
 #[test]
+fn the_table_says_where_eperm_may_come_from() {
+    let of = |verdict: Verdict| {
+        let mut to = String::new();
+        table(&mut to, [(scenario("wait.counts"), &verdict)].into_iter()).unwrap();
+        to.contains("filter of system calls")
+    };
+    assert!(of(Verdict::Wrong(text("futex_waitv answered EPERM; Linux answers 0"))));
+    assert!(of(Verdict::Unfit(text("a child cannot be traced: EPERM"))));
+    assert!(!of(Verdict::Wrong(text("FUTEX_UNLOCK_PI answered 0; Linux answers EPERM"))));
+    assert!(!of(Verdict::Pass));
+}
+
+#[test]
 fn json_is_one_object_a_line() {
     let awkward = "a \"quote\", a \\, a tab\t, a bell\u{7}, a line\nand an ä";
     for (verdict, word) in [

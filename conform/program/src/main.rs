@@ -121,6 +121,23 @@ fn run(arguments: &Arguments, chosen: impl Iterator<Item = &'static Scenario> + 
     }
 }
 
+/// Ends with an exit code. The first process of a machine powers it off after a report: that process's end is a panic
+/// of the kernel, whose lines come between those of the report.
+fn end(arguments: &Arguments, code: i32) -> ! {
+    let asks = arguments.problem.is_none() && !(arguments.helps || arguments.lists || arguments.explains);
+    // A list needs no call but `write` and `exit_group`.
+    if asks && linux::is_init() {
+        let _ = match arguments.form {
+            Form::Table => writeln!(Out, "\nexit code {code}; the machine is powered off"),
+            Form::Tap => writeln!(Out, "# exit code {code}; the machine is powered off"),
+            Form::Json => Ok(()),
+        };
+        // It does not return, or the kernel cannot do it.
+        linux::power_off();
+    }
+    linux::exit(code)
+}
+
 #[panic_handler]
 fn panicked(info: &core::panic::PanicInfo<'_>) -> ! {
     let _ = writeln!(Out, "leeward-conform: {info}");

@@ -46,5 +46,5 @@ unsafe extern "C" fn begin(stack: *const usize) -> ! {
         unsafe { CStr::from_ptr(text) }.to_str().unwrap_or("?")
     };
     let arguments = Arguments::read((1..count).map(argument));
-    leeward_conform::linux::exit(crate::main(&arguments))
+    crate::end(&arguments, crate::main(&arguments))
 }

@@ -21,6 +21,9 @@ const STACK: usize = 64 * 1024;
 const PROT_READ_WRITE: usize = 3;
 const MAP_PRIVATE: usize = 2;
 const MAP_ANONYMOUS: usize = 0x20;
+/// Commands of `reboot`.
+const CONTROL_ALT_DELETE_IS_A_SIGNAL: usize = 0;
+const POWER_OFF: usize = 0x4321_fedc;
 
 /// The kernel below this process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +63,22 @@ pub fn exit(code: i32) -> ! {
         // It does not return.
         let _ = call(numbers::EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]);
     }
+}
+
+/// Returns true if this process is the first of a machine that it may power off: not of a namespace, in a container.
+pub fn is_init() -> bool {
+    // In a namespace of processes no command but those that end it is known; this one is about a keyboard.
+    call(numbers::GETPID, [0; 6]) == Ok(1) && reboot(CONTROL_ALT_DELETE_IS_A_SIGNAL).is_ok()
+}
+
+/// Powers the machine off. Returns why it cannot.
+pub fn power_off() -> Errno {
+    reboot(POWER_OFF).err().unwrap_or(Errno::NOSYS)
+}
+
+fn reboot(command: usize) -> Answer {
+    const MAGIC: [usize; 2] = [0xfee1_dead, 0x2812_1969];
+    call(numbers::REBOOT, [MAGIC[0], MAGIC[1], command, 0, 0, 0])
 }
 
 /// Writes bytes to a descriptor.
