@@ -56,7 +56,7 @@ struct Readme;
 
 pub use errno::{Answer, Errno};
 pub use run::{RESTS, ask, ask_resting};
-pub use scenario::Scenario;
+pub use scenario::{Need, Scenario};
 pub use scenarios::all as scenarios;
 pub use syscalls::Syscalls;
 pub use text::Text;

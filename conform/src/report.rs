@@ -100,6 +100,18 @@ pub fn tap(to: &mut dyn Write, number: usize, (scenario, verdict): Result<'_>) -
     }
 }
 
+/// Writes a scenario's name, and what it needs of a kernel beside threads: `keys.some_name (faults, fork)`.
+///
+/// # Errors
+/// Those of the writer.
+pub fn list(to: &mut dyn Write, scenario: &Scenario) -> fmt::Result {
+    to.write_str(scenario.name)?;
+    for (at, need) in scenario.needs().iter().enumerate() {
+        write!(to, "{}{}", if at == 0 { " (" } else { ", " }, need.word())?;
+    }
+    to.write_str(if scenario.needs().is_empty() { "\n" } else { ")\n" })
+}
+
 /// Writes all that is known of a scenario.
 ///
 /// # Errors

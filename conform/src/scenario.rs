@@ -5,6 +5,37 @@ use core::fmt;
 pub(crate) use crate::verdict::{Outcome, Trouble};
 use crate::world::World;
 
+/// What a scenario needs of a kernel beside threads, and what not every kernel has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// Addresses that may not be used as a call says, or that nothing is mapped at, end in `EFAULT`.
+    Faults,
+    /// Processes: `clone` copies the caller's.
+    Fork,
+    /// Signals, with handlers or without, and threads that they are sent to.
+    Signals,
+    /// `ptrace`, which steps a child from instruction to instruction.
+    Ptrace,
+    /// Two processors, and threads that are told on which one to run.
+    Processors,
+}
+
+impl Need {
+    /// All there are.
+    pub const ALL: [Need; 5] = [Need::Faults, Need::Fork, Need::Signals, Need::Ptrace, Need::Processors];
+
+    /// Returns the word for it in lists.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Need::Faults => "faults",
+            Need::Fork => "fork",
+            Need::Signals => "signals",
+            Need::Ptrace => "ptrace",
+            Need::Processors => "processors",
+        }
+    }
+}
+
 /// One question to a kernel, with the answer that Linux gives.
 pub struct Scenario {
     /// Its name: the operation, and what is asked of it.
@@ -17,6 +48,7 @@ pub struct Scenario {
     pub harm: &'static str,
     /// The kernels that were found to answer otherwise, if that was published.
     pub seen: Option<&'static str>,
+    pub(crate) needs: &'static [Need],
     pub(crate) ask: fn(&World<'_>) -> Outcome,
 }
 
@@ -24,6 +56,12 @@ impl Scenario {
     /// Returns the operation that is asked: its name up to the dot.
     pub fn operation(&self) -> &'static str {
         self.name.split_once('.').map_or(self.name, |(operation, _)| operation)
+    }
+
+    /// Returns what it needs of a kernel beside threads: where that is not there it is unfit, or it ends the program
+    /// where there is neither a fault nor another process.
+    pub const fn needs(&self) -> &'static [Need] {
+        self.needs
     }
 }
 
@@ -39,6 +77,7 @@ macro_rules! scenarios {
     ($operation:literal; $(
         $(#[doc = $setup:literal])+
         $(#[seen($seen:literal)])?
+        $(#[needs($($need:ident),+)])?
         #[since($since:literal)]
         #[harm($harm:literal)]
         fn $name:ident($world:ident) $body:block
@@ -55,6 +94,7 @@ macro_rules! scenarios {
                 setup: &[$($setup),+],
                 harm: $harm,
                 seen: $crate::scenario::optional!($($seen)?),
+                needs: &[$($($crate::scenario::Need::$need),+)?],
                 ask: $name,
             }
         ),*];

@@ -57,7 +57,9 @@ fn one_scenario_passes_on_linux() {
 fn the_list_is_the_librarys() {
     let (code, said) = run!("--list");
     assert_eq!(code, 0);
-    assert!(said.lines().eq(scenarios().map(|scenario| scenario.name)), "{said}");
+    let names = said.lines().map(|line| line.split(' ').next().unwrap());
+    assert!(names.eq(scenarios().map(|scenario| scenario.name)), "{said}");
+    assert!(said.contains("\nrobust.is_killed_at_each_instruction (fork, signals, ptrace)\n"), "{said}");
 }
 
 #[test]
@@ -70,6 +72,20 @@ fn globs_choose() {
     assert_eq!(named("wait.counts").unwrap(), "wait.counts\n");
     let (code, both) = run!("--only", "wait.counts", "--list", "--only", "wait.value*");
     assert_eq!((code, both.as_str()), (0, "wait.value_differs\nwait.counts\n"));
+}
+
+#[test]
+fn what_needs_something_is_left_out() {
+    let (code, said) = run!("--list", "--without", "fork", "--without", "faults", "--without", "time");
+    assert_eq!(code, 0, "{said}");
+    let is_left = |scenario: &&leeward_conform::Scenario| {
+        scenario.operation() != "time" && !scenario.needs().iter().any(|need| ["fork", "faults"].contains(&need.word()))
+    };
+    let names = said.lines().map(|line| line.split(' ').next().unwrap());
+    assert!(names.eq(scenarios().filter(is_left).map(|scenario| scenario.name)), "{said}");
+    let (code, said) = run!("--seed", "1", "--seconds", "1", "--without", "FUTEX_WAKE_OP", "--without", "errors");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("\nleft out: FUTEX_WAKE_OP\nleft out: errors: arguments that are wrong\n"), "{said}");
 }
 
 #[test]
@@ -139,6 +155,9 @@ fn mistakes_are_said() {
         (&["--seed"], "--seed wants a number"),
         (&["--seed", "-1"], "--seed wants a number"),
         (&["--seed", "18446744073709551616"], "--seed wants a number"),
+        (&["--without"], "--without wants a name"),
+        (&["--without", "forks"], "names no need"),
+        (&["--only", "wait.*", "--without", "wait"], "no scenario has such a name"),
         (&["--only", "no.such"], "no scenario has such a name"),
         (&["--only", ""], "no scenario has such a name"),
         (&most, "more than 16 times"),

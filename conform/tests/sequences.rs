@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leeward_conform::linux::{Linux, sequences_apart_with};
-use leeward_conform::sequences::{self, Found, Report};
+use leeward_conform::sequences::{self, Found, Operations, Report};
 use leeward_conform::{Errno, Syscalls, Verdict, numbers};
 
 const PRIVATE: usize = 128;
@@ -96,7 +96,7 @@ macro_rules! faults {
         $(#[test]
         fn $name() {
             static KERNEL: Wrong = Wrong($fault);
-            is_found(stringify!($name), &sequences_apart_with(&KERNEL, 1, SECONDS, 10));
+            is_found(stringify!($name), &sequences_apart_with(&KERNEL, 1, SECONDS, 10, Operations::default()));
         })*
     };
 }
@@ -178,7 +178,7 @@ fn number(head: usize, at: usize) -> &'static AtomicUsize {
 #[test]
 fn robust_lists_are_forgotten() {
     static KERNEL: Forgetful = Forgetful(|_| 0);
-    is_found("robust_lists_are_forgotten", &sequences_apart_with(&KERNEL, 2, SECONDS, 10));
+    is_found("robust_lists_are_forgotten", &sequences_apart_with(&KERNEL, 2, SECONDS, 10, Operations::default()));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn the_pending_lock_is_forgotten() {
         number(head, 2).store(0, Ordering::SeqCst);
         head
     });
-    is_found("the_pending_lock_is_forgotten", &sequences_apart_with(&KERNEL, 2, SECONDS, 10));
+    is_found("the_pending_lock_is_forgotten", &sequences_apart_with(&KERNEL, 2, SECONDS, 10, Operations::default()));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_wake_that_never_returns_is_found() {
         call(a)
     });
     // The question which operations there are meets it first: no sequence is asked, and that is said.
-    let report = sequences_apart_with(&KERNEL, 1, 5, 1);
+    let report = sequences_apart_with(&KERNEL, 1, 5, 1, Operations::default());
     assert!(matches!(&report.verdict, Verdict::Unfit(text) if text.as_str().contains("hangs")), "{:?}", report.verdict);
     static LATER: Wrong = Wrong(|op, a, call| {
         let answered = call(a);
@@ -210,7 +210,7 @@ fn a_wake_that_never_returns_is_found() {
         }
         answered
     });
-    let report = sequences_apart_with(&LATER, 1, 60, 1);
+    let report = sequences_apart_with(&LATER, 1, 60, 1, Operations::default());
     let Verdict::Wrong(text) = report.verdict else { panic!("{:?}", report.verdict) };
     assert!(text.as_str().starts_with("it hangs"), "{text}");
     is_found("a_requeue_hangs", &report);
@@ -233,10 +233,29 @@ fn a_difference_that_shows_once_is_not_reported() {
 #[test]
 fn operations_that_are_absent_are_left_out() {
     static KERNEL: Wrong = Wrong(|op, a, call| if matches!(op, REQUEUE | WAIT_BITSET) { NOSYS } else { call(a) });
-    let report = sequences_apart_with(&KERNEL, 1, 2, 10);
+    let report = sequences_apart_with(&KERNEL, 1, 2, 10, Operations::default());
     assert!(matches!(report.verdict, Verdict::Pass), "{:?} {:?}", report.verdict, report.found);
     assert_eq!(report.absent.names().collect::<Vec<_>>(), ["FUTEX_REQUEUE", "FUTEX_WAIT_BITSET"]);
     assert!(report.sequences > 10);
+}
+
+#[test]
+fn what_is_left_out_is_not_met_again() {
+    // Two faults: one of an operation, and one of an argument that is wrong.
+    static KERNEL: Wrong = Wrong(|op, a, call| match call(a) {
+        answered @ 0.. if op == CMP_REQUEUE => answered.min(a[2] as isize),
+        INVAL if op == WAKE => 0,
+        answered => answered,
+    });
+    let named = |name| Operations::named(name).unwrap();
+    let moves = named("FUTEX_CMP_REQUEUE");
+    assert!(matches!(sequences_apart_with(&KERNEL, 1, SECONDS, 10, moves).verdict, Verdict::Wrong(_)));
+    let report = sequences_apart_with(&KERNEL, 1, 3, 10, moves.and(named("errors")));
+    assert!(matches!(report.verdict, Verdict::Pass), "{:?} {:?}", report.verdict, report.found);
+    assert!(report.sequences > 10);
+    let left_out = ["FUTEX_CMP_REQUEUE", "errors: arguments that are wrong"];
+    assert!(report.without.names().eq(left_out) && report.absent.names().all(|name| !left_out.contains(&name)));
+    assert_eq!(Operations::named("FUTEX_FD"), None);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use leeward_conform::linux::{Linux, apart_with};
 use leeward_conform::{Errno, Scenario, Syscalls, Verdict, numbers, scenarios};
 
-use support::each_scenario;
+use support::{each_scenario, shared_word};
 
 /// Scenarios of more calls than these are lied to with `LEEWARD_LONG=1` alone: each lie may take seconds.
 const MOST_CALLS: usize = 64;
@@ -78,17 +78,6 @@ fn is_asked_for(number: usize) -> bool {
         numbers::RSEQ,
     ]
     .contains(&number)
-}
-
-/// Returns a word that the processes of a scenario share.
-fn shared_word() -> &'static AtomicUsize {
-    const READ_WRITE: usize = 3;
-    const SHARED_ANONYMOUS: usize = 0x21;
-    // SAFETY: a new mapping.
-    let at = unsafe { Linux.call(numbers::MMAP, [0, 4096, READ_WRITE, SHARED_ANONYMOUS, usize::MAX, 0]) };
-    assert!(at > 0, "mmap answered {at}");
-    // SAFETY: mapped, zeroed, and never unmapped.
-    unsafe { &*std::ptr::with_exposed_provenance::<AtomicUsize>(at as usize) }
 }
 
 /// What a liar asks: once, since a wrong answer is otherwise asked four times, and the lie is told once.

@@ -1,14 +1,21 @@
 //! The command line.
 
+use leeward_conform::sequences::Operations;
+use leeward_conform::{Scenario, scenarios};
+
 /// What the program prints when it is asked how it is used.
 pub const USAGE: &str = "\
 Asks the kernel that it runs on how its futexes and membarrier answer, and compares with Linux.
 
-usage: leeward-conform [--list | --explain | --seed N] [--only GLOB]... [--seconds N] [--no-fork] [--json | --tap]
+usage: leeward-conform [--list | --explain | --seed N] [--only GLOB]... [--without NAME]... [--seconds N] [--no-fork]
+                       [--json | --tap]
 
-  --list        print the scenarios' names
+  --list        print the scenarios' names, and what each needs
   --explain     print what each scenario sets up, what Linux answers, and what another answer costs
   --only GLOB   these scenarios alone; `*` is any text (several: those that one of them names)
+  --without NAME  leave out scenarios that need this (faults, fork, signals, ptrace, processors), or those of an
+                operation; with --seed, the calls of an operation (FUTEX_WAKE_OP, futex_waitv ...), or errors
+                (several)
   --seed N      instead of scenarios, random sequences of calls from seed N on, beside a model of Linux; the
                 first on which the kernel differs is printed as a script and as a program in C
   --seconds N   how long a scenario may stay at one step before it is said to hang, or for how long sequences are
@@ -27,8 +34,29 @@ pub enum Form {
     Tap,
 }
 
-/// The most `--only`.
+/// The most `--only`, and the most `--without`.
 const MOST: usize = 16;
+
+/// Names that an option gave.
+struct Names {
+    names: [&'static str; MOST],
+    count: usize,
+}
+
+impl Names {
+    const NONE: Names = Names { names: [""; MOST], count: 0 };
+
+    /// Returns false if there are too many.
+    fn push(&mut self, name: &'static str) -> bool {
+        let place = self.names.get_mut(self.count);
+        self.count += usize::from(place.is_some());
+        place.map(|place| *place = name).is_some()
+    }
+
+    fn all(&self) -> &[&'static str] {
+        &self.names[..self.count]
+    }
+}
 
 /// What the command line asks for.
 pub struct Arguments {
@@ -40,8 +68,8 @@ pub struct Arguments {
     pub seed: Option<u64>,
     pub seconds: u32,
     pub form: Form,
-    only: [&'static str; MOST],
-    count: usize,
+    only: Names,
+    without: Names,
 }
 
 impl Arguments {
@@ -56,8 +84,8 @@ impl Arguments {
             seed: None,
             seconds: 10,
             form: Form::Table,
-            only: [""; MOST],
-            count: 0,
+            only: Names::NONE,
+            without: Names::NONE,
         };
         while let Some(argument) = given.next() {
             let mut problem = None;
@@ -69,12 +97,15 @@ impl Arguments {
                 "--json" => arguments.form = Form::Json,
                 "--tap" => arguments.form = Form::Tap,
                 "--only" => match given.next() {
-                    Some(glob) if arguments.count < MOST => {
-                        arguments.only[arguments.count] = glob;
-                        arguments.count += 1;
-                    }
+                    Some(glob) if arguments.only.push(glob) => {}
                     Some(_) => problem = Some("--only is given more than 16 times"),
                     None => problem = Some("--only wants a name"),
+                },
+                "--without" => match given.next() {
+                    Some(name) if !is_known(name) => problem = Some("--without names no need and no operation"),
+                    Some(name) if arguments.without.push(name) => {}
+                    Some(_) => problem = Some("--without is given more than 16 times"),
+                    None => problem = Some("--without wants a name"),
                 },
                 "--seed" => match given.next().and_then(|number| number.parse().ok()) {
                     Some(seed) => arguments.seed = Some(seed),
@@ -90,17 +121,34 @@ impl Arguments {
             }
             arguments.problem = arguments.problem.or(problem);
         }
-        if arguments.problem.is_none() && !leeward_conform::scenarios().any(|scenario| arguments.chooses(scenario.name))
-        {
+        if arguments.problem.is_none() && !scenarios().any(|scenario| arguments.chooses(scenario)) {
             arguments.problem = Some("no scenario has such a name");
         }
         arguments
     }
 
-    /// Returns true if a scenario of this name is asked for.
-    pub fn chooses(&self, name: &str) -> bool {
-        self.count == 0 || self.only[..self.count].iter().any(|glob| matches(glob.as_bytes(), name.as_bytes()))
+    /// Returns true if a scenario is asked for.
+    pub fn chooses(&self, scenario: &Scenario) -> bool {
+        let only = self.only.all();
+        let is_named = only.is_empty() || only.iter().any(|glob| matches(glob.as_bytes(), scenario.name.as_bytes()));
+        is_named && !self.without.all().iter().any(|name| is_of(scenario, name))
     }
+
+    /// Returns the operations that sequences leave out.
+    pub fn operations_left_out(&self) -> Operations {
+        let named = self.without.all().iter().filter_map(|name| Operations::named(name));
+        named.fold(Operations::default(), Operations::and)
+    }
+}
+
+/// Returns true if a scenario asks this operation, or needs this.
+fn is_of(scenario: &Scenario, name: &str) -> bool {
+    scenario.operation() == name || scenario.needs().iter().any(|need| need.word() == name)
+}
+
+/// Returns true for the names that `--without` takes.
+fn is_known(name: &str) -> bool {
+    Operations::named(name).is_some() || scenarios().any(|scenario| is_of(scenario, name))
 }
 
 fn matches(glob: &[u8], name: &[u8]) -> bool {

@@ -39,7 +39,7 @@ impl Write for Out {
 
 /// Runs the program; returns its exit code.
 fn main(arguments: &Arguments) -> i32 {
-    let chosen = || scenarios().filter(|scenario| arguments.chooses(scenario.name));
+    let chosen = || scenarios().filter(|scenario| arguments.chooses(scenario));
     if let Some(problem) = arguments.problem {
         let _ = writeln!(Out, "leeward-conform: {problem}\n{}", arguments::USAGE);
         return 2;
@@ -47,7 +47,7 @@ fn main(arguments: &Arguments) -> i32 {
     let written = if arguments.helps {
         writeln!(Out, "{}", arguments::USAGE)
     } else if arguments.lists {
-        chosen().try_for_each(|scenario| writeln!(Out, "{}", scenario.name))
+        chosen().try_for_each(|scenario| report::list(&mut Out, scenario))
     } else if arguments.explains {
         chosen().try_for_each(|scenario| report::explain(&mut Out, scenario))
     } else if let Some(seed) = arguments.seed {
@@ -68,10 +68,10 @@ fn run_sequences(arguments: &Arguments, seed: u64) -> i32 {
         Form::Table | Form::Json => Ok(()),
     };
     let report = if arguments.forks {
-        linux::sequences_apart(seed, arguments.seconds, LIMIT)
+        linux::sequences_apart_with(&Linux, seed, arguments.seconds, LIMIT, arguments.operations_left_out())
     } else {
         // Where it stops, if the kernel stops it.
-        sequences::ask_naming(&Linux, seed, arguments.seconds, &|seed| {
+        sequences::ask_naming(&Linux, seed, arguments.seconds, arguments.operations_left_out(), &|seed| {
             let _ = writeln!(Out, "# seed {seed}");
         })
     };

@@ -27,11 +27,18 @@ const BATCH: u64 = 64;
 /// assert!(matches!(report.verdict, Verdict::Pass), "{:?}", report.verdict);
 /// ```
 pub fn sequences_apart(seed: u64, seconds: u32, limit: u32) -> Report {
-    sequences_apart_with(&Linux, seed, seconds, limit)
+    sequences_apart_with(&Linux, seed, seconds, limit, Operations::default())
 }
 
-/// As [`sequences_apart`], of calls that reach the kernel by way of `kernel`.
-pub fn sequences_apart_with(kernel: &'static dyn Syscalls, seed: u64, seconds: u32, limit: u32) -> Report {
+/// As [`sequences_apart`], of calls that reach the kernel by way of `kernel`, and without some operations: what a
+/// kernel is known to do otherwise than Linux is left out so, and the sequences go on.
+pub fn sequences_apart_with(
+    kernel: &'static dyn Syscalls,
+    seed: u64,
+    seconds: u32,
+    limit: u32,
+    without: Operations,
+) -> Report {
     let memory = match map(STACK, MAP_SHARED) {
         Ok(memory) => memory.cast::<Progress>(),
         Err(errno) => {
@@ -42,12 +49,13 @@ pub fn sequences_apart_with(kernel: &'static dyn Syscalls, seed: u64, seconds: u
     // SAFETY: mapped, zeroed, aligned to a page; unmapped below, when no reference is left.
     let progress = unsafe { memory.as_ref() };
     progress.seed.store(seed, Ordering::SeqCst);
+    progress.without.store(without.bits(), Ordering::SeqCst);
     // Where processes are numbered from 1 on, the callers get numbers that no sequence stores.
     for _ in 0..STORED {
         asked_apart(&|_| Verdict::Pass, limit);
     }
     let finds_absent = |_| {
-        progress.lacks.store(Operations::absent(kernel).bits(), Ordering::SeqCst);
+        progress.find_absent(kernel);
         Verdict::Pass
     };
     let mut verdict = asked_apart(&finds_absent, limit);

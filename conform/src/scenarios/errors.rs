@@ -58,6 +58,7 @@ scenarios! { "errors";
 
     /// Calls each operation with a private word where nothing is mapped, and at address 0.
     /// Linux answers EFAULT to WAIT, WAIT_BITSET and CMP_REQUEUE, which read the word, and 0 to the others.
+    #[needs(Faults)]
     #[since("2.6.22")]
     #[harm("A thread that wakes after another has freed the word, as glibc's does, gets an error.")]
     fn unmapped_private(world) {
@@ -67,6 +68,7 @@ scenarios! { "errors";
 
     /// Calls each operation without the flag PRIVATE, with a word where nothing is mapped, and at 0.
     /// Linux answers EFAULT to each: it must find out what memory the word is in.
+    #[needs(Faults)]
     #[since("2.6.0")]
     #[harm("A bad address goes unnoticed.")]
     fn unmapped_shared(world) {
@@ -76,6 +78,7 @@ scenarios! { "errors";
 
     /// Calls REQUEUE, CMP_REQUEUE and WAKE_OP with a private second word where nothing is mapped.
     /// Linux answers 0 to the requeues, which only look the word up, and EFAULT to WAKE_OP.
+    #[needs(Faults)]
     #[since("2.6.22")]
     #[harm("A bad address goes unnoticed, or a call fails that succeeds on Linux.")]
     fn unmapped_second_private(world) {
@@ -84,6 +87,7 @@ scenarios! { "errors";
 
     /// Calls the three without the flag PRIVATE, with a second word where nothing is mapped.
     /// Linux answers EFAULT to each.
+    #[needs(Faults)]
     #[since("2.6.0")]
     #[harm("A bad address goes unnoticed.")]
     fn unmapped_second_shared(world) {
@@ -92,6 +96,7 @@ scenarios! { "errors";
 
     /// Calls each operation with a word among the kernel's addresses, with the flag PRIVATE and without.
     /// Linux answers EFAULT to each, also to a private wake.
+    #[needs(Faults)]
     #[since("2.6.22")]
     #[harm("A program reads the kernel's memory word by word, by asking what a word holds.")]
     fn kernel_address(world) {
@@ -105,6 +110,7 @@ scenarios! { "errors";
 
     /// Calls REQUEUE, CMP_REQUEUE and WAKE_OP with a second word among the kernel's addresses.
     /// Linux answers EFAULT to each.
+    #[needs(Faults)]
     #[since("2.6.22")]
     #[harm("A program changes the kernel's memory.")]
     fn kernel_address_second(world) {
@@ -118,6 +124,7 @@ scenarios! { "errors";
 
     /// Calls each operation with a word in memory that can't be read.
     /// Linux answers as where nothing is mapped.
+    #[needs(Faults)]
     #[since("2.6.22")]
     #[harm("A program reads by a wait what it may not read.")]
     fn unreadable(world) {
@@ -128,6 +135,7 @@ scenarios! { "errors";
 
     /// Calls each operation with a private word in anonymous memory that can only be read.
     /// Linux answers as at any word: none of them writes to the first word.
+    #[needs(Faults)]
     #[since("2.6.22")]
     #[harm("A thread cannot wait at a word that it may only read.")]
     fn read_only_private(world) {
@@ -137,6 +145,7 @@ scenarios! { "errors";
     /// Calls each operation without the flag PRIVATE, with a word in anonymous memory that can only be
     /// read.
     /// Linux answers EFAULT to each.
+    #[needs(Faults)]
     #[since("2.6.29")]
     #[harm("A wait succeeds at a page that its first write replaces by a copy: no wake finds it.")]
     fn read_only_shared(world) {
@@ -145,6 +154,7 @@ scenarios! { "errors";
 
     /// Calls REQUEUE, CMP_REQUEUE and WAKE_OP with a second word in anonymous memory that can only be read.
     /// Linux answers 0 to the private requeues, and EFAULT to WAKE_OP and to all without PRIVATE.
+    #[needs(Faults)]
     #[since("2.6.29")]
     #[harm("A program writes to memory that it may only read.")]
     fn read_only_second(world) {
@@ -200,6 +210,7 @@ scenarios! { "errors";
 
     /// A thread waits at a private word in memory that can only be read; a wake of one.
     /// Linux answers 1.
+    #[needs(Faults)]
     #[since("2.6.22")]
     #[harm("A thread that watches a word which it may only read hangs.")]
     fn read_only_word_is_woken(world) {
@@ -225,6 +236,7 @@ scenarios! { "errors";
     /// A thread waits at the first word; calls that would wake or move it, but whose second word is
     /// misaligned, or among the kernel's addresses, or unmapped.
     /// Linux answers errors, and the thread sleeps on at its word.
+    #[needs(Faults)]
     #[since("2.6.22")]
     #[harm("A call that fails has done half of its work, and the program does it again.")]
     fn refused_calls_wake_none(world) {

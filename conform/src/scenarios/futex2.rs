@@ -168,6 +168,7 @@ scenarios! { "futex2";
     /// Times that are none: an unknown clock, nanoseconds of a second, and an address that is not mapped.
     /// The word holds another value.
     /// Linux answers EINVAL, and EFAULT to the last. Without a time the clock is not looked at: EAGAIN.
+    #[needs(Faults)]
     #[since("6.7")]
     #[harm("A program's mistake is not found, or a wait lasts for another time than it says.")]
     fn malformed_times(world) {
@@ -189,6 +190,7 @@ scenarios! { "futex2";
     /// Words that are misaligned, and that are not mapped.
     /// Linux answers EINVAL to the former. To the latter it answers EFAULT, except to the wake of a private word,
     /// which finds no one: 0.
+    #[needs(Faults)]
     #[since("6.7")]
     #[harm("A kernel that reads such a word may crash; or a wake of memory that was given back fails.")]
     fn bad_addresses(world) {
@@ -264,6 +266,7 @@ scenarios! { "futex2";
     /// itself misaligned, and with an array that is not mapped.
     /// Linux answers EINVAL to all but the last: EFAULT.
     #[seen("gVisor: negative requeue counts were accepted")]
+    #[needs(Faults)]
     #[since("6.7")]
     #[harm("A count of -1 moves or wakes every thread; a kernel that reads such an array may crash.")]
     fn malformed_requeues(world) {

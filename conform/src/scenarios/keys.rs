@@ -55,6 +55,7 @@ scenarios! { "keys";
     /// A thread waits for a word of anonymous memory. The process forks, and both the parent and the child
     /// write beside the word, so that one of them gets a copy of the page.
     /// Linux wakes the thread by the word's address.
+    #[needs(Fork)]
     #[since("2.6.22")]
     #[harm("After a fork, a kernel that knows futexes by physical addresses loses wakes in the parent.")]
     fn copy_on_write_keeps_the_sleeper(world) {
@@ -97,6 +98,7 @@ scenarios! { "keys";
     /// A thread waits, without the private flag, for a word of memory that a child has a copy of. The
     /// child wakes all at the same address, before and after it wrote to its copy.
     /// Linux answers 0 to the child: copies are other words. The parent's wake answers 1.
+    #[needs(Fork)]
     #[since("2.6.0")]
     #[harm("A child takes the wakes of its parent, or wakes its threads.")]
     fn copies_of_a_fork_do_not_meet(world) {
@@ -115,6 +117,7 @@ scenarios! { "keys";
     /// A child waits for a word of anonymous memory that it shares with its parent; the parent wakes it.
     /// Linux answers 1 to the wake, and 0 to the child.
     #[seen("Gramine: shared words were treated as private ones")]
+    #[needs(Fork)]
     #[since("2.6.0")]
     #[harm("Processes that share a lock never hear of each other: they hang.")]
     fn anonymous_memory_over_fork(world) {
@@ -131,6 +134,7 @@ scenarios! { "keys";
     /// A thread waits, with the private flag, for a word of memory that a child shares; the child wakes
     /// all there with the private flag.
     /// Linux answers 0 to the child: private words are those of one process.
+    #[needs(Fork)]
     #[since("2.6.22")]
     #[harm("A wake goes to a process that does not expect it, and is missed by the one that does.")]
     fn private_words_of_processes_do_not_meet(world) {
@@ -301,6 +305,7 @@ scenarios! { "keys";
     /// A file in memory is mapped for writing, and for reading alone. A thread waits by the latter; a wake
     /// comes by the former.
     /// Linux answers 1 to the wake.
+    #[needs(Faults)]
     #[since("3.1")]
     #[harm("A process that may only read shared memory cannot wait for a change there.")]
     fn reader_of_an_object_is_met(world) {

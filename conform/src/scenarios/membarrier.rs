@@ -48,6 +48,7 @@ scenarios! { "membarrier";
     /// A child registers for the private expedited command, and uses it; then its parent, which has not
     /// registered, asks for it.
     /// Linux answers EPERM to the parent: a registration is its process's.
+    #[needs(Fork)]
     #[since("4.14")]
     #[harm("A process is told that it has barriers that it has not.")]
     fn registration_of_a_child_is_its_own(world) {
@@ -159,6 +160,7 @@ scenarios! { "membarrier";
 
     /// A process registers, and forks; the child asks for the barrier.
     /// Linux answers 0: the child has its parent's registrations.
+    #[needs(Fork)]
     #[since("4.14")]
     #[harm("A library that registered when it was loaded fails in children, mostly by ending them.")]
     fn child_is_registered_as_its_parent(world) {
@@ -229,6 +231,7 @@ scenarios! { "membarrier";
     /// loads twice.
     /// On Linux at least one of the two loads sees the other thread's store, and loads see stores in their order.
     #[seen("StarryOS / tgoskits: membarrier was a barrier of the caller's processor alone")]
+    #[needs(Processors)]
     #[since("4.14")]
     #[harm("Hazard pointers, RCU and garbage collectors free memory that is in use.")]
     fn private_expedited_is_a_barrier(world) {
@@ -237,6 +240,7 @@ scenarios! { "membarrier";
 
     /// As for the private expedited command, with SYNC_CORE.
     /// On Linux at least one of the two loads sees the other thread's store, and loads see stores in their order.
+    #[needs(Processors)]
     #[since("4.16")]
     #[harm("A compiler at run time changes code, and another thread goes on to run the old.")]
     fn sync_core_is_a_barrier(world) {
@@ -246,6 +250,7 @@ scenarios! { "membarrier";
     /// As for the private expedited command, with GLOBAL, which takes milliseconds.
     /// On Linux at least one of the two loads sees the other thread's store, and loads see stores in their order.
     #[seen("StarryOS / tgoskits: membarrier was a barrier of the caller's processor alone")]
+    #[needs(Processors)]
     #[since("4.3")]
     #[harm("Hazard pointers, RCU and garbage collectors free memory that is in use.")]
     fn global_is_a_barrier(world) {
@@ -255,6 +260,7 @@ scenarios! { "membarrier";
     /// As for the private expedited command, with GLOBAL_EXPEDITED, between a process and its child; both have
     /// registered.
     /// On Linux at least one of the two loads sees the other process's store.
+    #[needs(Fork, Processors)]
     #[since("4.16")]
     #[harm("Processes that share memory free what is in use.")]
     fn global_expedited_is_a_barrier(world) {
@@ -267,6 +273,7 @@ scenarios! { "membarrier";
     /// As for the private expedited command, with GLOBAL, between a process and its child, which has not
     /// registered.
     /// On Linux at least one of the two loads sees the other process's store.
+    #[needs(Fork, Processors)]
     #[since("4.3")]
     #[harm("Processes that share memory free what is in use.")]
     fn global_reaches_other_processes(world) {

@@ -181,6 +181,7 @@ scenarios! { "pi";
     /// A child process has a lock in shared memory; a thread of its parent locks it, and waits; the child
     /// unlocks.
     /// Linux hands the lock over: the thread's call answers 0, and the word names it.
+    #[needs(Fork)]
     #[since("2.6.18")]
     #[harm("Processes that share a lock hang, or have it both.")]
     fn processes_hand_over(world) {
@@ -206,6 +207,7 @@ scenarios! { "pi";
 
     /// A child process that has a lock in shared memory is killed by SIGKILL; a thread of its parent waits.
     /// Linux hands the lock to the thread, with the owner-died bit.
+    #[needs(Fork)]
     #[since("2.6.18")]
     #[harm("Processes that share a lock hang when one is killed.")]
     fn owners_process_is_killed(world) {
@@ -227,6 +229,7 @@ scenarios! { "pi";
     /// A child process waits for a lock, and then a thread of its parent; the child is killed by SIGKILL;
     /// the owner unlocks.
     /// Linux hands the lock to the thread.
+    #[needs(Fork)]
     #[since("2.6.18")]
     #[harm("The lock is handed to a process that is gone: all others hang.")]
     fn waiter_is_killed(world) {

@@ -82,6 +82,7 @@ scenarios! { "pi";
     /// Each call for a word at an address that is no multiple of 4, in memory that may not be read, and
     /// in memory that may not be written.
     /// Linux answers EINVAL to the first, and EFAULT to the others.
+    #[needs(Faults)]
     #[since("2.6.18")]
     #[harm("A program stops the kernel, or writes memory that may only be read.")]
     fn bad_addresses(world) {

@@ -41,6 +41,7 @@ fn waits_on(world: &World<'_>, after: After, body: Body) -> Outcome {
 scenarios! { "pi";
     /// A thread waits for a lock, without a time and with one; handlers run on it, with SA_RESTART.
     /// Linux makes the call again: the thread waits on, until it is handed the lock.
+    #[needs(Signals)]
     #[since("2.6.18")]
     #[harm("A mutex's lock fails with EINTR, which the C library takes for a fault of its own, and aborts.")]
     fn restarts(world) {
@@ -51,6 +52,7 @@ scenarios! { "pi";
 
     /// A thread waits for a lock, without a time and with one; handlers run on it, without SA_RESTART.
     /// Linux makes the call again all the same: a lock is never interrupted.
+    #[needs(Signals)]
     #[since("2.6.18")]
     #[harm("A mutex's lock fails with EINTR, which the C library takes for a fault of its own, and aborts.")]
     fn restarts_without_the_flag(world) {
@@ -61,6 +63,7 @@ scenarios! { "pi";
 
     /// Two threads wait for a lock; the first is interrupted, and waits on.
     /// Linux queues it anew: the lock is handed to the second, and then to the first.
+    #[needs(Signals)]
     #[since("2.6.18")]
     #[harm("A thread is queued twice, or not at all: the lock is handed to the wrong thread.")]
     fn interrupted_waiter_is_queued_once(world) {
@@ -80,6 +83,7 @@ scenarios! { "pi";
 
     /// A thread waits for a lock; the handler of a signal locks and unlocks another lock.
     /// Linux answers 0 to both, and the thread waits on for the first.
+    #[needs(Signals)]
     #[since("2.6.18")]
     #[harm("A handler that takes a lock damages what the kernel knows of the thread's wait.")]
     fn handler_locks_another(world) {

@@ -123,6 +123,7 @@ scenarios! { "pi";
     /// Calls FUTEX_LOCK_PI of a free lock with times that are none (negative, too many nanoseconds), and
     /// with an address of a time that is not mapped.
     /// Linux answers EINVAL to the first and EFAULT to the last, and does not lock.
+    #[needs(Faults)]
     #[since("2.6.18")]
     #[harm("A time that was computed wrongly is a wait without end.")]
     fn bad_times(world) {

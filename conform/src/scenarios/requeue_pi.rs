@@ -364,6 +364,7 @@ scenarios! { "requeue_pi";
     /// condition in memory that may not be read.
     /// Linux answers EINVAL to the first, and EFAULT to the second.
     #[seen("DragonOS: FUTEX_WAIT_REQUEUE_PI panics the kernel from user space")]
+    #[needs(Faults)]
     #[since("2.6.31")]
     #[harm("A program stops the kernel.")]
     fn bad_addresses(world) {

@@ -35,6 +35,7 @@ fn waits_on_and_is_moved(world: &World<'_>, after: After) -> Outcome {
 scenarios! { "requeue_pi";
     /// A thread waits for a condition; a handler runs on it, with SA_RESTART; then it is moved.
     /// Linux makes the call again: the thread is moved, and has the lock.
+    #[needs(Signals)]
     #[since("2.6.31")]
     #[harm("A condition variable's wait ends without the mutex, or a signal of it is lost.")]
     fn restarts(world) {
@@ -43,6 +44,7 @@ scenarios! { "requeue_pi";
 
     /// A thread waits for a condition; a handler runs on it, without SA_RESTART; then it is moved.
     /// Linux makes the call again all the same.
+    #[needs(Signals)]
     #[since("2.6.31")]
     #[harm("A condition variable's wait ends without the mutex, or a signal of it is lost.")]
     fn restarts_without_the_flag(world) {
@@ -51,6 +53,7 @@ scenarios! { "requeue_pi";
 
     /// A thread is moved to a lock that is held; a handler runs on it.
     /// Linux answers EAGAIN: the call cannot be made again, since the condition's word was compared.
+    #[needs(Signals)]
     #[since("2.6.31")]
     #[harm("A waiter of a condition variable waits for it a second time, and hangs.")]
     fn interrupted_after_the_move(world) {

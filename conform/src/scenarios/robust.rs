@@ -56,6 +56,7 @@ scenarios! { "robust";
 
     /// A thread and a child process set a list; another thread asks for theirs by number.
     /// Linux answers 0 and their lists.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("A debugger or a checkpoint tool cannot save the list of a thread.")]
     fn anothers_list_is_told(world) {
@@ -88,6 +89,7 @@ scenarios! { "robust";
 
     /// A thread sets a list, starts a thread, and forks a child; each asks for its own list.
     /// Linux answers that both have none: address 0.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("The death of a child or a thread marks the locks of its parent, whose list it has.")]
     fn a_list_is_not_inherited(world) {
@@ -128,6 +130,7 @@ scenarios! { "robust";
 
     /// A child process ends with a lock in its list, in memory that is shared with its parent.
     /// Linux marks the lock.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("The lock of a process that ended stays locked for ever.")]
     fn process_ends(world) {
@@ -142,6 +145,7 @@ scenarios! { "robust";
 
     /// A child process with a lock in its list is killed by SIGKILL.
     /// Linux marks the lock.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("A process that the system kills for want of memory keeps its locks: all others hang.")]
     fn process_is_killed(world) {
@@ -156,6 +160,7 @@ scenarios! { "robust";
 
     /// A child process has a second thread, which has a lock in its list; the first calls exit_group.
     /// Linux marks the lock: each thread's list is walked, not only that of the thread that exits.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("A process that ends by exit leaves the locks of all but one of its threads locked.")]
     fn process_ends_with_threads(world) {
@@ -174,6 +179,7 @@ scenarios! { "robust";
 
     /// A child process with a lock in its list executes another program.
     /// Linux marks the lock before the new program runs.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("A process that executes another program keeps its locks: all others hang.")]
     fn process_executes(world) {
@@ -191,6 +197,7 @@ scenarios! { "robust";
 
     /// A child process has a second thread with a lock in its list; the first executes another program.
     /// Linux ends the second thread, and marks its lock.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("A process that executes another program keeps the locks of its other threads: all others hang.")]
     fn process_executes_with_threads(world) {
@@ -209,6 +216,7 @@ scenarios! { "robust";
 
     /// A thread with a lock in its list calls execve of a file that there is not.
     /// Linux answers ENOENT, and leaves the lock alone; when the thread ends, it is marked.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("A shell that searches for a program loses the locks that it holds.")]
     fn execve_fails(world) {
@@ -230,6 +238,7 @@ scenarios! { "robust";
 
     /// A thread sets a list, and then address 0 in its place, and ends.
     /// Linux leaves the locks of the list alone: only the last list counts.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("Memory that a thread has freed is written when it ends.")]
     fn a_list_is_taken_back(world) {
@@ -249,6 +258,7 @@ scenarios! { "robust";
     /// A process of a namespace with numbers of its own ends, with a lock whose word is 1, its number
     /// there.
     /// Linux marks the lock: it compares with the number that the thread knows.
+    #[needs(Fork)]
     #[since("3.8")]
     #[harm("Robust locks in containers stay locked, or those of another process are marked.")]
     fn numbers_of_a_namespace(world) {

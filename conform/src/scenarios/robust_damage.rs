@@ -25,6 +25,7 @@ fn stops(world: &World<'_>, bad: impl Fn(&List, u32) -> usize) -> Outcome {
 scenarios! { "robust";
     /// A process ends whose list leads, after a lock, to memory that may not be read.
     /// Linux marks the lock, stops there, leaves the pending lock alone, and ends the process.
+    #[needs(Faults, Fork)]
     #[since("2.6.17")]
     #[harm("The kernel stops, or it goes on from garbage.")]
     fn an_entry_is_not_mapped(world) {
@@ -34,6 +35,7 @@ scenarios! { "robust";
 
     /// A process ends whose list leads, after a lock, to address 0.
     /// Linux marks the lock, stops there, leaves the pending lock alone, and ends the process.
+    #[needs(Faults, Fork)]
     #[since("2.6.17")]
     #[harm("The kernel stops, or it goes on from garbage.")]
     fn an_entry_is_null(world) {
@@ -42,6 +44,7 @@ scenarios! { "robust";
 
     /// A process ends whose list leads, after a lock, to an address that user programs cannot have.
     /// Linux marks the lock, stops there, leaves the pending lock alone, and ends the process.
+    #[needs(Faults, Fork)]
     #[since("2.6.17")]
     #[harm("A program writes the memory of the kernel.")]
     fn an_entry_is_the_kernels(world) {
@@ -50,6 +53,7 @@ scenarios! { "robust";
 
     /// A thread ends whose list leads, after a lock, to one in memory that may only be read.
     /// Linux marks the first lock, stops there, leaves the others alone, and ends the thread.
+    #[needs(Faults)]
     #[since("2.6.17")]
     #[harm("The kernel stops, or writes memory that may only be read.")]
     fn a_lock_is_read_only(world) {
@@ -71,6 +75,7 @@ scenarios! { "robust";
 
     /// A process ends whose list leads, after a lock, to one at an address that is no multiple of 4.
     /// Linux marks the first lock, stops there, leaves the pending lock alone, and ends the process.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("The kernel writes across the border of a word.")]
     fn a_lock_is_misaligned(world) {
@@ -79,6 +84,7 @@ scenarios! { "robust";
 
     /// A process ends with an entry that may not be read, whose lock can be reached.
     /// Linux marks the lock, and then stops: it leaves the pending lock alone.
+    #[needs(Faults, Fork)]
     #[since("2.6.17")]
     #[harm("The last lock before damaged memory stays locked.")]
     fn an_unreadable_entry_has_a_lock(world) {
@@ -99,6 +105,7 @@ scenarios! { "robust";
 
     /// A process ends with a head that may not be read.
     /// Linux does nothing with it, and ends the process.
+    #[needs(Faults, Fork)]
     #[since("2.6.17")]
     #[harm("A program stops the kernel, or cannot end.")]
     fn the_head_is_not_mapped(world) {

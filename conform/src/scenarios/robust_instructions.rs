@@ -116,6 +116,7 @@ scenarios! { "robust";
     /// A child process takes and frees a lock, and is stepped by its parent, one instruction at a time. It is
     /// killed after each instruction: a new child each time, until the lock was freed.
     /// Linux marks the lock if its word names the child when it is killed, and else leaves the word 0.
+    #[needs(Fork, Signals, Ptrace)]
     #[since("2.6.17")]
     #[harm("There is an instruction at which a thread must not be killed: its lock stays locked for ever.")]
     fn is_killed_at_each_instruction(world) {

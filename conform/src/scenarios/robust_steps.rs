@@ -163,6 +163,7 @@ fn freeing(world: &World<'_>, death: Death) -> Outcome {
 scenarios! { "robust";
     /// A child process takes a lock step by step, and ends after each step.
     /// Linux marks the lock from the step on by which its word names the child: owner-died, no owner.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("A thread that ends while it takes a lock keeps it for ever.")]
     fn ends_at_each_step_of_taking(world) {
@@ -171,6 +172,7 @@ scenarios! { "robust";
 
     /// A child process takes a lock step by step, and is killed after each step.
     /// Linux marks the lock from the step on by which its word names the child: owner-died, no owner.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("A process that is killed while it takes a lock keeps it for ever.")]
     fn is_killed_at_each_step_of_taking(world) {
@@ -179,6 +181,7 @@ scenarios! { "robust";
 
     /// A child process takes a lock step by step, and executes another program after each step.
     /// Linux marks the lock from the step on by which its word names the child: owner-died, no owner.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("A process that executes a program while it takes a lock keeps it for ever.")]
     fn executes_at_each_step_of_taking(world) {
@@ -188,6 +191,7 @@ scenarios! { "robust";
     /// A child process frees a lock step by step, and ends after each step; a thread of its parent waits
     /// for the lock.
     /// Linux marks the lock up to the step by which its word is 0, and leaves that; the waiter is woken each time.
+    #[needs(Fork)]
     #[since("5.5")]
     #[harm("A thread that ends while it frees a lock leaves all waiters asleep.")]
     fn ends_at_each_step_of_freeing(world) {
@@ -197,6 +201,7 @@ scenarios! { "robust";
     /// A child process frees a lock step by step, and is killed after each step; a thread of its parent waits
     /// for the lock.
     /// Linux marks the lock up to the step by which its word is 0, and leaves that; the waiter is woken each time.
+    #[needs(Fork)]
     #[since("5.5")]
     #[harm("A process that is killed while it frees a lock leaves all waiters asleep.")]
     fn is_killed_at_each_step_of_freeing(world) {
@@ -206,6 +211,7 @@ scenarios! { "robust";
     /// A child process frees a lock step by step, and executes another program after each step; a thread of
     /// its parent waits for the lock.
     /// Linux marks the lock up to the step by which its word is 0, and leaves that; the waiter is woken each time.
+    #[needs(Fork)]
     #[since("5.5")]
     #[harm("A process that executes a program while it frees a lock leaves all waiters asleep.")]
     fn executes_at_each_step_of_freeing(world) {

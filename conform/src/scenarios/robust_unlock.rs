@@ -195,6 +195,7 @@ scenarios! { "robust_unlock";
     /// Unlocks with a pending entry at 0, where nothing is mapped, in memory that may only be read, and
     /// among the kernel's addresses.
     /// Linux answers EFAULT, after the lock was given up.
+    #[needs(Faults)]
     #[since("7.2")]
     #[harm("A program that asks with a bad address what a kernel knows is told something else.")]
     fn bad_entry(world) {
@@ -208,6 +209,7 @@ scenarios! { "robust_unlock";
     /// Unlocks by WAKE and by WAKE_BITSET a word that is misaligned, one where nothing is mapped, and one
     /// that may only be read; and with a bitset of 0.
     /// Linux answers EINVAL, EFAULT, EFAULT and EINVAL, and clears nothing.
+    #[needs(Faults)]
     #[since("7.2")]
     #[harm("The pending entry is lost although the lock was not given up: the death of its owner goes unnoticed.")]
     fn bad_word(world) {

@@ -61,6 +61,7 @@ scenarios! { "robust";
 
     /// A child process is killed whose lock has the waiters bit; a thread of its parent waits for it.
     /// Linux wakes the waiter: it uses the key that processes share.
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("A process that waits for a lock in shared memory hangs when the owner is killed.")]
     fn another_process_is_woken(world) {
@@ -77,6 +78,7 @@ scenarios! { "robust";
     /// A child process is killed whose number has bit 7 set, with a lock for which its parent waits.
     /// Linux wakes the waiter.
     #[seen("gVisor: the wake tests bit 7 of the lock's word for the PRIVATE flag")]
+    #[needs(Fork)]
     #[since("2.6.17")]
     #[harm("Half of all processes wake no waiter in another process when they die.")]
     fn owner_with_bit_7(world) {

@@ -174,6 +174,7 @@ scenarios! { "rseq";
     /// A thread without an area registers one that is misaligned, one that is too small, one that is not mapped
     /// in this process, and one with unknown flags.
     /// Linux answers EINVAL, EINVAL, EFAULT and EINVAL.
+    #[needs(Faults)]
     #[since("4.18")]
     #[harm("The kernel writes where it must not, or a thread dies that was to learn that there is no rseq.")]
     fn malformed_registrations(world) {

@@ -133,6 +133,7 @@ fn meets_a_wake(world: &World<'_>, after: After) -> Outcome {
 scenarios! { "signals";
     /// A thread waits without a time; a handler without SA_RESTART runs.
     /// Linux answers EINTR to the wait, and 0 to a wake after it.
+    #[needs(Signals)]
     #[since("2.6.22")]
     #[harm("A program that signals a thread to end a wait hangs, or a later wake is lost.")]
     fn handler_ends_a_wait(world) {
@@ -141,6 +142,7 @@ scenarios! { "signals";
 
     /// A thread waits without a time; a handler with SA_RESTART runs, twice; then the thread is woken.
     /// Linux makes the wait again: it sleeps on, and answers 0 to the wake.
+    #[needs(Signals)]
     #[since("2.6.22")]
     #[harm("Waits end with EINTR where programs expect none, or the wake after a signal is lost.")]
     fn wait_restarts(world) {
@@ -149,6 +151,7 @@ scenarios! { "signals";
 
     /// A thread waits with a relative time; a handler runs, without SA_RESTART and with it.
     /// Linux answers EINTR both times: a wait with a time is not made again after a handler.
+    #[needs(Signals)]
     #[since("2.6.22")]
     #[harm("A wait that a signal was to end goes on until its time is up.")]
     fn handler_ends_a_wait_with_a_time(world) {
@@ -159,6 +162,7 @@ scenarios! { "signals";
     /// A thread waits by FUTEX_WAIT_BITSET until a point in time; a handler runs, without SA_RESTART and
     /// with it.
     /// Linux answers EINTR both times.
+    #[needs(Signals)]
     #[since("2.6.25")]
     #[harm("A wait that a signal was to end goes on until its time is up.")]
     fn handler_ends_a_wait_until_a_time(world) {
@@ -169,6 +173,7 @@ scenarios! { "signals";
     /// A thread waits by FUTEX_WAIT_BITSET without a time; a handler with SA_RESTART runs, twice; a wake
     /// with other bits comes, and one with the thread's.
     /// Linux makes the wait again, with its bits: it sleeps on until the last.
+    #[needs(Signals)]
     #[since("2.6.25")]
     #[harm("After a signal a wait takes wakes that are not meant for it, or misses its own.")]
     fn bitset_survives_a_restart(world) {
@@ -185,6 +190,7 @@ scenarios! { "signals";
 
     /// A thread waits by futex_waitv until a point in time; a handler runs, without SA_RESTART and with it.
     /// Linux answers EINTR to the first, and makes the other again until it is woken.
+    #[needs(Signals)]
     #[since("5.16")]
     #[harm("Waits for several words end with EINTR, or a wake after a signal is lost.")]
     fn waitv_restarts_with_its_time(world) {
@@ -194,6 +200,7 @@ scenarios! { "signals";
 
     /// A thread waits by futex_wait until a point in time; a handler runs, without SA_RESTART and with it.
     /// Linux answers EINTR to the first, and makes the other again until it is woken.
+    #[needs(Signals)]
     #[since("6.7")]
     #[harm("Waits end with EINTR where programs expect none, or a wake after a signal is lost.")]
     fn futex2_wait_restarts_with_its_time(world) {
@@ -203,6 +210,7 @@ scenarios! { "signals";
 
     /// A thread waits without a time; a handler with SA_RESTART changes the word.
     /// Linux compares the word again when it makes the wait again, and answers EAGAIN.
+    #[needs(Signals)]
     #[since("2.6.22")]
     #[harm("A handler that ends a wait by changing the word is not seen: the thread sleeps on.")]
     fn restart_compares_again(world) {
@@ -224,6 +232,7 @@ scenarios! { "signals";
     /// A thread waits without a time; the handler of a signal, with SA_RESTART, waits itself for another
     /// word. That wait is woken, and then the first.
     /// Linux answers 0 to a wake of the first word meanwhile, and 1 to each of the others.
+    #[needs(Signals)]
     #[since("2.6.22")]
     #[harm("A handler that waits loses the thread's own wait, or is woken in its place.")]
     fn handler_waits_itself(world) {
@@ -242,6 +251,7 @@ scenarios! { "signals";
     /// Two threads wait; the first is interrupted, and its wait ends. One is woken.
     /// Linux wakes the other: a wait that a signal ended eats no wake.
     #[seen("Asterinas 1587, Redox: a waiter that a signal took away was left in the queue")]
+    #[needs(Signals)]
     #[since("2.6.22")]
     #[harm("A wake is lost after a signal: a thread hangs.")]
     fn who_was_interrupted_eats_no_wake(world) {
@@ -257,6 +267,7 @@ scenarios! { "signals";
     /// another thread waits for the second word, and one is woken there.
     /// Linux answers EINTR to the first, and 1 to the wake, which the second takes.
     #[seen("Asterinas 1587, Occlum, Redox: a waiter that was moved and then left stayed in its new queue")]
+    #[needs(Signals)]
     #[since("2.6.22")]
     #[harm("A wake of a condition variable's lock is lost after a signal: a thread hangs.")]
     fn moved_and_interrupted_is_gone(world) {
@@ -273,6 +284,7 @@ scenarios! { "signals";
 
     /// A thread waits and is moved to another word; a handler with SA_RESTART runs.
     /// Linux makes the call again as it was made: the thread waits for the first word.
+    #[needs(Signals)]
     #[since("2.6.22")]
     #[harm("A thread sleeps where no wake comes, or is woken by two words.")]
     fn moved_and_restarted_is_where_it_began(world) {
@@ -288,6 +300,7 @@ scenarios! { "signals";
 
     /// A thread waits with a time, and one without. A signal that is ignored is sent to each.
     /// Linux does not interrupt them.
+    #[needs(Signals)]
     #[since("2.6.0")]
     #[harm("Waits end for signals that the program does not want.")]
     fn ignored_signal_ends_no_wait(world) {
@@ -304,6 +317,7 @@ scenarios! { "signals";
 
     /// A thread blocks a signal and waits without a time; the signal is sent; the thread is woken.
     /// Linux does not interrupt the wait, and answers 1 to the wake and 0 to the wait.
+    #[needs(Signals)]
     #[since("2.6.0")]
     #[harm("Waits of threads that block all signals end with EINTR.")]
     fn blocked_signal_ends_no_wait(world) {
@@ -329,6 +343,7 @@ scenarios! { "signals";
     /// A thread waits, two hundred times; each time it gets a signal, whose handler has no SA_RESTART, and
     /// a wake at once.
     /// Linux answers 0 to the wait if a wake answered 1, else EINTR.
+    #[needs(Signals)]
     #[since("2.6.22")]
     #[harm("A wake that comes with a signal is lost: another thread that it was meant for hangs.")]
     fn wake_beside_a_signal_is_not_lost(world) {
@@ -338,6 +353,7 @@ scenarios! { "signals";
     /// A thread waits, two hundred times; each time it gets a signal, whose handler has SA_RESTART, and
     /// wakes, until its wait has ended.
     /// Linux answers 0 to the wait, and 1 to one of the wakes.
+    #[needs(Signals)]
     #[since("2.6.22")]
     #[harm("A wake that comes with a signal is lost: the wait is made again, and the thread hangs.")]
     fn wake_beside_a_restart_is_not_lost(world) {

@@ -25,6 +25,7 @@ scenarios! { "stops";
     /// A child waits for a word that it shares, without a time; it is stopped and goes on; then it is
     /// woken.
     /// Linux makes the wait again: it answers 0.
+    #[needs(Fork, Signals)]
     #[since("2.6.22")]
     #[harm("A program that is stopped and continued, as shells do, finds its waits ended, or hangs.")]
     fn wait_goes_on(world) {
@@ -44,6 +45,7 @@ scenarios! { "stops";
     /// A child waits for a word that it shares, and is stopped. A thread waits for the word too; one is
     /// woken.
     /// Linux wakes the thread: who is stopped is not queued, and queues again when it goes on.
+    #[needs(Fork, Signals)]
     #[since("2.6.22")]
     #[harm("A process that is stopped takes a wake with which it does nothing: all others hang.")]
     fn who_is_stopped_eats_no_wake(world) {
@@ -63,6 +65,7 @@ scenarios! { "stops";
 
     /// A child waits for a word that it shares, and is stopped; the word changes; it goes on.
     /// Linux compares the word again, and answers EAGAIN.
+    #[needs(Fork, Signals)]
     #[since("2.6.22")]
     #[harm("A change that is made while a process is stopped is not seen: the process hangs.")]
     fn change_is_seen(world) {
@@ -83,6 +86,7 @@ scenarios! { "stops";
 
     /// A child waits with a relative time of 200 ms, and is stopped and continued again and again.
     /// Linux makes the wait again with the time that is left: it ends with ETIMEDOUT.
+    #[needs(Fork, Signals)]
     #[since("2.6.22")]
     #[harm("A wait with a time begins anew at each stop, and never ends; or it ends with EINTR.")]
     fn time_runs_on(world) {

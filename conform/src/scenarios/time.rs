@@ -70,6 +70,7 @@ scenarios! { "time";
 
     /// Waits with a time that lies in memory that can only be read.
     /// Linux answers ETIMEDOUT.
+    #[needs(Faults)]
     #[since("2.6.0")]
     #[harm("A constant of a program cannot be its time limit.")]
     fn in_read_only_memory(world) {
@@ -111,6 +112,7 @@ scenarios! { "time";
     /// Waits with a time at an address where nothing is, in memory that can't be read, half in a page
     /// and half where nothing is, and among the kernel's addresses.
     /// Linux answers EFAULT.
+    #[needs(Faults)]
     #[since("2.6.0")]
     #[harm("A bad pointer is a crash in the kernel, or a wait with a time of chance.")]
     fn bad_pointer(world) {
@@ -126,6 +128,7 @@ scenarios! { "time";
 
     /// Waits at a word that holds another value, with times that are none and with bad pointers.
     /// Linux answers EINVAL and EFAULT: it reads the time before it looks at the word.
+    #[needs(Faults)]
     #[since("2.6.22")]
     #[harm("A program's mistake shows only now and then.")]
     fn bad_time_comes_before_the_value(world) {
@@ -142,6 +145,7 @@ scenarios! { "time";
 
     /// Wakes where no thread waits, with a bad pointer in the place where a wait has its time.
     /// Linux answers 0: a wake has no time.
+    #[needs(Faults)]
     #[since("2.6.0")]
     #[harm("A program that leaves a register as it was cannot wake.")]
     fn wake_has_none(world) {

@@ -184,6 +184,7 @@ scenarios! { "waitv";
 
     /// Entries whose word is misaligned, or is not mapped; an array that is not mapped, and one at address 0.
     /// Linux answers EINVAL to the first and the last, and EFAULT to the others.
+    #[needs(Faults)]
     #[since("5.16")]
     #[harm("A kernel that reads such a word or array may crash.")]
     fn bad_addresses(world) {
@@ -201,6 +202,7 @@ scenarios! { "waitv";
 
     /// An array that begins in mapped memory and ends where none is.
     /// Linux answers EFAULT, and the first word has no sleeper.
+    #[needs(Faults)]
     #[since("5.16")]
     #[harm("A kernel that reads such an array may crash, or leave words queued.")]
     fn array_ends_in_a_hole(world) {
@@ -260,6 +262,7 @@ scenarios! { "waitv";
     /// address that is not mapped. The word holds another value.
     /// Linux answers EINVAL, and EFAULT to the last, before it compares. Without a time the clock is not looked at:
     /// EAGAIN.
+    #[needs(Faults)]
     #[since("5.16")]
     #[harm("A program's mistake is not found, or a wait lasts for another time than it says.")]
     fn malformed_times(world) {

@@ -36,8 +36,8 @@ struct Maker<'a> {
     lacks: &'a Operations,
 }
 
-/// Returns the script of a seed, without the operations that the kernel lacks. At its end all that still sleep
-/// are woken.
+/// Returns the script of a seed, without the operations that the kernel lacks or that are not to be asked. At its end
+/// all that still sleep are woken.
 pub(super) fn script(seed: u64, lacks: &Operations, arena: &mut Arena) -> Script {
     let mut random = Random(seed);
     let (page, is_private) = random.pick(&[
@@ -49,7 +49,7 @@ pub(super) fn script(seed: u64, lacks: &Operations, arena: &mut Arena) -> Script
         (Page::Alias, true),
     ]);
     let page = if page == Page::Alias && lacks.has_alias() { Page::Shared } else { page };
-    let is_sound = seed % 2 == 0;
+    let is_sound = seed % 2 == 0 || lacks.has_errors();
     let strays = if is_sound { 0 } else { random.pick(&[0, 5, 40]) };
     let mut maker = Maker { random, habit: Habit { page, is_private, strays }, is_sound, lacks };
     let mut script = Script::EMPTY;

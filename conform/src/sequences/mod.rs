@@ -85,19 +85,27 @@ const A_SECOND: u64 = 100;
 /// assert!(report.sequences > 0);
 /// ```
 pub fn ask(kernel: &'static dyn Syscalls, seed: u64, seconds: u32) -> Report {
-    ask_naming(kernel, seed, seconds, &|_| {})
+    ask_naming(kernel, seed, seconds, Operations::default(), &|_| {})
 }
 
-/// As [`ask`], and calls `name` with the seed of each sequence before it is asked: where a kernel stops, the last one
-/// says at which sequence.
-pub fn ask_naming(kernel: &'static dyn Syscalls, seed: u64, seconds: u32, name: &dyn Fn(u64)) -> Report {
+/// As [`ask`], without some operations, and calls `name` with the seed of each sequence before it is asked: where a
+/// kernel stops, the last one says at which sequence. What a kernel is known to do otherwise than Linux is left out so,
+/// and the sequences go on.
+pub fn ask_naming(
+    kernel: &'static dyn Syscalls,
+    seed: u64,
+    seconds: u32,
+    without: Operations,
+    name: &dyn Fn(u64),
+) -> Report {
     let step = match world::Step::mapped(kernel) {
         Ok(step) => step,
         Err(trouble) => return Report::of(seed, &Progress::default(), Err(trouble).into(), None),
     };
     let progress = Progress::default();
     progress.seed.store(seed, Ordering::SeqCst);
-    progress.lacks.store(Operations::absent(kernel).bits(), Ordering::SeqCst);
+    progress.without.store(without.bits(), Ordering::SeqCst);
+    progress.find_absent(kernel);
     let end = End::after(kernel, seconds, &progress);
     let verdict = batch(kernel, &progress, step, |progress| {
         let is_over = end.is_come(kernel, progress);

@@ -9,12 +9,13 @@ use crate::futex2;
 use crate::numbers;
 use crate::syscalls::{Syscalls, ask};
 
-/// A set of operations of the futex family; shared memory at two addresses counts as one.
+/// A set of operations of the futex family. Shared memory at two addresses counts as one, and so do arguments that are
+/// wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operations(u64);
 
 /// The names, by their bits.
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 18] = [
     "FUTEX_WAIT",
     "FUTEX_WAKE",
     "FUTEX_REQUEUE",
@@ -32,6 +33,7 @@ const NAMES: [&str; 17] = [
     "FUTEX_UNLOCK_PI",
     "FUTEX_TRYLOCK_PI",
     "locks with priority inheritance: the caller's number is one that sequences store",
+    "errors: arguments that are wrong",
 ];
 /// The bits of those that are no call of the family.
 const TWICE: u64 = 1 << 11;
@@ -43,6 +45,7 @@ const LOCK_PI_BIT: u64 = 13;
 /// taken for an owner.
 pub(crate) const STORED: u32 = 3;
 const NUMBERED: u64 = 1 << 16;
+const ERRORS: u64 = 1 << 17;
 
 impl Operations {
     pub(crate) const fn of(bits: u64) -> Operations {
@@ -51,6 +54,22 @@ impl Operations {
 
     pub(crate) const fn bits(self) -> u64 {
         self.0
+    }
+
+    /// Returns the operation of this name, as [`Operations::names`] has it, without what follows a colon.
+    pub fn named(name: &str) -> Option<Operations> {
+        let bit = NAMES.iter().position(|full| full.split(':').next() == Some(name))?;
+        Some(Operations(1 << bit))
+    }
+
+    /// Returns the operations of both sets.
+    pub const fn and(self, others: Operations) -> Operations {
+        Operations(self.0 | others.0)
+    }
+
+    /// Returns the operations that others does not have.
+    pub(super) const fn but(self, others: Operations) -> Operations {
+        Operations(self.0 & !others.0)
     }
 
     /// Returns the operations that a kernel answers with `ENOSYS`, though the call is right: none of them sleeps
@@ -110,6 +129,11 @@ impl Operations {
     /// Returns true if shared memory at two addresses is one of these.
     pub(super) fn has_alias(&self) -> bool {
         self.0 & TWICE != 0
+    }
+
+    /// Returns true if arguments that are wrong are one of these.
+    pub(super) fn has_errors(&self) -> bool {
+        self.0 & ERRORS != 0
     }
 
     /// Returns true if robust lists are one of these.

@@ -22,6 +22,8 @@ pub struct Report {
     pub calls: u64,
     /// The operations that the kernel does not have, and that were not asked.
     pub absent: Operations,
+    /// The operations that were not asked because the caller left them out.
+    pub without: Operations,
     /// [`Pass`](Verdict::Pass): all agreed. [`Wrong`](Verdict::Wrong): one did not, which is in `found`.
     /// [`Unfit`](Verdict::Unfit): they could not be asked.
     pub verdict: Verdict,
@@ -40,7 +42,9 @@ impl Report {
     pub(super) fn of(first: u64, progress: &Progress, verdict: Verdict, found: Option<Found>) -> Report {
         let sequences = progress.sequences.load(Ordering::SeqCst);
         let calls = progress.calls.load(Ordering::SeqCst);
-        Report { first, sequences, calls, absent: progress.operations(), verdict, found }
+        let without = Operations::of(progress.without.load(Ordering::SeqCst));
+        let absent = progress.operations().but(without);
+        Report { first, sequences, calls, absent, without, verdict, found }
     }
 
     /// Writes the report for a reader: how many agreed, what is absent, and where one did not agree the script
@@ -52,6 +56,7 @@ impl Report {
         let Report { first, sequences, calls, .. } = self;
         writeln!(to, "random sequences from seed {first} on: {sequences} agree, of {calls} calls")?;
         self.absent.names().try_for_each(|name| writeln!(to, "absent: {name}"))?;
+        self.without.names().try_for_each(|name| writeln!(to, "left out: {name}"))?;
         if let Verdict::Unfit(text) = &self.verdict {
             return writeln!(to, "not asked: {text}");
         }
@@ -62,19 +67,22 @@ impl Report {
         found.program(to)
     }
 
-    /// Writes one line: a JSON object with `name`, `verdict`, `first`, `sequences`, `calls` and `absent`, and where
-    /// one did not agree `text`, `seed`, `script` and `program`.
+    /// Writes one line: a JSON object with `name`, `verdict`, `first`, `sequences`, `calls`, `absent` and `without`,
+    /// and where one did not agree `text`, `seed`, `script` and `program`.
     ///
     /// # Errors
     /// Those of the writer.
     pub fn json(&self, to: &mut dyn Write) -> fmt::Result {
         let Report { first, sequences, calls, .. } = self;
         write!(to, "{{\"name\":\"sequences\",\"verdict\":\"{}\",\"first\":{first}", self.verdict.word())?;
-        write!(to, ",\"sequences\":{sequences},\"calls\":{calls},\"absent\":[")?;
-        for (at, name) in self.absent.names().enumerate() {
-            write!(to, "{}\"{name}\"", if at == 0 { "" } else { "," })?;
+        write!(to, ",\"sequences\":{sequences},\"calls\":{calls}")?;
+        for (key, operations) in [("absent", self.absent), ("without", self.without)] {
+            write!(to, ",\"{key}\":[")?;
+            for (at, name) in operations.names().enumerate() {
+                write!(to, "{}\"{name}\"", if at == 0 { "" } else { "," })?;
+            }
+            to.write_char(']')?;
         }
-        to.write_char(']')?;
         if let Some(text) = self.verdict.text() {
             to.write_str(",\"text\":")?;
             string(to, text)?;

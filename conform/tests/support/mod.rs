@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use leeward_conform::{Scenario, scenarios};
+use leeward_conform::linux::Linux;
+use leeward_conform::{Scenario, Syscalls, numbers, scenarios};
 
 /// How many scenarios are asked at once. They sleep most of the time.
 const AT_ONCE: usize = 8;
@@ -26,4 +27,16 @@ pub fn each_scenario(body: impl Fn(&'static Scenario) -> Result<(), String> + Sy
     });
     let complaints = complaints.into_inner().unwrap();
     assert!(complaints.is_empty(), "{} scenarios:\n{}", complaints.len(), complaints.join("\n"));
+}
+
+/// Returns a word that the processes of a scenario share.
+#[allow(dead_code)] // Not every program that has this module wants it.
+pub fn shared_word() -> &'static AtomicUsize {
+    const READ_WRITE: usize = 3;
+    const SHARED_ANONYMOUS: usize = 0x21;
+    // SAFETY: a new mapping.
+    let at = unsafe { Linux.call(numbers::MMAP, [0, 4096, READ_WRITE, SHARED_ANONYMOUS, usize::MAX, 0]) };
+    assert!(at > 0, "mmap answered {at}");
+    // SAFETY: mapped, zeroed, and never unmapped.
+    unsafe { &*std::ptr::with_exposed_provenance::<AtomicUsize>(at as usize) }
 }
