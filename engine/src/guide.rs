@@ -13,6 +13,7 @@ macro_rules! page {
             "\n",
             "[README.md]: crate::guide::overview\n",
             "[porting.md]: crate::guide::porting\n",
+            "[first-three.md]: crate::guide::first_three\n",
             "[tables.md]: crate::guide::tables\n",
             "[waiters.md]: crate::guide::waiters\n",
             "[inheritance.md]: crate::guide::inheritance\n",
@@ -36,6 +37,7 @@ macro_rules! page {
 
 page!(overview, "README.md");
 page!(porting, "porting.md");
+page!(first_three, "first-three.md");
 page!(tables, "tables.md");
 page!(waiters, "waiters.md");
 page!(inheritance, "inheritance.md");

@@ -26,6 +26,22 @@ fn the_page_about_green_threads_names_the_lines_that_there_are() {
     check("green-threads.md", &["green_parts/host.rs", "green_parts/scheduler.rs", "green_parts/lock.rs"]);
 }
 
+/// The page about waits, wakes and requeues names the lines of each module, and how many are unsafe.
+#[test]
+fn the_page_about_the_first_three_names_the_lines_that_there_are() {
+    let page = read("docs/first-three.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let mut all = [0, 0];
+    for (file, numbers) in rows {
+        let text = read(&format!("src/{file}"));
+        let code = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+        let [lines, unsafes] = [code().count(), code().filter(|line| line.contains("unsafe ")).count()];
+        assert_eq!(numbers, format!("{lines} | {unsafes} |"), "{file}");
+        all = [all[0] + lines, all[1] + unsafes];
+    }
+    assert!(page.contains(&format!("| all | {} | {} |", all[0], all[1])), "{all:?}");
+}
+
 #[test]
 fn the_page_about_tasks_names_the_lines_that_there_are() {
     check("async-only.md", &["async_parts/host.rs", "async_parts/executor.rs", "async_parts/locks.rs"]);
