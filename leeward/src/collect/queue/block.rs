@@ -21,34 +21,49 @@ pub(super) const ABANDONED: u32 = 2;
 #[repr(C)]
 pub(super) struct Slot<T> {
     /// [`UNFILLED`], [`FILLED`] or [`ABANDONED`].
-    pub(super) state: AtomicU32,
+    state: AtomicU32,
     /// The value: the producer's that claimed the slot until the state is `FILLED`, the consumer's
     /// from then on.
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
+/// All by pointers: a producer's slot may be gone, with its block, as soon as it is filled, and no
+/// reference may outlive that.
 impl<T> Slot<T> {
-    /// Moves a value into the slot.
+    /// Returns the state of a slot.
+    ///
+    /// # Safety
+    /// The slot's block is there until its state says that the slot is not the caller's.
+    #[inline]
+    pub(super) unsafe fn state<'a>(slot: *const Slot<T>) -> &'a AtomicU32 {
+        // SAFETY: the caller's promise.
+        unsafe { &(*slot).state }
+    }
+
+    /// Moves a value into a slot.
     ///
     /// # Safety
     /// The slot is the caller's, and has no value.
     #[inline]
-    pub(super) unsafe fn write(&self, value: T) {
+    pub(super) unsafe fn write(slot: *const Slot<T>, value: T) {
         // SAFETY: the caller's promise.
-        let place = unsafe { &mut *self.value.get() };
-        place.write(value);
+        let place = unsafe { &raw const (*slot).value };
+        // SAFETY: as above.
+        unsafe { UnsafeCell::raw_get(place).write(MaybeUninit::new(value)) };
     }
 
-    /// Moves the value out of the slot.
+    /// Moves the value out of a slot.
     ///
     /// # Safety
     /// The slot is the caller's, and has a value.
     #[inline]
-    pub(super) unsafe fn read(&self) -> T {
+    pub(super) unsafe fn read(slot: *const Slot<T>) -> T {
         // SAFETY: the caller's promise.
-        let place = unsafe { &*self.value.get() };
+        let place = unsafe { &raw const (*slot).value };
+        // SAFETY: as above.
+        let value = unsafe { UnsafeCell::raw_get(place).read() };
         // SAFETY: the caller's promise.
-        unsafe { place.assume_init_read() }
+        unsafe { value.assume_init() }
     }
 }
 
@@ -172,7 +187,7 @@ impl<T> Block<T> {
     /// # Safety
     /// The block is allocated, and `index` is less than [`CAPACITY`](Self::CAPACITY).
     #[inline]
-    unsafe fn slot(block: *mut Block<T>, index: usize) -> *const Slot<T> {
+    pub(super) unsafe fn slot(block: *mut Block<T>, index: usize) -> *const Slot<T> {
         let offset = const {
             match Layout::new::<Block<T>>().extend(Layout::new::<Slot<T>>()) {
                 Ok((_, offset)) => offset,
@@ -183,18 +198,6 @@ impl<T> Block<T> {
         let slots = unsafe { block.byte_add(offset) }.cast::<Slot<T>>();
         // SAFETY: the caller's promise.
         unsafe { slots.add(index) }
-    }
-
-    /// Returns a slot.
-    ///
-    /// # Safety
-    /// As [`slot`](Self::slot); the slot is used while the block is there.
-    #[inline]
-    pub(super) unsafe fn slot_at<'a>(block: *mut Block<T>, index: usize) -> &'a Slot<T> {
-        // SAFETY: the caller's promise.
-        let slot = unsafe { Self::slot(block, index) };
-        // SAFETY: as above.
-        unsafe { &*slot }
     }
 
     /// Frees a block, and no value.

@@ -107,18 +107,20 @@ impl<T, F: Futex> Core<T, F> {
     unsafe fn fill(&self, claimed: Position, value: T) -> Option<T> {
         let block: *mut Block<T> = claimed.block();
         // SAFETY: the block is there while the slot is claimed and not filled; the index was checked.
-        let slot = unsafe { Block::<T>::slot_at(block, claimed.index()) };
+        let slot = unsafe { Block::<T>::slot(block, claimed.index()) };
         // SAFETY: the slot is the caller's until its state changes.
-        unsafe { slot.write(value) };
+        unsafe { Slot::write(slot, value) };
         // SAFETY: as above.
-        let process = unsafe { &*block }.process;
+        let process = unsafe { (*block).process };
+        // SAFETY: as above.
+        let state = unsafe { Slot::state(slot) };
         if fork_mark::is_still(process) {
             // Release: partner of the acquire in `take`: the consumer finds the value. From here on
             // the block may be gone.
-            slot.state.store(FILLED, order!(Release, queue_fill_release));
-        } else if fill_inherited(slot) == ABANDONED {
+            state.store(FILLED, order!(Release, queue_fill_release));
+        } else if fill_inherited(state) == ABANDONED {
             // SAFETY: an abandoned slot is its producer's, which filled it, and its block is kept.
-            return Some(unsafe { slot.read() });
+            return Some(unsafe { Slot::read(slot) });
         }
         gap::filled::<F, T>(slot);
         if claimed.sleeps() {
@@ -139,17 +141,19 @@ impl<T, F: Futex> Core<T, F> {
             return Err(value);
         }
         // SAFETY: the block is new, and has a slot.
-        let slot = unsafe { Block::slot_at(block, 0) };
+        let slot = unsafe { Block::<T>::slot(block, 0) };
         // SAFETY: nobody else knows the block.
-        unsafe { slot.write(value) };
+        unsafe { Slot::write(slot, value) };
+        // SAFETY: as above.
+        let state = unsafe { Slot::state(slot) };
         // Relaxed: the exchange below publishes the block.
-        slot.state.store(FILLED, Ordering::Relaxed);
+        state.store(FILLED, Ordering::Relaxed);
         // SAFETY: nobody else knows the block, which has one slot filled.
         if unsafe { self.link(block, Position::new(block, 1), true) } {
             return Ok(None);
         }
         // SAFETY: written above.
-        let value = unsafe { slot.read() };
+        let value = unsafe { Slot::read(slot) };
         self.put_by(block);
         Ok(Some(value))
     }
@@ -262,13 +266,13 @@ impl<T, F: Futex> Core<T, F> {
     }
 }
 
-/// Fills a slot of a block that was made before a fork: the consumer may pass it meanwhile. Returns
-/// the slot's state before.
+/// Says in the state of a slot that it is filled, in a block that was made before a fork: the
+/// consumer may pass it meanwhile. Returns the state before.
 #[cold]
 #[inline(never)]
-fn fill_inherited<T>(slot: &Slot<T>) -> u32 {
+fn fill_inherited(state: &AtomicU32) -> u32 {
     // Release: as in `fill`.
-    slot.state.swap(FILLED, order!(Release, queue_fill_release))
+    state.swap(FILLED, order!(Release, queue_fill_release))
 }
 
 // SAFETY: values are moved in and out, by one thread each; no reference to a value is given.

@@ -143,7 +143,7 @@ impl<T> Gap<T> {
         // - If this fence comes first, the producer sees the mark, and wakes us.
         let is_fenced = mutated!(queue_gap_heavy) || fence::try_heavy().is_ok();
         // SAFETY: the consumer is in the block.
-        let state = unsafe { &(*self.slot).state };
+        let state = unsafe { Slot::state(self.slot) };
         // Relaxed: the next attempt loads it again.
         if state.load(Ordering::Relaxed) == FILLED && !mutated!(queue_gap_recheck) {
             return Waited::Again;

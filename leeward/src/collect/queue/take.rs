@@ -5,7 +5,7 @@
 
 use core::ptr;
 
-use super::block::{ABANDONED, Block, FILLED, UNFILLED};
+use super::block::{ABANDONED, Block, FILLED, Slot, UNFILLED};
 use super::core::Core;
 use super::gap::{Gap, Waited};
 use super::position::{Position, SLEEPS};
@@ -35,11 +35,13 @@ impl<T, F: Futex> Core<T, F> {
             let front = self.position();
             if front.index() < Self::CAPACITY {
                 // SAFETY: the consumer is in the block.
-                let slot = unsafe { Block::<T>::slot_at(front.block(), front.index()) };
+                let slot = unsafe { Block::<T>::slot(front.block(), front.index()) };
+                // SAFETY: as above.
+                let state = unsafe { Slot::state(slot) };
                 // Acquire: partner of the release in `fill`.
-                if slot.state.load(order!(Acquire, queue_take_acquire)) == FILLED {
+                if state.load(order!(Acquire, queue_take_acquire)) == FILLED {
                     // SAFETY: its producer has filled it, and this is the only consumer.
-                    let value = unsafe { slot.read() };
+                    let value = unsafe { Slot::read(slot) };
                     self.set_position(front.next());
                     return Found::Value(value);
                 }
@@ -78,9 +80,11 @@ impl<T, F: Futex> Core<T, F> {
             return None;
         }
         // SAFETY: an index in the block.
-        let slot = unsafe { Block::slot_at(block, front.index()) };
+        let slot = unsafe { Block::<T>::slot(block, front.index()) };
+        // SAFETY: as above; the consumer is in the block.
+        let state = unsafe { Slot::state(slot) };
         // Relaxed: the next attempt loads it again.
-        let is_gap = slot.state.load(Ordering::Relaxed) != FILLED;
+        let is_gap = state.load(Ordering::Relaxed) != FILLED;
         is_gap.then_some(Found::Gap(Gap::new(slot, block)))
     }
 
@@ -137,7 +141,9 @@ impl<T, F: Futex> Core<T, F> {
             return false;
         }
         // SAFETY: the consumer is in the block.
-        let state = &unsafe { Block::slot_at(gap.block(), front.index()) }.state;
+        let slot = unsafe { Block::<T>::slot(gap.block(), front.index()) };
+        // SAFETY: as above.
+        let state = unsafe { Slot::state(slot) };
         // SAFETY: as above.
         let block = unsafe { &*gap.block() };
         // A producer that is there after all comes to this slot later.
