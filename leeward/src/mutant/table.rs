@@ -1281,6 +1281,27 @@ mutants! {
     queue_gap_wake {
         loom: collect::queue::loom_tests::two_producers_and_a_consumer,
     }
+    /// The wake by other kinds of futex than the producer's.
+    queue_gap_kinds {
+        queue_gaps: consumers_on_two_kinds_of_futex_are_woken,
+        loom: collect::queue::loom_tests::consumers_on_two_kinds_of_futex,
+    }
+    /// The look at the mark that was taken away, for that wake, and not at the one that was found.
+    queue_gap_taken {
+        loom: collect::queue::loom_tests::consumers_on_two_kinds_of_futex,
+    }
+    /// The acquire of the exchange that takes the mark of a consumer that waits for a slot away (relaxed instead).
+    queue_gap_taken_acquire {
+        loom: collect::queue::loom_tests::consumers_on_two_kinds_of_futex,
+    }
+    /// The release of the mark of a consumer that waits for a slot (relaxed instead).
+    queue_gap_mark_release {
+        loom: collect::queue::loom_tests::consumers_on_two_kinds_of_futex,
+    }
+    /// The bound of a sleep by a kind of futex for which there was no place.
+    queue_gap_crowded {
+        queue_gaps: consumers_on_more_kinds_of_futex_than_there_are_places_for,
+    }
     /// The order of the exchange that marks the consumer as asleep (relaxed instead).
     queue_sleep_order {
         loom: collect::queue::loom_tests::two_producers_and_a_consumer,

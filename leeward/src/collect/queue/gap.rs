@@ -3,20 +3,22 @@
 //! That is rare: the producer was preempted between two instructions. So it is the consumer that
 //! pays for the meeting, by a heavy fence before it sleeps, and all consumers of the process sleep
 //! on one word: a slot may be gone when its producer wakes, and a splice may have moved its block to
-//! another queue. Called by `core.rs`, `take.rs` and `consumer.rs`; calls [`fence`] and [`Futex`].
+//! another queue. Each sleeps there by the futex of its queue (`kinds.rs`). Called by `core.rs`,
+//! `take.rs` and `consumer.rs`; calls [`fence`] and [`Futex`].
 
 use core::time::Duration;
 
 use super::block::{Block, FILLED, Slot};
+use super::kinds::Kinds;
 use crate::__leeward_static;
 use crate::atomic::{AtomicU32, AtomicU64, Ordering, const_fn};
 use crate::fence;
 use crate::futex::{ALL, Futex, Timeout, Wait};
-use crate::mutant::{check, mutated, step};
+use crate::mutant::{check, mutated, order, step};
 use crate::process::fork_mark;
 
 /// How long the consumer sleeps where nobody may wake it: in the child of a fork, whose producer may
-/// not be there, and where no heavy fence is possible.
+/// not be there, where no heavy fence is possible, and by a kind of futex that has no place.
 const LONG: Duration = Duration::from_millis(1);
 
 /// The words by which producers learn of consumers that wait for them; alone on their cache lines,
@@ -28,6 +30,8 @@ struct Sleepers {
     awaited: AtomicU64,
     /// How often a producer has filled a slot and found its consumer asleep.
     filled: AtomicU32,
+    /// The kinds of futex by which consumers sleep on `filled`.
+    kinds: Kinds,
 }
 
 /// No consumer waits for a slot.
@@ -38,7 +42,7 @@ const MANY: u64 = 1;
 impl Sleepers {
     const_fn! {
         fn new() -> Self {
-            Sleepers { awaited: AtomicU64::new(NONE), filled: AtomicU32::new(0) }
+            Sleepers { awaited: AtomicU64::new(NONE), filled: AtomicU32::new(0), kinds: Kinds::new() }
         }
     }
 }
@@ -68,12 +72,19 @@ fn wake<F: Futex>(awaited: u64, slot: u64) {
     if awaited != slot && awaited != MANY {
         return;
     }
-    // Relaxed: before the count changes, so that a consumer whose mark this store takes away has
-    // loaded the count before the change, and does not sleep, or is woken.
-    SLEEPERS.awaited.store(NONE, Ordering::Relaxed);
-    // Release: the store above comes first. Partner of the acquire in `Gap::wait`.
+    // Before the count changes, so that a consumer whose mark this exchange takes away has loaded
+    // the count before the change, and does not sleep, or is woken.
+    // Acquire: partner of the releases in `mark`: the kinds of those whose marks it takes are found.
+    let taken = SLEEPERS.awaited.swap(NONE, order!(Acquire, queue_gap_taken_acquire));
+    // Release: the exchange above comes first. Partner of the acquire in `Gap::wait`.
     SLEEPERS.filled.fetch_add(1, Ordering::Release);
     let word: &AtomicU32 = &SLEEPERS.filled;
+    // The slot that is awaited is of a queue of this kind. What was taken is asked, and not what was
+    // loaded: meanwhile another consumer may have made it the mark of several.
+    let taken = if mutated!(queue_gap_taken) { awaited } else { taken };
+    if check!(queue_gap_kinds, taken != slot) {
+        SLEEPERS.kinds.wake_others::<F>(word);
+    }
     F::wake(word, ALL);
 }
 
@@ -112,10 +123,13 @@ impl<T> Gap<T> {
     /// Says that the slot is awaited: that one alone, if no other is.
     fn mark(&self) {
         let slot = self.slot.addr() as u64;
-        // Relaxed, all: ordered by the fence that follows.
-        let marked = SLEEPERS.awaited.compare_exchange(NONE, slot, Ordering::Relaxed, Ordering::Relaxed);
-        if marked.is_err_and(|other| other != slot) {
-            SLEEPERS.awaited.store(MANY, Ordering::Relaxed);
+        // For the slot's own producer the fence that follows is enough. But another one may take the
+        // mark away, and has to find the caller's kind.
+        // Release, both: partner of the acquire in `wake`. All changes of the word are exchanges, so
+        // a producer that takes the newest mark acquires what came before the older ones as well.
+        let order = order!(Release, queue_gap_mark_release);
+        if SLEEPERS.awaited.compare_exchange(NONE, slot, order, Ordering::Relaxed).is_err() {
+            SLEEPERS.awaited.swap(MANY, order);
         }
     }
 
@@ -137,6 +151,7 @@ impl<T> Gap<T> {
     fn wait_marked<F: Futex>(&self, timeout: Timeout) -> Waited {
         // Acquire: the count is loaded before the mark is made; partner of the release in `wake`.
         let count = SLEEPERS.filled.load(Ordering::Acquire);
+        let is_known = SLEEPERS.kinds.enter::<F>();
         self.mark();
         // Pair P, heavy half. Partner: the light fence in `filled`.
         // - If the producer's store comes first, the recheck finds the slot filled.
@@ -149,7 +164,7 @@ impl<T> Gap<T> {
             return Waited::Again;
         }
         let is_inherited = check!(queue_gap_inherited, self.is_inherited());
-        let is_alone = is_inherited || !is_fenced;
+        let is_alone = is_inherited || !is_fenced || check!(queue_gap_crowded, !is_known);
         let soon = if is_alone { Timeout::after::<F>(LONG) } else { Timeout::Never };
         let word: &AtomicU32 = &SLEEPERS.filled;
         match F::wait(word, count, timeout.min(soon)) {

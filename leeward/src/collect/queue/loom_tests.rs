@@ -9,8 +9,10 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 
 use super::Queue;
-use crate::atomic::AtomicU32;
-use crate::futex::Deadline;
+use super::block::{Block, FILLED, Slot};
+use super::gap::{self, Gap};
+use crate::atomic::{AtomicU32, Ordering};
+use crate::futex::{Deadline, Futex, Private, Shared as OfAll, Timeout};
 use crate::models;
 
 struct Shared {
@@ -50,11 +52,13 @@ impl Shared {
 }
 
 fn explore(preemptions: usize, model: impl Fn(Arc<Shared>) + Send + Sync + 'static) {
-    let set_up = || {
-        crate::futex::wake(&AtomicU32::new(0), 1);
-        super::gap::set_up();
-    };
     models::explore(preemptions, set_up, move || model(Shared::new()));
+}
+
+/// Makes the statics.
+fn set_up() {
+    crate::futex::wake(&AtomicU32::new(0), 1);
+    gap::set_up();
 }
 
 fn beside(shared: &Arc<Shared>, work: impl FnOnce(&Shared) + 'static) -> thread::JoinHandle<()> {
@@ -168,5 +172,57 @@ fn a_splice_beside_pushes() {
         let rest = shared.queue.pop().unwrap();
         shared.seen(rest);
         assert_eq!(number + rest, 1);
+    });
+}
+
+/// A block whose two slots are claimed, as if each were of a queue of its own.
+#[derive(Clone, Copy)]
+struct Claimed(*mut Block<u32>);
+
+// SAFETY: the slots' states are atomics.
+unsafe impl Send for Claimed {}
+
+impl Claimed {
+    fn fill<F: Futex>(self, index: usize) {
+        // SAFETY: the block lives as long as the model does.
+        let slot = unsafe { Block::slot(self.0, index) };
+        // SAFETY: as above.
+        let state = unsafe { Slot::state(slot) };
+        // Release: as in `Core::fill`.
+        state.store(FILLED, Ordering::Release);
+        gap::filled::<F, u32>(slot);
+    }
+
+    fn wait<F: Futex>(self, index: usize) {
+        // SAFETY: as above.
+        let slot = unsafe { Block::slot(self.0, index) };
+        // SAFETY: as above.
+        let state = unsafe { Slot::state(slot) };
+        // Acquire: as in `Core::take`.
+        while state.load(Ordering::Acquire) != FILLED {
+            let _ = Gap::new(slot, self.0).wait::<F>(Timeout::Never);
+        }
+    }
+}
+
+/// Two consumers that wait for slots by two kinds of futex.
+#[test]
+fn consumers_on_two_kinds_of_futex() {
+    models::explore(2, set_up, || {
+        let claimed = Claimed(Block::new(1));
+        let fills = thread::spawn(move || {
+            let claimed = claimed;
+            claimed.fill::<Private>(0);
+            claimed.fill::<OfAll>(1);
+        });
+        let waits = thread::spawn(move || {
+            let claimed = claimed;
+            claimed.wait::<Private>(0);
+        });
+        claimed.wait::<OfAll>(1);
+        waits.join().unwrap();
+        fills.join().unwrap();
+        // SAFETY: made above; no thread is left.
+        unsafe { Block::free(claimed.0) };
     });
 }

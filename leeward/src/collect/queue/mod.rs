@@ -1,14 +1,15 @@
 //! A queue of values, of many producers and many consumers: [`Queue`].
 //!
 //! `position` (block and index in one word), `block`, `core` (what producers do), `take` (what the
-//! consumer does), `gap` (waiting for a producer), `consumer` (its lock, and how it waits), `queue`
-//! (the type), `iter`.
+//! consumer does), `gap` (waiting for a producer), `kinds` (of futex, in `gap`), `consumer` (its lock,
+//! and how it waits), `queue` (the type), `iter`.
 
 mod block;
 mod consumer;
 mod core;
 mod gap;
 mod iter;
+mod kinds;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 mod position;

@@ -26,10 +26,18 @@ loom::lazy_static! {
 /// A sleeping thread, and the word that it sleeps on.
 struct Sleeper {
     word: *const AtomicU32,
+    /// As in the kernel, a wake by the other kind of key does not find the sleeper.
+    is_shared: bool,
     thread: Thread,
     /// True once a waker has taken the sleeper out. Not loom's: loom runs one thread at a time, and
     /// switches at its own operations only.
     woken: Rc<Cell<bool>>,
+}
+
+impl Sleeper {
+    fn is_on<const SHARED: bool>(&self, word: *const AtomicU32) -> bool {
+        core::ptr::eq(self.word, word) && self.is_shared == SHARED
+    }
 }
 
 /// Sleeps if `word` is `expected`, until woken.
@@ -41,7 +49,8 @@ pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout:
         if word.load(Ordering::Relaxed) != expected {
             return Wait::Changed;
         }
-        sleepers.push(Sleeper { word, thread: loom::thread::current(), woken: woken.clone() });
+        let thread = loom::thread::current();
+        sleepers.push(Sleeper { word, is_shared: SHARED, thread, woken: woken.clone() });
     }
     if timeout.deadline() == Some(Deadline::at(Duration::ZERO)) {
         let mut sleepers = QUEUE.lock().unwrap();
@@ -59,14 +68,14 @@ pub(super) fn wait<const SHARED: bool>(word: &AtomicU32, expected: u32, timeout:
 
 /// Wakes up to `count` sleepers of `word`, the oldest first. Returns how many it woke.
 pub(super) fn wake<const SHARED: bool>(word: *const AtomicU32, count: u32) -> u32 {
-    take(&mut QUEUE.lock().unwrap(), word, count)
+    take::<SHARED>(&mut QUEUE.lock().unwrap(), word, count)
 }
 
 /// Takes up to `count` sleepers of `word` out of the queue, and unparks them. Returns how many.
-fn take(sleepers: &mut Vec<Sleeper>, word: *const AtomicU32, count: u32) -> u32 {
+fn take<const SHARED: bool>(sleepers: &mut Vec<Sleeper>, word: *const AtomicU32, count: u32) -> u32 {
     let mut left = count;
     sleepers.retain(|sleeper| {
-        let stays = !core::ptr::eq(sleeper.word, word) || left == 0;
+        let stays = !sleeper.is_on::<SHARED>(word) || left == 0;
         if !stays {
             left -= 1;
             sleeper.woken.set(true);
@@ -96,9 +105,9 @@ pub(super) unsafe fn requeue<const SHARED: bool>(
     if word.load(Ordering::Relaxed) != expected {
         return Err(Changed);
     }
-    let woken = take(&mut sleepers, from, wake);
+    let woken = take::<SHARED>(&mut sleepers, from, wake);
     let mut moved = 0;
-    for sleeper in sleepers.iter_mut().filter(|sleeper| core::ptr::eq(sleeper.word, from)) {
+    for sleeper in sleepers.iter_mut().filter(|sleeper| sleeper.is_on::<SHARED>(from)) {
         if moved == requeue {
             break;
         }
@@ -122,8 +131,8 @@ pub(super) unsafe fn wake_op<const SHARED: bool>(
     let mut sleepers = QUEUE.lock().unwrap();
     // SAFETY: the caller's promise.
     let old = op.apply_to(unsafe { &*on });
-    let woken = take(&mut sleepers, word, wake);
-    woken + if op.holds(old) { take(&mut sleepers, on, wake_on) } else { 0 }
+    let woken = take::<SHARED>(&mut sleepers, word, wake);
+    woken + if op.holds(old) { take::<SHARED>(&mut sleepers, on, wake_on) } else { 0 }
 }
 
 /// The answer of [`wait_any`]: a model has no wait for several words.
