@@ -1302,6 +1302,14 @@ mutants! {
     queue_gap_crowded {
         queue_gaps: consumers_on_more_kinds_of_futex_than_there_are_places_for,
     }
+    /// The acquire of the tail, by a look whether the queue is empty (relaxed instead).
+    queue_empty_acquire {
+        loom: collect::queue::loom_tests::a_look_at_a_queue_whose_block_comes_again,
+    }
+    /// The second look at the count of blocks that the front has left, by such a look.
+    queue_left_recheck {
+        loom: collect::queue::loom_tests::a_look_at_a_queue_whose_block_comes_again,
+    }
     /// The order of the exchange that marks the consumer as asleep (relaxed instead).
     queue_sleep_order {
         loom: collect::queue::loom_tests::two_producers_and_a_consumer,

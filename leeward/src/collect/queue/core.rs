@@ -18,7 +18,7 @@ use super::gap;
 use super::position::{ONE, Position, SLEEPS};
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
 use crate::futex::Futex;
-use crate::mutant::{check, order};
+use crate::mutant::{check, mutated, order};
 use crate::process::fork_mark;
 
 /// A word, or words, with a pair of cache lines to themselves.
@@ -35,6 +35,9 @@ pub(super) struct Front<T> {
     closed: AtomicU32,
     /// A block that the consumer has emptied, for the next producer that needs one; or null.
     spare: AtomicPtr<Block<T>>,
+    /// How often the front has left a block: a [`Position`] with the address of a block that comes
+    /// again is another one.
+    left: AtomicU64,
 }
 
 /// A queue of blocks.
@@ -57,6 +60,7 @@ impl<T, F: Futex> Core<T, F> {
                 asleep: AtomicU32::new(0),
                 closed: AtomicU32::new(0),
                 spare: AtomicPtr::new(core::ptr::null_mut()),
+                left: AtomicU64::new(0),
             };
             Core { tail: Lines(AtomicU64::new(nowhere)), front: Lines(front), owns: PhantomData }
         }
@@ -232,18 +236,44 @@ impl<T, F: Futex> Core<T, F> {
     }
 
     pub(super) fn set_position(&self, position: Position) {
-        // Relaxed: as above. `is_empty` takes it for an estimate.
+        // Relaxed: the consumer's own. `is_empty` asks for no more than the place.
         self.front.0.position.store(position.word(), Ordering::Relaxed);
     }
 
+    /// Moves the front out of its block, which the consumer gives away afterwards.
+    pub(super) fn leave_block(&self, position: Position) {
+        self.set_position(position);
+        let left = &self.front.0.left;
+        // Relaxed: the consumer's own.
+        let count = left.load(Ordering::Relaxed);
+        // Release: partner of the first acquire in `is_empty`: the front is out of the block. The
+        // block is given away by a release, after this store.
+        left.store(count + 1, Ordering::Release);
+    }
+
     /// Returns true if the queue was empty at some moment of the call.
+    ///
+    /// The front is loaded first. It does not pass the tail, so if the tail is where the front was,
+    /// and in the same block, there was nothing between the two when the tail was loaded. A block
+    /// that the front has left may come again, at the same address, as the tail's; then the front
+    /// was in it before, and the values behind it were not looked at.
     pub(super) fn is_empty(&self) -> bool {
-        // Acquire: the front is loaded first. It does not pass the tail, so if it was there before,
-        // nothing was between the two when the tail was loaded.
-        let front = self.front.0.position.load(Ordering::Acquire);
-        // Relaxed: nothing is read by it.
-        let tail = Position::of_word(self.tail.0.load(Ordering::Relaxed));
-        tail.is_at(Position::of_word(front), Self::CAPACITY)
+        loop {
+            // Acquire: partner of the release in `leave_block`.
+            let left = self.front.0.left.load(Ordering::Acquire);
+            // Acquire: the front is loaded before the tail.
+            let front = self.front.0.position.load(Ordering::Acquire);
+            // Acquire: partner of the release in `link`: if the block came again, its producer had it
+            // after the front had left it, and the count below is seen to have changed.
+            let tail = Position::of_word(self.tail.0.load(order!(Acquire, queue_empty_acquire)));
+            if !tail.is_at(Position::of_word(front), Self::CAPACITY) {
+                return false;
+            }
+            // Relaxed: ordered by the acquires above.
+            if self.front.0.left.load(Ordering::Relaxed) == left || mutated!(queue_left_recheck) {
+                return true;
+            }
+        }
     }
 
     /// Closes the queue.

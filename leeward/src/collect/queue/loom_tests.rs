@@ -175,6 +175,29 @@ fn a_splice_beside_pushes() {
     });
 }
 
+/// A queue that is never empty, and whose front's block comes again as the tail's.
+#[test]
+fn a_look_at_a_queue_whose_block_comes_again() {
+    models::explore(2, set_up, || {
+        let queue = Arc::new(Queue::<usize>::new());
+        queue.push(0);
+        queue.push(1);
+        // The front is at the block's second slot.
+        assert_eq!(queue.pop(), Some(0));
+        let other = queue.clone();
+        let goes_round = thread::spawn(move || {
+            other.push(2);
+            other.push(3);
+            assert_eq!((other.pop(), other.pop()), (Some(1), Some(2)));
+            // The tail is at the second slot of the first block.
+            other.push(4);
+        });
+        assert!(!queue.is_empty(), "a queue with values looks empty");
+        goes_round.join().unwrap();
+        assert_eq!((queue.pop(), queue.pop(), queue.is_empty()), (Some(3), Some(4), true));
+    });
+}
+
 /// A block whose two slots are claimed, as if each were of a queue of its own.
 #[derive(Clone, Copy)]
 struct Claimed(*mut Block<u32>);

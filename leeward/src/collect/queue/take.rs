@@ -122,7 +122,7 @@ impl<T, F: Futex> Core<T, F> {
         // In this order, so that the child of a fork finds a queue at each step: a block without one
         // before it is the first.
         head.previous.set(ptr::null_mut());
-        self.set_position(Position::new(next, head.first.get() as usize));
+        self.leave_block(Position::new(next, head.first.get() as usize));
         // SAFETY: the block is the consumer's: its producers have filled their slots. A kept one may
         // have a producer still.
         if !block.is_null() && !unsafe { &*block }.is_kept.get() {
@@ -195,7 +195,7 @@ impl<T, F: Futex> Core<T, F> {
             // SAFETY: the consumer is in the block.
             unsafe { &*first }.first.set(front.index() as u32);
         }
-        from.set_position(nowhere);
+        from.leave_block(nowhere);
         // AcqRel: acquire as in `reach`; release, so that a producer which finds the queue without a
         // block has nothing to do with the old one.
         let tail = Position::of_word(from.tail.0.swap(nowhere.word(), Ordering::AcqRel));
