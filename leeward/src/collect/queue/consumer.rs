@@ -26,6 +26,12 @@ use crate::raw::spin_budget::SpinBudget;
 /// assert_eq!((consumer.pop(), consumer.pop()), (Some(0), Some(1)));
 /// ```
 ///
+/// # A consumer that is forgotten
+/// The right is given up by the destructor. If that does not run
+/// ([`mem::forget`](std::mem::forget)), no thread pops any more: `pop`, `pop_all`, `consumer` and a
+/// splice from the queue wait for ever, and `try_pop` says `Busy`. Pushes go on, and the queue may be
+/// dropped or turned into an iterator.
+///
 /// # Fork
 /// In the child of a fork another thread may take the consumer's right over, since it cannot know
 /// that this one lives. The consumer asks before each call, and waits for that thread if it has to.

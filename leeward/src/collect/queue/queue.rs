@@ -186,7 +186,8 @@ impl<T, F: Futex> Queue<T, F> {
     }
 
     /// Takes all values out at once: one exchange, however many there are. It waits while another
-    /// thread pops; the iterator waits for producers that were in the midst of their pushes.
+    /// thread pops, also while that one sleeps in [`pop`](Self::pop) since the queue is empty; the
+    /// iterator waits for producers that were in the midst of their pushes.
     ///
     /// ```
     /// let queue: leeward::collect::Queue<u32> = (0..3).collect();
@@ -201,7 +202,8 @@ impl<T, F: Futex> Queue<T, F> {
 
     /// Moves all values of `from` to the end of this queue, in their order, however many there are:
     /// an exchange there and a compare-exchange here. It waits while another thread pops from
-    /// `from`. A value that is pushed to `from` meanwhile is moved or stays.
+    /// `from`, also while that one sleeps in [`pop`](Self::pop) since `from` is empty. A value that is
+    /// pushed to `from` meanwhile is moved or stays.
     ///
     /// The slots that the last block of this queue has left stay unused, so to move one value by
     /// `splice` costs more memory than to pop and push it.
