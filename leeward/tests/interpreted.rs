@@ -7,6 +7,9 @@
 
 #![allow(missing_docs)]
 
+#[path = "interpreted/queues.rs"]
+mod queues;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;

@@ -83,6 +83,9 @@ impl<F: Futex> Stack<F> {
     /// The node is in no queue or stack, and lives and stays where it is until it is popped.
     #[inline]
     pub unsafe fn push(&self, node: NonNull<Node>) -> bool {
+        // The node that a thread finds at this address below its own may be another one than it loaded
+        // (`below`).
+        node.as_ptr().expose_provenance();
         // SAFETY: the caller's promise.
         let link = unsafe { &node.as_ref().next };
         // Relaxed: the exchange decides.
@@ -105,6 +108,8 @@ impl<F: Futex> Stack<F> {
     /// As [`push`](Self::push).
     #[inline]
     pub unsafe fn push_wait_free(&self, node: NonNull<Node>) -> bool {
+        // As in `push`.
+        node.as_ptr().expose_provenance();
         // SAFETY: the caller's promise.
         let link = unsafe { &node.as_ref().next };
         // Relaxed: published by the exchange.
@@ -183,7 +188,7 @@ impl<F: Futex> Stack<F> {
         let link = unsafe { &node.as_ref().next };
         // Acquire: partner of the release in `link::write`: the nodes below are read by it.
         let next = link.load(Ordering::Acquire);
-        if is_missing(next) { Self::await_link(link, timeout) } else { Some(next) }
+        if is_missing(next) { Self::await_link(link, timeout) } else { Some(below(next)) }
     }
 
     #[cold]
@@ -195,7 +200,7 @@ impl<F: Futex> Stack<F> {
             // Acquire: as in `link_of`.
             let next = link.load(Ordering::Acquire);
             if !is_missing(next) {
-                return Some(next);
+                return Some(below(next));
             }
             if is_late {
                 return None;
@@ -212,6 +217,16 @@ impl<F: Futex> Stack<F> {
         // Relaxed: says nothing about a node.
         self.top.load(Ordering::Relaxed).is_null()
     }
+}
+
+/// Returns the node that is at this address now, by a link's value. Between the load of the top and
+/// the exchange of a push, the top node may be popped and freed, and another one be pushed whose
+/// address is the same: the exchange succeeds, and the link is right, but the pointer in it is one to
+/// the node before. Both pushes expose their nodes, so a pointer to the one that is there is had from
+/// its address.
+#[inline]
+fn below(link: *mut Node) -> *mut Node {
+    ptr::with_exposed_provenance_mut(link.addr())
 }
 
 impl<F: Futex> core::fmt::Debug for Stack<F> {
