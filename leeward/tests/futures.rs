@@ -196,3 +196,75 @@ fn many_tasks_at_once() {
         }
     });
 }
+
+/// The worker's grace period ends in a panic of a stall's handler while a task waits: the task is
+/// woken all the same, and no call but its own asks for that.
+#[test]
+fn a_task_waits_while_the_worker_fails() {
+    leeward::rcu_domain! { struct D; }
+    static PANICKED: AtomicUsize = AtomicUsize::new(0);
+    let _watch = Watchdog::new("a worker that fails beside a task");
+    let handler = |_: &_| {
+        if PANICKED.fetch_add(1, Ordering::SeqCst) < 2 {
+            panic!("the handler of a stall panics, which this test wants");
+        }
+    };
+    D::set_stall_limit(Some(std::time::Duration::from_millis(1)), Some(handler));
+    let reader = Reader::<D>::register();
+    let section = reader.read();
+    let cell = RcuCell::<_, D>::new_in(1);
+    let old = cell.replace(2).reclaimed();
+    let waits =
+        [thread::spawn(|| block_on(D::synchronize_async()).0), thread::spawn(|| assert_eq!(*block_on(old).0, 1))];
+    eventually("the handler has panicked", || PANICKED.load(Ordering::SeqCst) > 2);
+    drop(section);
+    waits.into_iter().for_each(|waits| waits.join().unwrap());
+    D::barrier();
+}
+
+/// What is deferred runs although the worker failed meanwhile, and no later call asks for it.
+#[test]
+fn a_callback_runs_after_the_worker_has_failed() {
+    leeward::rcu_domain! { struct D; }
+    static PANICKED: AtomicUsize = AtomicUsize::new(0);
+    let _watch = Watchdog::new("a worker that fails beside a callback");
+    let handler = |_: &_| {
+        if PANICKED.fetch_add(1, Ordering::SeqCst) < 2 {
+            panic!("the handler of a stall panics, which this test wants");
+        }
+    };
+    D::set_stall_limit(Some(std::time::Duration::from_millis(1)), Some(handler));
+    let reader = Reader::<D>::register();
+    let section = reader.read();
+    let (tell, told) = mpsc::channel();
+    D::defer(move || tell.send(()).unwrap());
+    eventually("the handler has panicked", || PANICKED.load(Ordering::SeqCst) > 2);
+    drop(section);
+    told.recv().unwrap();
+}
+
+/// The panic of a first poll names the line that polls.
+#[test]
+fn a_refusal_names_its_caller() {
+    leeward::rcu_domain! { struct D; }
+    static LINE: AtomicUsize = AtomicUsize::new(0);
+    let _watch = Watchdog::new("where a refusal comes from");
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        match info.location() {
+            Some(place) if info.to_string().contains("awaited inside a read section") && place.file() == file!() => {
+                LINE.store(place.line() as usize, Ordering::SeqCst);
+            }
+            _ => before(info),
+        };
+    }));
+    let section = D::read();
+    let mut grace = D::synchronize_async();
+    let mut context = Context::from_waker(Waker::noop());
+    panic_of(|| assert!(Pin::new(&mut grace).poll(&mut context).is_pending()));
+    assert_eq!(LINE.load(Ordering::SeqCst), line!() as usize - 1);
+    let mut value = RcuCell::<_, D>::new_in(1).replace(2).reclaimed();
+    panic_of(|| drop(Pin::new(&mut value).poll(&mut context)));
+    assert_eq!(LINE.load(Ordering::SeqCst), line!() as usize - 1);
+    drop(section);
+}

@@ -46,6 +46,40 @@ mutants! {
     future_wake {
         futures: it_is_ready_when_the_sections_have_ended,
     }
+    /// The look whether a future is polled inside a callback of its domain.
+    future_own_callback {
+        own_callback: a_future_of_before_is_awaited_inside_a_callback,
+        own_callback: inside_a_callback_on_a_caller,
+    }
+    /// The grace period that a poll runs where no worker does.
+    future_helps {
+        no_worker: tasks_wait_for_readers_without_threads,
+        no_worker: each_call_ends_without_threads,
+    }
+    /// The wake of a task by its own poll where no worker would wake it.
+    future_wakes_itself {
+        no_worker: tasks_wait_for_readers_without_threads,
+        loom: rcu::loom_tests::life::tasks_without_a_worker,
+    }
+    /// The full fence between a task's waker and its look at the worker (pair Q).
+    future_fence {
+        // An exchange stands before it: x86 has the fence already.
+        loom: rcu::loom_tests::life::a_task_and_a_worker_that_ends,
+    }
+    /// The full fence between a worker's end and its look at the callbacks (pair Q).
+    end_fence {
+        loom: rcu::loom_tests::life::a_task_and_a_worker_that_ends,
+    }
+    /// The wake of the tasks that relied on a worker which ends.
+    end_wake {
+        no_worker: a_task_is_told_that_the_worker_ends,
+        loom: rcu::loom_tests::life::a_task_and_a_worker_that_ends,
+    }
+    /// The look of a worker that begins, or begins anew, before it sleeps.
+    worker_begin {
+        futures: a_callback_runs_after_the_worker_has_failed,
+        loom: rcu::loom_tests::life::a_worker_that_fails_and_stays,
+    }
     /// The acquire of the task that takes permits.
     task_take_acquire {
         loom: task::loom_tests::mutexes,
@@ -863,6 +897,7 @@ mutants! {
     /// The starter's check whether the worker that it started is still there.
     worker_state {
         fork_everywhere: arranged::a_worker_that_ends_before_its_starter_has_said_that_it_runs,
+        loom: rcu::loom_tests::life::a_worker_that_ends,
     }
     /// The child's adoption of the callbacks that it inherits.
     fork_adopts {

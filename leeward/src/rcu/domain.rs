@@ -185,8 +185,8 @@ pub trait Domain: Backing {
     ///
     /// No guard of the domain must be held meanwhile: as a guard stays on its thread, a task that holds
     /// one across an `await` cannot be sent to another, which most executors ask for; on the others the
-    /// first poll panics. [`GracePeriod`](super::GracePeriod) has an example, the cost, and what a
-    /// fork does.
+    /// first poll panics. [`GracePeriod`](super::GracePeriod) has an example, the cost, what happens where
+    /// there is no worker, and what a fork does.
     ///
     /// ```
     /// use leeward::rcu::{Domain, Global, RcuCell};
@@ -199,7 +199,7 @@ pub trait Domain: Backing {
     /// fn spawn(task: impl Future<Output = ()> + Send) {}
     /// spawn(close());
     /// ```
-    #[cfg(feature = "threads")]
+    #[cfg(any(feature = "threads", leeward_loom))]
     fn synchronize_async() -> super::GracePeriod<Self> {
         super::GracePeriod::new()
     }
@@ -285,6 +285,13 @@ pub trait Domain: Backing {
     /// An allocation, an addition and a compare-exchange; a system call if the worker sleeps. (Of
     /// callbacks that follow one another closely it is not woken: they run up to 1 ms later.) No
     /// lock.
+    ///
+    /// # Panics
+    /// A caller beyond the limit that runs what is queued (with [`Policy::Expedite`], or where there is no
+    /// worker) may find that no [heavy fence](crate::fence::heavy) is possible, or that a stall's handler
+    /// panics, and panics with that. Its callback is queued.
+    ///
+    /// [`Policy::Expedite`]: super::Policy::Expedite
     ///
     /// # Aborts
     /// Where there is no memory for the closure, as a box of it would.
@@ -447,8 +454,8 @@ pub trait Domain: Backing {
     ///
     /// `tell` runs on the thread that waits, inside a grace period: it must not call `synchronize`,
     /// `barrier` or `defer` of the same domain, nor take a lock that callers of these hold. If it
-    /// panics, the next caller that asks for a grace period begins it anew, and callbacks stay
-    /// queued. A thread whose [`defer`](Self::defer) went beyond the limit because of a reader
+    /// panics, the next caller that asks for a grace period begins it anew; callbacks stay queued, and
+    /// the worker tries again. A thread whose [`defer`](Self::defer) went beyond the limit because of a reader
     /// calls `tell` as well, at most once in each `after`.
     ///
     /// ```

@@ -1,7 +1,17 @@
 //! Grace periods as futures, for any executor.
 //!
 //! Made by `domain.rs` and `reclaimed.rs`; calls `defer/`: a future queues a callback, which wakes its
-//! task.
+//! task. Where no worker would run that callback, the polls run the grace period in steps
+//! (`grace/step.rs`): they do that in a process that cannot start a thread, after the worker's work
+//! ended in a panic, and inside a callback of the domain, behind which the future's own would wait.
+//!
+//! **Inside a callback** a poll neither panics, as `barrier` does there, nor relies on the queue. It
+//! does not know who polls. An executor of the callback's own, which returns when the future is ready,
+//! would wait for itself, if the future relied on the queue; a waker that polls its task in place, on
+//! the thread that wakes, waits for nothing, and a panic would lose a task that has done nothing
+//! wrong. `synchronize` may be called inside a callback, so the grace period is to be had there: the
+//! poll runs it. That holds for a future that was first polled outside, too: its callback may be
+//! behind the one that runs.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -11,12 +21,12 @@ use core::pin::Pin;
 use core::ptr::{self, NonNull};
 use core::task::{Context, Poll, Waker};
 
-use super::backing::Backing;
+use super::backing::{Backing, State};
 use super::fork::watch;
 use super::head::Head;
-use super::local;
-use crate::atomic::{AtomicPtr, AtomicU32, Ordering};
-use crate::mutant::step;
+use super::{local, worker};
+use crate::atomic::{AtomicPtr, AtomicU32, Ordering, fence_after_update};
+use crate::mutant::{check, step};
 
 /// What a future and its callback share. The head comes first.
 #[repr(C)]
@@ -24,28 +34,46 @@ struct Shared {
     head: Head,
     /// 1: the grace period is over.
     is_over: AtomicU32,
-    /// The waker of the task that waits, boxed; null: none. Taken and put by exchanges, not under a
-    /// lock, which the child of a fork might find held.
-    waker: AtomicPtr<Waker>,
+    /// The task that waits, boxed; null: none. Taken and put by exchanges, not under a lock, which the
+    /// child of a fork might find held.
+    sleeper: AtomicPtr<Sleeper>,
 }
 
+/// A task that waits.
+struct Sleeper {
+    waker: Waker,
+    /// The next one in a list of `Sleepers`.
+    next: Option<Box<Sleeper>>,
+}
+
+/// The function of the futures' callbacks, by which they are told from others. A static, so that its
+/// address is one, however often the compiler makes the function. (A function that the linker merges
+/// with it does the same with its object.)
+static END: unsafe extern "C-unwind" fn(NonNull<Head>) = Shared::end;
+
 impl Shared {
-    /// Takes the waker out.
-    fn take(&self) -> Option<Box<Waker>> {
+    fn new() -> Arc<Shared> {
+        let sleeper = AtomicPtr::new(ptr::null_mut());
+        Arc::new(Shared { head: Head::new(), is_over: AtomicU32::new(0), sleeper })
+    }
+
+    /// Takes the task out.
+    fn take(&self) -> Option<Box<Sleeper>> {
         self.exchange(ptr::null_mut())
     }
 
-    fn exchange(&self, waker: *mut Waker) -> Option<Box<Waker>> {
+    fn exchange(&self, sleeper: *mut Sleeper) -> Option<Box<Sleeper>> {
         // SeqCst: with `is_over`, as `poll` and `end` say. Also: the waker itself.
-        let old = NonNull::new(self.waker.swap(waker, Ordering::SeqCst))?;
+        let old = NonNull::new(self.sleeper.swap(sleeper, Ordering::SeqCst))?;
         // SAFETY: from a box, and taken by the exchange.
         Some(unsafe { Box::from_raw(old.as_ptr()) })
     }
 
     /// Returns true if the grace period is over; has `waker` woken otherwise.
     fn poll(&self, waker: &Waker) -> bool {
-        let waker = self.take().filter(|old| old.will_wake(waker)).unwrap_or_else(|| Box::new(waker.clone()));
-        drop(self.exchange(Box::into_raw(waker)));
+        let sleeper = self.take().filter(|old| old.waker.will_wake(waker));
+        let sleeper = sleeper.unwrap_or_else(|| Box::new(Sleeper { waker: waker.clone(), next: None }));
+        drop(self.exchange(Box::into_raw(sleeper)));
         // SeqCst, with the exchanges. Partner: `end`.
         // - If our waker is there first, the callback finds it and wakes.
         // - If the callback looked for one before, it has stored first that all is over.
@@ -61,8 +89,8 @@ impl Shared {
         let shared = unsafe { Arc::from_raw(head.cast::<Shared>().as_ptr()) };
         // SeqCst: as in `poll`.
         shared.is_over.store(1, Ordering::SeqCst);
-        if let Some(waker) = shared.take() {
-            step!(future_wake, waker.wake());
+        if let Some(sleeper) = shared.take() {
+            step!(future_wake, sleeper.waker.wake());
         }
     }
 }
@@ -70,6 +98,39 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         drop(self.take());
+    }
+}
+
+/// Tasks that a worker which ends has found among the callbacks: they learn that it has ended.
+pub(super) struct Sleepers(Option<Box<Sleeper>>);
+
+impl Sleepers {
+    pub(super) fn none() -> Sleepers {
+        Sleepers(None)
+    }
+
+    /// Takes the task out of a queued callback, if it is a future's and a task waits.
+    pub(super) fn take_of(&mut self, head: NonNull<Head>) {
+        // SAFETY: the caller has it from the queue, whose lock it holds.
+        if !ptr::fn_addr_eq(unsafe { head.as_ref() }.function(), END) {
+            return;
+        }
+        // SAFETY: the head comes first in a `Shared`, which the callback's count keeps alive while it
+        // is queued.
+        let shared = unsafe { head.cast::<Shared>().as_ref() };
+        if let Some(mut sleeper) = shared.take() {
+            sleeper.next = self.0.take();
+            self.0 = Some(sleeper);
+        }
+    }
+
+    /// Wakes the tasks. A waker that panics keeps none of the others asleep.
+    pub(super) fn wake(mut self) {
+        while let Some(sleeper) = self.0.take() {
+            let Sleeper { waker, next } = *sleeper;
+            self.0 = next;
+            let _ = worker::panics(|| waker.wake());
+        }
     }
 }
 
@@ -107,18 +168,26 @@ impl Drop for Shared {
 /// caller is held up at the domain's limit, which the callback counts towards. The domain's worker
 /// runs the grace period, and wakes the task.
 ///
+/// # Without a worker
+/// Where the worker cannot be started, and inside a callback of the same domain, the polls run the
+/// grace period: the first one issues a heavy fence, and each looks whether a reader is still in the
+/// way. Such a poll wakes its own task, so that the executor polls again: the task is busy until the
+/// readers have left, and no [stall](super::Domain::set_stall_limit) is reported. After a panic of
+/// the worker's (a stall's handler panicked, or no heavy fence is possible) one poll does so as well.
+///
 /// # Panics
-/// The first poll panics in a section of the same domain, as
-/// [`Domain::synchronize`](super::Domain::synchronize) does: the task would wait for itself.
+/// - The first poll panics in a section of the same domain, as
+///   [`Domain::synchronize`](super::Domain::synchronize) does: the task would wait for itself.
+/// - A poll that runs the grace period panics where no [heavy fence](crate::fence::heavy) is possible.
 ///
 /// # fork
-/// The callback of a future that was polled before the fork runs in the parent. In the child such a
-/// future is ready after a grace period only where the child
-/// [adopts](super::Domain::set_child_adopts) callbacks.
+/// The callback of a future that was polled before the fork runs in the parent. In the child nothing
+/// wakes the task of such a future but where the child [adopts](super::Domain::set_child_adopts)
+/// callbacks.
 #[must_use = "a future does nothing until it is polled"]
 pub struct GracePeriod<D: Backing = super::Global> {
     /// Made by the first poll.
-    shared: Option<Arc<Shared>>,
+    begun: Option<Begun>,
     domain: PhantomData<fn() -> D>,
 }
 
@@ -127,47 +196,107 @@ unsafe impl<D: Backing> Send for GracePeriod<D> {}
 // SAFETY: as above.
 unsafe impl<D: Backing> Sync for GracePeriod<D> {}
 
-impl<D: Backing> GracePeriod<D> {
-    pub(super) const fn new() -> Self {
-        GracePeriod { shared: None, domain: PhantomData }
-    }
+/// A grace period that was polled for.
+struct Begun {
+    shared: Arc<Shared>,
+    ticket: u64,
+    /// True once the callback is queued, which it is when there is a worker to run it.
+    is_queued: bool,
+    /// How often the worker had failed when this task last relied on it.
+    failures: u32,
+}
 
-    /// Queues the callback.
+impl Begun {
     #[track_caller]
-    fn begin() -> Arc<Shared> {
-        let state = D::state();
-        watch(state);
+    fn begin(domain: &'static State) -> Begun {
+        watch(domain);
         assert!(
-            !local::is_inside(state) && !state.grace.is_inside(),
+            !local::is_inside(domain) && !domain.grace.is_inside(),
             "leeward: a grace period was awaited inside a read section of the same domain: the task would wait for \
              itself forever"
         );
-        let (is_over, waker) = (AtomicU32::new(0), AtomicPtr::new(ptr::null_mut()));
-        let shared = Arc::new(Shared { head: Head::new(), is_over, waker });
-        let head = Arc::into_raw(Arc::clone(&shared)).cast_mut().cast::<Head>();
-        if let Some(head) = NonNull::new(head) {
-            // SAFETY: the head of a fresh object, which the count keeps until the callback.
-            unsafe { state.queue.push_raw_regardless(state, head, Shared::end) };
+        let failures = domain.queue.worker.failures();
+        Begun { shared: Shared::new(), ticket: domain.grace.tickets.take(), is_queued: false, failures }
+    }
+
+    /// Returns true if the grace period is over; otherwise `waker` is woken, by the worker or at once.
+    fn is_ready(&mut self, domain: &'static State, waker: &Waker) -> bool {
+        if domain.grace.tickets.is_served(self.ticket) {
+            return true;
         }
-        shared
+        let queue = &domain.queue;
+        let may_rely = !check!(future_own_callback, queue.runs_here());
+        if may_rely && !self.is_queued && queue.worker.serves(domain, queue) {
+            self.queue(domain);
+        }
+        if self.is_queued {
+            if self.shared.poll(waker) {
+                return true;
+            }
+            // SeqCst. Pair Q: our callback and our waker are before the look at the worker. Partner:
+            // the fence in `Queue::fail`.
+            // - If they come first, a worker that ends finds them and wakes us.
+            // - If the worker's end comes first, we find that it has failed.
+            step!(future_fence, fence_after_update());
+        }
+        let failures = queue.worker.failures();
+        if self.is_queued && may_rely && failures == self.failures && queue.worker.serves(domain, queue) {
+            return false;
+        }
+        step!(future_helps, domain.grace.step(&queue.steps, self.ticket, || true, |_| ()));
+        if domain.grace.tickets.is_served(self.ticket) {
+            return true;
+        }
+        // A reader is in the way, or a thread that leads. After a failure of which nothing is left,
+        // the worker waits for either.
+        self.failures = failures;
+        if !(self.is_queued && may_rely && queue.worker.serves(domain, queue)) {
+            step!(future_wakes_itself, waker.wake_by_ref());
+        }
+        false
+    }
+
+    /// Queues the callback.
+    fn queue(&mut self, domain: &'static State) {
+        self.is_queued = true;
+        let head = Arc::into_raw(Arc::clone(&self.shared)).cast_mut().cast::<Head>();
+        if let Some(head) = NonNull::new(head) {
+            // SAFETY: the head of an object that was not queued before, which the count keeps until the
+            // callback.
+            unsafe { domain.queue.push_raw_regardless(domain, head, END) };
+        }
     }
 }
 
-impl<D: Backing> Drop for GracePeriod<D> {
+impl Drop for Begun {
     /// Gives the waker up, so that no task is woken, or kept alive, for nothing.
     fn drop(&mut self) {
-        if let Some(shared) = &self.shared {
-            drop(shared.take());
-        }
+        drop(self.shared.take());
+    }
+}
+
+impl<D: Backing> GracePeriod<D> {
+    pub(super) const fn new() -> Self {
+        GracePeriod { begun: None, domain: PhantomData }
     }
 }
 
 impl<D: Backing> Future for GracePeriod<D> {
     type Output = ();
 
+    #[track_caller]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let shared = self.shared.get_or_insert_with(Self::begin);
-        if shared.poll(context.waker()) { Poll::Ready(()) } else { Poll::Pending }
+        let domain = D::state();
+        // By `match`: a closure would lose the caller's place, which the panic names.
+        let begun = match &mut self.begun {
+            Some(begun) => begun,
+            none => none.insert(Begun::begin(domain)),
+        };
+        if !begun.is_ready(domain, context.waker()) {
+            return Poll::Pending;
+        }
+        drop(begun.shared.take());
+        Poll::Ready(())
     }
 }
 

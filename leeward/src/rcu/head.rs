@@ -51,6 +51,12 @@ impl Head {
         self.next.set(next);
     }
 
+    /// Returns the function by which the object is called.
+    #[cfg_attr(not(feature = "threads"), allow(dead_code))]
+    pub(crate) fn function(&self) -> unsafe extern "C-unwind" fn(NonNull<Head>) {
+        self.call.get()
+    }
+
     /// Calls the object, which ends it.
     ///
     /// # Safety

@@ -110,7 +110,7 @@ pub mod epoch;
 mod for_c;
 mod fork;
 mod from;
-#[cfg(feature = "threads")]
+#[cfg(any(feature = "threads", leeward_loom))]
 mod future;
 mod grace;
 mod guard;
@@ -157,7 +157,7 @@ pub use backing::Backing;
 pub use cell::RcuCell;
 pub use conflict::Conflict;
 pub use domain::{Cookie, Domain};
-#[cfg(feature = "threads")]
+#[cfg(any(feature = "threads", leeward_loom))]
 pub use future::GracePeriod;
 pub use guard::Guard;
 pub use head::Head;

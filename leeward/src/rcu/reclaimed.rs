@@ -13,8 +13,8 @@ use super::retired::Retired;
 
 /// A retired value that comes back after a grace period, which [`Retired::reclaimed`] returns.
 ///
-/// Dropping it before it is ready [defers](Retired::defer) the value's drop. Cost, panics and fork are
-/// [`GracePeriod`]'s.
+/// Dropping it before it is ready [defers](Retired::defer) the value's drop. Cost, panics, fork, and what
+/// happens where there is no worker are [`GracePeriod`]'s.
 ///
 /// ```
 /// use leeward::rcu::{RcuCell, Reclaimed};
@@ -70,6 +70,7 @@ impl<T: ?Sized, D: Domain> Future for Reclaimed<T, D> {
 
     /// # Panics
     /// When it is polled after it was ready, as well.
+    #[track_caller]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Box<T>> {
         if Pin::new(&mut self.grace).poll(context).is_pending() {
             return Poll::Pending;

@@ -1,46 +1,34 @@
 //! Orders of events that are arranged by the same means: a thread is stepped, and another goes on.
 
+#[path = "../common/seccomp.rs"]
+mod seccomp;
+
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
 
-use leeward::rcu::Domain;
+use leeward::rcu::{Domain, Reader};
 
 use super::board::{self, Board, OVER};
-use super::case::Beside;
-use super::common::eventually;
+use super::common::{eventually, panic_of};
 use super::operations::Operation;
 use super::{cases, step, walk};
+use seccomp::{Action, Rule, When, refuse};
 
-pub const OPERATIONS: &[Operation] =
-    &[Operation::new("arranged::worker", defer_and_wait).beside(reads_until_the_worker_ends)];
+pub const OPERATIONS: &[Operation] = &[Operation::new("arranged::worker", defer_and_wait)];
 
 leeward::rcu_domain! { struct D; }
 
-static PANICKED: AtomicBool = AtomicBool::new(false);
-static RAN: AtomicU32 = AtomicU32::new(0);
-
-/// Makes the worker's first grace period panic, in the handler of a stall, which ends the worker.
+/// Makes heavy fences impossible, so that the worker ends, and asks for what the worker should do. Ends
+/// the process, in which little works now.
 fn defer_and_wait() {
-    let panic = |_: &_| {
-        if !PANICKED.swap(true, Ordering::SeqCst) {
-            panic!("the handler of a stall panics");
-        }
-    };
-    D::set_stall_limit(Some(Duration::from_millis(1)), Some(panic));
-    D::defer(|| {
-        RAN.fetch_add(1, Ordering::SeqCst);
-    });
-    D::barrier();
-    assert_eq!(RAN.load(Ordering::SeqCst), 1);
-}
-
-fn reads_until_the_worker_ends(beside: &Beside<'_>) {
-    let guard = D::read();
-    beside.is_ready();
-    eventually("the worker ends", || PANICKED.load(Ordering::SeqCst));
-    drop(guard);
+    // Without a reader no heavy fence is needed.
+    let _reader = Reader::<D>::register();
+    let fences = [libc::SYS_membarrier, libc::SYS_rt_tgsigqueueinfo, libc::SYS_sched_setaffinity];
+    refuse(&fences.map(|number| Rule::new(number, When::Always, Action::Errno(libc::EPERM))));
+    D::defer(|| {});
+    assert!(panic_of(D::barrier).contains("no heavy fence is possible"));
+    // SAFETY: ends the process without running what belongs to its other threads.
+    unsafe { libc::_exit(0) };
 }
 
 /// The starter says that its worker runs only after the worker has ended already.
@@ -54,7 +42,8 @@ fn a_worker_that_ends_before_its_starter_has_said_that_it_runs() {
     boards[1].asked.set(OVER);
     hold_up_the_starter(&mut case, &boards[0]);
     boards[0].asked.set(OVER);
-    cases::passed("arranged::worker", case.wait_with_output().unwrap());
+    let output = case.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
 }
 
 /// Holds the stepped thread, where it has started another one, until that one is gone.
@@ -79,7 +68,7 @@ fn hold_up_the_starter(case: &mut Child, board: &Board) {
     };
     let task = format!("/proc/{}/task/{started}", case.id());
     eventually("the worker is gone", || !Path::new(&task).exists());
-    walk::to_its_end(thread, 0).unwrap();
+    let _ = walk::to_its_end(thread, 0);
 }
 
 /// Two threads come first to the registry of what children repair, and to each item of it.

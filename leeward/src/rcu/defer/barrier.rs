@@ -19,12 +19,12 @@ impl Queue {
         // come, if another thread took meanwhile what was there: then the queue is idle once that
         // has run.
         let is_done = || self.finished.load(Ordering::Acquire) >= last || self.is_idle();
-        let deaths = self.worker.deaths();
+        let failures = self.worker.failures();
         while check!(barrier_waits, !is_done()) {
-            // A worker that ended meanwhile did so by a panic (no heavy fence is possible, or a
-            // stall's handler panicked): this thread tries, so that its caller gets the panic.
-            if self.worker.deaths() == deaths && self.worker.wake(domain, self) {
-                self.wait_until(is_done, Timeout::Never);
+            // A worker whose work ended in a panic meanwhile (no heavy fence is possible, or a stall's
+            // handler panicked): this thread tries, so that its caller gets the panic.
+            if self.worker.failures() == failures && self.worker.wake(domain, self) {
+                self.wait_until(|| is_done() || self.worker.failures() != failures, Timeout::Never);
             } else if self.reclaim(domain, Timeout::Never) == Reclaimed::Forked {
                 return;
             }

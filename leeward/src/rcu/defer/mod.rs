@@ -14,6 +14,7 @@
 //! | `mod` | the queue |
 //! | `queueing` | the thread that queues, and the limit |
 //! | `barrier` | the thread that waits for callbacks |
+//! | `queued` | looking at all that is queued |
 //! | `reclaim` | the thread that takes a batch and runs it |
 //! | `adopt` | forks |
 //!
@@ -22,6 +23,8 @@
 
 mod adopt;
 mod barrier;
+#[cfg(any(feature = "threads", leeward_loom))]
+mod queued;
 mod queueing;
 mod reclaim;
 
@@ -29,6 +32,7 @@ use core::ptr::{self, NonNull};
 
 pub(super) use reclaim::Reclaimed;
 
+use super::grace::Steps;
 use super::head::Head;
 use super::limit::{Bounds, Count, Limit};
 use super::stats::Stats;
@@ -80,6 +84,9 @@ pub(crate) struct Queue {
     child_forgets: AtomicU32,
     /// The greatest ticket that a thread polls for.
     pub(super) wanted: AtomicU64,
+    /// The grace period of the tasks that no worker serves.
+    #[cfg_attr(not(feature = "threads"), allow(dead_code))]
+    pub(super) steps: Steps,
     pub(super) worker: worker::Worker,
     limit: Bounds,
     /// The domain's state, for the worker's thread, which begins with the queue alone.
@@ -122,6 +129,7 @@ impl Queue {
                 waiting: AtomicU32::new(0),
                 child_forgets: AtomicU32::new(child_forgets),
                 wanted: AtomicU64::new(0),
+                steps: Steps::new(),
                 worker: worker::Worker::new(),
                 limit,
                 domain: AtomicPtr::new(ptr::null_mut()),
@@ -203,8 +211,9 @@ impl Queue {
         is_empty && self.finished.load(Ordering::Acquire) >= taken
     }
 
-    /// Sleeps until `is_so` returns true, which it calls again whenever a batch has run; or until
-    /// there is no worker (it could not be started, or ended), or the time is up.
+    /// Sleeps until `is_so` returns true, which it calls again whenever a batch has run or the worker
+    /// has failed; or until there is no worker (it could not be started, or ended), or the time is
+    /// up.
     fn wait_until(&self, is_so: impl Fn() -> bool, timeout: Timeout) {
         let is_so = || is_so() || !self.worker.is_running();
         while !is_so() {

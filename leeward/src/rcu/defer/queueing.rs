@@ -89,7 +89,7 @@ impl Queue {
     ///
     /// # Safety
     /// As for `push_raw`.
-    #[cfg(feature = "threads")]
+    #[cfg(any(feature = "threads", leeward_loom))]
     pub(in super::super) unsafe fn push_raw_regardless(
         &'static self,
         domain: &'static State,
@@ -149,8 +149,12 @@ impl Queue {
     /// the callbacks.
     fn wait_for_room(&'static self, domain: &'static State, policy: Policy, timeout: Timeout) {
         let expedites = matches!(policy, Policy::Expedite(_));
+        let failures = self.worker.failures();
         while self.is_beyond_limit() && !timeout.has_passed::<Private>() {
-            if !expedites && self.worker.wake(domain, self) {
+            // A worker that has ended meanwhile could do nothing, and the next one could not either:
+            // this thread tries, so that its caller gets the panic.
+            let has_ended = self.worker.failures() != failures && !self.worker.is_running();
+            if !expedites && !has_ended && self.worker.wake(domain, self) {
                 self.wait_until(|| !self.is_beyond_limit(), timeout);
             } else if self.reclaim(domain, timeout) == Reclaimed::Forked {
                 return;

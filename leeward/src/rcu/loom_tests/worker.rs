@@ -7,26 +7,26 @@ use crate::rcu::Backing as _;
 use crate::rcu::{Limit, Policy};
 
 loom::lazy_static! {
-    static ref STOP: AtomicU32 = AtomicU32::new(0);
-    static ref BELLS: [Bell; 2] = [Bell::new(), Bell::new()];
+    pub(super) static ref STOP: AtomicU32 = AtomicU32::new(0);
+    pub(super) static ref BELLS: [Bell; 2] = [Bell::new(), Bell::new()];
 }
 
 /// A word by which a callback tells the thread that queued it that it runs. That thread does not
 /// call `barrier`, which would call the worker again.
-struct Bell(AtomicU32);
+pub(super) struct Bell(AtomicU32);
 
 impl Bell {
     fn new() -> Bell {
         Bell(AtomicU32::new(0))
     }
 
-    fn ring(&self) {
+    pub(super) fn ring(&self) {
         // Release: partner of the acquire in `hear`.
         self.0.store(1, Ordering::Release);
         futex::wake(&self.0, 1);
     }
 
-    fn hear(&self) {
+    pub(super) fn hear(&self) {
         // Acquire: partner of the release in `ring`.
         while self.0.load(Ordering::Acquire) == 0 {
             futex::wait(&self.0, 0, futex::Timeout::Never);

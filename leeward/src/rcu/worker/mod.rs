@@ -1,19 +1,33 @@
 //! The domain's worker: one thread, started when it is first needed, that runs what was deferred
 //! and the grace periods that are polled for. Woken by `defer/`; calls `defer/reclaim.rs` and
 //! `grace.rs`.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `mod` | the words, the announcements and the sleep |
+//! | `life` | the start and the end |
+//! | `work`, `naps` | a turn of work, and when the worker naps in between |
+//! | `std`, `model`, `none` | how a thread is started: by the system, by a model, not at all |
 
-#[cfg(not(feature = "threads"))]
+#[cfg(leeward_loom)]
+#[path = "model.rs"]
+mod backend;
+#[cfg(not(any(feature = "threads", leeward_loom)))]
 #[path = "none.rs"]
 mod backend;
-#[cfg(feature = "threads")]
+#[cfg(all(feature = "threads", not(leeward_loom)))]
 #[path = "std.rs"]
 mod backend;
+#[cfg(any(feature = "threads", leeward_loom))]
+mod life;
 mod naps;
 #[cfg(all(test, not(leeward_loom)))]
 mod tests;
 mod work;
 
 pub(super) use backend::panics;
+#[cfg(all(test, leeward_loom))]
+pub(super) use backend::{Start, arrange, fail_next};
 use naps::Naps;
 
 use core::time::Duration;
@@ -47,8 +61,8 @@ pub(crate) struct Worker {
     /// | 0-1 | the phase: `NONE`, `STARTING` or `RUNNING` |
     /// | 2-31 | the number of starts, so that no thread takes a later worker for its own |
     state: AtomicU32,
-    /// The number of workers that ended, which they do by a panic only.
-    deaths: AtomicU32,
+    /// How often the worker's work ended in a panic, of a stall's handler or for want of a heavy fence.
+    failures: AtomicU32,
     /// The bits `CALLED`, `URGENT` and `AWAKE`. The worker sleeps on this word.
     ///
     /// Every change is a read-modify-write, so they have one order: `sleep` takes `AWAKE` back only
@@ -63,7 +77,7 @@ impl Worker {
         pub(super) fn new() -> Worker {
             Worker {
                 state: AtomicU32::new(NONE),
-                deaths: AtomicU32::new(0),
+                failures: AtomicU32::new(0),
                 work: AtomicU32::new(0),
                 naps: Naps::new(),
             }
@@ -77,25 +91,10 @@ impl Worker {
         self.state.load(Ordering::Relaxed) & PHASE != NONE
     }
 
-    /// Changes the phase, if the state is still `from`. Returns the new state, or `None` if the
-    /// state has changed.
-    fn change(&self, from: u32, phase: u32) -> Option<u32> {
-        let to = (from & !PHASE).wrapping_add(if phase == STARTING { START } else { 0 }) | phase;
-        // Relaxed, both: the thread's start orders what matters.
-        self.state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).ok().map(|_| to)
-    }
-
-    /// Says that a thread of a model is the worker.
-    #[cfg_attr(not(leeward_loom), allow(dead_code))]
-    pub(super) fn is_there(&self) {
-        // Relaxed: as in `change`.
-        self.state.store(RUNNING, Ordering::Relaxed);
-    }
-
-    /// Returns how many workers have ended.
-    pub(super) fn deaths(&self) -> u32 {
-        // Relaxed: a hint; its reader looks at the state, too.
-        self.deaths.load(Ordering::Relaxed)
+    /// Returns how often the worker's work ended in a panic.
+    pub(super) fn failures(&self) -> u32 {
+        // Relaxed: its readers order it by the fences of pairs E and Q.
+        self.failures.load(Ordering::Relaxed)
     }
 
     /// Forgets the worker in the child of a fork, where it does not exist.
@@ -121,13 +120,6 @@ impl Worker {
         if check!(worker_call_wake, self.work.fetch_or(CALLED | URGENT, Ordering::Release) & URGENT == 0) {
             futex::wake(&self.work, 1);
         }
-    }
-
-    /// Says that a worker begins, which looks before it sleeps: what was announced before may have
-    /// been taken back by a worker that has ended without doing it.
-    fn begin(&self) {
-        // Relaxed: this thread's own `look_again` orders what was announced.
-        self.work.fetch_or(CALLED, Ordering::Relaxed);
     }
 
     /// Sleeps until work is announced, and takes the announcement back.

@@ -1,25 +1,16 @@
-//! The worker without `threads`, where there is no thread to start. A model may say that one of its
-//! threads is the worker.
+//! The worker without `threads`, where there is no thread to start.
 
 use super::super::backing::State;
 use super::super::defer::Queue;
 use super::Worker;
 
 impl Worker {
-    /// Announces that something was queued, if there is a worker.
-    pub(in super::super) fn notify(&self, _: &'static State, _: &'static Queue) {
-        if self.is_running() {
-            self.tell();
-        }
-    }
+    /// Does nothing: there is no worker that could be told.
+    pub(in super::super) fn notify(&self, _: &'static State, _: &'static Queue) {}
 
-    /// Announces that a thread waits for the worker. Returns false if there is none.
+    /// Returns false: there is no worker.
     pub(in super::super) fn wake(&self, _: &'static State, _: &'static Queue) -> bool {
-        let is_there = self.is_running();
-        if is_there {
-            self.call();
-        }
-        is_there
+        false
     }
 }
 
@@ -28,3 +19,6 @@ pub(in super::super) fn panics(callback: impl FnOnce()) -> bool {
     callback();
     false
 }
+
+/// Does nothing: only a model has turns of work fail.
+pub(super) fn begin_turn() {}

@@ -1,11 +1,11 @@
-//! The worker's loop: it sleeps until there is work, and does it. Called by its thread (`std.rs`),
+//! The worker's loop: it sleeps until there is work, and does it. Called by its thread (`life.rs`),
 //! and by models.
 
 use core::time::Duration;
 
 use super::super::backing::State;
 use super::super::defer::{Queue, Reclaimed};
-use super::Worker;
+use super::{Worker, backend};
 use crate::atomic::Ordering;
 use crate::futex::{Private, Timeout};
 use crate::process::fork;
@@ -52,6 +52,7 @@ impl Worker {
 
 /// Runs a batch or a grace period that is polled for. Returns false if there was neither.
 fn work(domain: &'static State, queue: &'static Queue) -> bool {
+    backend::begin_turn();
     if queue.reclaim(domain, Timeout::Never) != Reclaimed::Nothing {
         return true;
     }
