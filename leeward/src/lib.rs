@@ -155,7 +155,7 @@
 //! - Locks of `sync` do not poison; [`Poison<T>`](sync::Poison) marks data that a panic may have
 //!   left half-changed.
 //! - The explicit-state models have the [pairs](crate::guide::orderings) A to D, G to J and L to N
-//!   under the rules of x86, Arm and RISC-V, and K with store buffers and deaths; E, F and O
+//!   under the rules of x86, Arm and RISC-V, and K with store buffers and deaths; E, F, O and Q
 //!   are explored by loom only. POWER, which is not multi-copy atomic, is compiled and tested under
 //!   qemu, but in no model.
 //!
