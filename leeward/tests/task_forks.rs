@@ -5,32 +5,22 @@
 #![allow(missing_docs)]
 
 mod common;
+#[path = "common/polled.rs"]
+mod polled;
 #[path = "common/processes.rs"]
 mod processes;
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::atomic::Ordering;
 
 use leeward::task::{Mutex, RwLock, Semaphore};
+use polled::*;
 use processes::*;
 
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 fn poll<F: Future>(future: &mut Pin<Box<F>>, count: &Arc<Count>) -> Option<F::Output> {
-    match future.as_mut().poll(&mut Context::from_waker(&Waker::from(count.clone()))) {
-        Poll::Ready(output) => Some(output),
-        Poll::Pending => None,
-    }
+    poll_by(future.as_mut(), &waker(count))
 }
 
 /// Asserts that `work` returns well in a child.
@@ -156,4 +146,107 @@ fn a_childs_child_that_only_tries() {
     });
     permits.add_permits(1);
     assert!(poll(&mut three, &count).is_some());
+}
+
+/// What futures were handed before the fork, and did not come for, is free in the child: whether they
+/// are another thread's, or are polled there, dropped there, or kept while another one is awaited.
+#[test]
+fn what_was_handed_over_is_free_in_the_child() {
+    let (mutex, permits, lock) = (Mutex::new(0), Semaphore::new(0), RwLock::new(0));
+    let count = Arc::new(Count::default());
+    let held = (mutex.try_lock().unwrap(), lock.try_write().unwrap());
+    let (mut kept, mut three) = (Box::pin(mutex.lock()), Box::pin(permits.acquire_many(3)));
+    let mut writer = Box::pin(lock.write());
+    assert!(poll(&mut kept, &count).is_none() && poll(&mut three, &count).is_none());
+    assert!(poll(&mut writer, &count).is_none());
+    drop(held);
+    permits.add_permits(4);
+    assert_eq!(count.0.load(Ordering::SeqCst), 3);
+    assert!(mutex.try_lock().is_err() && permits.available_permits() == 1 && lock.try_read().is_err());
+    // Calls that do not queue; those that do; and futures of the task that keeps the handed ones.
+    forked(|| mutex.try_lock().is_ok() && permits.try_acquire_many(4).is_ok() && lock.try_write().is_ok());
+    forked(|| permits.available_permits() == 4);
+    forked(|| permits.forget_permits(9) == 4);
+    forked(|| {
+        let (mut one, mut four) = (Box::pin(mutex.lock()), Box::pin(permits.acquire_many(4)));
+        let mut reader = Box::pin(lock.read());
+        let guards = (poll(&mut one, &count), poll(&mut four, &count), poll(&mut reader, &count));
+        guards.0.is_some() && guards.1.is_some() && guards.2.is_some()
+    });
+    // Those that were handed: polled, they ask anew; dropped, they give nothing twice.
+    forked(|| {
+        let guard = poll(&mut kept, &count);
+        let again = mutex.try_lock().is_err() && guard.is_some();
+        drop(guard);
+        let waits = (poll(&mut three, &count).is_some(), mutex.try_lock().is_ok());
+        again && waits == (true, true) && permits.available_permits() == 4
+    });
+    let mut all = Some((kept, three, writer));
+    forked(|| {
+        let guard = mutex.try_lock();
+        all = None;
+        let still = mutex.try_lock().is_err() && guard.is_ok();
+        still && permits.available_permits() == 4 && lock.try_write().is_ok()
+    });
+    // A child in which the lock is taken before the handed one is polled, and kept again.
+    forked(|| {
+        let (kept, ..) = all.as_mut().unwrap();
+        let mut guard = mutex.try_lock().ok();
+        let waits = poll(kept, &count).is_none();
+        let mut other = Box::pin(mutex.lock());
+        let also = poll(&mut other, &count).is_none();
+        guard.take();
+        let taken = poll(&mut other, &count).is_some();
+        waits && also && taken && poll(kept, &count).is_some()
+    });
+    // A child's child, of one that was handed permits in the child.
+    forked(|| {
+        let guard = mutex.try_lock();
+        let mut one = Box::pin(mutex.lock());
+        let waits = poll(&mut one, &count).is_none();
+        drop(guard);
+        waits && mutex.try_lock().is_err() && status_of(child(|| mutex.try_lock().is_ok())) == 0
+    });
+    assert!(mutex.try_lock().is_err() && permits.available_permits() == 1, "the parent's are as they were");
+    let (mut kept, mut three, mut writer) = all.unwrap();
+    assert!(poll(&mut kept, &count).is_some() && poll(&mut three, &count).is_some());
+    assert!(poll(&mut writer, &count).is_some());
+    assert!(mutex.try_lock().is_ok() && permits.available_permits() == 4 && lock.try_write().is_ok());
+}
+
+/// A fork at any time beside threads that hand a mutex over, keep futures and change their places: in
+/// the child the mutex is free at least where no copied guard or lost hand-over has it, and never twice.
+#[test]
+fn a_fork_in_the_midst() {
+    let permits = Semaphore::new(2);
+    let is_done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    block_on(async {
+                        let mut kept = Box::pin(permits.acquire());
+                        let first = std::future::poll_fn(|context| {
+                            std::task::Poll::Ready(poll_by(kept.as_mut(), context.waker()))
+                        })
+                        .await;
+                        drop(first);
+                        drop(permits.acquire_many(2).await);
+                    });
+                }
+            });
+        }
+        for _ in 0..60 {
+            forked(|| {
+                let count = Arc::new(Count::default());
+                let mut futures: Vec<_> = (0..4).map(|_| Box::pin(permits.acquire())).collect();
+                let had: Vec<_> = futures.iter_mut().filter_map(|future| poll(future, &count)).collect();
+                let is_sound = had.len() <= 2;
+                drop(had);
+                is_sound && permits.available_permits() <= 2
+            });
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(permits.available_permits(), 2);
 }

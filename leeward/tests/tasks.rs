@@ -7,13 +7,15 @@
 #[path = "common/auto_traits.rs"]
 mod auto_traits;
 mod common;
+#[path = "common/polled.rs"]
+mod polled;
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex as StdMutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use common::*;
@@ -21,6 +23,7 @@ use leeward::task::{
     Acquire, Lock, Mutex, MutexGuard, Read, RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit,
     TryAcquireError, Write,
 };
+use polled::*;
 
 assert_is!(Send: Mutex<u8>, Lock<'_, u8>, MutexGuard<'_, u8>, Semaphore, Acquire<'_>, SemaphorePermit<'_>);
 assert_is!(Sync: Mutex<std::cell::Cell<u8>>, Lock<'_, u8>, MutexGuard<'_, u8>, Semaphore, SemaphorePermit<'_>);
@@ -32,76 +35,6 @@ assert_is!(Sync: RwLock<u8>, RwLockReadGuard<'_, u8>, RwLockWriteGuard<'_, u8>);
 assert_not!(Sync: RwLock<std::cell::Cell<u8>>, RwLockWriteGuard<'_, std::cell::Cell<u8>>);
 assert_not!(Send: RwLockReadGuard<'_, std::cell::Cell<u8>>, Read<'_, std::cell::Cell<u8>>);
 assert_not!(Unpin: Lock<'_, u8>, Acquire<'_>, Read<'_, u8>, Write<'_, u8>);
-
-/// Counts how often it was woken.
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-/// A future that is polled by hand.
-struct Task<'a, T> {
-    future: Pin<Box<dyn Future<Output = T> + 'a>>,
-    count: Arc<Count>,
-}
-
-impl<'a, T> Task<'a, T> {
-    fn new(future: impl Future<Output = T> + 'a) -> Self {
-        Task { future: Box::pin(future), count: Arc::default() }
-    }
-
-    /// A task whose future waits.
-    fn waiting(future: impl Future<Output = T> + 'a) -> Self {
-        let mut task = Self::new(future);
-        assert!(task.poll().is_none());
-        task
-    }
-
-    fn poll(&mut self) -> Option<T> {
-        self.poll_by(&Waker::from(self.count.clone()))
-    }
-
-    fn poll_by(&mut self, waker: &Waker) -> Option<T> {
-        match self.future.as_mut().poll(&mut Context::from_waker(waker)) {
-            Poll::Ready(output) => Some(output),
-            Poll::Pending => None,
-        }
-    }
-
-    fn wakes(&self) -> usize {
-        self.count.0.load(Ordering::SeqCst)
-    }
-}
-
-/// Calls a function when it is woken.
-struct Call<F>(F);
-
-impl<F: Fn() + Send + Sync + 'static> Wake for Call<F> {
-    fn wake(self: Arc<Self>) {
-        (self.0)();
-    }
-}
-
-fn call(function: impl Fn() + Send + Sync + 'static) -> Waker {
-    Waker::from(Arc::new(Call(function)))
-}
-
-/// Runs a future on this thread.
-fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let thread = thread::current();
-    let waker = call(move || thread.unpark());
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return output;
-        }
-        thread::park();
-    }
-}
 
 #[test]
 fn a_free_lock_is_taken_at_once() {
@@ -226,7 +159,7 @@ fn the_last_poller_is_woken() {
     let guard = mutex.try_lock().unwrap();
     let mut task = Task::waiting(mutex.lock());
     let other = Arc::new(Count::default());
-    assert!(task.poll_by(&Waker::from(other.clone())).is_none());
+    assert!(task.poll_by(&waker(&other)).is_none());
     assert_eq!(Arc::strong_count(&task.count), 1, "the first waker was dropped");
     drop(guard);
     assert_eq!((task.wakes(), other.0.load(Ordering::SeqCst)), (0, 1));
@@ -552,8 +485,8 @@ fn what_is_shown() {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn sizes() {
-    assert_eq!([size_of::<Mutex<()>>(), size_of::<RwLock<()>>(), size_of::<Semaphore>()], [40; 3]);
+    assert_eq!([size_of::<Mutex<()>>(), size_of::<RwLock<()>>(), size_of::<Semaphore>()], [48; 3]);
     let futures =
         [size_of::<Lock<'_, ()>>(), size_of::<Acquire<'_>>(), size_of::<Read<'_, ()>>(), size_of::<Write<'_, ()>>()];
-    assert_eq!(futures, [56; 4]);
+    assert_eq!(futures, [64; 4]);
 }

@@ -88,14 +88,6 @@ mutants! {
     task_give_release {
         loom: task::loom_tests::mutexes,
     }
-    /// The acquire of the task that was handed permits.
-    task_verdict_acquire {
-        loom: task::loom_tests::a_task_that_polls,
-    }
-    /// The release of the task that hands permits over.
-    task_verdict_release {
-        loom: task::loom_tests::a_task_that_polls,
-    }
     /// The recheck of the permits when a task is queued.
     task_queue_recheck {
         loom: task::loom_tests::mutexes,
@@ -122,6 +114,48 @@ mutants! {
     /// The waking of the other tasks after a waker has panicked.
     task_wake_the_rest {
         tasks: a_waker_that_panics_costs_nobody_a_wake,
+    }
+    /// The catching of a panic of a waker's drop after another waker has panicked.
+    task_drop_caught {
+        task_kept: a_waker_that_panics_in_its_drop_beside_another,
+    }
+    /// The taking of what a future was handed that its task keeps and does not poll.
+    task_kept_taken {
+        task_kept: the_next_poll_takes_what_the_kept_one_was_handed,
+        loom: task::loom_tests::kept::a_kept_future,
+    }
+    /// The wake of a task whose new future finds what another one was handed.
+    task_kept_wakes_first {
+        task_kept: a_new_future_has_its_task_woken,
+        loom: task::loom_tests::kept::a_kept_future_whose_wake_is_used_up,
+    }
+    /// The wake of a task whose future found what one that was polled in between was handed.
+    task_kept_wakes {
+        task_kept: a_future_that_is_polled_keeps_its_turn,
+    }
+    /// The turn of a future that is polled as often as the other ones of its task.
+    task_kept_is_polled {
+        task_kept: a_future_that_is_polled_keeps_its_turn,
+    }
+    /// The place of the future that took the kept one's: the kept one has it now.
+    task_kept_place {
+        task_kept: strangers_keep_their_turns,
+    }
+    /// The handing on of what the kept one was handed and the other does not want.
+    task_kept_rest {
+        task_kept: one_that_wants_less_hands_the_rest_on,
+    }
+    /// The waker of the kept future, when it waits again.
+    task_kept_waker {
+        task_kept: strangers_keep_their_turns,
+    }
+    /// The head of the line for the future that wants more than the kept one was handed.
+    task_kept_first {
+        task_kept: one_that_wants_more_waits_in_that_place,
+    }
+    /// What was handed over before a fork, in the child.
+    task_forked_handed {
+        task_forks: what_was_handed_over_is_free_in_the_child,
     }
     /// The emptying of the queue in the child of a fork.
     task_forked {

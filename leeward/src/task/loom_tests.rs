@@ -15,6 +15,8 @@ use super::{Mutex, RwLock, Semaphore};
 use crate::models;
 use crate::raw::Event;
 
+mod kept;
+
 fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let set_up = || {
         crate::futex::wake(&crate::atomic::AtomicU32::new(0), 1);
@@ -38,9 +40,14 @@ fn parker() -> (Arc<Parker>, Waker) {
 
 fn block_on<F: Future>(future: F) -> F::Output {
     let (parker, waker) = parker();
+    block_on_as(&parker, &waker, future)
+}
+
+/// Runs a future of the task that the parker is.
+fn block_on_as<F: Future>(parker: &Parker, waker: &Waker, future: F) -> F::Output {
     let mut future = pin!(future);
     loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
             return output;
         }
         parker.0.wait();

@@ -11,67 +11,70 @@
 //! - If `WAITING` is set first, the giver's exchange fails. The giver waits for the lock, and finds
 //!   the node there.
 //!
+//! # A future that is kept, and not polled
+//! A task polls a future that waits, keeps it, and awaits another one of the same lock (oxide's RFD
+//! 609 calls that a futurelock). The first one is handed the permits, and its task is woken, which
+//! polls the second one only: without more, both wait for ever. So what a future is handed stays
+//! with the queue until the future is polled, and a poll of another one of the same task looks for
+//! it. Two wakers that `will_wake` the same task tell that the task is the same.
+//!
+//! | the poll that finds what another of its task's futures was handed | does |
+//! |---|---|
+//! | is this one's first | queues it, and wakes the task, which thus polls it again |
+//! | is a later one; the other was polled after this one's last poll | wakes the task, as above |
+//! | is a later one; the other was not polled since this one's last poll | changes their places |
+//!
+//! The third row is the mend. The first two are for tasks that poll several futures in turn: there
+//! the other one's poll comes next, and it has what it was handed. No future loses its turn by being
+//! polled after another one, as long as it is polled as often. Without their wake the task could
+//! sleep, since that of the hand-over was used up, perhaps before this future was made.
+//!
+//! - **The places are the task's.** The future that is polled goes to the head of the line, where
+//!   the other one was; the other one goes to where this one was. No other task's future has more or
+//!   less before it than before. Had the other one gone to the back, or kept the first place, the
+//!   task would have lost a place, or got one. What the place is used for may change: a future
+//!   that wants more than the other one did waits at the head for the rest, as it would have done
+//!   had the task asked for as much in the first place. One that wants less leaves the rest to those
+//!   behind it.
+//! - **The poll and the hand-over meet under the lock.** If the other future was handed permits before
+//!   the poll has the lock, the poll finds its node. If after, then the task is woken after this
+//!   poll, so it polls again, and that poll finds the node.
+//! - **The poll of the other future, and its drop,** take the lock as well: whichever comes first
+//!   has the permits. The other one's poll finds itself queued, by a waker of its task; its drop takes
+//!   it out of the line.
+//!
+//! Where the wakers differ, as by combinators that give each of their futures a waker of its own,
+//! nothing is found.
+//!
 //! The design (one batch semaphore under all locks, nodes in the futures) is that of tokio's
 //! `sync`, by Eliza Weisman and others; nothing of its code is here.
 //!
-//! Called by `request.rs`, `mutex.rs`, `semaphore.rs` and `rwlock.rs`; calls `queue.rs` and
-//! `wake_list.rs`.
+//! Called by `request.rs`, `mutex.rs`, `semaphore.rs` and `rwlock.rs`; calls `word.rs`,
+//! `queue.rs` and `hand_over.rs`.
 
-use core::cell::Cell;
 use core::task::{Context, Poll, Waker};
 
-use super::queue::{Locked, Node, Queue, Verdict};
-use super::wake_list::WakeList;
+use super::hand_over::{HandOver, Spent, Turns};
+use super::node::{Node, Status};
+use super::queue::{Locked, Queue, Sibling, Verdict};
+use super::word::{CLOSED, MOST, ONE, WAITING, more, plus};
 use crate::atomic::{AtomicUsize, Ordering, const_fn};
 use crate::mutant::{check, mutated, order, step};
-use crate::process::panics;
-
-const WAITING: usize = 1;
-const CLOSED: usize = 2;
-/// One permit in the word.
-const ONE: usize = 4;
 
 /// The permits were closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Closed;
 
-/// Returns the sum of two counts, or `MOST`.
-#[inline]
-const fn sum(count: usize, more: usize) -> usize {
-    let sum = count.saturating_add(more);
-    if sum > Permits::MOST { Permits::MOST } else { sum }
-}
-
-/// Returns the word with more free permits, unless they would be more than `MOST`.
-#[inline]
-const fn plus(state: usize, count: u32) -> Option<usize> {
-    let Some(more) = (count as usize).checked_mul(ONE) else { return None };
-    match state.checked_add(more) {
-        Some(next) if next < (Permits::MOST + 1) * ONE => Some(next),
-        _ => None,
-    }
-}
-
-/// Returns the word with more free permits, at most `MOST`.
-#[inline]
-const fn more(state: usize, count: usize) -> usize {
-    (state & (ONE - 1)) | (sum(state / ONE, count) * ONE)
-}
-
 /// A number of permits, and the tasks that wait for some.
 pub(super) struct Permits {
-    /// | bits | meaning |
-    /// |---|---|
-    /// | 0 | waiting: a task may be queued. Then the word changes under the queue's lock only |
-    /// | 1 | closed: no task gets a permit any more |
-    /// | 2- | free permits; none while a task waits |
+    /// Its bits are told in `word.rs`.
     state: AtomicUsize,
     queue: Queue,
 }
 
 impl Permits {
     /// The greatest number of permits.
-    pub(super) const MOST: usize = usize::MAX >> 3;
+    pub(super) const MOST: usize = MOST;
 
     const_fn! {
         /// Returns that many free permits.
@@ -83,30 +86,23 @@ impl Permits {
 
     /// Returns how many permits are free; out of date when it returns.
     pub(super) fn free(&self) -> usize {
-        self.load() / ONE
+        self.enter();
+        // Relaxed: out of date when it returns.
+        self.state.load(Ordering::Relaxed) / ONE
     }
 
-    /// Returns the word, for a call that does not queue. In the child of a fork, where the tasks
-    /// that waited are not, it is settled first: nothing else would, if no task waits there.
-    #[inline]
-    fn load(&self) -> usize {
-        // Relaxed: out of date when it returns, or decided by an exchange.
-        let state = self.state.load(Ordering::Relaxed);
-        if check!(task_forked_try, state & WAITING != 0) { self.load_settled() } else { state }
-    }
-
+    /// Settles the permits in the child of a fork, where the tasks that waited are not, and nothing
+    /// else would settle them if no task waits there. Returns true if it did: for a call that does
+    /// not queue, and found too few.
     #[cold]
-    #[inline(never)]
-    fn load_settled(&self) -> usize {
-        self.queue.enter(|gathered| self.settle(gathered));
-        // Relaxed: as in `load`.
-        self.state.load(Ordering::Relaxed)
+    fn enter(&self) -> bool {
+        check!(task_forked_try, self.queue.was_used()) && self.queue.enter(|count| self.settle(count))
     }
 
     /// Locks the queue, settled if another process filled it.
     #[inline]
     fn lock(&self) -> Locked<'_> {
-        self.queue.lock(|gathered| self.settle(gathered))
+        self.queue.lock(|count| self.settle(count))
     }
 
     /// Returns true if the permits were closed.
@@ -116,10 +112,12 @@ impl Permits {
     }
 
     /// Takes `wanted` permits if that many are free and nothing is closed; returns true if it did.
+    /// For a call that queues otherwise: in the child of a fork it may find too few.
     #[inline]
-    pub(super) fn try_take(&self, wanted: u32) -> bool {
+    pub(super) fn take(&self, wanted: u32) -> bool {
         let wanted = wanted as usize;
-        let mut state = self.load();
+        // Relaxed: the exchange decides.
+        let mut state = self.state.load(Ordering::Relaxed);
         while state & CLOSED == 0 && state / ONE >= wanted {
             let next = state - wanted * ONE;
             // Acquire: partner of the releases in `give` and `settle`.
@@ -132,12 +130,26 @@ impl Permits {
         false
     }
 
+    /// Takes `wanted` permits as `take` does, for a call that does not queue.
+    #[inline]
+    pub(super) fn try_take(&self, wanted: u32) -> bool {
+        self.take(wanted) || self.take_settled(wanted)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_settled(&self, wanted: u32) -> bool {
+        self.enter() && self.take(wanted)
+    }
+
     /// Takes up to `count` free permits away for good. Returns how many it took.
     pub(super) fn remove(&self, count: usize) -> usize {
-        let mut state = self.load();
+        self.enter();
+        // Relaxed: the exchange decides.
+        let mut state = self.state.load(Ordering::Relaxed);
         loop {
             let taken = count.min(state / ONE);
-            // Acquire: as in `try_take`.
+            // Acquire: as in `take`.
             let next = state - taken * ONE;
             match self.state.compare_exchange_weak(state, next, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return taken,
@@ -155,7 +167,7 @@ impl Permits {
         let mut state = self.state.load(Ordering::Relaxed);
         while state & WAITING == 0 {
             let Some(next) = plus(state, count) else { break };
-            // Release: partner of the acquires in `try_take` and `queue`: what was done with the
+            // Release: partner of the acquires in `take` and `queue`: what was done with the
             // permits happens before they are taken again.
             let order = order!(Release, task_give_release);
             match self.state.compare_exchange_weak(state, next, order, Ordering::Relaxed) {
@@ -171,7 +183,7 @@ impl Permits {
     pub(super) fn add(&self, count: usize) -> bool {
         let queue = self.lock();
         // Relaxed: under the lock only `give` can add to the word, and that does not panic.
-        let free = self.state.load(Ordering::Relaxed) / ONE + queue.gathered().get();
+        let free = self.state.load(Ordering::Relaxed) / ONE + queue.counts().gathered();
         let is_possible = free.checked_add(count).is_some_and(|sum| sum <= Permits::MOST);
         drop(queue);
         if is_possible {
@@ -185,24 +197,13 @@ impl Permits {
     #[inline(never)]
     fn give_slow(&self, count: usize) {
         let queue = self.lock();
-        queue.gathered().set(sum(queue.gathered().get(), count));
-        HandOver::new(self, Verdict::Granted).run(queue);
+        self.hand_on(queue, count);
     }
 
-    /// Takes the mark of waiting tasks away, and frees what was `gathered`: of a queue that is
-    /// empty, and that the caller has locked, or makes its process's.
-    fn settle(&self, gathered: &Cell<usize>) {
-        let count = gathered.take();
-        // Relaxed: the exchange decides.
-        let mut state = self.state.load(Ordering::Relaxed);
-        while state & WAITING != 0 || count != 0 {
-            let next = more(state & !WAITING, count);
-            // Release: as in `give`.
-            match self.state.compare_exchange_weak(state, next, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(now) => state = now,
-            }
-        }
+    /// Gives permits to those that wait, in turn, and frees the rest.
+    fn hand_on(&self, queue: Locked<'_>, count: usize) {
+        queue.counts().gather(count, Permits::MOST);
+        HandOver::new(self, Verdict::Granted).run(queue);
     }
 
     /// Refuses permits to all tasks that wait, and to all that come.
@@ -223,49 +224,124 @@ impl Permits {
     pub(super) unsafe fn poll(&self, node: &Node, context: &Context<'_>) -> Poll<Result<(), Closed>> {
         // Cloned outside the lock, and only where it is needed.
         let mut spare = None;
+        // The node's waker is one of this call's.
+        let mut is_new = false;
         loop {
-            if let Some(verdict) = node.verdict() {
-                // Before the reset: if the waker's drop panics, the request is one that is dropped.
-                drop(spare);
-                node.reset();
-                return Poll::Ready(if verdict == Verdict::Granted { Ok(()) } else { Err(Closed) });
+            if node.is(Status::Held) {
+                // A waker's drop panicked in the poll that took the permits.
+                node.set(Status::Idle);
+                return Poll::Ready(Ok(()));
             }
             if node.is_idle() {
                 let waker = spare.take().unwrap_or_else(|| context.waker().clone());
                 // SAFETY: the caller's promise; it is idle.
-                return unsafe { self.queue(node, waker) };
+                return unsafe { self.queue(node, waker, context) };
             }
             let queue = self.lock();
-            if node.verdict().is_some() {
-                continue;
-            }
             if !queue.has(node) {
-                // Linked in the process from which this one was forked.
-                node.reset();
-                continue;
-            }
-            // SAFETY: the queue has it, since it has no verdict.
-            if unsafe { queue.will_wake(node, context.waker()) } || mutated!(task_new_waker) {
-                return Poll::Pending;
-            }
-            let Some(waker) = spare.take() else {
                 drop(queue);
-                spare = Some(context.waker().clone());
+                // SAFETY: linked in the process from which this one was forked; the owner's here.
+                let old = unsafe { node.take_waker(false) };
+                node.set(Status::Idle);
+                drop(old);
                 continue;
-            };
-            // SAFETY: as above.
+            }
+            if !node.is(Status::Queued) {
+                if spare.is_some() {
+                    // If the waker's drop panics, the request is one that is dropped.
+                    drop(queue);
+                    spare = None;
+                    continue;
+                }
+                let is_granted = node.is(Status::Handed);
+                if is_granted {
+                    // SAFETY: the queue has it, and it was handed permits.
+                    unsafe { queue.fetch(node) };
+                }
+                node.set(Status::Idle);
+                return Poll::Ready(if is_granted { Ok(()) } else { Err(Closed) });
+            }
+            // SAFETY: the queue has it.
+            if !is_new && !unsafe { queue.will_wake(node, context.waker()) } && !mutated!(task_new_waker) {
+                drop(queue);
+                let waker = spare.take().unwrap_or_else(|| context.waker().clone());
+                // SAFETY: the caller's promise.
+                unsafe { self.renew(node, waker) };
+                is_new = true;
+                continue;
+            }
+            // SAFETY: the queue has it, and it is queued.
+            match unsafe { queue.sibling(node) } {
+                Sibling::PassedOver(other) if !mutated!(task_kept_taken) => {
+                    let Some(waker) = spare.take() else {
+                        drop(queue);
+                        spare = Some(context.waker().clone());
+                        continue;
+                    };
+                    // SAFETY: the queue has both, which are of this context's task.
+                    unsafe { queue.trade(node, other, waker, Permits::MOST) };
+                    if queue.counts().gathered() >= node.wanted() as usize {
+                        // SAFETY: the caller's promise; the node is the first, and has what it wants.
+                        unsafe { self.take_first(queue, node) };
+                        return Poll::Ready(Ok(()));
+                    }
+                    // Another one may have been handed the rest.
+                }
+                sibling => {
+                    queue.note_poll(node);
+                    let is_woken = matches!(sibling, Sibling::Polled);
+                    drop(queue);
+                    drop(spare);
+                    if is_woken {
+                        step!(task_kept_wakes, context.waker().wake_by_ref());
+                    }
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+
+    /// Gives a node that is queued another waker.
+    ///
+    /// # Safety
+    /// As for `poll`, and the node was queued in this process.
+    unsafe fn renew(&self, node: &Node, waker: Waker) {
+        let queue = self.lock();
+        if queue.has(node) && node.is(Status::Queued) {
+            // SAFETY: the queue has it.
             let old = unsafe { queue.set_waker(node, waker) };
             drop(queue);
             drop(old);
-            return Poll::Pending;
+        } else {
+            drop(queue);
+            drop(waker);
         }
+    }
+
+    /// Takes what was gathered for the first task, which is the caller's, and hands the rest on.
+    ///
+    /// # Safety
+    /// As for `poll`; the node is the first in the line, and as much was gathered as it wants.
+    unsafe fn take_first(&self, queue: Locked<'_>, node: &Node) {
+        queue.counts().spend(node.wanted());
+        // SAFETY: the queue has it.
+        let spent = Spent(unsafe { queue.leave(node) });
+        // If a waker panics from here on, the permits are those of a request that is dropped.
+        node.set(Status::Held);
+        if mutated!(task_kept_rest) {
+            drop(queue);
+        } else {
+            HandOver::new(self, Verdict::Granted).run(queue);
+        }
+        spent.drop();
+        node.set(Status::Idle);
     }
 
     /// Takes the permits, or queues the node.
     ///
     /// # Safety
     /// As for `poll`, and the node is idle.
-    unsafe fn queue(&self, node: &Node, waker: Waker) -> Poll<Result<(), Closed>> {
+    unsafe fn queue(&self, node: &Node, waker: Waker, context: &Context<'_>) -> Poll<Result<(), Closed>> {
         let wanted = node.wanted() as usize;
         let queue = self.lock();
         // Relaxed: the exchange decides.
@@ -274,20 +350,20 @@ impl Permits {
             let free = state / ONE;
             let is_enough = free >= wanted;
             let next = if is_enough { state - wanted * ONE } else { WAITING };
-            // Acquire: as in `try_take`: a task that is given the rest has waited for these as
+            // Acquire: as in `take`: a task that is given the rest has waited for these as
             // well.
             match self.state.compare_exchange_weak(state, next, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) if is_enough => {
                     drop(queue);
                     // If the waker's drop panics, the permits are those of a request that is
                     // dropped.
-                    node.grant();
+                    node.set(Status::Held);
                     drop(waker);
-                    node.reset();
+                    node.set(Status::Idle);
                     return Poll::Ready(Ok(()));
                 }
                 Ok(_) => {
-                    queue.gathered().set(free);
+                    queue.counts().gather(free, Permits::MOST);
                     break;
                 }
                 Err(_) if mutated!(task_queue_recheck) => break,
@@ -299,9 +375,13 @@ impl Permits {
             return Poll::Ready(Err(Closed));
         }
         // SAFETY: the caller's promise.
-        let old = unsafe { queue.push(node, waker) };
+        unsafe { queue.push(node, waker) };
+        // SAFETY: the queue has it, and it is queued.
+        let has_sibling = !matches!(unsafe { queue.sibling(node) }, Sibling::None);
         drop(queue);
-        drop(old);
+        if has_sibling {
+            step!(task_kept_wakes_first, context.waker().wake_by_ref());
+        }
         Poll::Pending
     }
 
@@ -313,90 +393,46 @@ impl Permits {
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn cancel(&self, node: &Node) {
+        if node.is(Status::Held) {
+            return self.give(node.wanted());
+        }
         let queue = self.lock();
-        match node.verdict() {
-            Some(Verdict::Granted) => {
-                drop(queue);
-                step!(task_pass_on, self.give(node.wanted()));
-            }
-            Some(Verdict::Refused) => {}
-            None if queue.has(node) => {
-                // SAFETY: the queue has it, since it has no verdict.
-                unsafe { queue.remove(node) };
-                // What was gathered for it may be enough for the next task.
-                step!(task_cancel_hands_over, HandOver::new(self, Verdict::Granted).run(queue));
-            }
-            None => {}
-        }
-    }
-}
-
-/// Tells tasks from the front of the queue what they get, as far as the gathered permits go, and
-/// wakes them outside the lock.
-struct HandOver<'a> {
-    permits: &'a Permits,
-    verdict: Verdict,
-    wakers: WakeList,
-    /// No task is left that could be told.
-    is_done: bool,
-}
-
-impl<'a> HandOver<'a> {
-    #[inline]
-    fn new(permits: &'a Permits, verdict: Verdict) -> Self {
-        HandOver { permits, verdict, wakers: WakeList::new(), is_done: false }
-    }
-
-    fn run(&mut self, queue: Locked<'a>) {
-        self.run_by(queue, Waker::wake);
-    }
-
-    #[inline]
-    fn run_by(&mut self, mut queue: Locked<'a>, wake: impl Fn(Waker)) {
-        loop {
-            self.pop(&queue);
-            if queue.is_empty() {
-                self.permits.settle(queue.gathered());
-            }
+        if !queue.has(node) {
             drop(queue);
-            self.wakers.wake(&wake);
-            if self.is_done {
-                return;
-            }
-            queue = self.permits.lock();
-        }
-    }
-
-    /// Takes out the tasks that can be told, or as many as can be woken at once.
-    fn pop(&mut self, queue: &Locked<'_>) {
-        while !self.wakers.is_full() {
-            let gathered = queue.gathered().get();
-            let wanted = match (queue.first_wanted(), self.verdict) {
-                (Some(_), Verdict::Refused) => 0,
-                (Some(wanted), Verdict::Granted) if wanted <= gathered => wanted,
-                _ => {
-                    self.is_done = true;
-                    return;
-                }
-            };
-            queue.gathered().set(gathered - wanted);
-            if let Some(waker) = queue.pop(self.verdict) {
-                self.wakers.push(waker);
-            }
+            // SAFETY: linked in the process from which this one was forked; the owner's here.
+            drop(unsafe { node.take_waker(false) });
+        } else if node.is(Status::Handed) {
+            // SAFETY: the queue has it, and it was handed permits.
+            unsafe { queue.fetch(node) };
+            step!(task_pass_on, self.hand_on(queue, node.wanted() as usize));
+        } else if node.is(Status::Queued) {
+            // SAFETY: the queue has it.
+            let spent = Spent(unsafe { queue.leave(node) });
+            // What was gathered for it may be enough for the next task.
+            step!(task_cancel_hands_over, self.hand_on(queue, 0));
+            spent.drop();
         }
     }
 }
 
-impl Drop for HandOver<'_> {
-    /// Wakes the others where a waker has panicked. The caller gets that panic; others are caught,
-    /// since they would end the process here (as they do without the standard library).
+impl<'a> Turns<'a> for &'a Permits {
     #[inline]
-    fn drop(&mut self) {
-        let is_left = !self.is_done || !self.wakers.is_empty();
-        if check!(task_wake_the_rest, is_left) {
-            self.run_by(self.permits.lock(), |waker| {
-                panics(|| waker.wake());
-            });
+    fn lock(self) -> Locked<'a> {
+        Permits::lock(self)
+    }
+
+    /// Takes the mark of waiting tasks away, and frees `count` permits: of a queue that is empty,
+    /// and that the caller has locked, or makes its process's.
+    fn settle(self, count: usize) {
+        // Relaxed: the exchange decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        while state & WAITING != 0 || count != 0 {
+            let next = more(state & !WAITING, count);
+            // Release: as in `give`.
+            match self.state.compare_exchange_weak(state, next, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
         }
     }
 }

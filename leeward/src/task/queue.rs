@@ -3,37 +3,35 @@
 //!
 //! Each future has its [`Node`] and is pinned before the node is linked. Pin promises that the
 //! memory is not used for anything else before the future is dropped, and that drop takes the node
-//! out ([`Locked::remove`]). So a future that is leaked stays in the queue, in memory that stays.
+//! out ([`Locked::leave`], [`Locked::fetch`]). So a future that is leaked stays in the queue, in
+//! memory that stays.
+//!
+//! A node that was told that it has its permits stays linked, in another structure (`handed.rs`),
+//! until its owner comes for them. Meanwhile another future of the same task may
+//! [take its place](Locked::trade).
 //!
 //! The child of a fork is the exception: memory that other threads of the parent had, such as their
 //! stacks, is used again there without any drop. So the queue knows the process that filled it
 //! (`process/`, the fork mark), and is emptied by the first call of another one that needs the
 //! queue, or would wait for its tasks.
 //!
-//! Called by `permits.rs`; calls [`raw::Mutex`](crate::raw::Mutex). No waker is cloned, woken or
-//! dropped under the queue's lock, since a waker is foreign code.
+//! Called by `permits.rs` and `hand_over.rs`; calls [`raw::Mutex`](crate::raw::Mutex), `line.rs`,
+//! `handed.rs` and `counts.rs`. No waker is cloned, woken or dropped under the queue's lock, since a
+//! waker is foreign code.
 
-use core::cell::{Cell, UnsafeCell};
-use core::marker::PhantomPinned;
-use core::ptr;
 use core::task::Waker;
 
+use super::counts::Counts;
+use super::handed::Handed;
+use super::line::Line;
+use super::node::{Node, Status};
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{self, Timeout};
-use crate::mutant::{mutated, order};
+use crate::mutant::{check, mutated};
 use crate::process::fork_mark;
 use crate::raw::Mutex;
 
-/// The node is in no queue.
-const IDLE: u32 = 0;
-/// The node is in a queue.
-const QUEUED: u32 = 1;
-/// The node was taken out of the queue, and its owner has what it waited for.
-const GRANTED: u32 = 2;
-/// The node was taken out of the queue, and its owner gets nothing.
-const REFUSED: u32 = 3;
-
-/// What a node was told.
+/// What a node is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     /// Its owner has what it waited for.
@@ -42,86 +40,14 @@ pub(super) enum Verdict {
     Refused,
 }
 
-/// A place in a queue: a part of a future.
-pub(super) struct Node {
-    /// The neighbours; null: none. Guarded by the queue's lock, as is the waker, while the node is
-    /// linked; the owner's otherwise.
-    next: Cell<*const Node>,
-    prev: Cell<*const Node>,
-    waker: UnsafeCell<Option<Waker>>,
-    /// How many permits the owner waits for. It does not change while the node is linked.
-    wanted: Cell<u32>,
-    /// The number of the process in which the node was linked; the owner's.
-    process: Cell<u32>,
-    /// `IDLE`, `QUEUED`, `GRANTED` or `REFUSED`. The owner changes it while the node is not linked;
-    /// the thread that takes the node out stores the verdict, and uses the node no more.
-    status: AtomicU32,
-    /// The node has an address.
-    _pinned: PhantomPinned,
-}
-
-// SAFETY: each field says who may use it when; the waker is Send.
-unsafe impl Send for Node {}
-// SAFETY: as above. Shared references to a node serve its queue, under the queue's lock.
-unsafe impl Sync for Node {}
-
-impl Node {
-    /// Returns a node that is in no queue.
-    #[inline]
-    pub(super) fn new(wanted: u32) -> Node {
-        Node {
-            next: Cell::new(ptr::null()),
-            prev: Cell::new(ptr::null()),
-            waker: UnsafeCell::new(None),
-            wanted: Cell::new(wanted),
-            process: Cell::new(0),
-            status: AtomicU32::new(IDLE),
-            _pinned: PhantomPinned,
-        }
-    }
-
-    /// Returns how many permits the node's owner waits for.
-    #[inline]
-    pub(super) fn wanted(&self) -> u32 {
-        self.wanted.get()
-    }
-
-    /// Returns true if the node is in no queue, and its owner has not been told anything.
-    #[inline]
-    pub(super) fn is_idle(&self) -> bool {
-        // Relaxed: only the owner takes a node into this state and out of it.
-        self.status.load(Ordering::Relaxed) == IDLE
-    }
-
-    /// Returns what the node was told, if it was: it is in no queue then.
-    #[inline]
-    pub(super) fn verdict(&self) -> Option<Verdict> {
-        // Acquire: partner of the release in `pop`: what was done before the permits were given
-        // happens before, and so does the last use of the node by others.
-        match self.status.load(order!(Acquire, task_verdict_acquire)) {
-            GRANTED => Some(Verdict::Granted),
-            REFUSED => Some(Verdict::Refused),
-            _ => None,
-        }
-    }
-
-    /// Makes the node one whose owner has what it waits for.
-    ///
-    /// The caller is the node's owner, and the node is in no queue.
-    #[inline]
-    pub(super) fn grant(&self) {
-        // Relaxed: read by the owner.
-        self.status.store(GRANTED, Ordering::Relaxed);
-    }
-
-    /// Makes the node one that was told nothing.
-    ///
-    /// The caller is the node's owner, and the node is in no queue.
-    #[inline]
-    pub(super) fn reset(&self) {
-        // Relaxed: read by the owner.
-        self.status.store(IDLE, Ordering::Relaxed);
-    }
+/// A node that was handed permits, of the task of another node that waits.
+pub(super) enum Sibling<'a> {
+    /// There is none.
+    None,
+    /// Its owner was polled since the other's owner was: the task may be about to do so again.
+    Polled,
+    /// Its owner was not polled since the other's was.
+    PassedOver(&'a Node),
 }
 
 /// A wait queue with its lock.
@@ -130,11 +56,12 @@ pub(super) struct Queue {
     /// Twice the number of the process whose nodes are in the queue; 0: none was there yet. The
     /// last bit: a thread of that process is emptying the queue.
     process: AtomicU32,
-    /// The first and the last node; null: none. Guarded by the lock, as is the next.
-    head: Cell<*const Node>,
-    tail: Cell<*const Node>,
-    /// The permits that the first node's owner has so far.
-    gathered: Cell<usize>,
+    /// Those that wait. Guarded by the lock, as are the next two.
+    line: Line,
+    /// Those that were handed permits, and did not come for them.
+    handed: Handed,
+    /// The permits that the first one has so far, and those that were handed over; and polls.
+    counts: Counts,
 }
 
 // SAFETY: the cells are guarded by the lock, and nodes are Send and Sync.
@@ -149,36 +76,47 @@ impl Queue {
             Queue {
                 lock: Mutex::new(),
                 process: AtomicU32::new(0),
-                head: Cell::new(ptr::null()),
-                tail: Cell::new(ptr::null()),
-                gathered: Cell::new(0),
+                line: Line::new(),
+                handed: Handed::new(),
+                counts: Counts::new(),
             }
         }
     }
 
     /// Locks the queue, [entered](Self::enter).
     #[inline]
-    pub(super) fn lock(&self, settle: impl FnOnce(&Cell<usize>)) -> Locked<'_> {
+    pub(super) fn lock(&self, settle: impl FnOnce(usize)) -> Locked<'_> {
         self.enter(settle);
         self.lock.lock();
         Locked { queue: self }
     }
 
     /// Empties the queue if another process filled it, and has `settle` done what that means for
-    /// the permits, of which some may be gathered, before another thread can lock the queue.
+    /// the permits that were kept there, before another thread can lock the queue. Returns true if
+    /// it did, or waited for a thread that did.
     #[inline]
-    pub(super) fn enter(&self, settle: impl FnOnce(&Cell<usize>)) {
-        let process = fork_mark::now() * 2;
+    pub(super) fn enter(&self, settle: impl FnOnce(usize)) -> bool {
         // Acquire: partner of the release in `adopt`: the queue is empty.
-        if self.process.load(Ordering::Acquire) != process {
-            self.adopt(process, settle);
+        let process = self.process.load(Ordering::Acquire);
+        let is_ours = process != 0 && process % 2 == 0 && fork_mark::is_still(process / 2);
+        if !is_ours {
+            self.adopt(fork_mark::now() * 2, settle);
         }
+        !is_ours
+    }
+
+    /// Returns true if tasks may have waited here, in this process or in one that it was forked
+    /// from.
+    #[inline]
+    pub(super) fn was_used(&self) -> bool {
+        // Relaxed: what it leads to decides.
+        self.process.load(Ordering::Relaxed) != 0
     }
 
     /// Makes the queue that of `process`, the calling one: empty, settled and unlocked.
     #[cold]
     #[inline(never)]
-    fn adopt(&self, process: u32, settle: impl FnOnce(&Cell<usize>)) {
+    fn adopt(&self, process: u32, settle: impl FnOnce(usize)) {
         loop {
             // Acquire: partner of the release below.
             let old = self.process.load(Ordering::Acquire);
@@ -199,9 +137,9 @@ impl Queue {
             // No thread of this process uses the lock or the list before the store below.
             if old != 0 && !mutated!(task_forked) {
                 self.lock.reset();
-                self.head.set(ptr::null());
-                self.tail.set(ptr::null());
-                settle(&self.gathered);
+                self.line.clear();
+                self.handed.clear();
+                settle(self.counts.take_all());
             }
             // Release: partner of the acquires here and in `lock`.
             self.process.store(process, Ordering::Release);
@@ -226,98 +164,154 @@ impl Drop for Locked<'_> {
     }
 }
 
-impl Locked<'_> {
+impl<'a> Locked<'a> {
     /// Returns true if no task waits.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.head.get().is_null()
+        self.queue.line.first().is_none()
     }
 
     /// Returns how many permits the first task waits for.
     #[inline]
-    pub(super) fn first_wanted(&self) -> Option<usize> {
-        // SAFETY: null, or a node that is linked, and so alive (`push`).
-        unsafe { self.queue.head.get().as_ref() }.map(|first| first.wanted() as usize)
+    pub(super) fn first_wanted(&self) -> Option<u32> {
+        self.queue.line.first().map(Node::wanted)
     }
 
-    /// Returns the count of permits that the first task has so far.
+    /// Returns the queue's counts.
     #[inline]
-    pub(super) fn gathered(&self) -> &Cell<usize> {
-        &self.queue.gathered
+    pub(super) fn counts(&self) -> &'a Counts {
+        &self.queue.counts
     }
 
-    /// Links a node as the last. Returns the waker that it had.
+    /// Links a node as the last.
     ///
     /// # Safety
     /// The caller is the node's owner; the node is idle, and pinned. Before its memory is used for
-    /// anything else, the owner has seen a verdict, or taken the node out, if the queue
+    /// anything else, the owner has seen that it was refused, or taken it out, if the queue
     /// [has](Self::has) it.
-    pub(super) unsafe fn push(&self, node: &Node, waker: Waker) -> Option<Waker> {
-        let last = self.queue.tail.replace(node);
-        node.prev.set(last);
-        node.next.set(ptr::null());
-        // Relaxed, both: the process's own number; and the status is read by the owner, or under
-        // the lock.
+    pub(super) unsafe fn push(&self, node: &Node, waker: Waker) {
+        self.queue.line.push_back(node);
+        // Relaxed: the process's own number.
         node.process.set(self.queue.process.load(Ordering::Relaxed));
-        node.status.store(QUEUED, Ordering::Relaxed);
-        self.link(last, node);
-        // SAFETY: the lock guards it.
-        unsafe { &mut *node.waker.get() }.replace(waker)
+        node.set(Status::Queued);
+        self.note_poll(node);
+        // SAFETY: the lock guards it. An idle node has no waker.
+        drop(unsafe { node.set_waker(waker) });
     }
 
-    /// Makes `next` the node after `prev`; either may be null, which stands for the queue's end.
-    fn link(&self, prev: *const Node, next: *const Node) {
-        // SAFETY: null, or a node that is linked, and so alive (`push`).
-        unsafe { prev.as_ref() }.map_or(&self.queue.head, |prev| &prev.next).set(next);
+    /// Notes that the node's owner is polled.
+    pub(super) fn note_poll(&self, node: &Node) {
+        node.polled.set(self.counts().poll());
     }
 
-    /// Returns true if the node, which is its owner's to ask about, is in this queue: it may be in
-    /// that of a process from which this one was forked.
+    /// Returns true if the node, which is its owner's to ask about, is in this queue, or was told
+    /// something here: it may be in that of a process from which this one was forked.
     pub(super) fn has(&self, node: &Node) -> bool {
         // Relaxed: the process's own number.
         node.process.get() == self.queue.process.load(Ordering::Relaxed) || mutated!(task_forked)
     }
 
-    /// Takes a node out.
+    /// Takes a node out of the line. Returns its waker.
     ///
     /// # Safety
-    /// The node is in this queue.
-    pub(super) unsafe fn remove(&self, node: &Node) {
-        let (prev, next) = (node.prev.get(), node.next.get());
-        self.link(prev, next);
-        // SAFETY: null, or a node that is linked, and so alive (`push`).
-        unsafe { next.as_ref() }.map_or(&self.queue.tail, |next| &next.prev).set(prev);
+    /// The queue has the node, which is queued. The caller is its owner, and sets its status.
+    pub(super) unsafe fn leave(&self, node: &Node) -> Option<Waker> {
+        self.queue.line.remove(node);
+        // SAFETY: the lock guards it.
+        unsafe { node.take_waker(false) }
     }
 
-    /// Takes the first node out, and tells its owner. Returns the waker of the owner's task.
+    /// Takes a node out that was handed permits, which are the caller's from now on.
+    ///
+    /// # Safety
+    /// The queue has the node, which was handed permits. The caller sets its status.
+    pub(super) unsafe fn fetch(&self, node: &Node) {
+        self.queue.handed.remove(node);
+        self.queue.counts.fetch(node.wanted());
+    }
+
+    /// Takes the first node out of the line, and tells its owner. Returns the waker of the owner's
+    /// task. Permits that are granted are taken from those that were gathered.
     pub(super) fn pop(&self, verdict: Verdict) -> Option<Waker> {
-        // SAFETY: null, or a node that is linked, and so alive (`push`).
-        let first = unsafe { self.queue.head.get().as_ref() }?;
-        // SAFETY: it is the first one.
-        unsafe { self.remove(first) };
+        let first = self.queue.line.first()?;
+        self.queue.line.remove(first);
+        let is_granted = verdict == Verdict::Granted;
         // SAFETY: the lock guards it.
-        let waker = unsafe { &mut *first.waker.get() }.take();
-        let status = if verdict == Verdict::Granted { GRANTED } else { REFUSED };
-        // Release: partner of the acquire in `verdict`. The node may be gone after this.
-        first.status.store(status, order!(Release, task_verdict_release));
+        let waker = unsafe { first.take_waker(is_granted) };
+        if is_granted {
+            self.queue.counts.hand(first.wanted());
+            first.set(Status::Handed);
+            self.queue.handed.insert(first);
+        } else {
+            // The node may be gone once the lock is free.
+            first.set(Status::Refused);
+        }
         waker
+    }
+
+    /// Looks for a node that was handed permits, of the task that polls the owner of `node`.
+    ///
+    /// # Safety
+    /// The queue has the node, which is queued.
+    pub(super) unsafe fn sibling(&self, node: &Node) -> Sibling<'_> {
+        /// Returns true if `one` is the later of two counts of polls.
+        fn is_later(one: u32, other: u32) -> bool {
+            one.wrapping_sub(other) as i32 > 0
+        }
+        // SAFETY: the lock guards it.
+        let Some(other) = self.queue.handed.of(unsafe { node.task() }) else { return Sibling::None };
+        if !check!(task_kept_is_polled, is_later(other.polled.get(), node.polled.get())) {
+            return Sibling::PassedOver(other);
+        }
+        // One that was not polled for 2^31 polls would be taken for polled again and again.
+        if is_later(other.polled.get(), self.counts().polls()) {
+            other.polled.set(self.counts().polls());
+        }
+        Sibling::Polled
+    }
+
+    /// Changes the places of `node`, which waits, and of `other`, which was handed permits: `node`
+    /// is the first in the line from now on, and what the other was handed is gathered for it.
+    ///
+    /// # Safety
+    /// The queue has both. `waker` wakes the task of both.
+    pub(super) unsafe fn trade(&self, node: &Node, other: &Node, waker: Waker, most: usize) {
+        // SAFETY: the caller's promise; the permits go back at once.
+        unsafe { self.fetch(other) };
+        self.counts().gather(other.wanted() as usize, most);
+        other.set(Status::Queued);
+        if !mutated!(task_kept_waker) {
+            // SAFETY: the lock guards it. The waker of a node that was handed permits was taken out.
+            drop(unsafe { other.set_waker(waker) });
+        }
+        let line = &self.queue.line;
+        if mutated!(task_kept_place) {
+            line.push_back(other);
+        } else {
+            line.insert_after(node, other);
+        }
+        if mutated!(task_kept_first) && self.counts().gathered() < node.wanted() as usize {
+            return;
+        }
+        line.remove(node);
+        line.push_front(node);
     }
 
     /// Returns true if the node's waker wakes the same task as `waker`.
     ///
     /// # Safety
-    /// The node is in this queue.
+    /// The queue has the node.
     pub(super) unsafe fn will_wake(&self, node: &Node, waker: &Waker) -> bool {
         // SAFETY: the lock guards it.
-        unsafe { &*node.waker.get() }.as_ref().is_some_and(|old| old.will_wake(waker))
+        unsafe { node.will_wake(waker) }
     }
 
     /// Gives the node another waker. Returns the one that it had.
     ///
     /// # Safety
-    /// The node is in this queue.
+    /// The queue has the node.
     pub(super) unsafe fn set_waker(&self, node: &Node, waker: Waker) -> Option<Waker> {
         // SAFETY: the lock guards it.
-        unsafe { &mut *node.waker.get() }.replace(waker)
+        unsafe { node.set_waker(waker) }
     }
 }

@@ -5,8 +5,8 @@ use core::ops::Deref;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
+use super::node::Node;
 use super::permits::{Closed, Permits};
-use super::queue::Node;
 
 /// A lock that is made of permits.
 pub(super) trait HasPermits {
@@ -39,7 +39,7 @@ impl<L: Deref<Target: HasPermits> + Clone> Request<L> {
     pub(super) fn poll(self: Pin<&mut Self>, context: &Context<'_>) -> Poll<Result<L, Closed>> {
         let this = self.into_ref().get_ref();
         let permits = this.lock.permits();
-        if this.node.is_idle() && permits.try_take(this.node.wanted()) {
+        if this.node.is_idle() && permits.take(this.node.wanted()) {
             return Poll::Ready(Ok(this.lock.clone()));
         }
         // SAFETY: the node is this request's, which is pinned, and whose drop cancels it.
