@@ -243,7 +243,7 @@ impl Begun {
         if self.is_queued && may_rely && failures == self.failures && queue.worker.serves(domain, queue) {
             return false;
         }
-        step!(future_helps, domain.grace.step(&queue.steps, self.ticket, || true, |_| ()));
+        step!(future_helps, domain.grace.step_or_panic(&queue.steps, self.ticket));
         if domain.grace.tickets.is_served(self.ticket) {
             return true;
         }

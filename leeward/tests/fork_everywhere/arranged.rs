@@ -1,8 +1,5 @@
 //! Orders of events that are arranged by the same means: a thread is stepped, and another goes on.
 
-#[path = "../common/seccomp.rs"]
-mod seccomp;
-
 use std::path::Path;
 use std::process::{Child, Stdio};
 
@@ -11,8 +8,8 @@ use leeward::rcu::{Domain, Reader};
 use super::board::{self, Board, OVER};
 use super::common::{eventually, panic_of};
 use super::operations::Operation;
+use super::seccomp::{Action, Rule, When, refuse};
 use super::{cases, step, walk};
-use seccomp::{Action, Rule, When, refuse};
 
 pub const OPERATIONS: &[Operation] = &[Operation::new("arranged::worker", defer_and_wait)];
 

@@ -91,6 +91,6 @@ impl Grace {
 /// Ends a call that cannot be answered without a grace period.
 #[cold]
 #[inline(never)]
-fn impossible(error: Error) -> ! {
+pub(super) fn impossible(error: Error) -> ! {
     panic!("leeward: {error}");
 }

@@ -6,6 +6,7 @@
 
 use core::time::Duration;
 
+use super::fences::impossible;
 use super::{Grace, Lead};
 use crate::atomic::{AtomicU64, Ordering, const_fn};
 use crate::fence::Error;
@@ -75,5 +76,13 @@ impl Grace {
             }
         }
         Ok(())
+    }
+
+    /// Does what `step` does, for a caller that must have a grace period, and begins one at once.
+    ///
+    /// # Panics
+    /// Where no heavy fence is possible.
+    pub(in super::super) fn step_or_panic(&self, steps: &Steps, wanted: u64) {
+        self.step(steps, wanted, || true, |_| ()).unwrap_or_else(|error| impossible(error));
     }
 }
