@@ -97,6 +97,9 @@ impl Compiler {
     /// Returns the library with which a program can be compiled, and that was built without the feature
     /// `send_guard`, as this test's is: with it some of the programs compile.
     fn library(&self) -> PathBuf {
+        // One test at a time: what is compiled here has the same name for each.
+        static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let program = "fn main() { let _ = \
         leeward::rcu::Reader::<leeward::rcu::Global>::register(); drop(leeward::rcu::read()); }";
         let sent = "fn main() { send::<leeward::sync::MutexGuard<'static, u8>>(); } fn send<T: Send>() {}";

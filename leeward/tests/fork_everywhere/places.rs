@@ -113,13 +113,9 @@ impl Drop for AtExit {
 }
 
 /// Returns true if what the operation itself does is not possible there: it has a variable of its
-/// thread, or starts a worker of which it knows how often it dies.
+/// thread, or ends the process.
 fn is_bound(at: At, operation: &Operation) -> bool {
-    match at {
-        At::SmallStack | At::NoMembarrier => false,
-        At::Destructors => operation.ends || operation.name == "arranged::worker",
-        At::NoThreads => operation.name == "arranged::worker",
-    }
+    at == At::Destructors && operation.ends || operation.name == "arranged::worker"
 }
 
 /// Runs each operation at a place, some at a time.

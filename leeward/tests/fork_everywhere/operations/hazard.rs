@@ -1,6 +1,7 @@
 //! The operations of hazard pointers: a child has the parent's pointers and what they protect, and
 //! goes on with its own.
 
+use std::cell::RefCell;
 use std::ptr;
 use std::sync::atomic::AtomicPtr;
 
@@ -29,13 +30,13 @@ operations! {
         }
     } => left(is_usable);
     retire_much: || (0..200).for_each(|value| CELL.store(value)) => left(is_usable);
-    update: || drop(CELL.update(&mut HazardPointer::new(), |now| Some(now.copied().unwrap_or(0) + 1))) => left(is_usable);
+    update: || drop(CELL.update(&mut HazardPointer::new(), |now| now.map(|now| now + 1))) => left(is_usable);
     reclaim: || {
         CELL.store(4);
         hazard::reclaim();
     } => left(is_usable);
     end_of_an_owner: || {
-        thread_local! { static OWNED: std::cell::RefCell<HazardPointer> = std::cell::RefCell::new(HazardPointer::new()); }
+        thread_local! { static OWNED: RefCell<HazardPointer> = RefCell::new(HazardPointer::new()); }
         OWNED.with(|pointer| protect(&mut pointer.borrow_mut()));
     } => left(is_usable).until_the_thread_ends();
 }
