@@ -11,7 +11,8 @@ use crate::futex::{ALL, Futex};
 type Place = AtomicPtr<()>;
 
 /// The kinds that consumers have slept by, in the order in which they came. A kind keeps its place:
-/// there is one for each type of futex in the program.
+/// there is one for each type of futex in the program. So the code of
+/// such a type must stay loaded once a consumer has slept by it.
 pub(super) struct Kinds {
     /// No place is null below one that is taken.
     places: [Place; 8],
