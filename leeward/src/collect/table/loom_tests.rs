@@ -195,7 +195,7 @@ fn a_fork_beside_a_new_overflow_line() {
         assert_eq!(TABLE.len(), walked().len(), "the count is wrong");
         assert_eq!(insert(28), !is_there, "a key is there twice");
         assert!(insert(32) && (0..=8).all(|number| find(4 * number).is_some()), "a key is lost");
-        assert_eq!(walked().len(), 9);
+        assert_eq!(walked().len(), 9, "a key is there twice");
     });
 }
 
