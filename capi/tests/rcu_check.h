@@ -216,9 +216,14 @@ static CHECK_UNUSED void capture_begin(void)
 	CHECK_EQ(dup2(check_captured, 2), 2);
 }
 
-/* Gives standard error back, and returns how many lines were written meanwhile. */
+/*
+ * Gives standard error back, and returns how many lines were written meanwhile, without those in which
+ * qemu says what ended a program.
+ */
 static CHECK_UNUSED int capture_end(char *text, size_t size)
 {
+	static const char qemus[] = "qemu: ";
+	char *line, *end;
 	ssize_t length;
 	int lines = 0;
 
@@ -229,8 +234,14 @@ static CHECK_UNUSED int capture_end(char *text, size_t size)
 	close(check_captured);
 	CHECK(length >= 0);
 	text[length] = 0;
-	for (; *text != 0; text++)
-		lines += *text == '\n';
+	for (line = text; (end = strchr(line, '\n')) != NULL;) {
+		if (strncmp(line, qemus, sizeof qemus - 1) == 0) {
+			memmove(line, end + 1, strlen(end + 1) + 1);
+			continue;
+		}
+		line = end + 1;
+		lines++;
+	}
 	return lines;
 }
 

@@ -250,8 +250,7 @@ static void is_fatal(struct lee_head *head, void (*function)(struct lee_head *),
 	capture_begin();
 	child = start_child(defers_nothing);
 	CHECK_EQ(waitpid(child, &status, 0), child);
-	/* An emulator says too, in a line of its own, which signal ended the program. */
-	CHECK_EQ(capture_end(said, sizeof said), 1 + IS_EMULATED);
+	CHECK_EQ(capture_end(said, sizeof said), 1);
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 	snprintf(expected, sizeof expected, "leeward: %s_defer called with a %s that is NULL", name_of(d), what);
 	CHECK(strstr(said, expected) == said);
