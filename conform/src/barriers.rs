@@ -14,6 +14,7 @@ use crate::errno::{Answer, Errno};
 use crate::futex::Time;
 use crate::numbers;
 use crate::objects::{Map, Region};
+use crate::processes::{Child, SHARER};
 use crate::scenario::{Outcome, Trouble};
 use crate::text::Text;
 use crate::world::{Body, World, proven, unfit};
@@ -66,6 +67,8 @@ const SIZE: usize = 4 * (SLOW + SLOW_LINES * SLOW_STEP);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Light {
     Thread,
+    /// A process that shares the memory of this one.
+    Sharer,
     /// A child process, which first registers by this command.
     Child(usize),
 }
@@ -167,15 +170,14 @@ impl World<'_> {
         let _ = first.map(|first| self.run_on_one(first));
         let memory = Memory(self.map(Map::SHARED.sized(SIZE))?);
         self.set_address(MEMORY, memory.0.word(0));
-        let thread = match light {
-            Light::Thread => {
-                self.set(COMMAND, 0);
-                Ok(self.start(body)?)
+        self.set(COMMAND, if let Light::Child(command) = light { command as u32 } else { 0 });
+        let (thread, child) = match light {
+            Light::Thread => (Some(self.start(body)?), None),
+            Light::Sharer => {
+                let (thread, number) = self.start_as(SHARER, [COMMAND; 2], body)?;
+                (Some(thread), Some(Child(number)))
             }
-            Light::Child(command) => {
-                self.set(COMMAND, command as u32);
-                Err(self.child(body)?)
-            }
+            Light::Child(_) => (None, Some(self.child(body)?)),
         };
         let end = self.ahead(CLOCK_MONOTONIC, Time::milliseconds(MILLISECONDS));
         let (mut rounds, mut last) = (0, Ok(0));
@@ -191,10 +193,8 @@ impl World<'_> {
         memory.word(OVER).store(1, Ordering::SeqCst);
         let _ = processors.map(|set| self.run_on(&set));
         self.step(&"waits for the end of a litmus test's other thread");
-        match thread {
-            Ok(thread) => self.ends(thread, "a litmus test's other thread", Ok(0))?,
-            Err(child) => self.ends_well(child, "a litmus test's other process")?,
-        }
+        thread.map_or(Ok(()), |thread| self.ends(thread, "a litmus test's other thread", Ok(0)))?;
+        child.map_or(Ok(()), |child| self.ends_well(child, "a litmus test's other process"))?;
         match last {
             Ok(0) => Ok(()),
             Ok(_) => proven(format_args!("it is no barrier: {what}, in round {rounds}; on Linux in none")),

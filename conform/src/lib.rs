@@ -46,6 +46,7 @@ pub mod sequences;
 mod signals;
 mod sleepers;
 mod syscalls;
+mod task_words;
 mod text;
 mod verdict;
 mod world;

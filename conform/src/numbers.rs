@@ -55,6 +55,7 @@ numbers! {
     SCHED_YIELD: 24, 124, 158;
     SETPGID: 109, 154, 57;
     SET_ROBUST_LIST: 273, 99, 300;
+    SET_TID_ADDRESS: 218, 96, 232;
     TGKILL: 234, 131, 250;
     WAIT4: 61, 260, 114;
     WRITE: 1, 64, 4;

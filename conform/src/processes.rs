@@ -11,6 +11,8 @@ use crate::world::{Body, World, unfit, wrong};
 pub(crate) const SIGKILL: usize = 9;
 const SIGCHLD: usize = 17;
 const PR_SET_PDEATHSIG: usize = 1;
+/// The flags of a process that shares its parent's memory: `CLONE_VM | SIGCHLD`.
+pub(crate) const SHARER: usize = 0x100 | SIGCHLD;
 const CLONE_NEWPID: usize = 0x2000_0000;
 const PROT_READ_WRITE: usize = 3;
 const MAP_SHARED_ANONYMOUS: usize = 0x21;

@@ -3,6 +3,9 @@
 use crate::errno::{Answer, Errno, answer};
 use crate::numbers;
 
+/// The flags of a thread: `CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM`.
+pub(crate) const THREAD: usize = 0x50f00;
+
 /// The system calls of the kernel that is asked.
 ///
 /// In a guest it is [`Linux`](crate::linux::Linux), which makes them. A kernel's own test harness may
@@ -27,6 +30,27 @@ pub trait Syscalls: Sync {
     /// # Safety
     /// `body` may be called with that argument on another thread.
     unsafe fn spawn(&self, body: extern "C" fn(usize), argument: usize) -> Result<(), Errno>;
+
+    /// Starts a thread or a process that shares the caller's memory, by `clone` with these flags, of which `CLONE_VM`
+    /// is one, and with a stack of its own; it calls `body(argument)`, and ends. The addresses are those of the words
+    /// that `clone` writes for the parent and for the child, where flags ask for it. Returns its number.
+    ///
+    /// Only the scenarios of `clone` ask for it: without it they are unfit.
+    ///
+    /// # Errors
+    /// Those of `clone`; `ENOSYS`, if it is not written.
+    ///
+    /// # Safety
+    /// As for `spawn`; the words are no value of Rust's that is borrowed.
+    unsafe fn spawn_as(
+        &self,
+        _flags: usize,
+        _words: [usize; 2],
+        _body: extern "C" fn(usize),
+        _argument: usize,
+    ) -> Answer {
+        Err(Errno::NOSYS)
+    }
 
     /// Lets about that many microseconds go by while other threads run. A kernel without `nanosleep`
     /// is asked to yield; one without either spins.

@@ -241,18 +241,39 @@ impl World<'_> {
 
     /// Starts a thread that calls `body`, and keeps what it answers.
     pub(crate) fn start(&self, body: Body) -> Result<Started, Trouble> {
+        // SAFETY: `start_by` says with what it is called.
+        let spawn = |begin, thread| unsafe { self.kernel.spawn(begin, thread) };
+        self.start_by(body, spawn, format_args!("no thread")).map(|(started, ())| started)
+    }
+
+    /// As `start`, by `clone` with these flags; returns its number too, as `clone` answered. Flags may ask for the
+    /// number in the first of two words, for the parent, and in the second, for the child.
+    pub(crate) fn start_as(&self, flags: usize, words: [usize; 2], body: Body) -> Result<(Started, usize), Trouble> {
+        let words = words.map(|at| self.address(at));
+        // SAFETY: as above; the scenario's words are atomics.
+        let spawn = |begin, thread| unsafe { self.kernel.spawn_as(flags, words, begin, thread) };
+        self.start_by(body, spawn, format_args!("clone with flags {flags:#x}"))
+    }
+
+    /// Starts what calls `body`; `spawn` gets a function and an argument that it may be called with on any thread.
+    fn start_by<T>(
+        &self,
+        body: Body,
+        spawn: impl FnOnce(extern "C" fn(usize), usize) -> Result<T, Errno>,
+        what: fmt::Arguments<'_>,
+    ) -> Result<(Started, T), Trouble> {
         self.step.moved();
         let at = self.memory().started.fetch_add(1, Ordering::SeqCst);
         let thread = &self.memory().threads[at];
         thread.world.store((&raw const *self).expose_provenance(), Ordering::SeqCst);
         thread.body.store(body as usize, Ordering::SeqCst);
-        // SAFETY: the world and the thread's words stay for ever.
-        let spawned = unsafe { self.kernel.spawn(begin, (&raw const *thread).expose_provenance()) };
-        spawned.map_err(|errno| unfit(format_args!("no thread: {errno}")))?;
+        // The world and the thread's words stay for ever.
+        let spawned = spawn(begin, (&raw const *thread).expose_provenance());
+        let spawned = spawned.map_err(|errno| unfit(format_args!("{what}: {errno}")))?;
         while thread.state.load(Ordering::SeqCst) == IDLE {
             self.kernel.pause(10);
         }
-        Ok(Started(at))
+        Ok((Started(at), spawned))
     }
 
     /// Starts a thread, and lets it go to sleep in the call that it makes.

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leeward_conform::linux::{Linux, apart_with};
-use leeward_conform::{Errno, Scenario, Syscalls, Verdict, ask_resting, numbers, scenarios};
+use leeward_conform::{Answer, Errno, Scenario, Syscalls, Verdict, ask_resting, numbers, scenarios};
 
 use support::each_scenario;
 
@@ -41,6 +41,11 @@ impl<F: Fn(usize, [usize; 6]) -> Does + Sync> Syscalls for Buggy<F> {
     unsafe fn spawn(&self, body: extern "C" fn(usize), argument: usize) -> Result<(), Errno> {
         // SAFETY: the caller's promise.
         unsafe { Linux.spawn(body, argument) }
+    }
+
+    unsafe fn spawn_as(&self, flags: usize, words: [usize; 2], body: extern "C" fn(usize), argument: usize) -> Answer {
+        // SAFETY: the caller's promise.
+        unsafe { Linux.spawn_as(flags, words, body, argument) }
     }
 }
 

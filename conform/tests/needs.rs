@@ -7,7 +7,7 @@ mod support;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leeward_conform::linux::{Linux, apart_with};
-use leeward_conform::{Errno, Need, RESTS, Syscalls, Verdict, numbers};
+use leeward_conform::{Answer, Errno, Need, RESTS, Syscalls, Verdict, numbers};
 
 use support::{each_scenario, shared_word};
 
@@ -15,6 +15,7 @@ use support::{each_scenario, shared_word};
 struct Noting(&'static AtomicUsize);
 
 const SIGKILL: usize = 9;
+const CLONE_THREAD: usize = 0x1_0000;
 
 /// Returns what a call needs; the answer tells of faults.
 fn needed(number: usize, arguments: [usize; 6], answered: isize) -> Option<Need> {
@@ -54,6 +55,14 @@ impl Syscalls for Noting {
     unsafe fn spawn(&self, body: extern "C" fn(usize), argument: usize) -> Result<(), Errno> {
         // SAFETY: the caller's promise.
         unsafe { Linux.spawn(body, argument) }
+    }
+
+    unsafe fn spawn_as(&self, flags: usize, words: [usize; 2], body: extern "C" fn(usize), argument: usize) -> Answer {
+        if flags & CLONE_THREAD == 0 {
+            self.0.fetch_or(1 << Need::Fork as usize, Ordering::SeqCst);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { Linux.spawn_as(flags, words, body, argument) }
     }
 }
 

@@ -6,7 +6,7 @@ mod support;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leeward_conform::linux::{Linux, apart_with};
-use leeward_conform::{Errno, Scenario, Syscalls, Verdict, numbers, scenarios};
+use leeward_conform::{Answer, Errno, Scenario, Syscalls, Verdict, numbers, scenarios};
 
 use support::{each_scenario, shared_word};
 
@@ -62,6 +62,18 @@ impl Syscalls for Liar {
         // SAFETY: the caller's promise.
         unsafe { Linux.spawn(body, argument) }
     }
+
+    unsafe fn spawn_as(&self, flags: usize, words: [usize; 2], body: extern "C" fn(usize), argument: usize) -> Answer {
+        // SAFETY: the caller's promise.
+        let call = || unsafe { Linux.spawn_as(flags, words, body, argument) };
+        let at = self.calls.fetch_add(1, Ordering::SeqCst);
+        match self.lie.filter(|(which, _)| *which == at) {
+            None => call(),
+            Some((_, Lie::NotMade)) => Ok(0),
+            Some((_, Lie::Turned)) => call().and(Err(Errno::AGAIN)),
+            Some((_, Lie::OneMore)) => call().map(|number| number + 1),
+        }
+    }
 }
 
 /// Returns true for the calls whose answers scenarios compare.
@@ -76,6 +88,7 @@ fn is_asked_for(number: usize) -> bool {
         numbers::GET_ROBUST_LIST,
         numbers::MEMBARRIER,
         numbers::RSEQ,
+        numbers::SET_TID_ADDRESS,
     ]
     .contains(&number)
 }
@@ -143,6 +156,11 @@ impl<F: Fn(usize, &[usize; 6]) -> bool + Sync> Syscalls for Without<F> {
         // SAFETY: the caller's promise.
         unsafe { Linux.spawn(body, argument) }
     }
+
+    unsafe fn spawn_as(&self, flags: usize, words: [usize; 2], body: extern "C" fn(usize), argument: usize) -> Answer {
+        // SAFETY: the caller's promise.
+        unsafe { Linux.spawn_as(flags, words, body, argument) }
+    }
 }
 
 /// Asserts that no scenario calls a kernel wrong that lacks these calls, and that some call them absent.
@@ -190,6 +208,7 @@ fn a_kernel_without_one_call_is_not_wrong() {
         numbers::FUTEX_WAKE,
         numbers::FUTEX_REQUEUE,
         numbers::RSEQ,
+        numbers::SET_TID_ADDRESS,
     ];
     let count = if std::env::var_os("LEEWARD_LONG").is_some() { calls.len() } else { 3 };
     for &call in &calls[..count] {

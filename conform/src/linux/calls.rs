@@ -4,8 +4,18 @@ use core::arch::asm;
 
 use crate::numbers;
 
-/// `CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM`.
-const THREAD: usize = 0x50f00;
+/// What a new thread or process is to be, in the caller's memory.
+#[derive(Clone, Copy)]
+pub(super) struct Task {
+    /// The flags of `clone`; `CLONE_VM` is one of them.
+    pub(super) flags: usize,
+    /// Where `clone` writes its number, by `CLONE_PARENT_SETTID`.
+    pub(super) parent: usize,
+    /// Where `clone` and its end write, by `CLONE_CHILD_SETTID` and `CLONE_CHILD_CLEARTID`.
+    pub(super) child: usize,
+    /// The end of its stack.
+    pub(super) top: usize,
+}
 
 /// Makes a system call.
 ///
@@ -22,12 +32,14 @@ pub(super) unsafe fn call(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> isiz
     answer
 }
 
-/// Starts a thread with this stack, which calls `body(argument)` and ends.
+/// Starts a task, which calls `body(argument)` and ends. Returns its number.
 ///
 /// # Safety
-/// The stack is the thread's own; `body` may be called with the argument.
+/// The stack is the task's own; `body` may be called with the argument; the addresses are no value of Rust's that is
+/// borrowed.
 #[cfg(target_arch = "x86_64")]
-pub(super) unsafe fn start(top: usize, body: extern "C" fn(usize), argument: usize) -> isize {
+pub(super) unsafe fn start(task: Task, body: extern "C" fn(usize), argument: usize) -> isize {
+    let Task { flags, parent, child, top } = task;
     let answer;
     // SAFETY: the caller's promise. The new thread has this one's registers, and another stack; it does
     // not come back here.
@@ -43,8 +55,8 @@ pub(super) unsafe fn start(top: usize, body: extern "C" fn(usize), argument: usi
             "syscall",
             "2:",
             exit = const numbers::EXIT,
-            inlateout("rax") numbers::CLONE => answer, in("rdi") THREAD, in("rsi") top, in("rdx") 0, in("r10") 0,
-            in("r8") 0, in("r12") argument, in("r13") body, lateout("rcx") _, lateout("r11") _);
+            inlateout("rax") numbers::CLONE => answer, in("rdi") flags, in("rsi") top, in("rdx") parent,
+            in("r10") child, in("r8") 0, in("r12") argument, in("r13") body, lateout("rcx") _, lateout("r11") _);
     }
     answer
 }
@@ -64,12 +76,14 @@ pub(super) unsafe fn call(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> isiz
     answer
 }
 
-/// Starts a thread with this stack, which calls `body(argument)` and ends.
+/// Starts a task, which calls `body(argument)` and ends. Returns its number.
 ///
 /// # Safety
-/// The stack is the thread's own; `body` may be called with the argument.
+/// The stack is the task's own; `body` may be called with the argument; the addresses are no value of Rust's that is
+/// borrowed.
 #[cfg(target_arch = "aarch64")]
-pub(super) unsafe fn start(top: usize, body: extern "C" fn(usize), argument: usize) -> isize {
+pub(super) unsafe fn start(task: Task, body: extern "C" fn(usize), argument: usize) -> isize {
+    let Task { flags, parent, child, top } = task;
     let answer;
     // SAFETY: as on x86-64.
     unsafe {
@@ -84,8 +98,8 @@ pub(super) unsafe fn start(top: usize, body: extern "C" fn(usize), argument: usi
             "svc 0",
             "2:",
             exit = const numbers::EXIT,
-            in("x8") numbers::CLONE, inlateout("x0") THREAD => answer, in("x1") top, in("x2") 0, in("x3") 0, in("x4") 0,
-            in("x20") argument, in("x21") body);
+            in("x8") numbers::CLONE, inlateout("x0") flags => answer, in("x1") top, in("x2") parent, in("x3") 0,
+            in("x4") child, in("x20") argument, in("x21") body);
     }
     answer
 }
@@ -105,12 +119,14 @@ pub(super) unsafe fn call(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> isiz
     answer
 }
 
-/// Starts a thread with this stack, which calls `body(argument)` and ends.
+/// Starts a task, which calls `body(argument)` and ends. Returns its number.
 ///
 /// # Safety
-/// The stack is the thread's own; `body` may be called with the argument.
+/// The stack is the task's own; `body` may be called with the argument; the addresses are no value of Rust's that is
+/// borrowed.
 #[cfg(target_arch = "riscv64")]
-pub(super) unsafe fn start(top: usize, body: extern "C" fn(usize), argument: usize) -> isize {
+pub(super) unsafe fn start(task: Task, body: extern "C" fn(usize), argument: usize) -> isize {
+    let Task { flags, parent, child, top } = task;
     let answer;
     // SAFETY: as on x86-64.
     unsafe {
@@ -123,8 +139,8 @@ pub(super) unsafe fn start(top: usize, body: extern "C" fn(usize), argument: usi
             "ecall",
             "2:",
             exit = const numbers::EXIT,
-            in("a7") numbers::CLONE, inlateout("a0") THREAD => answer, in("a1") top, in("a2") 0, in("a3") 0, in("a4") 0,
-            in("s2") argument, in("s3") body);
+            in("a7") numbers::CLONE, inlateout("a0") flags => answer, in("a1") top, in("a2") parent, in("a3") 0,
+            in("a4") child, in("s2") argument, in("s3") body);
     }
     answer
 }
@@ -149,12 +165,14 @@ pub(super) unsafe fn call(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> isiz
     answer
 }
 
-/// Starts a thread with this stack, which calls `body(argument)` and ends.
+/// Starts a task, which calls `body(argument)` and ends. Returns its number.
 ///
 /// # Safety
-/// The stack is the thread's own; `body` may be called with the argument.
+/// The stack is the task's own; `body` may be called with the argument; the addresses are no value of Rust's that is
+/// borrowed.
 #[cfg(target_arch = "powerpc64")]
-pub(super) unsafe fn start(top: usize, body: extern "C" fn(usize), argument: usize) -> isize {
+pub(super) unsafe fn start(task: Task, body: extern "C" fn(usize), argument: usize) -> isize {
+    let Task { flags, parent, child, top } = task;
     let answer;
     // The frame that the function may write its link into, which every caller owes it.
     let top = top - 128;
@@ -175,8 +193,8 @@ pub(super) unsafe fn start(top: usize, body: extern "C" fn(usize), argument: usi
             "sc",
             "3:",
             exit = const numbers::EXIT,
-            inlateout("r0") numbers::CLONE => _, inlateout("r3") THREAD => answer, inlateout("r4") top => _,
-            inlateout("r5") 0_usize => _, inlateout("r6") 0_usize => _, inlateout("r7") 0_usize => _,
+            inlateout("r0") numbers::CLONE => _, inlateout("r3") flags => answer, inlateout("r4") top => _,
+            inlateout("r5") parent => _, inlateout("r6") 0_usize => _, inlateout("r7") child => _,
             in("r14") argument, in("r15") body, lateout("r8") _, lateout("r9") _, lateout("r10") _,
             lateout("r11") _, lateout("r12") _, lateout("cr0") _, lateout("ctr") _);
     }

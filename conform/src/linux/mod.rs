@@ -14,7 +14,7 @@ pub use sequences::{sequences_apart, sequences_apart_with};
 
 use crate::errno::{Answer, Errno, answer};
 use crate::numbers;
-use crate::syscalls::Syscalls;
+use crate::syscalls::{Syscalls, THREAD};
 
 /// The size of a thread's stack, in bytes.
 const STACK: usize = 64 * 1024;
@@ -36,11 +36,22 @@ impl Syscalls for Linux {
     }
 
     unsafe fn spawn(&self, body: extern "C" fn(usize), argument: usize) -> Result<(), Errno> {
+        // SAFETY: the caller's promise; nothing is written.
+        unsafe { self.spawn_as(THREAD, [0; 2], body, argument) }.map(drop)
+    }
+
+    unsafe fn spawn_as(
+        &self,
+        flags: usize,
+        [parent, child]: [usize; 2],
+        body: extern "C" fn(usize),
+        argument: usize,
+    ) -> Answer {
         // The stack stays mapped: no call tells when its thread has left it.
         let stack = map(STACK, MAP_PRIVATE)?;
-        let top = stack.addr().get() + STACK;
+        let task = calls::Task { flags, parent, child, top: stack.addr().get() + STACK };
         // SAFETY: a stack of its own; the caller's promise.
-        answer(unsafe { calls::start(top, body, argument) }).map(drop)
+        answer(unsafe { calls::start(task, body, argument) })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The scenarios, by operation.
 
 mod bitset;
+mod clone;
 mod cmp_requeue;
 mod crowds;
 mod errors;
@@ -24,6 +25,7 @@ mod robust_unlock;
 mod robust_wake;
 mod robust_walk;
 mod rseq;
+mod set_tid_address;
 mod signals;
 mod stops;
 mod time;
@@ -48,6 +50,8 @@ const GROUPS: &[&[Scenario]] = &[
     keys::SCENARIOS,
     signals::SCENARIOS,
     stops::SCENARIOS,
+    set_tid_address::SCENARIOS,
+    clone::SCENARIOS,
     waitv::SCENARIOS,
     futex2::SCENARIOS,
     pi::SCENARIOS,
