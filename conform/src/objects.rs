@@ -16,6 +16,10 @@ const MAP_SHARED: usize = 1;
 const MAP_PRIVATE: usize = 2;
 const MAP_FIXED: usize = 0x10;
 const MAP_ANONYMOUS: usize = 0x20;
+const MAP_HUGETLB_2_MIB: usize = 0x4_0000 | 21 << 26;
+const MFD_HUGETLB_2_MIB: usize = 4 | 21 << 26;
+const MADV_HUGEPAGE: usize = 14;
+const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
 const MREMAP_MAYMOVE: usize = 1;
 const MREMAP_FIXED: usize = 2;
 
@@ -36,6 +40,16 @@ impl Region {
     /// Returns the region at an address.
     pub(crate) fn at(address: usize) -> Region {
         Region(address)
+    }
+
+    /// Returns the region from its first address on that is a multiple.
+    pub(crate) fn aligned(self, to: usize) -> Region {
+        Region(self.0.next_multiple_of(to))
+    }
+
+    /// Returns the region that begins some bytes later.
+    pub(crate) fn after(self, bytes: usize) -> Region {
+        Region(self.0 + bytes)
     }
 
     /// Returns the address of one of its words.
@@ -84,6 +98,16 @@ impl Map {
         Map { address: region.0, flags: self.flags | MAP_FIXED, ..self }
     }
 
+    /// At an address where nothing is mapped; a kernel may choose another one.
+    pub(crate) const fn at(self, address: usize) -> Map {
+        Map { address, flags: self.flags | MAP_FIXED_NOREPLACE, ..self }
+    }
+
+    /// Of huge pages, which must have been set aside.
+    pub(crate) const fn huge(self) -> Map {
+        Map { flags: self.flags | MAP_HUGETLB_2_MIB, ..self }
+    }
+
     /// Of another size than `SIZE`.
     pub(crate) const fn sized(self, size: usize) -> Map {
         Map { size, ..self }
@@ -103,14 +127,28 @@ impl Map {
 impl World<'_> {
     /// Makes a file in memory, of zeroes.
     pub(crate) fn object(&self, size: usize) -> Result<Object, Trouble> {
+        self.object_with(0, size)
+    }
+
+    /// Makes a file in memory, of zeroes, of huge pages.
+    pub(crate) fn huge_object(&self, size: usize) -> Result<Object, Trouble> {
+        self.object_with(MFD_HUGETLB_2_MIB, size)
+    }
+
+    fn object_with(&self, flags: usize, size: usize) -> Result<Object, Trouble> {
         let name = c"conform".as_ptr().expose_provenance();
         // SAFETY: reads a string that ends.
-        let object = unsafe { self.call(numbers::MEMFD_CREATE, [name, 0, 0, 0, 0, 0]) };
-        let object = object.map_err(|errno| unfit(format_args!("memfd_create: {errno}")))?;
+        let object = unsafe { self.call(numbers::MEMFD_CREATE, [name, flags, 0, 0, 0, 0]) };
+        let object = object.map_err(|errno| unfit(format_args!("memfd_create with flags {flags:#x}: {errno}")))?;
+        let object = Object(object);
+        self.resize(object, size).map(|()| object)
+    }
+
+    /// Cuts a file in memory, or makes it longer.
+    pub(crate) fn resize(&self, object: Object, size: usize) -> Outcome {
         // SAFETY: takes numbers.
-        let sized = unsafe { self.call(numbers::FTRUNCATE, [object, size, 0, 0, 0, 0]) };
-        sized.map_err(|errno| unfit(format_args!("ftruncate of a memfd to {size:#x} bytes: {errno}")))?;
-        Ok(Object(object))
+        let sized = unsafe { self.call(numbers::FTRUNCATE, [object.0, size, 0, 0, 0, 0]) };
+        sized.map(drop).map_err(|errno| unfit(format_args!("ftruncate of a memfd to {size:#x} bytes: {errno}")))
     }
 
     /// Closes an object. What is mapped of it stays.
@@ -129,10 +167,44 @@ impl World<'_> {
         mapped.map(Region).map_err(|errno| unfit(format_args!("mmap of {what}: {errno}")))
     }
 
+    /// Maps memory whose addresses have the lower 32 bits of a region's, and other upper ones.
+    pub(crate) fn map_far_from(&self, region: Region, map: Map) -> Result<Region, Trouble> {
+        for distance in 1..64_usize {
+            for address in [region.0.wrapping_add(distance << 32), region.0.wrapping_sub(distance << 32)] {
+                match self.map(map.at(address)) {
+                    Ok(far) if far.0 == address => return Ok(far),
+                    Ok(elsewhere) => self.unmap_region(elsewhere)?,
+                    Err(_) => {}
+                }
+            }
+        }
+        Err(unfit(format_args!("mmap has no memory at an address that is 4 GiB, or a multiple, from another's")))
+    }
+
+    /// Asks that a region be of huge pages, as far as there are any.
+    pub(crate) fn make_huge(&self, region: Region, size: usize) -> Outcome {
+        // SAFETY: a region of the scenario's, whose contents stay.
+        let advised = unsafe { self.call(numbers::MADVISE, [region.0, size, MADV_HUGEPAGE, 0, 0, 0]) };
+        advised.map(drop).map_err(|errno| unfit(format_args!("madvise for huge pages: {errno}")))
+    }
+
+    /// Lets a part of a region be written to, or read alone.
+    pub(crate) fn protect(&self, region: Region, size: usize, for_writing: bool) -> Outcome {
+        let protection = if for_writing { PROT_READ_WRITE } else { PROT_READ };
+        // SAFETY: a region of the scenario's, to which nothing refers.
+        let protected = unsafe { self.call(numbers::MPROTECT, [region.0, size, protection, 0, 0, 0]) };
+        protected.map(drop).map_err(|errno| unfit(format_args!("mprotect: {errno}")))
+    }
+
     /// Unmaps a whole region.
     pub(crate) fn unmap_region(&self, region: Region) -> Outcome {
+        self.unmap_all(region, SIZE)
+    }
+
+    /// Unmaps a region of another size than `SIZE`.
+    pub(crate) fn unmap_all(&self, region: Region, size: usize) -> Outcome {
         // SAFETY: a region of the scenario's, to which nothing refers.
-        let unmapped = unsafe { self.call(numbers::MUNMAP, [region.0, SIZE, 0, 0, 0, 0]) };
+        let unmapped = unsafe { self.call(numbers::MUNMAP, [region.0, size, 0, 0, 0, 0]) };
         unmapped.map(drop).map_err(|errno| unfit(format_args!("munmap: {errno}")))
     }
 

@@ -10,7 +10,7 @@ use crate::world::World;
 pub enum Need {
     /// Addresses that may not be used as a call says, or that nothing is mapped at, end in `EFAULT`.
     Faults,
-    /// Processes: `clone` copies the caller's.
+    /// Processes: `clone` copies the caller's, or starts one in its memory.
     Fork,
     /// Signals, with handlers or without, and threads that they are sent to.
     Signals,
@@ -18,11 +18,14 @@ pub enum Need {
     Ptrace,
     /// Two processors, and threads that are told on which one to run.
     Processors,
+    /// Pages of 2 MiB: set aside, or made by the kernel of small ones.
+    HugePages,
 }
 
 impl Need {
     /// All there are.
-    pub const ALL: [Need; 5] = [Need::Faults, Need::Fork, Need::Signals, Need::Ptrace, Need::Processors];
+    pub const ALL: [Need; 6] =
+        [Need::Faults, Need::Fork, Need::Signals, Need::Ptrace, Need::Processors, Need::HugePages];
 
     /// Returns the word for it in lists.
     pub const fn word(self) -> &'static str {
@@ -32,6 +35,7 @@ impl Need {
             Need::Signals => "signals",
             Need::Ptrace => "ptrace",
             Need::Processors => "processors",
+            Need::HugePages => "hugepages",
         }
     }
 }

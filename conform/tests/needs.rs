@@ -15,6 +15,8 @@ use support::{each_scenario, shared_word};
 struct Noting(&'static AtomicUsize);
 
 const SIGKILL: usize = 9;
+const MAP_HUGETLB: usize = 0x4_0000;
+const MFD_HUGETLB: usize = 4;
 const CLONE_THREAD: usize = 0x1_0000;
 
 /// Returns what a call needs; the answer tells of faults.
@@ -37,6 +39,9 @@ fn needed(number: usize, arguments: [usize; 6], answered: isize) -> Option<Need>
         numbers::SCHED_GETAFFINITY => Some(Need::Processors),
         // Pages that may not be written to, or not at all.
         numbers::MMAP | numbers::MPROTECT if arguments[2] & 2 == 0 => Some(Need::Faults),
+        numbers::MADVISE => Some(Need::HugePages),
+        numbers::MMAP if arguments[3] & MAP_HUGETLB != 0 => Some(Need::HugePages),
+        numbers::MEMFD_CREATE if arguments[1] & MFD_HUGETLB != 0 => Some(Need::HugePages),
         number if FAMILY.contains(&number) && answered == -(Errno::FAULT.0 as isize) => Some(Need::Faults),
         _ => None,
     }

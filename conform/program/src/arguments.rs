@@ -13,9 +13,9 @@ usage: leeward-conform [--list | --explain | --seed N] [--only GLOB]... [--witho
   --list        print the scenarios' names, and what each needs
   --explain     print what each scenario sets up, what Linux answers, and what another answer costs
   --only GLOB   these scenarios alone; `*` is any text (several: those that one of them names)
-  --without NAME  leave out scenarios that need this (faults, fork, signals, ptrace, processors), or those of an
-                operation; with --seed, the calls of an operation (FUTEX_WAKE_OP, futex_waitv ...), or errors
-                (several)
+  --without NAME  leave out scenarios that need this (faults, fork, signals, ptrace, processors, hugepages), or
+                those of an operation; with --seed, the calls of an operation (FUTEX_WAKE_OP, futex_waitv ...),
+                or errors (several)
   --seed N      instead of scenarios, random sequences of calls from seed N on, beside a model of Linux; the
                 first on which the kernel differs is printed as a script and as a program in C
   --seconds N   how long a scenario may stay at one step before it is said to hang, or for how long sequences are

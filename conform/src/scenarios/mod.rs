@@ -5,8 +5,11 @@ mod clone;
 mod cmp_requeue;
 mod crowds;
 mod errors;
+mod file_end;
 mod futex2;
+mod huge_pages;
 mod keys;
+mod keys_far;
 mod membarrier;
 mod pi;
 mod pi_death;
@@ -48,6 +51,9 @@ const GROUPS: &[&[Scenario]] = &[
     crowds::SCENARIOS,
     errors::SCENARIOS,
     keys::SCENARIOS,
+    keys_far::SCENARIOS,
+    huge_pages::SCENARIOS,
+    file_end::SCENARIOS,
     signals::SCENARIOS,
     stops::SCENARIOS,
     set_tid_address::SCENARIOS,
