@@ -11,6 +11,8 @@ pub(crate) const U32: u32 = 2;
 pub(crate) const U32_PRIVATE: u32 = 2 | 128;
 /// The number of a memory node is in the word behind it.
 pub(crate) const NUMA: u32 = 4;
+/// The number of a memory node is that of the policy of the word's memory.
+pub(crate) const MPOL: u32 = 8;
 /// The mask of every bit.
 pub(crate) const ANY: usize = u32::MAX as usize;
 

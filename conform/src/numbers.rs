@@ -36,6 +36,7 @@ numbers! {
     GET_ROBUST_LIST: 274, 100, 299;
     KILL: 62, 129, 37;
     MADVISE: 28, 233, 205;
+    MBIND: 237, 235, 259;
     MEMBARRIER: 324, 283, 365;
     MEMFD_CREATE: 319, 279, 360;
     MMAP: 9, 222, 90;

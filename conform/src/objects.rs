@@ -230,6 +230,12 @@ impl World<'_> {
         unsafe { core::ptr::with_exposed_provenance_mut::<T>(address).write_volatile(value) };
     }
 
+    /// Loads a value from a region that is mapped.
+    pub(crate) fn load<T: Copy>(&self, address: usize) -> T {
+        // SAFETY: mapped, and nothing of Rust's.
+        unsafe { core::ptr::with_exposed_provenance::<T>(address).read_volatile() }
+    }
+
     /// Keeps an address in two of the scenario's words, for threads.
     pub(crate) fn set_address(&self, at: usize, address: usize) {
         self.set(at, address as u32);

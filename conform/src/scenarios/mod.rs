@@ -7,6 +7,8 @@ mod crowds;
 mod errors;
 mod file_end;
 mod futex2;
+mod futex2_mpol;
+mod futex_hash;
 mod huge_pages;
 mod keys;
 mod keys_far;
@@ -14,6 +16,7 @@ mod membarrier;
 mod pi;
 mod pi_death;
 mod pi_priority;
+mod pi_races;
 mod pi_refused;
 mod pi_signals;
 mod pi_time;
@@ -60,11 +63,14 @@ const GROUPS: &[&[Scenario]] = &[
     clone::SCENARIOS,
     waitv::SCENARIOS,
     futex2::SCENARIOS,
+    futex2_mpol::SCENARIOS,
+    futex_hash::SCENARIOS,
     pi::SCENARIOS,
     pi_refused::SCENARIOS,
     pi_time::SCENARIOS,
     pi_death::SCENARIOS,
     pi_priority::SCENARIOS,
+    pi_races::SCENARIOS,
     pi_signals::SCENARIOS,
     requeue_pi::SCENARIOS,
     requeue_pi_signals::SCENARIOS,

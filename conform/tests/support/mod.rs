@@ -7,9 +7,11 @@ use leeward_conform::linux::Linux;
 use leeward_conform::{Scenario, Syscalls, numbers, scenarios};
 
 /// How many scenarios are asked at once. They sleep most of the time.
+#[allow(dead_code)]
 const AT_ONCE: usize = 8;
 
 /// Calls `body` with each scenario, on several threads, and panics with all that it complains of.
+#[allow(dead_code)] // Not every program that has this module wants it.
 pub fn each_scenario(body: impl Fn(&'static Scenario) -> Result<(), String> + Sync) {
     let all: Vec<_> = scenarios().collect();
     let next = AtomicUsize::new(0);
