@@ -10,6 +10,7 @@ use core::mem::size_of;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, compiler_fence, fence};
 
 use crate::clocks::CLOCK_MONOTONIC;
+use crate::code::Code;
 use crate::errno::{Answer, Errno};
 use crate::futex::Time;
 use crate::numbers;
@@ -46,16 +47,20 @@ const MEMORY: usize = 0;
 const COMMAND: usize = 2;
 /// The word of the world that says on which processor the light thread runs: its number and one, or 0.
 const PROCESSOR: usize = 3;
+/// The words of the world where the light thread finds the code that it runs.
+const CODE: usize = 4;
 /// The words of a line of memory that processors pass on as a whole; 128 bytes on some.
 const LINE: usize = 32;
 /// The words of a litmus test: its two; the round that has begun, and the one that the light thread has
-/// ended; what that loaded from each word; the end; and the lines that slow its store down.
+/// ended; what that loaded from each word; the end; the round in which it has run the old code; and the lines that
+/// slow its store down.
 const X: usize = 0;
 const Y: usize = LINE;
 const BEGUN: usize = 2 * LINE;
 const ENDED: usize = 3 * LINE;
 const LOADED: usize = 3 * LINE + 1;
 const OVER: usize = 4 * LINE;
+const READY: usize = 5 * LINE;
 const SLOW: usize = 1024;
 /// The lines are a page apart each, so that a cache has few places for them; and how many there are.
 const SLOW_STEP: usize = 1024;
@@ -114,23 +119,37 @@ impl World<'_> {
     }
 
     /// Returns the processors that this thread may run on, if the kernel says so.
-    fn processors(&self) -> Option<Processors> {
+    pub(crate) fn processors(&self) -> Option<Processors> {
         let mut set = Processors([0; 16]);
         let arguments = [0, size_of::<Processors>(), (&raw mut set).expose_provenance(), 0, 0, 0];
         // SAFETY: writes the set.
         unsafe { self.call(numbers::SCHED_GETAFFINITY, arguments) }.ok().map(|_| set)
     }
 
-    /// Lets the calling thread run on these processors alone.
-    fn run_on(&self, set: &Processors) -> Answer {
-        let arguments = [0, size_of::<Processors>(), (&raw const *set).expose_provenance(), 0, 0, 0];
+    /// Lets a thread run on these processors alone; 0 is the calling one.
+    fn run_on(&self, thread: usize, set: &Processors) -> Answer {
+        let arguments = [thread, size_of::<Processors>(), (&raw const *set).expose_provenance(), 0, 0, 0];
         // SAFETY: reads the set.
         unsafe { self.call(numbers::SCHED_SETAFFINITY, arguments) }
     }
 
     /// Lets the calling thread run on one processor alone.
     pub(crate) fn run_on_one(&self, processor: usize) -> Answer {
-        self.run_on(&Processors::one(processor))
+        self.run_on(0, &Processors::one(processor))
+    }
+
+    /// Lets the thread with this number run on one processor alone.
+    pub(crate) fn send_away(&self, thread: u32, processor: usize) -> Answer {
+        self.run_on(thread as usize, &Processors::one(processor))
+    }
+
+    /// Returns the number of the processor that the calling thread runs on.
+    pub(crate) fn processor(&self) -> Result<u32, Trouble> {
+        let mut number = 0_u32;
+        let arguments = [(&raw mut number).expose_provenance(), 0, 0, 0, 0, 0];
+        // SAFETY: writes the number.
+        let answered = unsafe { self.call(numbers::GETCPU, arguments) };
+        answered.map(|_| number).map_err(|errno| unfit(format_args!("getcpu: {errno}")))
     }
 
     /// Asserts that `heavy` is a barrier for a thread that stores and then loads with no barrier.
@@ -153,6 +172,21 @@ impl World<'_> {
             memory.word(X).store(round, Ordering::Relaxed);
             heavy()?;
             memory.word(Y).store(round, Ordering::Relaxed);
+            wait_for_the_end(self, memory, round);
+            Ok(memory.word(LOADED).load(Ordering::Relaxed) as usize)
+        })
+    }
+
+    /// Asserts that a thread that has run code, and learns after `heavy` that it was changed before, runs the new code.
+    pub(crate) fn refetches_code(&self, heavy: &dyn Fn() -> Answer) -> Outcome {
+        let code = self.code()?;
+        self.set_address(CODE, code.run);
+        let what = "code that was changed before it was run as it had been";
+        self.litmus(Light::Thread, run_twice, what, |memory, round| {
+            spin_until(self, || memory.word(READY).load(Ordering::Acquire) == round || memory.is_over());
+            code.write(round);
+            heavy()?;
+            memory.word(Y).store(round, Ordering::Release);
             wait_for_the_end(self, memory, round);
             Ok(memory.word(LOADED).load(Ordering::Relaxed) as usize)
         })
@@ -191,7 +225,7 @@ impl World<'_> {
             last = round(memory, rounds);
         }
         memory.word(OVER).store(1, Ordering::SeqCst);
-        let _ = processors.map(|set| self.run_on(&set));
+        let _ = processors.map(|set| self.run_on(0, &set));
         self.step(&"waits for the end of a litmus test's other thread");
         thread.map_or(Ok(()), |thread| self.ends(thread, "a litmus test's other thread", Ok(0)))?;
         child.map_or(Ok(()), |child| self.ends_well(child, "a litmus test's other process"))?;
@@ -212,14 +246,14 @@ impl World<'_> {
 }
 
 /// A set of processors, of 1024: a bit for each.
-struct Processors([u64; 16]);
+pub(crate) struct Processors([u64; 16]);
 
 impl Processors {
     fn one(processor: usize) -> Processors {
         Processors(core::array::from_fn(|word| if word == processor / 64 { 1 << (processor % 64) } else { 0 }))
     }
 
-    fn numbers(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = usize> {
         (0..1024).filter(|number| self.0[number / 64] >> (number % 64) & 1 == 1)
     }
 }
@@ -308,6 +342,19 @@ fn store_and_load(world: &World<'_>) -> Answer {
         compiler_fence(Ordering::SeqCst);
         let y = memory.word(Y).load(Ordering::Relaxed);
         memory.word(LOADED).store(y, Ordering::Relaxed);
+    })
+}
+
+fn run_twice(world: &World<'_>) -> Answer {
+    let code = Code::at(world.address_in(CODE));
+    each_round(world, |memory, round| {
+        // SAFETY: written before the thread began; and in a round not before the next line.
+        core::hint::black_box(unsafe { code.call() });
+        memory.word(READY).store(round, Ordering::Release);
+        spin_until(world, || memory.word(Y).load(Ordering::Acquire) == round || memory.is_over());
+        // SAFETY: written before `Y` was stored, and not again before this round has ended.
+        let number = unsafe { code.call() };
+        memory.word(LOADED).store(u32::from(number != Code::number(round)), Ordering::Relaxed);
     })
 }
 

@@ -25,6 +25,7 @@
 
 mod barriers;
 mod clocks;
+mod code;
 mod errno;
 mod execute;
 mod futex;
@@ -41,6 +42,7 @@ mod robust_list;
 mod run;
 mod scenario;
 mod scenarios;
+mod sections;
 #[cfg(feature = "sequences")]
 pub mod sequences;
 mod signals;

@@ -12,6 +12,7 @@ pub(crate) const SIZE: usize = 64 * 1024;
 const SIGCHLD: usize = 17;
 const PROT_READ: usize = 1;
 const PROT_READ_WRITE: usize = 3;
+const PROT_READ_EXECUTE: usize = 5;
 const MAP_SHARED: usize = 1;
 const MAP_PRIVATE: usize = 2;
 const MAP_FIXED: usize = 0x10;
@@ -116,6 +117,11 @@ impl Map {
     /// For reading alone.
     pub(crate) const fn read_only(self) -> Map {
         Map { protection: PROT_READ, ..self }
+    }
+
+    /// For reading and execution.
+    pub(crate) const fn executable(self) -> Map {
+        Map { protection: PROT_READ_EXECUTE, ..self }
     }
 
     /// A copy of the object, of which a page is made when it is written to.

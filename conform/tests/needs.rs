@@ -37,8 +37,8 @@ fn needed(number: usize, arguments: [usize; 6], answered: isize) -> Option<Need>
         numbers::RT_SIGACTION | numbers::TGKILL => Some(Need::Signals),
         numbers::KILL if arguments[1] != SIGKILL => Some(Need::Signals),
         numbers::SCHED_GETAFFINITY => Some(Need::Processors),
-        // Pages that may not be written to, or not at all.
-        numbers::MMAP | numbers::MPROTECT if arguments[2] & 2 == 0 => Some(Need::Faults),
+        // Pages that may not be written to and are not code, or may not be used at all.
+        numbers::MMAP | numbers::MPROTECT if arguments[2] & 6 == 0 => Some(Need::Faults),
         numbers::MADVISE => Some(Need::HugePages),
         numbers::MMAP if arguments[3] & MAP_HUGETLB != 0 => Some(Need::HugePages),
         numbers::MEMFD_CREATE if arguments[1] & MFD_HUGETLB != 0 => Some(Need::HugePages),

@@ -242,9 +242,21 @@ scenarios! { "membarrier";
     /// On Linux at least one of the two loads sees the other thread's store, and loads see stores in their order.
     #[needs(Processors)]
     #[since("4.16")]
-    #[harm("A compiler at run time changes code, and another thread goes on to run the old.")]
+    #[harm("Code that a compiler at run time has changed is run before the data that belongs to it is there.")]
     fn sync_core_is_a_barrier(world) {
         is_a_barrier(world, SYNC_CORE, REGISTER_SYNC_CORE)
+    }
+
+    /// Thousands of rounds: one thread has run code, and waits; another changes the code, calls SYNC_CORE, and says so;
+    /// the first runs it again.
+    /// On Linux it runs the new code.
+    #[needs(Processors)]
+    #[since("4.16")]
+    #[harm("A compiler at run time changes code, and another thread goes on to run the old: the program breaks.")]
+    fn sync_core_refetches_code(world) {
+        world.has_barriers(SYNC_CORE | REGISTER_SYNC_CORE)?;
+        world.register(REGISTER_SYNC_CORE)?;
+        world.refetches_code(&|| world.membarrier(SYNC_CORE, 0, 0))
     }
 
     /// As for the private expedited command, with GLOBAL, which takes milliseconds.

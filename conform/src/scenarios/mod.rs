@@ -31,6 +31,7 @@ mod robust_unlock;
 mod robust_wake;
 mod robust_walk;
 mod rseq;
+mod rseq_aborts;
 mod set_tid_address;
 mod signals;
 mod stops;
@@ -83,6 +84,7 @@ const GROUPS: &[&[Scenario]] = &[
     robust_unlock::SCENARIOS,
     membarrier::SCENARIOS,
     rseq::SCENARIOS,
+    rseq_aborts::SCENARIOS,
 ];
 
 /// Returns all scenarios.

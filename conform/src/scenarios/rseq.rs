@@ -5,20 +5,19 @@
 use crate::errno::{Answer, Errno};
 use crate::numbers;
 use crate::scenario::{Outcome, Trouble, scenarios};
+use crate::sections::SIGNATURE;
 use crate::world::{Body, World, unfit, wrong};
 
 /// The size of the area that every kernel with the call knows, and its alignment.
 const SIZE: usize = 32;
-/// What stands before the instructions to which an aborted sequence goes.
-const SIGNATURE: usize = 0x5305_3053;
 const UNREGISTER: usize = 1;
 /// Where the area's two numbers of the processor are, in words.
 const START: usize = 0;
-const CPU: usize = 1;
+pub(super) const CPU: usize = 1;
 /// What the latter is while the area is not registered.
 const UNINITIALIZED: u32 = u32::MAX;
 /// The world's words that are areas, aligned to 32 bytes by `area`; and one that reports.
-const FIRST: usize = 8;
+pub(super) const FIRST: usize = 8;
 const SECOND: usize = 24;
 const REPORT: usize = 40;
 
@@ -28,11 +27,11 @@ fn area(world: &World<'_>, at: usize) -> usize {
 }
 
 /// Returns the index of a word of an area.
-fn word_of(world: &World<'_>, at: usize, word: usize) -> usize {
+pub(super) fn word_of(world: &World<'_>, at: usize, word: usize) -> usize {
     at + (area(world, at) - world.address(at)) / 4 + word
 }
 
-fn load(world: &World<'_>, at: usize, word: usize) -> u32 {
+pub(super) fn load(world: &World<'_>, at: usize, word: usize) -> u32 {
     world.get(word_of(world, at, word))
 }
 
@@ -41,9 +40,14 @@ fn rseq(world: &World<'_>, area: usize, size: usize, flags: usize, signature: us
     unsafe { world.call(numbers::RSEQ, [area, size, flags, signature, 0, 0]) }
 }
 
-fn register(world: &World<'_>) -> Answer {
+pub(super) fn register(world: &World<'_>) -> Answer {
     world.set(word_of(world, FIRST, CPU), UNINITIALIZED);
     rseq(world, area(world, FIRST), SIZE, 0, SIGNATURE)
+}
+
+/// Takes the area back: the kernel writes no number there any more.
+pub(super) fn unregister(world: &World<'_>) -> Answer {
+    rseq(world, area(world, FIRST), SIZE, UNREGISTER, SIGNATURE)
 }
 
 /// Registers; then asserts what each of the calls answers, whose number is reported if not.
