@@ -347,6 +347,20 @@ mutants! {
     park_recheck {
         interrupted: a_handler_that_changes_the_word_ends_the_wait if x86_64,
     }
+    /// The second comparison before each sleep, where the kernel does not tell of handlers that begin
+    /// at the end of a call.
+    unbroken_calls {
+        interrupted_in_calls: a_handler_at_the_end_of_a_call_before_the_sleep_ends_the_wait if x86_64,
+    }
+    /// The end, with each call, of what was begun.
+    unbroken_once {
+        interrupted_in_calls: a_handler_beside_a_strangers_wake_ends_the_wait if x86_64,
+    }
+    /// The time of sleeps without a deadline, where the kernel does not tell of handlers that begin at
+    /// the end of a call.
+    unbroken_restart {
+        interrupted_in_calls: a_handler_in_a_sleep_that_is_begun_anew_ends_the_wait if x86_64,
+    }
     /// The end of a spin whose yields take long.
     spin_long {
         busy: a_spin_ends_when_its_yields_took_long,

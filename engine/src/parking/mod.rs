@@ -110,6 +110,7 @@ const NANOS: u64 = 1_000_000_000;
 /// Makes a call of the system's futex, for waiters of any bitset. The kernel checks the addresses.
 #[inline(always)]
 fn futex(word: usize, operation: i32, value: u32, fourth: usize, on: usize) -> Result<u32, i32> {
+    unbroken::forget();
     call::futex([word, operation as usize, value as usize, fourth, on, FUTEX_BITSET_MATCH_ANY as usize])
 }
 

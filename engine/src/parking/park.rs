@@ -4,7 +4,7 @@
 
 use core::cell::Cell;
 
-use super::unbroken::Unbroken;
+use super::unbroken::{Unbroken, are_calls_told};
 use super::{NANOS, futex, now, spin, spin_before_sleep};
 use crate::mutant::{check, mutated};
 use crate::{Clock, Deadline, Flag, ParkEnd};
@@ -120,8 +120,8 @@ impl Parked {
     #[inline]
     pub fn with(flag: &Flag) -> Parked {
         // After a spin the thread is asked to compare the word again in any case.
-        if spin_before_sleep::is_skipped() {
-            begin(flag);
+        if let Some(thread) = Unbroken::of_this_thread().filter(|_| spin_before_sleep::is_skipped()) {
+            thread.expect(flag.word().addr());
         }
         Parked(flag.word().addr())
     }
@@ -157,8 +157,10 @@ impl Parked {
 /// handler may have run on the thread since the engine compared the word: after each spin in vain.
 /// On x86-64 with glibc 2.35 or later no handler slips through: the kernel tells, by restartable
 /// sequences, whether it interrupted the thread before the system call (so most sleeps begin with
-/// one `Recheck`). Elsewhere a handler that runs in the few instructions between the comparison and
-/// the call, changes the word and wakes no thread goes unnoticed.
+/// one `Recheck`). From Linux 6.19 on the kernel tells less, and each sleep begins with one: there a
+/// host makes no system call from its load of the word to this function. Elsewhere a handler that
+/// runs in the few instructions between the comparison and the call, changes the word and wakes no
+/// thread goes unnoticed.
 ///
 /// # Forks, panics
 /// It keeps a thread's experience with spins in thread-local variables, which the child of a fork
@@ -174,11 +176,13 @@ pub fn park(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
 /// Parks without a deadline.
 #[inline]
 fn park_for_good(flag: &Flag) -> ParkEnd {
-    let spun = spin_before_sleep::spin(flag, None);
+    let spun = spin_before_sleep::spin(flag, || None);
     if !flag.is_waiting() {
         return ParkEnd::Unparked;
     }
     match Unbroken::of_this_thread() {
+        // With a time as well: the kernel would begin the call anew, and say nothing.
+        Some(thread) if check!(unbroken_restart, !are_calls_told()) => unless_broken(thread, flag, NEVER, None),
         Some(thread) => match thread.futex(flag.word().addr(), WAIT, Flag::WAITING, 0) {
             Some(slept) => end(slept, None),
             None => broken(flag, None),
@@ -193,27 +197,34 @@ fn park_for_good(flag: &Flag) -> ParkEnd {
 /// Parks until a deadline.
 #[inline(never)]
 fn park_until(flag: &Flag, until: Deadline) -> ParkEnd {
-    let left = until.at.saturating_sub(now(until.clock));
-    // A time that is up leaves nothing to spin for, nor anything to compare.
-    if left == 0 {
-        return end(sleep(flag, until), Some(until));
-    }
-    let spun = spin_before_sleep::spin(flag, Some(left));
+    // Asked for by a park that spins, and by no other: where another park answered `Recheck`, this
+    // one makes no call but the sleep, and the clock may be one.
+    let left = || Some(until.at.saturating_sub(now(until.clock)));
+    let spun = spin_before_sleep::spin(flag, left);
     if !flag.is_waiting() {
         return ParkEnd::Unparked;
     }
     match Unbroken::of_this_thread() {
-        Some(thread) => {
-            let (operation, time) = arguments(until);
-            let time = core::ptr::from_ref(&time).expose_provenance();
-            match thread.futex(flag.word().addr(), operation, Flag::WAITING, time) {
-                Some(slept) => end(slept, Some(until)),
-                None => broken(flag, Some(until)),
-            }
-        }
-        None if check!(spin_recheck, spun) => recheck(),
+        Some(thread) => unless_broken(thread, flag, until, Some(until)),
+        None if check!(spin_recheck, spun) && !is_up(until) => recheck(),
         None => end(sleep(flag, until), Some(until)),
     }
+}
+
+/// Sleeps until a time, unless the thread was interrupted since the word was compared; `until` is
+/// the wait's deadline.
+fn unless_broken(thread: Unbroken, flag: &Flag, time: Deadline, until: Option<Deadline>) -> ParkEnd {
+    let (operation, time) = arguments(time);
+    let time = core::ptr::from_ref(&time).expose_provenance();
+    match thread.futex(flag.word().addr(), operation, Flag::WAITING, time) {
+        Some(slept) => end(slept, until),
+        None => broken(flag, until),
+    }
+}
+
+/// Returns true if a deadline has passed.
+fn is_up(until: Deadline) -> bool {
+    now(until.clock) >= until.at
 }
 
 std::thread_local! {
@@ -249,7 +260,8 @@ fn recheck() -> ParkEnd {
 #[inline(never)]
 fn broken(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     let times = BROKEN.get();
-    if mutated!(park_recheck) {
+    // A time that is up leaves nothing to compare.
+    if mutated!(park_recheck) || until.is_some_and(is_up) {
         return end(sleep(flag, until.unwrap_or(NEVER)), until);
     }
     if times == MOST_BROKEN {
@@ -268,7 +280,7 @@ fn sleep_a_moment(flag: &Flag, until: Option<Deadline>) -> ParkEnd {
     let at = now(Clock::Monotonic).saturating_add(MOMENT);
     let moment = Deadline { clock: Clock::Monotonic, at };
     match end(sleep(flag, moment), Some(moment)) {
-        ParkEnd::TimedOut if until.is_some_and(|until| now(until.clock) >= until.at) => ParkEnd::TimedOut,
+        ParkEnd::TimedOut if until.is_some_and(is_up) => ParkEnd::TimedOut,
         ParkEnd::TimedOut => {
             begin(flag);
             recheck()
@@ -313,7 +325,7 @@ fn ended(why: i32, until: Option<Deadline>) -> ParkEnd {
             // more than a yield, with which a real-time thread lets no ordinary one run.
             spin(u32::MAX);
             match until {
-                Some(until) if now(until.clock) >= until.at => ParkEnd::TimedOut,
+                Some(until) if is_up(until) => ParkEnd::TimedOut,
                 _ => ParkEnd::Unparked,
             }
         }

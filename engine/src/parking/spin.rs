@@ -1,7 +1,7 @@
 //! Waiting for a lock of the engine's whose holder is soon out, if it has a processor. Hosts call
 //! it from `Host::spin`; real-time threads go on to `held`.
 
-use super::{held, schedule};
+use super::{held, schedule, unbroken};
 
 /// How often a bucket's lock is tried before the processor is offered to others.
 const SPINS: u32 = 40;
@@ -43,6 +43,7 @@ fn spin_on(tries: u32) {
         held::nap();
     } else {
         // The holder may have lost its processor.
+        unbroken::forget();
         std::thread::yield_now();
     }
 }

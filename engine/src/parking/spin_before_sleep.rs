@@ -12,7 +12,7 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::{now, now_by, schedule};
+use super::{now, now_by, schedule, unbroken};
 use crate::mutant::check;
 use crate::{Clock, Flag};
 
@@ -62,10 +62,11 @@ std::thread_local! {
 static BUSY_UNTIL: AtomicU64 = AtomicU64::new(0);
 
 /// Spins until there is no more reason to wait or it is time to sleep; returns true if it spun.
-/// `left` is the time to the deadline in nanoseconds. After each spin in vain twice as many parks
-/// do without, up to [`MOST_SKIPPED`]; after one that was of use, none.
+/// `left` is asked for the time to the deadline in nanoseconds if there may be a spin; there is none
+/// if the time is up. After each spin in vain twice as many parks do without, up to
+/// [`MOST_SKIPPED`]; after one that was of use, none.
 #[inline]
-pub(super) fn spin(flag: &Flag, left: Option<u64>) -> bool {
+pub(super) fn spin(flag: &Flag, left: impl FnOnce() -> Option<u64>) -> bool {
     let learnt = LEARNT.get();
     if learnt.again {
         LEARNT.set(Learnt { again: false, ..learnt });
@@ -73,6 +74,10 @@ pub(super) fn spin(flag: &Flag, left: Option<u64>) -> bool {
     }
     if learnt.skip != 0 {
         LEARNT.set(Learnt { skip: learnt.skip - 1, ..learnt });
+        return false;
+    }
+    let left = left();
+    if left == Some(0) {
         return false;
     }
     let is_near = left.is_some_and(|left| check!(spin_near, left < NEAR));
@@ -94,6 +99,7 @@ fn spin_on(flag: &Flag, learnt: Learnt, may_yield: bool) {
         }
         let more = may_yield && spins <= PAUSES + YIELDS && yields.may_go_on(!learnt.spun);
         if more {
+            unbroken::forget();
             std::thread::yield_now();
         }
         more
@@ -178,10 +184,10 @@ mod tests {
     fn spins_in_vain_become_rare_and_a_time_that_is_up_leaves_none() {
         let flag = Flag::new_group();
         for passed in [1, 3, 7, 15, 31, MOST_SKIPPED, MOST_SKIPPED] {
-            assert!(spin(&flag, None));
+            assert!(spin(&flag, || None));
             assert_eq!(learnt(), (passed, passed));
             goes_on();
-            (0..=passed).for_each(|_| assert!(!spin(&flag, None)));
+            (0..=passed).for_each(|_| assert!(!spin(&flag, || None)));
             assert_eq!(learnt(), (0, passed));
         }
         assert_eq!(park(&flag, Some(Deadline { clock: Clock::Monotonic, at: 1 })), ParkEnd::TimedOut);

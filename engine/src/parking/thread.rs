@@ -5,7 +5,7 @@ use core::cell::Cell;
 use core::ffi::c_long;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::held;
+use super::{held, unbroken};
 
 std::thread_local! {
     /// The calling thread's number; 0: it is not kept yet.
@@ -84,8 +84,11 @@ pub(super) fn await_forks() {
 #[inline]
 pub(super) fn number() -> u32 {
     match NUMBER.get() {
-        // SAFETY: no arguments.
-        0 => unsafe { libc::gettid() as u32 },
+        0 => {
+            unbroken::forget();
+            // SAFETY: no arguments.
+            unsafe { libc::gettid() as u32 }
+        }
         number => number,
     }
 }
@@ -118,6 +121,7 @@ pub(super) fn call(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Result<c_l
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
+    unbroken::forget();
     // SAFETY: calls that ask about threads, set how they are scheduled, sleep, or write a line; the
     // pointer, where there is one, is to a level, to a time, to a line, or to attributes of the
     // size that is said.
@@ -137,6 +141,7 @@ pub(super) fn map(len: usize) -> Option<*mut u8> {
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
+    unbroken::forget();
     // SAFETY: a new mapping, where there was none.
     let memory = unsafe { libc::mmap(core::ptr::null_mut(), len, access, how, -1, 0) };
     // SAFETY: as above.

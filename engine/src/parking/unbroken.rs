@@ -11,16 +11,36 @@
 //! piece, then compares a word, and then comes here, sleeps only if no handler ran since the
 //! comparison.
 //!
-//! Where there is no such thing (another C library, `glibc.pthread.rseq=0`, a kernel without it),
-//! nothing is known, and the caller does without.
+//! # Kernels that say less
+//! Up to 6.18, Linux also looks at the name where a handler begins at the return of a system call.
+//! From 6.19 on it need not: it looks where it interrupted *the program's own code*, and a handler
+//! that begins at the end of a call leaves the name (always so where 33 bytes or more are
+//! registered; for every registration in 6.19 and 7.0 until a repair of May 2026). There
+//! ([`are_calls_told`] returns false) three things would go wrong:
+//!
+//! - **The thread names the piece, compares the word, and makes a call** (for a lock, for memory,
+//!   for the time), at whose end a handler changes the word. The name is there, and it sleeps. So
+//!   [`expect`](Unbroken::expect) does not name the piece: only a park that answers `Recheck` does,
+//!   and from there to the sleep the thread makes no call.
+//! - **A stranger's wake ends the sleep, and a handler comes at the end of that call**, which
+//!   changes the word. The name is there, and the thread sleeps again. So each call of `parking`'s
+//!   ends what was begun ([`forget`]).
+//! - **A handler that was installed with `SA_RESTART` changes the word in a sleep without a time.**
+//!   The kernel begins the call anew, and the thread sleeps on. So the sleep has a time that never
+//!   comes, with which the kernel ends it.
+//!
+//! Where there are no restartable sequences (another C library, `glibc.pthread.rseq=0`, a kernel
+//! without them), nothing is known, and the caller does without.
 
 use core::arch::asm;
 use core::cell::Cell;
 use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::hint::black_box;
-use core::sync::atomic::{AtomicIsize, AtomicU64, Ordering, compiler_fence};
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicIsize, AtomicU8, AtomicU64, Ordering, compiler_fence};
 
 use crate::linux::abi::FUTEX_BITSET_MATCH_ANY;
+use crate::mutant::{check, step};
 
 /// The offset, in the kernel's `struct rseq` (a thread's area), of the number of its processor,
 /// which is negative as long as the area is not registered.
@@ -79,7 +99,20 @@ impl Unbroken {
         (name != NOWHERE).then_some(Unbroken(name))
     }
 
+    /// Says that the thread is about to compare a word, for a call that sleeps on that address.
+    /// From here on interruptions count, where all are told; else the call finds that it did not
+    /// [begin](Self::begin).
+    #[inline]
+    pub(super) fn expect(self, address: usize) {
+        if check!(unbroken_calls, !are_calls_told()) {
+            forget();
+        } else {
+            self.begin(address);
+        }
+    }
+
     /// Names the piece: from here on interruptions count, for a call that sleeps on that address.
+    /// Where [calls are not told](are_calls_told), the thread makes no system call until then.
     #[inline]
     pub(super) fn begin(self, address: usize) {
         // First: a handler in between that begins too leaves another.
@@ -98,15 +131,75 @@ impl Unbroken {
 
     /// Makes a futex call on an address, for waiters of any bitset, unless the thread was
     /// interrupted since it [began](Self::begin) for that address, or did not begin: `None` then.
-    /// Returns the call's answer, or the errno.
+    /// Returns the call's answer, or the errno. The next call has to begin anew.
     #[inline]
     pub(super) fn futex(self, address: usize, operation: i32, value: u32, time: usize) -> Option<Result<u32, i32>> {
-        match run(self.0, false, address, operation, value, time) {
+        let answer = run(self.0, false, address, operation, value, time);
+        step!(unbroken_once, forget());
+        match answer {
             BROKEN => None,
             answer if answer < 0 => Some(Err(-answer as i32)),
             answer => Some(Ok(answer as u32)),
         }
     }
+}
+
+/// Ends what the calling thread [began](Unbroken::begin): it makes a system call, at whose end a
+/// handler may run without the kernel's telling. Each call of `parking` does so first or afterwards.
+/// Also for handlers.
+#[inline]
+pub(super) fn forget() {
+    BEGUN.set(0);
+}
+
+/// The kernel was not asked yet.
+const UNASKED: u8 = 0;
+/// The kernel tells of handlers that begin at the return of a system call.
+const TOLD: u8 = 1;
+/// It does not, or it is not known to.
+const UNTOLD: u8 = 2;
+/// [`UNASKED`], [`TOLD`] or [`UNTOLD`].
+static CALLS: AtomicU8 = AtomicU8::new(UNASKED);
+
+/// Returns true if the kernel removes the name also where a handler begins at the return of a
+/// system call.
+#[inline]
+pub(super) fn are_calls_told() -> bool {
+    // Relaxed: the same for all.
+    match CALLS.load(Ordering::Relaxed) {
+        UNASKED => ask_about_calls(),
+        known => known == TOLD,
+    }
+}
+
+/// Asks the kernel for its version, and notes what follows from that.
+#[cold]
+#[inline(never)]
+fn ask_about_calls() -> bool {
+    let mut names = MaybeUninit::<libc::utsname>::zeroed();
+    // SAFETY: fills a variable of this frame.
+    unsafe { libc::uname(names.as_mut_ptr()) };
+    // SAFETY: bytes, which were zeroes before.
+    let release = unsafe { names.assume_init() }.release.map(|byte| byte as u8);
+    let told = size().is_some_and(|size| tells_of_calls(size, &release));
+    // Relaxed: the same for all.
+    CALLS.store(if told { TOLD } else { UNTOLD }, Ordering::Relaxed);
+    told
+}
+
+/// The bytes of an area from which on the kernel looks at the name only where it interrupted the
+/// program's own code.
+const SIZE_UNTOLD: usize = 33;
+/// The first version of Linux that does so, whatever the size.
+const VERSION_UNTOLD: (u32, u32) = (6, 19);
+
+/// Returns true if a kernel of that release tells of calls, where areas have `size` bytes. A
+/// release that is no version of Linux's is not trusted.
+fn tells_of_calls(size: usize, release: &[u8]) -> bool {
+    let mut numbers = release.split(|byte| !byte.is_ascii_digit());
+    let mut number = || core::str::from_utf8(numbers.next()?).ok()?.parse::<u32>().ok();
+    let version = number().zip(number());
+    size < SIZE_UNTOLD && version.is_some_and(|version| version < VERSION_UNTOLD)
 }
 
 /// The address of the piece's description, once the piece was named.
@@ -197,13 +290,17 @@ fn look_for_name() -> *mut u64 {
 
 /// Returns the offset at which glibc says that areas are.
 fn look_for_offset() -> Option<isize> {
-    let size = symbol::<c_uint>(c"__rseq_size")?;
     let offset = symbol::<isize>(c"__rseq_offset")?;
     // SAFETY: glibc's, of that type, and constant.
-    let size = unsafe { size.read() } as usize;
-    // SAFETY: as above.
     let offset = unsafe { offset.read() };
-    (size >= SIZE && !matches!(offset, UNKNOWN | NONE)).then_some(offset)
+    (size()? >= SIZE && !matches!(offset, UNKNOWN | NONE)).then_some(offset)
+}
+
+/// Returns the number of an area's bytes, as glibc says.
+fn size() -> Option<usize> {
+    let size = symbol::<c_uint>(c"__rseq_size")?;
+    // SAFETY: glibc's, of that type, and constant.
+    Some(unsafe { size.read() } as usize)
 }
 
 /// Returns the address of a symbol of the process.
@@ -222,4 +319,66 @@ fn registered(offset: isize) -> *mut u64 {
     // SAFETY: within the thread's control block, as glibc says.
     let processor = unsafe { area.wrapping_add(PROCESSOR).cast::<c_int>().read_volatile() };
     if processor < 0 { NOWHERE } else { area.wrapping_add(PIECE_NAMED).cast() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parking::{self, Parked};
+
+    const WAIT: i32 = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+
+    #[test]
+    fn only_older_kernels_and_short_areas_tell_of_calls() {
+        for (release, told) in [
+            ("5.10.0-26-amd64", true),
+            ("6.1.0", true),
+            ("6.18.5-generic", true),
+            ("6.19.0", false),
+            ("6.19-rc1", false),
+            ("6.20", false),
+            ("7.0.3", false),
+            ("10.2", false),
+            ("", false),
+            ("6", false),
+            ("6.", false),
+            ("v6.1", false),
+            ("6.99999999999", false),
+        ] {
+            assert_eq!(tells_of_calls(32, release.as_bytes()), told, "{release}");
+            assert_eq!(tells_of_calls(20, release.as_bytes()), told, "{release}");
+            assert!(!tells_of_calls(33, release.as_bytes()), "{release}");
+        }
+    }
+
+    /// Whatever call this module makes between the naming and the sleep, the sleep does not come.
+    #[test]
+    fn what_was_begun_ends_with_each_call() {
+        let Some(thread) = Unbroken::of_this_thread() else { return };
+        let word = core::sync::atomic::AtomicU32::new(0);
+        let at = word.as_ptr().addr();
+        // The word has another value: an answer at once.
+        let call = || thread.futex(at, WAIT, 1, 0);
+        let calls: [fn(usize); 5] = [
+            |at| Parked(at).unpark(),
+            |_| parking::spin(41),
+            |_| parking::held::nap(),
+            |_| _ = parking::thread::is_there(1),
+            |_| _ = parking::thread::map(4096),
+        ];
+        for (i, made) in calls.into_iter().enumerate() {
+            // The kernel may interrupt the thread in between, but not each time.
+            loop {
+                thread.begin(at);
+                if call() == Some(Err(libc::EAGAIN)) {
+                    break;
+                }
+            }
+            // The call ended what was begun.
+            assert_eq!(call(), None, "{i}");
+            thread.begin(at);
+            made(at);
+            assert_eq!(call(), None, "{i}");
+        }
+    }
 }

@@ -40,6 +40,8 @@ pub struct Guest {
     /// True if words of every size are served, false if of 32 bits alone, as by the kernel.
     pub all_sizes: bool,
     pub unlock: RobustUnlock,
+    /// Called when a thread has given a lock of the engine's up.
+    pub unlocked: fn(),
     exiting: Mutex<HashSet<u32>>,
 }
 
@@ -65,6 +67,7 @@ impl Guest {
             rechecks: AtomicU32::new(0),
             all_sizes: false,
             unlock: RobustUnlock::Absent,
+            unlocked: || (),
             exiting: Mutex::default(),
         };
         guest.store(guest.address(Page::ReadOnly), 5);
@@ -229,6 +232,9 @@ impl Host for Guest {
     }
     fn now(&self, clock: Clock) -> u64 {
         parking::now(clock)
+    }
+    fn preempt_on(&self) {
+        (self.unlocked)();
     }
     fn nodes(&self) -> Option<&dyn Nodes> {
         Some(self)
