@@ -250,6 +250,23 @@ fn counts_have_a_limit() {
     assert_eq!((one.available_permits(), other.available_permits()), (1, 1));
 }
 
+/// One call takes as many permits as a `u32` counts; what two took is more.
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn permits_of_many_calls_are_merged() {
+    let permits = Semaphore::new(6_000_000_000);
+    let mut all = permits.try_acquire_many(3_000_000_000).unwrap();
+    all.merge(permits.try_acquire_many(3_000_000_000).unwrap());
+    assert_eq!((all.num_permits(), permits.available_permits()), (6_000_000_000, 0));
+    let most = all.split(5_000_000_000).unwrap();
+    assert_eq!((all.num_permits(), most.num_permits()), (1_000_000_000, 5_000_000_000));
+    let mut waiting = Task::waiting(permits.acquire_many(4_000_000_000));
+    drop(most);
+    let waited = waiting.poll().unwrap().unwrap();
+    drop((all, waited));
+    assert_eq!(permits.available_permits(), 6_000_000_000);
+}
+
 /// The first of many wakers panics, and one in the middle.
 #[test]
 fn a_waker_that_panics_costs_nobody_a_wake() {

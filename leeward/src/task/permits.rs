@@ -162,7 +162,7 @@ impl Permits {
     ///
     /// Where there would be more than `MOST`, there are `MOST`.
     #[inline]
-    pub(super) fn give(&self, count: u32) {
+    pub(super) fn give(&self, count: usize) {
         // Relaxed: the exchange decides.
         let mut state = self.state.load(Ordering::Relaxed);
         while state & WAITING == 0 {
@@ -175,7 +175,7 @@ impl Permits {
                 Err(now) => state = now,
             }
         }
-        self.give_slow(count as usize);
+        self.give_slow(count);
     }
 
     /// Adds permits as `give` does. Returns false, with nothing changed, if there would be more
@@ -394,7 +394,7 @@ impl Permits {
     #[inline(never)]
     pub(super) unsafe fn cancel(&self, node: &Node) {
         if node.is(Status::Held) {
-            return self.give(node.wanted());
+            return self.give(node.wanted() as usize);
         }
         let queue = self.lock();
         if !queue.has(node) {

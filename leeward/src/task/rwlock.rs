@@ -244,7 +244,7 @@ macro_rules! side {
         impl<T: ?Sized> Drop for $guard<'_, T> {
             #[inline]
             fn drop(&mut self) {
-                self.lock.permits.give($count);
+                self.lock.permits.give($count as usize);
             }
         }
 
@@ -288,7 +288,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     pub fn downgrade(self) -> RwLockReadGuard<'a, T> {
         let lock = ManuallyDrop::new(self).lock;
         let reader = RwLockReadGuard { lock };
-        lock.permits.give(ALL - 1);
+        lock.permits.give(ALL as usize - 1);
         reader
     }
 }

@@ -141,7 +141,7 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_many(&self, permits: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         if self.permits.try_take(permits) {
-            Ok(SemaphorePermit { semaphore: self, permits })
+            Ok(SemaphorePermit { semaphore: self, permits: permits as usize })
         } else if self.is_closed() {
             Err(TryAcquireError::Closed)
         } else {
@@ -226,7 +226,7 @@ impl<'a> Future for Acquire<'a> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let permits = self.0.wanted();
+        let permits = self.0.wanted() as usize;
         // SAFETY: the request is pinned with the future: nothing moves it out.
         let request = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
         match request.poll(context) {
@@ -260,7 +260,7 @@ impl fmt::Debug for Acquire<'_> {
 #[derive(Debug)]
 pub struct SemaphorePermit<'a> {
     semaphore: &'a Semaphore,
-    permits: u32,
+    permits: usize,
 }
 
 impl SemaphorePermit<'_> {
@@ -272,7 +272,7 @@ impl SemaphorePermit<'_> {
     /// assert_eq!(free.try_acquire_many(2).unwrap().num_permits(), 2);
     /// ```
     pub fn num_permits(&self) -> usize {
-        self.permits as usize
+        self.permits
     }
 
     /// Keeps the permits for good: the semaphore has that many fewer.
@@ -298,7 +298,6 @@ impl SemaphorePermit<'_> {
     /// assert!(three.split(2).is_none());
     /// ```
     pub fn split(&mut self, permits: usize) -> Option<Self> {
-        let permits = u32::try_from(permits).ok()?;
         self.permits = self.permits.checked_sub(permits)?;
         Some(SemaphorePermit { permits, ..*self })
     }
@@ -314,7 +313,7 @@ impl SemaphorePermit<'_> {
     /// ```
     ///
     /// # Panics
-    /// If they are of another semaphore, or more together than a `u32` counts. Nothing is lost
+    /// If they are of another semaphore, or more together than a `usize` counts. Nothing is lost
     /// then.
     #[track_caller]
     pub fn merge(&mut self, mut other: Self) {

@@ -17,8 +17,8 @@ pub(super) const MOST: usize = usize::MAX >> 3;
 
 /// Returns the word with more free permits, unless they would be more than `MOST`.
 #[inline]
-pub(super) const fn plus(state: usize, count: u32) -> Option<usize> {
-    let Some(more) = (count as usize).checked_mul(ONE) else { return None };
+pub(super) const fn plus(state: usize, count: usize) -> Option<usize> {
+    let Some(more) = count.checked_mul(ONE) else { return None };
     match state.checked_add(more) {
         Some(next) if next < (MOST + 1) * ONE => Some(next),
         _ => None,
