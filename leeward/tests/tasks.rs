@@ -478,9 +478,9 @@ fn many_threads() {
 #[test]
 fn what_is_shown() {
     let mutex: Mutex<u8> = Mutex::from(3);
-    assert_eq!(format!("{mutex:?} {:?}", Mutex::<u8>::default()), "Mutex { value: 3 } Mutex { value: 0 }");
+    assert_eq!(format!("{mutex:?} {:?}", Mutex::<u8>::default()), "Mutex { data: 3 } Mutex { data: 0 }");
     let guard = mutex.try_lock().unwrap();
-    assert_eq!(format!("{mutex:?} {guard:?} {guard} {:?}", mutex.lock()), "Mutex { value: <locked> } 3 3 Lock { .. }");
+    assert_eq!(format!("{mutex:?} {guard:?} {guard} {:?}", mutex.lock()), "Mutex { data: <locked> } 3 3 Lock { .. }");
     let permits = Semaphore::new(4);
     assert_eq!(
         format!("{permits:?} {:?}", permits.acquire_many(2)),
@@ -488,10 +488,10 @@ fn what_is_shown() {
     );
     assert_eq!(mutex.try_lock().unwrap_err().to_string(), "the lock is held");
     let lock: RwLock<u8> = RwLock::from(3);
-    assert_eq!(format!("{lock:?} {:?}", RwLock::<u8>::default()), "RwLock { value: 3 } RwLock { value: 0 }");
+    assert_eq!(format!("{lock:?} {:?}", RwLock::<u8>::default()), "RwLock { data: 3 } RwLock { data: 0 }");
     assert_eq!(format!("{:?} {0}", lock.try_read().unwrap()), "3 3");
     let guard = lock.try_write().unwrap();
-    let shown = "RwLock { value: <locked> } 3 3 Read { .. } Write { .. }";
+    let shown = "RwLock { data: <locked> } 3 3 Read { .. } Write { .. }";
     assert_eq!(format!("{lock:?} {guard:?} {guard} {:?} {:?}", lock.read(), lock.write()), shown);
     permits.close();
     assert_eq!(block_on(permits.acquire()).unwrap_err().to_string(), "the semaphore was closed");

@@ -146,8 +146,8 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Mutex");
         match self.try_lock() {
-            Ok(guard) => shown.field("value", &&*guard),
-            Err(_) => shown.field("value", &format_args!("<locked>")),
+            Ok(guard) => shown.field("data", &&*guard),
+            Err(_) => shown.field("data", &format_args!("<locked>")),
         };
         shown.finish()
     }

@@ -189,8 +189,8 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("RwLock");
         match self.try_read() {
-            Ok(guard) => shown.field("value", &&*guard),
-            Err(_) => shown.field("value", &format_args!("<locked>")),
+            Ok(guard) => shown.field("data", &&*guard),
+            Err(_) => shown.field("data", &format_args!("<locked>")),
         };
         shown.finish()
     }
