@@ -171,7 +171,8 @@ pub extern "C" fn lee_domain_poll(domain: &'static RawDomain, cookie: Cookie) ->
 }
 
 /// Queues a callback, which runs after a grace period. Ends the process for a function or a head that
-/// is null: the worker would call it much later, when nothing tells who deferred it.
+/// is null, and for a head at an odd address, which no compiler gives it: the worker would fail much
+/// later, when nothing tells who deferred it.
 ///
 /// # Safety
 /// The head is the caller's, and not queued.
@@ -181,14 +182,18 @@ pub unsafe extern "C" fn lee_domain_defer(
     head: Option<NonNull<Head>>,
     call: Option<Callback>,
 ) {
-    let (Some(head), Some(call)) = (head, call) else {
-        let what = if head.is_none() { "head" } else { "function" };
-        report(format_args!("{}_defer called with a {what} that is NULL", domain.name()));
-        // SAFETY: has no precondition.
-        unsafe { libc::abort() }
+    let what = match (head, call) {
+        (Some(head), Some(call)) if head.addr().get() & 1 == 0 => {
+            // SAFETY: the caller's promise.
+            return unsafe { domain.defer(head, call) };
+        }
+        (None, _) => "head that is NULL",
+        (_, None) => "function that is NULL",
+        _ => "head at an odd address",
     };
-    // SAFETY: the caller's promise.
-    unsafe { domain.defer(head, call) };
+    report(format_args!("{}_defer called with a {what}", domain.name()));
+    // SAFETY: has no precondition.
+    unsafe { libc::abort() }
 }
 
 /// Waits until what was deferred before has run.

@@ -15,6 +15,7 @@ macro_rules! page {
             "[migrating.md]: crate::guide::migrating\n",
             "[compared.md]: crate::guide::compared\n",
             "[c.md]: crate::guide::c\n",
+            "[c-misuse.md]: crate::guide::c_misuse\n",
             "[fences.md]: crate::guide::fences\n",
             "[rcu.md]: crate::guide::rcu\n",
             "[async.md]: crate::guide::asynchronous\n",
@@ -50,6 +51,7 @@ page!(caveats, "caveats.md");
 page!(migrating, "migrating.md");
 page!(compared, "compared.md");
 page!(c, "c.md");
+page!(c_misuse, "c-misuse.md");
 page!(fences, "fences.md");
 page!(rcu, "rcu.md");
 page!(asynchronous, "async.md");

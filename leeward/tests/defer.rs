@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
+#[path = "common/cases.rs"]
+mod cases;
 mod common;
 
 use common::*;
@@ -258,6 +260,8 @@ mod polling {
 mod raw;
 #[path = "defer/retired.rs"]
 mod retired;
+#[path = "defer/twice.rs"]
+mod twice;
 #[path = "defer/unwinding.rs"]
 mod unwinding;
 
@@ -303,4 +307,10 @@ fn what_callbacks_carry() {
     LEAVE.store(true, Ordering::Relaxed);
     D::barrier();
     assert_eq!(sum.load(Ordering::Relaxed), 45);
+}
+
+#[test]
+#[ignore = "a case of `twice`, in a process of its own"]
+fn case() {
+    twice::case();
 }

@@ -239,9 +239,11 @@ bool lee_domain_poll(struct lee_domain *domain, struct lee_cookie cookie);
  * sections, in callbacks, and under any lock. Cost: two atomic operations, and a
  * system call if the worker sleeps; the first call starts the worker. (Of callbacks
  * that follow one another closely it is not woken: they run up to 1 ms later.) Not
- * async-signal-safe. A head that is deferred again before func began with it breaks
- * the queue: callbacks are lost, and lee_domain_barrier may not return. The process
- * ends with a line if head or func is NULL, or if func throws or ends its thread.
+ * async-signal-safe.
+ *
+ * The process ends with a line if head or func is NULL, if head is at an odd address,
+ * or if func throws or ends its thread; and if a head is deferred again before func
+ * began with it: in that call, or when the head's turn comes.
  */
 void lee_domain_defer(struct lee_domain *domain, struct lee_head *head, void (*func)(struct lee_head *head));
 

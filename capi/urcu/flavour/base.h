@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -39,7 +40,7 @@ urcu_static_assert(offsetof(struct rcu_head, func) == offsetof(struct lee_head, 
 /* Writes a line to standard error. */
 COLD static void report(const char *what)
 {
-    char line[200] = "leeward: ";
+    char line[256] = "leeward: ";
     int error = errno;
     size_t length = strlen(line), room = sizeof(line) - length - 1;
     size_t more = strnlen(what, room);

@@ -59,9 +59,23 @@ static LEE_1_THREAD struct call_rcu_data *own;
 /* The worker whose thread this is. All that the thread runs of the program is callbacks, then. */
 static LEE_1_THREAD struct call_rcu_data *here;
 
-static struct rcu_head *next_of(struct rcu_head *head)
+/*
+ * The mark of heads that were taken, in the first word, as the domain's queue has it: no head has an
+ * odd address. A head that is queued a second time has the mark where one that is queued must not,
+ * or lacks it where one that was taken must have it: the lists are broken then.
+ */
+#define TAKEN ((uintptr_t)1)
+urcu_static_assert(offsetof(struct rcu_head, next) == 0, "the link is the first word", rcu_head_next);
+
+static bool is_taken(const struct rcu_head *head)
 {
-    return caa_container_of_check_null(head->next.next, struct rcu_head, next);
+    return ((uintptr_t)head->next.next & TAKEN) != 0;
+}
+
+/* Returns the head after one, without the mark. */
+static struct rcu_head *next_of(const struct rcu_head *head)
+{
+    return (struct rcu_head *)((uintptr_t)head->next.next & ~TAKEN);
 }
 
 static void link_to(struct rcu_head *head, struct rcu_head *next)
@@ -69,24 +83,42 @@ static void link_to(struct rcu_head *head, struct rcu_head *next)
     head->next.next = next ? &next->next : NULL;
 }
 
+/* Links a head that was taken. */
+static void link_taken(struct rcu_head *head, struct rcu_head *next)
+{
+    head->next.next = (struct cds_wfcq_node *)((uintptr_t)next | TAKEN);
+}
+
+/* Ends the process for a head that was queued while it was queued. */
+COLD __attribute__((__noreturn__)) static void queued_twice(const struct rcu_head *head)
+{
+    char line[160];
+
+    snprintf(line, sizeof(line), "%s called again with the head %p, which a worker has queued already (thread %ld)",
+             NAME(call_rcu), (const void *)head, (long)syscall(SYS_gettid));
+    give_up(line);
+}
+
 /*
- * Turns heads round that are linked from the last to the first, and puts them after those of
- * `first`.
+ * Turns heads round that are linked from the last to the first, marks them as taken, and puts them
+ * after those of `first`, which were taken before.
  */
 static struct rcu_head *in_order(struct rcu_head *first, struct rcu_head *last)
 {
     struct rcu_head *reversed = NULL, *end = first, *next;
 
     for (; last; last = next) {
+        if (caa_unlikely(is_taken(last)))
+            queued_twice(last);
         next = next_of(last);
-        link_to(last, reversed);
+        link_taken(last, reversed);
         reversed = last;
     }
     if (!first)
         return reversed;
     while ((next = next_of(end)))
         end = next;
-    link_to(end, reversed);
+    link_taken(end, reversed);
     return first;
 }
 
@@ -108,8 +140,12 @@ static void enqueue(struct call_rcu_data *data, struct rcu_head *head, void (*fu
     /* Relaxed: the exchange decides. */
     struct rcu_head *last = __atomic_load_n(&data->incoming, __ATOMIC_RELAXED);
 
+    if (caa_unlikely(!head || !func || (uintptr_t)head & TAKEN))
+        give_up(NAME(call_rcu) " called with a head or a function that is NULL, or a head at an odd address");
     head->func = func;
     do {
+        if (caa_unlikely(last == head))
+            queued_twice(head);
         link_to(head, last);
         /*
          * SeqCst: a release, whose partner is the acquire in take(); and before the look at the
@@ -166,6 +202,9 @@ static struct rcu_head *begin_next(struct call_rcu_data *data)
     struct rcu_head *head = data->batch;
 
     if (head) {
+        if (caa_unlikely(!is_taken(head)))
+            /* What comes after it cannot be found any more. */
+            queued_twice(head);
         begin(data, head);
         /* Release: a child that finds the rest of the batch finds that this head was begun, too. */
         __atomic_store_n(&data->batch, next_of(head), __ATOMIC_RELEASE);

@@ -340,6 +340,19 @@ mutants! {
         defer: polling::nobody_has_to_ask_twice,
         loom: rcu::loom_tests::worker::polling,
     }
+    /// The look whether a head is the one that was queued last, and is queued again.
+    twice_at_once {
+        defer: twice::a_head_that_was_queued_last,
+    }
+    /// The look whether a head of the queue was taken already.
+    twice_in_queue {
+        defer: twice::a_head_that_is_queued,
+        defer: twice::a_head_that_two_domains_queue,
+    }
+    /// The look whether a head of a batch was queued again.
+    twice_in_batch {
+        defer: twice::a_head_that_is_in_a_batch,
+    }
     /// The wake of the worker when a thread wants to poll.
     want_wake {
         defer: polling::nobody_has_to_ask_twice,

@@ -346,6 +346,11 @@ pub trait Domain: Backing {
     /// # Cost
     /// An addition and a compare-exchange; a system call if the worker sleeps. No lock.
     ///
+    /// # Aborts
+    /// The process ends with a line if the head is queued already, once that is found: by this call if
+    /// no other was queued in between, else by the thread that was to call it. A head whose callback
+    /// has begun may be queued again.
+    ///
     /// # Safety
     /// - The head is the caller's alone, is not queued, and stays where it is until `call` runs.
     /// - `call` may run on another thread, at any later time, or never, and its promises hold then.

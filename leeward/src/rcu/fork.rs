@@ -43,7 +43,7 @@ impl Watched for State {
 
     fn in_child(&'static self) {
         self.grace.after_fork();
-        self.grace.counts.lost.add(self.queue.after_fork());
+        self.grace.counts.lost.add(self.queue.after_fork(self));
     }
 
     fn resume(&'static self) {

@@ -22,13 +22,21 @@ use core::ptr::NonNull;
 /// ```
 #[repr(C)]
 pub struct Head {
-    /// The head that was queued before this one or, in a batch, the head that is called after it.
+    /// The head that was queued before this one or, in a batch, the head that is called after it, and
+    /// `TAKEN`.
     next: Cell<*mut Head>,
     /// The function that is called once, with the head, after a grace period, and consumes the
     /// object. A cell, as all of the head: it is written when the object is queued, while readers
     /// may have references to the object.
     call: Cell<unsafe extern "C-unwind" fn(NonNull<Head>)>,
 }
+
+/// The bit of `next` that marks heads of a batch: the queue takes heads, and who queues one stores
+/// an address, which is even. So a head that is queued a second time shows: it has the mark where a
+/// head of the queue must not, or lacks it where one of a batch must have it.
+const TAKEN: usize = 1;
+
+const _: () = assert!(align_of::<Head>() > TAKEN);
 
 impl Head {
     /// Makes the head of an object that is not queued.
@@ -49,6 +57,21 @@ impl Head {
 
     pub(crate) fn set_next(&self, next: *mut Head) {
         self.next.set(next);
+    }
+
+    /// Stores the next head of a batch, with the mark of a head that was taken out of the queue.
+    pub(crate) fn set_taken_next(&self, next: *mut Head) {
+        self.next.set(next.map_addr(|address| address | TAKEN));
+    }
+
+    /// Returns the next head, without the mark.
+    pub(crate) fn next_unmarked(&self) -> *mut Head {
+        self.next.get().map_addr(|address| address & !TAKEN)
+    }
+
+    /// Returns true if the head has the mark that `set_taken_next` stored.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.next.get().addr() & TAKEN != 0
     }
 
     /// Returns the function by which the object is called.

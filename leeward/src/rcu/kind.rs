@@ -19,6 +19,9 @@ pub(super) const FULL: u32 = 1;
 /// `readers` of a domain of C whose readers announce quiescent states.
 #[cfg(feature = "c")]
 pub(super) const QSBR: u32 = 2;
+/// The version of the domains that `<leeward/rcu.h>` defines.
+#[cfg(feature = "c")]
+const VERSION: u32 = 1;
 
 /// The constant part of a domain's state. C programs write it when they define a domain: the fields
 /// are a part of the ABI.
@@ -29,20 +32,28 @@ pub struct Kind {
     place: Option<Place>,
     /// `ASYMMETRIC`, `FULL` or `QSBR`.
     readers: u32,
+    /// The version of a domain of C; 0: a domain of Rust.
+    version: u32,
 }
 
 impl Kind {
     const_fn! {
         #[doc(hidden)]
         pub fn new(is_asymmetric: bool, place: Option<Place>) -> Kind {
-            Kind { place, readers: if is_asymmetric { ASYMMETRIC } else { FULL } }
+            Kind { place, readers: if is_asymmetric { ASYMMETRIC } else { FULL }, version: 0 }
         }
     }
 
     /// Makes the kind of a domain of C.
     #[cfg(feature = "c")]
     pub(super) const fn of_c(readers: u32, place: Place) -> Kind {
-        Kind { place: Some(place), readers }
+        Kind { place: Some(place), readers, version: VERSION }
+    }
+
+    /// Returns true if the domain is one of C, whatever its version.
+    #[cfg(feature = "c")]
+    pub(super) fn is_of_c(&self) -> bool {
+        self.version != 0
     }
 
     /// Returns the kind of readers, as C programs define it.

@@ -41,6 +41,7 @@ pub use super::stall::CStall;
 
 pub(super) use callbacks::Callbacks;
 pub use domains::{lee_bp, lee_mb, lee_memb, lee_qsbr};
+pub(super) use raw::name_of;
 pub use raw::{RawDomain, SIZE};
 
 /// Wakes the writer that sleeps until the slot's reader leaves.

@@ -4,6 +4,7 @@
 //! Called by `capi`; calls `thread.rs` and `reader.rs`.
 
 use core::ffi::{CStr, c_char};
+use core::ptr;
 
 use super::super::backing::State;
 use super::super::kind::Place;
@@ -57,6 +58,8 @@ impl RawDomain {
     }
 
     pub(in super::super) fn state(&'static self) -> &'static State {
+        // For `name_of`.
+        ptr::from_ref(self).expose_provenance();
         &self.state
     }
 
@@ -116,4 +119,15 @@ impl RawDomain {
     pub fn quiesce(&'static self) {
         reader::quiesce(&self.state);
     }
+}
+
+/// Returns the name of the domain whose state this is; `None`: it is a domain of Rust, without a name.
+pub(in super::super) fn name_of(state: &'static State) -> Option<&'static str> {
+    if !state.grace.kind.is_of_c() {
+        return None;
+    }
+    let domain = ptr::with_exposed_provenance::<RawDomain>(ptr::from_ref(state).addr());
+    // SAFETY: the state of a domain of C is the first field of a `RawDomain`, which lives forever, and
+    // whose `state` exposed it before anything could reach the state.
+    Some(unsafe { &*domain }.name())
 }

@@ -4,9 +4,11 @@
 use core::ptr;
 use core::time::Duration;
 
+use super::super::backing::State;
 use super::super::head::Head;
 use super::Queue;
 use super::reclaim::in_order;
+use super::twice::deferred_twice;
 use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{self, Deadline, Private, Timeout};
 use crate::mutant::{check, step};
@@ -88,7 +90,7 @@ impl Queue {
     ///
     /// Returns the number of callbacks that are lost to a child that adopts the others, since a
     /// thread that does not exist in the child was running them.
-    pub(in super::super) fn after_fork(&self) -> u64 {
+    pub(in super::super) fn after_fork(&self, domain: &'static State) -> u64 {
         // Relaxed, all: the child has one thread.
         let current = self.current.swap(ptr::null_mut(), Ordering::Relaxed);
         let batch = self.batch.load(Ordering::Relaxed);
@@ -104,7 +106,7 @@ impl Queue {
         let adopted = if check!(fork_adopts, self.child_adopts()) {
             // SAFETY: the stack is whole at any instruction (within `TAKING`, what is taken is in
             // neither list), and now it is this thread's alone.
-            let queued = unsafe { in_order(last, ptr::null_mut()) };
+            let queued = unsafe { in_order(last) }.unwrap_or_else(|head| deferred_twice(domain, head));
             // SAFETY: as above; the batch is whole and this thread's alone, too.
             unsafe { append(batch, queued) }
         } else {
@@ -127,7 +129,7 @@ impl Queue {
     }
 }
 
-/// Appends a list of heads to another, and returns the first head.
+/// Appends a list of heads that were taken to another, and returns the first head.
 ///
 /// # Safety
 /// Both lists are the caller's alone.
@@ -135,15 +137,15 @@ unsafe fn append(first: *mut Head, second: *mut Head) -> *mut Head {
     let mut end = first;
     // SAFETY: the caller's promise.
     while let Some(this) = unsafe { end.as_ref() } {
-        end = this.next();
+        end = this.next_unmarked();
         if end.is_null() {
-            this.set_next(second);
+            this.set_taken_next(second);
         }
     }
     if first.is_null() { second } else { first }
 }
 
-/// Returns the number of heads in a list.
+/// Returns the number of heads in a list of heads that were taken.
 ///
 /// # Safety
 /// The list is the caller's alone.
@@ -151,7 +153,7 @@ unsafe fn length(first: *mut Head) -> u64 {
     let (mut count, mut head) = (0, first);
     // SAFETY: the caller's promise.
     while let Some(this) = unsafe { head.as_ref() } {
-        (count, head) = (count + 1, this.next());
+        (count, head) = (count + 1, this.next_unmarked());
     }
     count
 }

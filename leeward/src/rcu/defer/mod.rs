@@ -17,6 +17,7 @@
 //! | `queued` | looking at all that is queued |
 //! | `reclaim` | the thread that takes a batch and runs it |
 //! | `adopt` | forks |
+//! | `twice` | a head that is queued again before it was called |
 //!
 //! The stack is R. K. Treiber's ("Systems Programming: Coping with Parallelism", 1986). It is taken
 //! as a whole, never popped, so no address can be mistaken for another (ABA).
@@ -27,8 +28,9 @@ mod barrier;
 mod queued;
 mod queueing;
 mod reclaim;
+mod twice;
 
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 pub(super) use reclaim::Reclaimed;
 
@@ -39,7 +41,7 @@ use super::stats::Stats;
 use super::worker;
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn, fence};
 use crate::futex::{self, Timeout, Wait};
-use crate::mutant::{check, mutated, order, step};
+use crate::mutant::{check, mutated, step};
 use crate::process::thread;
 use crate::raw::Mutex;
 
@@ -155,28 +157,6 @@ impl Queue {
         // Relaxed: a count.
         let inherited = self.inherited.load(Ordering::Relaxed);
         Stats { callbacks_queued: held.callbacks() + inherited, bytes_queued: held.bytes(), ..Stats::default() }
-    }
-
-    /// Pushes `head` onto the stack. Returns true if the stack was empty.
-    fn link(&self, head: NonNull<Head>) -> bool {
-        // SAFETY: the head is the caller's own until the exchange below.
-        let this = unsafe { head.as_ref() };
-        // Relaxed: the exchange decides.
-        let mut last = self.incoming.last.load(Ordering::Relaxed);
-        loop {
-            this.set_next(last);
-            // Release: the object is whole. Partner: the acquire in `take`. Relaxed on failure: the
-            // loop tries again.
-            match self.incoming.last.compare_exchange_weak(
-                last,
-                head.as_ptr(),
-                order!(Release, push_release),
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return last.is_null(),
-                Err(now) => last = now,
-            }
-        }
     }
 
     fn is_beyond_limit(&self) -> bool {

@@ -23,7 +23,7 @@ impl Queue {
         for mut head in [incoming, batch] {
             while let Some(this) = NonNull::new(head) {
                 // SAFETY: queued, and not taken out meanwhile.
-                head = unsafe { this.as_ref() }.next();
+                head = unsafe { this.as_ref() }.next_unmarked();
                 visit(this);
             }
         }

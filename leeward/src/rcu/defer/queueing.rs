@@ -1,6 +1,6 @@
 //! Queueing a callback, and what happens to a caller beyond the limit.
 
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 
 use super::super::backing::{Backing, State};
 use super::super::callback::{self, Bytes, Call, OwnSize};
@@ -10,9 +10,10 @@ use super::super::limit::{Held, NotQueued, Policy};
 use super::super::local;
 use super::Queue;
 use super::reclaim::Reclaimed;
+use super::twice::deferred_twice;
 use crate::atomic::Ordering;
 use crate::futex::{Private, Timeout};
-use crate::mutant::{check, step};
+use crate::mutant::{check, order, step};
 
 impl Queue {
     /// Queues a closure, and holds the caller up beyond the limit, as the policy says. Aborts
@@ -114,7 +115,7 @@ impl Queue {
         watch(domain);
         // Counted before the object can be taken, so that the count never falls below 0.
         let held = self.incoming.held.add(Held::one(bytes));
-        let is_first = self.link(head);
+        let is_first = self.link(domain, head);
         // The worker takes all that is queued until it finds nothing, so only the first to queue
         // has to tell it. If no thread can be started, `barrier` and callers at the limit, which
         // are expected to wait, run what is queued.
@@ -122,6 +123,31 @@ impl Queue {
             self.worker.notify(domain, self);
         }
         held
+    }
+
+    /// Pushes `head` onto the stack. Returns true if the stack was empty.
+    fn link(&self, domain: &'static State, head: NonNull<Head>) -> bool {
+        // SAFETY: the head is the caller's own until the exchange below.
+        let this = unsafe { head.as_ref() };
+        // Relaxed: the exchange decides.
+        let mut last = self.incoming.last.load(Ordering::Relaxed);
+        loop {
+            if check!(twice_at_once, ptr::eq(last, head.as_ptr())) {
+                deferred_twice(domain, last);
+            }
+            this.set_next(last);
+            // Release: the object is whole. Partner: the acquire in `take`. Relaxed on failure: the
+            // loop tries again.
+            match self.incoming.last.compare_exchange_weak(
+                last,
+                head.as_ptr(),
+                order!(Release, push_release),
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return last.is_null(),
+                Err(now) => last = now,
+            }
+        }
     }
 
     /// Holds a caller beyond the limit up, as the policy says, and counts and reports it if it goes

@@ -9,9 +9,10 @@ use super::super::head::Head;
 use super::super::limit::Held;
 use super::super::worker;
 use super::Queue;
+use super::twice::deferred_twice;
 use crate::atomic::Ordering;
 use crate::futex::Timeout;
-use crate::mutant::{mutated, order, step};
+use crate::mutant::{check, mutated, order, step};
 use crate::process::{fork, thread};
 
 /// `current` while a batch is taken and brought into order. No head has this address.
@@ -73,7 +74,8 @@ impl Queue {
         // Acquire: partner of the releases in `link`. Release: partner of the acquire in `barrier`.
         let last = self.incoming.last.swap(ptr::null_mut(), order!(AcqRel, take_acquire => Release));
         // SAFETY: the heads were taken: no other thread has them.
-        self.batch.store(unsafe { in_order(last, ptr::null_mut()) }, Ordering::Relaxed);
+        let batch = unsafe { in_order(last) }.unwrap_or_else(|head| deferred_twice(domain, head));
+        self.batch.store(batch, Ordering::Relaxed);
         self.end();
         true
     }
@@ -113,7 +115,12 @@ impl Queue {
         while let Some(head) = NonNull::new(self.batch.load(Ordering::Relaxed)) {
             self.begin(domain, head.as_ptr());
             // SAFETY: the head is in the batch, so it is whole, and ours.
-            let next = unsafe { head.as_ref() }.next();
+            let this = unsafe { head.as_ref() };
+            if check!(twice_in_batch, !this.is_taken()) {
+                // What comes after it in the batch cannot be found any more.
+                deferred_twice(domain, head.as_ptr());
+            }
+            let next = this.next_unmarked();
             // Release: the child of a fork that finds the rest of the batch also finds, in
             // `current`, that this head was begun. (The child's memory is a copy of some instant.)
             self.batch.store(next, Ordering::Release);
@@ -163,23 +170,28 @@ impl Queue {
     }
 }
 
-/// Brings heads that are linked from the last to the first into order, before those of `rest`, and
+/// Brings heads that are linked from the last to the first into order, marks them as taken, and
 /// returns the first.
+///
+/// # Errors
+/// A head that was taken before: it is met for the second time, or is another queue's as well.
 ///
 /// # Safety
 /// The heads are the caller's alone.
-pub(super) unsafe fn in_order(last: *mut Head, mut rest: *mut Head) -> *mut Head {
-    let mut head = last;
+pub(super) unsafe fn in_order(last: *mut Head) -> Result<*mut Head, *mut Head> {
+    let (mut head, mut rest) = (last, ptr::null_mut());
     while !head.is_null() {
-        let this = head;
         // SAFETY: the caller's promise. Pointers go on, not references: a head is a part of what its
         // callback frees, and the pointer that was queued may reach all of that.
-        head = unsafe { &*this }.next();
-        // SAFETY: as above.
-        unsafe { &*this }.set_next(rest);
-        rest = this;
+        let this = unsafe { &*head };
+        if check!(twice_in_queue, this.is_taken()) {
+            return Err(head);
+        }
+        let next = this.next_unmarked();
+        this.set_taken_next(rest);
+        (head, rest) = (next, head);
     }
-    rest
+    Ok(rest)
 }
 
 /// The guard of the lock `reclaiming`. Its drop unlocks, after a panic as well.
