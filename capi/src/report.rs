@@ -36,3 +36,11 @@ pub(crate) fn report(text: Arguments<'_>) {
     // SAFETY: as above.
     unsafe { errno.write(before) };
 }
+
+/// Reports a call of `function` for an object, and what is wrong with it: the end of a sentence that
+/// begins with the object's address.
+#[cold]
+#[inline(never)]
+pub(crate) fn misuse<T>(function: &str, object: &T, what: &str) {
+    report(format_args!("{function} called with {object:p}, {what}"));
+}

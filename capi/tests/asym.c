@@ -115,11 +115,13 @@ static void unlock_reading(void *which)
 
 static void misuse(void)
 {
-	check_says("no reader holds it", unlock_reading, &lock);
+	static const char reads[] = "a lock that the thread reads: it would wait for itself";
+
+	check_misuses("lee_asym_rwlock_rdunlock", &lock, "a lock that no reader holds", unlock_reading, &lock);
 	CHECK_EQ(lee_asym_rwlock_rdlock(&lock), 0);
-	check_says("that it reads", write_what_is_read, &lock);
-	check_says("that it reads", write_what_is_read_until, &lock);
-	check_says("no writer holds it", unlock, &lock);
+	check_misuses("lee_asym_rwlock_wrlock", &lock, reads, write_what_is_read, &lock);
+	check_misuses("lee_asym_rwlock_timedwrlock", &lock, reads, write_what_is_read_until, &lock);
+	check_misuses("lee_asym_rwlock_wrunlock", &lock, "a lock that no writer holds", unlock, &lock);
 	lee_asym_rwlock_rdunlock(&lock);
 	CHECK_EQ(lee_asym_rwlock_trywrlock(&lock), 0);
 	lee_asym_rwlock_wrunlock(&lock);

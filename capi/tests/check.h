@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -161,13 +162,16 @@ static CHECK_UNUSED void *check_shared(size_t size)
 	return memory;
 }
 
+/* What check_says() read. */
+static char check_said[1024] CHECK_UNUSED;
+
 /*
  * Calls work(argument), which must write one line to standard error with these words
  * in it; NULL: no line.
  */
 static CHECK_UNUSED void check_says(const char *words, void (*work)(void *), void *argument)
 {
-	char said[1024];
+	char *said = check_said;
 	ssize_t length;
 	int before = dup(2), ends[2];
 
@@ -178,7 +182,7 @@ static CHECK_UNUSED void check_says(const char *words, void (*work)(void *), voi
 	work(argument);
 	CHECK_EQ(dup2(before, 2), 2);
 	close(before);
-	length = read(ends[0], said, sizeof(said) - 1);
+	length = read(ends[0], said, sizeof(check_said) - 1);
 	close(ends[0]);
 	CHECK(length >= 0);
 	said[length] = 0;
@@ -188,6 +192,28 @@ static CHECK_UNUSED void check_says(const char *words, void (*work)(void *), voi
 	}
 	if (strstr(said, "leeward: ") != said || strstr(said, words) == NULL || strchr(said, '\n') != said + length - 1)
 		check_failed(said, __FILE__, __LINE__);
+}
+
+/*
+ * Calls work(argument), which must write one line that names the function, the object, what is wrong
+ * with it, and the calling thread. An object of NULL: any.
+ */
+static CHECK_UNUSED void check_misuses(const char *function, const void *object, const char *what,
+				       void (*work)(void *), void *argument)
+{
+	char begin[200], end[200];
+	size_t length;
+
+	check_says(what, work, argument);
+	length = strlen(check_said);
+	if (object == NULL)
+		snprintf(begin, sizeof begin, "leeward: %s called with 0x", function);
+	else
+		snprintf(begin, sizeof begin, "leeward: %s called with %p, ", function, object);
+	snprintf(end, sizeof end, ", %s (thread %ld)\n", what, (long)syscall(SYS_gettid));
+	if (strstr(check_said, begin) != check_said || length < strlen(end) ||
+	    strcmp(check_said + length - strlen(end), end) != 0)
+		check_failed(check_said, __FILE__, __LINE__);
 }
 
 /* Waits for so many milliseconds. */

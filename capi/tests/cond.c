@@ -176,8 +176,9 @@ static void misuse(void)
 	tokens = 0;
 	thread = check_start(wait_once, NULL);
 	until_waiting(1);
-	check_says("two mutexes at a time", wait_with_another, NULL);
-	check_says("with a mutex that is not locked", wait_unlocked, NULL);
+	check_misuses("lee_cond_wait", NULL, "another mutex than that with which threads wait", wait_with_another,
+		      NULL);
+	check_misuses("lee_cond_wait", NULL, "a mutex that is not locked", wait_unlocked, NULL);
 	let_go();
 	check_join(thread);
 }

@@ -118,8 +118,8 @@ static void misuse(void)
 {
 	struct lee_mutex never = LEE_MUTEX_INIT;
 
-	check_says("a mutex is unlocked that is not locked", unlock, &never);
-	check_says("a mutex is unlocked that is not locked", unlock_fair, &never);
+	check_misuses("lee_mutex_unlock", &never, "a mutex that is not locked", unlock, &never);
+	check_misuses("lee_mutex_unlock_fair", &never, "a mutex that is not locked", unlock_fair, &never);
 	CHECK_EQ(lee_mutex_trylock(&never), 0);
 	check_says(NULL, unlock, &never);
 }

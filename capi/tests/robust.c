@@ -146,6 +146,18 @@ static void consistent_refused(void *unused)
 	KEEPS_ERRNO(CHECK_EQ(lee_robust_mutex_consistent(&account->mutex), EINVAL));
 }
 
+static void does_not_hold(void)
+{
+	check_misuses("lee_robust_mutex_unlock", &account->mutex, "a mutex that the thread does not hold",
+		      unlock_refused, NULL);
+}
+
+static void was_not_given(void)
+{
+	check_misuses("lee_robust_mutex_consistent", &account->mutex,
+		      "a mutex that the thread was not given with EOWNERDEAD", consistent_refused, NULL);
+}
+
 /* A thread or process that does not hold the lock. */
 static void bystander(void *unused)
 {
@@ -154,8 +166,8 @@ static void bystander(void *unused)
 	(void)unused;
 	KEEPS_ERRNO(CHECK_EQ(lee_robust_mutex_trylock(&account->mutex), EBUSY));
 	KEEPS_ERRNO(CHECK_EQ(lee_robust_mutex_timedlock(&account->mutex, &deadline), ETIMEDOUT));
-	check_says("that it does not hold", unlock_refused, NULL);
-	check_says("marked consistent", consistent_refused, NULL);
+	does_not_hold();
+	was_not_given();
 }
 
 static void *bystanding_thread(void *unused)
@@ -166,18 +178,20 @@ static void *bystanding_thread(void *unused)
 
 static void misuse(void)
 {
+	static const char holds[] = "a mutex that the thread holds: it would wait for itself";
+
 	renew();
-	check_says("that it does not hold", unlock_refused, NULL);
-	check_says("marked consistent", consistent_refused, NULL);
+	does_not_hold();
+	was_not_given();
 	CHECK_EQ(lee_robust_mutex_lock(&account->mutex), 0);
-	check_says("that it holds", lock_again, NULL);
-	check_says("that it holds", lock_again_until, NULL);
-	check_says("marked consistent", consistent_refused, NULL);
+	check_misuses("lee_robust_mutex_lock", &account->mutex, holds, lock_again, NULL);
+	check_misuses("lee_robust_mutex_timedlock", &account->mutex, holds, lock_again_until, NULL);
+	was_not_given();
 	check_join(check_start(bystanding_thread, NULL));
 	/* Neither does a child hold what its parent holds. */
 	check_ends_well(check_fork(bystander, NULL));
 	CHECK_EQ(lee_robust_mutex_unlock(&account->mutex), 0);
-	check_says("that it does not hold", unlock_refused, NULL);
+	does_not_hold();
 }
 
 static void lost_owner(void)

@@ -164,14 +164,15 @@ static void read_a_full_lock_until(void *full)
 /* A program that never unlocked: it is told so, and goes on. */
 static void too_many_readers(void)
 {
+	static const char many[] = "a lock with as many readers as it can count";
 	struct lee_rwlock full = LEE_RWLOCK_INIT;
 	int i;
 
 	for (i = 0; i < 1048574; i++)
 		CHECK_EQ(lee_rwlock_rdlock(&full), 0);
 	CHECK_EQ(lee_rwlock_tryrdlock(&full), EBUSY);
-	check_says("more readers than it can count", read_a_full_lock, &full);
-	check_says("more readers than it can count", read_a_full_lock_until, &full);
+	check_misuses("lee_rwlock_rdlock", &full, many, read_a_full_lock, &full);
+	check_misuses("lee_rwlock_timedrdlock", &full, many, read_a_full_lock_until, &full);
 	CHECK_EQ(lee_rwlock_trywrlock(&full), EBUSY);
 	lee_rwlock_rdunlock(&full);
 	CHECK_EQ(lee_rwlock_rdlock(&full), 0);
@@ -199,16 +200,16 @@ static void misuse(void)
 {
 	struct lee_rwlock one = LEE_RWLOCK_INIT;
 
-	check_says("no reader holds it", unlock_reading, &one);
+	check_misuses("lee_rwlock_rdunlock", &one, "a lock that no reader holds", unlock_reading, &one);
 	CHECK_EQ(lee_rwlock_trywrlock(&one), 0);
-	check_says("no reader holds it", unlock_reading, &one);
+	check_misuses("lee_rwlock_rdunlock", &one, "a lock that no reader holds", unlock_reading, &one);
 	CHECK_EQ(lee_rwlock_tryrdlock(&one), EBUSY);
 	lee_rwlock_wrunlock(&one);
 
-	check_says("no writer holds it", unlock, &one);
-	check_says("no writer holds it", downgrade, &one);
+	check_misuses("lee_rwlock_wrunlock", &one, "a lock that no writer holds", unlock, &one);
+	check_misuses("lee_rwlock_downgrade", &one, "a lock that no writer holds", downgrade, &one);
 	CHECK_EQ(lee_rwlock_rdlock(&one), 0);
-	check_says("no writer holds it", unlock, &one);
+	check_misuses("lee_rwlock_wrunlock", &one, "a lock that no writer holds", unlock, &one);
 	lee_rwlock_rdunlock(&one);
 	CHECK_EQ(lee_rwlock_trywrlock(&one), 0);
 }

@@ -94,7 +94,7 @@ static void mutex(void)
 	CHECK_EQ(lee_shared_mutex_trylock(&board->mutex), 0);
 	in_children(find_it_held);
 	lee_shared_mutex_unlock(&board->mutex);
-	check_says("that is not locked", unlock, NULL);
+	check_misuses("lee_shared_mutex_unlock", &board->mutex, "a mutex that is not locked", unlock, NULL);
 }
 
 static void read_and_write(void *unused)
@@ -213,7 +213,7 @@ static void cond(void)
 	KEEPS_ERRNO(CHECK_EQ(lee_shared_cond_timedwait(&board->cond, &board->mutex, &deadline), ETIMEDOUT));
 	lee_shared_mutex_unlock(&board->mutex);
 	CHECK_EQ(lee_shared_cond_broadcast(&board->cond, &board->mutex), 0);
-	check_says("with a mutex that is not locked", wait_unlocked, NULL);
+	check_misuses("lee_shared_cond_wait", &board->mutex, "a mutex that is not locked", wait_unlocked, NULL);
 }
 
 static void consume(void *unused)

@@ -9,7 +9,7 @@ use leeward::raw::slow::TooManyReaders;
 use libc::timespec;
 
 use super::deadline::{done, timeout};
-use crate::report::report;
+use crate::report::misuse;
 
 /// The words of a new lock. (The first is the id of a lock that has none yet, and not 0.)
 // SAFETY: four numbers, the last of which are the two words of the ordinary lock.
@@ -36,25 +36,23 @@ fn make(id: &AtomicU64) {
     let _ = id.compare_exchange(0, NEW[0], Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// Locks for reading until `timeout`. Returns 0 or the error.
+/// Locks for reading until `timeout`, for a caller of `function`. Returns 0 or the error.
 #[inline]
-fn read(lock: &RawRwLock, timeout: Timeout) -> c_int {
+fn read(lock: &RawRwLock, timeout: Timeout, function: &str) -> c_int {
     match made(lock).checked_lock_shared(timeout) {
         Ok(is_locked) => done(is_locked, libc::ETIMEDOUT),
-        Err(TooManyReaders) => full(),
+        Err(TooManyReaders) => {
+            misuse(function, lock, "a lock with as many readers as it can count");
+            libc::EAGAIN
+        }
     }
 }
 
-#[cold]
-fn full() -> c_int {
-    report(format_args!("a readers-writer lock has more readers than it can count"));
-    libc::EAGAIN
-}
-
-/// Locks for writing, until the deadline if there is one. Returns 0 or the error.
-fn write(lock: &RawRwLock, deadline: Option<Deadline>) -> c_int {
+/// Locks for writing, until the deadline if there is one, for a caller of `function`. Returns 0 or the
+/// error.
+fn write(lock: &RawRwLock, deadline: Option<Deadline>, function: &str) -> c_int {
     if made(lock).is_read_here() {
-        report(format_args!("a thread writes a lee_asym_rwlock that it reads: it would wait for itself"));
+        misuse(function, lock, "a lock that the thread reads: it would wait for itself");
         return libc::EDEADLK;
     }
     match deadline {
@@ -69,7 +67,7 @@ fn write(lock: &RawRwLock, deadline: Option<Deadline>) -> c_int {
 /// Locks for reading.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_1_asym_rwlock_rdlock(lock: &RawRwLock) -> c_int {
-    read(lock, Timeout::Never)
+    read(lock, Timeout::Never, "lee_asym_rwlock_rdlock")
 }
 
 /// Locks for reading if no writer holds the lock or waits for it.
@@ -81,7 +79,8 @@ pub extern "C" fn lee_1_asym_rwlock_tryrdlock(lock: &RawRwLock) -> c_int {
 /// Locks for reading, until the deadline at most.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_1_asym_rwlock_timedrdlock(lock: &RawRwLock, deadline: Option<&timespec>) -> c_int {
-    timeout(deadline).map_or_else(|error| error, |timeout| read(lock, timeout))
+    let read = |timeout| read(lock, timeout, "lee_asym_rwlock_timedrdlock");
+    timeout(deadline).map_or_else(|error| error, read)
 }
 
 /// Unlocks for reading.
@@ -92,19 +91,14 @@ pub extern "C" fn lee_1_asym_rwlock_timedrdlock(lock: &RawRwLock, deadline: Opti
 pub unsafe extern "C" fn lee_1_asym_rwlock_rdunlock(lock: &RawRwLock) {
     // SAFETY: the caller's promise.
     if !unsafe { lock.checked_unlock_shared() } {
-        unread();
+        misuse("lee_asym_rwlock_rdunlock", lock, "a lock that no reader holds");
     }
-}
-
-#[cold]
-fn unread() {
-    report(format_args!("a lee_asym_rwlock is unlocked as a reader, and no reader holds it"));
 }
 
 /// Locks for writing.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_1_asym_rwlock_wrlock(lock: &RawRwLock) -> c_int {
-    write(lock, None)
+    write(lock, None, "lee_asym_rwlock_wrlock")
 }
 
 /// Locks for writing if no thread is inside.
@@ -116,7 +110,8 @@ pub extern "C" fn lee_1_asym_rwlock_trywrlock(lock: &RawRwLock) -> c_int {
 /// Locks for writing, until the deadline at most.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_1_asym_rwlock_timedwrlock(lock: &RawRwLock, deadline: Option<&timespec>) -> c_int {
-    timeout(deadline).map_or_else(|error| error, |timeout| write(lock, timeout.deadline()))
+    let write = |timeout: Timeout| write(lock, timeout.deadline(), "lee_asym_rwlock_timedwrlock");
+    timeout(deadline).map_or_else(|error| error, write)
 }
 
 /// Unlocks for writing.
@@ -125,7 +120,7 @@ pub extern "C" fn lee_1_asym_rwlock_timedwrlock(lock: &RawRwLock, deadline: Opti
 /// The lock is held for writing, if it is held, and the holder gives that up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lee_1_asym_rwlock_wrunlock(lock: &RawRwLock) {
-    if is_written(lock) {
+    if is_written(lock, "lee_asym_rwlock_wrunlock") {
         // SAFETY: the caller's promise.
         unsafe { lock.unlock_exclusive() };
     }
@@ -137,17 +132,17 @@ pub unsafe extern "C" fn lee_1_asym_rwlock_wrunlock(lock: &RawRwLock) {
 /// The calling thread has locked it for writing, if any has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lee_1_asym_rwlock_downgrade(lock: &RawRwLock) {
-    if is_written(lock) {
+    if is_written(lock, "lee_asym_rwlock_downgrade") {
         // SAFETY: the caller's promise.
         unsafe { lock.downgrade() };
     }
 }
 
-/// Returns true if a writer holds the lock; else reports an unlock.
-fn is_written(lock: &RawRwLock) -> bool {
+/// Returns true if a writer holds the lock; else reports its unlock, by `function`.
+fn is_written(lock: &RawRwLock, function: &str) -> bool {
     let is_written = lock.is_locked_exclusive();
     if !is_written {
-        report(format_args!("a lee_asym_rwlock is unlocked as a writer, and no writer holds it"));
+        misuse(function, lock, "a lock that no writer holds");
     }
     is_written
 }

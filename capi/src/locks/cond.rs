@@ -7,7 +7,7 @@ use leeward::raw::{Condvar, Mutex, Requeue, slow};
 use libc::timespec;
 
 use super::deadline::{done, timeout};
-use crate::report::report;
+use crate::report::misuse;
 
 /// The scheme by which all waiters of C are notified, and those of `leeward::shared::Condvar`.
 type Cond<F> = Condvar<Requeue, F>;
@@ -21,13 +21,13 @@ const _: () = assert!(
         && slow::condvar_counts::<Requeue, Shared>() == 8
 );
 
-/// Waits until `timeout`. Returns 0 or the error.
+/// Waits until `timeout`, for a caller of `function`. Returns 0 or the error.
 ///
 /// # Safety
 /// The caller holds the mutex, if any thread does.
-unsafe fn wait<F: Futex>(cond: &Cond<F>, mutex: &Mutex<F>, timeout: Timeout) -> c_int {
+unsafe fn wait<F: Futex>(cond: &Cond<F>, mutex: &Mutex<F>, timeout: Timeout, function: &str) -> c_int {
     if !mutex.is_locked() {
-        report(format_args!("a condition variable is waited for with a mutex that is not locked"));
+        misuse(function, mutex, "a mutex that is not locked");
         return libc::EPERM;
     }
     // SAFETY: the caller's promise.
@@ -35,7 +35,7 @@ unsafe fn wait<F: Futex>(cond: &Cond<F>, mutex: &Mutex<F>, timeout: Timeout) -> 
         // A wait without a deadline ends by a notification, or for no reason.
         Some(notified) => done(notified || timeout == Timeout::Never, libc::ETIMEDOUT),
         None => {
-            report(format_args!("a condition variable is waited for with two mutexes at a time"));
+            misuse(function, mutex, "another mutex than that with which threads wait");
             libc::EINVAL
         }
     }
@@ -43,7 +43,7 @@ unsafe fn wait<F: Futex>(cond: &Cond<F>, mutex: &Mutex<F>, timeout: Timeout) -> 
 
 /// Defines the waits of one kind of condition variable.
 macro_rules! cond {
-    ($futex:ty, $wait:ident, $timedwait:ident) => {
+    ($futex:ty, $name:literal, $wait:ident, $timedwait:ident) => {
         /// Waits for a notification.
         ///
         /// # Safety
@@ -51,7 +51,7 @@ macro_rules! cond {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $wait(cond: &Cond<$futex>, mutex: &Mutex<$futex>) -> c_int {
             // SAFETY: the caller's promise.
-            unsafe { wait(cond, mutex, Timeout::Never) }
+            unsafe { wait(cond, mutex, Timeout::Never, concat!($name, "_wait")) }
         }
 
         /// Waits for a notification, until the deadline at most.
@@ -66,15 +66,15 @@ macro_rules! cond {
         ) -> c_int {
             match timeout(deadline) {
                 // SAFETY: the caller's promise.
-                Ok(timeout) => unsafe { wait(cond, mutex, timeout) },
+                Ok(timeout) => unsafe { wait(cond, mutex, timeout, concat!($name, "_timedwait")) },
                 Err(error) => error,
             }
         }
     };
 }
 
-cond!(Private, lee_1_cond_wait, lee_1_cond_timedwait);
-cond!(Shared, lee_1_shared_cond_wait, lee_1_shared_cond_timedwait);
+cond!(Private, "lee_cond", lee_1_cond_wait, lee_1_cond_timedwait);
+cond!(Shared, "lee_shared_cond", lee_1_shared_cond_wait, lee_1_shared_cond_timedwait);
 
 /// Notifies one waiter, or all if `count` is greater than 1. Returns how many there were.
 #[unsafe(no_mangle)]

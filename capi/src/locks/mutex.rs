@@ -7,25 +7,25 @@ use leeward::raw::{Mutex, slow};
 use libc::timespec;
 
 use super::deadline::{done, until};
-use crate::report::report;
+use crate::report::misuse;
 
 // `LEE_1_MUTEX_LOCKED`; and zeroes are an unlocked mutex.
 const _: () = assert!(size_of::<Mutex>() == 4 && align_of::<Mutex>() == 4 && slow::MUTEX_LOCKED == 1);
 // SAFETY: a number.
 const _: () = assert!(unsafe { core::mem::transmute::<Mutex, u32>(Mutex::new()) } == 0);
 
-/// Unlocks a mutex whose word has marks, or that is not locked.
-unsafe fn unlock<F: Futex>(mutex: &Mutex<F>) {
-    if !mutex.is_locked() {
-        return report(format_args!("a mutex is unlocked that is not locked"));
+/// Returns true if a mutex is locked; else reports its unlock, by `function`.
+fn is_locked<F: Futex>(mutex: &Mutex<F>, function: &str) -> bool {
+    let is_locked = mutex.is_locked();
+    if !is_locked {
+        misuse(function, mutex, "a mutex that is not locked");
     }
-    // SAFETY: the caller's promise.
-    unsafe { slow::unlock(mutex) };
+    is_locked
 }
 
 /// Defines the functions of one kind of mutex.
 macro_rules! mutex {
-    ($futex:ty, $lock:ident, $trylock:ident, $timedlock:ident, $unlock:ident, $unlock_fair:ident) => {
+    ($futex:ty, $name:literal, $lock:ident, $trylock:ident, $timedlock:ident, $unlock:ident, $unlock_fair:ident) => {
         /// Locks a mutex that was found taken.
         #[unsafe(no_mangle)]
         pub extern "C" fn $lock(mutex: &Mutex<$futex>) {
@@ -50,8 +50,10 @@ macro_rules! mutex {
         /// The caller holds the mutex, if any thread does.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $unlock(mutex: &Mutex<$futex>) {
-            // SAFETY: the caller's promise.
-            unsafe { unlock(mutex) };
+            if is_locked(mutex, concat!($name, "_unlock")) {
+                // SAFETY: the caller's promise.
+                unsafe { slow::unlock(mutex) };
+            }
         }
 
         /// Unlocks a mutex for the thread that has slept longest.
@@ -60,17 +62,17 @@ macro_rules! mutex {
         /// The caller holds the mutex, if any thread does.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $unlock_fair(mutex: &Mutex<$futex>) {
-            if !mutex.is_locked() {
-                return report(format_args!("a mutex is unlocked that is not locked"));
+            if is_locked(mutex, concat!($name, "_unlock_fair")) {
+                // SAFETY: the caller's promise.
+                unsafe { mutex.unlock_fair() };
             }
-            // SAFETY: the caller's promise.
-            unsafe { mutex.unlock_fair() };
         }
     };
 }
 
 mutex!(
     Private,
+    "lee_mutex",
     lee_1_mutex_lock_slow,
     lee_1_mutex_trylock_slow,
     lee_1_mutex_timedlock_slow,
@@ -79,6 +81,7 @@ mutex!(
 );
 mutex!(
     Shared,
+    "lee_shared_mutex",
     lee_1_shared_mutex_lock_slow,
     lee_1_shared_mutex_trylock_slow,
     lee_1_shared_mutex_timedlock_slow,

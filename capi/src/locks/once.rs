@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use leeward::raw::Once;
 use leeward::raw::slow::{self, OnceBegun};
 
-use crate::report::report;
+use crate::report::misuse;
 
 /// The header's `LEE_1_ONCE_MINE`.
 const MINE: c_int = -1;
@@ -23,7 +23,7 @@ pub extern "C" fn lee_1_once_begin(once: &Once) -> c_int {
         OnceBegun::Mine(_) => MINE,
         OnceBegun::Done => 0,
         OnceBegun::WouldDeadlock => {
-            report(format_args!("what a lee_once does asks for it again: it would wait for itself"));
+            misuse("lee_once_call", once, "whose work the thread does: it would wait for itself");
             libc::EDEADLK
         }
     }

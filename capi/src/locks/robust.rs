@@ -7,7 +7,7 @@ use leeward::robust::raw::{RawMutex, Refusal};
 use libc::timespec;
 
 use super::deadline::timeout;
-use crate::report::report;
+use crate::report::misuse;
 
 // The size that the header asserts; and zeroes are an unlocked mutex.
 const _: () = assert!(size_of::<RawMutex>() == 40 && align_of::<RawMutex>() == 8);
@@ -19,20 +19,30 @@ fn lock(mutex: &'static RawMutex, timeout: Timeout) -> c_int {
     match mutex.lock(timeout) {
         Ok(false) => 0,
         Ok(true) => libc::EOWNERDEAD,
-        Err(refusal) => number_of(refusal, timeout),
+        Err(Refusal::WouldDeadlock) => own(mutex, timeout),
+        Err(refusal) => number_of(refusal),
     }
+}
+
+/// Returns the error of C for a lock that the calling thread holds.
+#[cold]
+fn own(mutex: &RawMutex, timeout: Timeout) -> c_int {
+    let function = match timeout {
+        Timeout::Now => return libc::EBUSY,
+        Timeout::Never => "lee_robust_mutex_lock",
+        Timeout::At(_) => "lee_robust_mutex_timedlock",
+    };
+    misuse(function, mutex, "a mutex that the thread holds: it would wait for itself");
+    libc::EDEADLK
 }
 
 /// Returns the error of C for a refusal.
 #[cold]
-fn number_of(refusal: Refusal, timeout: Timeout) -> c_int {
+fn number_of(refusal: Refusal) -> c_int {
     match refusal {
         Refusal::NotRecoverable => libc::ENOTRECOVERABLE,
-        Refusal::WouldDeadlock if timeout != Timeout::Now => {
-            report(format_args!("a thread locks a lee_robust_mutex that it holds: it would wait for itself"));
-            libc::EDEADLK
-        }
-        Refusal::WouldDeadlock | Refusal::WouldBlock => libc::EBUSY,
+        Refusal::WouldDeadlock => libc::EDEADLK,
+        Refusal::WouldBlock => libc::EBUSY,
         Refusal::TimedOut => libc::ETIMEDOUT,
         Refusal::OwnerLost(_) => libc::ESRCH,
         Refusal::NoList(_) => libc::ENOTSUP,
@@ -67,7 +77,7 @@ pub unsafe extern "C" fn lee_1_robust_mutex_unlock(mutex: &'static RawMutex) -> 
     if unsafe { mutex.unlock() } {
         return 0;
     }
-    report(format_args!("a thread unlocks a lee_robust_mutex that it does not hold"));
+    misuse("lee_robust_mutex_unlock", mutex, "a mutex that the thread does not hold");
     libc::EPERM
 }
 
@@ -77,7 +87,7 @@ pub extern "C" fn lee_robust_mutex_consistent(mutex: &RawMutex) -> c_int {
     if mutex.mark_consistent() {
         return 0;
     }
-    report(format_args!("a lee_robust_mutex is marked consistent that the thread was not given with EOWNERDEAD"));
+    misuse("lee_robust_mutex_consistent", mutex, "a mutex that the thread was not given with EOWNERDEAD");
     libc::EINVAL
 }
 
