@@ -22,15 +22,15 @@ URCU_RPATH ?= -Wl,-rpath,'$$ORIGIN'
 URCU_ALIASES := memb:memb memb: mb:mb bp:bp qsbr:qsbr common:common cds:cds
 
 urcu_headers := $(shell find include -name '*.h')
-urcu_cflags = -std=gnu11 -fPIC -fvisibility=hidden -fno-plt $(URCU_CFLAGS) $(CFLAGS) -Iinclude/leeward/compat -Iinclude
+urcu_cflags = -std=gnu11 -fPIC -fvisibility=hidden -fno-plt $(PREFIX_MAP) $(URCU_CFLAGS) $(CFLAGS) -Iinclude/leeward/compat -Iinclude
 
 urcu: $(URCU_SONAMES:%=$(BUILD)/%) $(URCU_ARCHIVES:%=$(BUILD)/%) urcu-folder
 all: urcu
 
-$(BUILD)/urcu/flavour-%.o: urcu/flavour.c $(wildcard urcu/flavour/*.h) $(urcu_headers)
+$(BUILD)/urcu/flavour-%.o: urcu/flavour.c $(wildcard urcu/flavour/*.h) $(urcu_headers) Makefile urcu/urcu.mk
 	@mkdir -p $(@D)
 	$(CC) $(urcu_cflags) -DLEE_1_URCU_HEADER='<urcu-$*.h>' -c -o $@ $<
-$(BUILD)/urcu/%.o: urcu/%.c urcu/compat_futex.h $(urcu_headers)
+$(BUILD)/urcu/%.o: urcu/%.c urcu/compat_futex.h $(urcu_headers) Makefile urcu/urcu.mk
 	@mkdir -p $(@D)
 	$(CC) $(urcu_cflags) -c -o $@ $<
 
