@@ -7,9 +7,9 @@
 
 use core::marker::PhantomData;
 
-use crate::atomic::{AtomicU32, Ordering, const_fn};
+use crate::atomic::{AtomicU32, Ordering, const_fn, fence};
 use crate::futex::{Futex, Timeout, Wait};
-use crate::mutant::{check, order};
+use crate::mutant::{check, order, step};
 use crate::process::fork_mark;
 use crate::raw::spin_budget::SpinBudget;
 
@@ -140,24 +140,47 @@ impl<F: Futex> ForkLock<F> {
         self.lock_slow(own, Timeout::Never);
     }
 
-    /// Gives the lock up.
+    /// Marks the lock as contended, for a thread that waits and does not sleep on its word: the holder's
+    /// [`unlock`](ForkLock::unlock) says so. Returns false if no thread of this process holds it.
+    pub(super) fn mark(&self) -> bool {
+        let held = held_by(self.process());
+        // Relaxed: the exchange decides.
+        let mut word = self.word.load(Ordering::Relaxed);
+        while word & !CONTENDED == held {
+            // Release, also where the mark is there: what the caller did before. Partner: the acquire in
+            // `wake`.
+            let order = order!(Release, collect_lock_mark_release);
+            match self.word.compare_exchange_weak(word, word | CONTENDED, order, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// Gives the lock up, and wakes one thread that sleeps on its word. Returns true if a thread waits,
+    /// there or elsewhere.
     #[inline]
-    pub(super) fn unlock(&self, held: &Held) {
+    pub(super) fn unlock(&self, held: &Held) -> bool {
         if !fork_mark::is_still(held.0 >> 1) {
             // In a child the lock is taken over by the next thread, if that has not happened yet.
-            return;
+            return false;
         }
         // Release: partner of the acquire in `take`.
         let word = self.word.swap(FREE, order!(Release, collect_lock_release));
-        if check!(collect_lock_wake, word & CONTENDED != 0) {
+        let is_contended = word & CONTENDED != 0;
+        if is_contended {
             self.wake();
         }
+        is_contended
     }
 
     #[cold]
     #[inline(never)]
     fn wake(&self) {
-        F::wake(&self.word, 1);
+        // Acquire: partner of the release in `mark`.
+        step!(collect_lock_mark_acquire, fence(Ordering::Acquire));
+        step!(collect_lock_wake, F::wake(&self.word, 1));
     }
 
     /// Returns true if a thread of this process holds the lock. If not, what the last holder did is

@@ -1303,6 +1303,14 @@ mutants! {
     collect_lock_orphaned {
         fork_everywhere: operations::collect::beside::queue_popped,
     }
+    /// The release of the mark that a thread makes which does not sleep on that lock (relaxed instead).
+    collect_lock_mark_release {
+        loom: collect::queue::loom_tests::a_taker_and_a_consumer_that_leaves,
+    }
+    /// The acquire of an unlock that finds such a mark.
+    collect_lock_mark_acquire {
+        loom: collect::queue::loom_tests::a_taker_and_a_consumer_that_leaves,
+    }
     /// The release of the exchange that writes a link (relaxed instead).
     collect_link_release {
         loom: collect::raw::loom_tests::two_producers_and_a_consumer,
@@ -1415,6 +1423,37 @@ mutants! {
     /// The acquire of the load that finds the queue closed (relaxed instead).
     queue_closed_acquire {
         loom: collect::queue::loom_tests::closing,
+    }
+    /// The look of a thread that takes all whether the queue is empty.
+    queue_taker_look {
+        queue_takers: a_taker_passes_a_consumer_that_sleeps,
+    }
+    /// The mark of the lock by a thread that waits to take all.
+    queue_taker_mark {
+        queue_takers: a_consumer_that_is_dropped_lets_takers_go,
+        loom: collect::queue::loom_tests::a_taker_and_a_consumer_that_leaves,
+    }
+    /// The order of the addition by which such a thread meets the consumer (relaxed instead).
+    queue_taker_order {
+        loom: collect::queue::loom_tests::a_taker_and_a_consumer_that_sleeps,
+    }
+    /// The telling of such threads by a consumer that goes to sleep.
+    queue_taker_sleep {
+        queue_takers: a_consumer_that_goes_to_sleep_lets_takers_go,
+        loom: collect::queue::loom_tests::a_taker_and_a_consumer_that_sleeps,
+    }
+    /// The telling of such threads by a consumer that asks in vain.
+    queue_taker_try {
+        queue_takers: a_consumer_that_finds_nothing_lets_takers_go,
+    }
+    /// The telling of such threads by an unlock.
+    queue_taker_unlock {
+        queue_takers: a_consumer_that_is_dropped_lets_takers_go,
+        loom: collect::queue::loom_tests::a_taker_and_a_consumer_that_leaves,
+    }
+    /// The count by which such a thread learns that it was told before it slept.
+    queue_turn {
+        loom: collect::queue::loom_tests::a_taker_and_a_consumer_that_sleeps,
     }
     /// The bound of a wait for a slot whose producer a fork may not have copied.
     queue_gap_inherited {

@@ -1,6 +1,6 @@
 //! The consumer: the one thread that takes values, while it has the lock; and how it waits.
 //!
-//! Called by `queue.rs`; calls `take.rs`, the lock and [`Futex`].
+//! Called by `queue.rs`; calls `take.rs`, `takers.rs`, the lock and [`Futex`].
 
 use core::time::Duration;
 
@@ -10,14 +10,15 @@ use super::take::Found;
 use crate::collect::fork_lock::{ForkLock, Held};
 use crate::collect::try_pop::TryPop;
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::check;
+use crate::mutant::{check, mutated, step};
 use crate::raw::spin_budget::SpinBudget;
 
 /// The right to take values from a [`Queue`](super::Queue): while it lives, no other thread pops.
 ///
 /// A consumer pops without an atomic operation that others see: one load and one store, where a
-/// value is there. Other threads that pop, splice from the queue or ask for a consumer wait until it
-/// is dropped; `try_pop` says [`Busy`](TryPop::Busy). Producers do not notice it.
+/// value is there. Other threads that pop or ask for a consumer wait until it is dropped; `try_pop`
+/// says [`Busy`](TryPop::Busy). Those that take all values (`pop_all`, a splice from the queue) wait
+/// until it is dropped or finds the queue empty. Producers do not notice it.
 ///
 /// ```
 /// use leeward::collect::Queue;
@@ -28,9 +29,9 @@ use crate::raw::spin_budget::SpinBudget;
 ///
 /// # A consumer that is forgotten
 /// The right is given up by the destructor. If that does not run
-/// ([`mem::forget`](std::mem::forget)), no thread pops any more: `pop`, `pop_all`, `consumer` and a
-/// splice from the queue wait for ever, and `try_pop` says `Busy`. Pushes go on, and the queue may be
-/// dropped or turned into an iterator.
+/// ([`mem::forget`](std::mem::forget)), no thread pops any more: `pop` and `consumer` wait for ever;
+/// so do `pop_all` and a splice from the queue, and `try_pop` says `Busy`, unless the queue is empty.
+/// Pushes go on, and the queue may be dropped or turned into an iterator.
 ///
 /// # Fork
 /// In the child of a fork another thread may take the consumer's right over, since it cannot know
@@ -54,6 +55,40 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
     pub(super) fn try_new(core: &'a Core<T, F>, lock: &'a ForkLock<F>) -> Option<Self> {
         let held = lock.try_lock()?;
         Some(Consumer { core, lock, held })
+    }
+
+    /// Waits for the lock, for a thread that takes all values; `None`: the queue was empty meanwhile.
+    #[inline]
+    pub(super) fn new_unless_empty(core: &'a Core<T, F>, lock: &'a ForkLock<F>) -> Option<Self> {
+        Self::try_new(core, lock).or_else(|| Self::wait_unless_empty(core, lock))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_unless_empty(core: &'a Core<T, F>, lock: &'a ForkLock<F>) -> Option<Self> {
+        let mut budget = SpinBudget::for_lock(Timeout::Never);
+        let mut is_empty = core.is_empty();
+        while !is_empty || mutated!(queue_taker_look) {
+            if let Some(consumer) = Self::try_new(core, lock) {
+                return Some(consumer);
+            }
+            is_empty = if budget.pause::<F>() { core.is_empty() } else { Self::await_turn(core, lock) };
+        }
+        None
+    }
+
+    /// Sleeps until the lock may be free (`takers.rs`). Returns true if the queue was empty meanwhile, and
+    /// false if it is time to try the lock again.
+    fn await_turn(core: &Core<T, F>, lock: &ForkLock<F>) -> bool {
+        let turn = core.takers().enter();
+        if !(mutated!(queue_taker_mark) || lock.mark()) {
+            return false;
+        }
+        if core.is_empty_for_taker() {
+            return true;
+        }
+        core.takers().sleep::<F>(turn);
+        false
     }
 
     /// Takes the first value, waiting until there is one; `None`: the queue is closed and empty.
@@ -94,7 +129,11 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
     pub fn try_pop(&mut self) -> TryPop<T> {
         match self.take() {
             Found::Value(value) => TryPop::Value(value),
-            Found::Empty(_) => TryPop::Empty,
+            Found::Empty(_) => {
+                // A look without an order may miss a taker that comes now. The next one finds it.
+                step!(queue_taker_try, self.core.takers().tell::<F>());
+                TryPop::Empty
+            }
             Found::Gap(gap) => self.try_pop_in_gap(gap),
         }
     }
@@ -163,6 +202,7 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
                     if check!(queue_closed_recheck, self.core.is_closed()) {
                         continue;
                     }
+                    step!(queue_taker_sleep, self.core.takers().tell::<F>());
                     is_late = F::wait(word, asleep, timeout) == Wait::TimedOut;
                 }
                 Found::Gap(_) if is_late => break None,
@@ -188,7 +228,9 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
 impl<T, F: Futex> Drop for Consumer<'_, T, F> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.unlock(&self.held);
+        if self.lock.unlock(&self.held) {
+            step!(queue_taker_unlock, self.core.takers().tell::<F>());
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use core::marker::PhantomData;
 use super::block::{ABANDONED, Block, FILLED, Slot};
 use super::gap;
 use super::position::{ONE, Position, SLEEPS};
+use super::takers::Takers;
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
 use crate::futex::Futex;
 use crate::mutant::{check, mutated, order};
@@ -38,6 +39,7 @@ pub(super) struct Front<T> {
     /// How often the front has left a block: a [`Position`] with the address of a block that comes
     /// again is another one.
     left: AtomicU64,
+    takers: Takers,
 }
 
 /// A queue of blocks.
@@ -61,6 +63,7 @@ impl<T, F: Futex> Core<T, F> {
                 closed: AtomicU32::new(0),
                 spare: AtomicPtr::new(core::ptr::null_mut()),
                 left: AtomicU64::new(0),
+                takers: Takers::new(),
             };
             Core { tail: Lines(AtomicU64::new(nowhere)), front: Lines(front), owns: PhantomData }
         }
@@ -230,6 +233,10 @@ impl<T, F: Futex> Core<T, F> {
         }
     }
 
+    pub(super) fn takers(&self) -> &Takers {
+        &self.front.0.takers
+    }
+
     pub(super) fn position(&self) -> Position {
         // Relaxed: the consumer's own; the lock orders consumers.
         Position::of_word(self.front.0.position.load(Ordering::Relaxed))
@@ -274,6 +281,16 @@ impl<T, F: Futex> Core<T, F> {
                 return true;
             }
         }
+    }
+
+    /// Does what `is_empty` does, for a taker that has said that it waits.
+    pub(super) fn is_empty_for_taker(&self) -> bool {
+        // AcqRel: the two operations on the tail, this one and that of `await_value`, come one after the
+        // other. If this one is first, the consumer finds the taker. If it is second, the queue is found
+        // empty; or a producer has pushed and wakes the consumer, which comes to the tail or to the lock
+        // again.
+        self.tail.0.fetch_add(0, order!(AcqRel, queue_taker_order => Relaxed));
+        self.is_empty()
     }
 
     /// Closes the queue.

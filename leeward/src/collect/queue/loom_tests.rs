@@ -175,6 +175,42 @@ fn a_splice_beside_pushes() {
     });
 }
 
+/// A taker, and a consumer that takes the last value and goes to sleep for the next.
+#[test]
+fn a_taker_and_a_consumer_that_sleeps() {
+    explore(3, |shared| {
+        shared.push(0);
+        let pops = beside(&shared, |shared| {
+            let mut consumer = shared.queue.consumer();
+            shared.seen(consumer.pop().unwrap());
+            shared.seen(consumer.pop().unwrap());
+        });
+        shared.other.splice(&shared.queue);
+        shared.push(1);
+        if let Some(number) = shared.other.try_pop().value() {
+            shared.seen(number);
+            shared.push(2);
+        }
+        pops.join().unwrap();
+    });
+}
+
+/// A taker, and a consumer that gives the lock up and leaves a value.
+#[test]
+fn a_taker_and_a_consumer_that_leaves() {
+    explore(3, |shared| {
+        shared.push(0);
+        shared.push(1);
+        let pops = beside(&shared, |shared| shared.seen(shared.queue.pop().unwrap()));
+        shared.other.splice(&shared.queue);
+        shared.push(2);
+        pops.join().unwrap();
+        shared.other.splice(&shared.queue);
+        let left = core::iter::from_fn(|| shared.other.try_pop().value());
+        assert_eq!(left.map(|number| shared.seen(number)).count(), 2);
+    });
+}
+
 /// A queue that is never empty, and whose front's block comes again as the tail's.
 #[test]
 fn a_look_at_a_queue_whose_block_comes_again() {

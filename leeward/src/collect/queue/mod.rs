@@ -2,7 +2,7 @@
 //!
 //! `position` (block and index in one word), `block`, `core` (what producers do), `take` (what the
 //! consumer does), `gap` (waiting for a producer), `kinds` (of futex, in `gap`), `consumer` (its lock,
-//! and how it waits), `queue` (the type), `iter`.
+//! and how it waits), `takers` (waiting for it), `queue` (the type), `iter`.
 
 mod block;
 mod consumer;
@@ -16,6 +16,7 @@ mod position;
 #[allow(clippy::module_inception)]
 mod queue;
 mod take;
+mod takers;
 
 pub use consumer::Consumer;
 pub use iter::IntoIter;

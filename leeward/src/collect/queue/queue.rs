@@ -186,8 +186,9 @@ impl<T, F: Futex> Queue<T, F> {
     }
 
     /// Takes all values out at once: one exchange, however many there are. It waits while another
-    /// thread pops, also while that one sleeps in [`pop`](Self::pop) since the queue is empty; the
-    /// iterator waits for producers that were in the midst of their pushes.
+    /// thread has the right to pop, until that thread gives it up or finds the queue empty: a thread
+    /// that sleeps in [`pop`](Self::pop) does not hold it up. The iterator waits for producers that were in
+    /// the midst of their pushes.
     ///
     /// ```
     /// let queue: leeward::collect::Queue<u32> = (0..3).collect();
@@ -196,14 +197,14 @@ impl<T, F: Futex> Queue<T, F> {
     /// ```
     pub fn pop_all(&self) -> IntoIter<T, F> {
         let core = Core::new();
-        self.consumer().splice_to(&core);
+        self.take_to(&core);
         IntoIter::new(core)
     }
 
     /// Moves all values of `from` to the end of this queue, in their order, however many there are:
-    /// an exchange there and a compare-exchange here. It waits while another thread pops from
-    /// `from`, also while that one sleeps in [`pop`](Self::pop) since `from` is empty. A value that is
-    /// pushed to `from` meanwhile is moved or stays.
+    /// an exchange there and a compare-exchange here. It waits while another thread has the right to
+    /// pop from `from`, until that thread gives it up or finds `from` empty. A value that is pushed to
+    /// `from` meanwhile is moved or stays.
     ///
     /// The slots that the last block of this queue has left stay unused, so to move one value by
     /// `splice` costs more memory than to pop and push it.
@@ -216,7 +217,16 @@ impl<T, F: Futex> Queue<T, F> {
     /// assert_eq!(queue.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
     /// ```
     pub fn splice(&self, from: &Queue<T, F>) {
-        from.consumer().splice_to(&self.core);
+        from.take_to(&self.core);
+    }
+
+    /// Moves all values to the end of `to`: none, if the queue was empty while another thread had the
+    /// right to take them.
+    #[inline]
+    fn take_to(&self, to: &Core<T, F>) {
+        if let Some(mut consumer) = Consumer::new_unless_empty(&self.core, &self.lock) {
+            consumer.splice_to(to);
+        }
     }
 
     /// Returns true if the queue was empty at some moment of the call. A push that has not returned
