@@ -1122,6 +1122,10 @@ mutants! {
         hash_map_lies: update,
         hash_map_lies: each_call_hashes_once,
     }
+    /// The memory of which overflow line a move fills: it goes through all of them for each node.
+    map_move_end {
+        loom: collect::table::loom_tests::a_move_of_many_nodes_of_one_line,
+    }
     /// The look whether a node moves within its unit.
     map_move_unit {
         hash_map_lies: a_node_whose_hash_changes_ends_the_process,

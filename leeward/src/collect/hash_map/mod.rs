@@ -101,9 +101,8 @@ use entry::{Entries, Entry};
 ///
 /// # Hash flooding
 /// Keys with equal hashes are a list: a look-up among *n* of them compares *n* keys, in cache lines
-/// of seven. A writer that moves them to another table looks at each line of the list for each of
-/// them, while other writers of these keys wait. [`RandomState`], the default, keeps others from
-/// choosing such keys.
+/// of seven. A writer that moves them to another table moves all of them at once, while other writers
+/// of these keys wait. [`RandomState`], the default, keeps others from choosing such keys.
 ///
 /// # Fork
 /// The child of a fork may use the map, whatever other threads were doing in it. The first writer

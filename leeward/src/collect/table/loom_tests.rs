@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use loom::cell::UnsafeCell;
 
-use super::put::put;
+use super::put::{fill_in, put};
 use super::{Insertion, Node, Owner, RawTable, Seen, Table, raw};
 use crate::atomic::{AtomicU32, AtomicUsize};
 use crate::models::{self, together};
@@ -247,6 +247,26 @@ fn a_move_and_a_reader() {
     explore(3, two, || {
         together([|| assert!(find(1).is_some()), || assert!(find(2).is_some()), grow]);
         assert!(find(1).is_some() && find(2).is_some());
+    });
+}
+
+/// A move of the nodes of one line takes a number of steps that grows with theirs, and not with its
+/// square: loom counts the accesses to atomics, and refuses a model that has more than 5,000.
+#[test]
+fn a_move_of_many_nodes_of_one_line() {
+    const MANY: u32 = 140;
+    fn many() {
+        assert!(TABLE.make_room().is_ok());
+        let table = TABLE.table();
+        for number in (0..MANY).map(|number| 4 * number) {
+            let line = table.line(0);
+            let filled = fill_in(table, 0, line.tags(), hash_of(number), raw(node(number)));
+            line.prepare(filled.expect("no memory"));
+        }
+    }
+    explore(0, many, || {
+        grow();
+        assert!(walked().into_iter().eq((0..MANY).map(|number| 4 * number)), "a key is lost");
     });
 }
 

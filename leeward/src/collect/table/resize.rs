@@ -11,9 +11,9 @@
 use core::ptr::NonNull;
 
 use super::line::Tags;
-use super::put::put;
+use super::put::fill_in;
 use super::search::overflows;
-use super::storage::{NoMemory, Table};
+use super::storage::{NoMemory, Overflow, Table};
 use super::{Node, Owner, RawTable, start};
 use crate::atomic::Ordering;
 use crate::inherited;
@@ -242,7 +242,7 @@ fn fill<N: Node>(table: &Table, next: &Table, unit: usize, words: &[Option<Tags>
     let step = units(table, next);
     for index in (unit..next.count()).step_by(step) {
         // An attempt that failed for want of memory, or in the parent of a fork, may have left something.
-        let is_linked = overflows(next, index).map(|overflow| overflow.line.prepare(Tags::none())).count() != 0;
+        let is_linked = overflows(next, index).map(Overflow::renew).count() != 0;
         let none = if is_linked { Tags::none().with_overflow() } else { Tags::none() };
         next.line(index as u64).prepare(none);
     }
@@ -258,7 +258,7 @@ fn fill<N: Node>(table: &Table, next: &Table, unit: usize, words: &[Option<Tags>
                     abort!("the hash of a node has changed while the node was in a map");
                 }
                 let new = next.line(target as u64);
-                new.prepare(put(next, target, new.tags(), hash, node)?);
+                new.prepare(fill_in(next, target, new.tags(), hash, node)?);
             }
         }
     }

@@ -6,6 +6,7 @@ use core::ptr::NonNull;
 use super::line::{Line, Tags};
 use super::storage::{Overflow, Table};
 use super::{Node, RawTable, raw};
+use crate::atomic::AtomicPtr;
 use crate::mutant::order;
 
 /// How many nodes of the same hash a writer notes without an allocation.
@@ -170,13 +171,19 @@ unsafe fn find_further<N: Node>(
 pub(super) fn overflows(table: &Table, index: usize) -> impl Iterator<Item = &Overflow> {
     let mut link = table.link(index);
     core::iter::from_fn(move || {
-        // Acquire: partner of the release in `change.rs`: the overflow line, whole.
-        let next = link.load(order!(Acquire, map_link_acquire));
-        // SAFETY: null, or whole when it was linked, and freed with the table.
-        let next: &Overflow = unsafe { next.as_ref() }?;
+        let next = linked(link)?;
         link = &next.next;
         Some(next)
     })
+}
+
+/// Returns the overflow line that a link of a table leads to.
+#[inline]
+pub(super) fn linked(link: &AtomicPtr<Overflow>) -> Option<&Overflow> {
+    // Acquire: partner of the release in `put.rs`: the overflow line, whole.
+    let next = link.load(order!(Acquire, map_link_acquire));
+    // SAFETY: null, or whole when it was linked, and freed with the table.
+    unsafe { next.as_ref() }
 }
 
 /// Returns the line and the slot of a node, and the line's word, among the line `index`, whose word

@@ -5,7 +5,7 @@
 use alloc::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use core::ptr::{self, NonNull};
 
-use super::line::Line;
+use super::line::{Line, Tags};
 use super::zeroed;
 use crate::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::rcu::Head;
@@ -46,6 +46,9 @@ unsafe impl Sync for Table {}
 pub(super) struct Overflow {
     pub(super) line: Line,
     pub(super) next: AtomicPtr<Overflow>,
+    /// In the first overflow line of a line that a move fills: the one that has room, or is full and is
+    /// followed by one that has; null: this one. It lies in what would be padding.
+    filling: AtomicPtr<Overflow>,
 }
 
 impl Table {
@@ -196,10 +199,29 @@ impl Overflow {
         // SAFETY: the layout is not empty.
         let memory = unsafe { alloc(Layout::new::<Overflow>()) };
         let overflow = NonNull::new(memory.cast::<Overflow>()).ok_or(NoMemory)?;
-        let new = Overflow { line: Line::new(), next: AtomicPtr::new(ptr::null_mut()) };
+        let (next, filling) = (AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut()));
+        let new = Overflow { line: Line::new(), next, filling };
         // SAFETY: allocated above.
         unsafe { overflow.write(new) };
         Ok(overflow)
+    }
+
+    /// Makes it a line without nodes again, which a move begins to fill. The caller has it alone.
+    pub(super) fn renew(&self) {
+        self.line.prepare(Tags::none());
+        // Relaxed, here and below: the lock of the line that moves orders those that fill.
+        self.filling.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Returns the line that is being filled, of those that begin with this one.
+    pub(super) fn filling(&self) -> &Overflow {
+        // SAFETY: null, or a line behind this one, which is freed with the table.
+        unsafe { self.filling.load(Ordering::Relaxed).as_ref() }.unwrap_or(self)
+    }
+
+    /// Says that `line`, which is behind this one, is being filled.
+    pub(super) fn set_filling(&self, line: &Overflow) {
+        self.filling.store(ptr::from_ref(line).cast_mut(), Ordering::Relaxed);
     }
 
     /// # Safety
