@@ -85,6 +85,33 @@ fn a_closure_that_writes_its_own_key_each_time_panics() {
     }
 }
 
+/// The write is made by a closure that decides about another key, of this map or of another one.
+#[test]
+fn a_closure_whose_inner_closure_writes_its_key_panics() {
+    let _watchdog = Watchdog::new("a_closure_whose_inner_closure_writes_its_key_panics");
+    let other = HashMap::from([("another", 0)]);
+    for (name, call) in CALLS {
+        let map = Map::new();
+        map.insert("own", Arc::default());
+        map.insert("another", Arc::default());
+        let message = panic_of(|| {
+            call(&map, &|| {
+                drop(other.update("another", |value| {
+                    drop(map.update("another", |again| {
+                        drop(map.insert("own", Arc::default()));
+                        again.clone()
+                    }));
+                    value + 1
+                }));
+            });
+        });
+        assert!(message.contains("writes the key about which it decides"), "{name}: {message}");
+        // The closures in between have written nothing of their own, and none is noted any more.
+        assert!((0..100).all(|_| map.update("another", Arc::clone).is_some()), "{name}");
+        assert_eq!((map.len(), map.pin().contains_key("own")), (2, true), "{name}");
+    }
+}
+
 /// It adds the key where it is absent, and takes it away where it is there.
 #[test]
 fn a_closure_that_turns_its_own_key_round_panics() {

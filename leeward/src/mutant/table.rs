@@ -1134,6 +1134,10 @@ mutants! {
     map_own_write {
         hash_map_closures: a_closure_that_writes_its_own_key_each_time_panics,
     }
+    /// That mark, of a closure in which another one of another key runs.
+    map_outer_write {
+        hash_map_closures: a_closure_whose_inner_closure_writes_its_key_panics,
+    }
     /// The mark of an overflow line that a writer linked which the child of a fork does not have.
     map_repair_overflow {
         loom: collect::table::loom_tests::a_fork_beside_a_new_overflow_line,

@@ -1,14 +1,17 @@
 //! A closure that writes the key about which it decides: its call would find the entry changed each
 //! time, and begin anew for ever.
 //!
-//! While a closure of `update`, `compute` or `remove_if` runs, its thread knows the map and the hash of
-//! the key. A write of that thread to this hash of this map leaves a mark. If a closure is called once
-//! more after it left one, then as a rule because of that; a call that this happens to [`MOST`] times
-//! one after the other panics. Where other threads change the entry, there is no mark, and no end to
-//! the attempts: each that fails is another thread's success.
+//! While closures of `update`, `compute` or `remove_if` run, their thread knows for each of them the map
+//! and the hash of the key: a closure may call others, of other keys. A write of that thread to this
+//! hash of this map leaves a mark with each closure that decides about it. If a closure is called once
+//! more after it got one, then as a rule because of that; a call that this happens to [`MOST`] times one
+//! after the other panics. Where other threads change the entry, there is no mark, and no end to the
+//! attempts: each that fails is another thread's success.
 //!
-//! Of closures inside one another the innermost one's key is known. Called by `update.rs` and
-//! `write.rs`.
+//! Called by `update.rs` and `write.rs`.
+
+use core::cell::Cell;
+use core::{iter, ptr};
 
 use crate::mutant::check;
 use crate::process::local::{Word, word};
@@ -17,23 +20,54 @@ use crate::process::local::{Word, word};
 const MOST: u32 = 64;
 
 word! {
-    /// The address of the map about whose key the thread's innermost closure decides; 0: none does.
-    static DECIDED_MAP: usize = 0
+    /// The closures that run on this thread, the innermost first.
+    static DECIDING: *const Deciding = 0
 }
-word! {
-    /// The hash of the key.
-    static DECIDED_HASH: u64 = 0
+
+/// A closure that is running. It is on the stack of the call that called it.
+struct Deciding {
+    map: usize,
+    hash: u64,
+    /// True if the thread has written the key since the closure began.
+    is_written: Cell<bool>,
+    /// The closure in which this one was called.
+    outer: Cell<*const Deciding>,
 }
-word! {
-    /// 1 if the thread has written that key since the closure began.
-    static DECIDED_IS_WRITTEN: u64 = 0
+
+impl Deciding {
+    /// Returns the thread's closures that are running, the innermost first.
+    fn all<'a>() -> impl Iterator<Item = &'a Deciding> {
+        // SAFETY: each takes itself out before its frame ends, and no other thread has them.
+        iter::successors(unsafe { DECIDING.get().as_ref() }, |this| unsafe { this.outer.get().as_ref() })
+    }
+
+    /// Notes the closure, until what is returned is dropped.
+    fn begin(&self) -> Noted<'_> {
+        DECIDING.set(self);
+        Noted(self)
+    }
+}
+
+/// The time in which a closure is noted.
+struct Noted<'a>(&'a Deciding);
+
+impl Drop for Noted<'_> {
+    /// Takes the closure out, also in a panic. It is the innermost, but where a program runs several
+    /// stacks by turns on one thread.
+    fn drop(&mut self) {
+        if ptr::eq(DECIDING.get(), self.0) {
+            DECIDING.set(self.0.outer.get());
+        } else if let Some(inner) = Deciding::all().find(|inner| ptr::eq(inner.outer.get(), self.0)) {
+            inner.outer.set(self.0.outer.get());
+        }
+    }
 }
 
 /// The key about which a call's closure decides.
 pub(super) struct Decision {
     map: usize,
     hash: u64,
-    /// True if the closure has written the key when it was called last.
+    /// True if the thread has written the key when the closure was called last.
     has_written: bool,
     /// How often it has, one time after the other.
     times: u32,
@@ -41,7 +75,7 @@ pub(super) struct Decision {
 
 impl Decision {
     pub(super) fn new<M>(map: &M, hash: u64) -> Decision {
-        Decision { map: core::ptr::from_ref(map).addr(), hash, has_written: false, times: 0 }
+        Decision { map: ptr::from_ref(map).addr(), hash, has_written: false, times: 0 }
     }
 
     /// Calls the closure.
@@ -55,39 +89,31 @@ impl Decision {
             self.times < MOST,
             "leeward: a closure of a HashMap writes the key about which it decides, each time that it is called"
         );
-        let _outer = Outer::enter(self.map, self.hash);
+        let outer = Cell::new(DECIDING.get());
+        let deciding = Deciding { map: self.map, hash: self.hash, is_written: Cell::new(false), outer };
+        let noted = deciding.begin();
         let result = decide();
-        self.has_written = DECIDED_IS_WRITTEN.get() != 0;
+        drop(noted);
+        self.has_written = deciding.is_written.get();
         result
-    }
-}
-
-/// What the thread knew before a closure was called; the drop brings it back, also in a panic.
-struct Outer(usize, u64, u64);
-
-impl Outer {
-    fn enter(map: usize, hash: u64) -> Outer {
-        let outer = Outer(DECIDED_MAP.get(), DECIDED_HASH.get(), DECIDED_IS_WRITTEN.get());
-        DECIDED_MAP.set(map);
-        DECIDED_HASH.set(hash);
-        DECIDED_IS_WRITTEN.set(0);
-        outer
-    }
-}
-
-impl Drop for Outer {
-    fn drop(&mut self) {
-        DECIDED_MAP.set(self.0);
-        DECIDED_HASH.set(self.1);
-        DECIDED_IS_WRITTEN.set(self.2);
     }
 }
 
 /// Notes that this thread has changed an entry of this hash.
 #[inline]
 pub(super) fn note_write<M>(map: &M, hash: u64) {
-    let is_decided = DECIDED_MAP.get() == core::ptr::from_ref(map).addr() && DECIDED_HASH.get() == hash;
-    if check!(map_own_write, is_decided) {
-        DECIDED_IS_WRITTEN.set(1);
+    if !DECIDING.get().is_null() {
+        note_write_in_closures(ptr::from_ref(map).addr(), hash);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note_write_in_closures(map: usize, hash: u64) {
+    for (index, deciding) in Deciding::all().enumerate() {
+        let is_decided = deciding.map == map && deciding.hash == hash;
+        if check!(map_own_write, is_decided) && (index == 0 || check!(map_outer_write, true)) {
+            deciding.is_written.set(true);
+        }
     }
 }
